@@ -71,9 +71,10 @@ Result<void> focus_on(S state, A a) {
     GS_TRY(const double y, number_argument(a[1], 0, 1e6, "Y"));
     if (!state.frame) return fail(ErrorKind::usage, "", "there is no picture yet");
     const Camera& shown = state.frame->camera;
-    return send(state,
-                [request = view_request_of(state, state.width, state.height), x = x / shown.width,
-                 y = y / shown.height](Engine& e) { e.focus(request, x, y); });
+    return send(state, [request = view_request_of(state, state.width, state.height),
+                        x = x / shown.width, y = y / shown.height](Engine& e) {
+        if (const auto scene = e.open_scene()) e.places().focus(*scene, request, x, y);
+    });
 }
 /// Position, then the point looked at, then (optionally) up, the field of view, or both.
 Result<void> place_camera(S state, A given) {

@@ -91,7 +91,7 @@ Result<void> redo(S state, A) {
     return send(state, [](Engine& e) { e.redo(); });
 }
 Result<void> export_selection(S state, A a) {
-    return send(state, [path = a[0]](Engine& e) { e.export_selection(path); });
+    return send(state, [path = a[0]](Engine& e) { e.exporter().selection(path); });
 }
 
 // clang-format off

@@ -47,7 +47,7 @@ Result<void> export_splats(S state, A a) {
             return fail(ErrorKind::usage, "", "there is no clip box to export",
                         "view.clip X0 Y0 Z0 X1 Y1 Z1, or view.clip.fit");
     }
-    return send(state, [path = a[0], crop](Engine& e) { e.export_splats(path, crop); });
+    return send(state, [path = a[0], crop](Engine& e) { e.exporter().splats(path, crop); });
 }
 Result<void> save_trace(S state, A a) {
     return ask(state, [path = a[0]](Studio& s) { return s.save_trace(path); });

@@ -26,8 +26,9 @@ Result<void> pick_points(S state, A a, PickedFor what) {
         places.push_back({x / shown.width, y / shown.height});
     }
     return send(state, [request = view_request_of(state, state.width, state.height),
-                        places = std::move(places),
-                        what](Engine& e) { e.pick_points(request, places, what); });
+                        places = std::move(places), what](Engine& e) {
+        if (const auto scene = e.open_scene()) e.places().pick(*scene, request, places, what);
+    });
 }
 
 Result<void> pick_next(S state, A a) { return pick_points(state, a, PickedFor::next_point); }

@@ -66,7 +66,8 @@ Result<void> ask_screen(S state, const Selecting& how, ScreenShape shape) {
     shape.radius /= shown.width;
     return send(state, [how, shape = std::move(shape), only_seen = state.tools.only_seen,
                         request = view_request_of(state, state.width, state.height)](Engine& e) {
-        e.select_on_screen(how, request, shape, only_seen);
+        if (const auto scene = e.open_scene())
+            e.editor().select_on_screen(how, *scene, request, shape, only_seen);
     });
 }
 Result<void> rectangle(S state, A a) {
@@ -168,7 +169,8 @@ Result<void> color_at(S state, A a) {
     const Camera& shown = state.frame->camera;
     return send(state, [=, request = view_request_of(state, state.width, state.height),
                         fx = x / shown.width, fy = y / shown.height](Engine& e) {
-        e.select_color_at(how, request, fx, fy, static_cast<float>(tolerance));
+        if (const auto scene = e.open_scene())
+            e.editor().select_color_at(how, *scene, request, fx, fy, static_cast<float>(tolerance));
     });
 }
 Result<void> rows(S state, A a) {

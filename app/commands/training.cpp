@@ -164,7 +164,7 @@ Result<void> lapse_export(S state, A a) {
         GS_TRY(fps, number_argument(a[2], 0.1, 240, "the pictures a second"));
     }
     return send(state,
-                [path = a[0], view, fps](Engine& e) { e.export_time_lapse(path, view, fps); });
+                [path = a[0], view, fps](Engine& e) { e.exporter().time_lapse(path, view, fps); });
 }
 Result<void> evaluate(S state, A) {
     return send(state, [](Engine& e) { e.training().evaluate(); });

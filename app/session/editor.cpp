@@ -97,6 +97,12 @@ void Editor::select_on_screen(const Selecting& how, const Shown& shown, const Vi
     select(how, [&](const GaussianModel& model) { return rows_on_screen(model, sight, mask); });
 }
 
+void Editor::select_color_at(const Selecting& how, const Shown& shown, const ViewRequest& request,
+                             double x, double y, float tolerance) {
+    const auto color = viewer_.color_at(shown, request, x, y);
+    select(how, [&](const GaussianModel& model) { return rows_by_color(model, color, tolerance); });
+}
+
 void Editor::invert() {
     if (!may_edit()) return;
     end_live();

@@ -50,6 +50,9 @@ class Editor {
     /// `shown`: as the viewport shows it. `only_seen`: what lies behind surfaces is left out.
     void select_on_screen(const Selecting& how, const Shown& shown, const ViewRequest& request,
                           const ScreenShape& shape, bool only_seen);
+    /// Of the colour at this place of the picture (fractions of its size).
+    void select_color_at(const Selecting& how, const Shown& shown, const ViewRequest& request,
+                         double x, double y, float tolerance);
     /// False, with the error told: a row is not there, and the selection is as it was.
     bool select_rows(const Selecting& how, const std::vector<std::uint64_t>& rows);
     /// What an edit is about: these rows alone are selected, or without any the selection is as it

@@ -1,17 +1,13 @@
 #include "app/session/engine.h"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 #include <limits>
 
-#include "app/session/lapse_state.h"
 #include "app/session/scene_info.h"
 #include "base/format.h"
 #include "base/log.h"
 #include "base/seconds.h"
-#include "renderer/scene/crop.h"
-#include "trainer/lapse_video.h"
 
 namespace gs {
 namespace {
@@ -33,8 +29,10 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       levels_(lent(), viewer_, doctor_),
       sheet_(lent(), viewer_),
       inspector_(lent(), viewer_, tint_),
-      film_(lent(), viewer_),
+      film_(lent(), viewer_, levels_),
       bundle_(lent(), viewer_),
+      exporter_(lent(), editor_, doctor_),
+      places_(lent(), viewer_),
       problems_(lent(), viewer_, doctor_),
       costs_(lent(), viewer_),
       values_(lent(), viewer_, tint_),
@@ -260,54 +258,6 @@ std::optional<Shown> Engine::open_scene() {
     return std::nullopt;
 }
 
-void Engine::focus(const ViewRequest& request, double x, double y) {
-    if (!scene_) return tell_.error("nothing is open");
-    const auto point = viewer_.focus(shown(), request, x, y);
-    if (!point) return tell_.done("nothing lies at this pixel");
-    tell_.focus(*point);
-}
-
-void Engine::pick_points(const ViewRequest& request,
-                         const std::vector<std::array<double, 2>>& places, PickedFor what) {
-    if (!scene_) return tell_.error("nothing is open");
-    PickedPoints picked{what, viewer_.points_at(shown(), request, places)};
-    if (picked.points.size() < places.size())
-        return tell_.error("nothing lies at this pixel: no point was picked");
-    tell_.picked(std::move(picked));
-}
-
-void Engine::locate(const ViewRequest& request, double x, double y) {
-    if (!scene_) return tell_.error("nothing is open");
-    const auto point = viewer_.focus(shown(), request, x, y);
-    if (!point) return tell_.error("nothing lies at this pixel that a note could be pinned to");
-    tell_.found({tell_.command, *point, scene_->steps_done()});
-}
-
-void Engine::locate_gaussian(std::uint64_t row) {
-    if (!scene_) return tell_.error("nothing is open");
-    const GaussianModel& model = viewer_.current_model(*scene_);
-    if (row >= model.count)
-        return tell_.error(
-            fmt::format("there is no Gaussian {}: the scene has {}", row, model.count));
-    const Vec3f mean = model.mean(row);
-    if (!std::isfinite(mean.x + mean.y + mean.z))
-        return tell_.error(fmt::format(
-            "Gaussian {} has a position that is no number: nothing can be pinned there", row));
-    FoundPoint found{tell_.command, {mean.x, mean.y, mean.z}, scene_->steps_done()};
-    if (scene_->trainer) found.id = scene_->trainer->ids()[row];
-    tell_.found(found);
-}
-
-void Engine::focus_on_id(std::uint32_t id) {
-    if (!scene_ || !scene_->trainer) return;
-    const std::vector<std::uint32_t> ids = scene_->trainer->ids();
-    const auto it = std::find(ids.begin(), ids.end(), id);
-    if (it == ids.end()) return tell_.done("this Gaussian has gone: that is where it was", true);
-    const Vec3f mean =
-        viewer_.current_model(*scene_).mean(static_cast<std::size_t>(it - ids.begin()));
-    tell_.focus({mean.x, mean.y, mean.z});
-}
-
 void Engine::picture(const PictureRequest& request) {
     if (!scene_) return tell_.error("nothing is open that a picture could be taken of");
     const Camera& camera = request.request.camera;
@@ -338,69 +288,6 @@ void Engine::cancel(const std::string& name) {
     if (!any) tell_.done("nothing was going on that could be cancelled");
 }
 
-void Engine::export_splats(const std::string& path, const std::optional<ClipBox>& crop) {
-    if (!scene_) return tell_.error("nothing is open that could be exported");
-    std::shared_ptr<const GaussianModel> model = scene_->model;
-    if (scene_->trainer) model = std::make_shared<const GaussianModel>(scene_->trainer->model());
-    if (crop) model = std::make_shared<const GaussianModel>(cropped(*model, *crop));
-    if (model->count == 0) return tell_.error("nothing lies in the clip box: nothing was exported");
-    write_model(std::move(model), path, !crop);
-}
-
-void Engine::export_selection(const std::string& path) {
-    if (const auto model = editor_.selected_model()) write_model(model, path, false);
-}
-
-/// `whole`: what is open, so that nothing of it would be lost any more.
-void Engine::write_model(std::shared_ptr<const GaussianModel> model, const std::string& path,
-                         bool whole) {
-    if (const TaskProgress* running = jobs_.progress_of("export"))
-        return tell_.error(running->what + " goes on: one export at a time");
-    const std::uint64_t command = tell_.command;
-    jobs_.start<SplatNotes>(
-        {"export", "writing " + path, command},
-        [model, path](const Progress& progress) -> Result<SplatNotes> {
-            const Span span(Stage::export_splats);
-            SplatWriteOptions options;
-            options.progress = [&](std::string_view, std::size_t done, std::size_t total) {
-                return progress("writing " + path, done, total);
-            };
-            return write_splats(path, *model, options);
-        },
-        [this, path, model, command, whole](SplatNotes notes) {
-            if (whole && scene_ && scene_->model == model) {
-                editor_.exported();
-                doctor_.exported();
-            }
-            tell_.done(fmt::format("exported {} Gaussians to {} ({})",
-                                   format_count(static_cast<double>(model->count)), path,
-                                   format_bytes(static_cast<double>(splat_bytes(path)))),
-                       true, std::move(notes), command);
-        },
-        [this, command](const Error& error) { tell_.error(error.text(), command); });
-}
-
-void Engine::export_time_lapse(const std::string& path, const std::string& view, double fps) {
-    if (!scene_) return tell_.error("nothing is open that has a time lapse");
-    const std::uint64_t command = tell_.command;
-    VideoOptions options;
-    options.fps = fps;
-    jobs_.start<LapseVideo>(
-        {"time lapse", "writing " + path, command},
-        [views = lapse_views(*scene_), view, path, options](const Progress& progress) {
-            return write_lapse_video(views, view, path, options, progress);
-        },
-        [this, path, fps, command](LapseVideo video) {
-            tell_.done(
-                fmt::format("{}: {} pictures of {}, {:.1f} s ({})", path, video.pictures,
-                            video.view, static_cast<double>(video.pictures) / fps, video.encoder),
-                true, std::move(video.skipped), command);
-        },
-        [this, path, command](const Error& error) {
-            tell_.failed(error, "the time lapse's video was cancelled", command);
-        });
-}
-
 void Engine::undo() {
     const std::uint64_t edit = editor_.undo_stamp(), setting = training_.undo_stamp();
     if (edit == 0 && setting == 0)
@@ -421,20 +308,6 @@ void Engine::redo() {
         return tell_.error("nothing was taken back that could be made again");
     if (setting <= edit && !training_.redo()) return;
     if (edit <= setting) editor_.redo();
-}
-
-void Engine::select_on_screen(const Selecting& how, const ViewRequest& request,
-                              const ScreenShape& shape, bool only_seen) {
-    if (!scene_) return tell_.error("nothing is open");
-    editor_.select_on_screen(how, shown(), request, shape, only_seen);
-}
-
-void Engine::select_color_at(const Selecting& how, const ViewRequest& request, double x, double y,
-                             float tolerance) {
-    if (!scene_) return tell_.error("nothing is open");
-    const auto color = viewer_.color_at(shown(), request, x, y);
-    editor_.select(
-        how, [&](const GaussianModel& model) { return rows_by_color(model, color, tolerance); });
 }
 
 /// Of a picture, say; a step that fails is the run's own concern.

@@ -12,12 +12,14 @@
 #include "app/session/contact_sheet.h"
 #include "app/session/costs.h"
 #include "app/session/editor.h"
+#include "app/session/exporter.h"
 #include "app/session/film_render.h"
 #include "app/session/frame_verifier.h"
 #include "app/session/inspector.h"
 #include "app/session/jobs.h"
 #include "app/session/loading.h"
 #include "app/session/photo_problems.h"
+#include "app/session/place_finder.h"
 #include "app/session/scene_doctor.h"
 #include "app/session/session.h"
 #include "app/session/streamed_levels.h"
@@ -25,7 +27,6 @@
 #include "app/session/training.h"
 #include "app/session/values.h"
 #include "app/session/viewer.h"
-#include "renderer/io/splats/splat_io.h"
 
 namespace gs {
 
@@ -44,42 +45,17 @@ class Engine {
     /// Measures what this machine can do at most, unless that is known already and not to be
     /// measured `again`; nothing else is computed meanwhile.
     void measure_limits(bool again);
-    /// `crop`: only what lies in the box.
-    void export_splats(const std::string& path, const std::optional<ClipBox>& crop = {});
-    /// The time lapse of one camera (empty: the first) as a video.
-    void export_time_lapse(const std::string& path, const std::string& view, double fps);
     /// The scene with all that was made of it as one file.
     void save_bundle(BundleRequest request);
-    /// The selected Gaussians alone.
-    void export_selection(const std::string& path);
     /// Takes the newest edit of any kind back: of Gaussians, by the doctor, of a setting.
     void undo();
     /// Makes what was taken back again, oldest first.
     void redo();
-    /// What a shape over the picture selects; `request`: the picture.
-    void select_on_screen(const Selecting& how, const ViewRequest& request,
-                          const ScreenShape& shape, bool only_seen);
-    /// Gaussians of the colour at this place of the picture (fractions of its size).
-    void select_color_at(const Selecting& how, const ViewRequest& request, double x, double y,
-                         float tolerance);
     /// Ends what goes on in the background: Activity::name, or everything when empty.
     void cancel(const std::string& name);
     /// One picture at exactly the requested size, whatever it costs; it comes back through
     /// SessionOutbox::pictures.
     void picture(const PictureRequest& request);
-    /// What lies at these places of the picture (fractions of its width and height), see
-    /// Viewer::points_at(); answered through SessionOutbox::picked.
-    void pick_points(const ViewRequest& request, const std::vector<std::array<double, 2>>& places,
-                     PickedFor what);
-    /// What lies at this place of the picture (fractions of its width and height); answered through
-    /// SessionOutbox::focus.
-    void focus(const ViewRequest& request, double x, double y);
-    /// The same for a note, which the camera does not turn to; and where a Gaussian is now.
-    /// Answered through SessionOutbox::found.
-    void locate(const ViewRequest& request, double x, double y);
-    void locate_gaussian(std::uint64_t row);
-    /// Turns the camera to the Gaussian of this id, where a run still has it.
-    void focus_on_id(std::uint32_t id);
 
     // ---- parts that have commands of their own
     Training& training() { return training_; }
@@ -87,6 +63,8 @@ class Engine {
     SceneDoctor& doctor() { return doctor_; }
     ContactSheet& sheet() { return sheet_; }
     FilmRender& film() { return film_; }
+    Exporter& exporter() { return exporter_; }
+    PlaceFinder& places() { return places_; }
     ProblemFinder& problems() { return problems_; }
     FrameVerifier& verifier() { return verifier_; }
     /// Why Gaussians are shown otherwise than they are: parts say their reasons here.
@@ -106,8 +84,6 @@ class Engine {
     void close_beside();
     /// The same scene with another model; camera and photos stay.
     void replace_model(LoadedScene scene);
-    void write_model(std::shared_ptr<const GaussianModel> model, const std::string& path,
-                     bool whole);
     Lent lent();
     Shown shown();
     bool draw_when_due();
@@ -140,6 +116,8 @@ class Engine {
     Inspector inspector_;
     FilmRender film_;
     BundleSaver bundle_;
+    Exporter exporter_;
+    PlaceFinder places_;
     ProblemFinder problems_;
     Costs costs_;
     Values values_;

@@ -20,7 +20,7 @@ namespace gs {
 struct SessionOutbox {
     Latest<Published> view;
     Latest<Vec3d> focus;             ///< world point, answers to Engine::focus
-    Queue<PickedPoints> picked{64};  ///< answers to Engine::pick_points
+    Queue<PickedPoints> picked{64};  ///< answers to PlaceFinder::pick
     Queue<FoundPoint> found{64};     ///< answers to Engine::locate
     Queue<EngineEvent> events{4096};
     Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to Engine::picture

@@ -61,7 +61,7 @@ struct PictureRequest {
     bool overlays = false;
 };
 
-/// What points are picked for, and what Engine::pick_points() answers.
+/// What points are picked for, and what PlaceFinder::pick() answers.
 enum class PickedFor { next_point, distance, up };
 struct PickedPoints {
     PickedFor what = PickedFor::next_point;

@@ -78,7 +78,7 @@ inline EngineJob measure_limits(bool again = false) {
     return [again](Engine& e) { e.measure_limits(again); };
 }
 inline EngineJob export_splats(const std::string& path) {
-    return [path](Engine& e) { e.export_splats(path); };
+    return [path](Engine& e) { e.exporter().splats(path); };
 }
 inline EngineJob cancel(const std::string& name = {}) {
     return [name](Engine& e) { e.cancel(name); };
@@ -99,7 +99,9 @@ inline EngineJob picture(const PictureRequest& request) {
     return [request](Engine& e) { e.picture(request); };
 }
 inline EngineJob focus(const ViewRequest& request, double x, double y) {
-    return [request, x, y](Engine& e) { e.focus(request, x, y); };
+    return [request, x, y](Engine& e) {
+        if (const auto scene = e.open_scene()) e.places().focus(*scene, request, x, y);
+    };
 }
 }  // namespace jobs
 

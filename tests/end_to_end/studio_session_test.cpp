@@ -234,7 +234,7 @@ TEST(Session, a_point_is_found_with_parallel_rays) {
     h.state.navigation = first_view(*h.state.scene);
     h.state.navigation.parallel = true;
     const NavigationState before = h.state.navigation;
-    h.session.send([request = request_for(h)](Engine& e) { e.focus(request, 0.5, 0.55); });
+    h.session.send(jobs::focus(request_for(h), 0.5, 0.55));
     ASSERT_TRUE(h.until([&] {
         const Vec3d moved = h.state.navigation.target - before.target;
         return dot(moved, moved) > 0;

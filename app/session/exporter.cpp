@@ -1,0 +1,79 @@
+#include "app/session/exporter.h"
+
+#include "app/session/lapse_state.h"
+#include "base/format.h"
+#include "base/record/scope.h"
+#include "renderer/io/splats/splat_io.h"
+#include "renderer/scene/crop.h"
+#include "trainer/lapse_video.h"
+
+namespace gs {
+
+void Exporter::splats(const std::string& path, const std::optional<ClipBox>& crop) {
+    if (!lent_.scene) return lent_.tell.error("nothing is open that could be exported");
+    std::shared_ptr<const GaussianModel> model = lent_.scene->model;
+    if (lent_.scene->trainer)
+        model = std::make_shared<const GaussianModel>(lent_.scene->trainer->model());
+    if (crop) model = std::make_shared<const GaussianModel>(cropped(*model, *crop));
+    if (model->count == 0)
+        return lent_.tell.error("nothing lies in the clip box: nothing was exported");
+    write(std::move(model), path, !crop);
+}
+
+void Exporter::selection(const std::string& path) {
+    if (const auto model = editor_.selected_model()) write(model, path, false);
+}
+
+/// `whole`: what is open, so that nothing of it would be lost any more.
+void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::string& path,
+                     bool whole) {
+    if (const TaskProgress* running = lent_.jobs.progress_of("export"))
+        return lent_.tell.error(running->what + " goes on: one export at a time");
+    const std::uint64_t command = lent_.tell.command;
+    lent_.jobs.start<SplatNotes>(
+        {"export", "writing " + path, command},
+        [model, path](const Progress& progress) -> Result<SplatNotes> {
+            const Span span(Stage::export_splats);
+            SplatWriteOptions options;
+            options.progress = [&](std::string_view, std::size_t done, std::size_t total) {
+                return progress("writing " + path, done, total);
+            };
+            return write_splats(path, *model, options);
+        },
+        [this, path, model, command, whole](SplatNotes notes) {
+            if (whole && lent_.scene && lent_.scene->model == model) {
+                editor_.exported();
+                doctor_.exported();
+            }
+            lent_.tell.done(fmt::format("exported {} Gaussians to {} ({})",
+                                        format_count(static_cast<double>(model->count)), path,
+                                        format_bytes(static_cast<double>(splat_bytes(path)))),
+                            true, std::move(notes), command);
+        },
+        [this, command](const Error& error) { lent_.tell.error(error.text(), command); });
+}
+
+void Exporter::time_lapse(const std::string& path, const std::string& view, double fps) {
+    if (!lent_.scene) return lent_.tell.error("nothing is open that has a time lapse");
+    if (const TaskProgress* running = lent_.jobs.progress_of("time lapse"))
+        return lent_.tell.error(running->what + " goes on: one video of a time lapse at a time");
+    const std::uint64_t command = lent_.tell.command;
+    VideoOptions options;
+    options.fps = fps;
+    lent_.jobs.start<LapseVideo>(
+        {"time lapse", "writing " + path, command},
+        [views = lapse_views(*lent_.scene), view, path, options](const Progress& progress) {
+            return write_lapse_video(views, view, path, options, progress);
+        },
+        [this, path, fps, command](LapseVideo video) {
+            lent_.tell.done(
+                fmt::format("{}: {} pictures of {}, {:.1f} s ({})", path, video.pictures,
+                            video.view, static_cast<double>(video.pictures) / fps, video.encoder),
+                true, std::move(video.skipped), command);
+        },
+        [this, command](const Error& error) {
+            lent_.tell.failed(error, "the time lapse's video was cancelled", command);
+        });
+}
+
+}  // namespace gs

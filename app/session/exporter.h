@@ -1,0 +1,36 @@
+// Exporter: the engine's part that writes what is open to files: splats, the selected of them, the
+// time lapse of a run. As jobs, beside training. Owned by the engine; commands call it there.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/session/editor.h"
+#include "app/session/lent.h"
+#include "app/session/scene_doctor.h"
+
+namespace gs {
+
+class Exporter {
+  public:
+    Exporter(Lent lent, Editor& editor, SceneDoctor& doctor)
+        : lent_(std::move(lent)), editor_(editor), doctor_(doctor) {}
+
+    /// `crop`: only what lies in the box. Errors are told, here and below: nothing is open, nothing
+    /// is left, one is being written already, the file.
+    void splats(const std::string& path, const std::optional<ClipBox>& crop = {});
+    /// The selected Gaussians alone.
+    void selection(const std::string& path);
+    /// The time lapse of one camera (empty: the first) as a video.
+    void time_lapse(const std::string& path, const std::string& view, double fps);
+
+  private:
+    void write(std::shared_ptr<const GaussianModel> model, const std::string& path, bool whole);
+
+    Lent lent_;
+    Editor& editor_;
+    SceneDoctor& doctor_;
+};
+
+}  // namespace gs

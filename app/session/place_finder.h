@@ -1,0 +1,35 @@
+// PlaceFinder: the engine's part that says what lies where: at a pixel of the picture, to turn the
+// camera to, to measure from or to pin a note to; and where a Gaussian is now. What it finds comes
+// back through the outbox (SessionOutbox::focus, picked, found). Owned by the engine.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "app/session/lent.h"
+#include "app/session/viewer.h"
+
+namespace gs {
+
+class PlaceFinder {
+  public:
+    PlaceFinder(Lent lent, Viewer& viewer) : lent_(std::move(lent)), viewer_(viewer) {}
+
+    // Places are fractions of the picture's width and height. Where nothing lies, that is told.
+    /// The camera turns to it.
+    void focus(const Shown& shown, const ViewRequest& request, double x, double y);
+    /// All of them, or none: see Viewer::points_at().
+    void pick(const Shown& shown, const ViewRequest& request,
+              const std::vector<std::array<double, 2>>& places, PickedFor what);
+    /// For a note, which the camera does not turn to.
+    void locate(const Shown& shown, const ViewRequest& request, double x, double y);
+    void locate_gaussian(std::uint64_t row);
+    /// Turns the camera to the Gaussian of this id, where a run still has it.
+    void focus_on_id(std::uint32_t id);
+
+  private:
+    Lent lent_;
+    Viewer& viewer_;
+};
+
+}  // namespace gs
