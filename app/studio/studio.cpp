@@ -2,12 +2,12 @@
 
 #include <imgui.h>
 
-#include <array>
-#include <fstream>
-#include <tuple>
+#include <algorithm>
+#include <utility>
 
 #include "app/bundle/bundle_file.h"
 #include "app/session/engine.h"
+#include "app/studio/same_picture.h"
 #include "app/window/window.h"
 #include "base/log.h"
 #include "base/record/scope.h"
@@ -24,56 +24,8 @@ constexpr double kIdleWait = 1.0, kScriptWait = 0.005, kTypingWait = 0.25;  // s
 constexpr double kSettleSeconds = 0.15;  // the camera rests when it has not moved for this long
 constexpr int kSettleFrames =
     3;  // ImGui needs a few frames after input until everything has its place
-constexpr const char* kLayoutFile = "layout.txt";  // beside a run's views.txt
-constexpr double kLongestLeap = 0.5;               // seconds of a film between two frames
-constexpr double kShutdownSeconds = 120;           // the longest that saving at the end may take
-
-auto clip_key(const ClipBox& box) {
-    return std::array{box.lo.x, box.lo.y, box.lo.z, box.hi.x, box.hi.y, box.hi.z};
-}
-auto color_key(const ColorBy& c) {
-    return std::tuple(c.value, c.map, c.automatic, c.lo, c.hi, c.filter);
-}
-/// What of a request decides the picture.
-auto picture_key(const ViewRequest& r) {
-    const Camera& c = r.camera;
-    const ViewSettings& v = r.settings;
-    const auto& m = c.rotation.m;
-    return std::tuple(
-        c.width, c.height,
-        std::array{c.fx, c.fy, c.cx, c.cy, c.translation.x, c.translation.y, c.translation.z},
-        std::array{m[0][0], m[0][1], m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]},
-        v.mode, v.style, v.colormap, v.range, v.range_lo, v.range_hi, v.percentile, v.logarithmic,
-        v.capture_view, v.sh_degree, v.scale_modifier, v.viewer_budget, v.lod_budget, v.lod_pixels,
-        v.lod_level, v.level_colors, color_key(v.color_by), v.point_size, v.compare != Compare::off,
-        v.with, v.swapped, v.signed_error,
-        std::array{v.background.x, v.background.y, v.background.z}, c.model, v.near_plane,
-        v.clip.has_value(), clip_key(v.clip.value_or(ClipBox{})));
-}
-bool same_pose(const Camera& a, const Camera& b) {
-    const auto key = [](const Camera& c) {
-        ViewRequest r;
-        r.camera = c;
-        return picture_key(r);
-    };
-    return key(a) == key(b);
-}
-
-/// Up to 16 MiB of text, from a file or a pipe.
-Result<std::string> read_script(const std::string& path) {
-    constexpr std::size_t kMost = 16 << 20;
-    std::error_code error;
-    if (fs::is_directory(path, error)) return fail(ErrorKind::unreadable, path, "is a folder");
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return fail(ErrorKind::not_found, path, "cannot be opened");
-    std::string text(kMost + 1, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (file.bad()) return fail(ErrorKind::unreadable, path, "cannot be read");
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    if (text.size() > kMost)
-        return fail(ErrorKind::unreadable, path, "is longer than a script may be (16 MiB)");
-    return text;
-}
+constexpr double kLongestLeap = 0.5;      // seconds of a film between two frames
+constexpr double kShutdownSeconds = 120;  // the longest that saving at the end may take
 
 }  // namespace
 
@@ -194,7 +146,8 @@ void Studio::handle_input() {
         if (state_.asks_to_quit) continue;  // the question's own keys go to it
         const CommandRow* row = table_.find_key(key.chord);
         if (!row || (key.repeat && row->name.rfind("train.", 0) == 0)) continue;
-        if (ui_.takes_key(key.chord) || (key.chord == "Escape" && (ui_.uncover() || put_tool_away())))
+        if (ui_.takes_key(key.chord) ||
+            (key.chord == "Escape" && (ui_.uncover() || put_tool_away())))
             continue;
         // A command that needs arguments is finished in the palette.
         if (argument_count(row->arguments).least > 0)
@@ -208,16 +161,19 @@ void Studio::handle_input() {
     check(quit(QuitAnswer::none));
 }
 
-/// A run is among what was used last as soon as it has a folder.
-void Studio::follow_run() {
+/// A run is among what was used last as soon as it has a folder. What was made of the scene before
+/// it trained goes there; of `another` scene, what lies there is read.
+void Studio::follow_run(bool another) {
     if (state_.status.run_folder == run_seen_) return;
     run_seen_ = state_.status.run_folder;
     if (run_seen_.empty()) return;
     remember_path(preferences_.recent, run_seen_);
+    if (another) return;
     state_.views_file = views_file(run_seen_, {}, {});
     if (state_.measured && !state_.measured->empty())
         check(write_measures(measures_file(state_.views_file), *state_.measured));
-    state_.film.keep_in(film_file(state_.views_file));
+    if (const auto kept = state_.film.keep_in(film_file(state_.views_file)); !kept)
+        complain(kept.error().text());
 }
 
 /// A run is looked at again from where it was left.
@@ -232,28 +188,6 @@ void Studio::keep_last_view() {
     keep_layout(state_.views_file.parent_path());
 }
 
-/// A run's panels lie again where they lay.
-void Studio::keep_layout(const fs::path& run) {
-    if (trace_layout_) return;
-    if (const auto kept = write_text_file(run / kLayoutFile, ui_.layout()); !kept)
-        log_debug("{}", kept.error().text());
-}
-
-/// Of the run that was opened; of nothing in particular, the user's own comes back.
-void Studio::use_layout_of_run() {
-    if (!options_.remember || options_.headless) return;
-    const auto layout = state_.views_file.filename() == "views.txt"
-                            ? read_text_file(state_.views_file.parent_path() / kLayoutFile, 1 << 20)
-                            : Result<std::string>(std::string());
-    const bool has = layout && !layout->empty();
-    if (!run_layout_ && has) preferences_.layout = ui_.layout();
-    if (has)
-        ui_.load_layout(*layout);
-    else if (run_layout_)
-        ui_.load_layout(preferences_.layout);
-    run_layout_ = has;
-}
-
 void Studio::copy_text(const std::string& text) { ImGui::SetClipboardText(text.c_str()); }
 
 std::string Studio::copied_text() const {
@@ -264,7 +198,7 @@ std::string Studio::copied_text() const {
 void Studio::follow_scene() {
     const bool another = state_.scene && state_.status.scene_serial != scene_seen_;
     if (another && scene_seen_ != 0) keep_last_view();  // of the one before
-    follow_run();
+    follow_run(another);
     if (!another) return check(state_.notes.move_to(notes_file(state_.views_file)));
     scene_seen_ = state_.status.scene_serial;
     if (trace_layout_) ui_.load_layout(preferences_.layout);
@@ -314,7 +248,7 @@ void Studio::request_view() {
     // Scripts may wait for them.
     if (!script_ && (window_.minimized() || !ui_.viewport_visible()))
         request.camera.width = request.camera.height = 0;
-    const bool changed = !sent_any_ || picture_key(request) != picture_key(sent_);
+    const bool changed = !sent_any_ || !same_picture(request, sent_);
     if (changed && sent_any_ && !same_pose(request.camera, sent_.camera) &&
         request.settings.capture_view < 0 && !script_)
         last_move_ = Clock::now();
@@ -374,27 +308,6 @@ Result<void> Studio::leave(EngineJob job) {
     leaves_ = std::move(job);
     state_.asks_to_quit = true;
     frames_to_draw_ = kSettleFrames;
-    return {};
-}
-
-Result<void> Studio::show_layout(const std::string& name) {
-    GS_TRY_VOID(ui_.show_layout(name));
-    trace_layout_ = false;
-    return {};
-}
-
-Result<void> Studio::save_layout(const std::string& name) {
-    const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
-        return std::isalnum(c) != 0 || c == '-' || c == '_';
-    });
-    if (!plain)
-        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no name for a layout", name),
-                    "letters, digits, - and _");
-    const fs::path path = config_folder() / "assets" / "layouts" / (name + ".layout");
-    std::error_code ignored;  // writing says what is wrong
-    fs::create_directories(path.parent_path(), ignored);
-    GS_TRY_VOID(write_text_file(path, ui_.layout()));
-    wrote(path.string());
     return {};
 }
 
@@ -543,37 +456,6 @@ int Studio::run(std::optional<std::vector<ScriptLine>> script) {
     }
     save_and_close();
     return exit_code_;
-}
-
-int run_studio(const StudioOptions& options, const CommandTable& table) {
-    std::optional<std::vector<ScriptLine>> script;
-    if (!options.script.empty()) {
-        const auto text = read_script(options.script);
-        auto lines = text ? parse_script(*text, options.script, table)
-                          : Result<std::vector<ScriptLine>>(tl::unexpected<Error>(text.error()));
-        if (!lines) {
-            log_error("{}", lines.error().text());
-            return 2;
-        }
-        script = std::move(*lines);
-    } else if (options.headless) {
-        log_warning("headless without a script: the studio runs until it is interrupted");
-    }
-    Preferences preferences = options.remember ? read_preferences(config_folder()) : Preferences();
-    WindowOptions window_options;
-    window_options.headless = options.headless;
-    window_options.width = options.width > 0 ? options.width : preferences.width;
-    window_options.height = options.height > 0 ? options.height : preferences.height;
-    window_options.scale = options.scale;
-    window_options.cuda_device = options.machine.cuda_device;
-    auto window = open_window(window_options);
-    if (!window) {
-        log_error("{}", window.error().text());
-        return 2;
-    }
-    name_this_thread("ui");
-    Studio studio(options, table, **window, std::move(preferences));
-    return studio.run(std::move(script));
 }
 
 }  // namespace gs

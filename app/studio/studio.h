@@ -85,7 +85,7 @@ class Studio {
     void handle_input();
     bool put_tool_away();
     void follow_scene();
-    void follow_run();
+    void follow_run(bool another);
     void use_bundle(const UnpackedBundle& bundle);
     void keep_last_view();
     void keep_layout(const fs::path& run);

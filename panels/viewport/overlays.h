@@ -11,6 +11,7 @@
 
 #include "panels/state/snapshot.h"
 #include "panels/viewport/chips.h"
+#include "panels/viewport/frame_words.h"
 #include "panels/viewport/frusta.h"
 
 namespace gs {
@@ -40,17 +41,5 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
 
 /// The cameras of `snapshot` as seen in `frame`; empty when they are switched off.
 std::vector<FrustumLines> frusta_in(const Snapshot& snapshot, const ViewFrame& frame);
-
-/// What the pixel (x, y) of the frame holds, in words: value and unit of a map, or the colour; the
-/// same of the scene it is compared with. `read`: that pixel's colour where the frame's picture is
-/// in device memory.
-std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& read = {});
-/// The map's value at a pixel; NaN where there is none.
-double map_value(const ViewFrame& frame, int x, int y);
-
-/// Why the picture is not of the mode that was asked for, or shows nothing; empty: it does.
-std::string what_is_not_shown(const ViewFrame& frame);
-/// What of the wishes has no effect on this picture; empty: all have.
-std::string what_is_left_out(const Snapshot& snapshot, const ViewFrame& frame);
 
 }  // namespace gs
