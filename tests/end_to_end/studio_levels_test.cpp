@@ -338,17 +338,23 @@ TEST(LevelsInTheStudio, a_film_sees_the_levels_of_its_own_camera) {
     EXPECT_EQ(apart(h.pictures[1]->frame->rgba), 0);
     EXPECT_GT(apart(h.pictures[0]->frame->rgba), 0) << "of the viewport's levels";
     EXPECT_TRUE(h.errors.empty()) << h.errors[0].text;
-    // What cannot be read ends it.
-    look(from_the_end());
-    fs::remove_all(files.meta.parent_path());
-    film.settings.lod_budget = 1e9;
-    film.path += "2";
+}
+
+TEST(LevelsInTheStudio, a_film_whose_levels_cannot_be_read_ends) {
+    const Set files;
+    SessionHarness h;
+    ASSERT_TRUE(h.open(files.meta.string()));
+    fs::remove_all(files.meta.parent_path() / "0_0");
+    FilmRequest film;
+    film.path = (h.folder.path() / "film").string();
+    film.width = film.height = 64;
+    film.poses = {pose_of(camera_at(-0.4))};
+    film.settings = seen_from(h, -1, 1e9, 1).settings;
     h.session.send([film](Engine& e) { e.film().start(film); });
-    ASSERT_TRUE(h.until([&] {
-        return std::any_of(h.errors.begin(), h.errors.end(), [](const EngineEvent& event) {
-            return event.text.find("the film ends") != std::string::npos;
-        });
-    }));
+    ASSERT_TRUE(h.until([&] { return h.errors.size() == 2; }));
+    EXPECT_NE(h.errors[0].text.find("0_0"), std::string::npos) << h.errors[0].text;
+    EXPECT_NE(h.errors[1].text.find("the film ends"), std::string::npos) << h.errors[1].text;
+    EXPECT_FALSE(fs::exists(fs::path(film.path) / "frame_00000.png"));
 }
 
 TEST(LevelsInTheStudio, the_real_set_shows_its_finest_level_from_near) {
