@@ -199,7 +199,7 @@ void PixelPanel::draw_entry(const PixelInspection& inspection, std::size_t index
     } else {
         colored_text(color, kShortFates[static_cast<std::size_t>(e.fate)]);
     }
-    const int digits = ImGui::GetWindowWidth() < 20 * em() ? 2 : 3;
+    const int digits = ImGui::GetWindowWidth() < 23 * em() ? 2 : 3;
     number_cell(e.weight, digits, color);
     number_cell(e.alpha, digits, color);
     number_cell(e.before, digits, color);
@@ -233,8 +233,8 @@ void PixelPanel::draw_entries(const PixelInspection& inspection, const Snapshot&
     if (!ImGui::BeginTable("##entries", answer.photo ? 7 : 6, flags, {0, height})) return;
     ImGui::TableSetupScrollFreeze(0, 1);
     const std::pair<const char*, float> columns[] = {
-        {"row", 3.4F},   {"colour", 3.4F}, {"weight", 3.6F}, {"alpha", 3.3F},
-        {"light", 3.6F}, {"depth", 2.8F},  {"grad.", 3.2F}};
+        {"row", 3.3F},   {"colour", 3.4F}, {"weight", 3.4F}, {"alpha", 3.2F},
+        {"light", 3.4F}, {"depth", 2.8F},  {"grad.", 3.8F}};
     const std::size_t shown = answer.photo ? 7 : 6;
     for (std::size_t i = 0; i < shown; ++i)
         ImGui::TableSetupColumn(columns[i].first, ImGuiTableColumnFlags_WidthStretch,

@@ -77,6 +77,7 @@ void ValuesPanel::brush(const GaussianValues& values, const ColorBy& by, Command
 void ValuesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     const ColorBy& by = snapshot.view.color_by;
     if (!snapshot.scene) return empty_note("Open a scene to colour its Gaussians");
+    ImGui::AlignTextToFramePadding();
     dim_text("colour by");
     ImGui::SameLine();
     choice_command(commands, "##by", "color.by", kGaussianValueNames,
