@@ -33,9 +33,9 @@ void draw_cost_sums(const CostReport& report) {
     const int columns = report.region ? 3 : 2;
     if (!ImGui::BeginTable("##sums", columns, ImGuiTableFlags_RowBg)) return;
     ImGui::TableSetupColumn("", ImGuiTableColumnFlags_WidthStretch);
-    ImGui::TableSetupColumn("frame", ImGuiTableColumnFlags_WidthFixed, 5.5F * em());
+    ImGui::TableSetupColumn("frame", ImGuiTableColumnFlags_WidthFixed, 4.6F * em());
     if (report.region)
-        ImGui::TableSetupColumn("region", ImGuiTableColumnFlags_WidthFixed, 5.5F * em());
+        ImGui::TableSetupColumn("region", ImGuiTableColumnFlags_WidthFixed, 4.6F * em());
     ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
     for (int i = 0; i < columns; ++i)
         table_heading(i == 0 ? "" : i == 1 ? "frame" : "region", i > 0);
@@ -59,8 +59,10 @@ void draw_cost_sums(const CostReport& report) {
     ImGui::EndTable();
     if (!report.region) return;
     const CostReport::Region& r = *report.region;
+    ImGui::PushTextWrapPos(0);
     dim_text(fmt::format("region ({}, {}) to ({}, {}): {} of the time", r.x0, r.y0, r.x1, r.y1,
                          format_share(r.sums.forward_ns / std::max(report.frame.forward_ns, 1.0))));
+    ImGui::PopTextWrapPos();
 }
 
 void draw_without(const CostReport::Without& without) {

@@ -64,9 +64,10 @@ void MeasurePanel::draw_scale(const MeasureState& measured, Commands& commands) 
 
 void MeasurePanel::draw_up(const Snapshot& snapshot, const MeasureState& measured,
                            Commands& commands) {
+    const char* const by = measured.up ? "(told)" : "(as the cameras stand)";
     text("Up: " + words_of_direction(snapshot.up));
-    ImGui::SameLine();
-    dim_text(measured.up ? "(told)" : "(as the cameras stand)");
+    beside_if_fits(by);
+    dim_text(by);
     const std::size_t number = chosen_ != 0 ? chosen_ : measured.distances();
     ImGui::BeginDisabled(number == 0);
     if (ImGui::Button("Along the distance"))

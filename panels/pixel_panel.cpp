@@ -17,6 +17,7 @@
 namespace gs {
 namespace {
 
+constexpr float kLeastTable = 19;  // em: narrower, numbers of the list would be cut
 constexpr double kNothing = 1e-5;  ///< that is not told from 0 in a narrow column
 
 /// kPixelFateNames where there is little room.
@@ -141,15 +142,16 @@ void draw_actions(std::optional<std::uint64_t> chosen, std::uint64_t step, const
                   Commands& commands) {
     const std::string row = chosen ? std::to_string(*chosen) : "", of = std::to_string(step);
     const bool same = step == snapshot.training.step;
-    const auto button = [&](const char* label, const char* hint, const char* name) {
+    const auto button = [&](const char* label, const char* hint, const char* name,
+                            bool first = false) {
+        if (!first) beside_if_fits(label);
         ImGui::BeginDisabled(!chosen || !same || !commands.find(name));
         const bool pressed = ImGui::SmallButton(label);
         ImGui::EndDisabled();
         tooltip(same ? hint : "The model has trained on since: Again lists the pixel anew");
-        ImGui::SameLine();
         return pressed;
     };
-    if (button("Go to", "Turns to this Gaussian and marks it", "view.gaussian"))
+    if (button("Go to", "Turns to this Gaussian and marks it", "view.gaussian", true))
         commands.push("view.gaussian", {row});
     if (button("Select", "Selects it", "select.row")) commands.push("select.row", {row});
     // Once: afterwards the row is another Gaussian's, or is not seen.
@@ -160,6 +162,7 @@ void draw_actions(std::optional<std::uint64_t> chosen, std::uint64_t step, const
     if (button("Solo", "Selects it and shows it alone", "select.solo")) once("select.solo");
     if (button("Hide", "Selects and hides it", "edit.hide")) once("edit.hide");
     if (button("Delete", "Selects and deletes it", "edit.delete")) once("edit.delete");
+    beside_if_fits("Copy");
     ImGui::BeginDisabled(!chosen);
     if (ImGui::SmallButton("Copy")) commands.push("inspect.copy", {row});
     ImGui::EndDisabled();
@@ -228,10 +231,15 @@ void PixelPanel::draw_entries(const PixelInspection& inspection, const Snapshot&
         std::erase_if(rows, [&](std::size_t i) { return entries[i].fate != PixelFate::blended; });
     const float line = ImGui::GetTextLineHeightWithSpacing();
     const float height = std::min(14.0F, static_cast<float>(rows.size()) + 1.6F) * line;
-    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
-                                  ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_BordersInnerV;
-    if (!ImGui::BeginTable("##entries", answer.photo ? 7 : 6, flags, {0, height})) return;
-    ImGui::TableSetupScrollFreeze(0, 1);
+    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
+                                  ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp |
+                                  ImGuiTableFlags_BordersInnerV;
+    // In a narrow window the columns go on to the right.
+    const float room = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
+    if (!ImGui::BeginTable("##entries", answer.photo ? 7 : 6, flags, {0, height},
+                           std::max(room, kLeastTable * em())))
+        return;
+    ImGui::TableSetupScrollFreeze(1, 1);
     const std::pair<const char*, float> columns[] = {
         {"row", 3.3F},   {"colour", 3.4F}, {"weight", 3.4F}, {"alpha", 3.2F},
         {"light", 3.4F}, {"depth", 2.8F},  {"grad.", 3.8F}};

@@ -57,8 +57,10 @@ void draw_note_pins(ImDrawList& list, const NotesState& notes, const Camera& cam
         taken.push_back({{pin.at.x - 0.7F * em(), pin.at.y - 2.1F * em()}, pin.at});
     for (std::size_t i = 0; i < pins.size(); ++i) {
         const std::string words = pin_words(notes.notes[pins[i].number - 1]);
-        const ImVec2 corner{pins[i].at.x + 0.9F * em(), pins[i].at.y - 2.3F * em()};
-        const ImVec2 size = chip_size(words);
+        const ImVec2 size = chip_size(words), at = pins[i].at;
+        const bool fits = at.x + 0.9F * em() + size.x < picture.b.x;  // else to the left
+        const ImVec2 corner{fits ? at.x + 0.9F * em() : at.x - 0.9F * em() - size.x,
+                            at.y - 2.3F * em()};
         const PictureRect chip{corner, {corner.x + size.x, corner.y + size.y}};
         const bool covers = std::any_of(taken.begin(), taken.end(), [&](const PictureRect& other) {
             return &other != &taken[i] && chip.touches(other);
