@@ -125,6 +125,10 @@ void draw_tile(const PixelAnswer& answer, const Snapshot& snapshot, Commands& co
     dim_text(fmt::format("pixels go {} to {} deep, median {}; {} of {} end early",
                          whole(stops.front()), whole(stops.back()), whole(stops[stops.size() / 2]),
                          ended, stops.size()));
+    if (tile.step > 1)
+        dim_text(
+            fmt::format("the list is long: asked of one pixel in {} x {}, which stands for all",
+                        tile.step, tile.step));
     if (snapshot.inspection && snapshot.inspection->tiles)
         draw_time(*snapshot.inspection->tiles, answer);
     ImGui::PopTextWrapPos();

@@ -199,6 +199,7 @@ Json Inspection::explain() {
           {"evaluated", tile.evaluated},
           {"blended", tile.blended},
           {"wasted_share", tile.wasted_share()},
+          {"pixel_step", tile.step},
           {"stops", tile.stops}}},
         {"milliseconds", 1000 * seconds_since(begin)}};
 }

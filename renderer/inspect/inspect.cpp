@@ -12,9 +12,12 @@
 namespace gs {
 namespace {
 
+/// Projected at a time: what is looked at in double is some 500 bytes each.
+constexpr std::size_t kRowsAtATime = 65536;
+
 /// These rows of the model alone.
 reference::Parameters parameters_of(const GaussianModel& model,
-                                    const std::vector<std::uint64_t>& rows) {
+                                    std::span<const std::uint64_t> rows) {
     reference::Parameters out(rows.size(), model.sh_degree);
     for (int p = 0; p < out.planes(); ++p)
         for (std::size_t i = 0; i < rows.size(); ++i)
@@ -74,6 +77,18 @@ PixelWalk::PixelWalk(const GaussianModel& model, const Camera& camera, const Ren
     const PixelRect both{std::min(tile.x0, square.x0), std::min(tile.y0, square.y0),
                          std::max(tile.x1, square.x1), std::max(tile.y1, square.y1)};
     const std::vector<std::uint64_t> rows = rows_near(model, camera, options, both);
+    for (std::size_t at = 0; at < rows.size(); at += kRowsAtATime) {
+        const std::size_t count = std::min(kRowsAtATime, rows.size() - at);
+        add_rows(model, camera, options, std::span(rows).subspan(at, count), both);
+    }
+    std::stable_sort(near_.begin(), near_.end(), [](const Near& a, const Near& b) {
+        return reference::in_front(a.projected, b.projected);
+    });
+}
+
+void PixelWalk::add_rows(const GaussianModel& model, const Camera& camera,
+                         const RenderOptions& options, std::span<const std::uint64_t> rows,
+                         const PixelRect& rect) {
     const reference::Parameters scene = parameters_of(model, rows);
     const TileLists lists(camera, options);
     std::vector<Near> all(rows.size());
@@ -82,15 +97,12 @@ PixelWalk::PixelWalk(const GaussianModel& model, const Camera& camera, const Ren
         one.row = rows[i];
         one.projected = reference::project(scene, i, camera, options_);
         one.listed = all_finite(one.projected.color) &&
-                     lists.hold(model, rows[i], x / kTileSize, y / kTileSize);
+                     lists.hold(model, rows[i], x_ / kTileSize, y_ / kTileSize);
         one.hidden = options.tint && rows[i] < options.tint->words.size() &&
                      options.tint->words[rows[i]] == GaussianTint::kHidden;
     });
     std::copy_if(all.begin(), all.end(), std::back_inserter(near_),
-                 [&](const Near& one) { return one.listed || reaches(one.projected, both); });
-    std::stable_sort(near_.begin(), near_.end(), [](const Near& a, const Near& b) {
-        return reference::in_front(a.projected, b.projected);
-    });
+                 [&](const Near& one) { return one.listed || reaches(one.projected, rect); });
 }
 
 PixelRect PixelWalk::around() const {
@@ -185,10 +197,13 @@ TileReport PixelWalk::tile_report() const {
         std::count_if(near_.begin(), near_.end(), [](const Near& n) { return n.listed; }));
     const auto pixels = static_cast<std::size_t>(out.width) * static_cast<std::size_t>(out.height);
     out.stops.resize(pixels);
+    out.step = near_.size() > kSampledFrom ? kTileSize / 4 : 1;
+    const auto asked = [&](int i) { return i / out.step * out.step; };
     std::vector<std::uint32_t> blended(pixels, 0);
     parallel_for(pixels, 16, [&](std::size_t i) {
-        const int x = rect.x0 + static_cast<int>(i) % out.width,
-                  y = rect.y0 + static_cast<int>(i) / out.width;
+        const int column = static_cast<int>(i) % out.width, row = static_cast<int>(i) / out.width;
+        if (column != asked(column) || row != asked(row)) return;
+        const int x = rect.x0 + column, y = rect.y0 + row;
         std::uint32_t position = 0;
         walk(x, y,
              [&](const Near& one, const reference::Evaluation&, PixelFate fate,
@@ -200,8 +215,11 @@ TileReport PixelWalk::tile_report() const {
         out.stops[i] = position;
     });
     for (std::size_t i = 0; i < pixels; ++i) {
-        out.evaluated += out.stops[i];
-        out.blended += blended[i];
+        const int column = static_cast<int>(i) % out.width, row = static_cast<int>(i) / out.width;
+        const auto from = static_cast<std::size_t>(asked(row) * out.width + asked(column));
+        out.stops[i] = out.stops[from];
+        out.evaluated += out.stops[from];
+        out.blended += blended[from];
     }
     return out;
 }

@@ -5,6 +5,7 @@
 // use it.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "renderer/inspect/pixel_report.h"
@@ -25,6 +26,10 @@ struct PixelRect {
 /// What may draw around a pixel, front to back. Keeps nothing of the model.
 class PixelWalk {
   public:
+    /// So many Gaussians may be walked for every pixel of a tile; where there are more, only some
+    /// pixels are asked (TileReport::step).
+    static constexpr std::size_t kSampledFrom = 100'000;
+
     /// All that can show in the pixel's tile and less than `reach` pixels from it. The camera is
     /// one that rasterizers take, (x, y) a pixel of its picture.
     PixelWalk(const GaussianModel& model, const Camera& camera, const RenderOptions& options, int x,
@@ -46,6 +51,9 @@ class PixelWalk {
         bool hidden;
         reference::Projected projected;
     };
+    /// Of these rows what may show within `rect`, or is listed in the pixel's tile.
+    void add_rows(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
+                  std::span<const std::uint64_t> rows, const PixelRect& rect);
     template <class F>
     void walk(int x, int y, F&& visit) const;
     TileReport tile_report() const;

@@ -50,6 +50,9 @@ struct TileReport {
     std::uint64_t listed = 0;                   ///< Gaussians in its list
     std::uint64_t evaluated = 0;  ///< pairs of pixel and Gaussian up to where each pixel ended
     std::uint64_t blended = 0;    ///< of these, the ones that changed their pixel
+    /// Every so many-th pixel, either way, was asked, and stands for those up to the next: 1 where
+    /// the list is not very long.
+    int step = 1;
     std::vector<std::uint32_t>
         stops;  ///< [height][width] entries of the list until the pixel ended
 

@@ -172,6 +172,26 @@ TEST(Inspect, SaysWhyNotBlended) {
     EXPECT_EQ(corner.transmittance, 1);
 }
 
+TEST(Inspect, OfAVeryLongListSomePixelsAreAsked) {
+    Camera camera = random_camera(1, 0, 64, 64);
+    camera.rotation = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+    camera.translation = {};
+    camera.cx = camera.cy = 40;
+    const GaussianModel model = stack_of(std::vector(PixelWalk::kSampledFrom + 1, 0.02));
+    const PixelReport report = PixelWalk(model, camera, {}, 40, 40).report();
+    const TileReport& tile = report.tile;
+    EXPECT_EQ(tile.listed, model.count);
+    EXPECT_EQ(report.entries.size(), model.count);
+    EXPECT_EQ(tile.step, 4);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < tile.stops.size(); ++i) {
+        sum += tile.stops[i];
+        EXPECT_EQ(tile.stops[i], tile.stops[i / 64 * 64 + i % 16 / 4 * 4]);
+        EXPECT_GT(tile.stops[i], 0u);
+    }
+    EXPECT_EQ(tile.evaluated, sum);
+}
+
 TEST(Inspect, PoisonIsInNoList) {
     GaussianModel model = stack_of({0.5, 0.5, 0.5, 0.5});
     model.at(kMeans, 0) = NAN;
