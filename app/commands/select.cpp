@@ -146,6 +146,17 @@ Result<void> range(S state, A a) {
         return rows_by_value(m, static_cast<OwnValue>(value), lo, hi, camera);
     });
 }
+/// The values and the range that the viewport's colours show.
+Result<void> values(S state, A a) {
+    GS_TRY(const auto how, selecting("values", a, 0));
+    return send(
+        state, [how, request = view_request_of(state, state.width, state.height)](Engine& e) {
+            const auto open = e.open_scene();
+            if (!open) return;
+            if (auto hits = e.values().within(*open, request))
+                e.editor().select(how, [&](const GaussianModel&) { return std::move(*hits); });
+        });
+}
 Result<void> color(S state, A a) {
     float rgb[3];
     for (std::size_t i = 0; i < 3; ++i) {
@@ -265,6 +276,8 @@ const CommandRow kRows[] = {
      "Gaussians whose centres lie in a box of the world.", box},
     {"select.range",      "Select by a value",        "",       "",             "VALUE LO HI [new|add|remove live]",
      "By opacity, size, anisotropy, energy (of the harmonics), depth, x, y or z between two ends.", range},
+    {"select.values",     "Select by the shown values", "",     "",             "[new|add|remove]",
+     "Gaussians whose value lies in the range of the colours, of the number that color.by shows.", values},
     {"select.color",      "Select by a colour",       "",       "",             "R G B TOLERANCE [new|add|remove]",
      "Gaussians whose base colour is near to this one (0 to 1 each).", color},
     {"select.color-at",   "Select by a pixel's colour", "",     "",             "X Y TOLERANCE [new|add|remove]",

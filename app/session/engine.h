@@ -71,6 +71,7 @@ class Engine {
     ShownTint& tint() { return tint_; }
     Inspector& inspector() { return inspector_; }
     Costs& costs() { return costs_; }
+    Values& values() { return values_; }
     /// What is open, for parts that draw; none, and an error is told, when nothing is.
     std::optional<Shown> open_scene();
 

@@ -69,6 +69,22 @@ void Values::follow(const Shown& shown, const ViewRequest& request) {
     paint(wanted);
 }
 
+std::optional<Hits> Values::within(const Shown& shown, const ViewRequest& request) {
+    follow(shown, request);
+    const auto no_values = [&](const std::string& why) {
+        lent_.tell.error("nothing can be selected by its value: " + why);
+        return std::nullopt;
+    };
+    if (key_.value == GaussianValue::none)
+        return no_values("Gaussians have their own colours: color.by chooses a number");
+    if (!found_.problem.empty()) return no_values(found_.problem);
+    const auto lo = static_cast<float>(found_.lo), hi = static_cast<float>(found_.hi);
+    Hits hits(by_row_.size());
+    for (std::size_t i = 0; i < hits.size(); ++i)
+        hits[i] = by_row_[i] >= lo && by_row_[i] <= hi ? 1 : 0;
+    return hits;
+}
+
 void Values::begin() {
     if (key_.value == GaussianValue::none) return;
     key_ = {};

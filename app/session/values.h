@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "app/session/lent.h"
 #include "app/session/viewer.h"
 #include "panels/state/gaussian_values.h"
+#include "renderer/edit/flags.h"
 
 namespace gs {
 
@@ -18,6 +20,9 @@ class Values {
 
     /// Before a picture of `request` is drawn: its colours are those it asks for.
     void follow(const Shown& shown, const ViewRequest& request);
+    /// Which rows of the model as it is now have a value in the range that `request` asks for;
+    /// nothing, and an error is told, where there are no values.
+    std::optional<Hits> within(const Shown& shown, const ViewRequest& request);
     /// Another scene is open, or none; or its rows are others.
     void begin();
 
