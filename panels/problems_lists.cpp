@@ -15,7 +15,6 @@ namespace {
 
 // Findings of the doctor that concern single Gaussians one can see.
 constexpr std::array<std::string_view, 3> kDoctorsFloaters{"outliers", "blobs", "needles"};
-constexpr std::size_t kMostSelected = 4096;  // rows that one click selects
 
 struct Heading {
     const char* name;
@@ -49,20 +48,10 @@ void number_cell(std::string_view words, ImU32 color = theme().text) {
     cell_right(words, color);
 }
 
-/// A button that selects rows, where the studio can.
-void select_button(Commands& commands, std::span<const std::uint32_t> rows) {
-    const bool can = commands.find("select.row") != nullptr && rows.size() <= kMostSelected;
-    ImGui::BeginDisabled(!can);
-    if (ImGui::SmallButton("select")) {
-        std::string list;
-        for (const std::uint32_t row : rows)
-            list += (list.empty() ? "" : ",") + std::to_string(row);
-        commands.push("select.row", {list});
-    }
-    ImGui::EndDisabled();
-    if (!can)
-        tooltip(rows.size() > kMostSelected ? "too many to be selected at once"
-                                            : "there is no selection here");
+/// A button that selects the Gaussians of number `i` (from 0) of a list.
+void select_button(Commands& commands, std::size_t i, const char* kind) {
+    if (ImGui::SmallButton("select"))
+        commands.push("problems.select", {std::to_string(i + 1), kind});
 }
 
 /// The row's cell that answers a click anywhere on it.
@@ -109,8 +98,7 @@ void blamed_row(const Snapshot& snapshot, const FoundProblems& found, std::size_
     number_cell(format_number(static_cast<double>(g.size), 3));
     photo_cell(snapshot, g.view, commands);
     ImGui::TableNextColumn();
-    const auto row = static_cast<std::uint32_t>(g.row);
-    select_button(commands, {&row, 1});
+    select_button(commands, i, "gaussian");
     ImGui::PopID();
 }
 
@@ -128,7 +116,7 @@ void floater_row(const Snapshot& snapshot, const Floater& f, std::size_t i, Comm
     dim_text(f.near ? (f.apart ? "near, apart" : "near a camera") : "apart");
     photo_cell(snapshot, f.view, commands);
     ImGui::TableNextColumn();
-    select_button(commands, f.rows);
+    select_button(commands, i, "floater");
     ImGui::PopID();
 }
 

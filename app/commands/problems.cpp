@@ -4,6 +4,8 @@
 #include <limits>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "app/commands/commands.h"
 #include "app/session/engine.h"
 #include "app/studio/arguments.h"
@@ -93,6 +95,18 @@ Result<void> go(S state, A a) {
             GS_TRY_VOID(look_from(state, {"", static_cast<int>(*photo), state.navigation}));
     return send(state, [which, index](Engine& e) { e.problems().go(which, index); });
 }
+Result<void> select(S state, A a) {
+    GS_TRY(const auto number,
+           integer_argument(a[0], 1, std::numeric_limits<std::int32_t>::max(), "the number"));
+    GS_TRY(const std::size_t kind, choice_argument(a[1], kProblemKindNames));
+    const auto which = static_cast<ProblemKind>(kind);
+    if (which != ProblemKind::gaussian && which != ProblemKind::floater)
+        return fail(ErrorKind::usage, "", fmt::format("a {} has no Gaussians of its own", a[1]),
+                    "problems.select N gaussian, or N floater");
+    return send(state, [which, index = static_cast<std::size_t>(number - 1)](Engine& e) {
+        e.problems().select(which, index);
+    });
+}
 Result<void> cancel(S state, A) {
     return send(state, [](Engine& e) { e.cancel("problems"); });
 }
@@ -111,6 +125,8 @@ const CommandRow kRows[] = {
     {"problems.go",     "Go to a problem",               "",         "",        "N [KIND]",
      "Goes to number N of the regions found, or of hole, gaussian, floater, or seen (the place's "
      "photos).", go},
+    {"problems.select", "Select a problem's Gaussians",  "",         "",        "N gaussian|floater",
+     "Selects the Gaussian, or those of the floater, of number N of the list.", select},
     {"problems.show",   "Problems: show",                "",         "",        "WHAT",
      "time (each photo's error over the steps), regions, place, gaussians, floaters or holes.", show},
     {"problems.sort",   "Problems: sort the photos",     "",         "",        "KEY [up|down]",

@@ -70,7 +70,11 @@ void BundleSaver::save(BundleRequest given, const Shown& shown) {
             std::error_code ignored;
             return fs::file_size(request->path, ignored);
         },
-        [this, path, command](std::uint64_t bytes) {
+        [this, path, command, model = scene->model](std::uint64_t bytes) {
+            if (lent_.scene && lent_.scene->model == model) {
+                editor_.exported();
+                doctor_.exported();
+            }
             lent_.tell.done(
                 fmt::format("saved {} ({})", path, format_bytes(static_cast<double>(bytes))), true,
                 {}, command);

@@ -7,7 +7,9 @@
 
 #include "app/bundle/bundle_file.h"
 #include "app/bundle/report.h"
+#include "app/session/editor.h"
 #include "app/session/lent.h"
+#include "app/session/scene_doctor.h"
 #include "app/session/viewer.h"
 
 namespace gs {
@@ -23,13 +25,17 @@ struct BundleRequest {
 
 class BundleSaver {
   public:
-    BundleSaver(Lent lent, Viewer& viewer) : lent_(std::move(lent)), viewer_(viewer) {}
-    /// Answers with a notice once it is written. One at a time.
+    BundleSaver(Lent lent, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
+        : lent_(std::move(lent)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
+    /// Answers with a notice once it is written: edits of splats count as saved then. One at a
+    /// time.
     void save(BundleRequest request, const Shown& shown);
 
   private:
     Lent lent_;
     Viewer& viewer_;
+    Editor& editor_;
+    SceneDoctor& doctor_;
 };
 
 }  // namespace gs

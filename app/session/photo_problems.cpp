@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/seconds.h"
+#include "renderer/edit/row_change.h"
 
 namespace gs {
 namespace {
@@ -73,6 +74,8 @@ void ProblemFinder::find() {
     if (!prepare()) return;
     search_.emplace(model_, lent_.scene->capture, all_views(*lent_.scene->capture), *rasterizer_,
                     options_for_photos(*lent_.scene));
+    search_ids_.clear();
+    if (lent_.scene->trainer) search_ids_ = lent_.scene->trainer->ids();
     shown_.mark.reset();
     begin(lent_.tell.command);
 }
@@ -115,6 +118,7 @@ bool ProblemFinder::work(const Shown& shown) {
 
 void ProblemFinder::tell_found() {
     shown_.found = std::make_shared<const FoundProblems>(search_->found());
+    found_ids_ = std::move(search_ids_);
     shown_.step = step_;
     shown_.seconds = seconds_;
     const FoundProblems& found = *shown_.found;
@@ -163,36 +167,73 @@ void ProblemFinder::forget() {
     point_.reset();
     rasterizer_.reset();
     model_.reset();
+    search_ids_ = {};
+    found_ids_ = {};
     command_ = 0;
     shown_ = {shown_.serial, {}, 0, nullptr, 0, 0, nullptr, 0, shown_.crops + 1, {}};
     lent_.tell.changed().problems = nullptr;
     lent_.tell.status.changed = true;
 }
 
+bool ProblemFinder::is_there(ProblemKind kind, std::size_t index) {
+    static const FoundProblems kNone;
+    const FoundProblems& found = shown_.found ? *shown_.found : kNone;
+    const std::array<std::size_t, kProblemKindNames.size()> counts{
+        found.regions.size(), found.holes.size(), found.gaussians.size(), found.floaters.size(),
+        shown_.point ? shown_.point->photos.size() : 0};
+    const auto k = static_cast<std::size_t>(kind);
+    if (index < counts[k]) return true;
+    lent_.tell.error(fmt::format("there is no {} {}: {}", kProblemKindNames[k], index + 1,
+                                 counts[k] == 0 ? std::string("none was found; problems.find looks")
+                                                : fmt::format("the last one is {}", counts[k])));
+    return false;
+}
+
+/// Where Gaussians lie now that lay in `rows` when they were looked at, without those that are
+/// gone: steps of training renumber them.
+std::vector<std::uint64_t> ProblemFinder::rows_now(std::span<const std::uint32_t> rows) const {
+    if (!lent_.scene->trainer) return {rows.begin(), rows.end()};
+    std::vector<std::uint32_t> ids;
+    for (const std::uint32_t row : rows) ids.push_back(found_ids_[row]);
+    std::vector<std::uint64_t> out;
+    for (const std::uint32_t row : rows_of_ids(ids, lent_.scene->trainer->ids()))
+        if (row != kNoSuchRow) out.push_back(row);
+    return out;
+}
+
+/// Rows of a Gaussian or a floater that is there, the one to turn to first; none, and an error is
+/// told, when all of them are gone.
+std::vector<std::uint64_t> ProblemFinder::rows_of(ProblemKind kind, std::size_t index) {
+    const FoundProblems& found = *shown_.found;
+    std::vector<std::uint32_t> then;
+    if (kind == ProblemKind::gaussian) {
+        then = {static_cast<std::uint32_t>(found.gaussians[index].row)};
+    } else {
+        then = {static_cast<std::uint32_t>(found.floaters[index].row)};
+        for (const std::uint32_t row : found.floaters[index].rows)
+            if (row != then.front()) then.push_back(row);
+    }
+    auto now = rows_now(then);
+    if (now.empty())
+        lent_.tell.error(fmt::format(
+            "{} {} is gone: training took it away after step {}; problems.find looks again",
+            kProblemKindNames[static_cast<std::size_t>(kind)], index + 1, shown_.step));
+    return now;
+}
+
 void ProblemFinder::go(ProblemKind kind, std::size_t index) {
+    if (!is_there(kind, index)) return;
     const auto mark_region = [&](const char* name, const PhotoRegion& region) {
         shown_.mark = {region.view, region.rect,
                        fmt::format("{} {}: {}", name, index + 1, format_db(region.psnr))};
     };
-    const auto there = [&](std::size_t count) {
-        if (index < count) return true;
-        lent_.tell.error(fmt::format("there is no {} {}: {}",
-                                     kProblemKindNames[static_cast<std::size_t>(kind)], index + 1,
-                                     count == 0 ? std::string("none was found; problems.find looks")
-                                                : fmt::format("the last one is {}", count)));
-        return false;
-    };
-    static const FoundProblems kNone;
-    const FoundProblems& found = shown_.found ? *shown_.found : kNone;
-    if (kind == ProblemKind::region && there(found.regions.size()))
-        mark_region("region", found.regions[index]);
-    if (kind == ProblemKind::hole && there(found.holes.size()))
-        mark_region("hole", found.holes[index]);
-    if (kind == ProblemKind::gaussian && there(found.gaussians.size()))
-        doctor_.mark(found.gaussians[index].row);
-    if (kind == ProblemKind::floater && there(found.floaters.size()))
-        doctor_.mark(found.floaters[index].row);
-    if (kind == ProblemKind::seen && there(shown_.point ? shown_.point->photos.size() : 0)) {
+    if (kind == ProblemKind::region) mark_region("region", shown_.found->regions[index]);
+    if (kind == ProblemKind::hole) mark_region("hole", shown_.found->holes[index]);
+    if (kind == ProblemKind::gaussian || kind == ProblemKind::floater) {
+        const auto rows = rows_of(kind, index);
+        if (!rows.empty()) doctor_.mark(rows.front());
+    }
+    if (kind == ProblemKind::seen) {
         const PointInPhoto& one = shown_.point->photos[index];
         const int x = static_cast<int>(one.x), y = static_cast<int>(one.y);
         shown_.mark = {one.view,
@@ -200,6 +241,14 @@ void ProblemFinder::go(ProblemKind kind, std::size_t index) {
                        fmt::format("the place, error {}", format_number(one.error, 3))};
     }
     publish();
+}
+
+void ProblemFinder::select(ProblemKind kind, std::size_t index) {
+    if (!is_there(kind, index)) return;
+    const auto rows = rows_of(kind, index);
+    if (rows.empty()) return;
+    editor_.select_rows(
+        {fmt::format("{} {}", kProblemKindNames[static_cast<std::size_t>(kind)], index + 1)}, rows);
 }
 
 std::optional<Activity> ProblemFinder::activity() const {

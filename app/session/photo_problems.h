@@ -8,8 +8,11 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "app/session/editor.h"
 #include "app/session/lent.h"
 #include "app/session/scene_doctor.h"
 #include "app/session/viewer.h"
@@ -21,8 +24,8 @@ namespace gs {
 
 class ProblemFinder {
   public:
-    ProblemFinder(Lent lent, Viewer& viewer, SceneDoctor& doctor)
-        : lent_(std::move(lent)), viewer_(viewer), doctor_(doctor) {}
+    ProblemFinder(Lent lent, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
+        : lent_(std::move(lent)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
 
     // ---- commands
     void find();
@@ -32,6 +35,8 @@ class ProblemFinder {
     /// Marks number `index` (from 0) of a list; a Gaussian or floater is turned to, as
     /// view.gaussian does. Photos are gone to by the command.
     void go(ProblemKind kind, std::size_t index);
+    /// Selects the Gaussians of number `index` of the list of Gaussians or floaters.
+    void select(ProblemKind kind, std::size_t index);
     /// False: nothing was being looked for.
     bool cancel();
     /// Forgets what was found, too.
@@ -54,17 +59,23 @@ class ProblemFinder {
     bool prepare();
     void begin(std::uint64_t command);
     void end(const std::string& told);
+    bool is_there(ProblemKind kind, std::size_t index);
+    std::vector<std::uint64_t> rows_now(std::span<const std::uint32_t> rows) const;
+    std::vector<std::uint64_t> rows_of(ProblemKind kind, std::size_t index);
     void tell_found();
     void tell_point();
     void publish();
 
     Lent lent_;
     Viewer& viewer_;
+    Editor& editor_;
     SceneDoctor& doctor_;
     std::unique_ptr<Rasterizer> rasterizer_;  // outlives what looks
     std::shared_ptr<const GaussianModel> model_;
     std::optional<ProblemSearch> search_;
     std::optional<PointSearch> point_;
+    /// Of a run's rows, while `search_` looks and then of what it found; empty: no run.
+    std::vector<std::uint32_t> search_ids_, found_ids_;
     std::uint64_t command_ = 0;  // that goes on; 0: none
     std::uint64_t step_ = 0;
     double seconds_ = 0;

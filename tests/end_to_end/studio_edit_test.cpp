@@ -106,6 +106,47 @@ TEST_F(Editing, shapes_values_and_colours_select) {
     EXPECT_EQ(now().selected, 400u);
 }
 
+TEST_F(Editing, values_that_are_shown_select) {
+    ASSERT_TRUE(open_cube());
+    ASSERT_TRUE(give("select.values"));
+    ASSERT_EQ(h.errors.size(), 1u);
+    EXPECT_NE(h.errors[0].text.find("color.by chooses a number"), std::string::npos);
+    ASSERT_TRUE(give("color.by", {"opacity"}));
+    ASSERT_TRUE(give("color.range", {"0.5", "1"}));
+    ASSERT_TRUE(give("select.values")) << refused;
+    EXPECT_EQ(now().selected, 400u);
+    ASSERT_TRUE(give("color.range", {"0", "0.5"}));
+    ASSERT_TRUE(give("select.values"));
+    EXPECT_EQ(now().selected, 0u);
+    // What no command of its own asks for: the pairs that each makes this picture evaluate.
+    ASSERT_TRUE(give("color.by", {"cost"}));
+    ASSERT_TRUE(give("color.range", {"1", "1e9"}));
+    ASSERT_TRUE(give("select.values", {"add"}));
+    EXPECT_GT(now().selected, 0u);
+    ASSERT_TRUE(give("color.by", {"density"}));
+    ASSERT_TRUE(give("select.values"));
+    ASSERT_EQ(h.errors.size(), 2u);
+    EXPECT_NE(h.errors[1].text.find("kept by a training run only"), std::string::npos);
+}
+
+TEST_F(Editing, a_bundle_saves_what_was_edited) {
+    ASSERT_TRUE(open_cube());
+    ASSERT_TRUE(give("select.row", {"7"}));
+    ASSERT_TRUE(give("edit.delete"));
+    ASSERT_TRUE(h.state.would_lose());
+    auto folder = PrivateFolder::make();
+    ASSERT_TRUE(folder);
+    BundleRequest request{.path = (h.folder.path() / "edited.gsb").string(),
+                          .view = view_request_of(h.state, 80, 60),
+                          .folder = std::make_shared<PrivateFolder>(std::move(*folder))};
+    ASSERT_TRUE(h.until_done(h.session.send([&](Engine& e) { e.save_bundle(request); })));
+    ASSERT_TRUE(h.until([&] { return !h.state.would_lose(); })) << "it is in the bundle";
+    const auto opened = unpack_bundle(request.path, {});
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(read_splats((*opened)->member("scene.ply"))->model.count, 399u);
+    EXPECT_TRUE(h.errors.empty()) << h.errors[0].text;
+}
+
 TEST_F(Editing, edits_are_made_told_and_taken_back_to_the_bit) {
     ASSERT_TRUE(open_cube());
     const GaussianModel before = cube();

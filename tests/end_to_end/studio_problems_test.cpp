@@ -1,6 +1,11 @@
 // Where the scene is wrong by its photos, in the studio without a window: found between steps, told
 // of which step, gone to, cancelled and forgotten.
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "panels/state/photo_problems.h"
+#include "panels/state/selection_state.h"
 #include "studio_harness.h"
 
 namespace gs {
@@ -122,6 +127,54 @@ TEST_F(ProblemsInStudio, are_found_while_training_goes_on) {
     EXPECT_TRUE(h.until([&] { return h.state.problems->doing.empty(); }));
     EXPECT_EQ(h.state.problems->step, step) << "what was found before stays";
     EXPECT_TRUE(h.errors.empty());
+}
+
+TEST_F(ProblemsInStudio, are_found_again_when_training_has_moved_them) {
+    ASSERT_TRUE(h.open(tiny_capture()));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::set("densify_from", 1))));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::set("densify_every", 5))));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::set("prune_opacity", 0.1))));
+    ASSERT_TRUE(command("problems.find"));
+    ASSERT_TRUE(found());
+    const auto ids_of_run = [&] {
+        std::vector<std::uint32_t> ids;
+        EXPECT_TRUE(h.until_done(
+            h.session.send([&](Engine& e) { ids = e.open_scene()->scene.trainer->ids(); })));
+        return ids;
+    };
+    const auto then = ids_of_run();
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::steps(20))));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step >= 20; }));
+    const auto now = ids_of_run();
+    ASSERT_NE(now, then) << "rounds of density control renumber rows";
+    std::size_t turned_to = 0;
+    for (std::size_t i = 0; i < found()->gaussians.size(); ++i) {
+        const std::uint32_t id = then[static_cast<std::size_t>(found()->gaussians[i].row)];
+        h.errors.clear();
+        ASSERT_TRUE(command("problems.go", {std::to_string(i + 1), "gaussian"}));
+        if (std::find(now.begin(), now.end(), id) == now.end()) {
+            EXPECT_TRUE(erred("is gone: training took it away after step 0")) << i;
+            continue;
+        }
+        ++turned_to;
+        ASSERT_TRUE(h.until([&] { return h.state.marked && now.at(h.state.marked->row) == id; }))
+            << i;
+    }
+    ASSERT_GT(turned_to, 0u);
+}
+
+TEST_F(ProblemsInStudio, their_gaussians_are_selected) {
+    ASSERT_TRUE(h.open(tiny_capture()));
+    EXPECT_FALSE(command("problems.select", {"1", "region"}));
+    EXPECT_NE(refused.find("has no Gaussians of its own"), std::string::npos) << refused;
+    ASSERT_TRUE(command("problems.select", {"1", "gaussian"}));
+    EXPECT_TRUE(erred("none was found"));
+    ASSERT_TRUE(command("problems.find"));
+    ASSERT_TRUE(found());
+    ASSERT_FALSE(found()->gaussians.empty());
+    ASSERT_TRUE(command("problems.select", {"1", "gaussian"}));
+    ASSERT_TRUE(h.until([&] { return h.state.selection && h.state.selection->selected == 1; }));
+    EXPECT_EQ(h.state.selection->history.back(), "gaussian 1: 1 Gaussian selected");
 }
 
 TEST_F(ProblemsInStudio, need_photos) {
