@@ -15,6 +15,8 @@
 #include "base/try.h"
 #include "renderer/io/splats/level_set.h"
 #include "trainer/run_folder.h"
+#include "trainer/step_file.h"
+#include "trainer/step_notes.h"
 
 namespace gs::cli {
 namespace {
@@ -29,7 +31,8 @@ struct InfoArguments {
 };
 
 void add_options(CLI::App& app, InfoArguments& a) {
-    app.add_option("PATH", a.path, "capture folder, splat file, checkpoint or a run's folder")
+    app.add_option("PATH", a.path,
+                   "capture folder, splat file, checkpoint, a run's folder or a captured step")
         ->required();
     app.add_flag("--photos", a.photos, "decode every photo, to find broken ones");
     app.add_flag("--strict", a.strict, "exit code 3 when a warning or an error is found");
@@ -304,6 +307,30 @@ Result<int> capture_info(const InfoArguments& a, const CommonArguments& common) 
     return exit_code(a, findings);
 }
 
+Result<int> step_info(const InfoArguments& a, const CommonArguments& common) {
+    if (!a.fix.empty())
+        return fail(ErrorKind::usage, a.path, "--fix mends splat files, this is a captured step",
+                    "gausscope view opens it; its Gaussians can be exported there");
+    GS_TRY(const CapturedStep step, read_step(a.path));
+    const StepOutputs& made = step.outputs;
+    const Json out{{"command", "info"},
+                   {"kind", "step"},
+                   {"path", a.path},
+                   {"step", step.inputs.step + 1},
+                   {"capture", step.origin.capture},
+                   {"view", step.origin.view},
+                   {"gaussians", step.inputs.gaussians},
+                   {"kept", step.inputs.model.count},
+                   {"visible", made.lists.visible()},
+                   {"isects", made.lists.row_from_isect.size()},
+                   {"loss", number(made.terms.loss)},
+                   {"notes", step_notes(step)}};
+    say("{path}\n  a captured training step", out);
+    for (const Json& note : out["notes"]) fmt::print("  {}\n", note.get<std::string>());
+    if (common.json) print_json(out);
+    return kDone;
+}
+
 Result<int> run(const InfoArguments& a, const CommonArguments& common) {
     const std::string& path = a.path;
     catch_interrupts();
@@ -316,6 +343,7 @@ Result<int> run(const InfoArguments& a, const CommonArguments& common) {
     if (!there)
         return fail(ErrorKind::not_found, path, "there is nothing of this name", "check the path");
     if (is_capture(path)) return capture_info(a, common);
+    if (is_step_file(path)) return step_info(a, common);
     // Of a file that is no splat file, the readers say best what is wrong.
     if (fs::is_regular_file(path, error) || is_splat_file(path) || run_in(path))
         return splat_info(a, common);

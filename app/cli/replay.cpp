@@ -118,26 +118,38 @@ void Replay::time_steps() {
                                      {"samples", stage.samples}});
 }
 
-/// A square of the picture in double precision.
+/// The reference's name of a stage; empty: it has no such stage.
+std::string reference_stage(const std::string& stage) {
+    if (stage == "project") return "projection";
+    if (stage == "blend") return "picture";
+    if (stage == "loss-backward") return "loss";
+    if (stage == "backward") return "gradients";
+    return stage == "adam" ? "" : stage;
+}
+
+/// A square of the picture in double precision; with --stage the rows of that stage alone.
 Result<void> Replay::check_reference() {
-    if (a_.reference_side == 0 || !a_.stage.empty()) return {};
+    const std::string only = reference_stage(a_.stage);
+    if (a_.reference_side == 0 || (only.empty() && !a_.stage.empty())) return {};
     const StepInputs& in = step_.inputs;
     const int side = a_.reference_side, x = std::max(0, (in.camera.width - side) / 2),
               y = std::max(0, (in.camera.height - side) / 2);
     ProgressLine progress("reference");
-    GS_TRY(const VerifyReport report,
+    GS_TRY(VerifyReport report,
            check_frame({.model = in.model,
                         .camera = in.camera,
                         .options = in.options,
                         .region = {x, y, x + side, y + side},
-                        .gradients = true,
+                        .gradients = only.empty() || only == "gradients",
                         .photo = in.mask.empty() ? &in.photo : nullptr,
                         .lambda_dssim = in.lambda_dssim},
                        *rasterizer_, [&](std::string_view, std::size_t done, std::size_t total) {
                            progress.update(done, total, "");
                            return !interrupted();
                        }));
-    out_["reference"] = verify_json(report);
+    if (!only.empty())
+        std::erase_if(report.rows, [&](const VerifyRow& row) { return row.stage != only; });
+    if (!report.rows.empty()) out_["reference"] = verify_json(report);
     return {};
 }
 

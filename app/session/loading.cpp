@@ -10,12 +10,14 @@
 #include "base/record/scope.h"
 #include "base/seconds.h"
 #include "base/try.h"
+#include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/near_plane.h"
 #include "trainer/checkpoint.h"
 #include "trainer/init.h"
 #include "trainer/run_folder.h"
 #include "trainer/step_file.h"
+#include "trainer/step_notes.h"
 
 namespace gs {
 namespace {
@@ -219,9 +221,11 @@ Result<LoadedScene> load_checkpoint_model(const std::string& path, const Session
     return scene;
 }
 
-/// A captured step: the Gaussians that its view shows as the step read them, and the one photo.
+/// A captured step: the Gaussians that its view shows as the step read them, the one photo, and as
+/// another the picture that the step drew.
 Result<LoadedScene> load_step(const std::string& path, const SessionOptions& options) {
     GS_TRY(CapturedStep step, read_step(path));
+    std::vector<std::string> notes = step_notes(step);
     StepInputs& in = step.inputs;
     Capture capture;
     capture.name = step.origin.capture;
@@ -231,12 +235,13 @@ Result<LoadedScene> load_step(const std::string& path, const SessionOptions& opt
                              .camera = in.camera,
                              .photo = std::move(in.photo),
                              .mask = std::move(in.mask)});
+    capture.views.push_back({.name = step.origin.view + ", as the step drew it",
+                             .camera = in.camera,
+                             .photo = to_bytes(step.outputs.color)});
     LoadedScene scene;
     scene.name = name_of_path(path);
     scene.format = fmt::format("captured step {} of {}", in.step + 1, step.origin.capture);
-    scene.notes = {fmt::format("{} of {} Gaussians: the blocks that {} shows", in.model.count,
-                               in.gaussians, step.origin.view),
-                   "by gausscope " + step.origin.program + " on " + step.origin.backend};
+    scene.notes = std::move(notes);
     scene.sh_degree = in.options.sh_degree;
     scene.capture = std::make_shared<const Capture>(std::move(capture));
     GS_TRY_VOID(show_model(scene, share(std::move(in.model)), options));

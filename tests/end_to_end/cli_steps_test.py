@@ -26,6 +26,13 @@ class Steps(Case):
         # On one thread: the same bits. One stage alone.
         one = self.expect(0, "replay", file, "--threads", 1, "--repeats", 1, "--stage", "blend", "--json").json
         self.assertEqual([(s["stage"], s["verdict"]) for s in one["stages"]], [("blend", "same bits")])
+        self.assertEqual({row["stage"] for row in one["reference"]["rows"]}, {"picture"})
+        adam = self.expect(0, "replay", file, "--repeats", 1, "--stage", "adam", "--json").json
+        self.assertNotIn("reference", adam)
+        told = self.expect(0, "info", file, "--json").json
+        self.assertEqual((told["kind"], told["step"], told["visible"]), ("step", 11, done["captured"]["visible"]))
+        self.assertTrue(any(note.startswith("norms of the gradients: means ") for note in told["notes"]), told["notes"])
+        self.expect(2, "info", file, "--fix", self.folder / "fixed.ply", says="captured step")
         self.expect(2, "replay", file, "--stage", "nonsense")
         self.expect(2, "replay", out / "none.gsstep", says="none.gsstep")
         self.expect(2, "replay", out / "point_cloud.ply", says="point_cloud.ply")
@@ -116,7 +123,7 @@ class Studio(Case):
         for file in (step, again):
             self.expect(0, "replay", file, "--repeats", 1, "--reference", 0)
         self.studio(step, "view.capture 0", "wait-frame", f"screenshot {self.folder / 'photo.png'}", "verify.frame 0 0 50 40",
-                    "wait-idle", says="everything agrees")
+                    "wait-idle", "view.capture 1", "wait-frame", says="everything agrees")
         self.assertTrue((self.folder / "photo.png").exists())
 
 
