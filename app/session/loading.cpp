@@ -237,7 +237,8 @@ Result<LoadedScene> load_step(const std::string& path, const SessionOptions& opt
                              .mask = std::move(in.mask)});
     capture.views.push_back({.name = step.origin.view + ", as the step drew it",
                              .camera = in.camera,
-                             .photo = to_bytes(step.outputs.color)});
+                             .photo = to_bytes(step.outputs.color),
+                             .mask = {}});
     LoadedScene scene;
     scene.name = name_of_path(path);
     scene.format = fmt::format("captured step {} of {}", in.step + 1, step.origin.capture);

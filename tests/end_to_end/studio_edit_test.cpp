@@ -136,9 +136,10 @@ TEST_F(Editing, a_bundle_saves_what_was_edited) {
     ASSERT_TRUE(h.state.would_lose());
     auto folder = PrivateFolder::make();
     ASSERT_TRUE(folder);
-    BundleRequest request{.path = (h.folder.path() / "edited.gsb").string(),
-                          .view = view_request_of(h.state, 80, 60),
-                          .folder = std::make_shared<PrivateFolder>(std::move(*folder))};
+    BundleRequest request;
+    request.path = (h.folder.path() / "edited.gsb").string();
+    request.view = view_request_of(h.state, 80, 60);
+    request.folder = std::make_shared<PrivateFolder>(std::move(*folder));
     ASSERT_TRUE(h.until_done(h.session.send([&](Engine& e) { e.save_bundle(request); })));
     ASSERT_TRUE(h.until([&] { return !h.state.would_lose(); })) << "it is in the bundle";
     const auto opened = unpack_bundle(request.path, {});
