@@ -119,8 +119,6 @@ void ValuesPanel::draw(const Snapshot& snapshot, Commands& commands) {
                           format_count(static_cast<double>(values->rows - values->finite)))
             : std::string()));
     if (!values->note.empty()) dim_text(values->note);
-    if (ImGui::SmallButton("select")) commands.push("select.values");
-    tooltip("Selects the Gaussians whose value lies in the range, to be edited");
     ImGui::PopTextWrapPos();
 }
 
