@@ -86,6 +86,12 @@ void draw_sums(const PixelAnswer& answer) {
         color_line("difference", r.color - photo.color, false);
         if (photo.masked)
             colored_text(theme().warning, "masked: this pixel counts nowhere in the loss");
+        if (photo.altered) {
+            colored_text(theme().warning, "cut or altered: not training's gradient");
+            tooltip(
+                "A clip box, a near cut, a scale, fewer SH degrees or hidden Gaussians make this "
+                "another picture than the one that is trained");
+        }
         color_line("loss by it", photo.v_color, false);
         tooltip(
             fmt::format("d loss / d colour of this pixel, of the whole picture's loss: "

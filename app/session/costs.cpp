@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "app/session/gradient_picture.h"
+#include "app/session/shown_tint.h"
 #include "base/format.h"
-#include "renderer/raster/no_sink.h"
+#include "renderer/edit/row_change.h"
 #include "trainer/metrics.h"
 
 namespace gs {
@@ -91,12 +91,41 @@ std::vector<std::size_t> photos_to_measure(const LoadedScene& scene) {
     return out;
 }
 
+std::vector<std::uint32_t> hidden_rows(const GaussianTint& tint) {
+    std::vector<std::uint32_t> out;
+    for (std::size_t row = 0; row < tint.words.size(); ++row)
+        if (GaussianTint::hidden(tint.words[row])) out.push_back(static_cast<std::uint32_t>(row));
+    return out;
+}
+
+/// Hides these rows, and shows what else there is as it is; null when there are none.
+std::shared_ptr<const GaussianTint> tint_without(std::span<const std::uint32_t> rows) {
+    if (rows.empty()) return nullptr;
+    auto out = std::make_shared<GaussianTint>();
+    out->words.resize_discard(std::size_t{*std::max_element(rows.begin(), rows.end())} + 1);
+    out->words.fill(GaussianTint::kOwn);
+    for (const std::uint32_t row : rows) out->words[row] = GaussianTint::kHidden;
+    return out;
+}
+
+/// Of a tint that hides some of the rows that had the ids `before`: the same Gaussians in the rows
+/// of `ids`; null when one of them has gone.
+std::shared_ptr<const GaussianTint> moved(const GaussianTint& tint,
+                                          std::span<const std::uint32_t> before,
+                                          std::span<const std::uint32_t> ids) {
+    std::vector<std::uint32_t> wanted = hidden_rows(tint);
+    for (std::uint32_t& row : wanted) row = before[row];
+    std::vector<std::uint32_t> rows = rows_of_ids(wanted, ids);
+    if (std::find(rows.begin(), rows.end(), kNoSuchRow) != rows.end()) return nullptr;
+    return tint_without(rows);
+}
+
 }  // namespace
 
 void Costs::measure(const Shown& shown, const ViewRequest& request) {
-    NoSink nowhere;
-    const GradientPicture::Drawn drawn =
-        viewer_.gradients(shown, request, Upstream::loss, nowhere, measured_);
+    const auto tint = shown.tint ? shown.tint->tint() : nullptr;
+    hidden_ = tint ? tint_without(hidden_rows(*tint)) : nullptr;
+    const std::string note = viewer_.draw_costs(shown, request, hidden_, true, measured_);
     std::optional<CostReport::Region> region = report_ ? report_->region : std::nullopt;
     report_.emplace();
     report_->step = shown.scene.steps_done();
@@ -104,7 +133,7 @@ void Costs::measure(const Shown& shown, const ViewRequest& request) {
     report_->height = measured_.height;
     report_->camera = camera_of(shown.scene, request, 1.0, false);
     report_->from = place_of(shown.scene, request.settings.capture_view);
-    report_->note = drawn.note;
+    report_->note = note;
     report_->frame = sums_of(measured_);
     by_cost_ = rows_by_cost(measured_.costs.evaluated);
     report_->gaussians = by_cost_.size();
@@ -158,25 +187,24 @@ void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t 
     measure(shown, request);
     count = std::min(count, by_cost_.size());
     if (count == 0) return lent_.tell.error("nothing is drawn here that could be left out");
-    auto tint = std::make_shared<GaussianTint>();
-    tint->words.resize_discard(shown.scene.gaussian_count());
-    tint->words.fill(GaussianTint::kOwn);
+    std::vector<std::uint32_t> rows;
+    if (hidden_) rows = hidden_rows(*hidden_);
     CostReport::Without& out = report_->without.emplace();
     out.count = count;
     std::uint64_t saved = 0;
     for (std::size_t i = 0; i < count; ++i) {
         saved += measured_.costs.evaluated[by_cost_[i]];
-        tint->words[by_cost_[i]] = GaussianTint::kHidden;
+        rows.push_back(by_cost_[i]);
     }
     out.share = static_cast<double>(saved) / static_cast<double>(report_->frame.evaluated);
-    hides_ = std::move(tint);
+    without_ = tint_without(rows);
     RenderResult frame;
-    const auto measured_ns = [&](const std::shared_ptr<const GaussianTint>& through) {
-        viewer_.draw_costs(shown, request, through, frame);
-        return sums_of(frame).forward_ns;
-    };
-    out.ns = measured_ns(nullptr);
-    out.ns_without = measured_ns(hides_);
+    viewer_.draw_costs(shown, request, without_, false, frame);
+    out.ns = report_->frame.forward_ns;
+    out.ns_without = sums_of(frame).forward_ns;
+    followed_ = shown.scene.steps_done();
+    ids_.clear();
+    if (shown.scene.trainer) ids_ = shown.scene.trainer->ids();
     photos_ = photos_to_measure(shown.scene);
     out.photos = photos_.size();
     sum_ = sum_without_ = 0;
@@ -186,16 +214,31 @@ void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t 
 bool Costs::measure_when_due(const Shown& shown) {
     if (photos_.empty() || !report_ || !report_->without || !viewer_.may_draw(shown)) return false;
     const auto begin = std::chrono::steady_clock::now();
-    const std::size_t view = photos_.back();
-    photos_.pop_back();
-    if (hides_->words.size() != shown.scene.gaussian_count()) {  // a round came between
-        photos_.clear();
-        lent_.tell.warning("the Gaussians are others since the costs were measured: ask again");
+    if (!follow_rows(shown.scene)) {
+        stop();
+        lent_.tell.warning(
+            "some of the Gaussians that were to be left out have gone since: ask again");
         return true;
     }
+    const std::size_t view = photos_.back();
+    photos_.pop_back();
     measure_photo(shown, view);
     viewer_.add_picture(shown, seconds_since(begin));
     publish();
+    return true;
+}
+
+/// Density control of a run may have moved rows since: what is left out goes by its ids. False:
+/// some of it has gone.
+bool Costs::follow_rows(const LoadedScene& scene) {
+    if (!scene.trainer || followed_ == scene.steps_done()) return true;
+    followed_ = scene.steps_done();
+    std::vector<std::uint32_t> ids = scene.trainer->ids();
+    if (ids == ids_) return true;
+    without_ = moved(*without_, ids_, ids);
+    if (!without_) return false;  // holds all of hidden_
+    if (hidden_) hidden_ = moved(*hidden_, ids_, ids);
+    ids_ = std::move(ids);
     return true;
 }
 
@@ -206,7 +249,7 @@ void Costs::measure_photo(const Shown& shown, std::size_t index) {
         viewer_.draw_photo(shown, index, tint, picture);
         return score_picture(picture.color, view.photo, view.mask).psnr;
     };
-    const double with = psnr(nullptr), without = psnr(hides_);
+    const double with = psnr(hidden_), without = psnr(without_);
     CostReport::Without& out = *report_->without;
     if (!std::isfinite(with) || !std::isfinite(without)) {  // masked entirely
         --out.photos;
@@ -225,12 +268,20 @@ void Costs::measure_photo(const Shown& shown, std::size_t index) {
                         format_number(out.psnr_without, 4), format_number(out.psnr, 4)));
 }
 
+void Costs::stop() {
+    if (photos_.empty()) return;
+    photos_.clear();
+    if (report_->without->done == 0) report_->without.reset();
+    publish();
+}
+
 void Costs::begin() {
     report_.reset();
     measured_ = {};
     by_cost_.clear();
     photos_.clear();
-    hides_ = nullptr;
+    hidden_ = without_ = nullptr;
+    ids_.clear();
     lent_.tell.changed().cost_report = nullptr;
 }
 

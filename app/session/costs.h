@@ -17,7 +17,8 @@ class Costs {
   public:
     Costs(Lent lent, Viewer& viewer) : lent_(std::move(lent)), viewer_(viewer) {}
 
-    /// Measures what the viewport shows, forward and backward.
+    /// Measures what the viewport shows, without what is hidden, forward and, where nothing is,
+    /// backward.
     void measure(const Shown& shown, const ViewRequest& request);
     /// Two corners, in fractions of the picture's width and height.
     struct Box {
@@ -31,6 +32,8 @@ class Costs {
     void without(const Shown& shown, const ViewRequest& request, std::size_t count);
     /// Forgets what was measured: it is asked, or another scene is open, or none.
     void begin();
+    /// The photos that are left are not measured.
+    void stop();
     /// Measures the next photo. False: none was due, or training comes first.
     bool measure_when_due(const Shown& shown);
 
@@ -38,6 +41,7 @@ class Costs {
     void publish();
     void list();
     void measure_photo(const Shown& shown, std::size_t view);
+    bool follow_rows(const LoadedScene& scene);
 
     Lent lent_;
     Viewer& viewer_;
@@ -47,7 +51,11 @@ class Costs {
     std::vector<std::uint32_t> by_cost_;  // rows, most evaluated pairs first
     std::vector<std::size_t> photos_;     // still to be measured, last first
     double sum_ = 0, sum_without_ = 0;    // of what was, dB
-    std::shared_ptr<const GaussianTint> hides_;
+    // What the viewport hid when it was measured (null: nothing), and the most expensive as well.
+    std::shared_ptr<const GaussianTint> hidden_, without_;
+    // Of a run: which Gaussians the rows of both are, and after how many steps that was asked.
+    std::vector<std::uint32_t> ids_;
+    std::uint64_t followed_ = 0;
 };
 
 }  // namespace gs

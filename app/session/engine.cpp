@@ -54,6 +54,8 @@ Lent Engine::lent() {
                 tell_.changed().marked = nullptr;
                 doctor_.forget_rows();
                 viewer_.forget_model();
+                costs_.begin();
+                values_.begin();
                 sheet_.forget_model();
                 inspector_.model_changed();
                 problems_.forget();
@@ -86,7 +88,9 @@ bool Engine::turn() {
     }
     busy |= training_.work();
     editor_.follow_rows();
+    if (scene_ && viewer_.looks()) values_.follow_rows(shown(), *viewer_.request());
     busy |= draw_when_due();
+    busy |= scene_ && inspector_.answer_when_due();
     busy |= scene_ && sheet_.draw_when_due(shown());
     busy |= scene_ && film_.draw_when_due(shown());
     busy |= scene_ && problems_.work(shown());
@@ -239,10 +243,10 @@ bool Engine::draw_when_due() {
         // Told before this picture, so that who waits for both waits long enough.
         if (levels_.choose()) publish_status();
     }
-    if (scene_ && viewer_.due(shown())) values_.follow(shown(), *viewer_.request());
-    const auto frame = scene_ ? viewer_.draw_when_due(shown()) : nullptr;
-    if (!frame) return false;
-    tell_.changed().frame = frame;
+    // Asked once: what values cost is drawn on the same credit as the picture they are for.
+    if (!scene_ || !viewer_.due(shown())) return false;
+    values_.follow(shown(), *viewer_.request());
+    tell_.changed().frame = viewer_.next_picture(shown());
     tell_.status.changed = true;
     return true;
 }
@@ -265,6 +269,7 @@ void Engine::picture(const PictureRequest& request) {
         return tell_.error(
             fmt::format("a picture of {} x {} pixels is not possible (1 to 16384 each)",
                         camera.width, camera.height));
+    if (viewer_.looks()) values_.follow(shown(), *viewer_.request());  // as the viewport shows it
     tell_.picture({tell_.command, request, viewer_.picture(shown(), request.request)});
 }
 
@@ -318,6 +323,8 @@ void Engine::stop_after_exception(const char* what) {
     sheet_.want({});
     film_.forget();
     (void)problems_.cancel();
+    costs_.stop();
+    values_.begin();
     if (scene_) described_step_ = scene_->steps_done();
     tell_.error(what);
     tell_.status.at_once();

@@ -23,11 +23,12 @@ class GradientPicture {
         std::string note;  ///< what they are of, or why there are none
     };
     /// Fills `result`, its backward_costs included where options.costs; `sink` gets the gradients.
-    /// `model`: the scene's, every pending step applied. `photo`: of the picture's size, or empty.
+    /// `model`: the scene's, every pending step applied. `photo`: of the picture's size, or empty;
+    /// `mask` alike: where it is 0, the picture counts nowhere.
     /// The tint of `options` is left out: gradients are of what is.
     Drawn draw(LoadedScene& scene, const GaussianModel& model, const Camera& camera,
-               RenderOptions options, const Image8& photo, Upstream upstream, GradientSink& sink,
-               RenderResult& result);
+               RenderOptions options, const Image8& photo, const Image8& mask, Upstream upstream,
+               GradientSink& sink, RenderResult& result);
     /// The scene goes, and its rasterizer.
     void forget() { state_ = nullptr; }
 

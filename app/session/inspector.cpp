@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/session/timed_looks.h"
 #include "base/seconds.h"
 #include "renderer/inspect/inspect.h"
 #include "trainer/loss_window.h"
@@ -11,14 +12,15 @@ namespace gs {
 namespace {
 
 constexpr std::size_t kMostTiles = 100;  // listed
-constexpr int kLooks = 3;                // the least of so many times: a thread may have to wait
 
-const View* photo_view(const LoadedScene& scene, const ViewRequest& request) {
-    const int index = request.settings.capture_view;
-    if (index < 0 || !scene.capture ||
-        static_cast<std::size_t>(index) >= scene.capture->views.size())
-        return nullptr;
-    return &scene.capture->views[static_cast<std::size_t>(index)];
+/// Whether the picture that is shown of a photo's camera is another one than training has of it.
+bool is_altered(const RenderOptions& shown, const RenderOptions& trained) {
+    const auto hides = [](const GaussianTint& tint) {
+        return std::any_of(tint.words.begin(), tint.words.end(), &GaussianTint::hidden);
+    };
+    return shown.clip || shown.near_plane != trained.near_plane ||
+           shown.scale_modifier != trained.scale_modifier || shown.sh_degree != trained.sh_degree ||
+           (shown.tint && hides(*shown.tint));
 }
 
 PixelPhoto against(const View& view, const PixelWalk& walk, int x, int y, double lambda) {
@@ -64,7 +66,7 @@ std::optional<Camera> Inspector::camera_of_question(const ViewRequest& request) 
         lent_.tell.error("nothing is open that a pixel could be asked of");
         return {};
     }
-    const View* const view = photo_view(*lent_.scene, request);
+    const View* const view = photo_view(*lent_.scene, request.settings.capture_view);
     const Camera camera = view ? view->camera : camera_of(*lent_.scene, request, 1, false);
     if (camera.valid()) return camera;
     lent_.tell.error("there is no picture yet that a pixel could be asked of");
@@ -110,11 +112,12 @@ void Inspector::listed_tile(int column, int row) {
 void Inspector::answer() {
     const auto begin = std::chrono::steady_clock::now();
     const LoadedScene& scene = *lent_.scene;
+    stale_ = false;
     const auto camera = camera_of_question(asked_->request);
     if (!camera || asked_->x >= camera->width || asked_->y >= camera->height) return clear();
     RenderOptions options = render_options(scene, asked_->request.settings);
     options.tint = tint_.tint();  // what is hidden is not in the picture
-    const View* const view = photo_view(scene, asked_->request);
+    const View* const view = photo_view(scene, asked_->request.settings.capture_view);
     const bool measured = view && !view->photo.empty();
     const PixelWalk walk(viewer_.current_model(scene), *camera, options, asked_->x, asked_->y,
                          measured ? kLossReach : 0);
@@ -128,6 +131,9 @@ void Inspector::answer() {
         const auto& settings = scene.trainer ? scene.trainer->settings() : lent_.options.settings;
         out->photo = against(*view, walk, asked_->x, asked_->y, settings.lambda_dssim);
         walk.share_out(out->photo->v_color, out->report);
+        ViewSettings untouched;
+        untouched.capture_view = asked_->request.settings.capture_view;
+        out->photo->altered = is_altered(options, render_options(scene, untouched));
     }
     out->milliseconds = 1000 * seconds_since(begin);
     PixelInspection inspection = published();
@@ -142,22 +148,16 @@ void Inspector::tiles(const ViewRequest& request) {
     RenderOptions options = render_options(scene, request.settings);
     options.tint = tint_.tint();
     options.counters = options.costs = true;
-    options.depth = options.median_depth = false;
+    options.gradients = options.depth = options.median_depth = false;  // whatever map is shown
     RenderResult drawn;
-    Buffer<float> least;
-    for (int look = 0; look < kLooks; ++look) {
+    draw_with_least_times(drawn, [&] {
         if (scene.trainer)
             scene.trainer->render(*camera, options, drawn);
         else
             scene.rasterizer->forward(*scene.source, *camera, options, *scene.state, drawn);
-        Buffer<float>& now = drawn.costs.tile_ns;
-        if (now.empty()) break;  // this backend measures none
-        for (std::size_t i = 0; look > 0 && i < now.size(); ++i)
-            now[i] = std::min(now[i], least[i]);
-        least = now;
-    }
+    });
     auto table = std::make_shared<TileTable>(table_of(drawn));
-    const View* const view = photo_view(scene, request);
+    const View* const view = photo_view(scene, request.settings.capture_view);
     table->camera = *camera;
     table->view = view ? view->name : "";
     table->step = scene.steps_done();
@@ -169,6 +169,7 @@ void Inspector::tiles(const ViewRequest& request) {
 
 void Inspector::clear() {
     asked_.reset();
+    stale_ = false;
     lent_.tell.changed().inspection = nullptr;
 }
 
@@ -177,7 +178,14 @@ void Inspector::model_changed() {
     PixelInspection inspection = published();
     inspection.tiles = nullptr;  // of the model before
     publish(std::move(inspection));
+    stale_ = true;
+}
+
+bool Inspector::answer_when_due() {
+    const auto& looked_at = viewer_.request();
+    if (!stale_ || (looked_at && looked_at->moving)) return false;
     answer();
+    return true;
 }
 
 PixelInspection Inspector::published() {

@@ -31,8 +31,11 @@ class Inspector {
     /// Draws the request's picture with its counters, and lists its tiles.
     void tiles(const ViewRequest& request);
     void clear();
-    /// The same scene has another model: what was asked is answered anew.
+    /// The same scene has another model: what was asked will be answered anew.
     void model_changed();
+    /// Answers anew after model_changed(), once for all changes of a turn and with what is hidden
+    /// after them; not while the camera moves, when a streamed set changes its levels all the time.
+    bool answer_when_due();
 
   private:
     struct Question {
@@ -50,6 +53,7 @@ class Inspector {
     ShownTint& tint_;
     std::optional<Question> asked_;
     ViewRequest listed_;  ///< the picture whose tiles are published
+    bool stale_ = false;  // what is published is of the model before
 };
 
 }  // namespace gs

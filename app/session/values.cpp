@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <utility>
 
 #include "app/session/scene_info.h"
 #include "app/session/value_kinds.h"
@@ -58,7 +59,7 @@ void Values::follow(const Shown& shown, const ViewRequest& request) {
                   !of_camera                                     ? 0
                   : request.moving && key_.value == wanted.value ? key_.request
                                                                  : request.serial};
-    const bool found = key == key_ && by_row_.size() == found_.rows;
+    const bool found = key == key_ && rows_ == shown.scene.gaussian_count();
     if (found && wanted == painted_) return;
     if (!found) {
         const auto begin = std::chrono::steady_clock::now();
@@ -85,6 +86,16 @@ std::optional<Hits> Values::within(const Shown& shown, const ViewRequest& reques
     return hits;
 }
 
+void Values::follow_rows(const Shown& shown, const ViewRequest& request) {
+    const LoadedScene& scene = shown.scene;
+    const std::uint64_t before = std::exchange(followed_, scene.steps_done());
+    if (key_.value == GaussianValue::none || followed_ == before || !scene.run) return;
+    // Only density control moves rows, and going back to a snapshot.
+    if (followed_ != before + 1 || scene.run->last_step().densified ||
+        scene.gaussian_count() != rows_)
+        follow(shown, request);
+}
+
 void Values::begin() {
     if (key_.value == GaussianValue::none) return;
     key_ = {};
@@ -100,6 +111,7 @@ void Values::find(const Shown& shown, const ViewRequest& request) {
     found_ = {};
     found_.value = value;
     found_.step = key_.step;
+    rows_ = rows;
     by_row_.resize_discard(0);
     if (is_of_run(value) && !scene.trainer) {
         found_.problem = "kept by a training run only: open a capture or a checkpoint";

@@ -23,7 +23,10 @@ class Values {
     /// Which rows of the model as it is now have a value in the range that `request` asks for;
     /// nothing, and an error is told, where there are no values.
     std::optional<Hits> within(const Shown& shown, const ViewRequest& request);
-    /// Another scene is open, or none; or its rows are others.
+    /// After steps of training, before anything is drawn: where rows are other Gaussians now, the
+    /// colours are theirs.
+    void follow_rows(const Shown& shown, const ViewRequest& request);
+    /// Another scene is open, or none; or its rows are others; or nothing more is to be worked out.
     void begin();
 
   private:
@@ -42,6 +45,8 @@ class Values {
     ColorBy painted_;
     GaussianValues found_;
     Buffer<float> by_row_;
+    std::uint64_t rows_ = 0;      // of the model that they were found in
+    std::uint64_t followed_ = 0;  // steps done when rows were followed last
 };
 
 }  // namespace gs

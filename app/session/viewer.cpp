@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "app/session/timed_looks.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
 #include "base/seconds.h"
@@ -24,6 +25,8 @@ constexpr double kMovingPatience = 0.030, kTrainingPatience = 0.15;
 constexpr double kRefreshInterval = 0.25;
 // Few sizes, so that buffers and textures settle.
 constexpr std::array<double, 6> kScales{1.0, 0.71, 0.5, 0.35, 0.25, 0.18};
+
+const Image8 kNoImage;
 
 /// What Gaussians are to be drawn through, the colours of their levels included, where these are
 /// asked for and the scene has any. Photos are compared with what is.
@@ -63,14 +66,19 @@ void drop_score_of_a_part(ViewFrame& frame) {
 
 }  // namespace
 
+const View* photo_view(const LoadedScene& scene, int index) {
+    if (index < 0 || !scene.capture ||
+        static_cast<std::size_t>(index) >= scene.capture->views.size())
+        return nullptr;
+    return &scene.capture->views[static_cast<std::size_t>(index)];
+}
+
 Camera camera_of(const LoadedScene& scene, const ViewRequest& request, double scale,
                  bool exact_size) {
-    const int index = request.settings.capture_view;
     Camera camera = request.camera;
     double fit = scale;
-    if (index >= 0 && scene.capture &&
-        static_cast<std::size_t>(index) < scene.capture->views.size()) {
-        camera = scene.capture->views[static_cast<std::size_t>(index)].camera;
+    if (const View* const view = photo_view(scene, request.settings.capture_view)) {
+        camera = view->camera;
         const double room = std::min(static_cast<double>(request.camera.width) / camera.width,
                                      static_cast<double>(request.camera.height) / camera.height);
         // Photos are not enlarged, so what is measured against them is not either.
@@ -133,7 +141,7 @@ void Viewer::add_work(double seconds) {
 }
 
 bool Viewer::due(const Shown& shown) const {
-    if (!request_ || request_->camera.width <= 0 || request_->camera.height <= 0) return false;
+    if (!looks()) return false;
     const bool training = shown.training || shown.evaluating;
     const std::uint64_t step = shown.scene.steps_done();
     const bool other_tint = shown.tint && shown.tint->serial() != frame_tint_;
@@ -144,8 +152,7 @@ bool Viewer::due(const Shown& shown) const {
            (!training || budget_.may_draw());
 }
 
-std::shared_ptr<ViewFrame> Viewer::draw_when_due(const Shown& shown) {
-    if (!due(shown)) return nullptr;
+std::shared_ptr<ViewFrame> Viewer::next_picture(const Shown& shown) {
     const bool training = shown.training || shown.evaluating;
     const std::uint64_t step = shown.scene.steps_done();
     const double scale = scale_for(shown, *request_);
@@ -265,16 +272,20 @@ double Viewer::scale_for(const Shown& shown, const ViewRequest& request) const {
     return frame_time_.scale_for(pixels, patience, kScales);
 }
 
-const Image8& Viewer::photo_for(const LoadedScene& scene, int view, int width, int height) {
-    static const Image8 kNone;
-    if (view < 0 || !scene.capture || static_cast<std::size_t>(view) >= scene.capture->views.size())
-        return kNone;
-    const Image8& photo = scene.capture->views[static_cast<std::size_t>(view)].photo;
-    if (photo.empty() || width > photo.width || height > photo.height) return kNone;
-    if (photo.width == width && photo.height == height) return photo;
-    if (photo_.view != view || photo_.width != width || photo_.height != height)
-        photo_ = {view, width, height, resize_area(photo, width, height)};
-    return photo_.photo;
+Viewer::Photo Viewer::photo_for(const LoadedScene& scene, int view, int width, int height) {
+    const View* const whole = photo_view(scene, view);
+    if (!whole || whole->photo.empty() || width > whole->photo.width ||
+        height > whole->photo.height)
+        return {kNoImage, kNoImage};
+    const Image8& photo = whole->photo;
+    if (photo.width == width && photo.height == height) return {photo, whole->mask};
+    if (photo_.view != view || photo_.width != width || photo_.height != height) {
+        photo_ = {view, width, height, resize_area(photo, width, height), {}};
+        if (!whole->mask.empty()) photo_.mask = resize_area(whole->mask, width, height);
+        // Pixels that are partly masked hold ignored colour.
+        for (std::uint8_t& keep : photo_.mask.bytes) keep = keep == 255 ? 255 : 0;
+    }
+    return {photo_.photo, photo_.mask};
 }
 
 void Viewer::render(LoadedScene& scene, const Camera& camera, const RenderOptions& options,
@@ -311,19 +322,42 @@ RenderOptions cost_options(const LoadedScene& scene, const ViewSettings& setting
 GradientPicture::Drawn Viewer::gradients(const Shown& shown, const ViewRequest& request,
                                          Upstream upstream, GradientSink& sink,
                                          RenderResult& result) {
-    const Camera camera = camera_of(shown.scene, request, 1.0, false);
-    const Image8& photo =
-        photo_for(shown.scene, request.settings.capture_view, camera.width, camera.height);
-    return gradient_picture_.draw(shown.scene, current_model(shown.scene), camera,
-                                  cost_options(shown.scene, request.settings), photo, upstream,
-                                  sink, result);
+    LoadedScene& scene = shown.scene;
+    const View* const view = photo_view(scene, request.settings.capture_view);
+    ViewSettings settings = request.settings;
+    if (view) {
+        settings = {};
+        settings.capture_view = request.settings.capture_view;
+    }
+    const Camera camera = view ? view->camera : camera_of(scene, request, 1.0, false);
+    return gradient_picture_.draw(scene, current_model(scene), camera,
+                                  cost_options(scene, settings), view ? view->photo : kNoImage,
+                                  view ? view->mask : kNoImage, upstream, sink, result);
 }
 
-void Viewer::draw_costs(const Shown& shown, const ViewRequest& request,
-                        std::shared_ptr<const GaussianTint> tint, RenderResult& result) {
+std::string Viewer::draw_costs(const Shown& shown, const ViewRequest& request,
+                               std::shared_ptr<const GaussianTint> tint, bool backward,
+                               RenderResult& result) {
+    const Camera camera = camera_of(shown.scene, request, 1.0, false);
     RenderOptions options = cost_options(shown.scene, request.settings);
-    options.tint = std::move(tint);
-    render(shown.scene, camera_of(shown.scene, request, 1.0, false), options, {}, result);
+    const Photo against =
+        photo_for(shown.scene, request.settings.capture_view, camera.width, camera.height);
+    std::string note;
+    result.backward_costs = {};
+    draw_with_least_times(result, [&] {
+        if (backward && !tint) {
+            NoSink nowhere;
+            note = gradient_picture_
+                       .draw(shown.scene, current_model(shown.scene), camera, options,
+                             against.photo, against.mask, Upstream::loss, nowhere, result)
+                       .note;
+        } else {
+            options.tint = tint;
+            render(shown.scene, camera, options, {}, result);
+        }
+    });
+    if (backward && tint) note = "some Gaussians are hidden: gradients are not measured";
+    return note;
 }
 
 void Viewer::draw_photo(const Shown& shown, std::size_t view,
@@ -364,8 +398,8 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     frame->tinted = options.tint != nullptr;
     ViewSettings settings = request.settings;
     settings.point_size *= scale;  // dots are as large on the screen whatever the picture's size
-    const Image8& photo = photo_for(shown.scene, request.settings.capture_view, frame->camera.width,
-                                    frame->camera.height);
+    const auto [photo, mask] = photo_for(shown.scene, request.settings.capture_view,
+                                         frame->camera.width, frame->camera.height);
     frame->shrunk = &photo == &photo_.photo;
     const bool both = compares_scenes(shown, request.settings);
     // Colours alone may stay on the device. Maps and comparisons need their numbers on the host,
@@ -382,7 +416,7 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
         if (backward)
             frame->note = gradient_picture_
                               .draw(shown.scene, current_model(shown.scene), frame->camera, options,
-                                    photo, Upstream::loss, nowhere, result_)
+                                    photo, mask, Upstream::loss, nowhere, result_)
                               .note;
         else
             render(shown.scene, frame->camera, options, settings, result_);
@@ -412,7 +446,7 @@ void Viewer::draw_both(const Shown& shown, const ViewRequest& request, double sc
         NoSink nowhere;
         if (is_of_backward(settings.mode))  // a second scene is never a run: no state of its own
             gradient_picture_.draw(*shown.beside, *shown.beside->model, frame.camera, options, {},
-                                   Upstream::loss, nowhere, beside_result_);
+                                   {}, Upstream::loss, nowhere, beside_result_);
         else
             render(*shown.beside, frame.camera, options, settings, beside_result_);
     }

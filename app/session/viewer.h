@@ -22,6 +22,8 @@ struct Shown {
     bool training = false, evaluating = false;
 };
 
+/// The capture's view of this number (ViewSettings::capture_view); null: the free camera's.
+const View* photo_view(const LoadedScene& scene, int index);
 /// The camera of a picture: the request's, or the photo's that it asks for. `exact_size`: as large
 /// as was asked, where a picture of the viewport shows a photo at most at its own size.
 Camera camera_of(const LoadedScene& scene, const ViewRequest& request, double scale,
@@ -33,12 +35,16 @@ class Viewer {
     /// What the viewport wants to see from now on.
     void look(ViewRequest request);
     const std::optional<ViewRequest>& request() const { return request_; }
+    /// There is a request(), with room for a picture.
+    bool looks() const {
+        return request_ && request_->camera.width > 0 && request_->camera.height > 0;
+    }
     /// Nothing is drawn until the next look().
     void look_away() { request_.reset(); }
-    /// Whether draw_when_due() would draw.
+    /// Whether the viewport needs another picture, and training does not come first.
     bool due(const Shown& shown) const;
-    /// The viewport's next picture; null when it shows what there is, or training comes first.
-    std::shared_ptr<ViewFrame> draw_when_due(const Shown& shown);
+    /// The viewport's next picture; there is a request().
+    std::shared_ptr<ViewFrame> next_picture(const Shown& shown);
     /// At exactly the requested size, whatever it costs.
     std::shared_ptr<ViewFrame> picture(const Shown& shown, const ViewRequest& request);
     /// Of a photo's camera, `width` pixels wide and as high as that makes it, whatever it costs;
@@ -56,13 +62,17 @@ class Viewer {
     /// The colour at this place of the picture (fractions of its width and height), 0..1 each.
     Vec3f color_at(const Shown& shown, ViewRequest request, double x, double y);
 
-    /// What the viewport shows at its full size, as splats without a tint, with what blending costs
-    /// forward and backward; `sink` gets the gradients.
+    /// At a photo's camera its picture as training draws it, else what the viewport shows at its
+    /// full size; as splats without a tint, with what blending costs forward and backward. `sink`
+    /// gets the gradients.
     GradientPicture::Drawn gradients(const Shown& shown, const ViewRequest& request,
                                      Upstream upstream, GradientSink& sink, RenderResult& result);
-    /// The same forward alone, through `tint` (null: none).
-    void draw_costs(const Shown& shown, const ViewRequest& request,
-                    std::shared_ptr<const GaussianTint> tint, RenderResult& result);
+    /// What the viewport shows at its full size, as splats through `tint` (null: none), with what
+    /// blending costs, the least times of some looks; backward too where that is asked and there is
+    /// no tint. Returns what the gradients are of, or why there are none.
+    std::string draw_costs(const Shown& shown, const ViewRequest& request,
+                           std::shared_ptr<const GaussianTint> tint, bool backward,
+                           RenderResult& result);
     /// The picture of a photo's camera, as large as the photo, as training draws it.
     void draw_photo(const Shown& shown, std::size_t view, std::shared_ptr<const GaussianTint> tint,
                     RenderResult& result);
@@ -103,7 +113,11 @@ class Viewer {
     std::shared_ptr<const DevicePicture> render_for_display(LoadedScene& scene,
                                                             const Camera& camera,
                                                             const RenderOptions& options);
-    const Image8& photo_for(const LoadedScene& scene, int view, int width, int height);
+    /// A photo of this size with its mask (either may be empty): the capture's, or shrunk from it.
+    struct Photo {
+        const Image8 &photo, &mask;
+    };
+    Photo photo_for(const LoadedScene& scene, int view, int width, int height);
 
     ViewBudget budget_;
     std::optional<ViewRequest> request_;
@@ -123,7 +137,7 @@ class Viewer {
     } beside_drawn_;
     struct {
         int view = -1, width = 0, height = 0;
-        Image8 photo;
+        Image8 photo, mask;
     } photo_;
     struct {
         std::uint64_t step = 0;

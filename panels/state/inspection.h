@@ -17,9 +17,12 @@ namespace gs {
 /// The pixel against the photo, where it is one's.
 struct PixelPhoto {
     Vec3d color{0, 0, 0};     ///< 0..1
-    Vec3d v_color{0, 0, 0};   ///< d loss / d colour of this pixel, as training has it
+    Vec3d v_color{0, 0, 0};   ///< d loss / d colour of this pixel, of the picture as it is shown
     double lambda_dssim = 0;  ///< of that loss
     bool masked = false;      ///< the pixel counts nowhere
+    /// The picture is cut, hidden in part or drawn otherwise than it is trained: its gradients are
+    /// not the training's.
+    bool altered = false;
 };
 struct PixelAnswer {
     PixelReport report;

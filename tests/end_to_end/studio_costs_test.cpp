@@ -1,48 +1,15 @@
 // What pictures cost, and Gaussians coloured by a number, through commands and the engine.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <sstream>
 
 #include "panels/state/cost_report.h"
 #include "panels/state/gaussian_values.h"
-#include "tests/end_to_end/studio_harness.h"
+#include "tests/end_to_end/studio_costly.h"
 
 namespace gs {
 namespace {
 
-using testing::SessionHarness;
-
-/// A tiny run after two steps, looked at from its first photo.
-struct Costly : SessionHarness {
-    CommandTable commands = all_commands();
-
-    Costly() {
-        EXPECT_TRUE(open(testing::tiny_capture()));
-        EXPECT_TRUE(until_done(session.send(testing::jobs::steps(2))));
-        EXPECT_TRUE(until_state(RunState::paused));
-        state.view.capture_view = 0;
-        state.width = 80, state.height = 60;
-    }
-    /// Carries a command out and waits for the engine.
-    Result<void> give(const std::string& line) {
-        std::istringstream stream(line);
-        const std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
-        const auto result =
-            commands.run(state, words[0], Arguments(words.begin() + 1, words.end()));
-        const std::uint64_t serial = state.last_sent;
-        EXPECT_TRUE(until_done(serial));
-        return result;
-    }
-    /// The viewport's next picture with the settings as they are.
-    std::shared_ptr<const ViewFrame> look() {
-        ViewRequest request = view_request_of(state, state.width, state.height);
-        request.serial = ++state.request_serial;
-        session.request_view(request);
-        EXPECT_TRUE(until([&] { return state.frame && state.frame->request == request.serial; }));
-        return state.frame;
-    }
-};
+using testing::Costly;
 
 TEST(CostsInTheStudio, are_of_what_the_viewport_shows) {
     Costly h;

@@ -1,5 +1,6 @@
 // Asking about a pixel in the studio, without a window: splats alone, a photo of a capture, while
 // it trains, and what is said when there is nothing to ask.
+#include <algorithm>
 #include <cmath>
 
 #include "panels/state/inspection.h"
@@ -110,6 +111,23 @@ TEST_F(Inspect, SplatsAloneAreExplainedWithoutAPhoto) {
     EXPECT_EQ(answer()->report.tile.listed, list);
     EXPECT_TRUE(same_view(answer()->camera, h.state.inspection->tiles->camera));
     EXPECT_NE(run("inspect.tile", {"1", "1", "there"}).find("listed"), std::string::npos);
+    h.state.view.mode = ViewMode::backward_time;
+    EXPECT_EQ(run("inspect.tiles"), "") << "whatever map is shown";
+    h.state.view.mode = ViewMode::color;
+
+    // After an edit, with what is hidden.
+    EXPECT_EQ(run("inspect.pixel", {"80", "60"}), "");
+    const std::uint64_t first = answer()->report.entries[0].row;
+    EXPECT_EQ(run("select.row", {std::to_string(first)}), "");
+    EXPECT_EQ(run("edit.hide"), "");
+    EXPECT_EQ(run("select.row", {std::to_string(first + 1)}), "");
+    EXPECT_EQ(run("edit.delete"), "");
+    ASSERT_TRUE(h.until([&] {
+        const auto& entries = answer()->report.entries;
+        return std::any_of(entries.begin(), entries.end(), [&](const PixelEntry& entry) {
+            return entry.row == first && entry.fate == PixelFate::hidden;
+        });
+    }));
     EXPECT_EQ(run("inspect.clear"), "");
     EXPECT_NE(run("inspect.tile", {"1", "1", "listed"}).find("no tiles are listed"),
               std::string::npos);
@@ -131,9 +149,15 @@ TEST_F(Inspect, APhotosPixelHasItsLossAlsoWhileTraining) {
     EXPECT_FALSE(answer()->view.empty());
     ASSERT_TRUE(answer()->photo);
     EXPECT_GT(dot(answer()->photo->v_color, answer()->photo->v_color), 0);
+    EXPECT_FALSE(answer()->photo->altered);
     double shares = 0;
     for (const PixelEntry& entry : answer()->report.entries) shares += entry.share;
     EXPECT_NEAR(shares, 1, 1e-6);
+    h.state.view.scale_modifier = 0.5;
+    EXPECT_EQ(run("inspect.pixel", {"20.5", "15.5"}), "");
+    EXPECT_TRUE(answer()->photo->altered) << "training has another picture";
+    h.state.view.scale_modifier = 1;
+    EXPECT_EQ(run("inspect.pixel", {"20.5", "15.5"}), "");
 
     ASSERT_TRUE(h.until_done(h.session.send(jobs::run_to(30))));
     EXPECT_EQ(run("inspect.pixel"), "") << "between two steps";
