@@ -99,8 +99,8 @@ Result<Mended> mend_scene(LoadedScene scene, std::shared_ptr<const GaussianModel
         name.empty() ? std::vector<std::string>() : std::vector{name};
     GS_TRY(auto fixed, fix(*original, ids, told));
     Mended out{std::move(scene), std::move(fixed.changes)};
-    GS_TRY_VOID(show_model(out.scene,
-                           std::make_shared<const GaussianModel>(std::move(fixed.model)), options));
+    GS_TRY_VOID(show_model(out.scene, std::make_shared<const GaussianModel>(std::move(fixed.model)),
+                           options));
     return out;
 }
 

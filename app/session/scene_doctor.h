@@ -1,6 +1,6 @@
 // SceneDoctor: the engine's doctoring part: examining what is open, mending splats and taking that
-// back, and looking at one Gaussian. Examining and mending are tasks beside pictures and training; a
-// mending is a step of the editor's history. Owned by the engine; commands call it there.
+// back, and looking at one Gaussian. Examining and mending are tasks beside pictures and training;
+// a mending is a step of the editor's history. Owned by the engine; commands call it there.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // What selecting costs: each part of a frame's work while a shape is drawn over a picture of N
-// Gaussians (a million unless said otherwise), checked against the count by hand before it is timed.
+// Gaussians (a million unless said otherwise), checked against the count by hand before it is
+// timed.
 //
 //   build/tests/edit_bench [N]
 #include <fmt/format.h>
