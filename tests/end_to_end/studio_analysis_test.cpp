@@ -24,7 +24,7 @@ bool measured_without(const Costly& h) {
 TEST(AnalysisInTheStudio, the_viewport_goes_on_while_it_trains_with_values) {
     Costly h;
     ASSERT_TRUE(h.give("color.by gradient"));
-    h.state.view.viewer_budget = 0.002;  // less is saved up than a picture's values cost
+    h.state.view.viewer_budget = 0.02;  // less is saved up in a step than a picture's values cost
     h.look();
     h.session.send(jobs::start());
     std::set<std::uint64_t> steps;
