@@ -19,17 +19,7 @@ Result<void> show(S state, A a) {
     state.sheet_settings.shows = static_cast<SheetShows>(which);
     return {};
 }
-Result<void> sort(S state, A a) {
-    GS_TRY(const std::size_t key, choice_argument(a[0], kPhotoKeyNames));
-    constexpr std::array<const char*, 2> kWays{"up", "down"};
-    std::size_t way = 0;
-    if (a.size() > 1) {
-        GS_TRY(way, choice_argument(a[1], kWays));
-    }
-    state.sheet_settings.key = static_cast<PhotoKey>(key);
-    state.sheet_settings.descending = way == 1;
-    return {};
-}
+Result<void> sort(S state, A a) { return set_order(state.sheet_settings, a); }
 Result<void> width(S state, A a) {
     return set_number(state.sheet_settings.width, a[0], 40, 640, "the width");
 }

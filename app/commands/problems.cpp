@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/commands/commands.h"
+#include "app/commands/settings.h"
 #include "app/session/engine.h"
 #include "app/studio/arguments.h"
 #include "base/try.h"
@@ -23,17 +24,7 @@ Result<void> show(S state, A a) {
     state.problems_settings.shows = static_cast<ProblemsShow>(which);
     return {};
 }
-Result<void> sort(S state, A a) {
-    GS_TRY(const std::size_t key, choice_argument(a[0], kPhotoKeyNames));
-    constexpr std::array<const char*, 2> kWays{"up", "down"};
-    std::size_t way = 0;
-    if (a.size() > 1) {
-        GS_TRY(way, choice_argument(a[1], kWays));
-    }
-    state.problems_settings.key = static_cast<PhotoKey>(key);
-    state.problems_settings.descending = way == 1;
-    return {};
-}
+Result<void> sort(S state, A a) { return set_order(state.problems_settings, a); }
 Result<void> history(S state, A a) {
     constexpr std::array<const char*, 2> kOf{"psnr", "loss"};
     GS_TRY(const std::size_t which, choice_argument(a[0], kOf));

@@ -1,7 +1,8 @@
-// Functions of commands that set one field of ViewSettings: for the tables of view, camera and
-// compare.
+// Functions of commands that set one field of ViewSettings, or the order of a list of photos: for
+// the tables of this folder.
 #pragma once
 
+#include <array>
 #include <type_traits>
 
 #include "app/commands/commands.h"
@@ -31,6 +32,20 @@ Result<void> set_switch(StudioState& state, const Arguments& a) {
         GS_TRY(on, switch_argument(a[0]));
     }
     state.view.*field = on;
+    return {};
+}
+/// KEY [up|down]: what photos are sorted by, and which way; for settings with `key` and
+/// `descending`.
+template <class Sorted>
+Result<void> set_order(Sorted& into, const Arguments& a) {
+    GS_TRY(const std::size_t key, choice_argument(a[0], kPhotoKeyNames));
+    constexpr std::array<const char*, 2> kWays{"up", "down"};
+    std::size_t way = 0;
+    if (a.size() > 1) {
+        GS_TRY(way, choice_argument(a[1], kWays));
+    }
+    into.key = static_cast<PhotoKey>(key);
+    into.descending = way == 1;
     return {};
 }
 inline Result<void> set_number(double& into, const std::string& text, double least, double most,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/bundle/json_fields.h"
 #include "base/json_write.h"
 #include "base/log.h"
 
@@ -11,28 +12,6 @@ namespace {
 
 using nlohmann::json;
 constexpr std::size_t kMostRecent = 12;
-
-/// The value under `key` when it is there and of the right kind.
-template <class T>
-void take(const json& object, const char* key, T& into) {
-    const auto found = object.find(key);
-    if (found == object.end()) return;
-    if constexpr (std::is_same_v<T, bool>) {
-        if (found->is_boolean()) into = found->template get<bool>();
-    } else if constexpr (std::is_arithmetic_v<T>) {
-        if (found->is_number()) into = found->template get<T>();
-    } else {
-        if (found->is_string()) into = found->template get<T>();
-    }
-}
-template <class E, std::size_t n>
-void take_name(const json& object, const char* key, const std::array<const char*, n>& names,
-               E& into) {
-    std::string name;
-    take(object, key, name);
-    for (std::size_t i = 0; i < n; ++i)
-        if (name == names[i]) into = static_cast<E>(i);
-}
 
 }  // namespace
 
