@@ -36,6 +36,7 @@ struct PixelInspection;  // inspection.h
 struct CostReport;       // cost_report.h
 struct GaussianValues;   // gaussian_values.h
 struct PhotoProblems;    // photo_problems.h
+struct PredictionState;  // prediction_state.h
 struct VerifyReport;     // verify_report.h
 struct FilmState;        // film_state.h
 struct MeasureState;     // measure_state.h
@@ -264,6 +265,7 @@ struct Snapshot : SessionView {
         present_path;  ///< how pictures get from the GPU to the screen: "interop"; empty: not used
     std::optional<DeviceMemory> device_memory;
     std::shared_ptr<const StageCosts> costs;
+    std::shared_ptr<const PredictionState> prediction;  ///< times on other GPUs; null: not asked
     std::uint64_t process_bytes = 0;       ///< resident memory of the process, 0: unknown
     std::uint64_t process_peak_bytes = 0;  ///< the most it was, 0: unknown
     MemoryHistory memory_history;

@@ -62,8 +62,15 @@ enum class BackwardVariant {
                       ///< the default
 };
 
+/// What the viewer may trade for speed.
+enum class Precision {
+    exact,  ///< single precision throughout, the same picture on every backend up to rounding
+    fast,   ///< CUDA, without gradients: half precision where a picture hardly shows it
+};
+
 struct RenderOptions {
     Vec3f background{0, 0, 0};
+    Precision precision = Precision::exact;
     int sh_degree = 3;  ///< bases above this are ignored; limited by the model's own degree
     float scale_modifier =
         1.0f;  ///< multiplies every standard deviation (viewer only; gradients assume 1)
@@ -86,6 +93,20 @@ struct RenderOptions {
     bool costs = false;
 };
 
+/// What warps of 32 pixels (8 x 4) spend on blending, which pairs do not tell: a warp pays for all
+/// its lanes when one of them blends. The CUDA kernels do this work; the CPU backend counts what
+/// they would do, from the same lists, so that a GPU's time can be predicted without one. Work
+/// items (at most 1,024 isects of a tile) are counted as they are drawn: each as if nothing lay
+/// before it.
+struct WarpWork {
+    std::uint64_t batches = 0;         ///< up to 256 isects brought into shared memory by a block
+    std::uint64_t group_tests = 0;     ///< (32 isects, warp): tested against the warp's rectangle
+    std::uint64_t near = 0;            ///< (isect, warp) that passed: exponents for 32 lanes
+    std::uint64_t open = 0;            ///< of these, with a pixel that blended or ended
+    std::uint64_t live_isects = 0;     ///< isects with any open warp: what backward lists
+    std::uint64_t live_sub_tiles = 0;  ///< (live isect, open warp): what backward walks
+};
+
 /// Counts of one frame, for the cost model (N, V, I, E, B of docs/rendering.md).
 struct RenderCounters {
     std::uint64_t gaussians = 0;   ///< N
@@ -98,6 +119,7 @@ struct RenderCounters {
         0;  ///< E: pairs whose exponent was computed; 0 unless options.counters
     std::uint64_t blended_pairs = 0;  ///< B: pairs that changed a pixel; 0 unless options.counters
     int longest_tile = 0;             ///< isects of the fullest tile
+    WarpWork warps;                   ///< 0 unless options.counters
 };
 
 /// What blending forward, or backward, costs by tile and by Gaussian.
