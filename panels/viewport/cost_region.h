@@ -5,7 +5,7 @@
 #include <imgui.h>
 
 #include "panels/state/snapshot.h"
-#include "panels/viewport/frusta.h"
+#include "panels/viewport/chips.h"
 
 namespace gs {
 
