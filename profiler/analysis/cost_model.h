@@ -24,6 +24,9 @@ struct FrameWork {
     double isects = 0;            ///< I
     double evaluated = kUnknown;  ///< E: pairs whose exponent was computed
     double blended = kUnknown;    ///< B: pairs that changed a pixel
+    /// What warps of 32 pixels do, as WarpWork of renderer/raster/rasterizer.h says.
+    double batches = kUnknown, group_tests = kUnknown, near = kUnknown, open = kUnknown,
+           live_isects = kUnknown, live_sub_tiles = kUnknown;
     double pixels = 0, tiles = 0;
     int sh_degree = 3;
     bool gradients = true;  ///< forward keeps what backward needs, and backward runs

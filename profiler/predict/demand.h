@@ -1,0 +1,51 @@
+// What a stage asks of a GPU, and the time that takes: warp instructions by unit, bytes, waits for
+// loads, launches. The arithmetic of the performance model (docs/model.md), apart from whose
+// kernels they are: ours (frame_demands.cpp) and published ones (validation.cpp) go through it
+// alike.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "base/record/stage.h"
+#include "profiler/predict/gpu_model.h"
+
+namespace gs {
+
+struct StageDemand {
+    Stage stage = Stage::other;
+    CodeCost executed;       ///< warp instructions, how often each kind runs; `stall` and `rounds`
+                             ///< are not used here
+    double bytes = 0;        ///< read and written, beyond the multiprocessors' own caches
+    double working_set = 0;  ///< bytes; what of it the L2 cache holds need not come from memory
+    /// Waits for loads that a warp makes one after the other, times the rounds of blocks
+    /// ("waves") that follow each other on a multiprocessor with the usual number of warps.
+    double wait_rounds = 0;
+    double launches = 0;
+    double imbalance = 1;  ///< when the last block ends, over when all would with even work
+    bool counted = true;
+};
+
+/// Seconds that each resource alone would need.
+using ResourceSeconds = std::array<double, kGpuResources>;
+/// How one run of the model differs from its middle: factors, 1 each for the point estimate.
+struct ModelDraw {
+    double throughput = 1, latency = 1;
+};
+
+/// By resource; `tail` holds what uneven blocks add.
+ResourceSeconds resource_seconds(const StageDemand& demand, const GpuDevice& gpu,
+                                 const ModelFit& fit);
+/// Together: throughputs overlap (a p-norm, p = 4: the slowest counts most), waits overlap with
+/// them in part (p = 1.6), the tail and launches come on top.
+double seconds_of(const ResourceSeconds& resources, const ModelDraw& draw = {});
+
+/// Blocks of a kernel that a multiprocessor holds at once, by CUDA's rules: 1 at least.
+int resident_blocks(const GpuArchitecture& architecture, int threads, int registers,
+                    int shared_bytes);
+
+/// What our kernels ask for, stage by stage in the order they run, on `gpu`.
+std::vector<StageDemand> frame_demands(const PredictedWork& work, const KernelCosts& costs,
+                                       const GpuDevice& gpu);
+
+}  // namespace gs

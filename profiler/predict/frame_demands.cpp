@@ -1,0 +1,289 @@
+// Our kernels as demands: which kernel and loop of the table of costs runs how often for a frame's
+// counts. Loops are found by what they do (the walk over splats is the innermost one with the
+// exponentials), not by number, so a kernel that changes keeps its row; frame_demands_test holds
+// every kernel named here to the table. Bytes are the cost model's, with what layouts add to them.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "profiler/predict/block_schedule.h"
+#include "profiler/predict/demand.h"
+
+namespace gs {
+namespace {
+
+constexpr double kWarps = 8, kWarpSize = 32;  ///< of a block of 256 threads
+constexpr std::uint32_t kItem = 1024;         ///< isects of a work item at most
+constexpr double kBackwardBatch = 64;         ///< live isects that backward stages at a time
+constexpr double kRowSectors = 64.0 / 48.0;   ///< 48-byte rows at random places: sectors of 32
+/// Kernels that one stage enqueues, by stage; sorts with those of their passes.
+struct Launches {
+    Stage stage;
+    double viewer, step;
+};
+constexpr Launches kLaunches[] = {
+    {Stage::project, 4, 4},        {Stage::sort, 24, 24}, {Stage::emit, 5, 5},
+    {Stage::ranges, 2, 3},         {Stage::blend, 2, 2},  {Stage::loss, 0, 2},
+    {Stage::blend_backward, 0, 1}, {Stage::adam, 0, 3},   {Stage::pack, 1, 0}};
+
+/// The counts of a frame that the kernels' costs are multiplied by, guessed where they were not
+/// counted.
+struct Counts {
+    double near, open, group_tests, batches, live_isects, live_sub_tiles, items;
+    bool counted;
+
+    explicit Counts(const FrameWork& f) {
+        counted = std::isfinite(f.near) && std::isfinite(f.open);
+        const auto or_else = [](double value, double guess) {
+            return std::isfinite(value) ? value : guess;
+        };
+        // Without counts of warps: from pairs, which on the CPU are whole rows of 16.
+        const double pairs = or_else(f.evaluated, 0);
+        near = or_else(f.near, pairs / kWarpSize * (f.cuda ? 1.0 : 1.4));
+        open = or_else(f.open, 0.97 * near);
+        group_tests = or_else(f.group_tests, near / 16);
+        batches = or_else(f.batches, f.tiles + f.isects / 256);
+        live_isects = or_else(f.live_isects, 0.88 * f.isects);
+        live_sub_tiles = or_else(f.live_sub_tiles, open);
+        items = f.tiles + f.isects / kItem;
+    }
+};
+
+/// A kernel of the table with the loops that matter in it. Absent: all costs are 0.
+class Kernel {
+  public:
+    Kernel(const KernelCosts& costs, const GpuDevice& gpu,
+           std::initializer_list<const char*> names) {
+        for (const char* name : names)
+            if (found_ = costs.find(gpu.architecture.code, name); found_ != nullptr) break;
+    }
+    bool there() const { return found_ != nullptr; }
+    CodeCost all() const { return there() ? found_->code : CodeCost{}; }
+    CodeCost own() const { return there() ? found_->own : CodeCost{}; }
+    int resident(const GpuDevice& gpu, int threads) const {
+        return resident_blocks(gpu.architecture, threads, there() ? found_->registers : 0,
+                               there() ? found_->shared_bytes : 0);
+    }
+    /// The loop with the most of it; those inside others come first where `innermost`. Null: none.
+    const LoopCost* loop_with(double CodeCost::*most, bool innermost,
+                              const LoopCost* but = nullptr) const {
+        const LoopCost* best = nullptr;
+        if (there())
+            for (const LoopCost& loop : found_->loops)
+                if (&loop != but && (!innermost || loop.innermost) && loop.own.*most > 0 &&
+                    (best == nullptr || loop.own.*most > best->own.*most))
+                    best = &loop;
+        return best;
+    }
+    /// Of the loops that are none of these two, once each.
+    CodeCost other_loops(const LoopCost* a, const LoopCost* b) const {
+        CodeCost out;
+        if (there())
+            for (const LoopCost& loop : found_->loops)
+                if (&loop != a && &loop != b) out += loop.own;
+        return out;
+    }
+
+  private:
+    const KernelCost* found_ = nullptr;
+};
+
+CodeCost cost_of(const LoopCost* loop) { return loop != nullptr ? loop->own : CodeCost{}; }
+
+/// Work items of blending, longest first; a tile's pairs are shared out by the isects of each.
+std::vector<double> items_of(const std::vector<TileLoad>& tiles) {
+    std::vector<double> out;
+    for (const TileLoad& tile : tiles) {
+        double left = tile.isects;
+        const double each = tile.isects > 0 ? static_cast<double>(tile.pairs) / tile.isects : 0;
+        for (; left > kItem; left -= kItem) out.push_back(each * kItem);
+        out.push_back(each * left + 32);  // an empty tile ends at once, but not in no time
+    }
+    std::sort(out.begin(), out.end(), std::greater<>());
+    return out;
+}
+
+/// How much later the last block of blending ends than even work would.
+double imbalance_of(const PredictedWork& work, const GpuDevice& gpu, int resident,
+                    const LoopCost* walk) {
+    const std::vector<double> items = items_of(work.tiles);
+    double sum = 0;
+    for (const double item : items) sum += item;
+    if (!(sum > 0) || work.batch > 1) return 1;
+    // One block's eight warps, two a scheduler, against a multiprocessor that is full: a warp
+    // issues its loop's instructions in the clocks of their fixed waits.
+    const CodeCost code = cost_of(walk);
+    const double alone = code.stall > 0 ? std::min(1.0, 2 * code.issue / code.stall) : 0.5;
+    const int places = static_cast<int>(gpu.multiprocessors);
+    return std::max(1.0, makespan(items, {places, resident, alone}) * places / sum);
+}
+
+class Frame {
+  public:
+    Frame(const PredictedWork& work, const KernelCosts& costs, const GpuDevice& gpu)
+        : work_(work), f_(work.frame), counts_(work.frame), costs_(costs), gpu_(gpu) {}
+
+    std::vector<StageDemand> demands() {
+        project();
+        sort();
+        emit();
+        ranges();
+        blend();
+        if (f_.training) {
+            loss();
+            blend_backward();
+            adam();
+        } else {
+            pack();
+        }
+        return std::move(out_);
+    }
+
+  private:
+    Kernel kernel(std::initializer_list<const char*> names) const { return {costs_, gpu_, names}; }
+    StageDemand& add(Stage stage, double bytes, double working_set) {
+        StageDemand& d = out_.emplace_back();
+        d.stage = stage;
+        d.bytes = bytes * work_.batch;
+        d.working_set = working_set;
+        for (const Launches& l : kLaunches)
+            if (l.stage == stage) d.launches = (f_.training ? l.step : l.viewer) * work_.batch;
+        return d;
+    }
+    double layout_bytes(Stage stage) const {
+        FrameWork cuda = f_;
+        cuda.cuda = true;
+        return stage_work(cuda, stage).bytes;
+    }
+    /// `blocks` of 256 threads that each run `kernel` once; its rounds of waits follow each other.
+    void run_blocks(StageDemand& d, const Kernel& kernel, double blocks, double share = 1) const {
+        blocks *= work_.batch;
+        d.executed += kernel.all() * (blocks * kWarps * share);
+        const double waves =
+            std::ceil(blocks / (gpu_.multiprocessors * kernel.resident(gpu_, 256)));
+        d.wait_rounds += kernel.all().rounds * share * waves;
+        d.counted = d.counted && kernel.there();
+    }
+    double planes() const { return 11 + 3 * (f_.sh_degree + 1.0) * (f_.sh_degree + 1.0); }
+    double model_bytes() const { return f_.gaussians * planes() * (f_.training ? 12 : 4); }
+
+    void project() {
+        StageDemand& d =
+            add(Stage::project, layout_bytes(Stage::cull) + layout_bytes(Stage::project),
+                model_bytes());
+        // Chunks of 256 that hold a candidate. The degrees that are not used are skipped.
+        const double share = std::min(1.0, (planes() + 40) / 99);
+        run_blocks(d,
+                   f_.training ? kernel({"project<true, false>", "project<true*"})
+                               : kernel({"project<false, false>", "project<false*"}),
+                   f_.candidates / 256, share);
+    }
+    void sort() {
+        constexpr double kRoom = 1.3;  // a sort costs by its room
+        StageDemand& d =
+            add(Stage::sort, layout_bytes(Stage::sort) * kRoom, f_.isects * 12 + f_.visible * 16);
+        // Ranking a key of a pass: some 30 instructions a key and pass in the published sources.
+        const double tile_passes = f_.tiles > 255 ? 2 : 1,
+                     keys = (f_.visible * 4 + f_.isects * tile_passes) * kRoom * work_.batch;
+        d.executed.issue = keys * 30 / kWarpSize;
+        d.executed.integer = keys * 20 / kWarpSize;
+        d.executed.shared_load = d.executed.shared_store = keys * 3 / kWarpSize;
+    }
+    void emit() {
+        StageDemand& d =
+            add(Stage::emit, layout_bytes(Stage::emit), f_.isects * 8 + f_.visible * 48);
+        run_blocks(d, kernel({"emit<unsigned short>", "emit<*"}), f_.visible / 256);
+        // Its loops: each round of a warp lists 32 isects.
+        d.executed += kernel({"emit<unsigned short>", "emit<*"}).all() *
+                      (f_.isects / 256 * 0.25 * work_.batch);
+    }
+    void ranges() {
+        StageDemand& d =
+            add(Stage::ranges, layout_bytes(Stage::ranges) * (f_.gradients ? 2 : 1), f_.isects * 8);
+        // log2(I) loads that depend on each other find a tile's beginning.
+        d.wait_rounds += std::log2(std::max(2.0, f_.isects)) * work_.batch;
+        d.executed.issue = (f_.tiles * 200 + f_.isects * 15) / kWarpSize * work_.batch;
+    }
+    void blend() {
+        StageDemand& d = add(Stage::blend, layout_bytes(Stage::blend) + blend_gather(),
+                             f_.visible * 48 + f_.isects * 4);
+        const Kernel k = f_.gradients ? kernel({"blend<(Depths)0, false, true, (Measured)0>",
+                                                "blend<(Depths)0, false, true*", "blend<*"})
+                                      : kernel({"blend<(Depths)0, false, false, (Measured)0>",
+                                                "blend<(Depths)0, false, false*", "blend<*"});
+        // The walk over splats has an exponential each; the test of 32 has its two reciprocals.
+        const LoopCost* walk = k.loop_with(&CodeCost::fp32, true);
+        const LoopCost* test = k.loop_with(&CodeCost::special, false, walk);
+        const double splats = walk != nullptr ? std::max(1.0, walk->own.special) : 1;
+        const double n = work_.batch;
+        d.executed += cost_of(walk) * (counts_.near / splats * n);
+        d.executed += cost_of(test) * (counts_.group_tests * n);
+        d.executed += k.other_loops(walk, test) * (counts_.batches * kWarps * n);
+        d.executed += k.own() * (counts_.items * kWarps * n);
+        const int resident = k.resident(gpu_, 256);
+        // Each batch waits for its slots, then for its splats, while the other blocks blend.
+        d.wait_rounds = 2 * counts_.batches * n / (gpu_.multiprocessors * resident);
+        d.imbalance = imbalance_of(work_, gpu_, resident, walk);
+        d.counted = counts_.counted && walk != nullptr;
+    }
+    /// Splats are gathered by every batch again: what the L2 does not hold comes from memory.
+    double blend_gather() const { return std::max(0.0, counts_.batches * 256 - f_.visible) * 48; }
+    void loss() {
+        StageDemand& d = add(Stage::loss, layout_bytes(Stage::loss), f_.pixels * 27);
+        const Kernel k = kernel({"photo_loss"});
+        run_blocks(d, k, f_.pixels / 256);
+        // Its loops over channels run three times, what they hold is counted once above.
+        d.executed +=
+            k.other_loops(nullptr, nullptr) * (2 * f_.pixels / 256 * kWarps * work_.batch);
+    }
+    void blend_backward() {
+        const double rows = f_.isects * 48 * (kRowSectors - 1);
+        StageDemand& d = add(Stage::blend_backward,
+                             layout_bytes(Stage::blend_backward) + rows +
+                                 std::max(0.0, counts_.live_isects - f_.visible) * 48,
+                             f_.visible * 48 + f_.isects * 52);
+        const Kernel k = kernel({"blend_backward_sub_tile<false, false, false>",
+                                 "blend_backward_sub_tile<false*", "blend_backward_sub_tile*"});
+        const LoopCost* walk = k.loop_with(&CodeCost::shuffle, true);
+        const double splats =  // nine sums take nine shuffles
+            walk != nullptr ? std::max(1.0, std::round(walk->own.shuffle / 9)) : 1;
+        const double n = work_.batch;
+        const double batches = counts_.items + counts_.live_isects / kBackwardBatch;
+        d.executed += cost_of(walk) * (counts_.live_sub_tiles / splats * n);
+        d.executed += k.other_loops(walk, nullptr) * (batches * kWarps * n);
+        d.executed += k.own() * (counts_.items * kWarps * n);
+        const int resident = k.resident(gpu_, 256);
+        d.wait_rounds = 3 * batches * n / (gpu_.multiprocessors * resident);
+        d.imbalance = imbalance_of(work_, gpu_, resident, walk);
+        d.counted = counts_.counted && walk != nullptr;
+    }
+    void adam() {
+        StageDemand& d = add(Stage::adam,
+                             layout_bytes(Stage::project_backward) + layout_bytes(Stage::adam) +
+                                 f_.isects * 48 * (kRowSectors - 1),
+                             model_bytes() + f_.isects * 48);
+        run_blocks(d, kernel({"project_backward<AdamSink, true>", "project_backward<AdamSink*"}),
+                   f_.candidates / 256, std::min(1.0, (planes() + 40) / 99));
+        run_blocks(d, kernel({"refresh_bounds"}), f_.candidates / 256);
+    }
+    void pack() {
+        StageDemand& d = add(Stage::pack, f_.pixels * 16, f_.pixels * 16);
+        run_blocks(d, kernel({"pack_rgba"}), f_.pixels / 256);
+    }
+
+    const PredictedWork& work_;
+    const FrameWork& f_;
+    Counts counts_;
+    const KernelCosts& costs_;
+    const GpuDevice& gpu_;
+    std::vector<StageDemand> out_;
+};
+
+}  // namespace
+
+std::vector<StageDemand> frame_demands(const PredictedWork& work, const KernelCosts& costs,
+                                       const GpuDevice& gpu) {
+    return Frame(work, costs, gpu).demands();
+}
+
+}  // namespace gs

@@ -1,0 +1,106 @@
+// The performance model: how long our kernels would take on a GPU that is not here. Work is counted
+// (FrameWork, with what warps do), costs are counted in the compiled code (KernelCosts), a GPU is
+// its figures (GpuDevice); what comes out is *predicted*, never measured: an interval, and what
+// binds. Method, validation and its misses: docs/model.md. Called by `gausscope predict`, `bench
+// --predict` and the studio's Limits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/record/stage.h"
+#include "profiler/analysis/cost_model.h"
+#include "profiler/predict/gpu_device.h"
+#include "profiler/predict/kernel_costs.h"
+
+namespace gs {
+
+/// Milliseconds: it takes less than p10 one time in ten, less than p90 nine times in ten.
+struct PredictedMs {
+    static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+    double p10 = kUnknown, p50 = kUnknown, p90 = kUnknown;
+};
+
+/// What a stage may wait for.
+enum class GpuResource : std::uint8_t {
+    issue,  ///< slots for warp instructions
+    fp32,
+    integer,
+    special,        ///< exponentials, reciprocals, roots
+    shared_memory,  ///< its bandwidth
+    l2,
+    memory,   ///< its bandwidth
+    latency,  ///< of memory, with too few warps to hide it
+    tail,     ///< the last blocks, while other multiprocessors have run out
+    launch,
+};
+inline constexpr std::size_t kGpuResources = 10;
+/// "instruction issue", "fp32", ..., for people.
+const char* name_of(GpuResource resource);
+
+struct PredictedStage {
+    Stage stage = Stage::other;
+    PredictedMs ms;
+    GpuResource bound_by = GpuResource::launch;
+    /// What each resource alone would need, over p50: the largest is what binds.
+    std::array<double, kGpuResources> share{};
+    bool counted = true;  ///< false: a count it needs was not there; only the rest is in the time
+};
+
+struct Prediction {
+    std::string gpu;                     ///< GpuDevice::id
+    bool training = false;               ///< a step, else a frame
+    std::vector<PredictedStage> stages;  ///< in the order they run
+    PredictedMs total;                   ///< of the whole frame or step; P50s do not quite add up
+};
+
+/// Blending's work by tile, for the tail and for maps: [tiles].
+struct TileLoad {
+    std::uint32_t isects = 0;
+    float pairs = 0;  ///< evaluated
+};
+
+/// What is to be predicted.
+struct PredictedWork {
+    FrameWork frame;
+    std::vector<TileLoad> tiles;  ///< empty: a frame with even tiles
+    int batch = 1;                ///< views a step (or a frame) draws
+};
+
+/// How the model's free numbers are set: fitted to public measurements (validation.h).
+struct ModelFit {
+    double issue_use = 0.78;        ///< share of its issue slots that a busy kernel fills
+    double bandwidth_use = 1.0;     ///< of GpuDevice::sustained_gb_s, in kernels that do not only
+                                    ///< stream
+    double throughput_log_sd = .2;  ///< spread of log(predicted / measured), throughput kernels
+    double latency_log_sd = .3;     ///< of latencies and launches
+};
+
+/// The whole frame (work.frame.training false) or step. The same numbers give the same answer.
+Prediction predict(const PredictedWork& work, const KernelCosts& costs, const GpuDevice& gpu,
+                   const ModelFit& fit);
+/// A frame for the screen, and a training step, of the same counts.
+Prediction predict_frame(PredictedWork work, const KernelCosts& costs, const GpuDevice& gpu,
+                         const ModelFit& fit);
+Prediction predict_step(PredictedWork work, const KernelCosts& costs, const GpuDevice& gpu,
+                        const ModelFit& fit);
+
+/// Microseconds of blending (forward; with backward for a step) that fall to each tile: the
+/// prediction's P50, shared out by the tiles' work. [tiles], or empty where `tiles` is.
+std::vector<float> predicted_tile_us(const Prediction& prediction, std::span<const TileLoad> tiles);
+
+/// The same scene otherwise: what the counts would be. An estimate (docs/model.md says the
+/// exponents); 0 leaves what it is.
+struct WhatIf {
+    double gaussians = 0;       ///< how many
+    int width = 0, height = 0;  ///< px
+    int sh_degree = -1;         ///< -1: as it is
+    int batch = 0;
+};
+PredictedWork what_if(PredictedWork work, const WhatIf& change);
+
+}  // namespace gs

@@ -1,0 +1,347 @@
+// The performance model's algebra: more work never takes less time, twice the GPU halves it until
+// launches bind, the p-norm's limit is the floor, intervals hold their middle. And what it reads:
+// GPUs with a source for every figure, the table of costs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "profiler/predict/block_schedule.h"
+#include "profiler/predict/demand.h"
+#include "profiler/predict/gpu_model.h"
+#include "tests/unit/predict_costs.h"
+
+namespace gs {
+namespace {
+
+using ::testing::HasSubstr;
+
+GpuDevice device(const char* id = "h200") {
+    const auto found = gpu_devices_named(id);
+    EXPECT_TRUE(found.has_value()) << found.error().text();
+    return found->front();
+}
+
+/// 3 M Gaussians at 1080p.
+PredictedWork central() {
+    PredictedWork work;
+    FrameWork& f = work.frame;
+    f.cuda = true;
+    f.gaussians = 3e6;
+    f.candidates = 1.5e6;
+    f.visible = 1.2e6;
+    f.isects = 8e6;
+    f.evaluated = 0.41e9;
+    f.blended = 0.2e9;
+    f.near = f.open = 12.9e6;
+    f.live_sub_tiles = 12.4e6;
+    f.live_isects = 7e6;
+    f.group_tests = 0.8e6;
+    f.batches = 32e3;
+    f.pixels = 1920 * 1080;
+    f.tiles = 8160;
+    return work;
+}
+
+double step_ms(const PredictedWork& work, const GpuDevice& gpu, const ModelFit& fit = {}) {
+    return predict_step(work, test::round_costs(gpu.architecture.code), gpu, fit).total.p50;
+}
+
+const PredictedStage& stage_of(const Prediction& p, Stage stage) {
+    for (const PredictedStage& s : p.stages)
+        if (s.stage == stage) return s;
+    ADD_FAILURE() << name_of(stage) << " is not there";
+    return p.stages.front();
+}
+
+TEST(PredictModel, MoreWorkNeverTakesLessTime) {
+    const GpuDevice gpu = device();
+    const double before = step_ms(central(), gpu);
+    for (double FrameWork::*count :
+         {&FrameWork::gaussians, &FrameWork::candidates, &FrameWork::visible, &FrameWork::isects,
+          &FrameWork::near, &FrameWork::live_sub_tiles, &FrameWork::live_isects,
+          &FrameWork::group_tests, &FrameWork::batches, &FrameWork::pixels, &FrameWork::tiles}) {
+        PredictedWork more = central();
+        more.frame.*count *= 1.5;
+        EXPECT_GE(step_ms(more, gpu), before) << count;
+    }
+    PredictedWork nothing = central();
+    nothing.frame.near *= 3;
+    EXPECT_GT(step_ms(nothing, gpu), 1.1 * before);
+}
+
+TEST(PredictModel, ZeroWorkIsLaunches) {
+    PredictedWork work;
+    work.frame.near = work.frame.open = work.frame.live_sub_tiles = work.frame.live_isects = 0;
+    work.frame.evaluated = work.frame.blended = 0;
+    work.frame.group_tests = work.frame.batches = 0;
+    work.frame.training = true;
+    const Prediction p = predict_step(work, test::round_costs(), device(), {});
+    for (const PredictedStage& s : p.stages) {
+        EXPECT_TRUE(s.bound_by == GpuResource::launch || s.ms.p50 < 1e-3)
+            << name_of(s.stage) << " " << s.ms.p50;
+        EXPECT_TRUE(s.counted) << name_of(s.stage);
+    }
+    EXPECT_LT(p.total.p50, 0.2);
+    EXPECT_GT(p.total.p50, 0.01);
+}
+
+TEST(PredictModel, TwiceTheGpuHalvesTheTimeUntilLaunchesBind) {
+    GpuDevice gpu = device(), twice = gpu;
+    twice.multiprocessors *= 2;
+    twice.sustained_gb_s *= 2;
+    PredictedWork large = what_if(central(), {60'000'000, 7680, 4320, 3, 0});
+    EXPECT_NEAR(step_ms(large, gpu) / step_ms(large, twice), 2, 0.06);
+    PredictedWork small = what_if(central(), {3'000, 64, 64, 3, 0});
+    EXPECT_NEAR(step_ms(small, gpu) / step_ms(small, twice), 1, 0.1);
+}
+
+TEST(PredictModel, TheSlowestResourceAloneIsTheFloor) {
+    const GpuDevice gpu = device();
+    StageDemand d;
+    d.bytes = 4e9;
+    d.executed.issue = 1e9;
+    d.executed.fp32 = 4e8;
+    const ResourceSeconds r = resource_seconds(d, gpu, {});
+    const double slowest = *std::max_element(r.begin(), r.end());
+    EXPECT_GE(seconds_of(r), slowest);
+    EXPECT_LE(seconds_of(r), slowest * std::pow(static_cast<double>(kGpuResources), 0.25));
+    // Bytes alone take their time and no more.
+    StageDemand bytes;
+    bytes.bytes = 4e9;
+    EXPECT_NEAR(seconds_of(resource_seconds(bytes, gpu, {})), 4e9 / (gpu.sustained_gb_s * 1e9),
+                0.1 * 4e9 / (gpu.sustained_gb_s * 1e9));
+    // Instructions alone: a share of the slots is used.
+    StageDemand issue;
+    issue.executed.issue = 1e9;
+    EXPECT_NEAR(seconds_of(resource_seconds(issue, gpu, {})), 1e9 / (gpu.issue_rate() * 0.78),
+                1e-9);
+}
+
+TEST(PredictModel, WhatTheCacheHoldsNeedNotComeFromMemory) {
+    const GpuDevice gpu = device();
+    StageDemand d;
+    d.bytes = 1e9;
+    d.working_set = 1e6;
+    const double cached = seconds_of(resource_seconds(d, gpu, {}));
+    d.working_set = 1e9;
+    const double streamed = seconds_of(resource_seconds(d, gpu, {}));
+    EXPECT_LT(cached, 0.5 * streamed);
+    d.working_set = 0;  // not known: all of it from memory
+    EXPECT_NEAR(seconds_of(resource_seconds(d, gpu, {})), streamed, 0.01 * streamed);
+}
+
+TEST(PredictModel, IntervalsHoldTheirMiddleAndAreTheSameEveryTime) {
+    for (const GpuDevice& gpu : gpu_devices()) {
+        const KernelCosts costs = test::round_costs(gpu.architecture.code);
+        const Prediction a = predict_step(central(), costs, gpu, {}),
+                         b = predict_step(central(), costs, gpu, {});
+        double sum = 0;
+        ASSERT_EQ(a.stages.size(), b.stages.size());
+        for (std::size_t i = 0; i < a.stages.size(); ++i) {
+            const PredictedMs &ms = a.stages[i].ms, &again = b.stages[i].ms;
+            EXPECT_LE(ms.p10, ms.p50) << gpu.id;
+            EXPECT_LE(ms.p50, ms.p90) << gpu.id;
+            EXPECT_EQ(ms.p10, again.p10);
+            EXPECT_EQ(ms.p90, again.p90);
+            EXPECT_GT(ms.p50, 0.0);
+            sum += ms.p50;
+        }
+        EXPECT_NEAR(a.total.p50, sum, 1e-9);
+        EXPECT_LT(a.total.p10, a.total.p50);
+        EXPECT_GT(a.total.p90, a.total.p50);
+        // Errors of stages cancel in part: the whole is surer than its parts.
+        const PredictedMs& blend = stage_of(a, Stage::blend).ms;
+        EXPECT_LT(a.total.p90 / a.total.p10, blend.p90 / blend.p10) << gpu.id;
+    }
+}
+
+TEST(PredictModel, AWiderSpreadIsAWiderInterval) {
+    const GpuDevice gpu = device();
+    ModelFit sure, unsure;
+    sure.throughput_log_sd = sure.latency_log_sd = 0;
+    unsure.throughput_log_sd = 0.4;
+    const PredictedMs a = predict_frame(central(), test::round_costs(), gpu, sure).total,
+                      b = predict_frame(central(), test::round_costs(), gpu, unsure).total;
+    EXPECT_DOUBLE_EQ(a.p10, a.p90);
+    EXPECT_GT(b.p90 / b.p10, 1.5);
+    EXPECT_DOUBLE_EQ(a.p50, b.p50);
+}
+
+TEST(PredictModel, WhatBindsIsSaid) {
+    const GpuDevice gpu = device();
+    const Prediction p = predict_step(central(), test::round_costs(), gpu, {});
+    EXPECT_EQ(stage_of(p, Stage::blend).bound_by, GpuResource::issue);
+    EXPECT_EQ(stage_of(p, Stage::blend_backward).bound_by, GpuResource::issue);
+    EXPECT_EQ(stage_of(p, Stage::sort).bound_by, GpuResource::memory);
+    for (const PredictedStage& s : p.stages) {
+        const double most = *std::max_element(s.share.begin(), s.share.end());
+        EXPECT_EQ(s.share[static_cast<std::size_t>(s.bound_by)], most);
+        EXPECT_LE(most, 1.0 + 1e-9);
+    }
+    // Half rate FP32 (8.0) binds where issue binds on the others.
+    PredictedWork work = central();
+    KernelCosts costs = test::round_costs("80");
+    const Prediction a100 = predict_frame(work, costs, device("a100-80"), {});
+    const PredictedStage& blend = stage_of(a100, Stage::blend);
+    EXPECT_GT(blend.share[static_cast<std::size_t>(GpuResource::fp32)],
+              stage_of(p, Stage::blend).share[static_cast<std::size_t>(GpuResource::fp32)]);
+}
+
+TEST(PredictModel, CountsThatAreNotThereAreGuessedAndSaid) {
+    PredictedWork work = central();
+    work.frame.near = work.frame.open = FrameWork::kUnknown;
+    const Prediction p = predict_frame(work, test::round_costs(), device(), {});
+    EXPECT_FALSE(stage_of(p, Stage::blend).counted);
+    EXPECT_TRUE(stage_of(p, Stage::project).counted);
+    const Prediction known = predict_frame(central(), test::round_costs(), device(), {});
+    EXPECT_NEAR(stage_of(p, Stage::blend).ms.p50, stage_of(known, Stage::blend).ms.p50,
+                0.15 * stage_of(known, Stage::blend).ms.p50);
+    // A table without our kernels says so, too.
+    EXPECT_FALSE(
+        stage_of(predict_frame(central(), KernelCosts{}, device(), {}), Stage::blend).counted);
+}
+
+TEST(PredictModel, WhatIfChangesWhatItSays) {
+    const GpuDevice gpu = device();
+    const PredictedWork base = central();
+    EXPECT_DOUBLE_EQ(step_ms(what_if(base, {}), gpu), step_ms(base, gpu));
+    EXPECT_GT(step_ms(what_if(base, {6e6, 0, 0, -1, 0}), gpu), step_ms(base, gpu));
+    EXPECT_LT(step_ms(what_if(base, {0, 960, 540, -1, 0}), gpu), step_ms(base, gpu));
+    EXPECT_LT(step_ms(what_if(base, {0, 0, 0, 0, 0}), gpu), step_ms(base, gpu));
+    const double four = step_ms(what_if(base, {0, 0, 0, -1, 4}), gpu);
+    EXPECT_GT(four, 3 * step_ms(base, gpu));
+    EXPECT_LT(four, 4.2 * step_ms(base, gpu));
+}
+
+TEST(PredictModel, TilesShareTheTimeOfBlending) {
+    PredictedWork work = central();
+    work.tiles = {{100, 100}, {300, 300}, {0, 0}};
+    const Prediction p = predict_step(work, test::round_costs(), device(), {});
+    const std::vector<float> us = predicted_tile_us(p, work.tiles);
+    ASSERT_EQ(us.size(), 3u);
+    EXPECT_NEAR(us[1] / us[0], 3, 1e-5);
+    EXPECT_EQ(us[2], 0.0f);
+    const double all =
+        1e3 * (stage_of(p, Stage::blend).ms.p50 + stage_of(p, Stage::blend_backward).ms.p50);
+    EXPECT_NEAR(std::accumulate(us.begin(), us.end(), 0.0), all, 1e-3 * all);
+}
+
+TEST(PredictSchedule, EndsWhenTheLastBlockDoes) {
+    const std::vector<double> one{5}, equal(12, 1.0);
+    EXPECT_DOUBLE_EQ(makespan({}, {4, 2, 1}), 0);
+    EXPECT_DOUBLE_EQ(makespan(one, {4, 2, 1}), 5);
+    EXPECT_DOUBLE_EQ(makespan(one, {4, 2, 0.25}), 20) << "alone it fills a quarter";
+    EXPECT_DOUBLE_EQ(makespan(equal, {4, 3, 1}), 3);
+    EXPECT_DOUBLE_EQ(makespan(equal, {4, 3, 1.0 / 3}), 3) << "three together fill it";
+    EXPECT_DOUBLE_EQ(makespan(equal, {5, 1, 1}), 3) << "the third round has two blocks";
+}
+
+TEST(PredictSchedule, AGiantSetsTheEnd) {
+    std::vector<double> work(1000, 0.01);
+    work.insert(work.begin(), 50.0);
+    // It shares its multiprocessor with three more at a time until the small ones are gone.
+    const double end = makespan(work, {10, 4, 1});
+    EXPECT_GE(end, 50);
+    EXPECT_LE(end, 52);
+}
+
+TEST(PredictSchedule, EqualBlocksMayStandInAnyOrderAndSumsBoundIt) {
+    std::vector<double> work;
+    for (int i = 0; i < 500; ++i) work.push_back(1 + (i * 37) % 11);
+    std::sort(work.rbegin(), work.rend());
+    const double sum = std::accumulate(work.begin(), work.end(), 0.0);
+    const BlockPlaces places{16, 4, 0.5};
+    const double longest_first = makespan(work, places);
+    EXPECT_GE(longest_first, sum / 16);
+    EXPECT_LE(longest_first, sum / 16 + 11 / 0.5);
+    std::reverse(work.begin(), work.end());
+    EXPECT_GE(makespan(work, places), longest_first) << "shortest first leaves the long ones last";
+    // The same numbers, sorted again: the same end.
+    std::sort(work.rbegin(), work.rend());
+    EXPECT_DOUBLE_EQ(makespan(work, places), longest_first);
+}
+
+TEST(PredictDevices, EveryFigureHasItsSource) {
+    const std::vector<GpuDevice> all = gpu_devices();
+    EXPECT_GE(all.size(), 14u);
+    for (const GpuDevice& gpu : all) {
+        EXPECT_EQ(gpu.sources.size(), 8u) << gpu.id;
+        EXPECT_GT(gpu.issue_rate(), 1e11) << gpu.id;
+        EXPECT_LE(gpu.sustained_gb_s, gpu.bandwidth_gb_s) << gpu.id;
+        EXPECT_GT(gpu.memory_latency, gpu.l2_latency) << gpu.id;
+    }
+    EXPECT_NEAR(device("h200").issue_rate(), 1045e9, 1e9);
+    EXPECT_NEAR(device("rtx4090").issue_rate(), 1290e9, 1e9);
+}
+
+TEST(PredictDevices, BadFilesAreToldWithWhatIsWrong) {
+    const std::map<std::string, GpuArchitecture> known{{"90", {}}};
+    const auto error_of = [&](const std::string& text) {
+        const auto read = parse_gpu_device("x", text, known, "x.json");
+        return read ? std::string("none") : read.error().text();
+    };
+    EXPECT_THAT(error_of("{"), HasSubstr("not valid JSON"));
+    EXPECT_THAT(error_of("{}"), HasSubstr("architecture"));
+    EXPECT_THAT(error_of(R"({"architecture": "90"})"), HasSubstr("multiprocessors"));
+    EXPECT_THAT(error_of(R"({"architecture": "90", "figures": {"multiprocessors": [132]}})"),
+                HasSubstr("with its source"));
+    EXPECT_THAT(error_of(R"({"architecture": "90", "figures": {"multiprocessors": [-1, "mine"]}})"),
+                HasSubstr("not a positive number"));
+    const auto none = gpu_devices_named("h200,voodoo");
+    ASSERT_FALSE(none.has_value());
+    EXPECT_THAT(none.error().text(), HasSubstr("\"voodoo\""));
+    EXPECT_THAT(none.error().text(), HasSubstr("rtx4090"));
+    EXPECT_EQ(gpu_devices_named("all")->size(), gpu_devices().size());
+    EXPECT_FALSE(parse_gpu_architectures("[]", "a").has_value());
+    EXPECT_FALSE(parse_gpu_architectures(R"({"architectures": {"90": {"fp32": 0}}})", "a"));
+}
+
+TEST(PredictCosts, LoopsAreToldFromWhatLiesInThem) {
+    const KernelCosts costs = test::round_costs();
+    const KernelCost* blend = costs.find("90", "blend<(Depths)0, false, true*");
+    ASSERT_NE(blend, nullptr);
+    EXPECT_EQ(blend->registers, 40);
+    EXPECT_EQ(blend->shared_bytes, 12288);
+    ASSERT_EQ(blend->loops.size(), 3u);
+    EXPECT_EQ(blend->own.issue, 140);
+    EXPECT_EQ(blend->loops[0].own.issue, 90);
+    EXPECT_EQ(blend->loops[1].own.issue, 72);
+    EXPECT_TRUE(blend->loops[2].innermost);
+    EXPECT_FALSE(blend->loops[1].innermost);
+    EXPECT_EQ(costs.find("89", "blend<*"), nullptr);
+    EXPECT_EQ(costs.find("90", "blend"), nullptr);
+}
+
+TEST(PredictCosts, DamagedTablesAreToldWithTheLine) {
+    const auto error_of = [](const char* text) {
+        const auto read = KernelCosts::parse(text, "costs.csv");
+        return read ? std::string("none") : read.error().text();
+    };
+    EXPECT_THAT(error_of("a,b\n"), HasSubstr("costs.csv:1: there is no column"));
+    EXPECT_THAT(error_of("architecture,kernel,loop,issue\n90,k,,many\n"),
+                HasSubstr("costs.csv:2: \"many\""));
+    EXPECT_THAT(error_of("architecture,kernel,loop,issue\n90,k,1,3\n"),
+                HasSubstr("a loop of no kernel"));
+    EXPECT_EQ(error_of(""), "none");
+}
+
+TEST(PredictOccupancy, IsTheCalculators) {
+    const auto resident = [](const char* id, int threads, int registers, int shared) {
+        return resident_blocks(device(id).architecture, threads, registers, shared);
+    };
+    EXPECT_EQ(resident("h200", 256, 32, 0), 8);         // warps
+    EXPECT_EQ(resident("h200", 256, 40, 12288), 6);     // registers
+    EXPECT_EQ(resident("h200", 256, 64, 30976), 4);     // registers
+    EXPECT_EQ(resident("h200", 256, 80, 39232), 3);     // registers
+    EXPECT_EQ(resident("h200", 256, 128, 0), 2);        // registers
+    EXPECT_EQ(resident("rtx4090", 256, 62, 30976), 3);  // shared memory
+    EXPECT_EQ(resident("rtx4090", 256, 40, 12288), 6);  // warps, registers
+    EXPECT_EQ(resident("a100-80", 32, 16, 0), 32);      // blocks
+    EXPECT_EQ(resident("a100-80", 1024, 255, 0), 1);    // never none
+    EXPECT_EQ(resident("rtx2080ti", 256, 32, 0), 4);    // warps
+}
+
+}  // namespace
+}  // namespace gs
