@@ -76,17 +76,24 @@ def name_all(rows: list[dict]) -> list[dict]:
     return sorted(rows, key=lambda r: (r["file"], r["kernel"]))
 
 
-def built(build: pathlib.Path) -> list[dict]:
-    rows = []
+def cuda_objects(build: pathlib.Path) -> list[tuple[str, pathlib.Path, list[str], str]]:
+    """(source, object, command, folder of the command) of every .cu file of the CUDA backend."""
+    found = []
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         command = entry["command"].split()
         target = command[command.index("-o") + 1]
-        if not entry["file"].endswith(".cu") or "gs_cuda.dir/" not in target:
-            continue
-        said = pathlib.Path(entry["directory"]) / (target + ".ptxas")
+        if entry["file"].endswith(".cu") and "gs_cuda.dir/" in target:
+            file = pathlib.Path(entry["file"]).resolve().relative_to(ROOT).as_posix()
+            found.append((file, pathlib.Path(entry["directory"]) / target, command, entry["directory"]))
+    return found
+
+
+def built(build: pathlib.Path) -> list[dict]:
+    rows = []
+    for file, target, _, _ in cuda_objects(build):
+        said = target.with_name(target.name + ".ptxas")
         if not said.exists():
             sys.exit(f"kernel_table: {said} is missing; build the target gs_cuda first")
-        file = pathlib.Path(entry["file"]).resolve().relative_to(ROOT).as_posix()
         rows += parse(file, said.read_text(encoding="utf-8"))
     return name_all(rows)
 

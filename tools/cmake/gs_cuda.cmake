@@ -31,10 +31,11 @@ if(CMAKE_CUDA_COMPILER)
     PROPERTIES COMPILE_OPTIONS -ftz=true)
   # No fast mathematics elsewhere: a kernel asks for the fast intrinsics where it wants them. Multiply-adds are fused.
   # nvcc itself writes parentheses around member pointers that the host compiler would warn of; it knows no tls_model (1835).
-  target_compile_options(gs_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 -lineinfo --expt-relaxed-constexpr
+  # Code lies in the objects as it is, for who reads it there.
+  target_compile_options(gs_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-O3 -lineinfo --no-compress --expt-relaxed-constexpr
     -Xptxas=-v -diag-suppress=1835 -Xcompiler=-Wall,-Wextra,-Wshadow,-Wno-parentheses>
     $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${GAUSSCOPE_WERROR}>>:-Werror=all-warnings -Xcompiler=-Werror>)
-  # The launcher keeps what ptxas -v says beside the object, for tools/kernel_table.py.
+  # The launcher keeps what ptxas -v says and the PTX beside the object, for tools/kernel_table.py and tests.
   set(launcher ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/ptxas_log.py)
   if(CCACHE)
     list(APPEND launcher ${CCACHE})
