@@ -62,26 +62,6 @@ bool is_of(const Json& entry, const std::string& machine, bool cuda) {
 
 }  // namespace
 
-FrameWork frame_work(const RenderCounters& c, int width, int height, int sh_degree, bool cuda,
-                     bool training) {
-    FrameWork work;
-    work.cuda = cuda;
-    work.gaussians = static_cast<double>(c.gaussians);
-    work.candidates = static_cast<double>(c.candidates);
-    work.visible = static_cast<double>(c.visible);
-    work.isects = static_cast<double>(c.isects);
-    if (c.evaluated_pairs > 0) {
-        work.evaluated = static_cast<double>(c.evaluated_pairs);
-        work.blended = static_cast<double>(c.blended_pairs);
-    }
-    work.pixels = static_cast<double>(width) * height;
-    work.tiles = std::ceil(width / static_cast<double>(kTileSize)) *
-                 std::ceil(height / static_cast<double>(kTileSize));
-    work.sh_degree = sh_degree;
-    work.training = training;
-    return work;
-}
-
 std::vector<StageCost> stage_limits(std::span<const StageStats> times, const FrameWork& work,
                                     const Ceilings& ceilings) {
     std::vector<Stage> measured;

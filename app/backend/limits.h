@@ -7,19 +7,14 @@
 #include <span>
 #include <vector>
 
+#include "app/backend/frame_work.h"
 #include "base/expected.h"
 #include "base/file.h"
 #include "panels/state/snapshot.h"
 #include "profiler/analysis/cost_model.h"
 #include "profiler/store/statistics.h"
-#include "renderer/raster/rasterizer.h"
 
 namespace gs {
-
-/// Counts of a frame as the cost model takes them. Counters that were not asked for become "not
-/// counted".
-FrameWork frame_work(const RenderCounters& counters, int width, int height, int sh_degree,
-                     bool cuda, bool training);
 
 /// Measured times are medians. On CUDA the time is the GPU's, elsewhere the thread's.
 /// Stages that have both a time and a floor, in table order.

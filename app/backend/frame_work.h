@@ -1,0 +1,20 @@
+// What a drawn frame was, as the models of time take it: counts for the limit of this machine
+// (profiler/analysis/cost_model.h), and tile by tile for other GPUs (profiler/predict/gpu_model.h).
+#pragma once
+
+#include "profiler/analysis/cost_model.h"
+#include "profiler/predict/gpu_model.h"
+#include "renderer/raster/rasterizer.h"
+
+namespace gs {
+
+/// Counts of a frame as the cost model takes them. Counters that were not asked for become "not
+/// counted".
+FrameWork frame_work(const RenderCounters& counters, int width, int height, int sh_degree,
+                     bool cuda, bool training);
+
+/// The same tile by tile. Of a frame drawn with counters; with gradients, too, where a training
+/// step is to be predicted of it.
+PredictedWork predicted_work(const RenderResult& drawn, int sh_degree, bool cuda);
+
+}  // namespace gs
