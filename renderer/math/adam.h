@@ -9,6 +9,8 @@ namespace gs::math {
 
 inline constexpr double kAdamBeta1 = 0.9, kAdamBeta2 = 0.999;
 inline constexpr float kAdamEpsilon = 1e-15f;  ///< added to sqrt(v), after bias correction
+/// The smallest second moment that float arithmetic tells from 0 (inverse_root).
+inline constexpr float kLeastAdamSquare = 1e-28f;
 /// A gradient component of this size or more counts as not finite: its square would overflow.
 inline constexpr float kLargestAdamGradient = 1e15f;
 
@@ -18,10 +20,25 @@ struct AdamCell {
     T value, m, v;
 };
 
+/// 1 / (sqrt(v) + epsilon).
+GS_HD inline double inverse_root(double v, double epsilon) { return 1 / (sqrt(v) + epsilon); }
+/// The same to 2^-22, for epsilon <= kAdamEpsilon: y - epsilon y^2 is 1 / (1/y + epsilon) to
+/// (epsilon y)^2. Without a branch, which square root and division as IEEE has them contain on a
+/// GPU and beyond which the compiler moves no load. Below kLeastAdamSquare, where gradients are of
+/// 1e-13 and less, it stays what it is there; 0 for infinity.
+GS_HD inline float inverse_root(float v, float epsilon) {
+#ifdef __CUDA_ARCH__
+    const float y = rsqrtf(fmaxf(v, kLeastAdamSquare));
+#else
+    const float y = 1.0f / sqrt(max(v, kLeastAdamSquare));
+#endif
+    return y - (epsilon * y) * y;
+}
+
 /// m / (sqrt(v) + eps): the direction a parameter drifts in while it sleeps.
 template <class T>
 GS_HD T adam_direction(T m, T v) {
-    return m / (sqrt(v) + T(kAdamEpsilon));
+    return m * inverse_root(v, T(kAdamEpsilon));
 }
 
 /// A parameter as it reads now: value `p` and moments `m`, `v` as they were stored, `pending` =
@@ -43,7 +60,7 @@ template <class T>
 GS_HD AdamCell<T> adam_step(AdamCell<T> c, T g, T rate, T epsilon) {
     const T m = T(kAdamBeta1) * c.m + T(1 - kAdamBeta1) * g;
     const T v = T(kAdamBeta2) * c.v + T(1 - kAdamBeta2) * (g * g);
-    return {c.value - rate * m / (sqrt(v) + epsilon), m, v};
+    return {c.value - rate * m * inverse_root(v, epsilon), m, v};
 }
 
 /// Standard deviations that bounds reach around a mean: what is drawn ends before.

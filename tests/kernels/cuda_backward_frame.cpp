@@ -22,7 +22,7 @@ Vec3f color_of(const GaussianModel& model, std::size_t i, const FrameConstants& 
     for (int k = 0; k < sh_bases(c.sh_degree); ++k)
         for (int channel = 0; channel < 3; ++channel)
             color[channel] += basis[k] * model.at(kSh0 + 3 * k + channel, i);
-    return {std::max(color[0], 0.0f), std::max(color[1], 0.0f), std::max(color[2], 0.0f)};
+    return {shown_channel(color[0]), shown_channel(color[1]), shown_channel(color[2])};
 }
 
 /// False when it draws nothing.

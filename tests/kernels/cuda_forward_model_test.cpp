@@ -83,7 +83,7 @@ struct SleepingModel {
             last_step[row] =
                 kBase + static_cast<std::uint32_t>(random_in(3, 2, row, 0.0, kSteps - kBase + 1));
         for (std::size_t row = 0; row < model.capacity; ++row)
-            for (int p = 0; p < model.planes(); ++p) {
+            for (int p = 0; p < moving_planes; ++p) {  // the others' moments are 0
                 const std::size_t at =
                     (row / kBlock * planes + static_cast<std::size_t>(p)) * 2 * kBlock +
                     row % kBlock;
@@ -97,10 +97,9 @@ struct SleepingModel {
                                   : p < kSh0           ? 3
                                   : p < kShRest        ? 4
                                                        : 5;
-                if (p < moving_planes)
-                    settled.at(p, row) = math::lazy_value(
-                        model.at(p, row), moments[at], moments[at + kBlock],
-                        pending[(last_step[row] - kBase) * 8 + static_cast<std::size_t>(group)]);
+                settled.at(p, row) = math::lazy_value(
+                    model.at(p, row), moments[at], moments[at + kBlock],
+                    pending[(last_step[row] - kBase) * 8 + static_cast<std::size_t>(group)]);
             }
         values.upload(model.values.span(), stream);
         moments_.upload(moments, stream);

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/rng.h"
 #include "renderer/math/adam.h"
@@ -151,6 +152,26 @@ TEST(CudaLoss, PoisonStopsTheUpdateOverflowTheRun) {
     EXPECT_EQ(full.flags.go, 0u);
     EXPECT_EQ(full.flags.halted, 1u);
     EXPECT_EQ(full.result.halted, 1u);
+}
+
+TEST(AdamScalars, InverseRootsAreThoseOfDouble) {
+    for (const float epsilon : {math::kAdamEpsilon, 3e-17f, 0.0f})
+        for (double v = 2e-28; v < 1e37; v *= 1.37) {
+            const auto stored = static_cast<float>(v);
+            const double exact = math::inverse_root(static_cast<double>(stored), double{epsilon});
+            // What the series leaves out, where epsilon counts at all.
+            const double cut = std::pow(static_cast<double>(epsilon) * exact, 2);
+            EXPECT_NEAR(math::inverse_root(stored, epsilon), exact, (5e-7 + 1.3 * cut) * exact)
+                << v << ' ' << epsilon;
+        }
+    const float infinity = std::numeric_limits<float>::infinity();
+    EXPECT_EQ(math::adam_direction(1.0f, infinity), 0.0f);
+    for (const float v : {0.0f, 1e-45f, 1e-38f, 1e-28f}) {
+        EXPECT_EQ(math::adam_direction(0.0f, v), 0.0f);  // what never moved does not
+        // Moments of gradients too small for their squares: a step as if they were a little larger.
+        EXPECT_LE(math::adam_direction(1e-14f, v), 1.0f);
+        EXPECT_GT(math::adam_direction(1e-14f, v), 0.5f);
+    }
 }
 
 TEST(AdamScalars, EqualTheBlocks) {

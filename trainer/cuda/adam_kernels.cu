@@ -114,14 +114,30 @@ void settle_all(SettleParams p) {
                      static_cast<std::size_t>(row / kRows) *
                          static_cast<std::size_t>(lazy.model_planes) * 2 * kBlock +
                      row % kRows;
-    for (int plane = 0; plane < lazy.clock->planes; ++plane) {
-        float* value = p.model.values + static_cast<std::size_t>(plane) * p.model.stride + row;
-        float* at = moments + static_cast<std::size_t>(plane) * 2 * kBlock;
-        const auto settled = math::adam_settled<float>(
-            {*value, at[0], at[kBlock]}, pending[learning_group(plane)], decay1, decay2);
-        *value = settled.value;
-        at[0] = settled.m;
-        at[kBlock] = settled.v;
+    // Several planes are read before the first of them is stored, as a load waits behind a store.
+    constexpr int kAtOnce = 6;
+    const int planes = lazy.clock->planes;
+    for (int first = 0; first < planes; first += kAtOnce) {
+        math::AdamCell<float> cells[kAtOnce];
+        float slept[kAtOnce];
+        GS_UNROLL
+        for (int i = 0; i < kAtOnce; ++i) {
+            const int plane = min(first + i, planes - 1);
+            const float* at = moments + static_cast<std::size_t>(plane) * 2 * kBlock;
+            cells[i] = {p.model.values[static_cast<std::size_t>(plane) * p.model.stride + row],
+                        at[0], at[kBlock]};
+            slept[i] = pending[learning_group(plane)];
+        }
+        GS_UNROLL
+        for (int i = 0; i < kAtOnce; ++i) {
+            const int plane = first + i;
+            if (plane >= planes) break;
+            float* at = moments + static_cast<std::size_t>(plane) * 2 * kBlock;
+            const auto settled = math::adam_settled(cells[i], slept[i], decay1, decay2);
+            p.model.values[static_cast<std::size_t>(plane) * p.model.stride + row] = settled.value;
+            at[0] = settled.m;
+            at[kBlock] = settled.v;
+        }
     }
     lazy.last_step[row] = lazy.clock->steps;
 }
@@ -147,8 +163,8 @@ void launch_adam_step(const Stream& stream, const FrameLimits& limits, const Fra
                       const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
                       const StatisticsView& statistics) {
     const AdamSink sink{inputs, flags, frame.counts, statistics};
-    launch_project_backward(stream, "adam_step", limits,
-                            ProjectBackwardParams<AdamSink>{frame, model, sink});
+    launch(stream, "adam_step", Grid{limits.chunks(), kChunk}, project_backward<AdamSink, true>,
+           ProjectBackwardParams<AdamSink>{frame, model, sink});
 }
 
 void launch_bounds(const Stream& stream, const ModelView& model, const StepInputs* inputs,

@@ -1,7 +1,14 @@
-// One thread block per 32 x 16 pixels, channel after channel. Shared memory holds the tile's pixels
-// with ten more on each side, then sums along rows, then in the same place the derivatives of SSIM
-// and their sums along rows. Windows are as in trainer/loss.cpp: separable, eleven taps, zero
-// outside.
+// A thread block for one channel of 32 x 32 pixels. Windows are as in trainer/loss.cpp: separable,
+// eleven taps, zero outside. Every sum along a column or a row is made in runs: a thread reads the
+// values of a run once and adds each to all outputs that it is a tap of, in registers, so that a
+// value is read (run + 10) / run times and not eleven. In turn, with a barrier between:
+//   down columns of pixels, straight from device memory   -> four maps of sums, 42 x 52
+//   along their rows, and the derivatives of SSIM         -> three maps, 42 x 42
+//   along rows of those                                   -> three maps, 42 x 32
+//   down their columns                                    -> gradient
+// Threads of a warp take neighbouring columns in the first and last, so device memory is read and
+// written in whole lines, and neighbouring rows in the others, where odd strides keep them in
+// different banks of shared memory. All maps lie in one piece of it, one over the other.
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "trainer/cuda/loss.h"
@@ -10,17 +17,24 @@ namespace gs::cuda {
 namespace {
 
 constexpr int kReach = 5, kTaps = 2 * kReach + 1;
-constexpr int kTileWidth = 32, kTileHeight = 16, kThreads = 256;
-constexpr int kInputWidth = kTileWidth + 4 * kReach,
-              kInputHeight = kTileHeight + 4 * kReach;  // 52 x 36
-constexpr int kMapWidth = kTileWidth + 2 * kReach,
-              kMapHeight = kTileHeight + 2 * kReach;  // 42 x 26
-constexpr int kInputs = kInputWidth * kInputHeight, kRowSums = kMapWidth * kInputHeight,
-              kMaps = kMapWidth * kMapHeight;
-constexpr int kSpread = kTileWidth * kMapHeight;
-constexpr int kMapsPerThread = (kMaps + kThreads - 1) / kThreads;
-static_assert(3 * kMaps + 3 * kSpread <= 4 * kRowSums,
-              "derivatives and their sums lie where the row sums were");
+constexpr int kTile = 32, kMap = kTile + 2 * kReach, kInput = kTile + 4 * kReach, kThreads = 256;
+constexpr int kChannels = 3;
+/// Outputs of a thread in each of the four passes.
+constexpr int kSumDown = 11, kSumAlong = 7, kSpreadAlong = 8, kSpreadDown = 4;
+constexpr int kAhead = 7;  ///< pixels of a column read at once
+static_assert((kSumDown + kTaps - 1) % kAhead == 0 && kMap % kSumAlong == 0 &&
+              kTile % kSpreadAlong == 0 && kTile % kSpreadDown == 0);
+static_assert((kMap + kSumDown - 1) / kSumDown * kInput <= kThreads &&
+              kMap / kSumAlong * kMap <= kThreads && kTile / kSpreadAlong * kMap <= kThreads &&
+              kTile / kSpreadDown * kTile == kThreads);
+/// Floats from one row of a map to the next. Odd: rows in different banks; 1 more than a multiple
+/// of 4: also where a warp's threads go on at the top of the next run.
+constexpr int kSumStride = 53, kDerivativeStride = 45, kSpreadStride = 33;
+static_assert(kSumStride >= kInput && kDerivativeStride >= kMap && kSpreadStride >= kTile);
+constexpr int kSums = kMap * kSumStride, kDerivatives = kMap * kDerivativeStride,
+              kSpread = kMap * kSpreadStride;
+constexpr int kShared = 4 * kSums > 3 * (kDerivatives + kSpread) ? 4 * kSums
+                                                                 : 3 * (kDerivatives + kSpread);
 
 /// exp(-d^2 / (2 1.5^2)) divided by its sum, d = 0..5.
 GS_DEVICE float tap(int distance) {
@@ -29,19 +43,77 @@ GS_DEVICE float tap(int distance) {
                                            0.00759875813523919f, 0.00102838008447911f};
     return kWindow[distance];
 }
-GS_DEVICE float tap_at(int k) { return tap(k < kReach ? kReach - k : k - kReach); }
 
-/// A tile of a picture: first pixel, and which positions count.
-struct Tile {
-    const LossInputs* in;
-    int x0, y0;
-    GS_DEVICE std::size_t pixel(int x, int y) const {
-        return static_cast<std::size_t>(y) * static_cast<std::size_t>(in->width) +
-               static_cast<std::size_t>(x);
+/// Outputs of a thread, next to each other; output j has the inputs j .. j + 10 of its run.
+template <int kCount>
+struct Run {
+    static constexpr int kInputs = kCount + kTaps - 1;
+    float sum[kCount] = {};
+    /// Of input i, a constant once loops are unrolled.
+    GS_DEVICE void add(int i, float value) {
+        GS_UNROLL
+        for (int j = 0; j < kCount; ++j) {
+            const int distance = i - j < kReach ? kReach - (i - j) : i - j - kReach;
+            if (distance <= kReach) sum[j] += tap(distance) * value;
+        }
     }
-    GS_DEVICE bool counts(int x, int y) const {
-        return x >= 0 && y >= 0 && x < in->width && y < in->height &&
-               (in->mask == nullptr || in->mask[pixel(x, y)] != 0);
+};
+
+/// One channel of a tile. Pixels are x, y of the picture.
+struct Tile {
+    LossJob job;
+    const std::uint8_t *photo, *mask;
+    int width, height, channel, x0, y0;
+
+    GS_DEVICE Tile(const LossJob& of, std::uint32_t block)
+        : job(of),
+          photo(of.inputs->photo),
+          mask(of.inputs->mask),
+          width(of.inputs->width),
+          height(of.inputs->height),
+          channel(static_cast<int>(block) % kChannels) {
+        const int tile = static_cast<int>(block) / kChannels, across = (width + kTile - 1) / kTile;
+        x0 = tile % across * kTile;
+        y0 = tile / across * kTile;
+    }
+    /// May be negative, of pixels outside.
+    GS_DEVICE std::ptrdiff_t pixel(int x, int y) const {
+        return static_cast<std::ptrdiff_t>(y) * width + x;
+    }
+    /// Of the picture's and the gradient's channel.
+    GS_DEVICE std::ptrdiff_t value(int x, int y) const {
+        return static_cast<std::ptrdiff_t>(channel) * width * height + pixel(x, y);
+    }
+    /// Which of kCount pixels from x, y on to the right count, or of those from there down.
+    template <bool kDown, int kCount>
+    GS_DEVICE void counted(int x, int y, bool (&used)[kCount]) const {
+        const int along = kDown ? y : x, length = kDown ? height : width, across = kDown ? x : y,
+                  breadth = kDown ? width : height,
+                  end = across >= 0 && across < breadth ? length - along : 0;
+        GS_UNROLL
+        for (int i = 0; i < kCount; ++i) used[i] = i >= -along && i < end;
+        if (mask == nullptr) return;
+        const std::uint8_t* at = mask + pixel(x, y);
+        GS_UNROLL
+        for (int i = 0; i < kCount; ++i, at += kDown ? width : 1)
+            used[i] = used[i] && __ldg(at) != 0;
+    }
+    /// Picture and photo at kCount pixels of a column, zero where nothing counts: all of them are
+    /// read before the first is used.
+    template <int kCount>
+    GS_DEVICE void read(int x, int y, bool (&used)[kCount], float (&pictures)[kCount],
+                        float (&photos)[kCount]) const {
+        counted<true>(x, y, used);
+        const float* picture_at = job.picture + value(x, y);
+        const std::uint8_t* photo_at = photo + 3 * pixel(x, y) + channel;
+        std::uint8_t bytes[kCount];
+        GS_UNROLL
+        for (int i = 0; i < kCount; ++i, picture_at += width, photo_at += 3 * width) {
+            pictures[i] = used[i] ? *picture_at : 0.0f;
+            bytes[i] = used[i] ? __ldg(photo_at) : std::uint8_t{0};
+        }
+        GS_UNROLL
+        for (int i = 0; i < kCount; ++i) photos[i] = static_cast<float>(bytes[i]) * (1.0f / 255.0f);
     }
 };
 
@@ -56,111 +128,182 @@ GS_DEVICE SsimPoint ssim_point(float mx, float my, float squares, float product)
     const float mm = mx * my, m2 = mx * mx + my * my;
     const float a1 = 2.0f * mm + c1, a2 = 2.0f * (product - mm) + c2;
     const float b1 = m2 + c1, b2 = (squares - m2) + c2;
-    const float inverse = 1.0f / (b1 * b2), s = a1 * a2 * inverse;
+    const float inverse = __fdividef(1.0f, b1 * b2), s = a1 * a2 * inverse;
     const float s_over_b1 = s * inverse * b2, s_over_b2 = s * inverse * b1;
     return {s, 2.0f * (my * (a2 - a1) * inverse + mx * (s_over_b2 - s_over_b1)), -s_over_b2,
             2.0f * a1 * inverse};
 }
 
-/// Picture and photo of a channel into shared memory, zero where nothing counts.
+/// Window sums down columns of x, y, x^2 + y^2 and x y.
 template <class Shared>
-GS_DEVICE void load_tile(const Tile& tile, const LossJob& job, int channel, Shared& pictures,
-                         Shared& photos) {
-    const std::size_t plane = static_cast<std::size_t>(channel) *
-                              static_cast<std::size_t>(tile.in->width) *
-                              static_cast<std::size_t>(tile.in->height);
-    for (int i = static_cast<int>(threadIdx.x); i < kInputs; i += kThreads) {
-        const int x = tile.x0 - 2 * kReach + i % kInputWidth,
-                  y = tile.y0 - 2 * kReach + i / kInputWidth;
-        float picture = 0.0f, photo = 0.0f;
-        if (tile.counts(x, y)) {
-            const std::size_t pixel = tile.pixel(x, y);
-            picture = job.picture[plane + pixel];
-            photo =
-                static_cast<float>(tile.in->photo[3 * pixel + static_cast<std::size_t>(channel)]) /
-                255.0f;
+GS_DEVICE void sum_down(const Tile& tile, Shared& sums) {
+    const int thread = static_cast<int>(threadIdx.x), column = thread % kInput,
+              first = thread / kInput * kSumDown;
+    if (first >= kMap) return;
+    const int x = tile.x0 - 2 * kReach + column, y = tile.y0 - 2 * kReach + first;
+    Run<kSumDown> mx, my, squares, product;
+    GS_UNROLL
+    for (int begin = 0; begin < Run<kSumDown>::kInputs; begin += kAhead) {
+        bool used[kAhead];
+        float pictures[kAhead], photos[kAhead];
+        tile.read(x, y + begin, used, pictures, photos);
+        GS_UNROLL
+        for (int i = 0; i < kAhead; ++i) {
+            mx.add(begin + i, pictures[i]);
+            my.add(begin + i, photos[i]);
+            squares.add(begin + i, pictures[i] * pictures[i] + photos[i] * photos[i]);
+            product.add(begin + i, pictures[i] * photos[i]);
         }
-        pictures[i] = picture;
-        photos[i] = photo;
+    }
+    GS_UNROLL
+    for (int j = 0; j < kSumDown; ++j) {
+        if (first + j >= kMap) break;
+        const int at = (first + j) * kSumStride + column;
+        sums[at] = mx.sum[j];
+        sums[kSums + at] = my.sum[j];
+        sums[2 * kSums + at] = squares.sum[j];
+        sums[3 * kSums + at] = product.sum[j];
     }
 }
 
-/// Window sums along rows of x, y, x^2 + y^2 and x y.
-template <class Shared, class Sums>
-GS_DEVICE void sum_along_rows(const Shared& pictures, const Shared& photos, Sums& sums) {
-    for (int i = static_cast<int>(threadIdx.x); i < kRowSums; i += kThreads) {
-        const int at = i / kMapWidth * kInputWidth + i % kMapWidth;
-        float mx = 0, my = 0, squares = 0, product = 0;
-        GS_UNROLL
-        for (int k = 0; k < kTaps; ++k) {
-            const float w = tap_at(k), x = pictures[at + k], y = photos[at + k];
-            mx += w * x;
-            my += w * y;
-            squares += w * (x * x + y * y);
-            product += w * (x * y);
-        }
-        sums[i] = mx;
-        sums[kRowSums + i] = my;
-        sums[2 * kRowSums + i] = squares;
-        sums[3 * kRowSums + i] = product;
-    }
-}
-/// One of the four maps, summed down at a place of the derivative map.
+/// Sums along rows of those, and the derivatives they give at the pixels of a run. Returns the SSIM
+/// of those that are the tile's own.
 template <class Shared>
-GS_DEVICE float sum_down(const Shared& sums, int map, int place) {
-    float sum = 0;
+GS_DEVICE float derive(const Tile& tile, const Shared& sums, SsimPoint (&points)[kSumAlong]) {
+    const int thread = static_cast<int>(threadIdx.x), row = thread % kMap,
+              first = thread / kMap * kSumAlong;
+    if (first >= kMap) return 0.0f;
+    Run<kSumAlong> mx, my, squares, product;
     GS_UNROLL
-    for (int k = 0; k < kTaps; ++k) sum += tap_at(k) * sums[map * kRowSums + place + k * kMapWidth];
-    return sum;
-}
-/// Derivatives, kept in registers until everyone has read the sums. Returns the SSIM of the tile's
-/// own pixels.
-template <class Shared>
-GS_DEVICE float derive(const Tile& tile, const Shared& sums, SsimPoint (&points)[kMapsPerThread]) {
+    for (int i = 0; i < Run<kSumAlong>::kInputs; ++i) {
+        const int at = row * kSumStride + first + i;
+        mx.add(i, sums[at]);
+        my.add(i, sums[kSums + at]);
+        squares.add(i, sums[2 * kSums + at]);
+        product.add(i, sums[3 * kSums + at]);
+    }
+    bool used[kSumAlong];
+    tile.counted<false>(tile.x0 - kReach + first, tile.y0 - kReach + row, used);
     float ssim = 0;
     GS_UNROLL
-    for (int n = 0; n < kMapsPerThread; ++n) {
-        const int i = static_cast<int>(threadIdx.x) + n * kThreads;
-        points[n] = {0, 0, 0, 0};
-        if (i >= kMaps) continue;
-        const int column = i % kMapWidth, row = i / kMapWidth;
-        if (!tile.counts(tile.x0 - kReach + column, tile.y0 - kReach + row)) continue;
-        points[n] = ssim_point(sum_down(sums, 0, i), sum_down(sums, 1, i), sum_down(sums, 2, i),
-                               sum_down(sums, 3, i));
-        const bool own = column >= kReach && column < kReach + kTileWidth && row >= kReach &&
-                         row < kReach + kTileHeight;
-        if (own) ssim += points[n].ssim;
+    for (int j = 0; j < kSumAlong; ++j) {
+        const int column = first + j;
+        points[j] = ssim_point(mx.sum[j], my.sum[j], squares.sum[j], product.sum[j]);
+        if (!used[j]) points[j] = {};
+        const bool own =
+            column >= kReach && column < kReach + kTile && row >= kReach && row < kReach + kTile;
+        if (own) ssim += points[j].ssim;
     }
     return ssim;
 }
+
 /// Derivatives to shared memory, then their window sums along rows behind them.
 template <class Shared>
-GS_DEVICE void spread_along_rows(const SsimPoint (&points)[kMapsPerThread], Shared& shared) {
-    GS_UNROLL
-    for (int n = 0; n < kMapsPerThread; ++n) {
-        const int i = static_cast<int>(threadIdx.x) + n * kThreads;
-        if (i >= kMaps) continue;
-        shared[i] = points[n].d_mean;
-        shared[kMaps + i] = points[n].d_squares;
-        shared[2 * kMaps + i] = points[n].d_product;
+GS_DEVICE void spread_along(const SsimPoint (&points)[kSumAlong], Shared& shared) {
+    const int thread = static_cast<int>(threadIdx.x), row = thread % kMap;
+    int first = thread / kMap * kSumAlong;
+    if (first < kMap) {
+        GS_UNROLL
+        for (int j = 0; j < kSumAlong; ++j) {
+            const int at = row * kDerivativeStride + first + j;
+            shared[at] = points[j].d_mean;
+            shared[kDerivatives + at] = points[j].d_squares;
+            shared[2 * kDerivatives + at] = points[j].d_product;
+        }
     }
     __syncthreads();
-    for (int i = static_cast<int>(threadIdx.x); i < 3 * kSpread; i += kThreads) {
-        const int map = i / kSpread, row = i % kSpread / kTileWidth, column = i % kTileWidth;
-        const int at = map * kMaps + row * kMapWidth + column;
-        float sum = 0;
+    first = thread / kMap * kSpreadAlong;
+    if (first >= kTile) return;
+    GS_UNROLL
+    for (int map = 0; map < 3; ++map) {
+        Run<kSpreadAlong> run;
         GS_UNROLL
-        for (int k = 0; k < kTaps; ++k) sum += tap_at(k) * shared[at + k];
-        shared[3 * kMaps + i] = sum;
+        for (int i = 0; i < Run<kSpreadAlong>::kInputs; ++i)
+            run.add(i, shared[map * kDerivatives + row * kDerivativeStride + first + i]);
+        GS_UNROLL
+        for (int j = 0; j < kSpreadAlong; ++j)
+            shared[3 * kDerivatives + map * kSpread + row * kSpreadStride + first + j] = run.sum[j];
     }
 }
+/// The sums of one map down a column, of the gradient's rows first, first + 1 ..
 template <class Shared>
-GS_DEVICE float spread_down(const Shared& shared, int map, int pixel) {
-    float sum = 0;
+GS_DEVICE Run<kSpreadDown> spread_down(const Shared& shared, int map, int column, int first) {
+    Run<kSpreadDown> run;
     GS_UNROLL
-    for (int k = 0; k < kTaps; ++k)
-        sum += tap_at(k) * shared[3 * kMaps + map * kSpread + pixel + k * kTileWidth];
-    return sum;
+    for (int i = 0; i < Run<kSpreadDown>::kInputs; ++i)
+        run.add(i, shared[3 * kDerivatives + map * kSpread + (first + i) * kSpreadStride + column]);
+    return run;
+}
+
+/// Sums of |x - y| and (x - y)^2 of the thread's own pixels; their gradient is stored.
+template <class Shared>
+GS_DEVICE float2 finish_tile(const Tile& tile, const Shared& shared) {
+    const int thread = static_cast<int>(threadIdx.x), column = thread % kTile,
+              first = thread / kTile * kSpreadDown, x = tile.x0 + column, y = tile.y0 + first;
+    bool used[kSpreadDown];
+    float pictures[kSpreadDown], photos[kSpreadDown];
+    tile.read(x, y, used, pictures, photos);
+    float l1 = 0, mse = 0, difference[kSpreadDown];
+    GS_UNROLL
+    for (int i = 0; i < kSpreadDown; ++i) {
+        difference[i] = pictures[i] - photos[i];
+        l1 += fabsf(difference[i]);
+        mse += difference[i] * difference[i];
+    }
+    if (tile.job.gradient == nullptr) return {l1, mse};
+    const Run<kSpreadDown> mean = spread_down(shared, 0, column, first),
+                           squares = spread_down(shared, 1, column, first),
+                           product = spread_down(shared, 2, column, first);
+    const float l1_scale = tile.job.inputs->l1_scale, ssim_scale = tile.job.inputs->ssim_scale;
+    float* gradient = tile.job.gradient + tile.value(x, y);
+    const int rows = x < tile.width ? tile.height - y : 0;
+    GS_UNROLL
+    for (int i = 0; i < kSpreadDown; ++i, gradient += tile.width) {
+        float g = difference[i] > 0.0f ? l1_scale : difference[i] < 0.0f ? -l1_scale : 0.0f;
+        g += ssim_scale *
+             (mean.sum[i] + 2.0f * pictures[i] * squares.sum[i] + photos[i] * product.sum[i]);
+        if (i < rows) *gradient = used[i] ? g : 0.0f;
+    }
+    return {l1, mse};
+}
+
+GS_DEVICE float sum_of_warp(float x) {
+    for (int distance = 16; distance > 0; distance /= 2)
+        x += __shfl_xor_sync(kAllLanes, x, distance);
+    return x;
+}
+
+GS_KERNEL(kThreads, 3)
+void photo_loss(LossJob job) {
+    GS_SHARED(float, shared, kShared);
+    GS_SHARED(float, warps, 3 * kThreads / kWarp);
+    if (job.counts != nullptr && job.counts->overflow != 0) return;
+    const Tile tile(job, blockIdx.x);
+    sum_down(tile, shared);
+    __syncthreads();
+    SsimPoint points[kSumAlong];
+    const float ssim = derive(tile, shared, points);
+    __syncthreads();
+    if (job.gradient != nullptr) spread_along(points, shared);
+    __syncthreads();
+    const float2 differences = finish_tile(tile, shared);
+    // Within a warp in single precision, which many GPUs have 64 times as much of as of double.
+    const float l1 = sum_of_warp(differences.x), mse = sum_of_warp(differences.y),
+                of_ssim = sum_of_warp(ssim);
+    if (lane_id() == 0) {
+        warps[3 * warp_id()] = l1;
+        warps[3 * warp_id() + 1] = mse;
+        warps[3 * warp_id() + 2] = of_ssim;
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    LossPartial sum{0, 0, 0};
+    for (int w = 0; w < kThreads / kWarp; ++w) {
+        sum.l1 += static_cast<double>(warps[3 * w]);
+        sum.mse += static_cast<double>(warps[3 * w + 1]);
+        sum.ssim += static_cast<double>(warps[3 * w + 2]);
+    }
+    job.partials[blockIdx.x] = sum;
 }
 
 /// Sum over the block, valid in thread 0. `warps`: shared, [8].
@@ -175,57 +318,6 @@ GS_DEVICE double block_sum(double x, Shared& warps) {
     if (threadIdx.x == 0)
         for (int w = 0; w < kThreads / kWarp; ++w) sum += warps[w];
     return sum;
-}
-
-GS_KERNEL(kThreads, 3)
-void photo_loss(LossJob job) {
-    GS_SHARED(float, pictures, kInputs);
-    GS_SHARED(float, photos, kInputs);
-    GS_SHARED(float, sums, 4 * kRowSums);
-    GS_SHARED(double, warps, kThreads / kWarp);
-    if (job.counts != nullptr && job.counts->overflow != 0) return;
-    const int across = (job.inputs->width + kTileWidth - 1) / kTileWidth,
-              block = static_cast<int>(blockIdx.x);
-    const Tile tile{job.inputs, block % across * kTileWidth, block / across * kTileHeight};
-    const float l1_scale = job.inputs->l1_scale, ssim_scale = job.inputs->ssim_scale;
-    float l1 = 0, mse = 0, ssim = 0;  // of six pixels and fifteen map values at most
-    for (int channel = 0; channel < 3; ++channel) {
-        __syncthreads();
-        load_tile(tile, job, channel, pictures, photos);
-        __syncthreads();
-        sum_along_rows(pictures, photos, sums);
-        __syncthreads();
-        SsimPoint points[kMapsPerThread];
-        ssim += derive(tile, sums, points);
-        __syncthreads();
-        if (job.gradient != nullptr) spread_along_rows(points, sums);
-        __syncthreads();
-        float* gradient = job.gradient + static_cast<std::size_t>(channel) *
-                                             static_cast<std::size_t>(job.inputs->width) *
-                                             static_cast<std::size_t>(job.inputs->height);
-        for (int i = static_cast<int>(threadIdx.x); i < kTileWidth * kTileHeight; i += kThreads) {
-            const int column = i % kTileWidth, row = i / kTileWidth, x = tile.x0 + column,
-                      y = tile.y0 + row;
-            if (x >= job.inputs->width || y >= job.inputs->height) continue;
-            const bool counts = tile.counts(x, y);
-            const int at = (row + 2 * kReach) * kInputWidth + column + 2 * kReach;
-            const float picture = pictures[at], photo = photos[at],
-                        difference = counts ? picture - photo : 0.0f;
-            l1 += fabsf(difference);
-            mse += difference * difference;
-            if (job.gradient == nullptr) continue;
-            float g = difference > 0.0f ? l1_scale : difference < 0.0f ? -l1_scale : 0.0f;
-            if (counts)
-                g += ssim_scale *
-                     (spread_down(sums, 0, i) + 2.0f * picture * spread_down(sums, 1, i) +
-                      photo * spread_down(sums, 2, i));
-            gradient[tile.pixel(x, y)] = g;
-        }
-    }
-    const double l1_sum = block_sum(static_cast<double>(l1), warps);
-    const double mse_sum = block_sum(static_cast<double>(mse), warps);
-    const double ssim_sum = block_sum(static_cast<double>(ssim), warps);
-    if (threadIdx.x == 0) job.partials[blockIdx.x] = {l1_sum, mse_sum, ssim_sum};
 }
 
 struct FinishParams {
@@ -264,8 +356,8 @@ void finish_loss(FinishParams p) {
 }  // namespace
 
 std::uint32_t loss_blocks(int width, int height) {
-    return static_cast<std::uint32_t>((width + kTileWidth - 1) / kTileWidth *
-                                      ((height + kTileHeight - 1) / kTileHeight));
+    return static_cast<std::uint32_t>(kChannels * ((width + kTile - 1) / kTile) *
+                                      ((height + kTile - 1) / kTile));
 }
 
 void launch_loss(const Stream& stream, int width, int height, const LossJob& job) {

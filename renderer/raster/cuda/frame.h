@@ -50,13 +50,16 @@ struct alignas(16) Splat {
     float x, y;  ///< px
     float a, b;  ///< 1/px^2, conic times log2(e), a and c halved
     float c;
-    float l;         ///< log2 opacity, compensation included
-    float depth;     ///< camera z
-    float extent_x;  ///< px, half sizes of the box of { alpha >= alpha_min }
-    float red, green, blue;
+    float l;                 ///< log2 opacity, compensation included
+    float depth;             ///< camera z
+    float extent_x;          ///< px, half sizes of the box of { alpha >= alpha_min }
+    float red, green, blue;  ///< by shown_channel()
     float extent_y;
 };
 static_assert(sizeof(Splat) == 48);
+/// A channel of SH colour as it is drawn: never negative, and -0 where that clamps it, by whose
+/// sign projection backward knows that no gradient passes.
+GS_HD inline float shown_channel(float raw) { return raw >= 0.0f ? raw : -0.0f; }
 
 /// What counting and emitting tiles needs besides the splat; both use tile_rows.cuh on exactly
 /// these numbers.

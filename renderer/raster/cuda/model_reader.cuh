@@ -1,6 +1,7 @@
 // How kernels read a Gaussian: a plane of it through ModelView, with the optimizer steps it slept
 // through applied on the fly where the model is in training. Forward's and backward's projection
-// read through it; nothing is stored.
+// read through it; nothing is stored. No read contains a branch, so planes that are asked for
+// before anything is decided or stored are waited for once.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -11,7 +12,7 @@
 namespace gs::cuda {
 
 /// The column of LazyView::pending that plane `p` follows.
-GS_DEVICE int learning_group(int p) {
+GS_DEVICE constexpr int learning_group(int p) {
     return p < kLogScales       ? 0
            : p < kQuats         ? 1
            : p < kOpacityLogits ? 2
@@ -36,19 +37,14 @@ class ModelReader {
                        gaussian % kRows;
             pending_ = lazy.pending +
                        static_cast<std::size_t>(lazy.last_step[gaussian] - lazy.clock->base) * 8;
-            moving_ = lazy.clock->planes;
         }
     }
-    GS_DEVICE float plane(int p) const { return moves(p) ? awake(p) : stored(p); }
-    /// For readers of several planes that ask once: a branch before each would make every load wait
-    /// for the one before. Planes of one SH degree move or rest together; geometry and degree 0
-    /// always move.
-    GS_DEVICE bool moves(int p) const { return kLazy && (p < kShRest || p < moving_); }
-    GS_DEVICE float stored(int p) const { return values_[static_cast<std::size_t>(p) * stride_]; }
-    /// Of a plane that moves.
-    GS_DEVICE float awake(int p) const {
+    /// A plane that never moved has moments of 0 and reads as it is stored.
+    GS_DEVICE float plane(int p) const {
+        const float stored = values_[static_cast<std::size_t>(p) * stride_];
+        if constexpr (!kLazy) return stored;
         const float* at = moments_ + static_cast<std::size_t>(p) * 2 * kBlock;
-        return math::lazy_value(stored(p), at[0], at[kBlock], pending_[learning_group(p)]);
+        return math::lazy_value(stored, at[0], at[kBlock], pending_[learning_group(p)]);
     }
     GS_DEVICE Vec3f vector(int p) const { return {plane(p), plane(p + 1), plane(p + 2)}; }
     GS_DEVICE Vec3f mean() const { return vector(kMeans); }
@@ -62,20 +58,14 @@ class ModelReader {
         return {plane(kQuats), plane(kQuats + 1), plane(kQuats + 2), plane(kQuats + 3)};
     }
     GS_DEVICE float opacity_logit() const { return plane(kOpacityLogits); }
-    /// Coefficients of basis k, r g b, by moves(kSh0 + 3 k).
-    GS_DEVICE Vec3f awake_sh(int k) const {
-        return {awake(kSh0 + 3 * k), awake(kSh0 + 3 * k + 1), awake(kSh0 + 3 * k + 2)};
-    }
-    GS_DEVICE Vec3f stored_sh(int k) const {
-        return {stored(kSh0 + 3 * k), stored(kSh0 + 3 * k + 1), stored(kSh0 + 3 * k + 2)};
-    }
+    /// Coefficients of basis k, r g b.
+    GS_DEVICE Vec3f sh(int k) const { return vector(kSh0 + 3 * k); }
 
   private:
     const float* values_;
     std::uint64_t stride_;
     const float* moments_ = nullptr;
     const float* pending_ = nullptr;
-    std::int32_t moving_ = 0;
 };
 
 }  // namespace gs::cuda

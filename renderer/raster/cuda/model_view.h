@@ -13,7 +13,8 @@ namespace gs::cuda {
 /// current.
 struct LazyClock {
     std::uint32_t base, steps;  ///< step of the tables' first entry, T
-    std::int32_t planes;        ///< planes that have or had gradients; the others never moved
+    std::int32_t planes;        ///< planes that have or had gradients; the others never moved, and
+                                ///< their moments are 0
     std::uint32_t reserved;
 };
 struct LazyView {

@@ -1,12 +1,15 @@
 // Project: a block of 256 threads for a chunk of 256 Gaussians. The chunk's 16 bounding spheres are
 // tested first, and a chunk out of view costs 256 bytes of bounds and nothing more. A thread reads
-// 12 bytes of its mean, then 4 of opacity, and the other 28 of geometry only when both pass; the
-// 192 bytes of SH are read for survivors alone, by neighbouring threads. What is bound here is
-// memory: about 12 N' + V (32 + 192) bytes in, 80 V out, N' = Gaussians of the chunks in view.
+// 16 bytes, mean and opacity, the other 28 of geometry only when both pass, and the 192 bytes of SH
+// are read for survivors alone, by neighbouring threads. What is read together is waited for once:
+// nothing between the loads branches, and the frame's constants lie in shared memory. What is bound
+// here is memory: about 16 N' + V (28 + 192) bytes in, 80 V out, N' = Gaussians of the chunks in
+// view; three times as much in where the optimizer's moments are read along.
 #include "renderer/device/cuda/launch.h"
 #include "renderer/math/sh.h"
 #include "renderer/raster/cuda/block_rank.cuh"
 #include "renderer/raster/cuda/model_reader.cuh"
+#include "renderer/raster/cuda/shared_constants.cuh"
 #include "renderer/raster/cuda/stages.h"
 #include "renderer/raster/cuda/tile_rows.cuh"
 
@@ -30,11 +33,13 @@ GS_DEVICE std::uint32_t word_of(const TintView& tint, std::uint32_t gaussian) {
     return gaussian < tint.count ? tint.words[gaussian] : GaussianTint::kOwn;
 }
 
-GS_DEVICE bool block_may_show(const FrameConstants& c, const ModelView& model,
-                              std::uint32_t block) {
-    if (static_cast<std::uint64_t>(block) * kBlock >= model.count) return false;
-    if (model.bounds == nullptr) return true;
-    const BlockBounds b = model.bounds[block];
+/// A block's bounds; of one without, what always may show.
+GS_DEVICE BlockBounds bounds_of(const ModelView& model, std::uint32_t block) {
+    if (static_cast<std::uint64_t>(block) * kBlock >= model.count) return {0, 0, 0, -1.0f};
+    if (model.bounds == nullptr) return {0, 0, 0, __int_as_float(0x7f800000)};
+    return model.bounds[block];
+}
+GS_DEVICE bool block_may_show(const FrameConstants& c, const BlockBounds& b) {
     if (!(b.radius >= 0.0f)) return b.radius != b.radius;
     if (b.radius > 3e38f) return true;
     // In single precision where the CPU has double: widened by what rounding can move the centre.
@@ -51,13 +56,15 @@ template <bool kLazy>
 GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy>& gaussian,
                                 Vec3f& mean, Splat& splat, Coverage& cover) {
     mean = gaussian.mean();
+    const float logit = gaussian.opacity_logit();
     if (c.clipped != 0 && !math::inside(c.clip.lo, c.clip.hi, mean)) return false;
     const float depth = (c.camera.rotation * mean + c.camera.translation).z;
-    if (!(depth > c.rules.near_plane && depth < 1e10f)) return false;
-    float opacity = math::sigmoid(gaussian.opacity_logit());
-    if (!(opacity > 0.9999f * c.rules.alpha_min)) return false;  // compensation only lowers it
-    const auto projected =
-        math::project(c.camera, mean, gaussian.scale(c.scale_modifier), gaussian.quat());
+    float opacity = math::sigmoid(logit);
+    const bool faint = !(opacity > 0.9999f * c.rules.alpha_min);  // compensation only lowers it
+    if (faint || !(depth > c.rules.near_plane && depth < 1e10f)) return false;
+    const Vec3f scale = gaussian.scale(c.scale_modifier);
+    const Quatf quat = gaussian.quat();
+    const auto projected = math::project(c.camera, mean, scale, quat);
     const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
     if (c.antialiased != 0) opacity = opacity * conic.compensation;
     const float limit = 2.0f * math::log(opacity / c.rules.alpha_min);
@@ -109,24 +116,15 @@ GS_DEVICE std::uint32_t count_isects(const Coverage& cover, const Splat& splat, 
     return isects;
 }
 
-/// A degree known when compiling keeps the bases in registers. Coefficients of one degree move or
-/// rest together, and one question for all of them lets their loads go out at once.
+/// A degree known when compiling keeps the bases in registers and the loads without a branch
+/// between them.
 template <int kDegree, bool kLazy>
 GS_DEVICE Vec3f color_of(const ModelReader<kLazy>& gaussian, Vec3f direction) {
     float basis[sh_bases(kDegree)];
     math::sh_basis(kDegree, direction, basis);
     Vec3f color{0.5f, 0.5f, 0.5f};
     GS_UNROLL
-    for (int degree = 0; degree <= kDegree; ++degree) {
-        const int first = degree * degree, end = sh_bases(degree);
-        if (gaussian.moves(kSh0 + 3 * first)) {
-            GS_UNROLL
-            for (int k = first; k < end; ++k) color += basis[k] * gaussian.awake_sh(k);
-        } else {
-            GS_UNROLL
-            for (int k = first; k < end; ++k) color += basis[k] * gaussian.stored_sh(k);
-        }
-    }
+    for (int k = 0; k < sh_bases(kDegree); ++k) color += basis[k] * gaussian.sh(k);
     return color;
 }
 template <bool kLazy>
@@ -144,13 +142,15 @@ void project(ProjectParams p) {
     GS_SHARED(std::uint32_t, warp_counts, kChunk / kWarp);
     GS_SHARED(std::uint32_t, survivors, kChunk);
     GS_SHARED(float, ray_then_color, 3 * kChunk);  // of the Gaussian, by its place in the chunk
-    const FrameConstants& c = *p.constants;
+    GS_SHARED(std::uint32_t, constants, kConstantWords);
     const std::uint32_t chunk = blockIdx.x, thread = threadIdx.x;
+    const FrameConstants& c = share_constants(p.constants, constants);
+    BlockBounds bounds{0, 0, 0, -1.0f};
+    if (thread < kBlocksPerChunk) bounds = bounds_of(p.model, chunk * kBlocksPerChunk + thread);
+    __syncthreads();
     if (warp_id() == 0) {
-        const std::uint32_t lane = static_cast<std::uint32_t>(lane_id());
-        const bool shows =
-            lane < kBlocksPerChunk && block_may_show(c, p.model, chunk * kBlocksPerChunk + lane);
-        const std::uint32_t mask = __ballot_sync(kAllLanes, shows);
+        const std::uint32_t mask = __ballot_sync(kAllLanes, block_may_show(c, bounds)),
+                            lane = static_cast<std::uint32_t>(lane_id());
         if (lane == 0) {
             blocks_in_view[0] = mask;
             if (mask == 0) p.chunk_slots[chunk] = 0;
@@ -195,9 +195,9 @@ void project(ProjectParams p) {
     if (visible) {
         const Vec3f color{ray_then_color[thread], ray_then_color[kChunk + thread],
                           ray_then_color[2 * kChunk + thread]};
-        splat.red = math::max(color.x, 0.0f);
-        splat.green = math::max(color.y, 0.0f);
-        splat.blue = math::max(color.z, 0.0f);
+        splat.red = shown_channel(color.x);
+        splat.green = shown_channel(color.y);
+        splat.blue = shown_channel(color.z);
         // False for NaN, Inf and absurd numbers: a Gaussian with such coefficients draws nothing.
         visible = dot(color, color) < 1e30f;
         if constexpr (kTinted) {

@@ -19,6 +19,7 @@
 #include "renderer/raster/cuda/model_reader.cuh"
 #include "renderer/raster/cuda/project_backward.h"
 #include "renderer/raster/cuda/row_sums.cuh"
+#include "renderer/raster/cuda/shared_constants.cuh"
 
 namespace gs::cuda {
 
@@ -30,56 +31,38 @@ struct ProjectBackwardParams {
     GradientRows rows = GradientRows::all;
 };
 
-/// A channel's coefficients, zero above the degree in use. Those of one degree are read together.
-template <bool kLazy>
-GS_DEVICE void read_channel(const ModelReader<kLazy>& reader, int degree, int channel,
-                            float (&sh)[16]) {
-    GS_UNROLL
-    for (int d = 0; d < 4; ++d) {
-        const int first = d * d, end = sh_bases(d);
-        if (d > degree) {
-            GS_UNROLL
-            for (int k = first; k < end; ++k) sh[k] = 0.0f;
-        } else if (reader.moves(kSh0 + 3 * first)) {
-            GS_UNROLL
-            for (int k = first; k < end; ++k) sh[k] = reader.awake(kSh0 + 3 * k + channel);
-        } else {
-            GS_UNROLL
-            for (int k = first; k < end; ++k) sh[k] = reader.stored(kSh0 + 3 * k + channel);
-        }
-    }
-}
-
 /// Colour: SH basis and the gradient before the clamp into `out`; the mean's gradient through the
-/// view direction is the result. Channel by channel, so that each coefficient is read once and a
-/// third of them is in registers.
+/// view direction is the result. What was clamped is known from the splat, so each coefficient is
+/// read once, for that gradient, and those of one degree together; degree 0 has no direction.
 template <bool kLazy>
 GS_DEVICE Vec3f shade_backward(const FrameConstants& c, const ModelReader<kLazy>& reader,
-                               Vec3f mean, Vec3f v_color, GaussianGradient& out) {
+                               Vec3f mean, Vec3f shown, Vec3f v_color, GaussianGradient& out) {
     const Vec3f ray = mean - c.ray_origin, direction = math::normalize(ray);
     GS_UNROLL
     for (int k = 1; k < 16; ++k) out.basis[k] = 0.0f;
     math::sh_basis(c.sh_degree, direction, out.basis);
-    const float v_channel[3] = {v_color.x, v_color.y, v_color.z};
-    Vec3f v_direction{0.0f, 0.0f, 0.0f};
+    const Vec3f v{signbit(shown.x) ? 0.0f : v_color.x, signbit(shown.y) ? 0.0f : v_color.y,
+                  signbit(shown.z) ? 0.0f : v_color.z};
+    out.color[0] = v.x;
+    out.color[1] = v.y;
+    out.color[2] = v.z;
+    float v_basis[16];
     GS_UNROLL
-    for (int channel = 0; channel < 3; ++channel) {
-        float sh[16], raw = 0.5f;
-        read_channel(reader, c.sh_degree, channel, sh);
+    for (int degree = 1; degree < 4; ++degree) {
+        if (degree > c.sh_degree) break;
         GS_UNROLL
-        for (int k = 0; k < 16; ++k) raw += out.basis[k] * sh[k];
-        const float v = raw >= 0.0f ? v_channel[channel] : 0.0f;
-        out.color[channel] = v;
-        v_direction += v * math::sh_basis_vjp(c.sh_degree, direction, sh);
+        for (int k = degree * degree; k < sh_bases(degree); ++k) v_basis[k] = dot(reader.sh(k), v);
     }
-    return math::normalize_vjp(ray, v_direction);
+    return math::normalize_vjp(ray, math::sh_basis_vjp(c.sh_degree, direction, v_basis));
 }
 
 template <bool kLazy>
 GS_DEVICE void gaussian_gradient(const FrameConstants& c, const ModelReader<kLazy>& reader,
-                                 const SplatSums& sums, GaussianGradient& out) {
+                                 const Splat& splat, const SplatSums& sums, GaussianGradient& out) {
     const Vec3f mean = reader.mean(), scale = reader.scale(c.scale_modifier);
     const Quatf quat = reader.quat();
+    const float logit = reader.opacity_logit();
+    const Vec3f shown{splat.red, splat.green, splat.blue};
     const auto projected = math::project(c.camera, mean, scale, quat);
     const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
 
@@ -99,13 +82,13 @@ GS_DEVICE void gaussian_gradient(const FrameConstants& c, const ModelReader<kLaz
     out.geometry[kQuats + 1] = g.quat.x;
     out.geometry[kQuats + 2] = g.quat.y;
     out.geometry[kQuats + 3] = g.quat.z;
-    out.geometry[kOpacityLogits] = s * (1.0f - math::sigmoid(reader.opacity_logit()));
+    out.geometry[kOpacityLogits] = s * (1.0f - math::sigmoid(logit));
     out.mean2d[0] = v_mean2d.x;
     out.mean2d[1] = v_mean2d.y;
     out.radius_px = 3.0f * math::sqrt(math::max(projected.cov.xx, projected.cov.yy) + c.blur);
 
     const Vec3f through_color =
-        shade_backward(c, reader, mean, {sums.b.z, sums.b.w, sums.c.x}, out);
+        shade_backward(c, reader, mean, shown, {sums.b.z, sums.b.w, sums.c.x}, out);
     out.geometry[kMeans] = g.mean.x + through_color.x;
     out.geometry[kMeans + 1] = g.mean.y + through_color.y;
     out.geometry[kMeans + 2] = g.mean.z + through_color.z;
@@ -117,7 +100,9 @@ void project_backward(ProjectBackwardParams<Sink> p) {
     GS_SHARED(std::uint32_t, long_runs, kChunk / kWarp);
     GS_SHARED(RowRun, runs, kChunk);
     GS_SHARED(SplatSums, partial_sums, 2 * kChunk / kWarp);
+    GS_SHARED(std::uint32_t, constants, kConstantWords);
     if (p.frame.counts->overflow != 0) return;
+    const FrameConstants& c = share_constants(p.frame.constants, constants);  // sum_long_runs waits
     const bool used = threadIdx.x < p.frame.chunk_slots[blockIdx.x];
     const std::uint32_t slot = blockIdx.x * kChunk + threadIdx.x;
     RowRun mine{0, 0};
@@ -128,7 +113,8 @@ void project_backward(ProjectBackwardParams<Sink> p) {
     if (!used) return;
     const std::uint32_t gaussian = p.frame.gaussian_from_slot[slot];
     GaussianGradient gradient;
-    gaussian_gradient(*p.frame.constants, ModelReader<kLazy>(p.model, gaussian), sums, gradient);
+    gaussian_gradient(c, ModelReader<kLazy>(p.model, gaussian), p.frame.splats[slot], sums,
+                      gradient);
     p.sink.take(p.model, gaussian, gradient);
 }
 
