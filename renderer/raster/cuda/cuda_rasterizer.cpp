@@ -390,16 +390,9 @@ bool CudaRasterizer::probe(const ForwardState& base, FrameProbe& out) const {
     for (std::size_t chunk = 0; chunk < used.size(); ++chunk)
         for (std::size_t slot = chunk * kChunk; slot < chunk * kChunk + used[chunk]; ++slot, ++i) {
             const Splat& s = splats[slot];
-            const float planes[kSplatPlanes] = {s.x,
-                                                s.y,
-                                                s.a,
-                                                s.b,
-                                                s.c,
-                                                s.l,
-                                                s.red + 0.0f,  // +0 where shown_channel() left -0
-                                                s.green + 0.0f,
-                                                s.blue + 0.0f,
-                                                s.depth};
+            // + 0: the -0 that shown_channel() leaves is for projection backward alone.
+            const float planes[kSplatPlanes] = {
+                s.x, s.y, s.a, s.b, s.c, s.l, s.red + 0.0f, s.green + 0.0f, s.blue + 0.0f, s.depth};
             out.rows[i] = rows[slot];
             for (std::size_t p = 0; p < kSplatPlanes; ++p) out.splats[p * visible + i] = planes[p];
         }
