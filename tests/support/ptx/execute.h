@@ -24,7 +24,8 @@
 
 namespace gs::ptx {
 
-struct Program;  // decoded instructions (program.h)
+struct Program;     // decoded instructions (program.h)
+struct ModuleText;  // taken apart (text.h)
 
 /// One entry of a module, decoded.
 class Kernel {
@@ -54,8 +55,7 @@ class Module {
     Result<Kernel> find(std::string_view mangled) const;
 
   private:
-    struct Text;
-    std::shared_ptr<const Text> text_;
+    std::shared_ptr<const ModuleText> text_;
 };
 
 /// "gs::cuda::blend<(gs::cuda::Depths)0, false>" of a mangled name: demangled, unnamed namespaces
