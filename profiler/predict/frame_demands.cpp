@@ -230,11 +230,8 @@ class Frame {
     double blend_gather() const { return std::max(0.0, counts_.batches * 256 - f_.visible) * 48; }
     void loss() {
         StageDemand& d = add(Stage::loss, layout_bytes(Stage::loss), f_.pixels * 27);
-        const Kernel k = kernel({"photo_loss"});
-        run_blocks(d, k, f_.pixels / 256);
-        // Its loops over channels run three times, what they hold is counted once above.
-        d.executed +=
-            k.other_loops(nullptr, nullptr) * (2 * f_.pixels / 256 * kWarps * work_.batch);
+        // A block a channel of 32 x 32 pixels.
+        run_blocks(d, kernel({"photo_loss"}), 3 * f_.pixels / 1024);
     }
     void blend_backward() {
         const double rows = f_.isects * 48 * (kRowSectors - 1);
