@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/cli/cases/cases.h"
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "app/cli/selftest_checks.h"
@@ -18,10 +19,13 @@ namespace {
 
 struct SelftestArguments {
     bool quick = false;
+    bool cases = false;
 };
 
 void add_options(CLI::App& app, SelftestArguments& a) {
     app.add_flag("--quick", a.quick, "smaller scenes");
+    app.add_flag("--cases", a.cases,
+                 "the directed cases instead: every kernel's shapes and edges, small");
 }
 
 // What a check throws is its result: one broken stage must not hide the others.
@@ -63,19 +67,23 @@ Result<int> run(const SelftestArguments& a, const CommonArguments& common) {
     GS_TRY(auto chosen, backends(common));
     const SelftestEffort effort = a.quick ? SelftestEffort::quick() : SelftestEffort{};
     CheckList checks;
-    add_reference_checks(checks);
+    if (!a.cases) add_reference_checks(checks);
     std::string names;
     Json checked = Json::array();
     for (const auto* backend : {&chosen.cpu, &chosen.cuda}) {
         if (!*backend) continue;
-        add_backend_checks(checks, **backend, effort);
-        (*backend)->cuda ? add_cuda_checks(checks, **backend, effort)
-                         : add_cpu_checks(checks, effort);
+        if (a.cases) {
+            add_cases(checks, **backend);
+        } else {
+            add_backend_checks(checks, **backend, effort);
+            (*backend)->cuda ? add_cuda_checks(checks, **backend, effort)
+                             : add_cpu_checks(checks, effort);
+        }
         names += (names.empty() ? "" : ", ") + (*backend)->name;
         checked.push_back((*backend)->cuda ? "cuda" : "cpu");
     }
     if (!chosen.cuda && common.backend == "auto") checks.push_back(no_cuda);
-    add_gl_checks(checks, chosen.cuda ? *chosen.cuda : *chosen.cpu);
+    if (!a.cases) add_gl_checks(checks, chosen.cuda ? *chosen.cuda : *chosen.cpu);
 
     fmt::print("{}\n\n", names);
     std::size_t failed = 0, absent = 0;
@@ -85,8 +93,8 @@ Result<int> run(const SelftestArguments& a, const CommonArguments& common) {
         const char* verdict = !row.ran ? "absent" : row.passed ? "ok" : "FAILED";
         failed += row.ran && !row.passed ? 1 : 0;
         absent += row.ran ? 0 : 1;
-        fmt::print("{:<7} {:<9} {:<42} {:>7.0f} ms  {}\n", verdict, row.backend, row.name,
-                   row.milliseconds, row.measured);
+        fmt::print("{:<7} {:<9} {:<{}} {:>7.0f} ms  {}\n", verdict, row.backend, row.name,
+                   a.cases ? 62 : 42, row.milliseconds, row.measured);
         std::fflush(stdout);
         rows.push_back({{"backend", row.backend},
                         {"name", row.name},

@@ -24,18 +24,6 @@ int side(int pixels, const SelftestEffort& effort) {
     return std::max(8, static_cast<int>(pixels * effort.picture));
 }
 
-/// Throws where it cannot be made: the check says so.
-std::unique_ptr<Rasterizer> rasterizer_of(const Backend& backend) {
-    auto rasterizer = backend.make_rasterizer();
-    if (!rasterizer) throw std::runtime_error(rasterizer.error().text());
-    return std::move(*rasterizer);
-}
-std::unique_ptr<TrainingBackend> training_of(const Backend& backend) {
-    auto training = backend.make_training();
-    if (!training) throw std::runtime_error(training.error().text());
-    return std::move(*training);
-}
-
 struct Variation {
     const char* name;
     int width, height;

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <stdexcept>
 
 #include "app/cli/proof_scene.h"
 #include "base/parallel.h"
@@ -50,6 +51,17 @@ bool same_bits(const GaussianModel& a, const GaussianModel& b) {
     for (int p = 0; p < a.planes(); ++p)
         if (std::memcmp(a.plane(p), b.plane(p), a.count * sizeof(float)) != 0) return false;
     return true;
+}
+
+std::unique_ptr<Rasterizer> rasterizer_of(const Backend& backend) {
+    auto rasterizer = backend.make_rasterizer();
+    if (!rasterizer) throw std::runtime_error(rasterizer.error().text());
+    return std::move(*rasterizer);
+}
+std::unique_ptr<TrainingBackend> training_of(const Backend& backend) {
+    auto training = backend.make_training();
+    if (!training) throw std::runtime_error(training.error().text());
+    return std::move(*training);
 }
 
 namespace {

@@ -51,5 +51,8 @@ const char* label_of(const Backend& backend);
 /// Four views of random Gaussians, and points to start from.
 std::shared_ptr<const Capture> proof_capture(const SelftestEffort& effort);
 bool same_bits(const GaussianModel& a, const GaussianModel& b);
+/// Throw where it cannot be made: the check says so.
+std::unique_ptr<Rasterizer> rasterizer_of(const Backend& backend);
+std::unique_ptr<TrainingBackend> training_of(const Backend& backend);
 
 }  // namespace gs::cli

@@ -2,6 +2,7 @@
 // before it sees one, and a broken backend fails it.
 #include <gtest/gtest.h>
 
+#include "app/cli/cases/cases.h"
 #include "app/cli/selftest_checks.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 #include "tests/support/emulator/emulator.h"
@@ -75,6 +76,9 @@ TEST(CudaSelftest, AWrongBackendFails) {
     const CheckRow row = list.front()();
     EXPECT_TRUE(row.ran);
     EXPECT_FALSE(row.passed) << row.measured;
+    CheckList cases;
+    add_blend_cases(cases, wrong);
+    EXPECT_FALSE(cases.front()().passed);
 }
 
 }  // namespace

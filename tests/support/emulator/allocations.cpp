@@ -11,6 +11,7 @@
 #include <exception>
 
 #include "tests/support/emulator/emulator.h"
+#include "tests/support/emulator/launch.h"
 #include "tests/support/emulator/poison.h"
 #include "tests/support/emulator/runtime_state.h"
 #include "tests/support/emulator/sanitizer.h"
@@ -151,30 +152,34 @@ Allocations::Reach::~Reach() {
     for (const auto& one : allocations_.all_) allocations_.set_reachable(one, false);
 }
 
-/// EmulatorError when one of the words is an address of host memory: on a GPU that ends in an
-/// illegal access.
-void check_parameters(const char* kernel, const void* parameters, std::size_t bytes) {
+std::optional<std::size_t> host_pointer_in(std::span<const std::byte> parameters) {
     Runtime& runtime = Runtime::instance();
     const Guard guard(runtime.mutex);
-    if (!runtime.separate_memory) return;
-    for (std::size_t offset = 0; offset + sizeof(std::uintptr_t) <= bytes;
+    for (std::size_t offset = 0; offset + sizeof(std::uintptr_t) <= parameters.size();
          offset += sizeof(std::uintptr_t)) {
         std::uintptr_t word = 0;
-        std::memcpy(&word, static_cast<const char*>(parameters) + offset, sizeof word);
+        std::memcpy(&word, parameters.data() + offset, sizeof word);
         // Below: where no heap, stack or library lies on 64-bit Linux, but small numbers side by
         // side do.
         if (word < 0x500000000000u || word >= 0x800000000000u) continue;
         const auto at = reinterpret_cast<const void*>(word);  // NOLINT: that is the question
         if (runtime.allocations.holder(at, 0) != nullptr) continue;
         unsigned char present = 0;
-        if (mincore(reinterpret_cast<void*>(word / kPage * kPage), 1, &present) != 0)
-            continue;  // nothing is there
-        throw EmulatorError(
-            Fault::host_pointer,
-            fmt::format("kernel {}: byte {} of its parameters points to host memory", kernel,
-                        offset),
-            "", 0);
+        if (mincore(reinterpret_cast<void*>(word / kPage * kPage), 1, &present) == 0) return offset;
     }
+    return std::nullopt;
+}
+
+/// EmulatorError when one of the words is an address of host memory: on a GPU that ends in an
+/// illegal access.
+void check_parameters(const char* kernel, const void* parameters, std::size_t bytes) {
+    if (!Runtime::instance().separate_memory) return;
+    const auto found = host_pointer_in({static_cast<const std::byte*>(parameters), bytes});
+    if (!found) return;
+    throw EmulatorError(
+        Fault::host_pointer,
+        fmt::format("kernel {}: byte {} of its parameters points to host memory", kernel, *found),
+        "", 0);
 }
 
 }  // namespace gs::emulator

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "tests/support/emulator/block.h"
+#include "tests/support/emulator/observer.h"
 #include "tests/support/emulator/runtime_state.h"
 
 namespace gs::emulator {
@@ -33,7 +34,10 @@ struct Order {
 };
 
 void run_grid(Runtime& runtime, const std::string& name, unsigned blocks, unsigned threads,
-              const std::function<void()>& body) {
+              const std::function<void()>& body, const KernelCall& call) {
+    const Launched launched{call.function, name, blocks, threads, call.parameters};
+    const std::size_t observers = call.function != nullptr ? runtime.observers.size() : 0;
+    for (std::size_t i = 0; i < observers; ++i) runtime.observers[i]->before(launched);
     const std::uint64_t seed =
         (runtime.seed * 0x9e3779b97f4a7c15u) ^ (runtime.statistics.launches * 0xff51afd7ed558ccdu);
     const Block::Launch launch{name.c_str(), blocks, threads, &body, seed};
@@ -62,12 +66,13 @@ void run_grid(Runtime& runtime, const std::string& name, unsigned blocks, unsign
     runtime.statistics.threads += std::uint64_t{blocks} * threads;
     runtime.statistics.switches += switches;
     runtime.allocations.verify("kernel " + name);
+    for (std::size_t i = 0; i < observers; ++i) runtime.observers[i]->after(launched);
 }
 
 }  // namespace
 
 void launch(cudaStream_t stream, const char* name, unsigned blocks, unsigned threads,
-            std::function<void()> thread_body) {
+            std::function<void()> thread_body, KernelCall call) {
     Runtime& runtime = Runtime::instance();
     const Guard guard(runtime.mutex);
     if (threads == 0 || threads > 1024 || threads % 32 != 0) {
@@ -87,9 +92,19 @@ void launch(cudaStream_t stream, const char* name, unsigned blocks, unsigned thr
     }
     runtime.enqueue(
         stream, name, true,
-        [&runtime, kernel = std::string(name), blocks, threads, body = std::move(thread_body)] {
-            run_grid(runtime, kernel, blocks, threads, body);
-        });
+        [&runtime, kernel = std::string(name), blocks, threads, body = std::move(thread_body),
+         known = std::move(call)] { run_grid(runtime, kernel, blocks, threads, body, known); });
+}
+
+LaunchObserver::LaunchObserver() {
+    Runtime& runtime = Runtime::instance();
+    const Guard guard(runtime.mutex);
+    runtime.observers.push_back(this);
+}
+LaunchObserver::~LaunchObserver() {
+    Runtime& runtime = Runtime::instance();
+    const Guard guard(runtime.mutex);
+    std::erase(runtime.observers, this);
 }
 
 }  // namespace gs::emulator

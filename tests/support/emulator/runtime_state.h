@@ -22,6 +22,7 @@
 namespace gs::emulator {
 
 using Work = std::function<void()>;
+class LaunchObserver;
 
 struct EventState {
     unsigned flags = 0;
@@ -81,6 +82,7 @@ class Runtime {
     std::size_t device_bytes = std::size_t{16} << 30, device_used = 0;
     std::uint64_t failing_device_allocation = 0, failing_pinned_allocation = 0;
     std::function<void(const ArrayWrite&)> array_writer;
+    std::vector<LaunchObserver*> observers;
 
     // ---- objects
     std::vector<std::string> reports;

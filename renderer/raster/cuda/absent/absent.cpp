@@ -1,9 +1,13 @@
 // The CUDA rasterizer of a build without CUDA.
 #include "renderer/raster/cuda/cuda_rasterizer.h"
+#include "renderer/raster/cuda/lists_check.h"
 
 namespace gs {
 
 Result<std::unique_ptr<Rasterizer>> make_cuda_rasterizer(int index) {
+    return tl::unexpected(cuda_device_info(index).error());
+}
+Result<ListsCheck> check_cuda_lists(const GaussianModel&, const Camera&, int index) {
     return tl::unexpected(cuda_device_info(index).error());
 }
 

@@ -1,0 +1,33 @@
+// Directed cases: every shape and edge that a kernel can get wrong, as small frames, steps and
+// rounds driven through the real backend, each compared with the double-precision reference or,
+// where that has no opinion, with the CPU backend. One table, run on the CPU, on the emulated
+// device, by the executor of compiled kernels (tests/kernels/kernel_cases_test.cpp) and, by
+// `gausscope selftest --cases`, on a device. The test prints which kernels each case reached, and
+// fails for a kernel that none did: a new kernel, or a new form of one, brings its case.
+// How to add one: docs/development.md.
+#pragma once
+
+#include "app/cli/selftest_checks.h"
+
+namespace gs::cli {
+
+/// All of them. `backend` outlives the list. A row's name is "kind: the edge".
+void add_cases(CheckList& list, const Backend& backend);
+
+// ---- its parts, a file each
+/// Pictures and gradients against the reference: numbers of Gaussians around blocks, warps and
+/// chunks; sizes of pictures; degenerate parameters; lists of every length; rules and cameras.
+void add_frame_cases(CheckList& list, const Backend& backend);
+/// Every way of blending one frame, forward and backward, gives one picture and one gradient:
+/// depths, counters, costs, variants.
+void add_blend_cases(CheckList& list, const Backend& backend);
+/// What the viewer asks for: tints, pictures left on the device, rooms that are too small.
+void add_viewer_cases(CheckList& list, const Backend& backend);
+/// Training steps beside the CPU's: degrees, masks, sleepers, locked and broken Gaussians.
+void add_training_cases(CheckList& list, const Backend& backend);
+/// Rounds of density control and resets of opacity beside the CPU's, row for row.
+void add_density_cases(CheckList& list, const Backend& backend);
+/// CUDA only: what no picture small enough for every day reaches.
+void add_device_cases(CheckList& list, const Backend& backend);
+
+}  // namespace gs::cli

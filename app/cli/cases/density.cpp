@@ -1,0 +1,120 @@
+// Rounds of density control, resets of opacity and edits of a run, row for row beside the CPU's.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "app/cli/cases/cases.h"
+#include "app/cli/cases/runs.h"
+
+namespace gs::cli {
+namespace {
+
+constexpr double kRowLimit = 2e-5;  ///< of a parameter, over 1 + its size
+
+struct RoundCase {
+    const char* name;
+    std::size_t count;
+    double most;  ///< Gaussians the run may have
+    bool large, locks, faint;
+};
+constexpr RoundCase kRounds[] = {
+    {"one Gaussian", 1, 5000, false, false, false},
+    {"15 Gaussians", 15, 5000, true, false, false},
+    {"256 Gaussians", 256, 5000, false, false, false},
+    {"330 Gaussians, large ones go", 330, 5000, true, false, false},
+    {"330 Gaussians, room for ten more", 330, 340, false, false, false},
+    {"900 Gaussians, some locked", 900, 5000, true, true, false},
+    {"all too faint", 50, 1000, false, false, true},
+};
+
+TrainingSettings settings_for(double most) {
+    TrainingSettings s;
+    s.max_gaussians = most;
+    s.densify_extent = 0.02;
+    s.prune_extent = 0.2;
+    s.prune_screen_px = 25;
+    return s;
+}
+
+/// Largest difference of parameters and moments; infinite where the rows are others.
+double rows_apart(const RunArrays& a, const RunArrays& b) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    if (a.model.count != b.model.count || a.model.capacity != b.model.capacity ||
+        !std::ranges::equal(a.identity.tags, b.identity.tags) ||
+        !std::ranges::equal(a.adam.last_step, b.adam.last_step))
+        return infinity;
+    double worst = 0;
+    const auto compare = [&](float x, float y) {
+        if (std::isnan(x) && std::isnan(y)) return;
+        const double difference = std::abs(x - y) / (1 + std::abs(y));
+        worst = std::isnan(difference) ? infinity : std::max(worst, difference);
+    };
+    for (int p = 0; p < a.model.planes(); ++p)
+        for (std::size_t i = 0; i < a.model.capacity; ++i)
+            compare(a.model.at(p, i), b.model.at(p, i));
+    for (std::size_t i = 0; i < std::min(a.adam.moments.size(), b.adam.moments.size()); ++i)
+        compare(a.adam.moments[i], b.adam.moments[i]);
+    return worst;
+}
+
+template <class Change>
+CheckRow check_beside_cpu(const Backend& backend, std::string name, const RunArrays& start,
+                          Change&& change) {
+    RunArrays after[2];
+    std::string told[2];
+    for (int k = 0; k < 2; ++k) {
+        const auto training =
+            k == 0 ? training_of(backend) : make_cpu_training(make_cpu_rasterizer());
+        RunArrays arrays = start;
+        training->start(case_capture(20, 20), std::move(arrays));
+        told[k] = change(*training);
+        after[k] = training->arrays();
+    }
+    const double apart = rows_apart(after[0], after[1]);
+    return {label_of(backend), "density: " + name,
+            fmt::format("{}{}; parameters and moments {:.1e} (limit {:.0e})", told[0],
+                        told[0] == told[1] ? "" : ", CPU " + told[1], apart, kRowLimit),
+            told[0] == told[1] && apart <= kRowLimit};
+}
+
+CheckRow check_round(const Backend& backend, const RoundCase& c) {
+    RunArrays start = busy_run(c.count, 3, c.locks);
+    for (std::size_t i = 0; c.faint && i < c.count; ++i) start.model.at(kOpacityLogits, i) = -9;
+    return check_beside_cpu(backend, c.name, start, [&](TrainingBackend& training) {
+        const DensityReport r = training.densify_and_prune(settings_for(c.most), 1.0, c.large);
+        return fmt::format("{} cloned, {} split, {} pruned of {} wanted", r.cloned, r.split,
+                           r.pruned, r.wanted);
+    });
+}
+
+CheckRow check_reset(const Backend& backend) {
+    return check_beside_cpu(backend, "opacities reset, some rows locked", busy_run(200, 2, true),
+                            [](TrainingBackend& training) {
+                                training.reset_opacity();
+                                return std::string("reset");
+                            });
+}
+
+CheckRow check_edit(const Backend& backend) {
+    return check_beside_cpu(backend, "rows changed by hand", busy_run(100, 4),
+                            [](TrainingBackend& training) {
+                                training.edit([](RunArrays& arrays) {
+                                    for (std::size_t i = 0; i < arrays.model.count; i += 5)
+                                        arrays.model.at(kMeans, i) += 0.5f;
+                                });
+                                return fmt::format("{} rows", training.count());
+                            });
+}
+
+}  // namespace
+
+void add_density_cases(CheckList& list, const Backend& backend) {
+    const Backend* const b = &backend;
+    for (const RoundCase& c : kRounds) list.push_back([b, &c] { return check_round(*b, c); });
+    list.push_back([b] { return check_reset(*b); });
+    list.push_back([b] { return check_edit(*b); });
+}
+
+}  // namespace gs::cli

@@ -1,0 +1,38 @@
+// What only a device has: lists of a picture too large to be blended for a test, and the list of
+// all cases.
+#include <fmt/core.h>
+
+#include "app/cli/cases/cases.h"
+#include "app/cli/proof_scene.h"
+#include "renderer/raster/cuda/lists_check.h"
+
+namespace gs::cli {
+namespace {
+
+CheckRow check_wide_lists() {
+    const char* const name = "device: lists of more tiles than 16 bits number";
+    const auto r = check_cuda_lists(make_proof_model({40, 0, 71, 0.02f, 0.05f}),
+                                    make_proof_camera(71, 0, 4112, 4112));
+    if (!r) return {"CUDA", name, r.error().text(), false};
+    return {"CUDA", name,
+            fmt::format("{} tiles, {} pairs of {} Gaussians: {} listed wrong, {} out of order",
+                        r->tiles, r->isects, r->visible, r->wrong, r->unsorted),
+            r->tiles > 65535 && r->isects > 0 && r->wrong == 0 && r->unsorted == 0};
+}
+
+}  // namespace
+
+void add_device_cases(CheckList& list, const Backend& backend) {
+    if (backend.cuda) list.push_back(check_wide_lists);
+}
+
+void add_cases(CheckList& list, const Backend& backend) {
+    add_frame_cases(list, backend);
+    add_blend_cases(list, backend);
+    add_viewer_cases(list, backend);
+    add_training_cases(list, backend);
+    add_density_cases(list, backend);
+    add_device_cases(list, backend);
+}
+
+}  // namespace gs::cli

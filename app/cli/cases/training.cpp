@@ -1,0 +1,178 @@
+// Training steps beside the CPU's: what they told, what they left.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "app/cli/cases/cases.h"
+#include "app/cli/cases/runs.h"
+#include "app/cli/cases/scenes.h"
+#include "app/cli/proof_scene.h"
+
+namespace gs::cli {
+namespace {
+
+constexpr double kStepLossLimit = 1e-5;  ///< relative
+/// Of the way the parameters went. Adam's first steps are as long for a gradient that is rounding
+/// alone as for any other, so a few parameters in a thousand may go another way.
+constexpr double kWayLimit = 2e-3;
+constexpr double kStatisticsLimit = 1e-4;  ///< relative to the largest
+
+struct TrainingCase {
+    std::string name;
+    GaussianModel model{};
+    int width = 40, height = 24, sh_degree = 1, steps = 4;
+    bool masked = false;
+    double lambda = 0.2;
+    /// Views whose pictures lie beside each other: Gaussians sleep through most steps.
+    bool apart = false;
+    /// From this step on with higher rates, which settles everybody first.
+    int raised_from = 1 << 30;
+    bool locks = false;  ///< every third row
+    std::size_t views = 3;
+};
+
+struct Trained {
+    std::map<std::uint64_t, StepOutcome> outcomes;
+    RunArrays arrays;
+    GaussianModel model;
+};
+Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
+    const auto capture = case_capture(c.width, c.height, c.masked);
+    if (c.apart)
+        for (std::size_t v = 0; v < capture->views.size(); ++v)
+            capture->views[v].camera.cx += (v % 2 == 0 ? 0.5 : -0.5) * c.width;
+    RunArrays start = fresh_run(c.model);
+    for (std::size_t i = 0; c.locks && i < c.model.count; i += 3)
+        start.identity.tags[i] |= kLockedTag;
+    backend.start(capture, std::move(start));
+    Trained out;
+    for (int step = 0; step < c.steps; ++step) {
+        StepPlan plan = case_plan(*capture, 1 + static_cast<std::size_t>(step) % c.views,
+                                  static_cast<std::uint64_t>(step), c.sh_degree,
+                                  step >= c.raised_from ? 1.5 : 1.0);
+        plan.lambda_dssim = c.lambda;
+        const StepOutcome outcome = backend.step(plan);
+        if (outcome.step != 0) out.outcomes[outcome.step] = outcome;
+    }
+    out.arrays = backend.arrays();
+    out.model = backend.model();
+    return out;
+}
+
+/// Largest difference over the largest value.
+double apart(const Buffer<float>& a, const Buffer<float>& b) {
+    double worst = 0, largest = 1e-12;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        worst = std::max(worst, static_cast<double>(std::abs(a[i] - b[i])));
+        largest = std::max(largest, static_cast<double>(std::abs(b[i])));
+    }
+    return worst / largest;
+}
+
+/// How far two ways from `start` end apart, over the way. Broken values must stay what they are.
+double way_apart(const GaussianModel& start, const GaussianModel& got, const GaussianModel& truth) {
+    double difference = 0, way = 0;
+    for (int p = 0; p < start.planes(); ++p)
+        for (std::size_t i = 0; i < start.count; ++i) {
+            const double from = start.at(p, i), a = got.at(p, i), b = truth.at(p, i);
+            if (!(std::abs(from) < 1e30)) {
+                if (std::isnan(a) != std::isnan(b)) difference = HUGE_VAL;
+                continue;
+            }
+            difference += (a - b) * (a - b);
+            way += (b - from) * (b - from);
+        }
+    return difference == 0 ? 0 : std::sqrt(difference / way);
+}
+
+bool locked_rows_stayed(const GaussianModel& start, const GaussianModel& got) {
+    for (int p = 0; p < start.planes(); ++p)
+        for (std::size_t i = 0; i < start.count; i += 3)
+            if (start.at(p, i) != got.at(p, i)) return false;
+    return true;
+}
+
+CheckRow check_training(const Backend& backend, const TrainingCase& c) {
+    const auto ours = training_of(backend);
+    const auto cpu = make_cpu_training(make_cpu_rasterizer());
+    const Trained got = train_case(*ours, c), truth = train_case(*cpu, c);
+    double loss = 0;
+    bool counted = true;
+    for (const auto& [step, outcome] : got.outcomes) {
+        const StepOutcome& other = truth.outcomes.at(step);
+        loss = std::max(loss, std::abs(outcome.terms.loss - other.terms.loss) /
+                                  std::max(other.terms.loss, 1e-12));
+        counted = counted && outcome.poisoned == other.poisoned &&
+                  outcome.counters.visible == other.counters.visible;
+    }
+    const double way = way_apart(c.model, got.model, truth.model),
+                 statistics = std::max(
+                     apart(got.arrays.statistics.gradient_sum,
+                           truth.arrays.statistics.gradient_sum),
+                     apart(got.arrays.statistics.radius_px, truth.arrays.statistics.radius_px)),
+                 views = apart(got.arrays.statistics.views, truth.arrays.statistics.views);
+    const bool stayed = !c.locks || locked_rows_stayed(c.model, got.model);
+    return {label_of(backend), "training: " + c.name,
+            fmt::format("{} steps: loss {:.1e} (limit {:.0e}), {:.1e} of the way (limit {:.0e}), "
+                        "statistics {:.1e} (limit {:.0e}){}{}",
+                        c.steps, loss, kStepLossLimit, way, kWayLimit, statistics, kStatisticsLimit,
+                        counted && views == 0 ? "" : ", counts differ",
+                        stayed ? "" : ", locked rows moved"),
+            loss <= kStepLossLimit && way <= kWayLimit && statistics <= kStatisticsLimit &&
+                views == 0 && counted && stayed && !got.outcomes.empty()};
+}
+
+std::vector<TrainingCase> training_cases() {
+    std::vector<TrainingCase> out;
+    const auto add = [&](std::string name, std::size_t count, int degree) -> TrainingCase& {
+        out.push_back({std::move(name), make_proof_model({count, degree, 60 + count})});
+        out.back().sh_degree = degree;
+        return out.back();
+    };
+    int degree = 0;
+    for (const std::size_t count : {1u, 33u, 257u, 300u}) {
+        add(fmt::format("{} Gaussians, SH degree {}", count, degree), count, degree);
+        ++degree;
+    }
+    add("fewer degrees than stored", 100, 3).sh_degree = 1;
+    for (const auto& [width, height] : {std::pair{1, 1}, {7, 5}, {33, 17}}) {
+        TrainingCase& c = add(fmt::format("photos of {} x {}", width, height), 90, 1);
+        c.width = width;
+        c.height = height;
+    }
+    add("a mask with holes", 90, 1).masked = true;
+    add("loss without SSIM", 90, 1).lambda = 0;
+    add("loss of SSIM alone", 90, 1).lambda = 1;
+    TrainingCase& sleepers = add("sleepers, settled when rates rise", 200, 1);
+    sleepers.apart = true;
+    sleepers.steps = 12;
+    sleepers.raised_from = 7;
+    add("locked rows", 120, 1).locks = true;
+    TrainingCase& broken = add("values that no file should hold", 240, 1);
+    break_every_other(broken.model);
+    TrainingCase& steady = add("one view again and again, recorded and replayed", 40, 0);
+    steady.steps = 24;
+    steady.views = 1;
+    steady.width = 20;
+    steady.height = 12;
+    out.push_back({"a frame that outgrows its room", covering_scene(500, 2, 129, 97).model});
+    out.back().width = 129;
+    out.back().height = 97;
+    out.back().steps = 2;
+    out.push_back({"tiles of several items", crowded_scene(1400, 16, 16, 0.02f).model});
+    out.back().width = out.back().height = 16;
+    out.back().steps = 2;
+    return out;
+}
+
+}  // namespace
+
+void add_training_cases(CheckList& list, const Backend& backend) {
+    for (TrainingCase& c : training_cases())
+        list.push_back([b = &backend, one = std::move(c)] { return check_training(*b, one); });
+}
+
+}  // namespace gs::cli

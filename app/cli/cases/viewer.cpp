@@ -1,0 +1,136 @@
+// What the viewer asks of a backend: tinted and hidden Gaussians, pictures that stay on the device,
+// frames that need more room than the last one.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "app/cli/cases/cases.h"
+#include "app/cli/cases/runs.h"
+#include "app/cli/cases/scenes.h"
+#include "app/cli/proof_scene.h"
+#include "base/rng.h"
+#include "renderer/io/images/image_io.h"
+
+namespace gs::cli {
+namespace {
+
+RenderResult drawn_by(Rasterizer& rasterizer, const CaseScene& scene, const RenderOptions& o) {
+    const auto source = rasterizer.source_of(scene.model);
+    const auto state = rasterizer.make_state();
+    RenderResult out;
+    rasterizer.forward(*source, scene.camera, o, *state, out);
+    return out;
+}
+
+/// Tints of every kind, for fewer rows than there are: those behind are as they are.
+std::shared_ptr<const GaussianTint> some_tints(std::size_t rows) {
+    auto tint = std::make_shared<GaussianTint>();
+    tint->serial = 1;
+    tint->words.resize_discard(rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+        const std::uint32_t words[] = {GaussianTint::kOwn, GaussianTint::kHidden,
+                                       GaussianTint::word(255, 10, 0),
+                                       GaussianTint::word(0, 90, 200, 100)};
+        tint->words[i] = words[random_bits(41, 0, i) % 4];
+    }
+    return tint;
+}
+
+CheckRow check_tint(const Backend& backend) {
+    const CaseScene scene = case_scene(500, 2, 60, 44, 41);
+    RenderOptions o;
+    o.tint = some_tints(450);
+    o.gradients = false;
+    const Likeness l = compare(drawn_by(*rasterizer_of(backend), scene, o),
+                               drawn_by(*make_cpu_rasterizer(), scene, o));
+    return {label_of(backend), "viewer: tinted and hidden Gaussians", text_of(l), l.alike};
+}
+
+/// Sleepers are drawn with the steps they slept through.
+CheckRow check_run(const Backend& backend, bool tinted) {
+    RenderResult pictures[2];
+    RenderOptions o;
+    if (tinted) o.tint = some_tints(150);
+    for (int k = 0; k < 2; ++k) {
+        const auto training =
+            k == 0 ? training_of(backend) : make_cpu_training(make_cpu_rasterizer());
+        training->start(case_capture(20, 20), busy_run(200, 45));
+        training->render(make_proof_camera(45, 0, 50, 40), o, pictures[k]);
+    }
+    const Likeness l = compare(pictures[0], pictures[1]);
+    return {label_of(backend), fmt::format("viewer: a run under way{}", tinted ? ", tinted" : ""),
+            text_of(l), l.alike};
+}
+
+/// The bytes that would be on the screen are those of forward()'s picture. `step`: by how many a
+/// byte may differ. 1 where both mean the same, because a device may fuse the multiplication by 255
+/// with what rounds it.
+CheckRow check_display(const Backend& backend, int width, int height, Precision precision,
+                       int step) {
+    const std::string name = fmt::format("viewer: {} x {} left on the device{}", width, height,
+                                         precision == Precision::fast ? ", fast" : "");
+    const CaseScene scene = case_scene(500, 3, width, height, 42);
+    const auto rasterizer = rasterizer_of(backend);
+    const auto source = rasterizer->source_of(scene.model);
+    const auto state = rasterizer->make_state();
+    RenderOptions o;
+    o.gradients = o.depth = false;
+    RenderResult result;
+    rasterizer->forward(*source, scene.camera, o, *state, result);
+    const Image8 truth = to_bytes(result.color);
+    o.precision = precision;
+    const auto picture = rasterizer->forward_for_display(*source, scene.camera, o, *state, result);
+    if (!picture)
+        return {label_of(backend), name, "draws in host memory", !backend.cuda, backend.cuda};
+    int worst = 0;
+    picture->download([&](std::span<const std::uint8_t> bytes) {
+        for (std::size_t i = 0; i < truth.pixels(); ++i) {
+            for (std::size_t c = 0; c < 3; ++c)
+                worst = std::max(worst, std::abs(bytes[4 * i + c] - truth.bytes[3 * i + c]));
+            if (bytes[4 * i + 3] != 255) worst = 256;
+        }
+    });
+    return {label_of(backend), name, fmt::format("bytes differ by {} (limit {})", worst, step),
+            worst <= step};
+}
+
+/// A frame that needs much more room than the one before, and then less again: each as a new
+/// rasterizer draws it, bit for bit.
+CheckRow check_rooms(const Backend& backend) {
+    const CaseScene small = case_scene(20, 1, 20, 20, 43), large = covering_scene(900, 3, 129, 97);
+    const auto rasterizer = rasterizer_of(backend);
+    const auto state = rasterizer->make_state();
+    bool same = true;
+    std::uint64_t isects = 0;
+    for (const CaseScene* scene : {&small, &large, &small, &large}) {
+        const auto source = rasterizer->source_of(scene->model);
+        RenderResult got;
+        rasterizer->forward(*source, scene->camera, {}, *state, got);
+        const RenderResult fresh = drawn_by(*rasterizer_of(backend), *scene, {});
+        same = same && std::ranges::equal(got.color.values, fresh.color.values) &&
+               std::ranges::equal(got.depth.values, fresh.depth.values);
+        isects = std::max(isects, got.counters.isects);
+    }
+    return {label_of(backend), "viewer: frames that outgrow their room",
+            fmt::format("up to {} pairs of Gaussian and tile: {}", isects,
+                        same ? "the same bits as with room from the start" : "they differ"),
+            same && isects > 8192};
+}
+
+}  // namespace
+
+void add_viewer_cases(CheckList& list, const Backend& backend) {
+    const Backend* const b = &backend;
+    list.push_back([b] { return check_tint(*b); });
+    for (const bool tinted : {false, true})
+        list.push_back([b, tinted] { return check_run(*b, tinted); });
+    list.push_back([b] { return check_display(*b, 60, 44, Precision::exact, 1); });
+    list.push_back([b] { return check_display(*b, 1, 1, Precision::exact, 1); });
+    list.push_back([b] { return check_display(*b, 257, 3, Precision::exact, 1); });
+    list.push_back([b] { return check_display(*b, 60, 44, Precision::fast, 3); });
+    list.push_back([b] { return check_rooms(*b); });
+}
+
+}  // namespace gs::cli

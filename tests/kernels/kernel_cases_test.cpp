@@ -1,0 +1,146 @@
+// The directed cases (app/cli/cases) on the CPU backend and on the emulated device, and which
+// kernels each of them reached. A kernel of the stored table that no case reaches fails, so that a
+// new one, or a new form of one, brings its case.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/cli/cases/cases.h"
+#include "renderer/raster/cuda/cuda_rasterizer.h"
+#include "tests/support/emulator/kernel_name.h"
+#include "tests/support/emulator/observer.h"
+#include "trainer/cuda/cuda_training.h"
+
+namespace gs::cli {
+namespace {
+
+/// Kernels without a case, and why that is right.
+const std::map<std::string, const char*> kWithoutCase = {
+    {"sum_blocks", "of the sums that CUB stands beside; selftest checks them on a device"},
+    {"probe", "asks a device for nothing but to run it"},
+    {"atomic_kernel", "measures a machine's ceiling, computes nothing"},
+    {"copy_kernel", "the same"},
+    {"multiply_add_kernel", "the same"},
+    {"nothing_kernel", "the same"},
+    {"shared_kernel", "the same"},
+    {"special_kernel", "the same"},
+    {"project_backward<StoringSink, true>",
+     "no caller stores gradients of a run; CudaBackwardKernels launches it"},
+};
+
+Backend emulated() {
+    return {"CUDA (emulated)",
+            true,
+            [] { return make_cuda_rasterizer(); },
+            [] { return make_cuda_training(); },
+            {}};
+}
+Backend on_cpu() {
+    return {"CPU",
+            false,
+            []() -> Result<std::unique_ptr<Rasterizer>> { return make_cpu_rasterizer(); },
+            []() -> Result<std::unique_ptr<TrainingBackend>> {
+                return make_cpu_training(make_cpu_rasterizer());
+            },
+            {}};
+}
+
+/// Names of the kernels launched since it was last asked.
+class Reached final : public emulator::LaunchObserver {
+  public:
+    void after(const emulator::Launched& launched) override {
+        names_.insert(emulator::kernel_name(launched.function));
+    }
+    std::set<std::string> take() { return std::exchange(names_, {}); }
+
+  private:
+    std::set<std::string> names_;
+};
+
+struct Done {
+    CheckRow row;
+    std::set<std::string> kernels;
+};
+std::vector<Done> run_all(const Backend& backend) {
+    CheckList list;
+    add_cases(list, backend);
+    Reached reached;
+    std::vector<Done> out;
+    for (const auto& check : list) {
+        Done done{check(), {}};
+        done.kernels = reached.take();
+        EXPECT_TRUE(done.row.passed || !done.row.ran)
+            << done.row.backend << ", " << done.row.name << ": " << done.row.measured;
+        out.push_back(std::move(done));
+    }
+    return out;
+}
+
+/// The kernel column of the stored table; names with commas are quoted.
+std::vector<std::string> kernels_of_table() {
+    std::ifstream file(GAUSSCOPE_KERNEL_TABLE);
+    std::vector<std::string> out;
+    for (std::string line; std::getline(file, line);) {
+        const std::size_t comma = line.find(',');
+        if (line.starts_with("#") || line.starts_with("file,") || comma == line.npos) continue;
+        const bool quoted = line[comma + 1] == '"';
+        const std::size_t first = comma + (quoted ? 2 : 1);
+        out.push_back(line.substr(first, line.find(quoted ? '"' : ',', first) - first));
+    }
+    return out;
+}
+
+/// "1-9, 12" of ascending numbers.
+std::string ranges_of(const std::vector<std::size_t>& numbers) {
+    std::string out;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        std::size_t end = i;
+        while (end + 1 < numbers.size() && numbers[end + 1] == numbers[end] + 1) ++end;
+        out += fmt::format("{}{}", out.empty() ? "" : ", ", numbers[i]);
+        if (end > i) out += fmt::format("-{}", numbers[end]);
+        i = end;
+    }
+    return out;
+}
+
+std::map<std::string, std::vector<std::size_t>> cases_by_kernel(const std::vector<Done>& all) {
+    std::map<std::string, std::vector<std::size_t>> out;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        for (const std::string& kernel : all[i].kernels) out[kernel].push_back(i + 1);
+    return out;
+}
+
+TEST(KernelCases, ReachEveryKernelOnTheEmulatedDevice) {
+    const Backend backend = emulated();
+    const std::vector<Done> all = run_all(backend);
+    const auto by_kernel = cases_by_kernel(all);
+    fmt::print("cases:\n");
+    for (std::size_t i = 0; i < all.size(); ++i)
+        fmt::print("{:>4} {:<62} {:>3} kernels\n", i + 1, all[i].row.name, all[i].kernels.size());
+    fmt::print("kernel x case:\n");
+    for (const auto& [kernel, numbers] : by_kernel)
+        fmt::print("{:<52} {:>3}: {}\n", kernel, numbers.size(), ranges_of(numbers));
+    const std::vector<std::string> table = kernels_of_table();
+    EXPECT_GE(table.size(), 50u) << GAUSSCOPE_KERNEL_TABLE;
+    for (const std::string& kernel : table)
+        EXPECT_TRUE(by_kernel.contains(kernel) || kWithoutCase.contains(kernel))
+            << kernel << " has no case: add one in app/cli/cases, or a reason to the list here";
+    for (const auto& [kernel, why] : kWithoutCase) {
+        EXPECT_NE(std::ranges::find(table, kernel), table.end()) << kernel << " is no more";
+        EXPECT_FALSE(by_kernel.contains(kernel) && kernel != "probe") << kernel << " has a case";
+    }
+}
+
+TEST(KernelCases, HoldOnTheCpu) {
+    const Backend backend = on_cpu();
+    for (const Done& done : run_all(backend)) EXPECT_TRUE(done.kernels.empty()) << done.row.name;
+}
+
+}  // namespace
+}  // namespace gs::cli

@@ -1,0 +1,32 @@
+// Who watches launches: told of every kernel right before and right after the emulator runs it, in
+// order, replays of graphs included, while device memory can be read. What counts which kernels ran
+// and what runs them once more elsewhere (tests/support/ptx_launches) are observers.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace gs::emulator {
+
+/// One launch through cuda::launch.
+struct Launched {
+    const void* function;     ///< of this program, see kernel_name.h
+    const std::string& name;  ///< as cuda::launch was given it
+    unsigned blocks, threads;
+    std::span<const std::byte> parameters;  ///< the kernel's one struct, zero between its fields
+};
+
+/// Watches from its construction to its destruction, on whichever thread lets work run, under the
+/// runtime's lock: no launch runs meanwhile. Costs nothing while there is none.
+class LaunchObserver {
+  public:
+    LaunchObserver();
+    virtual ~LaunchObserver();
+    LaunchObserver(const LaunchObserver&) = delete;
+    LaunchObserver& operator=(const LaunchObserver&) = delete;
+    virtual void before(const Launched&) {}
+    virtual void after(const Launched&) {}
+};
+
+}  // namespace gs::emulator
