@@ -1,73 +1,100 @@
 #include "trainer/cuda/density_round.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
-#include "renderer/device/cuda/primitives.h"
 #include "trainer/cuda/density_kernels.h"
 #include "trainer/cuda/fill.h"
 
 namespace gs::cuda {
 namespace {
 
-/// Memory of one round, gone with it.
+/// Arrays one behind the other in memory that is there.
+struct Region {
+    std::byte* at;
+    template <class T>
+    T* take(std::size_t count) {
+        return reinterpret_cast<T*>(std::exchange(at, at + Arena::bytes_of<T>(count)));
+    }
+};
+
+/// One round, in the memory that frames have between two steps: a run in which rows come and go
+/// allocates nothing for that.
 class Round {
   public:
-    Round(StepEngine& engine, const Stream& stream, const DensityRules& rules)
-        : run_(engine.arrays()), stream_(stream), step_(engine.clock().steps), rules_(rules) {
-        fates_.resize_discard(run_.count(), stream_);
-        marks_.resize_discard(run_.count(), stream_);
-        sums_.resize_discard(run_.count(), stream_);
-        counts_.resize_discard(1, stream_);
+    Round(StepEngine& engine, const Stream& stream, const DensityRules& rules, std::size_t limit)
+        : run_(engine.arrays()),
+          stream_(stream),
+          step_(engine.clock().steps),
+          rules_(rules),
+          count_(run_.count()),
+          most_(std::min(2 * count_, std::max(limit, count_))),
+          idle_(engine.lend(bytes())) {
+        counts_ = idle_.arena.take<DensityCounts>(1);
+        fates_ = idle_.arena.take<Fate>(count_);
+        for (std::uint32_t** array : {&marks_, &sums_, &new_sums_})
+            *array = idle_.arena.take<std::uint32_t>(count_);
+        sorted_ = new_rows(idle_.arena);
+        working_ = idle_.arena.take<std::byte>(working_bytes());
     }
     /// Fates with at most `limit` rows as their result, and what they come to.
     DensityCounts decide(std::size_t limit);
-    /// The new rows in Morton order. Allocates; changes nothing of the run.
+    /// The new rows in Morton order. Changes nothing of the run.
     void list(std::uint64_t seed, std::size_t rows);
     /// Carries it out.
     void move(std::size_t rows);
 
   private:
     DensityInputs inputs() {
-        return {run_.view(false), run_.statistics(), rules_,
-                counts_.data(),   fates_.data(),     marks_.data()};
+        return {run_.view(false), run_.statistics(), rules_, counts_, fates_, marks_};
     }
     DensityCounts read_counts() {
         DensityCounts out{};
-        counts_.download({&out, 1}, stream_);
+        copy_to_host(&out, counts_, sizeof(out), stream_);
         stream_.synchronize();
         return out;
     }
     void limit_growth(std::size_t room, std::size_t wanted);
-    NewRows rows(int which) {
-        return {source_[which].data(), origin_[which].data(), tag_[which].data(),
-                mean_[which].data()};
+    template <class Memory>
+    NewRows new_rows(Memory& memory) const {
+        const auto words = [&] { return memory.template take<std::uint32_t>(most_); };
+        return {words(), memory.template take<Origin>(most_), words(),
+                memory.template take<float>(3 * most_)};
+    }
+    std::size_t row_bytes() const {
+        return 2 * Arena::bytes_of<std::uint32_t>(most_) + Arena::bytes_of<Origin>(most_) +
+               Arena::bytes_of<float>(3 * most_);
+    }
+    /// What one of limit_growth(), list() and move() needs at a time.
+    std::size_t working_bytes() const {
+        return std::max({4 * Arena::bytes_of<std::uint32_t>(count_),
+                         2 * Arena::bytes_of<std::uint64_t>(most_) +
+                             2 * Arena::bytes_of<std::uint32_t>(most_) + row_bytes(),
+                         Arena::bytes_of<float>(kGatheredPlanes * most_)});
+    }
+    std::size_t bytes() const {
+        return Arena::bytes_of<DensityCounts>(1) + Arena::bytes_of<Fate>(count_) +
+               3 * Arena::bytes_of<std::uint32_t>(count_) + row_bytes() + working_bytes();
     }
 
     DeviceRun& run_;
     const Stream& stream_;
     const std::uint64_t step_;
     const DensityRules rules_;
-    Primitives primitives_;
-    DeviceBuffer<Fate> fates_{"density control"};
-    DeviceBuffer<std::uint32_t> marks_{"density control"}, sums_{"density control"};
-    DeviceBuffer<DensityCounts> counts_{"density control"};
-    // [0] as listed, [1] in Morton order.
-    DeviceBuffer<std::uint32_t> source_[2] = {DeviceBuffer<std::uint32_t>("density control"),
-                                              DeviceBuffer<std::uint32_t>("density control")};
-    DeviceBuffer<Origin> origin_[2] = {DeviceBuffer<Origin>("density control"),
-                                       DeviceBuffer<Origin>("density control")};
-    DeviceBuffer<std::uint32_t> tag_[2] = {DeviceBuffer<std::uint32_t>("density control"),
-                                           DeviceBuffer<std::uint32_t>("density control")};
-    DeviceBuffer<float> mean_[2] = {DeviceBuffer<float>("density control"),
-                                    DeviceBuffer<float>("density control")};
-    DeviceBuffer<float> scratch_{"density control"};
+    const std::size_t count_, most_;  ///< rows before, and after at most
+    const FramePipeline::Idle idle_;
+    DensityCounts* counts_;
+    Fate* fates_;
+    std::uint32_t *marks_, *sums_, *new_sums_;
+    NewRows sorted_;      ///< in Morton order
+    std::byte* working_;  ///< [working_bytes()]
 };
 
 DensityCounts Round::decide(std::size_t limit) {
-    fill_bytes(counts_.data(), 0, sizeof(DensityCounts), stream_);
-    fill_bytes(reinterpret_cast<std::byte*>(counts_.data()) + offsetof(DensityCounts, lo), 0xff,
-               sizeof(DensityCounts::lo), stream_);
+    fill_bytes(counts_, 0, sizeof(DensityCounts), stream_);
+    fill_bytes(counts_->lo, 0xff, sizeof(DensityCounts::lo), stream_);
     launch_decide(stream_, inputs());
     const DensityCounts before = read_counts();
     const std::size_t room = limit > before.survivors ? limit - before.survivors : 0;
@@ -78,63 +105,47 @@ DensityCounts Round::decide(std::size_t limit) {
 
 /// The ones pulled hardest grow, equal ones by row.
 void Round::limit_growth(std::size_t room, std::size_t wanted) {
-    DeviceBuffer<std::uint32_t> memory[4] = {DeviceBuffer<std::uint32_t>("density control"),
-                                             DeviceBuffer<std::uint32_t>("density control"),
-                                             DeviceBuffer<std::uint32_t>("density control"),
-                                             DeviceBuffer<std::uint32_t>("density control")};
-    for (auto& buffer : memory) buffer.resize_discard(wanted, stream_);
-    Swap<std::uint32_t> keys{{memory[0].data(), memory[1].data()}},
-        rows{{memory[2].data(), memory[3].data()}};
-    primitives_.exclusive_sum(marks_.data(), sums_.data(), run_.count(), stream_);
-    launch_list_growing(stream_, inputs(), sums_.data(), keys.now(), rows.now());
-    primitives_.sort_pairs(keys, rows, wanted, 32, stream_);
+    Region region{working_};
+    const auto words = [&] { return region.take<std::uint32_t>(wanted); };
+    Swap<std::uint32_t> keys{{words(), words()}}, rows{{words(), words()}};
+    idle_.primitives.exclusive_sum(marks_, sums_, count_, stream_);
+    launch_list_growing(stream_, inputs(), sums_, keys.now(), rows.now());
+    idle_.primitives.sort_pairs(keys, rows, wanted, 32, stream_);
     launch_limit(stream_, inputs(), rows.now(), static_cast<std::uint32_t>(room),
                  static_cast<std::uint32_t>(wanted));
     stream_.synchronize();
 }
 
 void Round::list(std::uint64_t seed, std::size_t rows_wanted) {
-    for (int i = 0; i < 2; ++i) {
-        source_[i].resize_discard(rows_wanted, stream_);
-        origin_[i].resize_discard(rows_wanted, stream_);
-        tag_[i].resize_discard(rows_wanted, stream_);
-        mean_[i].resize_discard(3 * rows_wanted, stream_);
-    }
-    scratch_.resize_discard(rows_wanted * kGatheredPlanes, stream_);
-    DeviceBuffer<std::uint64_t> key_memory[2] = {DeviceBuffer<std::uint64_t>("Morton order"),
-                                                 DeviceBuffer<std::uint64_t>("Morton order")};
-    DeviceBuffer<std::uint32_t> order_memory[2] = {DeviceBuffer<std::uint32_t>("Morton order"),
-                                                   DeviceBuffer<std::uint32_t>("Morton order")};
-    DeviceBuffer<std::uint32_t> new_sums("density control");
-    new_sums.resize_discard(run_.count(), stream_);
-    for (auto& buffer : key_memory) buffer.resize_discard(rows_wanted, stream_);
-    for (auto& buffer : order_memory) buffer.resize_discard(rows_wanted, stream_);
-    Swap<std::uint64_t> keys{{key_memory[0].data(), key_memory[1].data()}};
-    Swap<std::uint32_t> order{{order_memory[0].data(), order_memory[1].data()}};
+    Region region{working_};
+    const auto codes = [&] { return region.take<std::uint64_t>(rows_wanted); };
+    const auto places = [&] { return region.take<std::uint32_t>(rows_wanted); };
+    Swap<std::uint64_t> keys{{codes(), codes()}};
+    Swap<std::uint32_t> order{{places(), places()}};
+    const NewRows listed = new_rows(region);
     const auto n = static_cast<std::uint32_t>(rows_wanted);
-    primitives_.exclusive_sum(marks_.data(), sums_.data(), run_.count(), stream_);
+    idle_.primitives.exclusive_sum(marks_, sums_, count_, stream_);
     launch_count_new(stream_, inputs());
-    primitives_.exclusive_sum(marks_.data(), new_sums.data(), run_.count(), stream_);
-    launch_list_rows(stream_, inputs(),
-                     {sums_.data(), new_sums.data(), run_.book().next, seed, step_}, rows(0));
-    launch_morton_keys(stream_, counts_.data(), mean_[0].data(), n, keys.now(), order.now());
-    primitives_.sort_pairs(keys, order, rows_wanted, 64, stream_);
-    launch_reorder(stream_, rows(0), order.now(), n, rows(1));
-    stream_.synchronize();
+    idle_.primitives.exclusive_sum(marks_, new_sums_, count_, stream_);
+    launch_list_rows(stream_, inputs(), {sums_, new_sums_, run_.book().next, seed, step_}, listed);
+    launch_morton_keys(stream_, counts_, listed.mean, n, keys.now(), order.now());
+    idle_.primitives.sort_pairs(keys, order, rows_wanted, 64, stream_);
+    launch_reorder(stream_, listed, order.now(), n, sorted_);
 }
 
 void Round::move(std::size_t rows_wanted) {
     const ModelView model = run_.view(false);
     const auto n = static_cast<std::uint32_t>(rows_wanted);
-    const std::size_t before = run_.count();
+    const std::size_t before = count_;
+    float* const scratch = Region{working_}.take<float>(kGatheredPlanes * rows_wanted);
     const auto cleared =
         static_cast<std::uint32_t>(std::max(before, (rows_wanted + kBlock - 1) / kBlock * kBlock));
     for (int first = 0; first < run_.planes(); first += kGatheredPlanes) {
         const int planes = std::min(kGatheredPlanes, run_.planes() - first);
-        launch_gather_values(stream_, model, rows(1), n, first, planes, scratch_.data());
-        launch_store_values(stream_, model, n, first, planes, scratch_.data());
+        launch_gather_values(stream_, model, sorted_, n, first, planes, scratch);
+        launch_store_values(stream_, model, n, first, planes, scratch);
     }
-    launch_place_children(stream_, model, rows(1), n, std::log(kSplitShrink));
+    launch_place_children(stream_, model, sorted_, n, std::log(kSplitShrink));
     // Rows given up become padding again: they draw nothing.
     for (int p = 0; p < run_.planes() && before > rows_wanted; ++p)
         launch_fill(stream_,
@@ -142,10 +153,10 @@ void Round::move(std::size_t rows_wanted) {
                     std::bit_cast<std::uint32_t>(run_.padding(p)), before - rows_wanted);
     for (int first = 0; first < 2 * run_.planes(); first += kGatheredPlanes) {
         const int planes = std::min(kGatheredPlanes, 2 * run_.planes() - first);
-        launch_gather_moments(stream_, model, rows(1), n, first, planes, scratch_.data());
-        launch_store_moments(stream_, model, n, cleared, first, planes, scratch_.data());
+        launch_gather_moments(stream_, model, sorted_, n, first, planes, scratch);
+        launch_store_moments(stream_, model, n, cleared, first, planes, scratch);
     }
-    copy_on_device(run_.tags(), rows(1).tag, rows_wanted * sizeof(std::uint32_t), stream_);
+    copy_on_device(run_.tags(), sorted_.tag, rows_wanted * sizeof(std::uint32_t), stream_);
     launch_fill(stream_, run_.tags() + rows_wanted, 0, run_.capacity() - rows_wanted);
     run_.set_count(rows_wanted);
     run_.set_last_step(static_cast<std::uint32_t>(step_));
@@ -167,10 +178,10 @@ std::size_t rows_after(std::size_t count, const DensityCounts& c) {
 DensityReport carry_out(StepEngine& engine, const Stream& stream, const TrainingSettings& settings,
                         double extent, bool prune_large) {
     DeviceRun& run = engine.arrays();
-    Round round(engine, stream, density_rules(settings, extent, prune_large));
     const std::size_t before = run.count();
     const std::size_t limit =
         std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
+    Round round(engine, stream, density_rules(settings, extent, prune_large), limit);
     DensityReport report;
     DensityCounts counts = round.decide(limit);
     std::size_t wanted = rows_after(before, counts);
@@ -208,7 +219,7 @@ DensityReport density_round_on_device(StepEngine& engine, const Stream& stream,
     try {
         report = carry_out(engine, stream, settings, extent, prune_large);
     } catch (const DeviceError& error) {
-        // Lists and scratch of the round did not fit; nothing of the run was changed yet.
+        // The round's memory did not fit; nothing of the run was changed yet.
         if (!error.out_of_memory()) throw;
         report.out_of_memory = true;
         report.why = fmt::format("{}; last good step kept", error.what());

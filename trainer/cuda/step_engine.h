@@ -43,6 +43,8 @@ class StepEngine {
     void rows_changed(double factor);
 
     DeviceRun& arrays() { return run_; }
+    /// The memory of frames, which lies idle between steps. After drain().
+    FramePipeline::Idle lend(std::size_t bytes) { return pipeline_.lend(bytes); }
     const AdamClock& clock() const { return clock_; }
     /// The model with the optimizer's state, to be drawn from. After drain().
     ModelView model() const { return run_.view(bounds_valid_); }

@@ -27,6 +27,12 @@ void FramePipeline::prepare(const FrameLimits& limits) {
     carved_ = arrays_ = carve_frame(limits, arena_);
 }
 
+FramePipeline::Idle FramePipeline::lend(std::size_t bytes) {
+    carved_ = arrays_ = {};
+    arena_.reset(bytes, stream_);
+    return {arena_, primitives_};
+}
+
 void FramePipeline::project(const ModelView& model, const TintView& tint) {
     const StageScope scope(timers_, Stage::project);
     CHECK(model.count <= limits_.gaussians, "{} Gaussians in a frame made for {}", model.count,

@@ -41,6 +41,15 @@ class FramePipeline {
                         BackwardVariant variant);
     // project backward is a template on its sink: raster/cuda/project_backward.cuh
 
+    /// Memory between two frames, for whoever works on the stream then.
+    struct Idle {
+        Arena& arena;  ///< of `bytes` or more, nothing of it taken
+        Primitives& primitives;
+    };
+    /// What the frame's arrays held is lost; the next prepare() makes them anew. Grows (and waits)
+    /// only beyond what frames and borrowers ever asked for.
+    Idle lend(std::size_t bytes);
+
     std::size_t bytes() const;
     std::size_t high_water() const {
         return arena_.high_water();
