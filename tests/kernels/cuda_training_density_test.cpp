@@ -162,24 +162,6 @@ TEST(CudaDensity, ExhaustedMemoryKeepsTheRun) {
     EXPECT_GT(refused, 5);
 }
 
-TEST(CudaDensity, ASteadyRoundAllocatesNothing) {
-    const auto capture = test::small_capture(24, 20, 100);
-    auto backend = cuda_training();
-    backend->start(capture, busy_arrays(900, 3));
-    const auto steps_and_round = [&](std::uint64_t from) {
-        for (std::uint64_t step = from; step < from + 4; ++step)
-            backend->step(test::plan_of(*capture, 9 + step));
-        const emulator::Calls before = emulator::calls();
-        const DensityReport report = backend->densify_and_prune(settings_of(900), 1.0, false);
-        EXPECT_FALSE(report.out_of_memory);
-        return emulator::allocations(emulator::difference(before, emulator::calls()));
-    };
-    (void)steps_and_round(0);
-    EXPECT_EQ(steps_and_round(4), 0u);
-    EXPECT_EQ(steps_and_round(8), 0u);
-    for (const MemoryUse& use : backend->memory()) EXPECT_NE(use.category, "density control");
-}
-
 TEST(CudaDensity, OpacityResetAsOnTheCpu) {
     const auto reset = [](std::unique_ptr<TrainingBackend> backend) {
         backend->start(test::small_capture(20, 20, 20), busy_arrays(200, 2));

@@ -254,6 +254,27 @@ TEST_F(CudaTrainingRun, ASteadyStepNeitherAllocatesNorWaits) {
     EXPECT_EQ(backend->steps(), 34u);
 }
 
+TEST_F(CudaTrainingRun, RoundsOfDensityControlTakeTheMemoryOfFrames) {
+    const auto capture = small_capture(24, 20, 300);
+    auto backend = cuda_training();
+    backend->start(capture, arrays_of(capture));
+    TrainingSettings settings;
+    settings.max_gaussians = 320;
+    settings.densify_gradient = 0;  // who was seen grows, as far as there is room
+    std::uint64_t step = 0;
+    const auto steps_and_round = [&] {
+        for (const std::uint64_t end = step + 6; step < end; ++step)
+            backend->step(plan_of(*capture, step));
+        const emulator::Calls before = emulator::calls();
+        const DensityReport report = backend->densify_and_prune(settings, 1.0, false);
+        EXPECT_FALSE(report.out_of_memory);
+        return emulator::allocations(emulator::difference(before, emulator::calls()));
+    };
+    (void)steps_and_round();  // the scratch of sorting 64 bits, at most
+    EXPECT_GT(backend->count(), 300u);
+    for (int round = 0; round < 3; ++round) EXPECT_EQ(steps_and_round(), 0u) << round;
+}
+
 TEST_F(CudaTrainingRun, OutcomesComeInOrderAndLate) {
     const auto capture = small_capture(24, 20, 60);
     auto backend = cuda_training();

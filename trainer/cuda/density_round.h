@@ -1,6 +1,7 @@
 // Rounds of density control and opacity resets on the device, with the decisions of
 // trainer/density.cpp: a packed count comes back to the host, everything else stays. Not part of a
-// steady step: they wait. Called by CudaTraining.
+// steady step: they wait. They allocate only when the run's own arrays must grow: what they work in
+// is the memory of frames, which lies idle meanwhile. Called by CudaTraining.
 #pragma once
 
 #include "trainer/cuda/step_engine.h"
