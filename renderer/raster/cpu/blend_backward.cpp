@@ -1,53 +1,54 @@
-// Blend backward: replays each tile front to back over exactly the rows that forward changed, and
-// sums each splat's gradient over the tile's pixels. With T the transmittance before a splat and R
-// what all splats behind it contribute, d loss / d alpha = T (c . g) - R / (1 - alpha); R starts as
-// the whole pixel and loses each splat's own part.
+// Blend backward: replays each tile front to back over exactly the squares that forward changed,
+// and sums each splat's gradient over the tile's pixels. With T the transmittance before a splat
+// and R what all splats behind it contribute, d loss / d alpha = T (c . g) - R / (1 - alpha); R
+// starts as the whole pixel and loses each splat's own part.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "renderer/raster/cpu/blend_backward.cpp"
 #include <hwy/foreach_target.h>
 // foreach_target first
 #include "renderer/raster/cpu/lanes.h"
-#include "renderer/raster/cpu/tile_rows.h"
+#include "renderer/raster/cpu/tile_squares.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
 
-/// A row of pixels; its fields lie together so that one address serves all.
-struct BackwardRow {
-    alignas(64) float floor[kTileSize];  ///< least log2 alpha that blends; kEnded once the pixel
-                                         ///< has ended
-    alignas(64) float t[kTileSize];      ///< transmittance
-    alignas(64) float rest[kTileSize];   ///< R
-    alignas(64) float g_red[kTileSize], g_green[kTileSize], g_blue[kTileSize], g_depth[kTileSize];
+/// The pixels of a square; its fields lie together so that one address serves all.
+struct BackwardSquare {
+    alignas(64) float floor[kSquarePixels];  ///< least log2 alpha that blends; kEnded once the
+                                             ///< pixel has ended
+    alignas(64) float t[kSquarePixels];      ///< transmittance
+    alignas(64) float rest[kSquarePixels];   ///< R
+    alignas(64) float g_red[kSquarePixels], g_green[kSquarePixels], g_blue[kSquarePixels],
+        g_depth[kSquarePixels];
 };
 
 template <bool kDepth>
-HWY_INLINE void start(BackwardRow* rows, const TileRect& rect, const BlendBackwardParams& p) {
+HWY_INLINE void start(BackwardSquare* squares, const TileRect& rect, const BlendBackwardParams& p) {
     const BlendParams& f = p.forward;
     const std::size_t plane =
         static_cast<std::size_t>(f.width) * static_cast<std::size_t>(f.height);
-    for (int y = 0; y < kTileSize; ++y)
-        for (int x = 0; x < kTileSize; ++x) {
-            BackwardRow& s = rows[y];
-            s.floor[x] = kEnded;
-            s.t[x] = 1.0f;
-            s.rest[x] = s.g_red[x] = s.g_green[x] = s.g_blue[x] = s.g_depth[x] = 0.0f;
-            if (x >= rect.columns || y >= rect.rows) continue;
-            const std::size_t o =
-                static_cast<std::size_t>(rect.y + y) * static_cast<std::size_t>(f.width) +
-                static_cast<std::size_t>(rect.x + x);
-            s.floor[x] = f.log2_alpha_min;
-            s.g_red[x] = p.v_color[o];
-            s.g_green[x] = p.v_color[plane + o];
-            s.g_blue[x] = p.v_color[2 * plane + o];
-            s.rest[x] = f.color[o] * s.g_red[x] + f.color[plane + o] * s.g_green[x] +
-                        f.color[2 * plane + o] * s.g_blue[x];
-            if (p.v_alpha != nullptr) s.rest[x] -= (1.0f - f.alpha[o]) * p.v_alpha[o];
+    for (int i = 0; i < kSquares; ++i) {
+        BackwardSquare& s = squares[i];
+        s = {};
+        start_floor(s.floor, rect, i, f.log2_alpha_min);
+        std::fill_n(s.t, kSquarePixels, 1.0f);
+    }
+    for_each_square_row(rect, f, [&](int square, int i, int columns, std::size_t o) {
+        BackwardSquare& s = squares[square];
+        for (int x = 0; x < columns; ++x, ++i, ++o) {
+            s.g_red[i] = p.v_color[o];
+            s.g_green[i] = p.v_color[plane + o];
+            s.g_blue[i] = p.v_color[2 * plane + o];
+            float rest = f.color[o] * s.g_red[i] + f.color[plane + o] * s.g_green[i] +
+                         f.color[2 * plane + o] * s.g_blue[i];
+            if (p.v_alpha != nullptr) rest -= (1.0f - f.alpha[o]) * p.v_alpha[o];
             if constexpr (kDepth) {
-                s.g_depth[x] = p.v_depth[o];
-                s.rest[x] += f.depth[o] * s.g_depth[x];
+                s.g_depth[i] = p.v_depth[o];
+                rest += f.depth[o] * s.g_depth[i];
             }
+            s.rest[i] = rest;
         }
+    });
 }
 
 /// Per-lane sums of one splat over the tile.
@@ -60,24 +61,27 @@ struct Sums {
 };
 
 template <bool kDepth>
-HWY_INLINE void replay_row(BackwardRow& at, Sums& sums, const Splat& splat, const RowTerms& terms,
-                           const Rules& rules, int row) {
+HWY_INLINE void replay_square(BackwardSquare& at, int index, Sums& sums, const TileSplat& splat,
+                              hn::Vec<D> mean_x, hn::Vec<D> mean_y, const Rules& rules) {
     const D d;
     const auto one = hn::Set(d, 1.0f), two = hn::Set(d, 2.0f);
-    for (int lane = 0; lane < kTileSize; lane += static_cast<int>(hn::Lanes(d))) {
-        // The same arithmetic and decisions as blend_row, so the same pixels.
-        const auto power = log2_alpha(terms, lane, row), t = hn::Load(d, at.t + lane);
+    for (int lane = 0; lane < kSquarePixels; lane += static_cast<int>(hn::Lanes(d))) {
+        const auto x = hn::Load(d, kCentres.x[index % 4] + lane),
+                   y = hn::Load(d, kCentres.y[index / 4] + lane);
+        // The same arithmetic and decisions as blend_lanes, so the same pixels.
+        const auto power = log2_alpha(splat, x, y), t = hn::Load(d, at.t + lane);
         auto open = hn::Ge(power, hn::Load(d, at.floor + lane));
         const auto raw_alpha = exp2(power), alpha = hn::Min(raw_alpha, rules.alpha_max);
-        const auto weight = hn::Mul(alpha, t);
-        const auto ends = hn::And(open, hn::Le(hn::Sub(t, weight), rules.transmittance_min));
+        auto w = hn::IfThenElseZero(open, hn::Mul(alpha, t)), behind = hn::Sub(t, w);
+        const auto ends = hn::Le(behind, rules.transmittance_min);
         if (HWY_UNLIKELY(!hn::AllFalse(d, ends))) {
             open = hn::AndNot(ends, open);
+            w = hn::IfThenElseZero(open, w);
+            behind = hn::IfThenElse(ends, t, behind);
             hn::Store(hn::IfThenElse(ends, hn::Set(d, kEnded), hn::Load(d, at.floor + lane)), d,
                       at.floor + lane);
         }
-        const auto w = hn::IfThenElseZero(open, weight);
-        hn::Store(hn::Sub(t, w), d, at.t + lane);
+        hn::Store(behind, d, at.t + lane);
 
         const auto g_red = hn::Load(d, at.g_red + lane), g_green = hn::Load(d, at.g_green + lane),
                    g_blue = hn::Load(d, at.g_blue + lane);
@@ -97,8 +101,8 @@ HWY_INLINE void replay_row(BackwardRow& at, Sums& sums, const Splat& splat, cons
         const auto v = hn::IfThenElseZero(hn::And(open, hn::Lt(raw_alpha, rules.alpha_max)),
                                           hn::Mul(v_alpha, alpha));
 
-        const auto dx = hn::Load(d, terms.dx + lane), dy = hn::Set(d, terms.dy[row]),
-                   vx = hn::Mul(v, dx), vy = hn::Mul(v, dy);
+        const auto dx = hn::Sub(x, mean_x), dy = hn::Sub(y, mean_y), vx = hn::Mul(v, dx),
+                   vy = hn::Mul(v, dy);
         sums.s = hn::Add(sums.s, v);
         sums.sx = hn::Add(sums.sx, vx);
         sums.sy = hn::Add(sums.sy, vy);
@@ -158,22 +162,25 @@ void blend_backward(const BlendBackwardParams& params, std::uint32_t tile) {
     const BlendParams& f = params.forward;
     const TileRect rect = tile_rect(f, tile);
     const Rules rules(f);
-    BackwardRow pixels[kTileSize];
+    BackwardSquare pixels[kSquares];
     start<kDepth>(pixels, rect, params);
     const std::uint32_t begin = f.tile_begin[tile], end = begin + f.list_end[tile];
     for (std::uint32_t k = begin; k < end; ++k) {
         if (k + 4 < end) hwy::Prefetch(f.splats + f.slot_from_isect[k + 4]);
-        std::uint32_t rows = f.row_mask[k];  // rows where forward blended or ended a pixel
-        if (rows == 0) {
+        std::uint32_t squares = f.touched[k];  // where forward blended or ended a pixel
+        if (squares == 0) {
             params.isect_gradients[k] = {};
             continue;
         }
-        const Splat& splat = f.splats[f.slot_from_isect[k]];
-        const RowTerms terms(splat, rect, f.log2_alpha_min);
+        const Splat& from = f.splats[f.slot_from_isect[k]];
+        TileSplat splat;
+        splat.set(from, rect);
+        const auto mean_x = hn::Set(D(), from.x - static_cast<float>(rect.x)),
+                   mean_y = hn::Set(D(), from.y - static_cast<float>(rect.y));
         Sums sums;
-        for (; rows != 0; rows &= rows - 1) {
-            const int row = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(rows));
-            replay_row<kDepth>(pixels[row], sums, splat, terms, rules, row);
+        for (; squares != 0; squares &= squares - 1) {
+            const int square = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(squares));
+            replay_square<kDepth>(pixels[square], square, sums, splat, mean_x, mean_y, rules);
         }
         reduce(sums, params.isect_gradients[k]);
     }

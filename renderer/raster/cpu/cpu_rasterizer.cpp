@@ -26,7 +26,7 @@ std::size_t CpuState::bytes() const {
            slot_from_rank.capacity_bytes() + part_tile_counts.capacity_bytes() +
            tile_begin.capacity_bytes() + tile_order.capacity_bytes() + list_end.capacity_bytes() +
            slot_from_isect.capacity_bytes() + isect_from_emission.capacity_bytes() +
-           row_mask.capacity_bytes() + blended_pairs.capacity_bytes() +
+           touched.capacity_bytes() + blended_pairs.capacity_bytes() +
            isect_gradients.capacity_bytes() + slot_evaluated.capacity_bytes() +
            slot_blended.capacity_bytes() + backward.bytes();
 }
@@ -139,15 +139,19 @@ void measure_blend(CpuState& state, BlendParams p, std::size_t rows, RenderResul
     rows_from_slots(state, state.slot_blended, costs.blended);
 }
 
-/// What blend_tile_backward replayed of a tile: the rows that forward changed.
+/// What blend_tile_backward replayed of a tile: the squares that forward changed.
 void count_backward_pairs(CpuState& state, const BlendParams& p, std::uint32_t tile) {
-    const int left = static_cast<int>(tile) % p.tiles_x * kTileSize;
-    const auto columns = static_cast<std::uint32_t>(std::min(kTileSize, p.width - left));
+    const int left = static_cast<int>(tile) % p.tiles_x * kTileSize,
+              top = static_cast<int>(tile) / p.tiles_x * kTileSize;
+    const int columns = std::min(kTileSize, p.width - left),
+              rows = std::min(kTileSize, p.height - top);
     std::uint32_t sum = 0;
     const std::uint32_t begin = p.tile_begin[tile], end = begin + p.list_end[tile];
     for (std::uint32_t k = begin; k < end; ++k) {
-        const auto pairs =
-            static_cast<std::uint32_t>(std::popcount(unsigned{p.row_mask[k]})) * columns;
+        std::uint32_t pairs = 0;
+        for (std::uint32_t squares = p.touched[k]; squares != 0; squares &= squares - 1)
+            pairs +=
+                static_cast<std::uint32_t>(square_pixels(std::countr_zero(squares), columns, rows));
         sum += pairs;
         __atomic_fetch_add(&state.slot_evaluated[p.slot_from_isect[k]], pairs, __ATOMIC_RELAXED);
     }
@@ -183,8 +187,8 @@ void blend_all(CpuState& state, const ProjectParams& project, const Camera& came
         p.blended_pairs = state.blended_pairs.data();
     }
     if (options.gradients) {
-        state.row_mask.resize_discard(state.slot_from_isect.size());
-        p.row_mask = state.row_mask.data();
+        state.touched.resize_discard(state.slot_from_isect.size());
+        p.touched = state.touched.data();
     }
     result.costs.tile_ns.resize_discard(0);  // of an earlier frame
     if (!options.costs)
@@ -268,7 +272,7 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
         p.forward.alpha = const_cast<float*>(result.alpha.values.data());
         p.forward.depth = const_cast<float*>(result.depth.values.data());
         p.forward.list_end = state.list_end.data();
-        p.forward.row_mask = state.row_mask.data();
+        p.forward.touched = state.touched.data();
         p.v_color = gradients.color.values.data();
         p.v_alpha = gradients.alpha.values.empty() ? nullptr : gradients.alpha.values.data();
         p.v_depth = gradients.depth.values.empty() ? nullptr : gradients.depth.values.data();
@@ -323,8 +327,9 @@ bool CpuRasterizer::probe(const ForwardState& base, FrameProbe& out) const {
                 static_cast<std::uint32_t>(state.candidate_blocks[candidate] * kBlock) +
                 static_cast<std::uint32_t>(std::countr_zero(lanes));
             const Splat& s = state.splats[slot];
-            const float planes[kSplatPlanes] = {s.x, s.y,   s.a,     s.b,    s.c,
-                                                s.l, s.red, s.green, s.blue, s.depth};
+            const float planes[kSplatPlanes] = {
+                s.x, s.y,   s.s * s.s, 2.0f * s.s * s.r, s.r * s.r + s.w * s.w,
+                s.l, s.red, s.green,   s.blue,           s.depth};
             row_of_slot[slot] = out.rows[i] = row;
             for (std::size_t p = 0; p < kSplatPlanes; ++p) out.splats[p * visible + i] = planes[p];
         }

@@ -3,6 +3,7 @@
 // Gaussian of this frame), isect (slot in a tile).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,17 +20,25 @@ inline constexpr std::size_t kSlotsPerChunk =
     kBlocksPerChunk * kBlock;  ///< slots are numbered chunk * this + local
 inline constexpr int kTilePixels = kTileSize * kTileSize;
 inline constexpr float kLog2E = 1.4426950408889634f;
+/// Blending goes by squares of 4 x 4 pixels, sixteen a tile, row by row.
+inline constexpr int kSquareSide = 4, kSquarePixels = 16, kSquares = 16;
+/// Pixels of a square that lie inside a tile of `columns` x `rows` pixels.
+inline int square_pixels(int square, int columns, int rows) {
+    const auto within = [](int pixels) { return std::clamp(pixels, 0, kSquareSide); };
+    return within(columns - square % 4 * kSquareSide) * within(rows - square / 4 * kSquareSide);
+}
 
-/// A projected Gaussian as blending reads it. log2 alpha = l - (a dx^2 + b dx dy + c dy^2), d =
-/// pixel centre - (x, y).
+/// A projected Gaussian as blending reads it. log2 alpha = l - (s dx + r dy)^2 - (w dy)^2, d =
+/// pixel centre - (x, y): the conic's Cholesky factor, so no rounding can make the form of a very
+/// long needle grow away from its centre.
 struct Splat {
     float x, y;     ///< px
-    float a, b, c;  ///< 1/px^2, conic times log2(e) (a and c halved)
+    float s, r, w;  ///< 1/px, of the conic times log2(e) / 2
     float l;        ///< log2 opacity, compensation included
     float red, green, blue;
-    float depth;  ///< camera z
-    float slope;  ///< d x / d y of the line where a row is densest: -b / (2 a)
-    float reserved;
+    float depth;             ///< camera z
+    float slope_x, slope_y;  ///< of the lines where a row (d x / d y) and a column (d y / d x) are
+                             ///< densest
 };
 static_assert(sizeof(Splat) == 48);
 
@@ -57,7 +66,8 @@ struct ProjectParams {
     Vec3f ray_origin;     ///< as ray_origin() of view_setup.h
     float width, height;  ///< px
     RasterRules rules;
-    float blur;  ///< px^2
+    float log_alpha_min;  ///< natural log of rules.alpha_min
+    float blur;           ///< px^2
     float scale_modifier;
     bool antialiased;
     int sh_degree;  ///< bases used
@@ -69,6 +79,8 @@ struct ProjectParams {
 struct ProjectedBlock {
     alignas(64) float x[kBlock], y[kBlock], depth[kBlock];
     alignas(64) float conic_xx[kBlock], conic_xy[kBlock], conic_yy[kBlock];
+    alignas(64) float s[kBlock], r[kBlock], w[kBlock], slope_x[kBlock],
+        slope_y[kBlock];  ///< as in Splat
     alignas(64) float log2_opacity[kBlock];
     alignas(64) float limit[kBlock];  ///< 2 ln(opacity / alpha_min): the conic form at the edge
     alignas(64) float extent_x[kBlock], extent_y[kBlock];  ///< px, half sizes of that ellipse's box
@@ -101,7 +113,8 @@ struct BlendParams {
     std::uint64_t* blended_pairs;   ///< [tiles], or null
     std::uint32_t* slot_evaluated;  ///< [slot] added to, or null; only with contributors
     std::uint32_t* slot_blended;    ///< the same
-    std::uint16_t* row_mask;  ///< [isects] bit r: a pixel of row r was blended or ended; or null
+    /// [isects] bit s: a pixel of square s was blended or ended; or null.
+    std::uint16_t* touched;
 };
 struct BlendBackwardParams {
     BlendParams forward;
@@ -127,7 +140,7 @@ struct CpuState final : ForwardState {
     Buffer<std::uint32_t> tile_begin, tile_order, list_end;
     Buffer<std::uint32_t> slot_from_isect;
     Buffer<std::uint32_t> isect_from_emission;
-    Buffer<std::uint16_t> row_mask;
+    Buffer<std::uint16_t> touched;
     Buffer<std::uint64_t> blended_pairs;
     Buffer<IsectGradient> isect_gradients;
     Buffer<std::uint32_t> slot_evaluated, slot_blended;  ///< [slot], with options.costs

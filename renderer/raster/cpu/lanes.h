@@ -1,4 +1,4 @@
-// The vectors of the blend kernels: a lane is a pixel of a tile's row.
+// The vectors of the blend kernels: a lane is a pixel of a square of a tile.
 // Included once per instruction set by the kernels' source files (Highway's foreach_target), hence
 // the toggled guard.
 #if defined(GS_RASTER_CPU_LANES_H_) == defined(HWY_TARGET_TOGGLE)
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// At most 16 floats: a row of a tile. Narrower machines take several steps.
+/// At most 16 floats: a square of a tile. Narrower machines take several steps.
 using D = hn::CappedTag<float, kTileSize>;
 
 /// 2^x for |x| < 126, relative error 1e-7: nearest integer into the exponent, degree-5 polynomial

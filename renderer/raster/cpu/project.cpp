@@ -22,7 +22,6 @@ namespace gs::cpu::HWY_NAMESPACE {
 HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, std::size_t lanes,
                               ProjectedBlock& out) {
     const math::Pinhole<Pack> camera = broadcast(params.camera);
-    const Pack alpha_min(params.rules.alpha_min);
     const auto projected =
         math::project(camera, plane3(geometry, kMeans), scale_at(geometry, params.scale_modifier),
                       quat_at(geometry));
@@ -30,7 +29,8 @@ HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, s
     const auto conic = math::conic_of(projected.cov, projected.det, blur);
     Pack opacity = math::sigmoid(plane(geometry, kOpacityLogits));
     if (params.antialiased) opacity = opacity * conic.compensation;
-    const Pack limit = Pack(2.0f) * log(opacity / alpha_min);
+    const Pack log_opacity = log(opacity);
+    const Pack limit = Pack(2.0f) * (log_opacity - Pack(params.log_alpha_min));
     const Sym2<Pack> blurred{projected.cov.xx + blur, projected.cov.xy, projected.cov.yy + blur};
     const Vec2<Pack> extent{sqrt(limit * blurred.xx), sqrt(limit * blurred.yy)};
     const Vec2<Pack> box = profile_box(params.rules, blurred, extent);
@@ -44,7 +44,14 @@ HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, s
     store(conic.inverse.xx, out.conic_xx);
     store(conic.inverse.xy, out.conic_xy);
     store(conic.inverse.yy, out.conic_yy);
-    store(Pack(kLog2E) * log(opacity), out.log2_opacity);
+    // The second row of the factor comes from the covariance: the conic's own would cancel.
+    const Pack half_log2e(0.5f * kLog2E), s = sqrt(half_log2e * conic.inverse.xx);
+    store(s, out.s);
+    store(half_log2e * conic.inverse.xy / s, out.r);
+    store(sqrt(half_log2e / blurred.yy), out.w);
+    store(-conic.inverse.xy / conic.inverse.xx, out.slope_x);
+    store(-conic.inverse.xy / conic.inverse.yy, out.slope_y);
+    store(Pack(kLog2E) * log_opacity, out.log2_opacity);
     store(limit, out.limit);
     store(extent.x, out.extent_x);
     store(extent.y, out.extent_y);
@@ -140,19 +147,16 @@ struct BlockTint {
 void write_splat(const ProjectedBlock& b, std::size_t lane, Splat& out) {
     out.x = b.x[lane];
     out.y = b.y[lane];
-    out.a = 0.5f * kLog2E * b.conic_xx[lane];
-    out.c = 0.5f * kLog2E * b.conic_yy[lane];
-    // Rounding can make the form of a very long needle indefinite, and it would then grow away from
-    // its centre.
-    const float widest = std::sqrt(4.0f * out.a * out.c) * 0.999999f;
-    out.b = std::clamp(kLog2E * b.conic_xy[lane], -widest, widest);
+    out.s = b.s[lane];
+    out.r = b.r[lane];
+    out.w = b.w[lane];
     out.l = b.log2_opacity[lane];
     out.red = b.color[0][lane];
     out.green = b.color[1][lane];
     out.blue = b.color[2][lane];
     out.depth = b.depth[lane];
-    out.slope = -0.5f * out.b / out.a;
-    out.reserved = 0.0f;
+    out.slope_x = b.slope_x[lane];
+    out.slope_y = b.slope_y[lane];
 }
 
 void project_chunk(ParameterSource& source, const ProjectParams& params, CpuState& state,
@@ -204,6 +208,7 @@ ProjectParams make_project_params(const Camera& camera, const RenderOptions& opt
     p.width = static_cast<float>(camera.width);
     p.height = static_cast<float>(camera.height);
     p.rules = rules_for(options);
+    p.log_alpha_min = std::log(p.rules.alpha_min);
     p.blur = options.blur;
     p.scale_modifier = options.scale_modifier;
     p.antialiased = options.antialiased;
