@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/vec.h"
-#include "renderer/math/scalar.h"
+#include "renderer/math/rounded.h"
 
 namespace gs::math {
 
@@ -14,19 +14,21 @@ struct Interval {
 
 /// Range of dx over the part of the ellipse with dy in [dy_lo, dy_hi]. `extent`: half sizes of the
 /// ellipse's bounding box. The right boundary is concave in dy with its maximum at dy = -xy/yy *
-/// extent.x, so clamping that dy finds it exactly.
+/// extent.x, so clamping that dy finds it exactly. The same bits wherever it is compiled.
 GS_HD inline Interval ellipse_reach(Sym2<float> conic, float limit, Vec2<float> extent, float dy_lo,
                                     float dy_hi) {
     const float lo = max(dy_lo, -extent.y), hi = min(dy_hi, extent.y);
     if (!(lo <= hi)) return {1.0f, -1.0f};
-    const float det = conic.xx * conic.yy - conic.xy * conic.xy, inverse = 1.0f / conic.xx;
-    const float tilt = -conic.xy / conic.yy * extent.x;
+    const float det = sub_rn(mul_rn(conic.xx, conic.yy), mul_rn(conic.xy, conic.xy)),
+                inverse = div_rn(1.0f, conic.xx), room = mul_rn(limit, conic.xx);
+    const float tilt = mul_rn(div_rn(-conic.xy, conic.yy), extent.x);
     const float right_dy = min(max(tilt, lo), hi), left_dy = min(max(-tilt, lo), hi);
-    const float right =
-        -conic.xy * right_dy + sqrt(max(0.0f, limit * conic.xx - det * right_dy * right_dy));
-    const float left =
-        -conic.xy * left_dy - sqrt(max(0.0f, limit * conic.xx - det * left_dy * left_dy));
-    return {left * inverse, right * inverse};
+    const auto half_width = [&](float dy) {
+        return sqrt_rn(max(0.0f, sub_rn(room, mul_rn(mul_rn(det, dy), dy))));
+    };
+    const float right = add_rn(mul_rn(-conic.xy, right_dy), half_width(right_dy));
+    const float left = sub_rn(mul_rn(-conic.xy, left_dy), half_width(left_dy));
+    return {mul_rn(left, inverse), mul_rn(right, inverse)};
 }
 
 }  // namespace gs::math

@@ -51,7 +51,9 @@ GS_HD inline TileRange tile_range(float lo, float hi, int tiles) {
 }
 
 /// Rounding must never lose a pixel: widen by a little more than float error can move an edge, px.
-GS_HD inline float edge_slack(Vec2f extent) { return 0.01f + 1e-4f * (extent.x + extent.y); }
+GS_HD inline float edge_slack(Vec2f extent) {
+    return math::add_rn(0.01f, math::mul_rn(1e-4f, math::add_rn(extent.x, extent.y)));
+}
 
 /// Tiles of the 3DGS paper's square, from trunc((p - r) / 16) to trunc((p + r + 15) / 16); its
 /// pixel centres are whole.
@@ -73,16 +75,18 @@ GS_HD inline TileBox tile_box(const RasterRules& rules, Vec2f mean, Vec2f extent
             tile_range(mean.y - y, mean.y + y, tiles_y)};
 }
 
-/// The tiles of row `row` that the ellipse reaches. `limit`: 2 ln(opacity / alpha_min).
+/// The tiles of row `row` that the ellipse reaches. `limit`: 2 ln(opacity / alpha_min). The same
+/// answer to the same numbers wherever it is compiled: who counts tiles and who lists them agree.
 GS_HD inline TileRange ellipse_row(Sym2<float> conic, float limit, Vec2f mean, Vec2f extent,
                                    int row, int tiles_x) {
     const float slack = edge_slack(extent);
-    const float top = static_cast<float>(row * kTileSize) + 0.5f - mean.y;
+    const float top = math::sub_rn(math::add_rn(static_cast<float>(row * kTileSize), 0.5f), mean.y);
     const math::Interval reach = math::ellipse_reach(
-        conic, limit, extent, top - slack, top + static_cast<float>(kTileSize - 1) + slack);
-    return reach.lo <= reach.hi
-               ? tile_range(mean.x + reach.lo - slack, mean.x + reach.hi + slack, tiles_x)
-               : TileRange{0, 0};
+        conic, limit, extent, math::sub_rn(top, slack),
+        math::add_rn(math::add_rn(top, static_cast<float>(kTileSize - 1)), slack));
+    if (!(reach.lo <= reach.hi)) return {0, 0};
+    return tile_range(math::sub_rn(math::add_rn(mean.x, reach.lo), slack),
+                      math::add_rn(math::add_rn(mean.x, reach.hi), slack), tiles_x);
 }
 
 }  // namespace gs

@@ -151,6 +151,24 @@ TEST(CudaForwardLists, RanksEmissionsAndTileLists) {
         }
 }
 
+TEST(CudaForwardLists, FloatersAreListedByTheBlock) {
+    // Many that cover the picture, in a picture of more rows of tiles than a block has threads,
+    // too.
+    for (const auto& [width, height] : {std::pair{240, 190}, {20, 4200}}) {
+        SCOPED_TRACE(fmt::format("{} x {}", width, height));
+        GaussianModel model = random_model(recipe_of(30, 0.4f));
+        for (std::size_t i = 0; i < 20; ++i)
+            for (int axis = 0; axis < 3; ++axis)
+                model.at(kLogScales + axis, i) = std::log(1.0f + 0.1f * static_cast<float>(i));
+        const Camera camera = random_camera(45, 0, width, height);
+        ForwardFrame frame(model, camera, {}, ForwardFrame::roomy(model, camera, {}, 600));
+        frame.bin();
+        check_lists(frame);
+        const auto isects = frame.fetched(frame.pipeline.arrays().isects_of_slot, 20);
+        EXPECT_GE(std::count_if(isects.begin(), isects.end(), [](auto n) { return n > 128; }), 8);
+    }
+}
+
 TEST(CudaForwardLists, SmallItems) {
     const GaussianModel model = random_model(recipe_of(1500, 0.6f));
     const Camera camera = random_camera(41, 0, 70, 50);

@@ -139,7 +139,38 @@ TEST(CudaForwardRoom, ASteadyViewAllocatesNothingAndWaitsOnce) {
     const auto calls = emulator::difference(before, emulator::calls());
     EXPECT_EQ(emulator::allocations(calls), 0u);
     EXPECT_EQ(calls.at("launch:project"), kFrames);
-    EXPECT_EQ(calls.at("cudaStreamSynchronize"), kFrames);
+    EXPECT_EQ(emulator::synchronizations(calls), kFrames) << "pictures land in page-locked memory";
+}
+
+TEST(CudaForwardRoom, SteadyNeedsGetATenthMoreAtMost) {
+    cuda::Room room;
+    EXPECT_FALSE(room.known());
+    room.learn(1'000'000);
+    EXPECT_GE(room.now(), 1'250'000u) << "what comes next is not known";
+    for (const std::uint32_t needed : {1'002'000u, 998'000u, 1'004'000u}) room.learn(needed);
+    const std::uint32_t close = room.now();
+    EXPECT_GE(close, 1'004'000u * 65 / 64);
+    EXPECT_LE(close, 1'004'000u * 11 / 10);
+    for (const std::uint32_t needed : {1'000'000u, 1'006'000u, 996'000u}) {
+        room.learn(needed);
+        EXPECT_EQ(room.now(), close) << "the same room every time";
+    }
+    for (std::uint32_t needed = 1'000'000; needed < 3'000'000; needed += needed / 64) {
+        EXPECT_GE(room.now(), needed) << "growing slowly never overflows";
+        room.learn(needed);
+        EXPECT_LE(room.now(), needed * 11 / 10);
+    }
+    room.learn(500'000);
+    EXPECT_GE(room.now(), 625'000u) << "it moves again";
+    for (const std::uint32_t n : {1u, 4096u, 5000u, 70'000u, 123'456'789u}) {
+        const std::uint32_t got = cuda::close_room(n, 0);
+        EXPECT_GE(got, n + n / 64);
+        EXPECT_LE(got, std::max(n + n / 10, cuda::kLeastRoom));
+    }
+    room.learn(0);
+    room.learn(0);
+    room.learn(0);
+    EXPECT_EQ(room.now(), cuda::kLeastRoom);
 }
 
 /// Nothing runs before the host waits, so whatever the host overwrites too early shows.

@@ -36,7 +36,7 @@ class CudaTraining final : public TrainingBackend {
         engine_ = std::make_unique<StepEngine>(*stream_);
         view_state_ = rasterizer_->make_state();
     }
-    ~CudaTraining() override { (void)cudaSetDevice(device_); }
+    ~CudaTraining() override { (void)choose_device(device_); }
 
     void start(std::shared_ptr<const Capture> capture, RunArrays arrays) override {
         use_device();
@@ -106,7 +106,7 @@ class CudaTraining final : public TrainingBackend {
 
   private:
     /// The calling thread may be new, and CUDA's current device is a thread's own.
-    void use_device() const { check(cudaSetDevice(device_), "choosing the device"); }
+    void use_device() const { cuda::use_device(device_); }
     /// Every step is done, and all that was enqueued behind it.
     void wait() const {
         use_device();

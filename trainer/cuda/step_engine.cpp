@@ -1,7 +1,5 @@
 #include "trainer/cuda/step_engine.h"
 
-#include <thread>
-
 #include "trainer/cuda/adam_kernels.h"
 
 namespace gs::cuda {
@@ -14,8 +12,15 @@ StepEngine::StepEngine(const Stream& stream)
       feed_(stream),
       graphs_(stream) {
     pipeline_.time(&timers_);
-    pipeline_.time(&timers_);
-    for (std::size_t i = 0; i < kMostInFlight; ++i) reached_.emplace_back();
+    for (std::size_t i = 0; i < kMostInFlight; ++i)
+        reached_.emplace_back(Event::Timing::off, Event::Waiting::sleeps);
+}
+
+StepEngine::~StepEngine() {
+    try {
+        stream_.synchronize();
+    } catch (const DeviceError&) {  // a lost device has been reported by the call that noticed
+    }
 }
 
 void StepEngine::start(const Capture& capture, RunArrays arrays) {
@@ -40,7 +45,7 @@ void StepEngine::run(const StepPlan& plan) {
     timers_.poll();
     collect();
     while (flights_.size() >= kMostInFlight) {
-        std::this_thread::yield();
+        reached_[flights_.front().slot].wait();
         collect();
     }
     enqueue(plan);
@@ -107,7 +112,7 @@ void StepEngine::send_tables() {
 
 FrameLimits StepEngine::limits_of(const StepPlan& plan) const {
     const Camera& camera = plan.view->camera;
-    const StepRooms::Room room = rooms_.of(plan.view_index);
+    const StepRooms::Rooms room = rooms_.of(plan.view_index);
     FrameLimits limits;
     limits.gaussians = static_cast<std::uint32_t>(run_.count());
     limits.visible = room.visible;
@@ -156,7 +161,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
     tables_.begin_step(clock_, plan.rates, planes, run_.planes());
     fill_inputs(plan, feed_.open());
     feed_.send(clock_, tables_);
-    enqueue_step(limits);
+    enqueue_step(limits, plan.options.backward);
     Reading& reading = readings_[flight.slot];
     copy_to_host(&reading.result, result_.data(), sizeof(StepResult), stream_);
     copy_to_host(&reading.counts, pipeline_.arrays().counts, sizeof(FrameCounts), stream_);
@@ -166,21 +171,22 @@ void StepEngine::enqueue(const StepPlan& plan) {
     flights_.push_back(std::move(flight));
 }
 
-void StepEngine::enqueue_step(const FrameLimits& limits) {
+void StepEngine::enqueue_step(const FrameLimits& limits, BackwardVariant backward) {
     const bool steady = bounds_valid_ && clock_.steps % kTimedEvery != 0;
-    const StepShape shape{limits,           generation_,      pipeline_.arrays().constants,
-                          picture_.data(),  gradient_.data(), partials_.data(),
-                          pipeline_.bytes()};
+    const StepShape shape{
+        limits,          backward,         generation_,      pipeline_.arrays().constants,
+        picture_.data(), gradient_.data(), partials_.data(), pipeline_.bytes()};
     if (steady) {
         timers_.enable(false);
-        const bool done = graphs_.run(shape, [&] { enqueue_kernels(limits); });
+        const bool done = graphs_.run(shape, [&] { enqueue_kernels(shape); });
         timers_.enable(true);
         if (done) return;
     }
-    enqueue_kernels(limits);
+    enqueue_kernels(shape);
 }
 
-void StepEngine::enqueue_kernels(const FrameLimits& limits) {
+void StepEngine::enqueue_kernels(const StepShape& shape) {
+    const FrameLimits& limits = shape.limits;
     const StepInputs* inputs = feed_.inputs();
     launch_intake(stream_, {inputs, feed_.rows(), pipeline_.arrays().constants, run_.clock(),
                             run_.pending()});
@@ -198,12 +204,11 @@ void StepEngine::enqueue_kernels(const FrameLimits& limits) {
                     {&inputs->loss, picture_.data(), gradient_.data(), partials_.data(),
                      pipeline_.arrays().counts, run_.flags(), result_.data()});
     }
-    pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr},
-                             BackwardVariant::sub_tile);
+    pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr}, shape.backward);
     // Adam is in it.
     const StageScope scope(&timers_, Stage::project_backward);
     launch_adam_step(stream_, limits, pipeline_.arrays(), model, inputs, run_.flags(),
-                     run_.statistics());
+                     run_.statistics(), rows_of(shape.backward));
     launch_bounds(stream_, model, inputs, Blocks::touched);
 }
 

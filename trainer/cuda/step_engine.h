@@ -22,9 +22,14 @@ namespace gs::cuda {
 class StepEngine {
   public:
     explicit StepEngine(const Stream& stream);
+    /// Waits: steps under way read and write what is given back here.
+    ~StepEngine();
+    StepEngine(const StepEngine&) = delete;
+    StepEngine& operator=(const StepEngine&) = delete;
     void start(const Capture& capture, RunArrays arrays);
 
-    /// Enqueues a step. Polls while kMostInFlight are under way; the first of a run is waited for.
+    /// Enqueues a step. While kMostInFlight are under way the oldest is waited for; so is the first
+    /// of a run.
     void run(const StepPlan& plan);
     /// The oldest outcome nobody has taken yet.
     std::optional<StepOutcome> take_outcome();
@@ -73,8 +78,8 @@ class StepEngine {
 
     void enqueue(const StepPlan& plan);
     /// The step's kernels: recorded ones, or one by one.
-    void enqueue_step(const FrameLimits& limits);
-    void enqueue_kernels(const FrameLimits& limits);
+    void enqueue_step(const FrameLimits& limits, BackwardVariant backward);
+    void enqueue_kernels(const StepShape& shape);
     void fill_inputs(const StepPlan& plan, StepInputs& in) const;
     void send_tables();
     FrameLimits limits_of(const StepPlan& plan) const;

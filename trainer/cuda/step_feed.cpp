@@ -1,16 +1,17 @@
 #include "trainer/cuda/step_feed.h"
 
 #include <algorithm>
-#include <thread>
 
 namespace gs::cuda {
 
 void StepFeed::start(std::size_t table_rows) {
+    if (!ring_.empty()) stream_.synchronize();  // copies may still read the records
     slot_bytes_ = kRowsAt + (table_rows * kPendingColumns * sizeof(float) + 255) / 256 * 256;
     ring_.clear();
     ring_.emplace_back(kSlots * slot_bytes_, "numbers of steps");
     sent_.clear();
-    for (std::size_t i = 0; i < kSlots; ++i) sent_.emplace_back();
+    for (std::size_t i = 0; i < kSlots; ++i)
+        sent_.emplace_back(Event::Timing::off, Event::Waiting::sleeps);
     staging_.resize_discard(slot_bytes_, stream_);
     current_ = 0;
     send_all_next();
@@ -18,7 +19,7 @@ void StepFeed::start(std::size_t table_rows) {
 
 StepInputs& StepFeed::open() {
     current_ = (current_ + 1) % kSlots;
-    while (!sent_[current_].reached()) std::this_thread::yield();
+    sent_[current_].wait();
     StepInputs& in = *reinterpret_cast<StepInputs*>(slot());
     in = StepInputs{};
     return in;

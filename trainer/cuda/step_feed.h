@@ -24,7 +24,7 @@ class StepFeed {
         return sent_base_ == clock.base && sent_steps_ == clock.steps;
     }
 
-    /// A record to fill in. Polls until a slot is free, which it is unless more than kSlots are
+    /// A record to fill in. Waits until a slot is free, which it is unless more than kSlots are
     /// under way.
     StepInputs& open();
     /// Adds clock and table, enqueues the copy.

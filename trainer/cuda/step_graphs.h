@@ -16,6 +16,7 @@ namespace gs::cuda {
 /// Everything a step's kernels were given when it was recorded.
 struct StepShape {
     FrameLimits limits;
+    BackwardVariant backward{};    ///< of blend, and with it the rows that Adam adds up
     std::uint64_t generation = 0;  ///< of the run's arrays
     const void *frame = nullptr, *picture = nullptr, *gradient = nullptr, *partials = nullptr;
     std::size_t frame_bytes = 0;  ///< changes when scratch memory does
@@ -37,8 +38,9 @@ class StepGraphs {
     std::size_t size() const { return recorded_; }
 
   private:
-    static constexpr std::uint32_t kUsesBeforeRecording =
-        8;  ///< recording costs as much as several steps' launches
+    /// Rows change every hundred steps or so, and all graphs with them: a shape must pay soon. The
+    /// uses before have made the memory that recording must not make.
+    static constexpr std::uint32_t kUsesBeforeRecording = 2;
     static constexpr std::size_t kMostShapes = 64;
     struct Entry {
         StepShape shape;

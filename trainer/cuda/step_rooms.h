@@ -1,5 +1,6 @@
-// StepRooms: how much room the next step of a view gets: what that view last needed and a quarter
-// more, else as much as any view did, else a guess. Owned by StepEngine.
+// StepRooms: how much room the next step of a view gets: by what that view last needed (Room), else
+// as much as any view did, else a guess. In a small scene every view gets as much as any: its sorts
+// cost the same, and steps of one shape can be replayed (StepGraphs). Owned by StepEngine.
 #pragma once
 
 #include <algorithm>
@@ -13,39 +14,55 @@ namespace gs::cuda {
 
 class StepRooms {
   public:
-    struct Room {
-        std::uint32_t visible = 0, isects = 0;  ///< 0: not known
+    struct Rooms {
+        std::uint32_t visible = 0, isects = 0;
     };
     void start(std::size_t views, std::size_t gaussians) {
         rooms_.assign(views, {});
         largest_ = {};
         guess_ = {stepped(gaussians), stepped(std::uint64_t{4} * gaussians)};
     }
-    Room of(std::size_t view) const {
-        const Room& own = rooms_[view];
-        return own.visible != 0 ? own : largest_.visible != 0 ? largest_ : guess_;
+    Rooms of(std::size_t view) const {
+        const ViewRooms& own = rooms_[view];
+        if (largest_.visible == 0) return guess_;
+        if (!own.visible.known() || largest_.isects <= kSharedIsects) return largest_;
+        return {own.visible.now(), own.isects.now()};
     }
     /// A step of `view` needed this.
     void learn(std::size_t view, const FrameCounts& counts) {
-        const Room before = of(view);
-        rooms_[view] = {room_for(counts.visible, before.visible),
-                        room_for(counts.isects, before.isects)};
-        largest_.visible = std::max(largest_.visible, rooms_[view].visible);
-        largest_.isects = std::max(largest_.isects, rooms_[view].isects);
+        rooms_[view].visible.learn(counts.visible);
+        rooms_[view].isects.learn(counts.isects);
+        find_largest();
     }
     /// There are `factor` times as many Gaussians now.
     void scale(double factor) {
-        const auto scaled = [&](std::uint32_t n) {
-            return n == 0 ? 0 : stepped(static_cast<std::uint64_t>(n * factor));
-        };
-        for (Room& room : rooms_) room = {scaled(room.visible), scaled(room.isects)};
-        largest_ = {scaled(largest_.visible), scaled(largest_.isects)};
-        guess_ = {scaled(guess_.visible), scaled(guess_.isects)};
+        for (ViewRooms& room : rooms_) {
+            room.visible.scale(factor);
+            room.isects.scale(factor);
+        }
+        find_largest();
+        Room visible(guess_.visible), isects(guess_.isects);
+        visible.scale(factor);
+        isects.scale(factor);
+        guess_ = {visible.now(), isects.now()};
     }
 
   private:
-    std::vector<Room> rooms_;  ///< by view
-    Room largest_, guess_;
+    /// Sorting so many is bound by its launches, not by their number.
+    static constexpr std::uint32_t kSharedIsects = 1u << 20;
+    struct ViewRooms {
+        Room visible, isects;
+    };
+    void find_largest() {
+        largest_ = {};
+        for (const ViewRooms& room : rooms_) {
+            largest_.visible = std::max(largest_.visible, room.visible.now());
+            largest_.isects = std::max(largest_.isects, room.isects.now());
+        }
+    }
+
+    std::vector<ViewRooms> rooms_;  ///< by view
+    Rooms largest_, guess_;
 };
 
 }  // namespace gs::cuda

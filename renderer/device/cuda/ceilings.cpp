@@ -130,7 +130,7 @@ Result<Ceilings> measure_cuda_ceilings(int index, const CeilingEffort& effort) {
     const auto device = cuda_device_info(index);
     if (!device) return tl::unexpected<Error>(device.error());
     try {
-        cuda::check(cudaSetDevice(index), "choosing the device");
+        cuda::use_device(index);
         return cuda::CeilingRun(*device, effort).run();
     } catch (const DeviceError& error) {
         return fail(ErrorKind::unsupported, "",

@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "renderer/device/cuda/memory_account.h"
 #include "renderer/device/cuda/probe.h"
+#include "renderer/device/cuda/runtime.h"
 
 // What this library holds code for, written by the build: "75;80;90". The emulator runs on
 // anything.
@@ -93,22 +94,21 @@ CudaDeviceInfo describe(int index, const cudaDeviceProp& device) {
     return info;
 }
 
-// The device as the calling thread's, for one call: what it had is set again.
+// The device as the calling thread's, for one call: what it was told to use before is set again.
+// What nobody told it is not: choosing device 0 because CUDA says so would make a context there.
 class DeviceGuard {
   public:
-    explicit DeviceGuard(int index) {
-        if (cudaGetDevice(&before_) != cudaSuccess) before_ = 0;
-        status_ = cudaSetDevice(index);
-    }
+    explicit DeviceGuard(int index)
+        : before_(cuda::device_in_use()), status_(cuda::choose_device(index)) {}
     ~DeviceGuard() {
-        if (cudaSetDevice(before_) != cudaSuccess) (void)cudaGetLastError();
+        if (before_ >= 0) (void)cuda::choose_device(before_);
     }
     DeviceGuard(const DeviceGuard&) = delete;
     DeviceGuard& operator=(const DeviceGuard&) = delete;
     cudaError_t status() const { return status_; }
 
   private:
-    int before_ = 0;
+    int before_;
     cudaError_t status_;
 };
 
@@ -139,9 +139,14 @@ Result<CudaDeviceInfo> look_up(int index) {
     if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess)
         return explain(status);
     if (count == 0) return explain(cudaErrorNoDevice);
-    if (index < 0 || index >= count)
+    if (index < 0 || index >= count) {
+        std::string there;
+        if (const auto devices = cuda_devices())
+            for (const CudaListing& device : *devices)
+                there += (there.empty() ? "" : "; ") + describe(device);
         return no_cuda(fmt::format("there is no CUDA device {}, only {}", index, count),
-                       "devices are counted from 0");
+                       "devices are counted from 0: " + there);
+    }
     cudaDeviceProp device{};
     if (const cudaError_t status = cudaGetDeviceProperties(&device, index); status != cudaSuccess)
         return explain(status);
@@ -171,6 +176,28 @@ Result<CudaDeviceInfo> cuda_device_info(int index) {
     return found->second;
 }
 
+Result<std::vector<CudaListing>> cuda_devices() {
+    int count = 0;
+    if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess)
+        return explain(status);
+    if (count == 0) return explain(cudaErrorNoDevice);
+    std::vector<CudaListing> out;
+    for (int i = 0; i < count; ++i) {
+        cudaDeviceProp device{};
+        if (const cudaError_t status = cudaGetDeviceProperties(&device, i); status != cudaSuccess)
+            return explain(status);
+        out.push_back({i, device.name, device.major, device.minor, device.totalGlobalMem,
+                       uuid_text(device.uuid)});
+    }
+    return out;
+}
+
+std::string describe(const CudaListing& device) {
+    return fmt::format("{}: {}, sm_{}{}, {:.0f} GiB", device.index, device.name,
+                       device.compute_major, device.compute_minor,
+                       static_cast<double>(device.total_bytes) / (1 << 30));
+}
+
 Result<CudaMemory> cuda_memory(int index) {
     GS_TRY_VOID(cuda_device_info(index));
     std::size_t free = 0, total = 0;
@@ -179,13 +206,15 @@ Result<CudaMemory> cuda_memory(int index) {
     return CudaMemory{free, total, cuda::held_device_bytes().load()};
 }
 
-void cuda_profiler_start() {
-    if (!cuda_device_info()) return;
+void cuda_profiler_start(int index) {
+    if (!cuda_device_info(index)) return;
+    const DeviceGuard guard(index);
     if (cudaDeviceSynchronize() != cudaSuccess || cudaProfilerStart() != cudaSuccess)
         (void)cudaGetLastError();
 }
-void cuda_profiler_stop() {
-    if (!cuda_device_info()) return;
+void cuda_profiler_stop(int index) {
+    if (!cuda_device_info(index)) return;
+    const DeviceGuard guard(index);
     if (cudaDeviceSynchronize() != cudaSuccess || cudaProfilerStop() != cudaSuccess)
         (void)cudaGetLastError();
 }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/expected.h"
 #include "renderer/device/device_error.h"
@@ -31,6 +32,21 @@ struct CudaDeviceInfo {
 /// for this build, no device, a device older than sm_75. Never throws, never prints; cheap after
 /// the first call.
 Result<CudaDeviceInfo> cuda_device_info(int index = 0);
+
+/// A device as the driver lists it; asking makes no context and takes no memory of it.
+struct CudaListing {
+    int index = 0;
+    std::string name;
+    int compute_major = 0, compute_minor = 0;
+    std::uint64_t total_bytes = 0;
+    std::string uuid;
+};
+/// Every device that is visible, by index; whether each can be used, cuda_device_info() tells.
+/// Errors as cuda_device_info() where there is none.
+Result<std::vector<CudaListing>> cuda_devices();
+/// "0: NVIDIA H200, sm_90, 140 GiB".
+std::string describe(const CudaListing& device);
+
 /// Bytes free and in all, now. Error as above.
 struct CudaMemory {
     std::uint64_t free_bytes = 0, total_bytes = 0;
@@ -41,7 +57,7 @@ Result<CudaMemory> cuda_memory(int index = 0);
 /// Opens and closes the window that nsys and ncu look at (cudaProfilerStart / Stop). Both wait for
 /// the device first, so that the window holds the work given between them and no other. Nothing
 /// without a device.
-void cuda_profiler_start();
-void cuda_profiler_stop();
+void cuda_profiler_start(int index = 0);
+void cuda_profiler_stop(int index = 0);
 
 }  // namespace gs

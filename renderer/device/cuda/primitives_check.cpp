@@ -91,7 +91,7 @@ void check_sum(Primitives& primitives, std::uint64_t seed, const Stream& stream,
 Result<PrimitivesCheck> check_cuda_primitives(std::size_t items, std::uint64_t seed, int index) {
     if (const auto device = cuda_device_info(index); !device)
         return tl::unexpected<Error>(device.error());
-    cuda::check(cudaSetDevice(index), "choosing the device");
+    cuda::use_device(index);
     const cuda::Stream stream("selftest");
     cuda::Primitives primitives;
     PrimitivesCheck out;

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "renderer/device/cuda/memory_account.h"
 
@@ -61,16 +63,43 @@ void check(cudaError_t status, const char* what, std::source_location where) {
         status == cudaErrorMemoryAllocation);
 }
 
+namespace {
+
+/// CUDA's current device is a thread's own, and asking for it tells 0 of a thread that has none.
+thread_local int chosen_device = -1;
+
+/// A frame's counts or a step's result are often this near: looking costs less than being woken.
+constexpr auto kLookFor = std::chrono::microseconds(50);
+constexpr int kLeastLooks = 8;  ///< however long each takes
+
+}  // namespace
+
+void use_device(int index) { check(choose_device(index), "choosing the device"); }
+cudaError_t choose_device(int index) noexcept {
+    if (index < 0) return cudaErrorInvalidDevice;
+    const cudaError_t status = cudaSetDevice(index);
+    if (status == cudaSuccess)
+        chosen_device = index;
+    else
+        (void)cudaGetLastError();
+    return status;
+}
+int device_in_use() noexcept { return chosen_device; }
+
 Stream::Stream(const char* name) : name_(name) {
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
 }
 Stream::~Stream() {
     if (stream_ != nullptr) quietly(cudaStreamDestroy(stream_));
 }
-void Stream::synchronize() const { check(cudaStreamSynchronize(stream_), name_); }
+void Stream::synchronize() const {
+    done_.record(*this);
+    done_.wait_surely(name_);
+}
 
-Event::Event(Timing timing) {
-    const unsigned flags = timing == Timing::on ? cudaEventDefault : cudaEventDisableTiming;
+Event::Event(Timing timing, Waiting waiting) {
+    const unsigned flags = (timing == Timing::on ? cudaEventDefault : cudaEventDisableTiming) |
+                           (waiting == Waiting::sleeps ? cudaEventBlockingSync : cudaEventDefault);
     check(cudaEventCreateWithFlags(&event_, flags), "making an event");
 }
 Event::~Event() {
@@ -87,6 +116,21 @@ bool Event::reached() const {
     }
     check(status, "looking at an event");
     return true;
+}
+bool Event::comes_soon() const {
+    const auto end = std::chrono::steady_clock::now() + kLookFor;
+    for (int look = 0; look < kLeastLooks || std::chrono::steady_clock::now() < end; ++look) {
+        if (reached()) return true;
+        std::this_thread::yield();
+    }
+    return false;
+}
+void Event::wait() const {
+    if (!comes_soon()) check(cudaEventSynchronize(event_), "waiting for an event");
+}
+void Event::wait_surely(const char* what) const {
+    (void)comes_soon();
+    check(cudaEventSynchronize(event_), what);
 }
 void Event::hold(const Stream& stream) const {
     check(cudaStreamWaitEvent(stream.get(), event_, 0), "waiting for an event in a stream");

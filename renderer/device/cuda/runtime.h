@@ -30,6 +30,47 @@ namespace gs::cuda {
 void check(cudaError_t status, const char* what,
            std::source_location where = std::source_location::current());
 
+/// From now on the calling thread works on device `index`, which gets a context if it has none.
+/// Everything that calls CUDA does this first: a thread nobody told works on device 0, whatever
+/// device was asked for, and the first call would make a context there.
+void use_device(int index);
+/// The same for who reports errors another way, and for destructors, which report none.
+cudaError_t choose_device(int index) noexcept;
+/// The device the calling thread was told to use; -1: none yet.
+int device_in_use() noexcept;
+
+class Stream;
+
+/// A point in a stream's work.
+class Event {
+  public:
+    enum class Timing : bool { off, on };
+    enum class Waiting : bool { never, sleeps };  ///< sleeps: wait() may be called
+    explicit Event(Timing timing = Timing::off, Waiting waiting = Waiting::never);
+    ~Event();
+    Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+    Event& operator=(Event&& other) noexcept {
+        std::swap(event_, other.event_);
+        return *this;
+    }
+    void record(const Stream& stream);
+    /// True when the work before it is done (or it was never recorded). Never waits.
+    bool reached() const;
+    /// Waits for it: looks for some microseconds, then the thread sleeps until the device wakes it.
+    void wait() const;
+    /// The same for what must be told apart from looking: always ends in a call that waits.
+    void wait_surely(const char* what) const;
+    /// `stream` does not go on before this point; the host goes on at once.
+    void hold(const Stream& stream) const;
+    /// Milliseconds from `earlier` to this; both reached, both with timing.
+    float milliseconds_since(const Event& earlier) const;
+    cudaEvent_t get() const { return event_; }
+
+  private:
+    bool comes_soon() const;  ///< looks for some microseconds
+    cudaEvent_t event_ = nullptr;
+};
+
 /// A stream of its own, which never waits for the default stream. `name` must outlive it; traces
 /// use it ("training").
 class Stream {
@@ -40,36 +81,14 @@ class Stream {
     Stream& operator=(const Stream&) = delete;
     cudaStream_t get() const { return stream_; }
     const char* name() const { return name_; }
-    /// Waits until everything given so far is done. Not in a steady frame or step.
+    /// Waits until everything given so far is done, as Event::wait() does. Not in a steady frame or
+    /// step.
     void synchronize() const;
 
   private:
     cudaStream_t stream_ = nullptr;
     const char* name_;
-};
-
-/// A point in a stream's work.
-class Event {
-  public:
-    enum class Timing : bool { off, on };
-    explicit Event(Timing timing = Timing::off);
-    ~Event();
-    Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
-    Event& operator=(Event&& other) noexcept {
-        std::swap(event_, other.event_);
-        return *this;
-    }
-    void record(const Stream& stream);
-    /// True when the work before it is done (or it was never recorded). Never waits.
-    bool reached() const;
-    /// `stream` does not go on before this point; the host goes on at once.
-    void hold(const Stream& stream) const;
-    /// Milliseconds from `earlier` to this; both reached, both with timing.
-    float milliseconds_since(const Event& earlier) const;
-    cudaEvent_t get() const { return event_; }
-
-  private:
-    cudaEvent_t event_ = nullptr;
+    mutable Event done_{Event::Timing::off, Event::Waiting::sleeps};
 };
 
 /// Raw allocation, counted for cuda_memory(). `what` names the purpose in the error: "… growing

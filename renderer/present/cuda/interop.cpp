@@ -48,7 +48,7 @@ class CudaTextureInterop final : public TextureInterop {
 
     Result<void> attach(unsigned gl_texture, const DevicePicture& picture) override {
         detach();
-        if (const cudaError_t status = cudaSetDevice(picture.device); status != cudaSuccess)
+        if (const cudaError_t status = cuda::choose_device(picture.device); status != cudaSuccess)
             return refused("the picture's device cannot be used from this thread", status);
         if (!draws_here(picture.device)) return fail(ErrorKind::unsupported, "", kOtherDevice);
         const cudaError_t status = cudaGraphicsGLRegisterImage(

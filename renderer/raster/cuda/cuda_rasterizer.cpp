@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "base/parallel.h"
 #include "base/record/scope.h"
@@ -51,6 +53,7 @@ struct DevicePicture {
 
 struct CudaState final : ForwardState {
     explicit CudaState(std::shared_ptr<const Stream> s) : stream(std::move(s)), pipeline(*stream) {}
+    ~CudaState() override { (void)choose_device(device); }
     std::size_t bytes() const override {
         return pipeline.bytes() + picture.bytes() + copied.bytes() +
                device_tint.words.capacity_bytes() + costs.bytes() + backward.bytes() +
@@ -60,6 +63,7 @@ struct CudaState final : ForwardState {
     std::size_t high_water() const override { return pipeline.high_water(); }
     const BlendCosts& backward_costs() const override { return backward; }
 
+    const int device = device_in_use();
     std::shared_ptr<const Stream> stream;
     FramePipeline pipeline;
     DevicePicture picture;
@@ -72,8 +76,8 @@ struct CudaState final : ForwardState {
     BlendCosts backward;
     PinnedBuffer<FrameConstants> constants{1, "constants of a frame"};
     PinnedBuffer<FrameCounts> counts{1, "counts of a frame"};
-    std::uint32_t visible_room = 0,
-                  isect_room = 0;  ///< what the next frame will be given; 0: nothing was drawn yet
+    std::optional<PinnedBuffer<std::byte>> landing;  ///< where pictures arrive on the host
+    Room visible_room, isect_room;                   ///< what the next frame will be given
     DeviceBuffer<float> pixel_gradients{"gradients of a picture"};
     DeviceBuffer<float> gradients{"gradients of Gaussians"};
     Buffer<float> host_gradients;
@@ -96,9 +100,10 @@ FrameLimits limits_of(const CudaState& state, const Camera& camera, const Render
     limits.median_depth = options.median_depth;
     limits.counters = options.counters;
     // The first frame may see everything; how often each will be listed is a guess.
-    limits.visible = state.visible_room > 0 ? state.visible_room : stepped(state.model.count);
-    limits.isects =
-        state.isect_room > 0 ? state.isect_room : stepped(std::uint64_t{state.model.count} * 4);
+    limits.visible =
+        state.visible_room.known() ? state.visible_room.now() : stepped(state.model.count);
+    limits.isects = state.isect_room.known() ? state.isect_room.now()
+                                             : stepped(std::uint64_t{state.model.count} * 4);
     return limits;
 }
 
@@ -118,24 +123,59 @@ void enqueue(CudaState& state, const FrameLimits& limits) {
     fetch(state.counts.data(), state.pipeline.arrays().counts, 1, stream);
 }
 
+/// One array of a result, and where it lies on the device.
+struct Fetched {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+};
+/// Copies into memory that is not page-locked make the host wait and go at a fraction of the bus: a
+/// picture lands in a page-locked block and is copied on from there, by all threads.
+void fetch_picture(CudaState& state, std::span<const Fetched> parts) {
+    constexpr std::size_t kPiece = 1 << 20;
+    std::size_t bytes = 0;
+    for (const Fetched& part : parts) bytes += part.bytes;
+    if (!state.landing || state.landing->size() < bytes) {
+        state.landing.reset();
+        state.landing.emplace(bytes, "pictures on their way to the host");
+    }
+    std::byte* at = state.landing->data();
+    struct Piece {
+        std::byte* to;
+        const std::byte* from;
+        std::size_t bytes;
+    };
+    std::vector<Piece> pieces;
+    for (const Fetched& part : parts) {
+        copy_to_host(at, part.from, part.bytes, *state.stream);
+        for (std::size_t i = 0; i < part.bytes; i += kPiece)
+            pieces.push_back(
+                {static_cast<std::byte*>(part.to) + i, at + i, std::min(kPiece, part.bytes - i)});
+        at += part.bytes;
+    }
+    state.stream->synchronize();
+    parallel_for(pieces.size(), 1, [&](std::size_t i) {
+        std::memcpy(pieces[i].to, pieces[i].from, pieces[i].bytes);
+    });
+}
+
 /// Enqueues the frame and its download, and waits.
 void draw(CudaState& state, const FrameLimits& limits, RenderResult& result) {
-    const Stream& stream = *state.stream;
     enqueue(state, limits);
-    const std::size_t pixels = result.color.pixels(),
-                      tiles = static_cast<std::size_t>(limits.tiles);
     const PictureView& view = state.picture.view;
-    fetch(result.color.values.data(), view.color, 3 * pixels, stream);
-    fetch(result.alpha.values.data(), view.alpha, pixels, stream);
-    if (limits.depth) fetch(result.depth.values.data(), view.depth, pixels, stream);
-    if (limits.median_depth)
-        fetch(result.median_depth.values.data(), view.median_depth, pixels, stream);
-    fetch(result.isects_per_tile.data(), view.isects_per_tile, tiles, stream);
-    if (limits.counters) {
-        fetch(result.contributors.data(), view.contributors, pixels, stream);
-        fetch(result.pairs_per_tile.data(), view.pairs_per_tile, tiles, stream);
-    }
-    stream.synchronize();
+    std::vector<Fetched> parts;
+    const auto take = [&](auto& to, const auto* from) {
+        if (from != nullptr && to.size() > 0)
+            parts.push_back({to.data(), from, to.size() * sizeof(*from)});
+    };
+    take(result.color.values, view.color);
+    take(result.alpha.values, view.alpha);
+    take(result.depth.values, view.depth);
+    take(result.median_depth.values, view.median_depth);
+    take(result.isects_per_tile, view.isects_per_tile);
+    if (limits.counters) take(result.contributors, view.contributors);
+    take(result.pairs_per_tile, view.pairs_per_tile);
+    fetch_picture(state, parts);
 }
 
 void say_size(const FrameLimits& limits, RenderResult& result) {
@@ -192,6 +232,7 @@ class CudaRasterizer final : public Rasterizer {
         stream_ = std::make_shared<const Stream>("raster");
         timers_ = std::make_unique<StageTimers>(*stream_);
     }
+    ~CudaRasterizer() override { (void)choose_device(device_); }
     std::string name() const override { return name_; }
     std::unique_ptr<ForwardState> make_state() const override {
         use_device();
@@ -220,7 +261,7 @@ class CudaRasterizer final : public Rasterizer {
     void draw_until_it_fits(CudaState& state, ParameterSource& source, const Camera& camera,
                             const RenderOptions& options, RenderResult& result, F&& draw_once);
     /// The calling thread may be new, and CUDA's current device is a thread's own.
-    void use_device() const { check(cudaSetDevice(device_), "choosing the device"); }
+    void use_device() const { cuda::use_device(device_); }
 
     int device_;
     double ns_a_cycle_;  // at the device's highest clock
@@ -251,8 +292,8 @@ void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& sourc
         limits.visible = grown(counts.visible, limits.visible, "visible Gaussians");
         limits.isects = grown(counts.isects, limits.isects, "(Gaussian, tile) pairs");
     }
-    state.visible_room = room_for(state.counts[0].visible, limits.visible);
-    state.isect_room = room_for(state.counts[0].isects, limits.isects);
+    state.visible_room.learn(state.counts[0].visible);
+    state.isect_room.learn(state.counts[0].isects);
     fill_counters(state.counts[0], source.count(), result.counters);
 }
 

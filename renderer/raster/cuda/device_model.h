@@ -47,6 +47,7 @@ class DeviceModelSource final : public ResidentSource {
   public:
     DeviceModelSource(const GaussianModel& model, std::span<const BlockBounds> bounds,
                       std::shared_ptr<const Stream> stream);
+    ~DeviceModelSource() override { (void)choose_device(on_); }
     std::size_t count() const override { return host_.count(); }
     int sh_degree() const override { return host_.sh_degree(); }
     BlockView geometry(std::size_t block, float* scratch) override {
@@ -57,6 +58,7 @@ class DeviceModelSource final : public ResidentSource {
     ModelView view() const override { return device_.view(); }
 
   private:
+    const int on_ = device_in_use();
     ModelSource host_;
     std::shared_ptr<const Stream> stream_;
     DeviceModel device_;

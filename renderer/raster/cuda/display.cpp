@@ -39,10 +39,13 @@ struct DisplayPacker::Pool {
     Pool() {
         for (Slot& slot : slots) slot.pool = this;
     }
+    // The last picture may be given back by a thread that shows pictures and nothing else.
+    ~Pool() { (void)choose_device(slots[0].device); }
 
     void download(const Slot& slot,
                   const std::function<void(std::span<const std::uint8_t>)>& take) {
         const std::lock_guard lock(download_mutex);
+        use_device(slot.device);  // called by whoever shows pictures
         const std::size_t row = static_cast<std::size_t>(slot.width) * 4,
                           bytes = row * static_cast<std::size_t>(slot.height);
         if (!host || host->size() < bytes) {

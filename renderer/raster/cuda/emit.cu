@@ -12,10 +12,15 @@ namespace gs::cuda {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-/// A slot with more isects than this is listed by its whole warp, others by a lane each.
-constexpr std::uint32_t kLaneIsects = 24;
+/// A slot with more isects than this is listed by its whole warp or block, others by a lane each. As
+/// many as leave four blocks room in the 100 KB of a multiprocessor that has no more.
+constexpr std::uint32_t kLaneIsects = 23;
+/// A slot with more than this is listed by the whole block: a warp can have many of them, as ranks
+/// are sorted by depth and what fills the picture is near, and the device would wait for it.
+constexpr std::uint32_t kWarpIsects = 128;
 constexpr std::uint32_t kStaged = kWarp * kLaneIsects;  ///< of a warp
-constexpr int kOwnerShift = 27;                         ///< tiles are fewer than 2^26
+constexpr std::uint32_t kLists = 3 * kThreads;  ///< of `staged`, where what a block lists begins
+constexpr int kOwnerShift = 27;                 ///< tiles are fewer than 2^26
 
 GS_DEVICE std::uint32_t global_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
@@ -42,7 +47,7 @@ struct EmitParams {
     const FrameConstants* constants;
     const Splat* splats;                    ///< [slot]
     const Coverage* coverage;               ///< [slot]
-    const std::uint32_t* isects_of_slot;    ///< [slot]
+    std::uint32_t* isects_of_slot;          ///< [slot] lowered where fewer were found
     const std::uint32_t* slot_from_rank;    ///< [visible_limit]
     const std::uint32_t* emission_of_rank;  ///< [visible_limit]
     std::uint32_t* first_emission;          ///< [slot]
@@ -64,21 +69,30 @@ GS_DEVICE void put(const EmitParams<Key>& p, std::uint32_t emission, std::uint32
     p.slot_of_emission[emission] = slot;
 }
 
+/// Project counted `counted` tiles for a slot, and `found` were listed. Should the two ever
+/// disagree, the emissions left over are sentinels, which no tile lists and blend backward never
+/// sees: project backward must not add up their rows, which nobody wrote.
+template <class Key>
+GS_DEVICE void leave_out_missing(const EmitParams<Key>& p, std::uint32_t slot, std::uint32_t found,
+                                 std::uint32_t counted) {
+    if (found < counted) p.isects_of_slot[slot] = found;
+}
+
 /// One lane lists a slot's tiles, row by row, into shared memory from `at`. As many as project
-/// counted, to the last entry: should the two ever disagree, the rest becomes sentinels, which no
-/// tile lists.
+/// counted, to the last entry.
 template <class Key, class Shared>
 GS_DEVICE void list_by_lane(const EmitParams<Key>& p, std::uint32_t slot, std::uint32_t at,
                             std::uint32_t end, Shared& staged) {
     const Splat splat = p.splats[slot];
     const Coverage cover = p.coverage[slot];
     const int tiles_x = p.constants->tiles_x;
-    const std::uint32_t owner = static_cast<std::uint32_t>(lane_id()) << kOwnerShift;
+    const std::uint32_t owner = static_cast<std::uint32_t>(lane_id()) << kOwnerShift, first = at;
     for (int row = cover.y0; row < cover.y1; ++row) {
         const TileRange range = row_tiles(cover, splat, row, tiles_x);
         for (int x = range.first; x < range.end && at < end; ++x, ++at)
             staged[at] = static_cast<std::uint32_t>(row * tiles_x + x) | owner;
     }
+    leave_out_missing(p, slot, at - first, end - first);
     for (; at < end; ++at) staged[at] = p.tiles | owner;
 }
 
@@ -105,8 +119,57 @@ GS_DEVICE void emit_by_warp(const EmitParams<Key>& p, std::uint32_t slot, std::u
             emission += width;
         }
     }
+    if (lane == 0) leave_out_missing(p, slot, emission - first, end - first);
     for (emission += static_cast<std::uint32_t>(lane); emission < end; emission += kWarp)
         put(p, emission, p.tiles, slot);
+}
+
+/// What a block lists together: emissions [first, end) of a slot.
+struct LongList {
+    std::uint32_t slot, first, end;
+};
+
+/// The block lists a slot's tiles: every thread finds the range of a row, sums of the widths say
+/// where each row's begin, then warps write row after row. By all threads; `rows_of`: shared,
+/// [3 thread], `warps`: shared, [warp].
+template <class Key, class Rows, class Warps>
+GS_DEVICE void emit_by_block(const EmitParams<Key>& p, const LongList& list, Rows& rows_of,
+                             Warps& warps) {
+    const Splat splat = p.splats[list.slot];
+    const Coverage cover = p.coverage[list.slot];
+    const int tiles_x = p.constants->tiles_x, thread = static_cast<int>(threadIdx.x);
+    const std::uint32_t lane = static_cast<std::uint32_t>(lane_id());
+    std::uint32_t emission = list.first;
+    for (int top = cover.y0; top < cover.y1; top += static_cast<int>(kThreads)) {
+        const int rows = min(cover.y1 - top, static_cast<int>(kThreads));
+        TileRange mine{0, 0};
+        if (thread < rows) mine = row_tiles(cover, splat, top + thread, tiles_x);
+        const std::uint32_t width = static_cast<std::uint32_t>(mine.end - mine.first),
+                            before = warp_sum_before(width), in_warp = warp_sum(width);
+        if (lane == 0) warps[warp_id()] = in_warp;
+        __syncthreads();
+        std::uint32_t begin = emission + before;
+        for (int w = 0; w < static_cast<int>(kThreads) / kWarp; ++w) {
+            begin += w < warp_id() ? warps[w] : 0u;
+            emission += warps[w];
+        }
+        const std::uint32_t tile =
+            static_cast<std::uint32_t>((top + thread) * tiles_x + mine.first);
+        rows_of[3 * threadIdx.x] = begin;
+        rows_of[3 * threadIdx.x + 1] = width;
+        rows_of[3 * threadIdx.x + 2] = tile;
+        __syncthreads();
+        for (int row = warp_id(); row < rows; row += static_cast<int>(kThreads) / kWarp) {
+            const std::uint32_t at = rows_of[3 * row], count = rows_of[3 * row + 1],
+                                first_tile = rows_of[3 * row + 2];
+            for (std::uint32_t k = lane; k < count && at + k < list.end; k += kWarp)
+                put(p, at + k, first_tile + k, list.slot);
+        }
+        __syncthreads();
+    }
+    if (thread == 0) leave_out_missing(p, list.slot, emission - list.first, list.end - list.first);
+    for (emission += threadIdx.x; emission < list.end; emission += kThreads)
+        put(p, emission, p.tiles, list.slot);
 }
 
 /// A thread per rank. Short lists are gathered in shared memory first: the emissions of
@@ -116,6 +179,7 @@ template <class Key>
 GS_KERNEL(kThreads, 4)
 void emit(EmitParams<Key> p) {
     GS_SHARED(std::uint32_t, staged, kThreads / kWarp * kStaged);  // tile, owner's lane above it
+    GS_SHARED(std::uint32_t, warps, kThreads / kWarp);
     if (p.counts->overflow != 0) return;
     const std::uint32_t rank = global_thread(), lane = static_cast<std::uint32_t>(lane_id());
     std::uint32_t slot = 0, first = 0, isects = 0;
@@ -138,12 +202,25 @@ void emit(EmitParams<Key> p) {
         const std::uint32_t owner_slot = __shfl_sync(kAllLanes, slot, owner);
         if (in) put(p, emission, entry & ((1u << kOwnerShift) - 1u), owner_slot);
     }
-    for (unsigned large = __ballot_sync(kAllLanes, isects > kLaneIsects); large != 0;
-         large &= large - 1) {
+    for (unsigned large = __ballot_sync(kAllLanes, isects > kLaneIsects && isects <= kWarpIsects);
+         large != 0; large &= large - 1) {
         const int from = __ffs(static_cast<int>(large)) - 1;
         const std::uint32_t start = __shfl_sync(kAllLanes, first, from);
         emit_by_warp(p, __shfl_sync(kAllLanes, slot, from), start,
                      start + __shfl_sync(kAllLanes, isects, from));
+    }
+    // What was staged has been written: its memory serves for what the block lists together, and
+    // behind that for their rows.
+    const BlockRank lists = block_rank(isects > kWarpIsects, warps);
+    if (isects > kWarpIsects) {
+        staged[kLists + 3 * lists.rank] = slot;
+        staged[kLists + 3 * lists.rank + 1] = first;
+        staged[kLists + 3 * lists.rank + 2] = first + isects;
+    }
+    __syncthreads();
+    for (std::uint32_t i = 0; i < lists.total; ++i) {
+        const std::uint32_t at = kLists + 3 * i;
+        emit_by_block(p, {staged[at], staged[at + 1], staged[at + 2]}, staged, warps);
     }
     for (std::uint32_t i = p.counts->isects + rank; i < p.isect_limit; i += gridDim.x * kThreads)
         put(p, i, p.tiles, 0u);

@@ -1,6 +1,7 @@
-// How much room a frame gets: what was last needed and a quarter more, in steps, so that a steady
-// view or run asks for the same room every time and nothing is allocated. CudaRasterizer and
-// CudaTraining use it.
+// How much room a frame gets. While what frames need changes: a quarter more than the last one
+// needed, in steps, so that little is drawn twice. Once two frames in a row needed nearly the same:
+// a sixteenth more, as a sort costs by its room. A steady view or run asks for the same room every
+// time and nothing is allocated. CudaRasterizer and StepRooms use it.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +13,57 @@ namespace gs::cuda {
 inline constexpr std::uint32_t kLeastRoom = 4096;
 inline constexpr std::uint32_t kMostRoom = 1u << 30;  ///< what a sort is given at most
 
-/// `n` rounded up to an eighth of its octave.
-constexpr std::uint32_t stepped(std::uint64_t n) {
+/// `n` rounded up to a part of its octave.
+constexpr std::uint32_t stepped(std::uint64_t n, std::uint64_t parts = 8) {
     if (n <= kLeastRoom) return kLeastRoom;
-    const std::uint64_t step = std::bit_floor(n) / 8;
+    const std::uint64_t step = std::bit_floor(n) / parts;
     return static_cast<std::uint32_t>(
         std::min<std::uint64_t>((n + step - 1) / step * step, kMostRoom));
 }
 /// Room for a frame that will need about what the last one did. `current` stays while it is neither
-/// tight nor more than twice too much: a sort costs by its room.
+/// tight nor more than twice too much.
 constexpr std::uint32_t room_for(std::uint32_t needed, std::uint32_t current) {
     const std::uint32_t wanted = stepped(static_cast<std::uint64_t>(needed) * 5 / 4);
     const bool tight = static_cast<std::uint64_t>(needed) * 17 / 16 > current;
     return tight || current / 2 > wanted ? wanted : current;
 }
+/// Room for a frame that will need almost exactly that: at most a tenth more than is needed (or
+/// kLeastRoom). `current` stays within that.
+constexpr std::uint32_t close_room(std::uint32_t needed, std::uint32_t current) {
+    const std::uint64_t n = needed;
+    const bool tight = n * 65 / 64 > current,
+               loose = current > std::max<std::uint64_t>(n * 11 / 10, kLeastRoom);
+    return tight || loose ? stepped(n * 17 / 16, 64) : current;
+}
+
+/// The room of one count, from what frames needed.
+class Room {
+  public:
+    Room() = default;
+    explicit Room(std::uint32_t room) : room_(room) {}
+    bool known() const { return room_ != 0; }
+    std::uint32_t now() const { return room_; }
+    void learn(std::uint32_t needed) {
+        const std::uint32_t apart = needed > needed_ ? needed - needed_ : needed_ - needed;
+        steady_ = apart <= needed_ / 32 ? std::min(steady_ + 1, kSteadyFrames) : 0;
+        needed_ = needed;
+        room_ = steady_ == kSteadyFrames ? close_room(needed, room_) : room_for(needed, room_);
+    }
+    /// Frames will need `factor` times as much, more or less.
+    void scale(double factor) {
+        if (!known()) return;
+        const auto times = [&](std::uint32_t n) {
+            return static_cast<std::uint64_t>(static_cast<double>(n) * factor);
+        };
+        room_ = stepped(times(room_));
+        needed_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(times(needed_), kMostRoom));
+        steady_ = 0;
+    }
+
+  private:
+    static constexpr int kSteadyFrames = 2;
+    std::uint32_t room_ = 0, needed_ = 0;
+    int steady_ = 0;  ///< frames that needed nearly what the one before did
+};
 
 }  // namespace gs::cuda

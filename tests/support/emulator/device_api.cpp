@@ -13,24 +13,28 @@ using namespace gs::emulator;
 cudaError_t cudaGetDeviceCount(int* count) {
     *count = 0;
     GS_ENTER("cudaGetDeviceCount");
-    *count = 1;
+    *count = runtime.device_count;
     return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
     GS_ENTER("cudaGetDevice");
-    *device = 0;
+    *device = Runtime::current_device;
     return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
     GS_ENTER("cudaSetDevice");
-    return device == 0 ? cudaSuccess : runtime.fail(cudaErrorInvalidDevice);
+    if (device < 0 || device >= runtime.device_count) return runtime.fail(cudaErrorInvalidDevice);
+    Runtime::current_device = device;
+    runtime.contexts.insert(device);
+    return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
     GS_ENTER("cudaGetDeviceProperties");
-    if (device != 0) return runtime.fail(cudaErrorInvalidDevice);
+    if (device < 0 || device >= runtime.device_count) return runtime.fail(cudaErrorInvalidDevice);
     *properties = {};
     std::strcpy(properties->name, "emulated CUDA device");
     std::memcpy(properties->uuid.bytes, "gausscope-emul00", 16);
+    properties->uuid.bytes[15] = static_cast<char>('0' + device);
     properties->totalGlobalMem = runtime.device_bytes;
     properties->sharedMemPerBlock = 48 * 1024;
     properties->sharedMemPerBlockOptin = 99 * 1024;

@@ -83,7 +83,8 @@ void set_event_lag(unsigned queries);
 using Calls = std::map<std::string, std::uint64_t, std::less<>>;
 /// Runtime calls by name, since the start. "launch" and "launch:<kernel>" count kernels when
 /// enqueued (a graph's when it is launched); "implicit synchronization" counts calls that wait
-/// though their name does not say so.
+/// though their name does not say so, "busy wait" those that keep a host core at work meanwhile,
+/// "page-locked memory freed under way" what it says.
 Calls calls();
 std::uint64_t calls(std::string_view name);
 /// What `later` has more than `earlier`.
@@ -100,6 +101,18 @@ void fail_pinned_allocation(std::uint64_t n);
 void set_device_bytes(std::size_t total);
 enum class Device { present, absent, no_driver, old_driver, old_architecture };
 void set_device(Device device);
+
+// ---- several devices: alike, with memory of one pool; a stream belongs to the device it was made
+// on
+/// 1 at first.
+void set_device_count(int count);
+/// The device that OpenGL draws on, where there is an array writer. 0 at first.
+void set_gl_device(int index);
+/// Devices that some call has made a context on. As in CUDA 12 and newer, choosing a device is such
+/// a call; asking how many there are, what they are and which is chosen is none.
+std::vector<int> contexts();
+/// Forgets them, and which device the calling thread has chosen.
+void forget_contexts();
 
 // ---- what is left
 struct LiveAllocation {

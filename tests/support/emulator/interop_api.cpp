@@ -96,6 +96,6 @@ cudaError_t cudaGLGetDevices(unsigned* count, int* devices, unsigned capacity, c
     *count = 0;
     if (!runtime.array_writer) return runtime.fail(cudaErrorNoDevice);  // GL is not this device's
     *count = 1;
-    if (capacity > 0) devices[0] = 0;
+    if (capacity > 0) devices[0] = runtime.gl_device;
     return cudaSuccess;
 }

@@ -86,6 +86,13 @@ void launch(cudaStream_t stream, const char* name, unsigned blocks, unsigned thr
         throw EmulatorError(Fault::bad_launch,
                             fmt::format("kernel {}: a grid of {} blocks", name, blocks), "", 0);
     }
+    if (runtime.stream_of(stream)->device != Runtime::current_device) {
+        throw EmulatorError(
+            Fault::bad_launch,
+            fmt::format("kernel {}: the stream is of device {}, the thread works on device {}",
+                        name, runtime.stream_of(stream)->device, Runtime::current_device),
+            "", 0);
+    }
     if (runtime.device == Device::absent || runtime.device == Device::no_driver) {
         throw EmulatorError(Fault::bad_launch,
                             fmt::format("kernel {} launched without a device", name), "", 0);

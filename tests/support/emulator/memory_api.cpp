@@ -2,6 +2,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/support/emulator/runtime_state.h"
@@ -12,6 +13,9 @@ namespace {
 cudaError_t release(Runtime& runtime, const char* call, void* pointer, bool pinned) {
     if (pointer == nullptr) return cudaSuccess;
     runtime.count("implicit synchronization");
+    const bool under_way = std::any_of(runtime.streams.begin(), runtime.streams.end(),
+                                       [](const CUstream_st* s) { return !s->pending.empty(); });
+    if (pinned && under_way) runtime.count("page-locked memory freed under way");
     runtime.drain_for_destructor();
     const Allocation one = runtime.allocations.remove(call, pointer, pinned);
     if (!pinned) runtime.device_used -= one.bytes;

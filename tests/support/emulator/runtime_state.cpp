@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -27,8 +28,22 @@ Runtime::Runtime() {
     event_lag = static_cast<unsigned>(number("GAUSSCOPE_EMULATOR_LAG", 0));
 }
 
+thread_local int Runtime::current_device = 0;
+
+namespace {
+
+/// What can be asked without a context.
+constexpr std::string_view kAsking[] = {
+    "cudaGetDeviceCount",     "cudaGetDevice",        "cudaGetDeviceProperties",
+    "cudaDeviceGetAttribute", "cudaDriverGetVersion", "cudaRuntimeGetVersion",
+    "cudaGLGetDevices",       "cudaSetDevice"};  // the last says itself which it is
+
+}  // namespace
+
 cudaError_t Runtime::enter(const char* name) {
     count(name);
+    if (std::find(std::begin(kAsking), std::end(kAsking), name) == std::end(kAsking))
+        contexts.insert(current_device);
     switch (device) {
         case Device::absent:
             return fail(cudaErrorNoDevice);
@@ -166,6 +181,19 @@ void set_device_bytes(std::size_t total) { Runtime::instance().device_bytes = to
 void set_device(Device device) {
     Runtime::instance().device = device;
     Runtime::instance().last_error = cudaSuccess;
+}
+void set_device_count(int count) { Runtime::instance().device_count = count; }
+void set_gl_device(int index) { Runtime::instance().gl_device = index; }
+std::vector<int> contexts() {
+    Runtime& runtime = Runtime::instance();
+    const Guard guard(runtime.mutex);
+    return {runtime.contexts.begin(), runtime.contexts.end()};
+}
+void forget_contexts() {
+    Runtime& runtime = Runtime::instance();
+    const Guard guard(runtime.mutex);
+    runtime.contexts.clear();
+    Runtime::current_device = 0;
 }
 void set_array_writer(std::function<void(const ArrayWrite&)> writer) {
     Runtime::instance().array_writer = std::move(writer);

@@ -51,6 +51,7 @@ struct Capture {
 
 struct CUstream_st {
     unsigned flags = 0;
+    int device = 0;
     std::deque<gs::emulator::Work> pending;
     std::shared_ptr<gs::emulator::Capture> capture;
     unsigned queries_left = 0;
@@ -79,6 +80,9 @@ class Runtime {
     std::uint64_t seed = 1;
     bool deterministic = false, separate_memory = false;
     Device device = Device::present;
+    int device_count = 1, gl_device = 0;
+    std::set<int> contexts;
+    static thread_local int current_device;
     std::size_t device_bytes = std::size_t{16} << 30, device_used = 0;
     std::uint64_t failing_device_allocation = 0, failing_pinned_allocation = 0;
     std::function<void(const ArrayWrite&)> array_writer;

@@ -28,6 +28,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
     GS_ENTER("cudaStreamCreateWithFlags");
     *stream = new CUstream_st;
     (*stream)->flags = flags;
+    (*stream)->device = Runtime::current_device;
     runtime.streams.insert(*stream);
     return cudaSuccess;
 }
@@ -69,12 +70,14 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
     GS_ENTER("cudaStreamSynchronize");
     CUstream_st* const stream = runtime.stream_of(handle);
     if (runtime.spoils_capture(stream)) return runtime.fail(cudaErrorStreamCaptureUnsupported);
+    runtime.count("busy wait");
     runtime.drain(stream);
     runtime.settle(stream);
     return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
     GS_ENTER("cudaDeviceSynchronize");
+    runtime.count("busy wait");
     if (any_capture_spoiled(runtime)) return runtime.fail(cudaErrorStreamCaptureUnsupported);
     runtime.drain_all();
     for (CUstream_st* stream : runtime.streams) runtime.settle(stream);
@@ -155,7 +158,13 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     GS_ENTER("cudaEventSynchronize");
     const std::shared_ptr<EventState> state = state_of(runtime, event);
+    if ((state->flags & cudaEventBlockingSync) == 0) runtime.count("busy wait");
     runtime.run_until(*state, state->recorded);
+    // What came before it in its stream is known to be done, too.
+    for (CUevent_st* other : runtime.events)
+        if (other->state->stream == state->stream &&
+            !other->state->pending.contains(other->state->recorded))
+            other->state->queries_left = 0;
     state->queries_left = 0;
     return cudaSuccess;
 }

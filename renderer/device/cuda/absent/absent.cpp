@@ -19,7 +19,9 @@ Result<Ceilings> measure_cuda_ceilings(int, const CeilingEffort&) { return built
 Result<PrimitivesCheck> check_cuda_primitives(std::size_t, std::uint64_t, int) {
     return built_without();
 }
-void cuda_profiler_start() {}
-void cuda_profiler_stop() {}
+Result<std::vector<CudaListing>> cuda_devices() { return built_without(); }
+std::string describe(const CudaListing& device) { return device.name; }
+void cuda_profiler_start(int) {}
+void cuda_profiler_stop(int) {}
 
 }  // namespace gs
