@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
+#include <memory>
 
 namespace gs::emulator {
 
@@ -16,6 +18,7 @@ struct Allocation {
     bool separate = false;
     void* block = nullptr;  ///< with the zones around it
     std::size_t block_bytes = 0;
+    mutable std::vector<std::weak_ptr<int>> copies{};  ///< from and to it, until they are done
 };
 
 class Allocations {

@@ -13,13 +13,25 @@ namespace {
 cudaError_t release(Runtime& runtime, const char* call, void* pointer, bool pinned) {
     if (pointer == nullptr) return cudaSuccess;
     runtime.count("implicit synchronization");
-    const bool under_way = std::any_of(runtime.streams.begin(), runtime.streams.end(),
-                                       [](const CUstream_st* s) { return !s->pending.empty(); });
-    if (pinned && under_way) runtime.count("page-locked memory freed under way");
+    if (const Allocation* const one = runtime.allocations.holder(pointer, 1);
+        one != nullptr && pinned &&
+        std::any_of(one->copies.begin(), one->copies.end(),
+                    [](const auto& copy) { return !copy.expired(); }))
+        runtime.count("page-locked memory freed under way");
     runtime.drain_for_destructor();
     const Allocation one = runtime.allocations.remove(call, pointer, pinned);
     if (!pinned) runtime.device_used -= one.bytes;
     return cudaSuccess;
+}
+
+/// Lives as long as a copy from or to page-locked memory is on its way.
+std::shared_ptr<int> copy_under_way(const Runtime& runtime, const void* host) {
+    auto copy = std::make_shared<int>(0);
+    const Allocation* const one = runtime.allocations.holder(host, 1);
+    if (one == nullptr || !one->pinned) return copy;
+    std::erase_if(one->copies, [](const auto& done) { return done.expired(); });
+    one->copies.push_back(copy);
+    return copy;
 }
 
 /// True when this call is the one ordered to fail.
@@ -89,7 +101,8 @@ cudaError_t copy_async(Runtime& runtime, const char* call, void* to, const void*
     const cudaMemcpyKind kind = resolved(runtime, to, from, asked);
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    const Work carry_out = [&runtime, call, to, from, rows, to_device, from_device] {
+    Work carry_out = [&runtime, call, to, from, rows, to_device, from_device,
+                            copy = copy_under_way(runtime, to_device ? from : to)] {
         to_device ? runtime.expect_device(call, to, rows.to_bytes())
                   : expect_host(runtime, call, to, rows.to_bytes());
         from_device ? runtime.expect_device(call, from, rows.from_bytes())
@@ -102,7 +115,7 @@ cudaError_t copy_async(Runtime& runtime, const char* call, void* to, const void*
                           (!from_device && runtime.allocations.holder(from, 1) == nullptr);
     CUstream_st* const stream = runtime.stream_of(handle);
     if (!pageable) {
-        runtime.enqueue(handle, call, false, carry_out);
+        runtime.enqueue(handle, call, false, std::move(carry_out));
         return cudaSuccess;
     }
     if (runtime.spoils_capture(stream)) return runtime.fail(cudaErrorStreamCaptureUnsupported);
