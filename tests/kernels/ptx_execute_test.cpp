@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "tests/kernels/ptx_program.h"
+#include "tests/support/ptx/mutants.h"
 
 namespace gs::ptx {
 namespace {
@@ -215,6 +216,25 @@ TEST(PtxExecute, CostsAreCountedByLine) {
     }
 }
 
+TEST(PtxExecute, IntrinsicsCountToTheLineThatCallsThem) {
+    std::string text = ptx_program(R"(
+        .loc 2 373 9, function_name $f, inlined_at 1 41 5
+        add.s32 %r1, %t, 1;
+        .loc 1 42 5
+        .loc 2 378 9, function_name $f, inlined_at 1 42 5
+        .loc 2 373 9, function_name $g, inlined_at 2 378 9
+        add.s32 %r2, %t, 1;
+        .loc 1 0 5
+        add.s32 %r3, %t, 1;)");
+    text.insert(text.find(".file 1"), ".file 2 \"/opt/cuda/targets/x/include/intrinsics.hpp\"\n");
+    const PtxRun run = run_ptx(text, {1, 32}, {0}, 1);
+    std::vector<int> lines;
+    for (const InstructionCounts& i : run.report.instructions) {
+        if (i.opcode == "add.s32") lines.push_back(i.line);
+    }
+    EXPECT_EQ(lines, (std::vector<int>{41, 42, 42}));
+}
+
 TEST(PtxExecute, WhatItDoesNotKnowIsAnErrorWithItsLine) {
     const auto module = Module::parse(ptx_program("frobnicate.u32 %r1, %r2;"), "test.ptx");
     ASSERT_TRUE(module.has_value());
@@ -230,14 +250,23 @@ TEST(PtxExecute, WhatItDoesNotKnowIsAnErrorWithItsLine) {
     EXPECT_FALSE(Module::read("/nowhere/a.ptx").has_value());
 }
 
-TEST(PtxExecute, NamesOfBothCompilersAreOne) {
-    const char* ours =
-        "_ZN2gs4cuda12_GLOBAL__N_19compositeILNS0_6DepthsE0ELb0EEEvNS0_11BlendParamsE";
-    const char* theirs =
-        "_ZN2gs4cuda45_GLOBAL__N__20e89aba_12_composite_cu_cff06ba39compositeILNS0_6DepthsE0ELb0EEE"
-        "vNS0_11BlendParamsE";
-    EXPECT_EQ(readable(ours), "gs::cuda::composite<(gs::cuda::Depths)0, false>");
-    EXPECT_EQ(readable(theirs), readable(ours));
+TEST(PtxExecute, MutantsLackOneThingEach) {
+    const auto module =
+        Module::parse(ptx_program("bar.sync 0;\nshfl.sync.idx.b32 %r0, %t, 0, 31, -1;\n"
+                                  "bar.warp.sync -1;\nbar.red.or.pred %p0, 0, %p1;"),
+                      "test.ptx");
+    const auto kernel = module->find("k");
+    ASSERT_TRUE(kernel.has_value());
+    const std::vector<Mutant> mutants = mutants_of(*kernel);
+    ASSERT_EQ(mutants.size(), 3u);
+    EXPECT_EQ(mutants[0].what, "bar.sync removed");
+    Memory memory;
+    const std::vector<std::byte> parameters(16);
+    const Report masked =
+        execute(mutated(*kernel, mutants[1]), {1, 32}, parameters, memory, {.stop_at_fault = true});
+    ASSERT_EQ(masked.faults.size(), 1u);
+    EXPECT_EQ(masked.faults[0].kind, FaultKind::bad_mask);
+    EXPECT_EQ(masked.total.issued, mutants[1].instruction + 1);
 }
 
 }  // namespace

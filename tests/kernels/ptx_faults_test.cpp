@@ -103,6 +103,14 @@ TEST(PtxFaults, RacesBetweenWarps) {
                 ElementsAre(FaultKind::shared_race));
     EXPECT_THAT(run_body(kMine + "mov.u32 %r5, 9;\nst.shared.u32 [%r0], %r5;", 64).kinds(),
                 IsEmpty());
+    // Atomics do not race with one another, but with a plain store before them they do.
+    const std::string zero =
+        "setp.ne.s32 %p0, %t, 0;\n@%p0 bra $add;\nmov.u32 %r5, 0;\nst.shared.u32 [%r0], %r5;\n"
+        "$add:\n";
+    const std::string add = "atom.shared.add.u32 %r6, [%r0], 1;\n";
+    EXPECT_THAT(run_body(kMine + zero + "bar.sync 0;\n" + add, 64).kinds(), IsEmpty());
+    EXPECT_THAT(run_body(kMine + zero + add, 64).kinds(),
+                testing::Contains(FaultKind::shared_race));
 }
 
 TEST(PtxFaults, RacesBetweenLanes) {

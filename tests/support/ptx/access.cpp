@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -140,14 +141,21 @@ class Finder {
             warp_.counts->conflicts += static_cast<std::uint64_t>(passes.passes - passes.least);
         }
         if (space != Space::global) return;
-        std::uint64_t seen[kLanes];
-        int count = 0;
+        std::array<std::uint64_t, kLanes> sectors;
+        std::size_t count = 0;
+        bool ascending = true;
         for_lanes(lanes, [&](int lane) {
             const std::uint64_t sector = address[lane] / 32;
-            if (count > 0 && seen[count - 1] == sector) return;
-            if (std::find(seen, seen + count, sector) == seen + count) seen[count++] = sector;
+            if (count > 0 && sectors[count - 1] == sector) return;
+            ascending = ascending && (count == 0 || sectors[count - 1] < sector);
+            sectors[count++] = sector;
         });
-        warp_.counts->sectors += static_cast<std::uint64_t>(count);
+        if (!ascending) {
+            const auto end = sectors.begin() + static_cast<long>(count);
+            std::sort(sectors.begin(), end);
+            count = static_cast<std::size_t>(std::unique(sectors.begin(), end) - sectors.begin());
+        }
+        warp_.counts->sectors += count;
     }
 
     Warp& warp_;
@@ -160,6 +168,11 @@ bool all_written(const Warp& warp, const Place& place, std::size_t from, std::si
     if (place.in_shared) return warp.block.shared.written(place.at + from, bytes);
     if (place.written == nullptr) return true;
     const std::uint8_t* marks = place.written + from;
+    if (bytes == 4) {
+        std::uint32_t all;
+        std::memcpy(&all, marks, sizeof all);
+        return all == 0x01010101u;
+    }
     return std::find(marks, marks + bytes, std::uint8_t{0}) == marks + bytes;
 }
 
@@ -179,13 +192,14 @@ std::uint64_t extended(const Instruction& i, const std::byte* at) {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
 }
 
-void take(Warp& warp, const Instruction& i, int lane, const Place& place) {
+/// The elements of one lane; `unwritten` gathers its bit for each that nobody wrote.
+void take(Warp& warp, const Instruction& i, int lane, const Place& place,
+          std::array<std::uint32_t, 4>& unwritten) {
     for (std::size_t n = 0; n < i.count; ++n) {
         const Slot to = i.elements[n];
         if (to.width == kNoOperand) continue;
-        if (place.at == nullptr) {
+        if (place.at == nullptr) {  // nothing more about it: one fault is enough
             warp.set_value(to, lane, 0);
-            warp.set_poison_of_lane(to, lane, false);  // one fault is enough
             continue;
         }
         const std::byte* from = place.at + n * i.bytes;
@@ -194,19 +208,24 @@ void take(Warp& warp, const Instruction& i, int lane, const Place& place) {
         } else {
             warp.set_value(to, lane, extended(i, from));
         }
-        warp.set_poison_of_lane(to, lane, !all_written(warp, place, n * i.bytes, i.bytes));
+        if (!all_written(warp, place, n * i.bytes, i.bytes)) unwritten[n] |= 1u << lane;
     }
 }
 
 void load(Warp& warp, const Instruction& i) {
     Finder finder(warp, i, Access::read);
+    std::array<std::uint32_t, 4> unwritten{};
     if (finder.one_shared_address()) {
         const int first = std::countr_zero(finder.lanes);
         const Place place = finder.find(first, nullptr, std::popcount(finder.lanes) > 1);
-        for_lanes(finder.lanes, [&](int lane) { take(warp, i, lane, place); });
-        return;
+        for_lanes(finder.lanes, [&](int lane) { take(warp, i, lane, place, unwritten); });
+    } else {
+        for_lanes(finder.lanes,
+                  [&](int lane) { take(warp, i, lane, finder.find(lane, nullptr), unwritten); });
     }
-    for_lanes(finder.lanes, [&](int lane) { take(warp, i, lane, finder.find(lane, nullptr)); });
+    for (std::size_t n = 0; n < i.count; ++n) {
+        if (i.elements[n].width != kNoOperand) warp.set_poison(i.elements[n], unwritten[n]);
+    }
 }
 
 void store(Warp& warp, const Instruction& i) {

@@ -43,7 +43,7 @@ void Block::run(unsigned index) {
 }
 
 Block::Stop Block::advance(Warp& warp) {
-    while (!warp.levels.empty()) {
+    while (!warp.levels.empty() && !stopped()) {
         Warp::Level& top = warp.levels.back();
         if (top.pc == top.until || top.mask == 0) {
             warp.levels.pop_back();
@@ -124,8 +124,8 @@ void Block::end_lanes(Warp& warp, std::uint32_t lanes) {
 void Block::check_barrier(Warp& first, Warp& warp) {
     const Warp::Level& top = warp.levels.back();
     warp.pc = top.pc;
-    const auto here = program_.source(static_cast<std::size_t>(top.pc));
-    const auto there = program_.source(static_cast<std::size_t>(first.levels.back().pc));
+    const Location& here = program_.locations[static_cast<std::size_t>(top.pc)];
+    const Location& there = program_.locations[static_cast<std::size_t>(first.levels.back().pc)];
     const Instruction& i = program_.code[static_cast<std::size_t>(top.pc)];
     const Instruction& other = program_.code[static_cast<std::size_t>(first.levels.back().pc)];
     const std::uint32_t live = [&] {
@@ -213,9 +213,11 @@ void Block::fault(const Warp& warp, FaultKind kind, int lane, std::string detail
 Report Block::report() const {
     Report report;
     report.faults = faults_;
+    report.instructions.reserve(counts_.size());
     for (std::size_t n = 0; n < counts_.size(); ++n) {
+        const Location& at = program_.locations[n];
         report.instructions.push_back(
-            {program_.source(n), program_.locations[n].opcode, counts_[n]});
+            {at.ptx_line, program_.file_of(n), at.line, at.opcode, counts_[n]});
         report.total += counts_[n];
     }
     return report;

@@ -19,6 +19,8 @@ class Block {
 
     /// Runs block `index` of the grid to its end.
     void run(unsigned index);
+    /// A fault has ended the launch (Options::stop_at_fault).
+    bool stopped() const { return options_.stop_at_fault && !faults_.empty(); }
     Report report() const;
 
     // ---- for the functions of instructions

@@ -26,14 +26,33 @@ class Decoder {
 
   private:
     // ---- statements
+    /// The toolkit's own headers, in which no line is ours.
+    bool foreign(int file) const {
+        if (file < 0 || static_cast<std::size_t>(file) >= text_.files.size()) return false;
+        const std::string& name = text_.files[static_cast<std::size_t>(file)];
+        return name.starts_with("/usr/") || name.find("/targets/") != std::string::npos;
+    }
+
+    /// ".loc file line column, function_name f, inlined_at file line column": the innermost line of
+    /// ours, which for an intrinsic is its caller's.
     void location(std::string_view text) {
-        int numbers[2] = {0, 0};
-        if (std::sscanf(std::string(text).c_str(), ".loc %d %d", &numbers[0], &numbers[1]) != 2) {
+        int file = 0, line = 0;
+        const std::string whole(text);
+        if (std::sscanf(whole.c_str(), ".loc %d %d", &file, &line) != 2) {
             return names_.bad("a .loc without file and line");
         }
-        if (numbers[1] == 0) return;  // the compiler's own: counts to the line before
-        file_ = numbers[0];
-        source_line_ = numbers[1];
+        if (foreign(file)) {
+            const std::size_t at = whole.find("inlined_at");
+            // Else the caller is foreign, too, and its own caller's line stands right above.
+            if (at == whole.npos ||
+                std::sscanf(whole.c_str() + at, "inlined_at %d %d", &file, &line) != 2 ||
+                foreign(file)) {
+                return;
+            }
+        }
+        if (line == 0) return;  // the compiler's own: counts to the line before
+        file_ = file;
+        source_line_ = line;
     }
 
     void directive(std::string_view text) {

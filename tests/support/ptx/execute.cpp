@@ -1,10 +1,8 @@
 #include "tests/support/ptx/execute.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 
 #include "base/check.h"
@@ -19,34 +17,14 @@ int Kernel::most_threads() const { return program_->most_threads; }
 std::size_t Kernel::shared_bytes() const { return program_->shared_bytes; }
 std::size_t Kernel::instructions() const { return program_->code.size(); }
 
+std::string_view Program::file_of(std::size_t instruction) const {
+    const int file = locations[instruction].file;
+    const bool known = file >= 0 && static_cast<std::size_t>(file) < files.size();
+    return known ? std::string_view(files[static_cast<std::size_t>(file)]) : std::string_view();
+}
 Source Program::source(std::size_t instruction) const {
     const Location& at = locations[instruction];
-    const bool known = at.file >= 0 && static_cast<std::size_t>(at.file) < files.size();
-    return {at.ptx_line, known ? files[static_cast<std::size_t>(at.file)] : std::string(), at.line};
-}
-
-std::string readable(std::string_view mangled) {
-    int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> demangled(
-        abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), &std::free);
-    std::string name = status == 0 ? demangled.get() : std::string(mangled);
-    // Unnamed namespaces: the host compiler's words, and nvcc's _GLOBAL__N__hash_file_hash.
-    for (const char* word : {"(anonymous namespace)::", "_GLOBAL__N_"}) {
-        for (std::size_t at = name.find(word); at != name.npos; at = name.find(word)) {
-            name.erase(at, name.find("::", at) + 2 - at);
-        }
-    }
-    if (name.starts_with("void ")) name.erase(0, 5);
-    int depth = 0;  // arguments begin at the first parenthesis outside of <>
-    for (std::size_t at = 0; at < name.size(); ++at) {
-        if (name[at] == '<') ++depth;
-        if (name[at] == '>') --depth;
-        if (name[at] == '(' && depth == 0) {
-            name.resize(at);
-            break;
-        }
-    }
-    return name;
+    return {at.ptx_line, std::string(file_of(instruction)), at.line};
 }
 
 std::string_view word(FaultKind kind) {
@@ -97,7 +75,7 @@ Counts& Counts::operator+=(const Counts& more) {
 std::vector<LineCounts> Report::by_line() const {
     std::map<std::pair<std::string, int>, Counts> lines;
     for (const InstructionCounts& i : instructions) {
-        lines[{i.source.file, i.source.line}] += i.counts;
+        lines[{std::string(i.file), i.line}] += i.counts;
     }
     std::vector<LineCounts> sorted;
     for (const auto& [place, counts] : lines) sorted.push_back({place.first, place.second, counts});
@@ -126,7 +104,7 @@ Report execute(const Kernel& kernel, Grid grid, std::span<const std::byte> param
           parameters.size(), kernel.name(), kernel.parameter_bytes());
     CHECK(grid.threads > 0 && grid.threads <= 1024, "blocks of {} threads", grid.threads);
     Block block(kernel.program(), memory, parameters, grid, options);
-    for (unsigned n = 0; n < grid.blocks; ++n) block.run(n);
+    for (unsigned n = 0; n < grid.blocks && !block.stopped(); ++n) block.run(n);
     return block.report();
 }
 

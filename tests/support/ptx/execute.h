@@ -58,10 +58,6 @@ class Module {
     std::shared_ptr<const ModuleText> text_;
 };
 
-/// "gs::cuda::blend<(gs::cuda::Depths)0, false>" of a mangled name: demangled, unnamed namespaces
-/// and arguments dropped, so that nvcc's and the host compiler's names of one kernel are equal.
-std::string readable(std::string_view mangled);
-
 enum class FaultKind {
     out_of_bounds,       ///< an access outside every region, shared array or the parameters
     misaligned,          ///< an address that is no multiple of what is read or written at once
@@ -105,9 +101,12 @@ struct Counts {
     Counts& operator+=(const Counts& more);
 };
 
+/// The views are of the Kernel, which must outlive them.
 struct InstructionCounts {
-    Source source;
-    std::string_view opcode;  ///< of the Program, which must outlive it: "fma.rn.f32"
+    int ptx_line = 0;
+    std::string_view file;  ///< empty where the PTX has no .loc
+    int line = 0;
+    std::string_view opcode;  ///< "fma.rn.f32"
     Counts counts;
 };
 
@@ -135,6 +134,7 @@ struct Options {
     std::uint64_t seed = 0;                         ///< order of warps; 0: ascending
     std::uint64_t most_instructions = 200'000'000;  ///< of one warp
     std::size_t most_faults = 16;                   ///< kinds of fault that are kept
+    bool stop_at_fault = false;                     ///< the first ends the launch
 };
 
 /// Runs the whole grid, blocks one after another. `parameters`: kernel.parameter_bytes() bytes

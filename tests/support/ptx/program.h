@@ -128,6 +128,7 @@ struct Program {
     std::size_t shared_bytes = 0, local_bytes = 0;  ///< storage of them
     int shared_granule = 4;                         ///< bytes of the smallest access to shared
 
+    std::string_view file_of(std::size_t instruction) const;  ///< empty where it is not known
     Source source(std::size_t instruction) const;
 };
 

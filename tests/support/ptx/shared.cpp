@@ -115,10 +115,11 @@ void SharedMemory::check_write(Warp& warp, int lane, Cell& cell, std::uint64_t a
                                    name_of(program_, address), cell.writer));
         }
     }
+    // Atomic as long as all of this interval's writes were.
+    cell.by_atomic = kind == Access::atomic && (cell.write_interval != interval_ || cell.by_atomic);
     cell.write_interval = interval_;
     cell.write_stamp = warp.stamp;
     cell.writer = thread;
-    cell.by_atomic = kind == Access::atomic;
 }
 
 bool SharedMemory::written(const std::byte* at, std::size_t bytes) const {
@@ -138,22 +139,24 @@ void SharedMemory::set_written(const std::byte* at, std::size_t bytes, bool writ
 
 BankPasses bank_passes(const std::uint64_t* addresses, std::uint32_t mask, std::size_t bytes) {
     constexpr std::size_t kBanks = 32, kMost = kLanes * 4;
-    std::array<std::uint64_t, kMost> words;
-    std::size_t count = 0;
+    std::array<std::uint8_t, kBanks> load{};
+    std::array<std::array<std::uint64_t, kMost>, kBanks> words;  // of each bank, each once
+    int most = 0, count = 0;
     for_lanes(mask, [&](int lane) {
         const std::uint64_t first = addresses[lane] / 4;
         const std::uint64_t last = (addresses[lane] + bytes - 1) / 4;
-        for (std::uint64_t word = first; word <= last && count < kMost; ++word) {
-            words[count++] = word;
+        for (std::uint64_t word = first; word <= last; ++word) {
+            auto& here = words[word % kBanks];
+            std::uint8_t& known = load[word % kBanks];
+            if (std::find(here.begin(), here.begin() + known, word) != here.begin() + known) {
+                continue;
+            }
+            here[known++] = word;
+            most = std::max<int>(most, known);
+            ++count;
         }
     });
-    std::sort(words.begin(), words.begin() + static_cast<long>(count));
-    count = static_cast<std::size_t>(
-        std::unique(words.begin(), words.begin() + static_cast<long>(count)) - words.begin());
-    std::array<int, kBanks> load{};
-    int most = 0;
-    for (std::size_t n = 0; n < count; ++n) most = std::max(most, ++load[words[n] % kBanks]);
-    return {most, static_cast<int>((count + kBanks - 1) / kBanks)};
+    return {most, (count + static_cast<int>(kBanks) - 1) / static_cast<int>(kBanks)};
 }
 
 }  // namespace gs::ptx
