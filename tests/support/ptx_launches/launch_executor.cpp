@@ -1,0 +1,185 @@
+#include "tests/support/ptx_launches/launch_executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "renderer/raster/cuda/blend.cuh"
+#include "renderer/raster/cuda/blend_backward.h"
+#include "tests/support/emulator/kernel_name.h"
+
+namespace gs::ptx {
+namespace {
+
+constexpr std::size_t kMostComplaints = 4;  // of one kernel
+
+struct KernelTolerance {
+    std::string_view kernel;  ///< how its name begins
+    Tolerance tolerance;
+};
+/// nvcc fuses multiplications with additions where the host compiler does not, and inlines libm's
+/// functions as its own. What is not named here moves, counts or compares: equal bits.
+constexpr KernelTolerance kTolerances[] =
+    {
+        {"blend<", {1e-5, 0}},
+        {"blend_backward", {1e-4, 2e-6}},  // sums over pixels; what lies behind is whole less seen
+        {"composite<", {1e-5, 0}},
+        {"photo_loss", {5e-4, 2e-6}},  // variances: differences of squares
+        {"finish_loss", {1e-12, 0}},   // in double
+        {"project<", {1e-5, 0}},
+        {"project_backward<", {1e-3, 2e-6}},  // through conics of needles, which cancel
+        {"refresh_bounds", {1e-6, 0}},
+        {"settle_all", {1e-6, 0}},
+        {"read_plane", {1e-6, 0}},
+};
+
+std::span<const std::uint32_t> words_of(const void* at, std::size_t bytes) {
+    return {static_cast<const std::uint32_t*>(at), bytes / sizeof(std::uint32_t)};
+}
+
+/// A fault that is none, and why.
+struct KnownFault {
+    std::string_view kernel;
+    FaultKind kind;
+    std::string_view in_detail, why;
+};
+constexpr KnownFault kKnownFaults[] = {
+    {"blend_backward_systolic", FaultKind::shared_race, "states",
+     "in the last turn of a stage lane 31 writes the pixel that lane 0 read in the first; what it "
+     "writes is that value, handed on by 31 shuffles"},
+};
+bool is_known(const std::string& kernel, const Fault& fault) {
+    return std::ranges::any_of(kKnownFaults, [&](const KnownFault& known) {
+        return kernel.starts_with(known.kernel) && fault.kind == known.kind &&
+               fault.detail.find(known.in_detail) != std::string::npos;
+    });
+}
+
+/// Where the kernel adds clock cycles up, which no two machines agree on; 0: nowhere.
+std::uintptr_t clocks_of(const std::string& kernel, std::span<const std::byte> parameters) {
+    constexpr std::size_t kForward = offsetof(cuda::BlendParams, picture.costs.tile_cycles),
+                          kBackward =
+                              offsetof(cuda::BlendBackwardParams, gradients.costs.tile_cycles);
+    const std::size_t at = kernel.starts_with("blend<")                    ? kForward
+                           : kernel.starts_with("blend_backward_sub_tile") ? kBackward
+                                                                           : parameters.size();
+    std::uintptr_t address = 0;
+    if (at + sizeof address <= parameters.size())
+        std::memcpy(&address, parameters.data() + at, sizeof address);
+    return address;
+}
+
+}  // namespace
+
+Tolerance tolerance_of(const std::string& kernel) {
+    for (const KernelTolerance& one : kTolerances)
+        if (kernel.starts_with(one.kernel)) return one.tolerance;
+    return {};
+}
+
+LaunchExecutor::LaunchExecutor(const std::filesystem::path& folder) : compiled_(folder) {}
+
+void LaunchExecutor::complain(const std::string& kernel, const std::string& text) {
+    std::vector<std::string>& list = complaints_[kernel];
+    if (list.size() < kMostComplaints) list.push_back(text);
+}
+std::string LaunchExecutor::take_complaints() {
+    std::string out;
+    for (const auto& [kernel, list] : std::exchange(complaints_, {}))
+        for (const std::string& text : list) out += fmt::format("{}: {}\n", kernel, text);
+    return out;
+}
+
+void LaunchExecutor::before(const emulator::Launched& launched) {
+    before_ = memory_of(launched);
+    if (!before_) ++kernels_[emulator::kernel_name(launched.function)].left_out;
+}
+
+void LaunchExecutor::after(const emulator::Launched& launched) {
+    if (!before_) return;
+    const Memory before = std::move(*before_);
+    before_.reset();
+    const std::string& name = emulator::kernel_name(launched.function);
+    KernelRecord& record = kernels_[name];
+    ++record.launches;
+    record.blocks += launched.blocks;
+    const auto kernel = compiled_.find(name);
+    if (!kernel || *kernel == nullptr) {
+        ++record.wrong;
+        return complain(name,
+                        kernel ? "no .ptx file has an entry of that name" : kernel.error().text());
+    }
+    if (execute_once(**kernel, launched, before, record)) ++record.wrong;
+}
+
+bool LaunchExecutor::execute_once(const Kernel& kernel, const emulator::Launched& launched,
+                                  const Memory& before, KernelRecord& record) {
+    const std::string& name = emulator::kernel_name(launched.function);
+    if (kernel.parameter_bytes() != launched.parameters.size()) {
+        complain(name, fmt::format("takes {} bytes of parameters, the emulator gave {}",
+                                   kernel.parameter_bytes(), launched.parameters.size()));
+        return true;
+    }
+    Memory memory = before;
+    const auto begin = std::chrono::steady_clock::now();
+    const Report report =
+        execute(kernel, {launched.blocks, launched.threads}, launched.parameters, memory);
+    record.seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    record.counts += report.total;
+    bool wrong = false;
+    for (const Fault& fault : report.faults) {
+        if (is_known(name, fault)) continue;
+        wrong = true;
+        complain(name, fault.text());
+    }
+    const Tolerance tolerance = tolerance_of(name);
+    const std::uintptr_t clocks = clocks_of(name, launched.parameters);
+    for (std::size_t i = 0; i < memory.regions().size(); ++i) {
+        const Region &found = before.regions()[i], &left = memory.regions()[i];
+        if (left.address == clocks) continue;
+        const std::size_t bytes = left.bytes.size();
+        const WordDifferences words = compare_words(
+            words_of(found.bytes.data(), bytes),
+            words_of(reinterpret_cast<const void*>(left.address), bytes),  // NOLINT: still there
+            words_of(left.bytes.data(), bytes), tolerance);
+        record.words.add(words);
+        if (words.beyond == 0) continue;
+        wrong = true;
+        complain(name, fmt::format("\"{}\", {} blocks: {} of {} changed words of an allocation "
+                                   "of {} bytes beyond {:.0e} nearby; {}",
+                                   launched.name, launched.blocks, words.beyond, words.changed,
+                                   bytes, tolerance.nearby, text_of(words.examples.front())));
+    }
+    return wrong;
+}
+
+std::string LaunchExecutor::table() const {
+    std::string out =
+        fmt::format("{:<56} {:>8} {:>9} {:>12} {:>10} {:>8} {:>8} {:>7}\n", "kernel", "launches",
+                    "left out", "words", "differing", "worst", "wrong", "seconds");
+    KernelRecord all;
+    const auto line = [&](const std::string& name, const KernelRecord& r) {
+        out += fmt::format("{:<56} {:>8} {:>9} {:>12} {:>10} {:>8.1e} {:>8} {:>7.2f}\n", name,
+                           r.launches, r.left_out, r.words.changed, r.words.differing,
+                           r.words.worst, r.wrong, r.seconds);
+    };
+    for (const auto& [name, r] : kernels_) {
+        line(name, r);
+        all.launches += r.launches;
+        all.left_out += r.left_out;
+        all.wrong += r.wrong;
+        all.seconds += r.seconds;
+        all.words.add(r.words);
+    }
+    line("all", all);
+    return out;
+}
+
+}  // namespace gs::ptx
