@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "renderer/math/sh.h"
+#include "renderer/raster/view_setup.h"
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/emulator/emulator.h"
 #include "trainer/cuda/step_engine.h"
@@ -400,6 +402,31 @@ TEST_F(CudaTrainingRun, PoisonIsCountedAndLeftOut) {
             broken += !std::isfinite(model.at(p, i));
         }
     EXPECT_EQ(broken, 1u);
+}
+
+/// Only what reaches the mean through the colour's direction is absurd: known when the harmonics
+/// have been stepped already.
+TEST_F(CudaTrainingRun, AMeanWhoseGradientIsAbsurdStaysWhereItIs) {
+    const auto capture = small_capture(24, 20, 40);
+    StepPlan plan = plan_of(*capture, 0);
+    plan.lambda_dssim = -1e11;  // gradients of 1e8 and more
+    RunArrays arrays = arrays_of(capture);
+    constexpr std::size_t kRow = 3;
+    const Vec3f direction =
+        math::normalize(arrays.model.mean(kRow) - ray_origin(plan.view->camera));
+    // A coefficient of 1e10 in a colour of some 6,000.
+    const double slope = 0.4886025119029199 * static_cast<double>(direction.z), steep = 1e10;
+    arrays.model.at(kSh0 + 3 * 2, kRow) = static_cast<float>(steep);
+    arrays.model.at(kSh0, kRow) = static_cast<float>((6000 - slope * steep) / 0.28209479177387814);
+    auto backend = cuda_training();
+    backend->start(capture, arrays);
+    EXPECT_EQ(backend->step(plan).poisoned, 1u);
+    const GaussianModel model = backend->model();
+    for (int p = kMeans; p < kMeans + 3; ++p)
+        EXPECT_EQ(model.at(p, kRow), arrays.model.at(p, kRow));
+    EXPECT_NE(model.at(kOpacityLogits, kRow), arrays.model.at(kOpacityLogits, kRow));
+    for (std::size_t i = 0; i < model.count; ++i)
+        for (int p = 0; p < model.planes(); ++p) EXPECT_TRUE(std::isfinite(model.at(p, i)));
 }
 
 }  // namespace

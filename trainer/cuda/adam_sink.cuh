@@ -2,7 +2,8 @@
 // while a Gaussian's gradient is in registers, its parameters and moments are caught up, stepped
 // and stored, and its density statistics gathered. The CPU's twin is adam_block.cpp's Apply with
 // DensityStatistics::add. About 24 bytes of traffic a plane, read a dozen planes at a time: what is
-// waited for is the first of each dozen.
+// waited for is the first of each dozen. Coefficients of the harmonics are stepped where projection
+// backward reads them, so only the geometry is read twice.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -16,37 +17,59 @@ namespace gs::cuda {
 /// First plane of the coefficients of SH basis k.
 constexpr int sh_plane(int k) { return kSh0 + 3 * k; }
 
-struct AdamSink {
-    const StepInputs* inputs;
-    const RunFlags* flags;
-    FrameCounts* counts;  ///< poisoned
-    StatisticsView statistics;
+/// Where one Gaussian's state lies, what it slept through and how far this step goes.
+struct AdamRow {
+    static constexpr int kGroups = learning_group(kShRest) + 1;
+    float* values;
+    std::uint64_t stride;
+    float* moments;
+    float pending[kGroups], rates[kGroups];
+    float epsilon, decay1, decay2;
 
-    GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian,
-                        const GaussianGradient& gradient) const {
-        const std::uint32_t go = flags->go, tag = statistics.tags[gaussian];
-        if (go == 0 || locked_tag(tag)) return;
-        const int planes = inputs->planes;
-        if (!sound(gradient, planes)) {
-            atomicAdd(&counts->poisoned, 1u);
-            return;
+    GS_DEVICE AdamRow(const ModelView& model, std::uint32_t gaussian, const StepInputs& in)
+        : epsilon(in.epsilon) {
+        const LazyView& lazy = model.lazy;
+        constexpr std::uint32_t kRows = kBlock;
+        const std::uint32_t last = lazy.last_step[gaussian], age = lazy.clock->steps - last;
+        values = model.values + gaussian;
+        stride = model.stride;
+        moments = lazy.moments +
+                  static_cast<std::size_t>(gaussian / kRows) *
+                      static_cast<std::size_t>(lazy.model_planes) * 2 * kRows +
+                  gaussian % kRows;
+        const float* slept =
+            lazy.pending + static_cast<std::size_t>(last - lazy.clock->base) * kPendingColumns;
+        GS_UNROLL
+        for (int group = 0; group < kGroups; ++group) {
+            pending[group] = slept[group];
+            rates[group] = in.rates[group];
         }
-        const Row row(model, gaussian, *inputs);
-        row.step<0, kGeometryPlanes>(gradient);
-        row.step<kSh0, 3>(gradient);
-        // By degree, as planes come into use; of the larger degrees as many at once as registers
-        // hold.
-        if (planes > kShRest) row.step<sh_plane(1), 9>(gradient);
-        if (planes > sh_plane(4)) {
-            row.step<sh_plane(4), 9>(gradient);
-            row.step<sh_plane(7), 6>(gradient);
+        decay1 = lazy.decay[2 * age];
+        decay2 = lazy.decay[2 * age + 1];
+    }
+    /// Steps planes kFirst .. kFirst + kCount - 1; `before` is what they were. All of them are read
+    /// before the first is stored: a store may alias any later load, which then waits behind it.
+    template <int kFirst, int kCount>
+    GS_DEVICE void step(const GaussianGradient& gradient, float (&before)[kCount]) const {
+        float* value = values + static_cast<std::size_t>(kFirst) * stride;
+        float* moment = moments + static_cast<std::size_t>(kFirst) * 2 * kBlock;
+        math::AdamCell<float> cells[kCount];
+        GS_UNROLL
+        for (int i = 0; i < kCount; ++i)
+            cells[i] = {value[static_cast<std::size_t>(i) * stride],
+                        moment[static_cast<std::size_t>(2 * i) * kBlock],
+                        moment[static_cast<std::size_t>(2 * i + 1) * kBlock]};
+        GS_UNROLL
+        for (int i = 0; i < kCount; ++i) {
+            const int group = learning_group(kFirst + i);
+            const auto awake = math::adam_settled(cells[i], pending[group], decay1, decay2);
+            before[i] = awake.value;
+            const auto next =
+                math::adam_step(awake, of_plane(gradient, kFirst + i), rates[group], epsilon);
+            value[static_cast<std::size_t>(i) * stride] = next.value;
+            moment[static_cast<std::size_t>(2 * i) * kBlock] = next.m;
+            moment[static_cast<std::size_t>(2 * i + 1) * kBlock] = next.v;
         }
-        if (planes > sh_plane(9)) {
-            row.step<sh_plane(9), 12>(gradient);
-            row.step<sh_plane(13), 9>(gradient);
-        }
-        model.lazy.last_step[gaussian] = model.lazy.clock->steps + 1;
-        if (inputs->gathers_statistics != 0) gather(gaussian, gradient);
     }
 
   private:
@@ -56,91 +79,104 @@ struct AdamSink {
                    ? gradient.geometry[p]
                    : gradient.basis[(p - kSh0) / 3] * gradient.color[(p - kSh0) % 3];
     }
+};
 
-    /// Where one Gaussian's state lies, what it slept through and how far this step goes.
-    struct Row {
-        static constexpr int kGroups = learning_group(kShRest) + 1;
-        float* values;
-        std::uint64_t stride;
-        float* moments;
-        float pending[kGroups], rates[kGroups];
-        float epsilon, decay1, decay2;
+/// Gradients that are not finite, or absurd, are counted and taken by nobody.
+struct SoundGradients {
+    float largest = 0.0f, poison = 0.0f;  // NaN once any is NaN or infinite
+    GS_DEVICE void add(float g) {
+        largest = fmaxf(largest, fabsf(g));
+        poison += 0.0f * g;
+    }
+    GS_DEVICE bool all() const { return largest < math::kLargestAdamGradient && poison == 0.0f; }
+};
 
-        GS_DEVICE Row(const ModelView& model, std::uint32_t gaussian, const StepInputs& in)
-            : epsilon(in.epsilon) {
-            const LazyView& lazy = model.lazy;
-            constexpr std::uint32_t kRows = kBlock;
-            const std::uint32_t last = lazy.last_step[gaussian], age = lazy.clock->steps - last;
-            values = model.values + gaussian;
-            stride = model.stride;
-            moments = lazy.moments +
-                      static_cast<std::size_t>(gaussian / kRows) *
-                          static_cast<std::size_t>(lazy.model_planes) * 2 * kRows +
-                      gaussian % kRows;
-            const float* slept =
-                lazy.pending + static_cast<std::size_t>(last - lazy.clock->base) * kPendingColumns;
-            GS_UNROLL
-            for (int group = 0; group < kGroups; ++group) {
-                pending[group] = slept[group];
-                rates[group] = in.rates[group];
-            }
-            decay1 = lazy.decay[2 * age];
-            decay2 = lazy.decay[2 * age + 1];
-        }
-        /// Planes kFirst .. kFirst + kCount - 1. All of them are read before the first is stored:
-        /// a store may alias any later load, which then waits behind it.
-        template <int kFirst, int kCount>
-        GS_DEVICE void step(const GaussianGradient& gradient) const {
-            float* value = values + static_cast<std::size_t>(kFirst) * stride;
-            float* moment = moments + static_cast<std::size_t>(kFirst) * 2 * kBlock;
-            math::AdamCell<float> cells[kCount];
-            GS_UNROLL
-            for (int i = 0; i < kCount; ++i)
-                cells[i] = {value[static_cast<std::size_t>(i) * stride],
-                            moment[static_cast<std::size_t>(2 * i) * kBlock],
-                            moment[static_cast<std::size_t>(2 * i + 1) * kBlock]};
-            GS_UNROLL
-            for (int i = 0; i < kCount; ++i) {
-                const int group = learning_group(kFirst + i);
-                const auto awake = math::adam_settled(cells[i], pending[group], decay1, decay2);
-                const auto next =
-                    math::adam_step(awake, of_plane(gradient, kFirst + i), rates[group], epsilon);
-                value[static_cast<std::size_t>(i) * stride] = next.value;
-                moment[static_cast<std::size_t>(2 * i) * kBlock] = next.m;
-                moment[static_cast<std::size_t>(2 * i + 1) * kBlock] = next.v;
-            }
-        }
-    };
+struct AdamSink {
+    const StepInputs* inputs;
+    const RunFlags* flags;
+    FrameCounts* counts;  ///< poisoned
+    StatisticsView statistics;
 
-    GS_DEVICE static bool sound(const GaussianGradient& gradient, int planes) {
-        float largest = 0.0f, poison = 0.0f;  // NaN once any is NaN or infinite
+    class Update;
+};
+
+/// Of one Gaussian. One whose gradient is absurd is left as it is; where only what reaches the mean
+/// through the colour is, which is known when the coefficients have been stepped, its mean goes
+/// without a gradient.
+class AdamSink::Update {
+  public:
+    GS_DEVICE Update(const AdamSink& sink, const ModelView& model, std::uint32_t gaussian)
+        : sink_(sink),
+          model_(model),
+          gaussian_(gaussian),
+          planes_(sink.inputs->planes),
+          row_(model, gaussian, *sink.inputs) {}
+
+    GS_DEVICE bool wanted() const {
+        const std::uint32_t go = sink_.flags->go, tag = sink_.statistics.tags[gaussian_];
+        return go != 0 && !locked_tag(tag);
+    }
+    GS_DEVICE bool begin(const GaussianGradient& gradient) const {
+        SoundGradients sound;
         GS_UNROLL
-        for (int p = 0; p < kGeometryPlanes; ++p) {
-            largest = fmaxf(largest, fabsf(gradient.geometry[p]));
-            poison += 0.0f * gradient.geometry[p];
-        }
+        for (int p = 0; p < kGeometryPlanes; ++p) sound.add(gradient.geometry[p]);
         GS_UNROLL
         for (int k = 0; k < 16; ++k) {
-            if (kSh0 + 3 * k >= planes) break;
+            if (sh_plane(k) >= planes_) break;
             GS_UNROLL
-            for (int channel = 0; channel < 3; ++channel) {
-                const float g = gradient.basis[k] * gradient.color[channel];
-                largest = fmaxf(largest, fabsf(g));
-                poison += 0.0f * g;
-            }
+            for (int channel = 0; channel < 3; ++channel)
+                sound.add(gradient.basis[k] * gradient.color[channel]);
         }
-        return largest < math::kLargestAdamGradient && poison == 0.0f;
+        if (!sound.all()) atomicAdd(&sink_.counts->poisoned, 1u);
+        return sound.all();
+    }
+    /// Planes that had gradients go on moving.
+    GS_DEVICE int degree(int) const {
+        return planes_ > sh_plane(9)   ? 3
+               : planes_ > sh_plane(4) ? 2
+               : planes_ > sh_plane(1) ? 1
+                                       : 0;
+    }
+    template <int kFirst, int kCount>
+    GS_DEVICE void coefficients(const GaussianGradient& gradient, Vec3f (&sh)[kCount]) const {
+        float before[3 * kCount];
+        row_.template step<sh_plane(kFirst), 3 * kCount>(gradient, before);
+        GS_UNROLL
+        for (int k = 0; k < kCount; ++k)
+            sh[k] = {before[3 * k], before[3 * k + 1], before[3 * k + 2]};
+    }
+    GS_DEVICE void finish(GaussianGradient& gradient) const {
+        SoundGradients mean;
+        GS_UNROLL
+        for (int p = kMeans; p < kMeans + 3; ++p) mean.add(gradient.geometry[p]);
+        if (!mean.all()) {
+            atomicAdd(&sink_.counts->poisoned, 1u);
+            GS_UNROLL
+            for (int p = kMeans; p < kMeans + 3; ++p) gradient.geometry[p] = 0.0f;
+        }
+        float before[kGeometryPlanes];
+        row_.step<0, kGeometryPlanes>(gradient, before);
+        model_.lazy.last_step[gaussian_] = model_.lazy.clock->steps + 1;
+        if (sink_.inputs->gathers_statistics != 0) gather(gradient);
     }
 
-    GS_DEVICE void gather(std::uint32_t gaussian, const GaussianGradient& gradient) const {
-        const float x = gradient.mean2d[0] * inputs->to_ndc_x,
-                    y = gradient.mean2d[1] * inputs->to_ndc_y;
-        const float sum = statistics.gradient_sum[gaussian], views = statistics.views[gaussian],
-                    radius = statistics.radius_px[gaussian];
-        statistics.gradient_sum[gaussian] = sum + sqrtf(x * x + y * y);
-        statistics.views[gaussian] = views + 1.0f;
-        statistics.radius_px[gaussian] = fmaxf(radius, gradient.radius_px);
+  private:
+    GS_DEVICE void gather(const GaussianGradient& gradient) const {
+        const StatisticsView& to = sink_.statistics;
+        const float x = gradient.mean2d[0] * sink_.inputs->to_ndc_x,
+                    y = gradient.mean2d[1] * sink_.inputs->to_ndc_y;
+        const float sum = to.gradient_sum[gaussian_], views = to.views[gaussian_],
+                    radius = to.radius_px[gaussian_];
+        to.gradient_sum[gaussian_] = sum + sqrtf(x * x + y * y);
+        to.views[gaussian_] = views + 1.0f;
+        to.radius_px[gaussian_] = fmaxf(radius, gradient.radius_px);
     }
+
+    const AdamSink& sink_;
+    const ModelView& model_;
+    const std::uint32_t gaussian_;
+    const int planes_;
+    const AdamRow row_;
 };
 
 }  // namespace gs::cuda

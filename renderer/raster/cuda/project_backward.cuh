@@ -11,6 +11,10 @@
 // needs has been read. Values may be NaN or infinite where parameters are absurd. basis[k] is 0
 // above the degree in use. In a frame that overflowed nothing is called. Launch with
 // launch_project_backward().
+//
+// What a Gaussian's SH coefficients get is known before they are read (basis times colour), and the
+// direction of view is all they are read for. A sink that reads them itself, to write them at
+// once, has a class Update in place of take(): see WholeGradient.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -31,34 +35,75 @@ struct ProjectBackwardParams {
     GradientRows rows = GradientRows::all;
 };
 
-/// Colour: SH basis and the gradient before the clamp into `out`; the mean's gradient through the
-/// view direction is the result. What was clamped is known from the splat, so each coefficient is
-/// read once, for that gradient, and those of one degree together; degree 0 has no direction.
-template <bool kLazy>
-GS_DEVICE Vec3f shade_backward(const FrameConstants& c, const ModelReader<kLazy>& reader,
-                               Vec3f mean, Vec3f shown, Vec3f v_color, GaussianGradient& out) {
-    const Vec3f ray = mean - c.ray_origin, direction = math::normalize(ray);
-    GS_UNROLL
-    for (int k = 1; k < 16; ++k) out.basis[k] = 0.0f;
-    math::sh_basis(c.sh_degree, direction, out.basis);
-    const Vec3f v{signbit(shown.x) ? 0.0f : v_color.x, signbit(shown.y) ? 0.0f : v_color.y,
-                  signbit(shown.z) ? 0.0f : v_color.z};
-    out.color[0] = v.x;
-    out.color[1] = v.y;
-    out.color[2] = v.z;
-    float v_basis[16];
-    GS_UNROLL
-    for (int degree = 1; degree < 4; ++degree) {
-        if (degree > c.sh_degree) break;
+/// A visible Gaussian on its way to a sink that takes whole gradients, in the hands of its thread.
+/// An Update of a Sink has the same functions, called in this order.
+template <class Sink, bool kLazy>
+struct WholeGradient {
+    const Sink& sink;
+    const ModelView& model;
+    std::uint32_t gaussian;
+
+    /// False: nothing else is asked.
+    GS_DEVICE bool wanted() const { return true; }
+    /// `gradient` is all there but for what reaches the mean through the colour. False: ends here.
+    GS_DEVICE bool begin(const GaussianGradient&) const { return true; }
+    /// Highest degree whose coefficients are asked for, not below the one in use.
+    GS_DEVICE int degree(int in_use) const { return in_use; }
+    /// Of bases kFirst .. kFirst + kCount - 1, r g b each, as they were when the frame was drawn.
+    template <int kFirst, int kCount>
+    GS_DEVICE void coefficients(const GaussianGradient&, Vec3f (&sh)[kCount]) const {
+        const ModelReader<kLazy> reader(model, gaussian);
         GS_UNROLL
-        for (int k = degree * degree; k < sh_bases(degree); ++k) v_basis[k] = dot(reader.sh(k), v);
+        for (int k = 0; k < kCount; ++k) sh[k] = reader.sh(kFirst + k);
     }
-    return math::normalize_vjp(ray, math::sh_basis_vjp(c.sh_degree, direction, v_basis));
+    GS_DEVICE void finish(const GaussianGradient& gradient) const {
+        sink.take(model, gaussian, gradient);
+    }
+};
+template <class Sink, bool kLazy>
+GS_DEVICE auto update_of(const Sink& sink, const ModelView& model, std::uint32_t gaussian) {
+    if constexpr (requires { typename Sink::Update; })
+        return typename Sink::Update(sink, model, gaussian);
+    else
+        return WholeGradient<Sink, kLazy>{sink, model, gaussian};
 }
 
+/// Gradients with respect to bases kFirst .. kFirst + kCount - 1, whose coefficients are read at
+/// once.
+template <int kFirst, int kCount, class Update>
+GS_DEVICE void add_bases(const Update& update, const GaussianGradient& gradient,
+                         float (&v_basis)[16]) {
+    const Vec3f v{gradient.color[0], gradient.color[1], gradient.color[2]};
+    Vec3f sh[kCount];
+    update.template coefficients<kFirst, kCount>(gradient, sh);
+    GS_UNROLL
+    for (int k = 0; k < kCount; ++k) v_basis[kFirst + k] = dot(sh[k], v);
+}
+/// The gradient with respect to the direction of view; `degree` in use. As many coefficients at
+/// once as registers hold.
+template <class Update>
+GS_DEVICE Vec3f through_direction(int degree, Vec3f direction, const Update& update,
+                                  const GaussianGradient& gradient) {
+    const int asked = update.degree(degree);
+    float v_basis[16];
+    add_bases<0, 1>(update, gradient, v_basis);
+    if (asked > 0) add_bases<1, 3>(update, gradient, v_basis);
+    if (asked > 1) {
+        add_bases<4, 3>(update, gradient, v_basis);
+        add_bases<7, 2>(update, gradient, v_basis);
+    }
+    if (asked > 2) {
+        add_bases<9, 4>(update, gradient, v_basis);
+        add_bases<13, 3>(update, gradient, v_basis);
+    }
+    return math::sh_basis_vjp(degree, direction, v_basis);
+}
+
+/// All but what reaches the mean through the colour and but the bases. Returns the mean. What was
+/// clamped is known from the splat.
 template <bool kLazy>
-GS_DEVICE void gaussian_gradient(const FrameConstants& c, const ModelReader<kLazy>& reader,
-                                 const Splat& splat, const SplatSums& sums, GaussianGradient& out) {
+GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy>& reader,
+                                const Splat& splat, const SplatSums& sums, GaussianGradient& out) {
     const Vec3f mean = reader.mean(), scale = reader.scale(c.scale_modifier);
     const Quatf quat = reader.quat();
     const float logit = reader.opacity_logit();
@@ -87,11 +132,31 @@ GS_DEVICE void gaussian_gradient(const FrameConstants& c, const ModelReader<kLaz
     out.mean2d[1] = v_mean2d.y;
     out.radius_px = 3.0f * math::sqrt(math::max(projected.cov.xx, projected.cov.yy) + c.blur);
 
+    out.geometry[kMeans] = g.mean.x;
+    out.geometry[kMeans + 1] = g.mean.y;
+    out.geometry[kMeans + 2] = g.mean.z;
+    out.color[0] = signbit(shown.x) ? 0.0f : sums.b.z;
+    out.color[1] = signbit(shown.y) ? 0.0f : sums.b.w;
+    out.color[2] = signbit(shown.z) ? 0.0f : sums.c.x;
+    return mean;
+}
+
+template <bool kLazy, class Update>
+GS_DEVICE void hand_over(const FrameConstants& c, const ModelReader<kLazy>& reader, Update& update,
+                         const Splat& splat, const SplatSums& sums) {
+    GaussianGradient gradient;
+    const Vec3f mean = direct_gradient(c, reader, splat, sums, gradient);
+    const Vec3f ray = mean - c.ray_origin, direction = math::normalize(ray);
+    GS_UNROLL
+    for (int k = 1; k < 16; ++k) gradient.basis[k] = 0.0f;
+    math::sh_basis(c.sh_degree, direction, gradient.basis);
+    if (!update.begin(gradient)) return;
     const Vec3f through_color =
-        shade_backward(c, reader, mean, shown, {sums.b.z, sums.b.w, sums.c.x}, out);
-    out.geometry[kMeans] = g.mean.x + through_color.x;
-    out.geometry[kMeans + 1] = g.mean.y + through_color.y;
-    out.geometry[kMeans + 2] = g.mean.z + through_color.z;
+        math::normalize_vjp(ray, through_direction(c.sh_degree, direction, update, gradient));
+    gradient.geometry[kMeans] += through_color.x;
+    gradient.geometry[kMeans + 1] += through_color.y;
+    gradient.geometry[kMeans + 2] += through_color.z;
+    update.finish(gradient);
 }
 
 template <class Sink, bool kLazy>
@@ -112,10 +177,9 @@ void project_backward(ProjectBackwardParams<Sink> p) {
     sum_long_runs(p.frame.isect_gradients, mine, sums, long_runs, runs, partial_sums);
     if (!used) return;
     const std::uint32_t gaussian = p.frame.gaussian_from_slot[slot];
-    GaussianGradient gradient;
-    gaussian_gradient(c, ModelReader<kLazy>(p.model, gaussian), p.frame.splats[slot], sums,
-                      gradient);
-    p.sink.take(p.model, gaussian, gradient);
+    auto update = update_of<Sink, kLazy>(p.sink, p.model, gaussian);
+    if (update.wanted())
+        hand_over(c, ModelReader<kLazy>(p.model, gaussian), update, p.frame.splats[slot], sums);
 }
 
 /// `name` as for launch(). Reads through the optimizer where the model has one.
