@@ -114,7 +114,7 @@ struct FrameCounts {
     std::uint32_t long_tiles;       ///< tiles of several items
     std::uint32_t longest_tile;     ///< isects
     std::uint32_t candidates;       ///< Gaussians in blocks that passed the cull
-    std::uint32_t poisoned;         ///< Gaussians whose update was left out (Adam sink)
+    std::uint32_t poisoned;         ///< Gaussians whose update, or that of their mean, was left out
     std::uint64_t list_pairs, evaluated_pairs, blended_pairs;  ///< only with counters asked for
 };
 
