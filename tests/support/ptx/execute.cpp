@@ -103,9 +103,11 @@ Report execute(const Kernel& kernel, Grid grid, std::span<const std::byte> param
     CHECK(parameters.size() == kernel.parameter_bytes(), "{} bytes of parameters, {} takes {}",
           parameters.size(), kernel.name(), kernel.parameter_bytes());
     CHECK(grid.threads > 0 && grid.threads <= 1024, "blocks of {} threads", grid.threads);
-    Block block(kernel.program(), memory, parameters, grid, options);
+    Block block(*kernel.program(), memory, parameters, grid, options);
     for (unsigned n = 0; n < grid.blocks && !block.stopped(); ++n) block.run(n);
-    return block.report();
+    Report report = block.report();
+    report.program = kernel.program();
+    return report;
 }
 
 }  // namespace gs::ptx

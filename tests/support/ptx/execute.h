@@ -36,7 +36,7 @@ class Kernel {
     int most_threads() const;             ///< .maxntid; 0 where it has none
     std::size_t shared_bytes() const;     ///< static
     std::size_t instructions() const;     ///< in it, called functions included
-    const Program& program() const { return *program_; }
+    const std::shared_ptr<const Program>& program() const { return program_; }
 
   private:
     std::shared_ptr<const Program> program_;
@@ -101,7 +101,7 @@ struct Counts {
     Counts& operator+=(const Counts& more);
 };
 
-/// The views are of the Kernel, which must outlive them.
+/// The views are of what Report::program holds.
 struct InstructionCounts {
     int ptx_line = 0;
     std::string_view file;  ///< empty where the PTX has no .loc
@@ -120,6 +120,7 @@ struct Report {
     std::vector<Fault> faults;
     std::vector<InstructionCounts> instructions;  ///< in the order of the program
     Counts total;
+    std::shared_ptr<const Program> program;
     /// The same by line of source, the heaviest first.
     std::vector<LineCounts> by_line() const;
     /// Everything that the same kernel did in another launch, added.

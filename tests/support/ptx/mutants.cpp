@@ -17,7 +17,7 @@ bool masked(const Instruction& i) { return i.run == shuffle || i.run == vote; }
 
 std::vector<Mutant> mutants_of(const Kernel& kernel) {
     std::vector<Mutant> mutants;
-    const Program& program = kernel.program();
+    const Program& program = *kernel.program();
     for (std::size_t n = 0; n < program.code.size(); ++n) {
         const Instruction& i = program.code[n];
         if (!removable(i) && !masked(i)) continue;
@@ -30,7 +30,7 @@ std::vector<Mutant> mutants_of(const Kernel& kernel) {
 }
 
 Kernel mutated(const Kernel& kernel, const Mutant& mutant) {
-    auto changed = std::make_shared<Program>(kernel.program());
+    auto changed = std::make_shared<Program>(*kernel.program());
     Instruction& victim = changed->code[mutant.instruction];
     if (masked(victim)) {
         victim.elements[0] = Registers(*changed).constant(4, 0x7fffffffu);

@@ -1,10 +1,13 @@
 // GAUSSCOPE_EXECUTE_PTX=folder: any program with the emulated backend executes what nvcc made of
 // its kernels, prints what came of it at its end, and fails when anything was wrong.
+// GAUSSCOPE_PTX_LINES=file.csv: what each line of source cost goes there.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <fstream>
 #include <memory>
 
+#include "tests/support/ptx/cost_table.h"
 #include "tests/support/ptx_launches/launch_executor.h"
 
 // The linker takes this file for the name's sake (CMakeLists.txt).
@@ -29,8 +32,16 @@ class ByEnvironment {
     }
     ~ByEnvironment() {
         if (!executor_ || executor_->kernels().empty()) return;
-        std::printf("kernels executed as nvcc compiled them (PTX):\n%s",
-                    executor_->table().c_str());
+        const auto costs = executor_->costs();
+        std::printf("kernels executed as nvcc compiled them (PTX):\n%s%s",
+                    executor_->table().c_str(), cost_table(costs).c_str());
+        if (const char* const lines = std::getenv("GAUSSCOPE_PTX_LINES"); lines != nullptr) {
+            std::ofstream file(lines);
+            if (!(file << cost_lines(costs)).flush()) {
+                std::fprintf(stderr, "GAUSSCOPE_PTX_LINES: %s cannot be written\n", lines);
+                std::_Exit(1);
+            }
+        }
         const std::string wrong = executor_->take_complaints();
         std::fputs(wrong.c_str(), stderr);
         std::fflush(stdout);

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "renderer/raster/cuda/blend.cuh"
 #include "renderer/raster/cuda/blend_backward.h"
@@ -128,13 +129,14 @@ bool LaunchExecutor::execute_once(const Kernel& kernel, const emulator::Launched
     }
     Memory memory = before;
     const auto begin = std::chrono::steady_clock::now();
-    const Report report =
+    Report report =
         execute(kernel, {launched.blocks, launched.threads}, launched.parameters, memory);
     record.seconds +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    record.counts += report.total;
+    const std::vector<Fault> faults = std::exchange(report.faults, {});
+    record.costs.add(report);
     bool wrong = false;
-    for (const Fault& fault : report.faults) {
+    for (const Fault& fault : faults) {
         if (is_known(name, fault)) continue;
         wrong = true;
         complain(name, fault.text());
@@ -158,6 +160,13 @@ bool LaunchExecutor::execute_once(const Kernel& kernel, const emulator::Launched
                                    bytes, tolerance.nearby, text_of(words.examples.front())));
     }
     return wrong;
+}
+
+std::map<std::string, Report> LaunchExecutor::costs() const {
+    std::map<std::string, Report> out;
+    for (const auto& [name, r] : kernels_)
+        if (r.launches > 0) out.emplace(name, r.costs);
+    return out;
 }
 
 std::string LaunchExecutor::table() const {

@@ -26,7 +26,7 @@ namespace gs::ptx {
 struct KernelRecord {
     std::uint64_t launches = 0, left_out = 0, blocks = 0;
     WordDifferences words;
-    Counts counts;
+    Report costs;  ///< added up; without faults
     double seconds = 0;
     std::uint64_t wrong = 0;  ///< launches with faults or words beyond the tolerance
 };
@@ -45,6 +45,8 @@ class LaunchExecutor final : public emulator::LaunchObserver {
     const std::map<std::string, KernelRecord>& kernels() const { return kernels_; }
     /// A line a kernel, and one for all.
     std::string table() const;
+    /// What each kernel did, for cost_table.h.
+    std::map<std::string, Report> costs() const;
     /// What was wrong since it was last asked, a line each, at most a few a kernel; empty: every
     /// launch was as it should be.
     std::string take_complaints();

@@ -1,0 +1,190 @@
+// Would anybody notice? Each barrier of a block, barrier of a warp and lane of a membermask is
+// taken out of every kernel in turn, and the kernel executed on the smallest launches of the
+// directed cases that reach the place: a fault or another result must come of it, or the table
+// below says why it cannot matter.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/cli/cases/cases.h"
+#include "renderer/raster/cuda/cuda_rasterizer.h"
+#include "tests/support/emulator/kernel_name.h"
+#include "tests/support/emulator/observer.h"
+#include "tests/support/ptx/mutants.h"
+#include "tests/support/ptx_launches/compiled_kernels.h"
+#include "trainer/cuda/cuda_training.h"
+
+namespace gs::ptx {
+namespace {
+
+constexpr int kMostTries = 16;          // launches on which a mutant may live on
+constexpr unsigned kMostBlocks = 1000;  // of a launch that is hunted on
+
+struct Hunted {
+    Mutant mutant;
+    enum class Fate { unreached, alive, by_fault, by_result } fate = Fate::unreached;
+    int tries = 0;
+};
+struct Prey {
+    Kernel kernel;
+    std::vector<Hunted> mutants;
+    int launches = 0;
+};
+
+/// What may be taken away and does not matter. A place of the source by its file and by what stands
+/// within four lines from it.
+struct Spare {
+    std::string_view file, text;
+    Hunted::Fate fate;  ///< the worst that may become of it
+    std::string_view why;
+};
+constexpr Spare kSpare[] = {
+    {"blend.cuh", "clock64()", Hunted::Fate::alive, "before a clock is read"},
+    {"blend_backward.cu", "clock64()", Hunted::Fate::alive, "before a clock is read"},
+    {"emit.cu", "leave_out_missing(p, list.slot", Hunted::Fate::alive,
+     "the barriers of the next turn come before anything is written anew"},
+    {"live_isects.cuh", "__shfl_sync(kAllLanes, up_to, group)", Hunted::Fate::unreached,
+     "the compiler's rest of a loop of a fixed number of turns, which it has none of"},
+};
+
+bool is_spare(const Source& place, Hunted::Fate fate) {
+    std::ifstream file(place.file);
+    std::string line, near;
+    for (int n = 1; std::getline(file, line) && n < place.line + 4; ++n) {
+        if (n >= place.line) near += line + "\n";
+    }
+    return std::ranges::any_of(kSpare, [&](const Spare& spare) {
+        return place.file.ends_with(spare.file) && near.find(spare.text) != near.npos &&
+               fate <= spare.fate;
+    });
+}
+
+bool same_memory(const Memory& a, const Memory& b) {
+    for (std::size_t n = 0; n < a.regions().size(); ++n) {
+        const auto &one = a.regions()[n].bytes, &other = b.regions()[n].bytes;
+        if (std::memcmp(one.data(), other.data(), one.size()) != 0) return false;
+    }
+    return true;
+}
+
+class Hunter final : public emulator::LaunchObserver {
+  public:
+    explicit Hunter(const std::filesystem::path& folder) : code_(folder) {}
+
+    void before(const emulator::Launched& launched) override {
+        const std::string& name = emulator::kernel_name(launched.function);
+        Prey* const found = prey_of(name);
+        if (found == nullptr || launched.blocks > kMostBlocks) return;
+        const auto left = std::ranges::any_of(found->mutants, [](const Hunted& one) {
+            return one.tries < kMostTries && one.fate <= Hunted::Fate::alive;
+        });
+        if (!left) return;
+        const auto memory = memory_of(launched);
+        if (memory) hunt(*found, launched, *memory);
+    }
+
+    std::map<std::string, Prey> prey;
+
+  private:
+    Prey* prey_of(const std::string& name) {
+        if (const auto known = prey.find(name); known != prey.end()) return &known->second;
+        const auto kernel = code_.find(name);
+        EXPECT_TRUE(kernel.has_value()) << name << ": " << kernel.error().text();
+        if (!kernel || *kernel == nullptr) return nullptr;  // CUB's stand-ins have no entry
+        Prey fresh{**kernel, {}, 0};
+        for (Mutant& mutant : mutants_of(**kernel)) fresh.mutants.push_back({std::move(mutant)});
+        return &prey.emplace(name, std::move(fresh)).first->second;
+    }
+
+    static void hunt(Prey& of, const emulator::Launched& launched, const Memory& before) {
+        const Grid grid{launched.blocks, launched.threads};
+        Memory expected = before;
+        const Report whole = execute(of.kernel, grid, launched.parameters, expected);
+        ++of.launches;
+        // A kernel whose own faults are known (launch_executor.cpp) runs on past them.
+        const Options options{.stop_at_fault = whole.faults.empty()};
+        for (Hunted& one : of.mutants) {
+            if (one.fate > Hunted::Fate::alive || one.tries >= kMostTries) continue;
+            if (whole.instructions[one.mutant.instruction].counts.lanes == 0) continue;
+            ++one.tries;
+            Memory memory = before;
+            const Report report =
+                execute(mutated(of.kernel, one.mutant), grid, launched.parameters, memory, options);
+            one.fate = report.faults.size() > whole.faults.size() ? Hunted::Fate::by_fault
+                       : same_memory(expected, memory)            ? Hunted::Fate::alive
+                                                                  : Hunted::Fate::by_result;
+        }
+    }
+
+    CompiledKernels code_;
+};
+
+void print_table(const std::map<std::string, Prey>& all) {
+    fmt::print("{:<52} {:>8} {:>7} {:>6} {:>7} {:>5} {:>9}\n", "kernel", "launches", "mutants",
+               "fault", "result", "alive", "unreached");
+    for (const auto& [name, one] : all) {
+        const auto count = [&](Hunted::Fate fate) {
+            return std::ranges::count(one.mutants, fate, &Hunted::fate);
+        };
+        if (one.mutants.empty()) continue;
+        fmt::print("{:<52} {:>8} {:>7} {:>6} {:>7} {:>5} {:>9}\n", name, one.launches,
+                   one.mutants.size(), count(Hunted::Fate::by_fault),
+                   count(Hunted::Fate::by_result), count(Hunted::Fate::alive),
+                   count(Hunted::Fate::unreached));
+    }
+}
+
+TEST(PtxMutants, AreFoundInEveryKernel) {
+    if (std::string_view(GAUSSCOPE_PTX_FOLDER).empty()) {
+        GTEST_SKIP() << "no PTX: this build found no nvcc";
+    }
+    Hunter hunter(GAUSSCOPE_PTX_FOLDER);
+    const Backend backend{"CUDA (emulated)",
+                          true,
+                          [] { return make_cuda_rasterizer(); },
+                          [] { return make_cuda_training(); },
+                          {}};
+    cli::CheckList list;
+    cli::add_cases(list, backend);
+    for (const auto& check : list) check();
+    print_table(hunter.prey);
+    // A place of the source may be in many kernels, of which one is enough: "project" of
+    // "project<true, false>" and its line.
+    struct Place {
+        bool found = false, reached = false;
+        Source source;
+        std::string example;
+    };
+    std::map<std::string, Place> places;
+    for (const auto& [name, one] : hunter.prey) {
+        for (const Hunted& h : one.mutants) {
+            Place& place =
+                places[fmt::format("{}, {}:{}, {}", name.substr(0, name.find('<')),
+                                   h.mutant.source.file, h.mutant.source.line, h.mutant.what)];
+            place.found = place.found || h.fate > Hunted::Fate::alive;
+            place.reached = place.reached || h.fate != Hunted::Fate::unreached;
+            if (h.fate > Hunted::Fate::alive) continue;
+            place.example = name;
+            place.source = h.mutant.source;
+        }
+    }
+    EXPECT_GT(places.size(), 30u);
+    for (const auto& [where, place] : places) {
+        const auto fate = place.reached ? Hunted::Fate::alive : Hunted::Fate::unreached;
+        EXPECT_TRUE(place.found || is_spare(place.source, fate))
+            << where << ": "
+            << (place.reached ? "nobody notices" : "no case of app/cli/cases reaches it") << " in "
+            << place.example;
+    }
+}
+
+}  // namespace
+}  // namespace gs::ptx
