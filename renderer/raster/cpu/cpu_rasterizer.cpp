@@ -12,6 +12,7 @@
 #include "renderer/raster/cpu/frame.h"
 #include "renderer/raster/frame_probe.h"
 #include "renderer/raster/view_setup.h"
+#include "renderer/raster/warp_sums.h"
 
 namespace gs {
 namespace cpu {
@@ -28,7 +29,8 @@ std::size_t CpuState::bytes() const {
            slot_from_isect.capacity_bytes() + isect_from_emission.capacity_bytes() +
            touched.capacity_bytes() + blended_pairs.capacity_bytes() +
            isect_gradients.capacity_bytes() + slot_evaluated.capacity_bytes() +
-           slot_blended.capacity_bytes() + backward.bytes();
+           slot_blended.capacity_bytes() + tile_warps.capacity_bytes() +
+           warp_forms.capacity_bytes() + backward.bytes();
 }
 
 namespace {
@@ -158,6 +160,22 @@ void count_backward_pairs(CpuState& state, const BlendParams& p, std::uint32_t t
     state.backward.tile_evaluated[tile] = sum;
 }
 
+/// What the CUDA backend's warps would spend on these lists, tile by tile.
+void count_warps(CpuState& state, const BlendParams& p) {
+    state.warp_forms.resize_discard(state.splats.size());
+    parallel_for(state.splats.size(), 4096, [&](std::size_t slot) {
+        const Splat& s = state.splats[slot];
+        state.warp_forms[slot] = {s.x, s.y, s.s * s.s, 2.0f * s.s * s.r, s.r * s.r + s.w * s.w,
+                                  s.l};
+    });
+    state.tile_warps.resize_discard(state.tile_order.size());
+    state.tile_warps.fill({});
+    parallel_for(state.tile_order.size(), 1, [&](std::size_t i) {
+        const std::uint32_t tile = state.tile_order[i];
+        count_tile_warps(p, state.warp_forms.data(), tile, state.tile_warps[tile]);
+    });
+}
+
 void blend_all(CpuState& state, const ProjectParams& project, const Camera& camera,
                const RenderOptions& options, std::size_t source_count, RenderResult& result) {
     const std::size_t tiles = static_cast<std::size_t>(state.tiles_x * state.tiles_y);
@@ -190,6 +208,7 @@ void blend_all(CpuState& state, const ProjectParams& project, const Camera& came
         state.touched.resize_discard(state.slot_from_isect.size());
         p.touched = state.touched.data();
     }
+    if (options.counters) count_warps(state, p);
     result.costs.tile_ns.resize_discard(0);  // of an earlier frame
     if (!options.costs)
         return parallel_for(tiles, 1, [&](std::size_t i) { blend_tile(p, state.tile_order[i]); });
@@ -217,7 +236,9 @@ void count(const CpuState& state, std::size_t gaussians, const RenderOptions& op
         c.list_pairs +=
             static_cast<std::uint64_t>(state.list_end[tile]) * static_cast<std::uint64_t>(pixels);
         c.evaluated_pairs += result.pairs_per_tile[tile];
-        if (options.counters) c.blended_pairs += state.blended_pairs[tile];
+        if (!options.counters) continue;
+        c.blended_pairs += state.blended_pairs[tile];
+        c.warps += state.tile_warps[tile];
     }
 }
 

@@ -42,6 +42,11 @@ struct Splat {
 };
 static_assert(sizeof(Splat) == 48);
 
+/// A splat's form as the CUDA backend has it: log2 alpha = l - (a dx^2 + b dx dy + c dy^2).
+struct WarpForm {
+    float x, y, a, b, c, l;
+};
+
 /// Tiles [x0, x1) of one row of tiles.
 struct TileSpan {
     std::uint16_t x0, x1;
@@ -144,6 +149,8 @@ struct CpuState final : ForwardState {
     Buffer<std::uint64_t> blended_pairs;
     Buffer<IsectGradient> isect_gradients;
     Buffer<std::uint32_t> slot_evaluated, slot_blended;  ///< [slot], with options.costs
+    Buffer<WarpWork> tile_warps;                         ///< [tile], with options.counters
+    Buffer<WarpForm> warp_forms;                         ///< [slot], the same
     BlendCosts backward;
     RadixSort sorter;
     int tiles_x = 0, tiles_y = 0;
@@ -158,6 +165,10 @@ struct CpuState final : ForwardState {
 // SIMD kernels, dispatched at run time (one file each).
 void blend_tile(const BlendParams& params, std::uint32_t tile);
 void blend_tile_backward(const BlendBackwardParams& params, std::uint32_t tile);
+/// Adds what the CUDA backend's warps would spend on the tile; `forms` by slot. Of `params` the
+/// lists, size and rules are read.
+void count_tile_warps(const BlendParams& params, const WarpForm* forms, std::uint32_t tile,
+                      WarpWork& work);
 void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh,
                             const SplatGradients& in, std::uint32_t mask, BlockGradients& out);
 
