@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
             convert_command(),  info_command(),    sample_command(),  bench_command(),
             selftest_command(), trace_command(),   serve_command(),   record_command(),
             attach_command(),   history_command(), inspect_command(), report_command(),
-            replay_command(),   diff_command(),    verify_command()};
+            replay_command(),   diff_command(),    verify_command(),  predict_command()};
         return run_command_line(argc, argv, subcommands);
     } catch (const std::bad_alloc&) {
         fmt::print(stderr,

@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "app/backend/counted_work.h"
 #include "app/cli/bench_limits.h"
 #include "app/cli/bench_report.h"
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/history_entry.h"
+#include "app/cli/predict_report.h"
 #include "app/cli/progress.h"
 #include "app/cli/proof_scene.h"
 #include "app/cli/subcommand.h"
@@ -28,6 +30,7 @@
 #include "profiler/collect/multi_collector.h"
 #include "profiler/collect/own_service.h"
 #include "profiler/store/overhead.h"
+#include "renderer/device/cuda/device.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/raster/no_sink.h"
 #include "trainer/loss.h"
@@ -40,6 +43,7 @@ namespace {
 struct BenchArguments {
     std::string scene, capture, compare, output, history;
     CaptureArguments loading;
+    bool predict = false;
     int repeats = 30;
     int width = 0, height = 0;
     double tolerance = 0.05;
@@ -67,6 +71,7 @@ void add_options(CLI::App& app, BenchArguments& a) {
                    "slower by less than this share is not a failure [0.05]")
         ->check(number_from(0, 10))
         ->option_text("X");
+    app.add_flag("--predict", a.predict, "what the performance model would have said of this GPU");
     app.add_option("-o,--output", a.output, "write the JSON here too")->option_text("FILE");
     app.add_option("--history", a.history, "add the result to this file, for `gausscope history`")
         ->option_text("FILE");
@@ -91,6 +96,8 @@ class BenchRun {
     std::vector<StageTime> time_steps();
     std::vector<StageTime> times_of(const TraceStore& store, std::size_t newest);
     Result<void> compare_backward_variants();
+    std::vector<StageStats> measured_stages() const;
+    std::string device_name() const;
     Result<void> measure_machine();
     void count();
     Json subject() const;
@@ -111,6 +118,7 @@ class BenchRun {
     Verification verified_;
     std::vector<StageTime> stages_;
     RenderCounters counters_;
+    PredictedWork work_;  ///< the mean of the counted frames
     MachineUse machine_;  ///< while stages_ were timed
     SpanOverhead span_;
     Ceilings ceilings_;
@@ -291,38 +299,43 @@ void BenchRun::count() {
     RenderResult result;
     const std::uint64_t n =
         std::min<std::size_t>(cameras_.size(), static_cast<std::size_t>(a_.repeats));
+    std::vector<PredictedWork> works;
+    std::vector<RenderCounters> counters;
     for (std::size_t i = 0; i < n; ++i) {
         rasterizer_->forward(*source, cameras_[i].camera, options, *state, result);
-        const RenderCounters& c = result.counters;
-        counters_.gaussians = c.gaussians;
-        counters_.candidates += c.candidates;
-        counters_.visible += c.visible;
-        counters_.isects += c.isects;
-        counters_.list_pairs += c.list_pairs;
-        counters_.evaluated_pairs += c.evaluated_pairs;
-        counters_.blended_pairs += c.blended_pairs;
-        counters_.longest_tile = std::max(counters_.longest_tile, c.longest_tile);
+        works.push_back(predicted_work(result, model_.sh_degree, backend_->cuda));
+        counters.push_back(result.counters);
     }
-    for (std::uint64_t* total :
-         {&counters_.candidates, &counters_.visible, &counters_.isects, &counters_.list_pairs,
-          &counters_.evaluated_pairs, &counters_.blended_pairs})
-        *total /= std::max<std::uint64_t>(n, 1);
+    if (works.empty()) return;
+    counters_ = mean_counters(counters);
+    work_ = mean_work(works);
+}
+
+/// A GPU's stages by their time on the GPU, a CPU's by their time on the thread.
+std::vector<StageStats> BenchRun::measured_stages() const {
+    std::vector<StageStats> out;
+    for (const StageTime& s : stages_) {
+        if (s.gpu != backend_->cuda) continue;
+        StageStats& row = out.emplace_back();
+        row.stage = s.stage;
+        row.p50_ms = s.ms_p50;
+    }
+    return out;
+}
+
+/// Empty on a CPU.
+std::string BenchRun::device_name() const {
+    if (!backend_->cuda) return {};
+    const auto device = cuda_device_info();
+    return device ? device->name : std::string();
 }
 
 Result<void> BenchRun::measure_machine() {
     span_ = measure_span_overhead();
     GS_TRY(ceilings_, machine_ceilings(backend_->cuda, {}, true));
-    // A GPU's stages by their time on the GPU, a CPU's by their time on the thread.
-    std::vector<StageStats> times;
-    for (const StageTime& s : stages_) {
-        if (s.gpu != backend_->cuda) continue;
-        StageStats& row = times.emplace_back();
-        row.stage = s.stage;
-        row.p50_ms = s.ms_p50;
-    }
     const Camera& c = cameras_.front().camera;
     limits_ = stage_limits(
-        times,
+        measured_stages(),
         frame_work(counters_, c.width, c.height, model_.sh_degree, backend_->cuda, training_),
         ceilings_);
     return {};
@@ -369,6 +382,7 @@ Json BenchRun::json() const {
                        {"evaluated_pairs", counters_.evaluated_pairs},
                        {"blended_pairs", counters_.blended_pairs},
                        {"longest_tile", counters_.longest_tile}};
+    out["warps"] = warps_json(counters_.warps);
     const auto per_core = [&](const char* stage) {
         return backend_->cuda ? Json(nullptr)
                               : number(pairs_per_second(stages_, stage, counters_.list_pairs));
@@ -381,6 +395,7 @@ Json BenchRun::json() const {
     out["copy_bytes_per_second"] = number(ceilings_.copy_bytes);
     out["ceilings"] = ceilings_json(ceilings_);
     out["limits"] = limits_json(limits_);
+    if (a_.predict) out["predicted"] = predicted_beside(measured_stages(), work_, device_name());
     if (!backward_variants_.empty())
         out["blend_backward_variants"] = stage_times_json(backward_variants_);
     return out;
@@ -409,6 +424,11 @@ void BenchRun::print(const Json& out) const {
     say("\nN {gaussians}  V {visible}  I {isects}  list pairs {list_pairs:rate}  E "
         "{evaluated_pairs:rate}  B {blended_pairs:rate}  longest tile {longest_tile}",
         out["counters"]);
+    if (counters_.warps.near > 0)
+        say("warps of 32 pixels: batches {batches}  group tests {group_tests:rate}  near "
+            "{near:rate}  open {open:rate}  live isects {live_isects:rate}  live sub-tiles "
+            "{live_sub_tiles:rate}",
+            out["warps"]);
     if (!backend_->cuda)
         say("blend {blend_list_pairs_per_second_per_core:rate}list pairs/s per core, its backward "
             "{blend_backward_list_pairs_per_second_per_core:rate}",
@@ -419,6 +439,7 @@ void BenchRun::print(const Json& out) const {
             out);
     say_ceilings(out["ceilings"]);
     say_limits(out["limits"]);
+    if (a_.predict) say_predicted_beside(out["predicted"]);
     if (backward_variants_.empty()) return;
     fmt::print("\nblend backward on this GPU, milliseconds:\n");
     for (const Json& variant : out["blend_backward_variants"])

@@ -53,5 +53,6 @@ Subcommand report_command();
 Subcommand replay_command();
 Subcommand diff_command();
 Subcommand verify_command();
+Subcommand predict_command();
 
 }  // namespace gs::cli

@@ -9,6 +9,7 @@ namespace {
 // Bytes of records, as raster/*/frame.h and the trainer lay them out.
 constexpr double kFloat = 4, kSplat = 48, kIsectRow = 48, kGeometry = 44, kMeans = 12, kPhoto = 3,
                  kColor = 12;
+constexpr double kWarp = 32;  // lanes
 constexpr double kCoverageCuda = 32, kCoverageCpu = 8;
 // Operations per item, counted in the formulas (a multiply-add is one); what a compiler adds is not
 // the formula's.
@@ -92,7 +93,11 @@ StageWork ranges_work(const FrameWork& f, const Sizes& s) {
 
 StageWork blend_work(const FrameWork& f) {
     StageWork w;
-    const double evaluated = counted(f.evaluated, w), blended = counted(f.blended, w);
+    // A GPU's warp pays for all its lanes when one of them does: what warps did, where that is
+    // known.
+    const bool warps = f.cuda && std::isfinite(f.near) && std::isfinite(f.open);
+    const double evaluated = warps ? f.near * kWarp : counted(f.evaluated, w),
+                 blended = warps ? f.open * kWarp : counted(f.blended, w);
     const double kept = f.gradients ? (f.cuda ? 1 : 2) : 0;  // bytes of mask per isect
     w.bytes = f.visible * kSplat + f.isects * (kFloat + kept) +
               f.pixels *
@@ -111,7 +116,8 @@ StageWork blend_work(const FrameWork& f) {
 
 StageWork blend_backward_work(const FrameWork& f) {
     StageWork w;
-    const double blended = counted(f.blended, w);
+    const double blended = f.cuda && std::isfinite(f.live_sub_tiles) ? f.live_sub_tiles * kWarp
+                                                                     : counted(f.blended, w);
     w.bytes = f.visible * kSplat + f.isects * (kFloat + (f.cuda ? 1 : 2) + kIsectRow) +
               f.pixels * (2 * kColor + kFloat + (f.depth ? 2 * kFloat : 0));
     w.operations = blended * (f.cuda ? kBackwardCuda : kBackwardCpu);

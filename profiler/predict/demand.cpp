@@ -56,12 +56,16 @@ ResourceSeconds resource_seconds(const StageDemand& d, const GpuDevice& gpu, con
     // A warp's access to shared memory, and a shuffle, take one turn of 128 bytes at least.
     at(out, GpuResource::shared_memory) =
         (x.shared_load + x.shared_store + x.shuffle) * 128 / (clocks * a.shared_bytes);
-    const double miss = missed(d.working_set, gpu.l2_mb * 1e6);
-    at(out, GpuResource::l2) = d.bytes / (clocks * a.l2_bytes);
-    at(out, GpuResource::memory) = d.bytes * miss / (gpu.sustained_gb_s * 1e9 * fit.bandwidth_use);
+    const double l2 = gpu.l2_mb * 1e6, miss = missed(d.working_set, l2),
+                 again = missed(d.again_set, l2);
+    at(out, GpuResource::l2) = (d.bytes + d.again_bytes) / (clocks * a.l2_bytes);
+    at(out, GpuResource::memory) =
+        (d.bytes * miss + d.again_bytes * again) / (gpu.sustained_gb_s * 1e9 * fit.bandwidth_use);
+    const auto wait = [&](double share) {
+        return gpu.l2_latency + share * (gpu.memory_latency - gpu.l2_latency);
+    };
     at(out, GpuResource::latency) =
-        d.wait_rounds * (gpu.l2_latency + miss * (gpu.memory_latency - gpu.l2_latency)) /
-        (gpu.clock_ghz * 1e9);
+        (d.wait_rounds * wait(miss) + d.again_rounds * wait(again)) / (gpu.clock_ghz * 1e9);
     at(out, GpuResource::launch) = d.launches * kLaunchSeconds;
     double slowest = 0;
     for (const GpuResource r :

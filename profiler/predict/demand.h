@@ -21,6 +21,9 @@ struct StageDemand {
     /// Waits for loads that a warp makes one after the other, times the rounds of blocks
     /// ("waves") that follow each other on a multiprocessor with the usual number of warps.
     double wait_rounds = 0;
+    /// Of what the kernel itself read a moment ago and reads again: bytes, waits as above, and the
+    /// bytes that all blocks under way hold between the two.
+    double again_bytes = 0, again_rounds = 0, again_set = 0;
     double launches = 0;
     double imbalance = 1;  ///< when the last block ends, over when all would with even work
     bool counted = true;

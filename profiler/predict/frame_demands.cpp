@@ -14,17 +14,25 @@ namespace {
 
 constexpr double kWarps = 8, kWarpSize = 32;  ///< of a block of 256 threads
 constexpr std::uint32_t kItem = 1024;         ///< isects of a work item at most
-constexpr double kBackwardBatch = 64;         ///< live isects that backward stages at a time
+constexpr double kBackwardBatch = 28;         ///< live isects of the 32 that backward stages
+constexpr double kBackwardInstructions = 70;  ///< of a splat of a sub-tile, 60 to 100
+constexpr double kSplatArithmetic = 15;       ///< FP32 instructions that blend one splat
+constexpr double kSeldom = 0.1;               ///< loops of blend that only ended tiles enter
 constexpr double kRowSectors = 64.0 / 48.0;   ///< 48-byte rows at random places: sectors of 32
 /// Kernels that one stage enqueues, by stage; sorts with those of their passes.
 struct Launches {
     Stage stage;
     double viewer, step;
 };
-constexpr Launches kLaunches[] = {
-    {Stage::project, 4, 4},        {Stage::sort, 24, 24}, {Stage::emit, 5, 5},
-    {Stage::ranges, 2, 3},         {Stage::blend, 2, 2},  {Stage::loss, 0, 2},
-    {Stage::blend_backward, 0, 1}, {Stage::adam, 0, 3},   {Stage::pack, 1, 0}};
+constexpr Launches kLaunches[] = {{Stage::project, 4, 4},
+                                  {Stage::sort, 24, 24},
+                                  {Stage::emit, 5, 5},
+                                  {Stage::ranges, 2, 3},
+                                  {Stage::blend, 2, 2},
+                                  {Stage::loss, 0, 2},
+                                  {Stage::blend_backward, 0, 1},
+                                  {Stage::project_backward, 0, 3},
+                                  {Stage::pack, 1, 0}};
 
 /// The counts of a frame that the kernels' costs are multiplied by, guessed where they were not
 /// counted.
@@ -49,46 +57,51 @@ struct Counts {
     }
 };
 
-/// A kernel of the table with the loops that matter in it. Absent: all costs are 0.
-class Kernel {
+/// A kernel of the table, by the first of `names` that is there. Absent: all costs are 0.
+class CountedKernel {
   public:
-    Kernel(const KernelCosts& costs, const GpuDevice& gpu,
-           std::initializer_list<const char*> names) {
+    CountedKernel(const KernelCosts& costs, const GpuDevice& gpu,
+                  std::initializer_list<const char*> names) {
         for (const char* name : names)
             if (found_ = costs.find(gpu.architecture.code, name); found_ != nullptr) break;
     }
     bool there() const { return found_ != nullptr; }
     CodeCost all() const { return there() ? found_->code : CodeCost{}; }
-    CodeCost own() const { return there() ? found_->own : CodeCost{}; }
+    CodeCost outside() const { return there() ? found_->outside : CodeCost{}; }
+    std::span<const LoopCost> loops() const {
+        return there() ? std::span<const LoopCost>(found_->loops) : std::span<const LoopCost>();
+    }
     int resident(const GpuDevice& gpu, int threads) const {
         return resident_blocks(gpu.architecture, threads, there() ? found_->registers : 0,
                                there() ? found_->shared_bytes : 0);
     }
-    /// The loop with the most of it; those inside others come first where `innermost`. Null: none.
+    /// The loop with the most of it, of those without loops inside where `innermost`; null: none.
     const LoopCost* loop_with(double CodeCost::*most, bool innermost,
                               const LoopCost* but = nullptr) const {
         const LoopCost* best = nullptr;
-        if (there())
-            for (const LoopCost& loop : found_->loops)
-                if (&loop != but && (!innermost || loop.innermost) && loop.own.*most > 0 &&
-                    (best == nullptr || loop.own.*most > best->own.*most))
-                    best = &loop;
+        for (const LoopCost& loop : loops())
+            if (&loop != but && (!innermost || loop.innermost) && loop.code.*most > 0 &&
+                (best == nullptr || loop.code.*most > best->code.*most))
+                best = &loop;
         return best;
     }
-    /// Of the loops that are none of these two, once each.
-    CodeCost other_loops(const LoopCost* a, const LoopCost* b) const {
-        CodeCost out;
-        if (there())
-            for (const LoopCost& loop : found_->loops)
-                if (&loop != a && &loop != b) out += loop.own;
-        return out;
+    /// Whether `inner` lies in `outer`, at any depth.
+    bool lies_in(const LoopCost* inner, const LoopCost& outer) const {
+        for (int number = inner != nullptr ? inner->parent : 0; number != 0;) {
+            if (number == outer.number) return true;
+            const auto next =
+                std::find_if(loops().begin(), loops().end(),
+                             [&](const LoopCost& loop) { return loop.number == number; });
+            number = next == loops().end() ? 0 : next->parent;
+        }
+        return false;
     }
 
   private:
     const KernelCost* found_ = nullptr;
 };
 
-CodeCost cost_of(const LoopCost* loop) { return loop != nullptr ? loop->own : CodeCost{}; }
+CodeCost code_of(const LoopCost* loop) { return loop != nullptr ? loop->code : CodeCost{}; }
 
 /// Work items of blending, longest first; a tile's pairs are shared out by the isects of each.
 std::vector<double> items_of(const std::vector<TileLoad>& tiles) {
@@ -112,7 +125,7 @@ double imbalance_of(const PredictedWork& work, const GpuDevice& gpu, int residen
     if (!(sum > 0) || work.batch > 1) return 1;
     // One block's eight warps, two a scheduler, against a multiprocessor that is full: a warp
     // issues its loop's instructions in the clocks of their fixed waits.
-    const CodeCost code = cost_of(walk);
+    const CodeCost code = code_of(walk);
     const double alone = code.stall > 0 ? std::min(1.0, 2 * code.issue / code.stall) : 0.5;
     const int places = static_cast<int>(gpu.multiprocessors);
     return std::max(1.0, makespan(items, {places, resident, alone}) * places / sum);
@@ -132,7 +145,7 @@ class Frame {
         if (f_.training) {
             loss();
             blend_backward();
-            adam();
+            project_backward();
         } else {
             pack();
         }
@@ -140,7 +153,9 @@ class Frame {
     }
 
   private:
-    Kernel kernel(std::initializer_list<const char*> names) const { return {costs_, gpu_, names}; }
+    CountedKernel kernel(std::initializer_list<const char*> names) const {
+        return {costs_, gpu_, names};
+    }
     StageDemand& add(Stage stage, double bytes, double working_set) {
         StageDemand& d = out_.emplace_back();
         d.stage = stage;
@@ -156,7 +171,8 @@ class Frame {
         return stage_work(cuda, stage).bytes;
     }
     /// `blocks` of 256 threads that each run `kernel` once; its rounds of waits follow each other.
-    void run_blocks(StageDemand& d, const Kernel& kernel, double blocks, double share = 1) const {
+    void run_blocks(StageDemand& d, const CountedKernel& kernel, double blocks,
+                    double share = 1) const {
         blocks *= work_.batch;
         d.executed += kernel.all() * (blocks * kWarps * share);
         const double waves =
@@ -179,7 +195,7 @@ class Frame {
                    f_.candidates / 256, share);
     }
     void sort() {
-        constexpr double kRoom = 1.3;  // a sort costs by its room
+        constexpr double kRoom = 1.06;  // a sort costs by its room (raster/cuda/frame_limits.h)
         StageDemand& d =
             add(Stage::sort, layout_bytes(Stage::sort) * kRoom, f_.isects * 12 + f_.visible * 16);
         // Ranking a key of a pass: some 30 instructions a key and pass in the published sources.
@@ -207,24 +223,53 @@ class Frame {
     void blend() {
         StageDemand& d = add(Stage::blend, layout_bytes(Stage::blend) + blend_gather(),
                              f_.visible * 48 + f_.isects * 4);
-        const Kernel k = f_.gradients ? kernel({"blend<(Depths)0, false, true, (Measured)0>",
-                                                "blend<(Depths)0, false, true*", "blend<*"})
-                                      : kernel({"blend<(Depths)0, false, false, (Measured)0>",
-                                                "blend<(Depths)0, false, false*", "blend<*"});
-        // The walk over splats has an exponential each; the test of 32 has its two reciprocals.
+        const CountedKernel k = f_.gradients
+                                    ? kernel({"blend<(Depths)0, false, true, (Measured)0>",
+                                              "blend<(Depths)0, false, true*", "blend<*"})
+                                    : kernel({"blend<(Depths)0, false, false, (Measured)0>",
+                                              "blend<(Depths)0, false, false*", "blend<*"});
+        // The walk over splats has the most arithmetic, as many splats a turn as that makes; the
+        // test of 32 has the reciprocals.
         const LoopCost* walk = k.loop_with(&CodeCost::fp32, true);
         const LoopCost* test = k.loop_with(&CodeCost::special, false, walk);
-        const double splats = walk != nullptr ? std::max(1.0, walk->own.special) : 1;
         const double n = work_.batch;
-        d.executed += cost_of(walk) * (counts_.near / splats * n);
-        d.executed += cost_of(test) * (counts_.group_tests * n);
-        d.executed += k.other_loops(walk, test) * (counts_.batches * kWarps * n);
-        d.executed += k.own() * (counts_.items * kWarps * n);
+        const double splats = splats_a_turn(code_of(walk).fp32 / kSplatArithmetic);
+        d.executed += walked(walk, splats) * n;
+        if (test != nullptr)
+            d.executed += with_left_over(*test, splats) * (counts_.group_tests * n);
+        for (const LoopCost& loop : k.loops())
+            if (&loop != walk && &loop != test)
+                d.executed += loop.code * (kWarps * n *
+                                           (k.lies_in(walk, loop) || k.lies_in(test, loop)
+                                                ? counts_.batches
+                                                : counts_.items * kSeldom));
+        d.executed += k.outside() * (counts_.items * kWarps * n);
         const int resident = k.resident(gpu_, 256);
         // Each batch waits for its slots, then for its splats, while the other blocks blend.
         d.wait_rounds = 2 * counts_.batches * n / (gpu_.multiprocessors * resident);
         d.imbalance = imbalance_of(work_, gpu_, resident, walk);
         d.counted = counts_.counted && walk != nullptr;
+    }
+    /// The walk over near splats, `splats` of them a turn. One at a time takes the shortest way
+    /// through where nothing is open; several are drawn without asking, and what is left over of a
+    /// group's list, half a turn in the mean, is drawn by code of the test's loop.
+    CodeCost walked(const LoopCost* walk, double splats) const {
+        if (splats > 1)
+            return code_of(walk) *
+                   std::max(0.0, (counts_.near - (splats - 1) / 2 * counts_.group_tests) / splats);
+        const double issue = std::max(1.0, code_of(walk).issue),
+                     skipped = std::max(0.0, counts_.near - counts_.open);
+        return code_of(walk) * (counts_.open + skipped * code_of(walk).least / issue);
+    }
+    /// 1, 2, 4 or 8: how far a walk is unrolled.
+    static double splats_a_turn(double work) {
+        return std::exp2(std::round(std::log2(std::clamp(work, 1.0, 8.0))));
+    }
+    /// Of the loop around an unrolled walk half runs in the mean: what draws two or one more.
+    static CodeCost with_left_over(const LoopCost& loop, double splats) {
+        const double run =
+            splats > 1 && loop.code.issue > 0 ? 0.5 * (1 + loop.code.least / loop.code.issue) : 1;
+        return loop.code * run;
     }
     /// Splats are gathered by every batch again: what the L2 does not hold comes from memory.
     double blend_gather() const { return std::max(0.0, counts_.batches * 256 - f_.visible) * 48; }
@@ -234,33 +279,58 @@ class Frame {
         run_blocks(d, kernel({"photo_loss"}), 3 * f_.pixels / 1024);
     }
     void blend_backward() {
-        const double rows = f_.isects * 48 * (kRowSectors - 1);
+        const double rows = live_rows();
         StageDemand& d = add(Stage::blend_backward,
                              layout_bytes(Stage::blend_backward) + rows +
                                  std::max(0.0, counts_.live_isects - f_.visible) * 48,
                              f_.visible * 48 + f_.isects * 52);
-        const Kernel k = kernel({"blend_backward_sub_tile<false, false, false>",
-                                 "blend_backward_sub_tile<false*", "blend_backward_sub_tile*"});
-        const LoopCost* walk = k.loop_with(&CodeCost::shuffle, true);
-        const double splats =  // nine sums take nine shuffles
-            walk != nullptr ? std::max(1.0, std::round(walk->own.shuffle / 9)) : 1;
-        const double n = work_.batch;
-        const double batches = counts_.items + counts_.live_isects / kBackwardBatch;
-        d.executed += cost_of(walk) * (counts_.live_sub_tiles / splats * n);
-        d.executed += k.other_loops(walk, nullptr) * (batches * kWarps * n);
-        d.executed += k.own() * (counts_.items * kWarps * n);
+        const CountedKernel k =
+            kernel({"blend_backward_sub_tile<false, false, false>",
+                    "blend_backward_sub_tile<false*", "blend_backward_sub_tile*"});
+        // The walk has the most arithmetic; it may be there more than once, unrolled.
+        const LoopCost* walk = k.loop_with(&CodeCost::fp32, true);
+        const auto walks = [&](const LoopCost& loop) {
+            return walk != nullptr && loop.innermost && loop.parent == walk->parent &&
+                   loop.code.fp32 >= 0.9 * walk->code.fp32;
+        };
+        const double splats = splats_a_turn(code_of(walk).issue / kBackwardInstructions);
+        const double copies =
+            static_cast<double>(std::count_if(k.loops().begin(), k.loops().end(), walks));
+        const double n = work_.batch,
+                     batches = counts_.live_isects / kBackwardBatch + counts_.items,
+                     left_over = (splats - 1) / 2 * kWarps * batches,
+                     turns = std::max(0.0, counts_.live_sub_tiles - left_over) / splats;
+        for (const LoopCost& loop : k.loops())
+            if (walks(loop))
+                d.executed += loop.code * (turns / copies * n);
+            else if (k.lies_in(walk, loop))
+                d.executed += with_left_over(loop, splats) * (kWarps * batches * n);
+            else
+                d.executed += loop.code * (kWarps * counts_.items * n);
+        d.executed += k.outside() * (counts_.items * kWarps * n);
         const int resident = k.resident(gpu_, 256);
-        d.wait_rounds = 3 * batches * n / (gpu_.multiprocessors * resident);
+        // Slots and splats are fetched a batch ahead: one wait a batch is left.
+        d.wait_rounds = batches * n / (gpu_.multiprocessors * resident);
         d.imbalance = imbalance_of(work_, gpu_, resident, walk);
         d.counted = counts_.counted && walk != nullptr;
     }
-    void adam() {
-        StageDemand& d = add(Stage::adam,
-                             layout_bytes(Stage::project_backward) + layout_bytes(Stage::adam) +
-                                 f_.isects * 48 * (kRowSectors - 1),
-                             model_bytes() + f_.isects * 48);
-        run_blocks(d, kernel({"project_backward<AdamSink, true>", "project_backward<AdamSink*"}),
-                   f_.candidates / 256, std::min(1.0, (planes() + 40) / 99));
+    /// What the layouts' bytes of rows are off by: only live isects have one, in whole sectors.
+    double live_rows() const { return (counts_.live_isects * kRowSectors - f_.isects) * 48; }
+    /// Ends in Adam.
+    void project_backward() {
+        StageDemand& d =
+            add(Stage::project_backward,
+                layout_bytes(Stage::project_backward) + layout_bytes(Stage::adam) + live_rows(),
+                model_bytes() + f_.isects * 48);
+        const CountedKernel k =
+            kernel({"project_backward<AdamSink, true>", "project_backward<AdamSink*"});
+        run_blocks(d, k, f_.candidates / 256, std::min(1.0, (planes() + 40) / 99));
+        // Its gradients' pass reads the parameters and moments of 256 Gaussians; the sink reads
+        // them again, with two thirds of the waits.
+        d.again_bytes = f_.visible * planes() * 12 * work_.batch;
+        d.again_set = gpu_.multiprocessors * k.resident(gpu_, 256) * 256 * planes() * 12;
+        d.again_rounds = d.wait_rounds * 2 / 3;
+        d.wait_rounds -= d.again_rounds;
         run_blocks(d, kernel({"refresh_bounds"}), f_.candidates / 256);
     }
     void pack() {

@@ -126,6 +126,8 @@ Result<GpuDevice> parse_gpu_device(const std::string& id, const std::string& tex
     out.id = id;
     const Json &name = member(json, "name"), &architecture = member(json, "architecture");
     out.name = name.is_string() ? name.get<std::string>() : id;
+    const Json& known_as = member(json, "known_as");
+    out.known_as = known_as.is_string() ? known_as.get<std::string>() : out.name;
     const auto found = architectures.find(architecture.is_string() ? architecture.get<std::string>()
                                                                    : std::string());
     if (found == architectures.end())
@@ -154,6 +156,15 @@ std::vector<GpuDevice> gpu_devices() {
             log_warning("{}", read.error().text());
     }
     return out;
+}
+
+const GpuDevice* gpu_called(const std::vector<GpuDevice>& gpus, const std::string& name) {
+    const GpuDevice* best = nullptr;
+    for (const GpuDevice& gpu : gpus)
+        if (!gpu.known_as.empty() && name.find(gpu.known_as) != std::string::npos &&
+            (best == nullptr || gpu.known_as.size() > best->known_as.size()))
+            best = &gpu;
+    return best;
 }
 
 Result<std::vector<GpuDevice>> gpu_devices_named(const std::string& list) {

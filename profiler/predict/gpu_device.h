@@ -27,8 +27,9 @@ struct GpuArchitecture {
 };
 
 struct GpuDevice {
-    std::string id;    ///< "h200": what --gpu takes
-    std::string name;  ///< "NVIDIA H200 SXM, 141 GB"
+    std::string id;        ///< "h200": what --gpu takes
+    std::string name;      ///< "NVIDIA H200 SXM, 141 GB"
+    std::string known_as;  ///< part of what its driver calls it: "H200"
     GpuArchitecture architecture;
     double multiprocessors = 0;
     double clock_ghz = 0;       ///< boost
@@ -58,5 +59,9 @@ std::vector<GpuDevice> gpu_devices();
 /// "h200,rtx4090" or "all". Errors (usage): one that is not there, with the names of those that
 /// are.
 Result<std::vector<GpuDevice>> gpu_devices_named(const std::string& list);
+
+/// The one that a driver calls `name` ("NVIDIA A100-SXM4-80GB"): whose `known_as` is in it, the
+/// longest of several. Null: none.
+const GpuDevice* gpu_called(const std::vector<GpuDevice>& gpus, const std::string& name);
 
 }  // namespace gs

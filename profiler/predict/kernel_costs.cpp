@@ -11,6 +11,8 @@
 namespace gs {
 namespace {
 
+constexpr std::string_view kWholeKernel = "kernel", kOutsideLoops = "0";  ///< under "loop"
+
 /// What one row's columns mean.
 struct CostColumn {
     const char* name;
@@ -25,6 +27,7 @@ constexpr CostColumn kCostColumns[] = {
     {"vote", &CodeCost::vote},        {"atomic", &CodeCost::atomic},
     {"control", &CodeCost::control},  {"other", &CodeCost::other},
     {"stall", &CodeCost::stall},      {"rounds", &CodeCost::rounds},
+    {"least", &CodeCost::least},
 };
 
 /// A line's fields; quotes keep commas.
@@ -73,32 +76,17 @@ class CostRow {
     std::vector<std::string> fields_;
 };
 
-/// From costs with everything inside to those without what lies in inner loops.
-void find_own(KernelCost& kernel) {
-    kernel.own = kernel.code;
-    for (LoopCost& loop : kernel.loops) loop.own = loop.code;
-    for (const LoopCost& loop : kernel.loops) {
-        if (loop.parent < 0) {
-            kernel.own -= loop.code;
-            continue;
-        }
+/// Which loops hold others.
+void find_innermost(KernelCost& kernel) {
+    for (const LoopCost& loop : kernel.loops)
         for (LoopCost& outer : kernel.loops)
-            if (outer.number == loop.parent) {
-                outer.own -= loop.code;
-                outer.innermost = false;
-            }
-    }
+            if (outer.number == loop.parent) outer.innermost = false;
 }
 
 }  // namespace
 
 CodeCost& CodeCost::operator+=(const CodeCost& more) {
     for (const CostColumn& column : kCostColumns) this->*column.value += more.*column.value;
-    return *this;
-}
-CodeCost& CodeCost::operator-=(const CodeCost& less) {
-    for (const CostColumn& column : kCostColumns)
-        this->*column.value = std::max(0.0, this->*column.value - less.*column.value);
     return *this;
 }
 CodeCost CodeCost::operator*(double times) const {
@@ -129,7 +117,7 @@ Result<KernelCosts> KernelCosts::parse(std::string_view text, const std::string&
         const CostRow row(columns, std::move(fields));
         std::string wrong;
         const std::string loop = row.text("loop");
-        if (loop.empty()) {
+        if (loop == kWholeKernel) {
             KernelCost& kernel = out.kernels_.emplace_back();
             kernel.architecture = row.text("architecture");
             kernel.file = row.text("file");
@@ -137,20 +125,21 @@ Result<KernelCosts> KernelCosts::parse(std::string_view text, const std::string&
             kernel.registers = static_cast<int>(row.number("registers", wrong));
             kernel.shared_bytes = static_cast<int>(row.number("shared", wrong));
             kernel.code = row.code(wrong);
+        } else if (out.kernels_.empty() || out.kernels_.back().kernel != row.text("kernel")) {
+            return fail_at_line(origin, number, "a loop of no kernel");
+        } else if (loop == kOutsideLoops) {
+            out.kernels_.back().outside = row.code(wrong);
         } else {
-            if (out.kernels_.empty() || out.kernels_.back().kernel != row.text("kernel"))
-                return fail_at_line(origin, number, "a loop of no kernel");
             LoopCost& at_loop = out.kernels_.back().loops.emplace_back();
             at_loop.number = static_cast<int>(row.number("loop", wrong));
-            at_loop.parent =
-                row.text("parent").empty() ? -1 : static_cast<int>(row.number("parent", wrong));
+            at_loop.parent = static_cast<int>(row.number("parent", wrong));
             at_loop.depth = static_cast<int>(row.number("depth", wrong));
-            at_loop.line = static_cast<int>(row.number("line", wrong));
+            at_loop.line = row.text("line");
             at_loop.code = row.code(wrong);
         }
         if (!wrong.empty()) return fail_at_line(origin, number, wrong);
     }
-    for (KernelCost& kernel : out.kernels_) find_own(kernel);
+    for (KernelCost& kernel : out.kernels_) find_innermost(kernel);
     return out;
 }
 

@@ -20,17 +20,16 @@ struct CodeCost {
     double shuffle = 0, vote = 0, atomic = 0, control = 0, other = 0;
     double stall = 0;   ///< clocks, the sum of the fixed waits between them
     double rounds = 0;  ///< times a warp must wait for loads it has sent, one after the other
+    double least = 0;   ///< instructions of the shortest way through
     CodeCost& operator+=(const CodeCost& more);
-    CodeCost& operator-=(const CodeCost& less);
     CodeCost operator*(double times) const;
 };
 
 struct LoopCost {
-    int number = 0, parent = -1;  ///< -1: in no other loop
+    int number = 0, parent = 0;  ///< 0: in no other loop
     int depth = 1;
-    int line = 0;   ///< of its head in the source, 0: not known
-    CodeCost code;  ///< with what stands in the loops inside it
-    CodeCost own;   ///< without
+    std::string line;  ///< of its head in the source, "blend.cu:90"
+    CodeCost code;     ///< without the loops inside it
     bool innermost = true;
 };
 
@@ -41,7 +40,7 @@ struct KernelCost {
     int registers = 0;         ///< a thread
     int shared_bytes = 0;      ///< a block, static
     CodeCost code;             ///< all of it
-    CodeCost own;              ///< outside loops
+    CodeCost outside;          ///< of it, what stands in no loop
     std::vector<LoopCost> loops;
 };
 

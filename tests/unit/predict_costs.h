@@ -1,46 +1,48 @@
 // A small table of kernels' costs, of round numbers, for the tests of the performance model.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include "profiler/predict/kernel_costs.h"
 
 namespace gs::test {
 
-/// Every kernel that the model looks for, on architecture `architecture`, with loops where it looks
-/// for loops.
+/// Every kernel that the model looks for, on `architecture`, with loops where it looks for loops.
 inline KernelCosts round_costs(const std::string& architecture = "90") {
     std::string csv =
         "# made up\n"
-        "architecture,file,kernel,loop,parent,depth,line,registers,shared,issue,fp32,half,int,mufu,"
-        "lds,sts,ldg,stg,shfl,vote,atomic,control,other,stall,rounds\n";
+        "architecture,file,kernel,loop,parent,line,registers,shared,depth,issue,least,fp32,int,"
+        "mufu,lds,sts,ldg,shfl,stall,rounds\n";
     const auto row = [&](const std::string& kernel, const std::string& rest) {
-        csv += architecture + ",made/up.cu," + kernel + "," + rest + "\n";
+        csv += architecture + ",made/up.cu,\"" + kernel + "\"," + rest + "\n";
     };
-    // loop,parent,depth,line,registers,shared,issue,fp32,half,int,mufu,lds,sts,ldg,stg,shfl,vote,
-    // atomic,control,other,stall,rounds
-    row("\"project<true, false>\"",
-        ",,,,80,4132,2000,800,0,400,20,40,40,150,30,10,4,1,100,45,9000,40");
-    row("\"project<false, false>\"",
-        ",,,,80,4132,1000,400,0,200,10,40,40,90,30,10,4,1,50,0,5000,20");
-    row("emit<unsigned short>", ",,,,50,24576,400,60,0,200,5,20,20,10,10,10,4,1,50,0,1800,4");
+    row("project<true, false>", "kernel,0,,80,4132,0,2000,20,800,400,20,40,40,150,10,9000,40");
+    row("project<false, false>", "kernel,0,,80,4132,0,1000,20,400,200,10,40,40,90,10,5000,20");
+    row("emit<unsigned short>", "kernel,0,,50,24576,0,400,20,60,200,5,20,20,10,10,1800,4");
     for (const char* gradients : {"false", "true"}) {
-        const std::string blend =
-            std::string("\"blend<(Depths)0, false, ") + gradients + ", (Measured)0>\"";
-        row(blend, ",,,,40,12288,340,60,0,120,5,10,6,10,6,0,6,0,40,0,1500,4");
-        row(blend, "1,,1,10,,,200,50,0,70,3,5,3,3,1,0,4,0,20,0,900,2");
-        row(blend, "2,1,2,20,,,110,40,0,30,3,5,0,0,1,0,3,0,10,0,500,0");
-        row(blend, "3,2,3,30,,,38,16,0,11,1,3,0,0,0,0,0,0,4,0,130,0");
+        const std::string blend = std::string("blend<(Depths)0, false, ") + gradients + ", 0>";
+        row(blend, "kernel,0,,40,12288,0,340,60,116,191,11,21,9,11,0,1500,4");
+        row(blend, "0,0,,,,0,140,30,10,90,3,8,3,8,0,500,2");
+        row(blend, "1,0,a.cu:72,,,1,90,20,10,60,2,4,4,3,0,400,2");
+        row(blend, "2,1,a.cu:85,,,2,72,20,40,30,3,6,2,0,0,370,0");
+        row(blend, "3,2,a.cu:90,,,3,38,21,16,11,1,3,0,0,0,130,0");
     }
-    row("photo_loss", ",,,,80,39232,2700,900,0,500,4,532,40,20,10,0,0,0,60,0,9000,3");
-    const std::string backward = "\"blend_backward_sub_tile<false, false, false>\"";
-    row(backward, ",,,,62,30976,600,120,0,250,8,20,12,15,9,20,6,0,60,0,2400,5");
-    row(backward, "1,,1,10,,,300,80,0,100,4,10,6,4,3,9,2,0,20,0,1200,2");
-    row(backward, "2,1,2,20,,,84,44,0,15,2,3,1,0,0,9,0,0,4,0,300,0");
-    row("\"project_backward<AdamSink, true>\"",
-        ",,,,100,2848,5000,2000,0,900,80,30,30,300,180,10,4,1,100,0,20000,46");
-    row("refresh_bounds", ",,,,31,0,300,90,0,60,6,0,0,20,4,10,2,0,20,0,1500,3");
-    row("pack_rgba", ",,,,14,0,60,12,0,24,0,0,0,3,1,0,0,0,4,0,300,1");
+    row("photo_loss", "kernel,0,,80,39232,0,2700,200,900,500,4,532,40,20,0,9000,3");
+    const std::string backward = "blend_backward_sub_tile<false, false, false>";
+    row(backward, "kernel,0,,62,30976,0,600,100,120,250,8,20,12,15,9,2400,5");
+    row(backward, "0,0,,,,0,300,50,20,190,4,5,3,9,0,900,2");
+    row(backward, "4,0,a.cu:134,,,1,195,80,35,105,2,12,8,6,0,500,3");
+    row(backward, "5,4,a.cu:149,,,2,84,84,54,9,4,3,1,0,9,203,0");
+    row("project_backward<AdamSink, true>",
+        "kernel,0,,100,2848,0,5000,500,2000,900,80,30,30,300,10,20000,46");
+    row("refresh_bounds", "kernel,0,,31,0,0,300,100,90,60,6,0,0,20,10,1500,3");
+    row("pack_rgba", "kernel,0,,14,0,0,60,60,12,24,0,0,0,3,0,300,1");
     auto costs = KernelCosts::parse(csv, "made up");
-    return costs ? *std::move(costs) : KernelCosts{};
+    if (!costs) {
+        ADD_FAILURE() << costs.error().text();
+        return {};
+    }
+    return *std::move(costs);
 }
 
 }  // namespace gs::test

@@ -66,9 +66,10 @@ TEST(PredictModel, MoreWorkNeverTakesLessTime) {
         more.frame.*count *= 1.5;
         EXPECT_GE(step_ms(more, gpu), before) << count;
     }
-    PredictedWork nothing = central();
-    nothing.frame.near *= 3;
-    EXPECT_GT(step_ms(nothing, gpu), 1.1 * before);
+    PredictedWork thrice = central();
+    thrice.frame.near *= 3;
+    thrice.frame.open *= 3;
+    EXPECT_GT(step_ms(thrice, gpu), 1.1 * before);
 }
 
 TEST(PredictModel, ZeroWorkIsLaunches) {
@@ -276,6 +277,22 @@ TEST(PredictDevices, EveryFigureHasItsSource) {
     EXPECT_NEAR(device("rtx4090").issue_rate(), 1290e9, 1e9);
 }
 
+TEST(PredictDevices, AreFoundByWhatTheirDriversCallThem) {
+    const std::vector<GpuDevice> all = gpu_devices();
+    const auto id_of = [&](const char* name) {
+        const GpuDevice* gpu = gpu_called(all, name);
+        return gpu == nullptr ? std::string() : gpu->id;
+    };
+    EXPECT_EQ(id_of("NVIDIA H200"), "h200");
+    EXPECT_EQ(id_of("NVIDIA H100 80GB HBM3"), "h100");
+    EXPECT_EQ(id_of("NVIDIA H100 PCIe"), "h100-pcie");
+    EXPECT_EQ(id_of("NVIDIA A100-SXM4-80GB"), "a100-80");
+    EXPECT_EQ(id_of("NVIDIA L40S"), "l40s");
+    EXPECT_EQ(id_of("NVIDIA L40"), "l40");
+    EXPECT_EQ(id_of("NVIDIA GeForce RTX 4090"), "rtx4090");
+    EXPECT_EQ(id_of("Emulated"), "");
+}
+
 TEST(PredictDevices, BadFilesAreToldWithWhatIsWrong) {
     const std::map<std::string, GpuArchitecture> known{{"90", {}}};
     const auto error_of = [&](const std::string& text) {
@@ -305,9 +322,11 @@ TEST(PredictCosts, LoopsAreToldFromWhatLiesInThem) {
     EXPECT_EQ(blend->registers, 40);
     EXPECT_EQ(blend->shared_bytes, 12288);
     ASSERT_EQ(blend->loops.size(), 3u);
-    EXPECT_EQ(blend->own.issue, 140);
-    EXPECT_EQ(blend->loops[0].own.issue, 90);
-    EXPECT_EQ(blend->loops[1].own.issue, 72);
+    EXPECT_EQ(blend->code.issue, 340);
+    EXPECT_EQ(blend->outside.issue, 140);
+    EXPECT_EQ(blend->loops[2].code.issue, 38);
+    EXPECT_EQ(blend->loops[2].code.least, 21);
+    EXPECT_EQ(blend->loops[2].line, "a.cu:90");
     EXPECT_TRUE(blend->loops[2].innermost);
     EXPECT_FALSE(blend->loops[1].innermost);
     EXPECT_EQ(costs.find("89", "blend<*"), nullptr);
@@ -320,11 +339,25 @@ TEST(PredictCosts, DamagedTablesAreToldWithTheLine) {
         return read ? std::string("none") : read.error().text();
     };
     EXPECT_THAT(error_of("a,b\n"), HasSubstr("costs.csv:1: there is no column"));
-    EXPECT_THAT(error_of("architecture,kernel,loop,issue\n90,k,,many\n"),
+    EXPECT_THAT(error_of("architecture,kernel,loop,issue\n90,k,kernel,many\n"),
                 HasSubstr("costs.csv:2: \"many\""));
     EXPECT_THAT(error_of("architecture,kernel,loop,issue\n90,k,1,3\n"),
                 HasSubstr("a loop of no kernel"));
     EXPECT_EQ(error_of(""), "none");
+}
+
+/// What was built in: every architecture has every kernel that the model multiplies by, so
+/// everything is counted.
+TEST(PredictCosts, OfOurKernelsAreThereForEveryGpu) {
+    const KernelCosts costs = KernelCosts::built_in();
+    for (const GpuDevice& gpu : gpu_devices()) {
+        const Prediction step = predict_step(central(), costs, gpu, {}),
+                         frame = predict_frame(central(), costs, gpu, {});
+        for (const Prediction* p : {&step, &frame})
+            for (const PredictedStage& s : p->stages)
+                EXPECT_TRUE(s.counted) << gpu.id << ": " << name_of(s.stage);
+        EXPECT_GT(step.total.p50, frame.total.p50) << gpu.id;
+    }
 }
 
 TEST(PredictOccupancy, IsTheCalculators) {

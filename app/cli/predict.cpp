@@ -1,0 +1,204 @@
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <vector>
+
+#include "app/backend/counted_work.h"
+#include "app/backend/frame_work.h"
+#include "app/cli/cameras.h"
+#include "app/cli/common.h"
+#include "app/cli/predict_report.h"
+#include "app/cli/progress.h"
+#include "app/cli/subcommand.h"
+#include "app/cli/verify.h"
+#include "base/json_write.h"
+#include "base/try.h"
+#include "profiler/predict/validation.h"
+#include "renderer/io/splats/splat_io.h"
+#include "trainer/run_folder.h"
+
+namespace gs::cli {
+namespace {
+
+struct PredictArguments {
+    std::string scene, gpus = "h200,rtx4090", capture, cameras, model, output;
+    CaptureArguments loading;
+    int views = 8, width = 0, height = 0, sh_degree = 3, batch = 1;
+    double gaussians = 0;
+    bool list = false, validation = false;
+};
+
+void add_options(CLI::App& app, PredictArguments& a) {
+    app.add_option("SCENE", a.scene, "splat file, checkpoint or run");
+    app.add_option("--gpu", a.gpus, "which GPUs, by the names of --list, or all [h200,rtx4090]")
+        ->option_text("A,B");
+    app.add_flag("--list", a.list, "the GPUs there are figures of, and where each comes from");
+    app.add_flag("--validation", a.validation, "published times, and what would have been said");
+    app.add_option("--capture", a.capture, "count what the cameras of this capture see")
+        ->option_text("DIR");
+    app.add_option("--cameras", a.cameras, "count what the cameras of this JSON file see")
+        ->option_text("FILE");
+    app.add_option("--views", a.views, "how many of the cameras, spread over them [8]")
+        ->check(whole_from(1, 10000))
+        ->option_text("N");
+    app.add_option("--width", a.width, "picture width")
+        ->check(picture_side())
+        ->option_text("PIXELS");
+    app.add_option("--height", a.height, "picture height")
+        ->check(picture_side())
+        ->option_text("PIXELS");
+    app.add_option("--sh-degree", a.sh_degree, "ignore spherical harmonics above this degree")
+        ->check(whole_from(0, 3))
+        ->option_text("N");
+    app.add_option("--gaussians", a.gaussians,
+                   "as if it had so many: thinned to fewer, estimated for more")
+        ->check(whole_from(1))
+        ->option_text("N");
+    app.add_option("--batch", a.batch, "views that a frame or step draws [1]")
+        ->check(whole_from(1, 1024))
+        ->option_text("N");
+    app.add_option("--model", a.model, "counts from a file that -o wrote, instead of a scene")
+        ->option_text("FILE");
+    app.add_option("-o,--output", a.output, "write the counts here, for --model elsewhere")
+        ->option_text("FILE");
+    add_loading(app, a.loading);
+}
+
+/// Every k-th of them, so that `most` are left.
+std::vector<NamedCamera> spread(const std::vector<NamedCamera>& all, std::size_t most) {
+    std::vector<NamedCamera> out;
+    const std::size_t count = std::min(all.size(), most);
+    for (std::size_t i = 0; i < count; ++i) out.push_back(all[i * all.size() / count]);
+    return out;
+}
+
+/// A capture's or file's cameras have their own size, unless one is asked for.
+Camera sized(const Camera& camera, const PredictArguments& a) {
+    if (a.width == 0 && a.height == 0) return camera;
+    const double aspect = static_cast<double>(camera.width) / camera.height;
+    const int width = a.width > 0 ? a.width : std::max(1, static_cast<int>(a.height * aspect)),
+              height = a.height > 0 ? a.height : std::max(1, static_cast<int>(a.width / aspect));
+    return camera.scaled_to(width, height);
+}
+
+Result<std::vector<NamedCamera>> cameras_for(const PredictArguments& a,
+                                             const CommonArguments& common,
+                                             const GaussianModel& model) {
+    if (!a.cameras.empty()) return read_cameras(a.cameras);
+    if (!a.capture.empty()) {
+        GS_TRY(const auto options, capture_options(a.loading, common));
+        GS_TRY(const auto capture, load_with_progress(a.capture, options));
+        return cameras_of(*capture, false);
+    }
+    const int width = a.width > 0 ? a.width : 1920,
+              height = a.height > 0 ? a.height : width * 9 / 16;
+    return orbit_cameras(place_of(model), 16, width, height);
+}
+
+/// Draws and counts: the mean of the views.
+Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& common,
+                              PredictSubject& subject) {
+    GS_TRY(const auto rasterizer, make_rasterizer(common));
+    GS_TRY(auto scene, read_any_splats(a.scene));
+    GaussianModel model = std::move(scene.model);
+    if (model.count == 0)
+        return fail(ErrorKind::usage, a.scene, "there are no Gaussians to predict for");
+    const auto wanted = static_cast<std::size_t>(a.gaussians);
+    if (wanted > 0 && wanted < model.count) model = thinned(model, wanted);
+    GS_TRY(const auto all, cameras_for(a, common, model));
+    const auto cameras = spread(all, static_cast<std::size_t>(a.views));
+    if (cameras.empty()) return fail(ErrorKind::usage, a.cameras, "there are no cameras in it");
+    RenderOptions options;
+    options.antialiased = model.antialiased;
+    options.sh_degree = a.sh_degree;
+    options.counters = true;
+    options.depth = options.gradients = false;
+    const auto source = rasterizer->source_of(model);
+    const auto state = rasterizer->make_state();
+    RenderResult frame;
+    std::vector<PredictedWork> works;
+    ProgressLine progress("count");
+    for (const NamedCamera& camera : cameras) {
+        if (interrupted())
+            return fail(ErrorKind::cancelled, "", "stopped before all views were counted", "");
+        const Camera drawn = sized(camera.camera, a);
+        rasterizer->forward(*source, drawn, options, *state, frame);
+        works.push_back(predicted_work(frame, std::min(a.sh_degree, model.sh_degree),
+                                       common.backend == "cuda"));
+        subject.width = drawn.width;
+        subject.height = drawn.height;
+        progress.update(works.size(), cameras.size(), camera.name);
+    }
+    progress.finish();
+    subject.views = works.size();
+    subject.backend = rasterizer->name();
+    return mean_work(works);
+}
+
+Result<PredictedWork> work_to_predict(const PredictArguments& a, const CommonArguments& common,
+                                      PredictSubject& subject) {
+    PredictedWork work;
+    if (a.model.empty()) {
+        GS_TRY(work, counted(a, common, subject));
+    } else {
+        constexpr std::uint64_t kMostBytes = 256u << 20;
+        GS_TRY(const std::string text, read_text_file(a.model, kMostBytes));
+        GS_TRY(work, work_of_json(text, a.model));
+    }
+    WhatIf change;
+    change.batch = a.batch;
+    if (a.gaussians > work.frame.gaussians || !a.model.empty()) change.gaussians = a.gaussians;
+    if (!a.model.empty()) {
+        change.width = a.width;
+        change.height = a.height;
+        if (a.sh_degree < work.frame.sh_degree) change.sh_degree = a.sh_degree;
+    }
+    return what_if(std::move(work), change);
+}
+
+Result<int> run(const PredictArguments& a, const CommonArguments& common) {
+    catch_interrupts();
+    if (a.list || a.validation) {
+        const Json out = a.list ? devices_json(gpu_devices())
+                                : validation_json(validate_model(published_times(), gpu_devices()));
+        a.list ? say_devices(out) : say_validation(out);
+        if (common.json) print_json(out);
+        return kDone;
+    }
+    if (a.scene.empty() == a.model.empty())
+        return fail(ErrorKind::usage, "", "name a scene, or counts with --model",
+                    "--list names the GPUs");
+    if (!a.capture.empty() && !a.cameras.empty())
+        return fail(ErrorKind::usage, a.cameras,
+                    "cameras come from --capture or from --cameras, not from both");
+    if (!a.model.empty() && (a.width > 0) != (a.height > 0))
+        return fail(ErrorKind::usage, a.model, "counts are scaled to a whole size",
+                    "--width and --height");
+    GS_TRY(const auto gpus, gpu_devices_named(a.gpus));
+    if (!a.output.empty()) GS_TRY_VOID(prepare_output_file(a.output));
+    PredictSubject subject;
+    subject.scene = a.scene.empty() ? a.model : a.scene;
+    GS_TRY(const PredictedWork work, work_to_predict(a, common, subject));
+    if (!a.output.empty())
+        GS_TRY_VOID(write_text_file(a.output, json_text(json_of_work(work)) + "\n"));
+    const Json out = predictions_json(subject, work, gpus);
+    say_predictions(out);
+    if (common.json) print_json(out);
+    return kDone;
+}
+
+}  // namespace
+
+Subcommand predict_command() {
+    return subcommand<PredictArguments>(
+        "predict", "how long a scene would take on GPUs that are not here",
+        "  gausscope predict scene.ply --gpu h200,rtx4090\n"
+        "  gausscope predict scene.ply --capture photos/ --gpu all --json\n"
+        "  gausscope predict scene.ply --width 3840 --sh-degree 1 --gaussians 500000\n"
+        "  gausscope predict --list        the GPUs, every figure with its source\n"
+        "  gausscope predict --validation  published times beside what would have been said\n",
+        add_options, run);
+}
+
+}  // namespace gs::cli

@@ -1,0 +1,224 @@
+#include "app/cli/predict_report.h"
+
+#include <fmt/core.h>
+
+#include "app/backend/counted_work.h"
+#include "app/cli/common.h"
+
+namespace gs::cli {
+namespace {
+
+Json ms_json(const PredictedMs& ms) {
+    return {{"p10", number(ms.p10)}, {"p50", number(ms.p50)}, {"p90", number(ms.p90)}};
+}
+
+/// Rows of a frame's and a step's stages side by side.
+Json stage_rows(const Json& gpu) {
+    Json rows = Json::array();
+    const auto row_of = [&](const Json& name) -> Json& {
+        for (Json& row : rows)
+            if (row["name"] == name) return row;
+        rows.push_back({{"name", name}});
+        return rows.back();
+    };
+    for (const char* what : {"frame", "step"}) {
+        const Json& prediction = gpu[what];
+        for (const Json& stage : prediction["stages"]) {
+            Json& row = row_of(stage["name"]);
+            row[what] = stage["ms"];
+            row[std::string(what) + "_bound"] =
+                stage["bound_by"].get<std::string>() +
+                (stage["counted"].get<bool>() ? "" : " (not all was counted)");
+        }
+        Json& row = row_of("all");
+        row[what] = prediction["ms"];
+    }
+    const auto all = std::find_if(rows.begin(), rows.end(),
+                                  [](const Json& row) { return row["name"] == "all"; });
+    std::rotate(all, all + 1, rows.end());
+    return rows;
+}
+
+}  // namespace
+
+Json warps_json(const WarpWork& work) {
+    return {{"batches", work.batches},
+            {"group_tests", work.group_tests},
+            {"near", work.near},
+            {"open", work.open},
+            {"live_isects", work.live_isects},
+            {"live_sub_tiles", work.live_sub_tiles}};
+}
+
+Json prediction_json(const Prediction& prediction) {
+    Json stages = Json::array();
+    for (const PredictedStage& s : prediction.stages) {
+        Json share;
+        for (std::size_t r = 0; r < kGpuResources; ++r)
+            share[name_of(static_cast<GpuResource>(r))] = number(s.share[r]);
+        stages.push_back({{"name", name_of(s.stage)},
+                          {"ms", ms_json(s.ms)},
+                          {"bound_by", name_of(s.bound_by)},
+                          {"share", std::move(share)},
+                          {"counted", s.counted}});
+    }
+    return {{"ms", ms_json(prediction.total)}, {"stages", std::move(stages)}};
+}
+
+Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
+                      const std::vector<GpuDevice>& gpus) {
+    Json counts = json_of_work(work);
+    counts.erase("isects_and_pairs_of_tiles");
+    const ModelFit& fit = published_fit();
+    Json out{{"command", "predict"},
+             {"tag", "predicted"},
+             {"scene", subject.scene},
+             {"counted_by", subject.backend.empty() ? Json(nullptr) : Json(subject.backend)},
+             {"views", subject.views},
+             {"width", subject.width},
+             {"height", subject.height},
+             {"batch", work.batch},
+             {"counts", std::move(counts)},
+             {"model",
+              {{"issue_use", fit.issue_use},
+               {"bandwidth_use", fit.bandwidth_use},
+               {"throughput_log_sd", fit.throughput_log_sd},
+               {"latency_log_sd", fit.latency_log_sd}}}};
+    const KernelCosts costs = KernelCosts::built_in();
+    Json all = Json::array();
+    for (const GpuDevice& gpu : gpus)
+        all.push_back({{"gpu", gpu.id},
+                       {"name", gpu.name},
+                       {"frame", prediction_json(predict_frame(work, costs, gpu, fit))},
+                       {"step", prediction_json(predict_step(work, costs, gpu, fit))}});
+    out["predictions"] = std::move(all);
+    return out;
+}
+
+void say_predictions(const Json& out) {
+    constexpr Column kStages[] = {{"stage", "{name}", true},
+                                  {"frame ms", "{frame?.p50:.3f}"},
+                                  {"P10 .. P90", "{frame?.p10:.3f} .. {frame?.p90:.3f}"},
+                                  {"bound by", "{frame_bound?}", true},
+                                  {"step ms", "{step?.p50:.3f}"},
+                                  {"P10 .. P90", "{step?.p10:.3f} .. {step?.p90:.3f}"},
+                                  {"bound by", "{step_bound?}", true}};
+    if (out["views"] != 0)
+        say("{scene}: {views} views of {width} x {height}, counted by {counted_by}", out);
+    else
+        say("{scene}: counts from a file", out);
+    say("N {gaussians:rate}  V {visible:rate}  I {isects:rate}  warps: near {near:rate}, open "
+        "{open:rate}, live isects {live_isects:rate}",
+        out["counts"]);
+    for (const Json& gpu : out["predictions"]) {
+        say("\n{name} ({gpu}), predicted:", gpu);
+        say_table(stage_rows(gpu), kStages, {"  "});
+    }
+    fmt::print(
+        "\npredicted, not measured: one time in ten it takes less than P10, one in ten more than "
+        "P90 (docs/model.md)\n");
+}
+
+Json predicted_beside(std::span<const StageStats> measured, PredictedWork work,
+                      const std::string& device) {
+    const std::vector<GpuDevice> gpus = gpu_devices();
+    const GpuDevice* gpu = device.empty() ? nullptr : gpu_called(gpus, device);
+    if (gpu == nullptr)
+        return {{"gpu", nullptr},
+                {"why", device.empty() ? Json("no GPU computes here: predictions are of other "
+                                              "machines, `gausscope predict` makes them")
+                                       : Json(fmt::format("there are no figures of \"{}\": "
+                                                          "docs/model.md says how to add them",
+                                                          device))}};
+    // A frame that bench times has gradients; Adam runs only in training.
+    work.frame.gradients = true;
+    const Prediction prediction =
+        predict_step(std::move(work), KernelCosts::built_in(), *gpu, published_fit());
+    Json rows = Json::array();
+    for (const PredictedStage& s : prediction.stages)
+        for (const StageStats& row : measured)
+            if (row.stage == s.stage)
+                rows.push_back({{"name", name_of(s.stage)},
+                                {"measured_ms", number(row.p50_ms)},
+                                {"predicted_ms", ms_json(s.ms)},
+                                {"bound_by", name_of(s.bound_by)},
+                                {"error", number(s.ms.p50 / row.p50_ms - 1)}});
+    return {{"gpu", gpu->id}, {"name", gpu->name}, {"stages", std::move(rows)}};
+}
+
+void say_predicted_beside(const Json& beside) {
+    if (beside["gpu"].is_null()) return say("\nnot predicted: {why}", beside);
+    constexpr Column kRows[] = {{"stage", "{name}", true},
+                                {"measured ms", "{measured_ms:.3f}"},
+                                {"predicted", "{predicted_ms.p50:.3f}"},
+                                {"P10 .. P90", "{predicted_ms.p10:.3f} .. {predicted_ms.p90:.3f}"},
+                                {"error", "{error:percent}"},
+                                {"bound by", "{bound_by}", true}};
+    say("\n{name}: measured, and what would have been predicted", beside);
+    say_table(beside["stages"], kRows);
+}
+
+Json devices_json(const std::vector<GpuDevice>& gpus) {
+    Json out{{"command", "predict"}, {"gpus", Json::array()}};
+    for (const GpuDevice& gpu : gpus) {
+        Json sources;
+        for (const auto& [figure, source] : gpu.sources) sources[figure] = source;
+        out["gpus"].push_back({{"gpu", gpu.id},
+                               {"name", gpu.name},
+                               {"architecture", gpu.architecture.name},
+                               {"code", gpu.architecture.code},
+                               {"multiprocessors", gpu.multiprocessors},
+                               {"clock_ghz", gpu.clock_ghz},
+                               {"memory_gb", gpu.memory_gb},
+                               {"bandwidth_gb_s", gpu.bandwidth_gb_s},
+                               {"sustained_gb_s", gpu.sustained_gb_s},
+                               {"l2_mb", gpu.l2_mb},
+                               {"l2_latency", gpu.l2_latency},
+                               {"memory_latency", gpu.memory_latency},
+                               {"sources", std::move(sources)}});
+    }
+    return out;
+}
+
+void say_devices(const Json& out) {
+    constexpr Column kGpus[] = {
+        {"--gpu", "{gpu}", true},         {"name", "{name}", true},
+        {"SMs", "{multiprocessors:.0f}"}, {"GHz", "{clock_ghz:.2f}"},
+        {"GB/s", "{bandwidth_gb_s:.0f}"}, {"sustained", "{sustained_gb_s:.0f}"},
+        {"L2 MB", "{l2_mb:g}"},           {"GB", "{memory_gb:g}"},
+        {"code of", "sm_{code}", true}};
+    say_table(out["gpus"], kGpus);
+    fmt::print("--list --json has the source of every figure; docs/model.md how to add a GPU\n");
+}
+
+Json validation_json(const ModelValidation& validation) {
+    Json rows = Json::array();
+    constexpr const char* kKinds[] = {"throughput", "fixed", "ratio"};
+    for (const ValidatedTime& v : validation.rows)
+        rows.push_back({{"id", v.row.id},
+                        {"kind", kKinds[static_cast<std::size_t>(v.row.kind)]},
+                        {"what", v.row.what},
+                        {"gpu", v.row.gpu},
+                        {"published", v.row.published},
+                        {"predicted", v.predicted},
+                        {"error", v.predicted / v.row.published - 1},
+                        {"source", v.row.source},
+                        {"missed", v.row.miss.empty() ? Json(nullptr) : Json(v.row.miss)}});
+    return {{"command", "predict"},
+            {"rows", std::move(rows)},
+            {"bandwidth_use", validation.fit.bandwidth_use},
+            {"throughput_log_sd", validation.fit.throughput_log_sd}};
+}
+
+void say_validation(const Json& out) {
+    constexpr Column kRows[] = {
+        {"published", "{what}", true},      {"GPU", "{gpu}", true},
+        {"ms or ratio", "{published:.3g}"}, {"predicted", "{predicted:.3g}"},
+        {"error", "{error:percent}"},       {"missed because", "{missed}", true}};
+    say_table(out["rows"], kRows);
+    say("each predicted with what the others fit; the band of predictions is their spread, "
+        "{throughput_log_sd:.2f} (log)",
+        out);
+}
+
+}  // namespace gs::cli

@@ -1,0 +1,42 @@
+// What `predict` and `bench --predict` say of predictions: JSON, and the same as text. Every number
+// here is predicted and comes with its interval.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/cli/report.h"
+#include "profiler/predict/validation.h"
+#include "profiler/store/statistics.h"
+#include "renderer/raster/rasterizer.h"
+
+namespace gs::cli {
+
+/// What was counted.
+struct PredictSubject {
+    std::string scene, backend;
+    std::size_t views = 0;
+    int width = 0, height = 0;
+};
+
+Json warps_json(const WarpWork& work);
+/// A frame or step on one GPU.
+Json prediction_json(const Prediction& prediction);
+/// The subject, its counts, and for each GPU a frame and a training step.
+Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
+                      const std::vector<GpuDevice>& gpus);
+void say_predictions(const Json& predictions);
+
+/// Measured medians of stages beside what the model says of the GPU called `device`, which the
+/// driver names. null where there is no GPU, or no figures of it.
+Json predicted_beside(std::span<const StageStats> measured, PredictedWork work,
+                      const std::string& device);
+void say_predicted_beside(const Json& beside);
+
+Json devices_json(const std::vector<GpuDevice>& gpus);
+void say_devices(const Json& devices);
+Json validation_json(const ModelValidation& validation);
+void say_validation(const Json& validation);
+
+}  // namespace gs::cli

@@ -1,0 +1,53 @@
+// The performance model against times that others have published: what it would have said without
+// seeing each, and how far off that is. The spread of these errors is the band that every
+// prediction is printed with. Data and citations: assets/gpu/published_times.json; `gausscope
+// predict --validation` and docs/model.md show the table, misses and all.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "profiler/predict/demand.h"
+#include "profiler/predict/gpu_model.h"
+
+namespace gs {
+
+enum class PublishedKind {
+    throughput,  ///< sets the fit and the band
+    fixed,       ///< bound by what the model does not know; shown as what it is
+    ratio,       ///< of one program on two GPUs
+};
+
+struct PublishedTime {
+    std::string id, what, gpu, work, source;
+    std::string over;  ///< ratio: the other GPU
+    std::string miss;  ///< why it is known to be missed; empty: it should not be
+    PublishedKind kind = PublishedKind::throughput;
+    double published = 0;  ///< milliseconds, or the ratio
+    StageDemand demand;
+};
+/// Errors: malformed, naming the row.
+Result<std::vector<PublishedTime>> parse_published_times(const std::string& text,
+                                                         const std::string& origin);
+std::vector<PublishedTime> published_times();
+
+struct ValidatedTime {
+    PublishedTime row;
+    double predicted = 0;  ///< by the fit of the other rows of its kind
+    double log_error() const;
+};
+struct ModelValidation {
+    std::vector<ValidatedTime> rows;
+    ModelFit fit;  ///< of all rows, its band from the errors of the rows left out
+};
+/// Leave one out. Rows of GPUs that are not among `gpus` are left out altogether.
+ModelValidation validate_model(const std::vector<PublishedTime>& rows,
+                               const std::vector<GpuDevice>& gpus);
+/// Of what is built in; worked out once.
+const ModelFit& published_fit();
+
+/// The table of docs/model.md, as Markdown.
+std::string validation_table(const ModelValidation& validation);
+
+}  // namespace gs
