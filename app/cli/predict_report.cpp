@@ -18,7 +18,12 @@ Json stage_rows(const Json& gpu) {
     const auto row_of = [&](const Json& name) -> Json& {
         for (Json& row : rows)
             if (row["name"] == name) return row;
-        rows.push_back({{"name", name}});
+        const Json none = ms_json({});
+        rows.push_back({{"name", name},
+                        {"frame", none},
+                        {"frame_bound", nullptr},
+                        {"step", none},
+                        {"step_bound", nullptr}});
         return rows.back();
     };
     for (const char* what : {"frame", "step"}) {
@@ -97,12 +102,12 @@ Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
 
 void say_predictions(const Json& out) {
     constexpr Column kStages[] = {{"stage", "{name}", true},
-                                  {"frame ms", "{frame?.p50:.3f}"},
-                                  {"P10 .. P90", "{frame?.p10:.3f} .. {frame?.p90:.3f}"},
-                                  {"bound by", "{frame_bound?}", true},
-                                  {"step ms", "{step?.p50:.3f}"},
-                                  {"P10 .. P90", "{step?.p10:.3f} .. {step?.p90:.3f}"},
-                                  {"bound by", "{step_bound?}", true}};
+                                  {"frame ms", "{frame.p50:.3f}"},
+                                  {"P10 .. P90", "{frame.p10:.3f} .. {frame.p90:.3f}"},
+                                  {"bound by", "{frame_bound}", true},
+                                  {"step ms", "{step.p50:.3f}"},
+                                  {"P10 .. P90", "{step.p10:.3f} .. {step.p90:.3f}"},
+                                  {"bound by", "{step_bound}", true}};
     if (out["views"] != 0)
         say("{scene}: {views} views of {width} x {height}, counted by {counted_by}", out);
     else

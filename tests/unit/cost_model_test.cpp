@@ -56,6 +56,19 @@ TEST(CostModel, BytesOfTheStagesAsLaidOut) {
     EXPECT_DOUBLE_EQ(stage_work(f, Stage::iteration).bytes, 0);
 }
 
+TEST(CostModel, AWarpPaysForAllOfItsLanes) {
+    FrameWork f = frame();
+    f.near = 14e6;  // 448 M lanes, of which 400 M are evaluated pairs
+    f.open = 12e6;
+    f.live_sub_tiles = 11e6;
+    EXPECT_DOUBLE_EQ(stage_work(f, Stage::blend).operations, 32 * (14 * 14e6 + 8 * 12e6));
+    EXPECT_DOUBLE_EQ(stage_work(f, Stage::blend).special, 32 * 12e6);
+    EXPECT_DOUBLE_EQ(stage_work(f, Stage::blend_backward).operations, 45 * 32 * 11e6);
+    f.cuda = false;  // a CPU's lanes are what it evaluated
+    EXPECT_DOUBLE_EQ(stage_work(f, Stage::blend).pairs, 400e6);
+    EXPECT_DOUBLE_EQ(stage_work(f, Stage::blend_backward).operations, 55 * 80e6);
+}
+
 TEST(CostModel, LowerDegreesAndPicturesAloneNeedLess) {
     FrameWork f = frame();
     const double full = stage_work(f, Stage::project).bytes;
