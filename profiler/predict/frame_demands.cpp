@@ -221,8 +221,8 @@ class Frame {
         d.executed.issue = (f_.tiles * 200 + f_.isects * 15) / kWarpSize * work_.batch;
     }
     void blend() {
-        StageDemand& d = add(Stage::blend, layout_bytes(Stage::blend) + blend_gather(),
-                             f_.visible * 48 + f_.isects * 4);
+        StageDemand& d =
+            add(Stage::blend, layout_bytes(Stage::blend), f_.visible * 48 + f_.isects * 4);
         const CountedKernel k = f_.gradients
                                     ? kernel({"blend<(Depths)0, false, true, (Measured)0>",
                                               "blend<(Depths)0, false, true*", "blend<*"})
@@ -245,6 +245,7 @@ class Frame {
                                                 : counts_.items * kSeldom));
         d.executed += k.outside() * (counts_.items * kWarps * n);
         const int resident = k.resident(gpu_, 256);
+        gather(d, counts_.batches * 256);
         // Each batch waits for its slots, then for its splats, while the other blocks blend.
         d.wait_rounds = 2 * counts_.batches * n / (gpu_.multiprocessors * resident);
         d.imbalance = imbalance_of(work_, gpu_, resident, walk);
@@ -271,19 +272,21 @@ class Frame {
             splats > 1 && loop.code.issue > 0 ? 0.5 * (1 + loop.code.least / loop.code.issue) : 1;
         return loop.code * run;
     }
-    /// Splats are gathered by every batch again: what the L2 does not hold comes from memory.
-    double blend_gather() const { return std::max(0.0, counts_.batches * 256 - f_.visible) * 48; }
+    /// Splats are gathered by every batch that has them, and stand in the layouts' bytes once.
+    void gather(StageDemand& d, double splats) const {
+        d.again_bytes = std::max(0.0, splats - f_.visible) * 48 * work_.batch;
+        d.again_set = f_.visible * 48;
+    }
     void loss() {
         StageDemand& d = add(Stage::loss, layout_bytes(Stage::loss), f_.pixels * 27);
         // A block a channel of 32 x 32 pixels.
         run_blocks(d, kernel({"photo_loss"}), 3 * f_.pixels / 1024);
     }
     void blend_backward() {
-        const double rows = live_rows();
-        StageDemand& d = add(Stage::blend_backward,
-                             layout_bytes(Stage::blend_backward) + rows +
-                                 std::max(0.0, counts_.live_isects - f_.visible) * 48,
-                             f_.visible * 48 + f_.isects * 52);
+        StageDemand& d =
+            add(Stage::blend_backward, layout_bytes(Stage::blend_backward) + live_rows(),
+                f_.visible * 48 + f_.isects * 52);
+        gather(d, counts_.live_isects);
         const CountedKernel k =
             kernel({"blend_backward_sub_tile<false, false, false>",
                     "blend_backward_sub_tile<false*", "blend_backward_sub_tile*"});

@@ -360,6 +360,36 @@ TEST(PredictCosts, OfOurKernelsAreThereForEveryGpu) {
     }
 }
 
+/// The loops that are found in the built-in table are the ones that walk splats: one more splat of
+/// a warp costs what such a loop takes for one, on every architecture.
+TEST(PredictCosts, OfOneMoreSplatAreThoseOfTheWalk) {
+    const KernelCosts costs = KernelCosts::built_in();
+    const auto issue = [&](const PredictedWork& work, const GpuDevice& gpu, Stage stage) {
+        for (const StageDemand& d : frame_demands(work, costs, gpu))
+            if (d.stage == stage) return d.executed.issue;
+        return 0.0;
+    };
+    for (const GpuDevice& gpu : gpu_devices())
+        for (const bool training : {false, true}) {
+            PredictedWork base = central();
+            base.frame.training = base.frame.gradients = training;
+            PredictedWork more = base;
+            more.frame.near += 1e6;
+            more.frame.open += 1e6;
+            const double forward =
+                (issue(more, gpu, Stage::blend) - issue(base, gpu, Stage::blend)) / 1e6;
+            EXPECT_GT(forward, 18) << gpu.id;
+            EXPECT_LT(forward, 45) << gpu.id;
+            if (!training) continue;
+            more.frame.live_sub_tiles += 1e6;
+            const double backward = (issue(more, gpu, Stage::blend_backward) -
+                                     issue(base, gpu, Stage::blend_backward)) /
+                                    1e6;
+            EXPECT_GT(backward, 45) << gpu.id;
+            EXPECT_LT(backward, 105) << gpu.id;
+        }
+}
+
 TEST(PredictOccupancy, IsTheCalculators) {
     const auto resident = [](const char* id, int threads, int registers, int shared) {
         return resident_blocks(device(id).architecture, threads, registers, shared);
