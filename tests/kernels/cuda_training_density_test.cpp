@@ -3,55 +3,15 @@
 
 #include <cmath>
 
-#include "base/rng.h"
+#include "app/cli/cases/runs.h"
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/emulator/emulator.h"
-#include "tests/support/random_scene.h"
 
 namespace gs {
 namespace {
 
 using test::cpu_training;
 using test::cuda_training;
-
-/// A run in the middle of its training: sleepers, moments, statistics; some rows faint, wide, or
-/// broken.
-RunArrays busy_arrays(std::size_t count, std::uint64_t seed) {
-    RunArrays arrays;
-    test::SceneRecipe recipe;
-    recipe.count = count;
-    recipe.sh_degree = 2;
-    recipe.seed = seed;
-    recipe.scale_lo = 0.002f;
-    arrays.model = test::random_model(recipe).resized(padded_capacity(count), 2);
-    arrays.adam = initial_adam_state(arrays.model);
-    arrays.adam.planes = arrays.model.planes();
-    arrays.adam.base = 5;
-    arrays.adam.steps = 9;
-    arrays.adam.highest = {1e-3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3};
-    for (auto& table : arrays.adam.pending) table = {4e-4, 3e-4, 2e-4, 1e-4, 0};
-    for (std::size_t i = 0; i < arrays.adam.last_step.size(); ++i)
-        arrays.adam.last_step[i] = i < count ? static_cast<std::uint32_t>(5 + i % 5) : 9u;
-    const std::size_t per_block = static_cast<std::size_t>(arrays.model.planes()) * 2 * kBlock;
-    for (std::size_t i = 0; i < arrays.adam.moments.size(); ++i) {
-        const std::size_t row = i / per_block * kBlock + i % kBlock;
-        const bool second = i / kBlock % 2 == 1;
-        if (row < count)
-            arrays.adam.moments[i] =
-                (second ? 1e-3f : 1e-2f) * (random_uniform(seed, 9, i) + (second ? 0.01f : -0.5f));
-    }
-    arrays.statistics.clear(arrays.model.capacity);
-    arrays.identity = RowIdentity(count, arrays.model.capacity);
-    for (std::size_t i = 0; i < count; ++i) {
-        arrays.statistics.views[i] = static_cast<float>(i % 5);
-        arrays.statistics.gradient_sum[i] =
-            4e-4f * random_uniform(seed, 10, i / 2) * arrays.statistics.views[i];
-        arrays.statistics.radius_px[i] = 30 * random_uniform(seed, 11, i);
-        if (i % 17 == 3) arrays.model.at(kOpacityLogits, i) = -8.0f;
-    }
-    if (count > 20) arrays.model.at(kSh0 + 1, 20) = std::nanf("");
-    return arrays;
-}
 
 struct After {
     DensityReport report;
@@ -111,32 +71,32 @@ TEST(CudaDensity, RowForRowAsOnTheCpu) {
             for (const bool large : {false, true}) {
                 SCOPED_TRACE(fmt::format("{} rows, limit {}, {}", count, limit, large));
                 const After cpu =
-                    round(cpu_training(), busy_arrays(count, 3), settings_of(limit), large);
+                    round(cpu_training(), cli::busy_run(count, 3), settings_of(limit), large);
                 compare(cpu,
-                        round(cuda_training(), busy_arrays(count, 3), settings_of(limit), large));
+                        round(cuda_training(), cli::busy_run(count, 3), settings_of(limit), large));
             }
 }
 
 TEST(CudaDensity, AnEmptyRoundKeepsTheModel) {
-    RunArrays faint = busy_arrays(50, 1);
+    RunArrays faint = cli::busy_run(50, 1);
     for (std::size_t i = 0; i < 50; ++i) faint.model.at(kOpacityLogits, i) = -9.0f;
     compare(round(cpu_training(), faint, settings_of(1000), false),
             round(cuda_training(), faint, settings_of(1000), false));
 }
 
 TEST(CudaDensity, SameBitsInAnySchedule) {
-    const After first = round(cuda_training(), busy_arrays(300, 5), settings_of(400), true);
+    const After first = round(cuda_training(), cli::busy_run(300, 5), settings_of(400), true);
     for (std::uint64_t seed = 1; seed < 4; ++seed) {
         emulator::set_seed(seed);
         EXPECT_TRUE(test::same_arrays(
             first.arrays,
-            round(cuda_training(), busy_arrays(300, 5), settings_of(400), true).arrays));
+            round(cuda_training(), cli::busy_run(300, 5), settings_of(400), true).arrays));
     }
 }
 
 TEST(CudaDensity, ExhaustedMemoryKeepsTheRun) {
     // Every allocation of a round in turn.
-    const RunArrays arrays = busy_arrays(330, 3);
+    const RunArrays arrays = cli::busy_run(330, 3);
     bool succeeded = false;
     int refused = 0;
     for (std::uint64_t n = 1; n < 60 && !succeeded; ++n) {
@@ -164,7 +124,7 @@ TEST(CudaDensity, ExhaustedMemoryKeepsTheRun) {
 
 TEST(CudaDensity, OpacityResetAsOnTheCpu) {
     const auto reset = [](std::unique_ptr<TrainingBackend> backend) {
-        backend->start(test::small_capture(20, 20, 20), busy_arrays(200, 2));
+        backend->start(test::small_capture(20, 20, 20), cli::busy_run(200, 2));
         backend->reset_opacity();
         return backend->arrays();
     };

@@ -1,0 +1,47 @@
+#include "tests/support/ptx_launches/adam_noise.h"
+
+#include <cstring>
+
+#include "renderer/raster/cuda/project_backward.cuh"
+#include "trainer/cuda/adam_sink.cuh"
+
+namespace gs::ptx {
+namespace {
+
+/// Second moments of gradients below some 1e-8: those of photos are a thousand times as large.
+constexpr float kNoise = 1e-19f;
+
+}  // namespace
+
+AdamNoise::AdamNoise(const std::string& kernel, std::span<const std::byte> parameters) {
+    using Params = cuda::ProjectBackwardParams<cuda::AdamSink>;
+    if (kernel.starts_with("project_backward<AdamSink") && parameters.size() == sizeof(Params))
+        std::memcpy(&model_, parameters.data() + offsetof(Params, model), sizeof model_);
+}
+
+bool AdamNoise::is_noise(std::uint64_t row, std::uint64_t plane) const {
+    const auto planes = static_cast<std::uint64_t>(model_.lazy.model_planes);
+    return row < model_.count && plane < planes &&
+           model_.lazy
+                   .moments[(row / kBlock * planes + plane) * 2 * kBlock + kBlock + row % kBlock] <
+               kNoise;
+}
+
+bool AdamNoise::excuses(std::uintptr_t address) const {
+    const auto values = reinterpret_cast<std::uintptr_t>(model_.values),
+               moments = reinterpret_cast<std::uintptr_t>(model_.lazy.moments);
+    if (values == 0 || moments == 0) return false;
+    const auto planes = static_cast<std::uint64_t>(model_.lazy.model_planes);
+    if (address >= values && address < values + planes * model_.stride * sizeof(float)) {
+        const std::uint64_t word = (address - values) / sizeof(float);
+        return is_noise(word % model_.stride, word / model_.stride);
+    }
+    const std::uint64_t blocks = (model_.count + kBlock - 1) / kBlock;
+    if (address < moments || address >= moments + blocks * planes * 2 * kBlock * sizeof(float))
+        return false;
+    const std::uint64_t word = (address - moments) / sizeof(float);
+    return is_noise(word / (planes * 2 * kBlock) * kBlock + word % kBlock,
+                    word / (2 * kBlock) % planes);
+}
+
+}  // namespace gs::ptx

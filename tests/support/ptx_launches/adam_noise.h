@@ -1,0 +1,29 @@
+// Parameters that an Adam step moves by chance. Where the true gradient is zero (the rotation of a
+// Gaussian that is a sphere, an unseen colour) what is left is rounding, of either sign, and Adam's
+// step is as long for it as for any other gradient: compiled otherwise, the same kernel goes the
+// other way. Harmless to the picture, and no word to compare.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "renderer/raster/cuda/model_view.h"
+
+namespace gs::ptx {
+
+class AdamNoise {
+  public:
+    /// Of a launch with these parameters; of any kernel but the Adam step's nothing is excused.
+    AdamNoise(const std::string& kernel, std::span<const std::byte> parameters);
+    /// The word at that address of device memory is such a parameter, or a moment of one. After the
+    /// launch, while device memory can be read.
+    bool excuses(std::uintptr_t address) const;
+
+  private:
+    bool is_noise(std::uint64_t row, std::uint64_t plane) const;
+    cuda::ModelView model_;
+};
+
+}  // namespace gs::ptx
