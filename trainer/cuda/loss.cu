@@ -7,8 +7,9 @@
 //   along rows of those                                   -> three maps, 42 x 32
 //   down their columns                                    -> gradient
 // Threads of a warp take neighbouring columns in the first and last, so device memory is read and
-// written in whole lines, and neighbouring rows in the others, where odd strides keep them in
-// different banks of shared memory. All maps lie in one piece of it, one over the other.
+// written in whole lines, and neighbouring rows in the others, whose odd strides put them in
+// different banks of shared memory (place_along). All maps lie in one piece of it, one over the
+// other.
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "trainer/cuda/loss.h"
@@ -25,16 +26,14 @@ constexpr int kAhead = 7;  ///< pixels of a column read at once
 static_assert((kSumDown + kTaps - 1) % kAhead == 0 && kMap % kSumAlong == 0 &&
               kTile % kSpreadAlong == 0 && kTile % kSpreadDown == 0);
 static_assert((kMap + kSumDown - 1) / kSumDown * kInput <= kThreads &&
-              kMap / kSumAlong * kMap <= kThreads && kTile / kSpreadAlong * kMap <= kThreads &&
               kTile / kSpreadDown * kTile == kThreads);
-/// Floats from one row of a map to the next. Odd: rows in different banks; 1 more than a multiple
-/// of 4: also where a warp's threads go on at the top of the next run.
-constexpr int kSumStride = 53, kDerivativeStride = 45, kSpreadStride = 33;
-static_assert(kSumStride >= kInput && kDerivativeStride >= kMap && kSpreadStride >= kTile);
-constexpr int kSums = kMap * kSumStride, kDerivatives = kMap * kDerivativeStride,
-              kSpread = kMap * kSpreadStride;
-constexpr int kShared = 4 * kSums > 3 * (kDerivatives + kSpread) ? 4 * kSums
-                                                                 : 3 * (kDerivatives + kSpread);
+/// Floats from one row of a map to the next: odd, so that rows lie in different banks, and for
+/// place_along() three runs of seven columns in different banks for ten rows, too.
+constexpr int kStride = 53, kSpreadStride = 33;
+static_assert(kStride >= kInput && kSpreadStride >= kTile);
+constexpr int kMapFloats = kMap * kStride, kSpread = kMap * kSpreadStride;
+constexpr int kShared = 4 * kMapFloats > 3 * (kMapFloats + kSpread) ? 4 * kMapFloats
+                                                                    : 3 * (kMapFloats + kSpread);
 
 /// exp(-d^2 / (2 1.5^2)) divided by its sum, d = 0..5.
 GS_DEVICE float tap(int distance) {
@@ -43,6 +42,23 @@ GS_DEVICE float tap(int distance) {
                                            0.00759875813523919f, 0.00102838008447911f};
     return kWindow[distance];
 }
+
+/// Where a thread's run along a row begins; first < 0: it has none.
+struct Place {
+    int row, first;
+};
+/// The first 32 rows go to a warp for each of kRuns runs of kLength columns, the ten others to
+/// further warps, kTogether runs to each.
+template <int kRuns, int kLength, int kTogether>
+GS_DEVICE Place place_along() {
+    constexpr int kRest = kMap - kWarp;
+    static_assert(kRuns + (kRuns + kTogether - 1) / kTogether <= kThreads / kWarp &&
+                  kTogether * kRest <= kWarp);
+    if (warp_id() < kRuns) return {lane_id(), warp_id() * kLength};
+    const int among = lane_id() / kRest, run = (warp_id() - kRuns) * kTogether + among;
+    return {kWarp + lane_id() % kRest, among < kTogether && run < kRuns ? run * kLength : -1};
+}
+GS_DEVICE Place sum_place() { return place_along<kMap / kSumAlong, kSumAlong, 3>(); }
 
 /// Outputs of a thread, next to each other; output j has the inputs j .. j + 10 of its run.
 template <int kCount>
@@ -158,11 +174,11 @@ GS_DEVICE void sum_down(const Tile& tile, Shared& sums) {
     GS_UNROLL
     for (int j = 0; j < kSumDown; ++j) {
         if (first + j >= kMap) break;
-        const int at = (first + j) * kSumStride + column;
+        const int at = (first + j) * kStride + column;
         sums[at] = mx.sum[j];
-        sums[kSums + at] = my.sum[j];
-        sums[2 * kSums + at] = squares.sum[j];
-        sums[3 * kSums + at] = product.sum[j];
+        sums[kMapFloats + at] = my.sum[j];
+        sums[2 * kMapFloats + at] = squares.sum[j];
+        sums[3 * kMapFloats + at] = product.sum[j];
     }
 }
 
@@ -170,17 +186,16 @@ GS_DEVICE void sum_down(const Tile& tile, Shared& sums) {
 /// of those that are the tile's own.
 template <class Shared>
 GS_DEVICE float derive(const Tile& tile, const Shared& sums, SsimPoint (&points)[kSumAlong]) {
-    const int thread = static_cast<int>(threadIdx.x), row = thread % kMap,
-              first = thread / kMap * kSumAlong;
-    if (first >= kMap) return 0.0f;
+    const auto [row, first] = sum_place();
+    if (first < 0) return 0.0f;
     Run<kSumAlong> mx, my, squares, product;
     GS_UNROLL
     for (int i = 0; i < Run<kSumAlong>::kInputs; ++i) {
-        const int at = row * kSumStride + first + i;
+        const int at = row * kStride + first + i;
         mx.add(i, sums[at]);
-        my.add(i, sums[kSums + at]);
-        squares.add(i, sums[2 * kSums + at]);
-        product.add(i, sums[3 * kSums + at]);
+        my.add(i, sums[kMapFloats + at]);
+        squares.add(i, sums[2 * kMapFloats + at]);
+        product.add(i, sums[3 * kMapFloats + at]);
     }
     bool used[kSumAlong];
     tile.counted<false>(tile.x0 - kReach + first, tile.y0 - kReach + row, used);
@@ -200,29 +215,28 @@ GS_DEVICE float derive(const Tile& tile, const Shared& sums, SsimPoint (&points)
 /// Derivatives to shared memory, then their window sums along rows behind them.
 template <class Shared>
 GS_DEVICE void spread_along(const SsimPoint (&points)[kSumAlong], Shared& shared) {
-    const int thread = static_cast<int>(threadIdx.x), row = thread % kMap;
-    int first = thread / kMap * kSumAlong;
-    if (first < kMap) {
+    const Place mine = sum_place();
+    if (mine.first >= 0) {
         GS_UNROLL
         for (int j = 0; j < kSumAlong; ++j) {
-            const int at = row * kDerivativeStride + first + j;
+            const int at = mine.row * kStride + mine.first + j;
             shared[at] = points[j].d_mean;
-            shared[kDerivatives + at] = points[j].d_squares;
-            shared[2 * kDerivatives + at] = points[j].d_product;
+            shared[kMapFloats + at] = points[j].d_squares;
+            shared[2 * kMapFloats + at] = points[j].d_product;
         }
     }
     __syncthreads();
-    first = thread / kMap * kSpreadAlong;
-    if (first >= kTile) return;
+    const auto [row, first] = place_along<kTile / kSpreadAlong, kSpreadAlong, 2>();
+    if (first < 0) return;
     GS_UNROLL
     for (int map = 0; map < 3; ++map) {
         Run<kSpreadAlong> run;
         GS_UNROLL
         for (int i = 0; i < Run<kSpreadAlong>::kInputs; ++i)
-            run.add(i, shared[map * kDerivatives + row * kDerivativeStride + first + i]);
+            run.add(i, shared[map * kMapFloats + row * kStride + first + i]);
         GS_UNROLL
         for (int j = 0; j < kSpreadAlong; ++j)
-            shared[3 * kDerivatives + map * kSpread + row * kSpreadStride + first + j] = run.sum[j];
+            shared[3 * kMapFloats + map * kSpread + row * kSpreadStride + first + j] = run.sum[j];
     }
 }
 /// The sums of one map down a column, of the gradient's rows first, first + 1 ..
@@ -231,7 +245,7 @@ GS_DEVICE Run<kSpreadDown> spread_down(const Shared& shared, int map, int column
     Run<kSpreadDown> run;
     GS_UNROLL
     for (int i = 0; i < Run<kSpreadDown>::kInputs; ++i)
-        run.add(i, shared[3 * kDerivatives + map * kSpread + (first + i) * kSpreadStride + column]);
+        run.add(i, shared[3 * kMapFloats + map * kSpread + (first + i) * kSpreadStride + column]);
     return run;
 }
 
