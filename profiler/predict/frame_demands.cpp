@@ -17,6 +17,8 @@ constexpr std::uint32_t kItem = 1024;         ///< isects of a work item at most
 constexpr double kBackwardBatch = 28;         ///< live isects of the 32 that backward stages
 constexpr double kBackwardInstructions = 70;  ///< of a splat of a sub-tile, 60 to 100
 constexpr double kSplatArithmetic = 15;       ///< FP32 instructions that blend one splat
+constexpr double kRowArithmetic = 30;         ///< FP32 instructions of a row of tiles, at least
+constexpr double kPutInstructions = 30;       ///< of a warp that stores 32 isects
 constexpr double kSeldom = 0.1;               ///< loops of blend that only ended tiles enter
 constexpr double kRowSectors = 64.0 / 48.0;   ///< 48-byte rows at random places: sectors of 32
 /// Kernels that one stage enqueues, by stage; sorts with those of their passes.
@@ -208,10 +210,21 @@ class Frame {
     void emit() {
         StageDemand& d =
             add(Stage::emit, layout_bytes(Stage::emit), f_.isects * 8 + f_.visible * 48);
-        run_blocks(d, kernel({"emit<unsigned short>", "emit<*"}), f_.visible / 256);
-        // Its loops: each round of a warp lists 32 isects.
-        d.executed += kernel({"emit<unsigned short>", "emit<*"}).all() *
-                      (f_.isects / 256 * 0.25 * work_.batch);
+        const CountedKernel k = kernel({"emit<unsigned short>", "emit<*"});
+        if (!(f_.visible > 0)) return;
+        // A lane a splat: a warp goes over rows of tiles as often as its largest splat has them,
+        // and puts 32 isects a turn. What floaters take besides is not in it.
+        const double warps = f_.visible / kWarpSize * work_.batch, each = f_.isects / f_.visible,
+                     rows = 1 + 1.5 * std::sqrt(each);
+        const LoopCost* row = nullptr;
+        for (const LoopCost& loop : k.loops())
+            if (row == nullptr && loop.depth == 1 && loop.code.fp32 >= kRowArithmetic) row = &loop;
+        d.executed += (row != nullptr ? k.outside() : k.all()) * warps;
+        d.executed += code_of(row) * (warps * rows);
+        d.executed.issue += warps * each * kPutInstructions;
+        d.wait_rounds += k.outside().rounds *
+                         std::ceil(warps / kWarps / (gpu_.multiprocessors * k.resident(gpu_, 256)));
+        d.counted = k.there();
     }
     void ranges() {
         StageDemand& d =
