@@ -122,43 +122,69 @@ std::uint32_t finite_lanes(const BlockGradients& gradients, int planes) {
     return bits & 0xffffu;
 }
 
-std::uint32_t Apply(const Block& b, const Step& step, const BlockGradients& gradients,
-                    std::uint32_t locked) {
+bool current(const Block& b) {
+    return std::all_of(b.last_step, b.last_step + kBlock,
+                       [&](std::uint32_t step) { return step == b.steps; });
+}
+
+/// Lane i of the vector at `lane`: bit lane + i.
+HWY_INLINE hn::Mask<D> mask_at(std::uint32_t bits, std::size_t lane) {
+    const std::uint32_t own = (bits >> lane) & ((2u << (hn::Lanes(D()) - 1)) - 1u);
+    const std::uint8_t packed[8] = {static_cast<std::uint8_t>(own),
+                                    static_cast<std::uint8_t>(own >> 8)};
+    return hn::LoadMaskBits(D(), packed);
+}
+
+/// The step of the lanes of one vector that are in `good`; `kCurrent`: none of them slept.
+template <bool kCurrent>
+HWY_INLINE void step_lanes(const Block& b, const Step& step, const BlockGradients& gradients,
+                           std::size_t lane, std::uint32_t good) {
     const D d;
-    const std::uint32_t seen = gradients.mask & ~locked,
-                        good = seen & finite_lanes(gradients, step.planes);
     const V beta1 = hn::Set(d, static_cast<float>(kBeta1)),
             beta2 = hn::Set(d, static_cast<float>(kBeta2));
     const V rest1 = hn::Set(d, static_cast<float>(1 - kBeta1)),
             rest2 = hn::Set(d, static_cast<float>(1 - kBeta2));
     const V epsilon = hn::Set(d, step.epsilon);
+    const auto active = mask_at(good, lane), seen = mask_at(gradients.mask, lane);
+    const Sleep sleep(b, lane);
+    for (int p = 0; p < step.planes; ++p) {
+        float* at = moments_of(b, p, lane);
+        float* value_at = b.values + static_cast<std::size_t>(p) * b.stride + lane;
+        const int group = group_of_plane(p);
+        const V m = hn::Load(d, at), v = hn::Load(d, at + kBlock), value = hn::LoadU(d, value_at);
+        const V g = hn::IfThenElseZero(seen, hn::Load(d, gradients.planes[p] + lane));
+        V awake = value, m0 = m, v0 = v;
+        if constexpr (!kCurrent) {
+            awake = hn::NegMulAdd(direction(m, v), sleep.pending[group], value);
+            m0 = hn::Mul(m, sleep.decay1);
+            v0 = hn::Mul(v, sleep.decay2);
+        }
+        const V m1 = hn::MulAdd(beta1, m0, hn::Mul(rest1, g));
+        const V v1 = hn::MulAdd(beta2, v0, hn::Mul(rest2, hn::Mul(g, g)));
+        const V move =
+            hn::Mul(hn::Mul(hn::Set(d, step.rate[group]), m1), inverse_root(v1, epsilon));
+        hn::StoreU(hn::IfThenElse(active, hn::Sub(awake, move), value), d, value_at);
+        hn::Store(hn::IfThenElse(active, m1, m), d, at);
+        hn::Store(hn::IfThenElse(active, v1, v), d, at + kBlock);
+    }
+}
+
+std::uint32_t Apply(const Block& b, const Step& step, const BlockGradients& gradients,
+                    std::uint32_t locked) {
+    const D d;
+    const std::uint32_t good =
+        (finite_lanes(gradients, step.planes) | (~gradients.mask & 0xffffu)) & ~locked;
+    const bool awake = current(b);
     for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
-        const std::uint32_t bits = (good >> lane) & ((2u << (hn::Lanes(d) - 1)) - 1u);
-        if (bits == 0) continue;
-        std::uint8_t packed[8] = {static_cast<std::uint8_t>(bits),
-                                  static_cast<std::uint8_t>(bits >> 8)};
-        const auto active = hn::LoadMaskBits(d, packed);
-        const Sleep sleep(b, lane);
-        for (int p = 0; p < step.planes; ++p) {
-            float* at = moments_of(b, p, lane);
-            float* value_at = b.values + static_cast<std::size_t>(p) * b.stride + lane;
-            const int group = group_of_plane(p);
-            const V m = hn::Load(d, at), v = hn::Load(d, at + kBlock),
-                    value = hn::LoadU(d, value_at);
-            const V g = hn::Load(d, gradients.planes[p] + lane);
-            const V awake = hn::NegMulAdd(direction(m, v), sleep.pending[group], value);
-            const V m1 = hn::MulAdd(beta1, hn::Mul(m, sleep.decay1), hn::Mul(rest1, g));
-            const V v1 = hn::MulAdd(beta2, hn::Mul(v, sleep.decay2), hn::Mul(rest2, hn::Mul(g, g)));
-            const V move =
-                hn::Mul(hn::Mul(hn::Set(d, step.rate[group]), m1), inverse_root(v1, epsilon));
-            hn::StoreU(hn::IfThenElse(active, hn::Sub(awake, move), value), d, value_at);
-            hn::Store(hn::IfThenElse(active, m1, m), d, at);
-            hn::Store(hn::IfThenElse(active, v1, v), d, at + kBlock);
+        if (awake) {
+            step_lanes<true>(b, step, gradients, lane, good);
+        } else {
+            step_lanes<false>(b, step, gradients, lane, good);
         }
     }
     for (std::uint32_t rest = good; rest != 0; rest &= rest - 1)
         b.last_step[std::countr_zero(rest)] = b.steps + 1;
-    return seen & ~good;
+    return gradients.mask & ~locked & ~good;
 }
 
 BlockBounds Bounds(const Block& b, const Drift& drift, std::size_t lanes) {

@@ -44,8 +44,11 @@ void catch_up(const Block& block, int first, int count, float* out);
 /// Catches up all planes below `planes` and stores them and the decayed moments; lanes' last_step
 /// becomes T.
 void settle(const Block& block, int planes);
-/// One Adam step for the lanes in gradients.mask. Lanes with a gradient that is not finite are left
-/// as they are; returns their bits. Lanes in `locked` are left as they are, too, untold.
+/// One Adam step. Lanes that are not in gradients.mask take it with a gradient of zero, which is
+/// what they would have slept through: their moments are in the cache, and a block whose lanes are
+/// all current is read as it is until another view leaves it out. Lanes with a gradient that is not
+/// finite are left as they are; returns their bits. Lanes in `locked` are left as they are, too,
+/// untold.
 std::uint32_t apply(const Block& block, const Step& step, const BlockGradients& gradients,
                     std::uint32_t locked = 0);
 /// Sphere of everything the first `lanes` Gaussians can draw until they are touched next.

@@ -151,6 +151,11 @@ std::size_t LazyAdam::bytes() const {
 }
 
 BlockView LazySource::geometry(std::size_t block, float* scratch) {
+    // Every plane of a block is a cache line in a page of its own, which no processor foresees: the
+    // next block's are on their way while this one is worked on.
+    const float* next = model_.values.data() + (block + 1) * kBlock;
+    const std::size_t planes = static_cast<std::size_t>(plane_count(sh_degree_));
+    for (std::size_t p = 0; p < planes; ++p) __builtin_prefetch(next + p * model_.capacity);
     if (adam_.current(block)) return {model_.values.data() + block * kBlock, model_.capacity};
     adam_.read(model_, block, 0, kGeometryPlanes, scratch);
     return {scratch, kBlock};

@@ -203,6 +203,26 @@ TEST(LazyAdam, PoisonGradientsAreLeftOut) {
     for (int p = 0; p < model.planes(); ++p) EXPECT_NE(model.at(p, 1), before.at(p, 1));
 }
 
+TEST(LazyAdam, ASteppedBlockIsCurrentButForItsLockedLanes) {
+    GaussianModel model = random_model();
+    LazyAdam adam(model);
+    for (int step = 0; step < 5; ++step) run_step(model, adam, step, nullptr);
+    BlockGradients g{};
+    g.mask = 0x0f;
+    for (auto& plane : g.planes) std::fill(std::begin(plane), std::end(plane), 0.5f);
+    const auto step_with = [&](std::uint32_t locked) {
+        adam.begin_step(model, rates_at(5), model.planes());
+        EXPECT_EQ(adam.apply(model, g, locked), 0u);
+        adam.end_step();
+    };
+    step_with(0);
+    EXPECT_TRUE(adam.current(0)) << "lanes that were not seen took the step, too";
+    const float before = model.at(0, 1);
+    step_with(2);
+    EXPECT_FALSE(adam.current(0));
+    EXPECT_EQ(model.at(0, 1), before);
+}
+
 TEST(LazyAdam, BoundsHoldSleepers) {
     GaussianModel model = random_model();
     for (int axis = 0; axis < 3; ++axis)

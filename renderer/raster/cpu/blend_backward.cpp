@@ -18,6 +18,7 @@ struct BackwardSquare {
                                              ///< pixel has ended
     alignas(64) float t[kSquarePixels];      ///< transmittance
     alignas(64) float rest[kSquarePixels];   ///< R
+    alignas(64) float x[kSquarePixels], y[kSquarePixels];  ///< centres, from the tile's corner
     alignas(64) float g_red[kSquarePixels], g_green[kSquarePixels], g_blue[kSquarePixels],
         g_depth[kSquarePixels];
 };
@@ -32,6 +33,8 @@ HWY_INLINE void start(BackwardSquare* squares, const TileRect& rect, const Blend
         s = {};
         start_floor(s.floor, rect, i, f.log2_alpha_min);
         std::fill_n(s.t, kSquarePixels, 1.0f);
+        std::copy_n(kCentres.x[i % 4], kSquarePixels, s.x);
+        std::copy_n(kCentres.y[i / 4], kSquarePixels, s.y);
     }
     for_each_square_row(rect, f, [&](int square, int i, int columns, std::size_t o) {
         BackwardSquare& s = squares[square];
@@ -61,13 +64,12 @@ struct Sums {
 };
 
 template <bool kDepth>
-HWY_INLINE void replay_square(BackwardSquare& at, int index, Sums& sums, const TileSplat& splat,
+HWY_INLINE void replay_square(BackwardSquare& at, Sums& sums, const TileSplat& splat,
                               hn::Vec<D> mean_x, hn::Vec<D> mean_y, const Rules& rules) {
     const D d;
     const auto one = hn::Set(d, 1.0f), two = hn::Set(d, 2.0f);
     for (int lane = 0; lane < kSquarePixels; lane += static_cast<int>(hn::Lanes(d))) {
-        const auto x = hn::Load(d, kCentres.x[index % 4] + lane),
-                   y = hn::Load(d, kCentres.y[index / 4] + lane);
+        const auto x = hn::Load(d, at.x + lane), y = hn::Load(d, at.y + lane);
         // The same arithmetic and decisions as blend_lanes, so the same pixels.
         const auto power = log2_alpha(splat, x, y), t = hn::Load(d, at.t + lane);
         auto open = hn::Ge(power, hn::Load(d, at.floor + lane));
@@ -180,7 +182,7 @@ void blend_backward(const BlendBackwardParams& params, std::uint32_t tile) {
         Sums sums;
         for (; squares != 0; squares &= squares - 1) {
             const int square = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(squares));
-            replay_square<kDepth>(pixels[square], square, sums, splat, mean_x, mean_y, rules);
+            replay_square<kDepth>(pixels[square], sums, splat, mean_x, mean_y, rules);
         }
         reduce(sums, params.isect_gradients[k]);
     }

@@ -51,13 +51,35 @@ BlendParams blend_params(const CpuState& state, const ProjectParams& project,
     return p;
 }
 
+/// Calls f(lane, slot) for each visible lane of a candidate block.
+template <class F>
+void for_each_visible(const CpuState& state, std::size_t candidate, F&& f) {
+    std::uint32_t slot = state.candidate_slot[candidate];
+    for (std::uint32_t lanes = state.candidate_mask[candidate]; lanes != 0;
+         lanes &= lanes - 1, ++slot)
+        f(static_cast<std::size_t>(std::countr_zero(lanes)), slot);
+}
+
+/// Isects lie by tile, far from each other: while one block is worked on, those of the next are on
+/// their way to the cache.
+void fetch_isects(const CpuState& state, std::size_t candidate) {
+    for_each_visible(state, candidate, [&](std::size_t, std::uint32_t slot) {
+        const std::uint32_t first = state.first_emission[slot];
+        for (std::uint32_t e = first; e < first + state.isects_of_slot[slot]; ++e)
+            __builtin_prefetch(&state.isect_gradients[state.isect_from_emission[e]]);
+    });
+}
+/// The same for what fetch_isects() reads.
+void fetch_emissions(const CpuState& state, std::size_t candidate) {
+    for_each_visible(state, candidate, [&](std::size_t, std::uint32_t slot) {
+        __builtin_prefetch(&state.isect_from_emission[state.first_emission[slot]]);
+    });
+}
+
 /// Adds up the gradients of the isects of each visible lane of a candidate block.
 void gather_isects(const CpuState& state, std::size_t candidate, SplatGradients& out) {
     for (auto& row : out.v) std::fill(std::begin(row), std::end(row), 0.0f);
-    std::uint32_t slot = state.candidate_slot[candidate];
-    for (std::uint32_t lanes = state.candidate_mask[candidate]; lanes != 0;
-         lanes &= lanes - 1, ++slot) {
-        const std::size_t lane = static_cast<std::size_t>(std::countr_zero(lanes));
+    for_each_visible(state, candidate, [&](std::size_t lane, std::uint32_t slot) {
         float sum[12] = {};
         const std::uint32_t first = state.first_emission[slot];
         for (std::uint32_t e = first; e < first + state.isects_of_slot[slot]; ++e) {
@@ -65,7 +87,7 @@ void gather_isects(const CpuState& state, std::size_t candidate, SplatGradients&
             for (int i = 0; i < 12; ++i) sum[i] += g[i];
         }
         for (int i = 0; i < 10; ++i) out.v[i][lane] = sum[i];
-    }
+    });
 }
 
 class CpuRasterizer final : public Rasterizer {
@@ -103,11 +125,9 @@ void start_costs(CpuState& state, std::size_t rows, std::size_t tiles, BlendCost
 void rows_from_slots(const CpuState& state, const Buffer<std::uint32_t>& of_slot,
                      Buffer<std::uint32_t>& of_row) {
     parallel_for(state.candidate_blocks.size(), 256, [&](std::size_t candidate) {
-        std::uint32_t slot = state.candidate_slot[candidate];
-        for (std::uint32_t lanes = state.candidate_mask[candidate]; lanes != 0;
-             lanes &= lanes - 1, ++slot)
-            of_row[state.candidate_blocks[candidate] * kBlock +
-                   static_cast<std::size_t>(std::countr_zero(lanes))] = of_slot[slot];
+        for_each_visible(state, candidate, [&](std::size_t lane, std::uint32_t slot) {
+            of_row[state.candidate_blocks[candidate] * kBlock + lane] = of_slot[slot];
+        });
     });
 }
 
@@ -316,6 +336,10 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
     if (options.costs) rows_from_slots(state, state.slot_evaluated, state.backward.evaluated);
     const Span span(Stage::project_backward);
     parallel_for(state.candidate_blocks.size(), 16, [&](std::size_t candidate) {
+        if (candidate + 2 < state.candidate_blocks.size()) {
+            fetch_emissions(state, candidate + 2);
+            fetch_isects(state, candidate + 1);
+        }
         const std::uint32_t mask = state.candidate_mask[candidate];
         if (mask == 0) return;
         alignas(64) float geometry_scratch[kGeometryPlanes * kBlock], sh_scratch[48 * kBlock];
