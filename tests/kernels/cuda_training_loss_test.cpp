@@ -200,14 +200,22 @@ TEST(AdamScalars, EqualTheBlocks) {
         block.decay1 = tables.decay1().data();
         block.decay2 = tables.decay2().data();
         BlockGradients gradients{};
+        // Some lanes sleep; of the others some are seen, and the rest step along without gradient.
+        std::uint32_t asleep = 0;
         for (std::size_t lane = 0; lane < kBlock; ++lane) {
-            if (random_uniform(2, step, lane) < 0.7f) continue;
-            gradients.mask |= 1u << lane;
+            const float draw = random_uniform(2, step, lane);
+            if (draw < 0.4f) {
+                asleep |= 1u << lane;
+                continue;
+            }
+            const bool seen = draw > 0.7f;
+            if (seen) gradients.mask |= 1u << lane;
             const std::uint32_t slot = slept_since[lane] - clock.base,
                                 age = clock.steps - slept_since[lane];
             for (int p = 0; p < kPlanes; ++p) {
                 const float g =
-                    random_uniform(3, step, lane * 64 + static_cast<std::size_t>(p)) - 0.4f;
+                    seen ? random_uniform(3, step, lane * 64 + static_cast<std::size_t>(p)) - 0.4f
+                         : 0.0f;
                 gradients.planes[p][lane] = g;
                 const auto group = static_cast<std::size_t>(group_of(p));
                 auto& cell = cells[static_cast<std::size_t>(p) * kBlock + lane];
@@ -218,7 +226,7 @@ TEST(AdamScalars, EqualTheBlocks) {
             }
             slept_since[lane] = clock.steps + 1;
         }
-        EXPECT_EQ(adam::apply(block, tables.step(), gradients), 0u);
+        EXPECT_EQ(adam::apply(block, tables.step(), gradients, asleep), 0u);
         const adam::Drift drift{0.3f, 0.2f};
         const BlockBounds bounds = adam::bounds(block, drift, kBlock);
         for (std::size_t lane = 0; lane < kBlock; ++lane) {

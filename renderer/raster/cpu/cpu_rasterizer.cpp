@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "base/check.h"
 #include "base/machine_use.h"
@@ -22,10 +23,10 @@ std::size_t CpuState::bytes() const {
     for (const auto& list : spans) span_bytes += list.capacity() * sizeof(TileSpan);
     return span_bytes + candidate_blocks.capacity_bytes() + candidate_mask.capacity_bytes() +
            candidate_slot.capacity_bytes() + chunk_slots.capacity_bytes() +
-           splats.capacity_bytes() + coverage.capacity_bytes() + first_emission.capacity_bytes() +
-           isects_of_slot.capacity_bytes() + depth_keys.capacity_bytes() +
-           slot_from_rank.capacity_bytes() + part_tile_counts.capacity_bytes() +
-           tile_begin.capacity_bytes() + tile_order.capacity_bytes() + list_end.capacity_bytes() +
+           splats.capacity_bytes() + coverage.capacity_bytes() + chunk_emission.capacity_bytes() +
+           depth_keys.capacity_bytes() + slot_from_rank.capacity_bytes() +
+           part_tile_counts.capacity_bytes() + tile_begin.capacity_bytes() +
+           tile_order.capacity_bytes() + list_end.capacity_bytes() +
            slot_from_isect.capacity_bytes() + isect_from_emission.capacity_bytes() +
            touched.capacity_bytes() + blended_pairs.capacity_bytes() +
            isect_gradients.capacity_bytes() + slot_evaluated.capacity_bytes() +
@@ -60,32 +61,24 @@ void for_each_visible(const CpuState& state, std::size_t candidate, F&& f) {
         f(static_cast<std::size_t>(std::countr_zero(lanes)), slot);
 }
 
-/// Isects lie by tile, far from each other: while one block is worked on, those of the next are on
-/// their way to the cache.
-void fetch_isects(const CpuState& state, std::size_t candidate) {
-    for_each_visible(state, candidate, [&](std::size_t, std::uint32_t slot) {
-        const std::uint32_t first = state.first_emission[slot];
-        for (std::uint32_t e = first; e < first + state.isects_of_slot[slot]; ++e)
-            __builtin_prefetch(&state.isect_gradients[state.isect_from_emission[e]]);
-    });
-}
-/// The same for what fetch_isects() reads.
-void fetch_emissions(const CpuState& state, std::size_t candidate) {
-    for_each_visible(state, candidate, [&](std::size_t, std::uint32_t slot) {
-        __builtin_prefetch(&state.isect_from_emission[state.first_emission[slot]]);
-    });
-}
-
 /// Adds up the gradients of the isects of each visible lane of a candidate block.
 void gather_isects(const CpuState& state, std::size_t candidate, SplatGradients& out) {
     for (auto& row : out.v) std::fill(std::begin(row), std::end(row), 0.0f);
     for_each_visible(state, candidate, [&](std::size_t lane, std::uint32_t slot) {
-        float sum[12] = {};
-        const std::uint32_t first = state.first_emission[slot];
-        for (std::uint32_t e = first; e < first + state.isects_of_slot[slot]; ++e) {
-            const float* g = &state.isect_gradients[state.isect_from_emission[e]].s;
-            for (int i = 0; i < 12; ++i) sum[i] += g[i];
+        typedef float Four __attribute__((vector_size(16)));
+        static_assert(sizeof(IsectGradient) >= 3 * sizeof(Four));
+        Four sums[3] = {};
+        const Coverage& coverage = state.coverage[slot];
+        const std::uint32_t first = state.chunk_emission[slot / kSlotsPerChunk] + coverage.emission;
+        for (std::uint32_t e = first; e < first + coverage.isects; ++e) {
+            Four g[3];
+            std::memcpy(g, &state.isect_gradients[state.isect_from_emission[e]], sizeof(g));
+            sums[0] += g[0];
+            sums[1] += g[1];
+            sums[2] += g[2];
         }
+        float sum[12];
+        std::memcpy(sum, sums, sizeof(sum));
         for (int i = 0; i < 10; ++i) out.v[i][lane] = sum[i];
     });
 }
@@ -336,10 +329,6 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
     if (options.costs) rows_from_slots(state, state.slot_evaluated, state.backward.evaluated);
     const Span span(Stage::project_backward);
     parallel_for(state.candidate_blocks.size(), 16, [&](std::size_t candidate) {
-        if (candidate + 2 < state.candidate_blocks.size()) {
-            fetch_emissions(state, candidate + 2);
-            fetch_isects(state, candidate + 1);
-        }
         const std::uint32_t mask = state.candidate_mask[candidate];
         if (mask == 0) return;
         alignas(64) float geometry_scratch[kGeometryPlanes * kBlock], sh_scratch[48 * kBlock];

@@ -52,10 +52,11 @@ struct TileSpan {
     std::uint16_t x0, x1;
 };
 /// The tiles one slot covers: `rows` spans from row y0 down, stored in its chunk's span list from
-/// `first`.
+/// `first`. Its isects are emissions emission .. emission + isects - 1 of its chunk.
 struct Coverage {
     std::uint32_t first;
     std::uint16_t y0, rows;
+    std::uint32_t isects, emission;
 };
 
 /// Sums over the pixels of one isect (blend backward -> project backward). v = d loss / d ln alpha.
@@ -130,16 +131,14 @@ struct BlendBackwardParams {
 };
 
 struct CpuState final : ForwardState {
-    Buffer<std::uint32_t> candidate_blocks;    ///< block of each candidate
-    Buffer<std::uint32_t> candidate_mask;      ///< visible lanes
-    Buffer<std::uint32_t> candidate_slot;      ///< first slot
-    std::vector<std::vector<TileSpan>> spans;  ///< [chunk]
-    Buffer<std::uint32_t> chunk_slots;         ///< [chunk] slots used
-    Buffer<Splat> splats;                      ///< [slot]
-    Buffer<Coverage> coverage;                 ///< [slot]
-    Buffer<std::uint32_t>
-        first_emission;  ///< [slot] its isects are emissions first .. first + isects_of_slot
-    Buffer<std::uint32_t> isects_of_slot;              ///< [slot]
+    Buffer<std::uint32_t> candidate_blocks;            ///< block of each candidate
+    Buffer<std::uint32_t> candidate_mask;              ///< visible lanes
+    Buffer<std::uint32_t> candidate_slot;              ///< first slot
+    std::vector<std::vector<TileSpan>> spans;          ///< [chunk]
+    Buffer<std::uint32_t> chunk_slots;                 ///< [chunk] slots used
+    Buffer<Splat> splats;                              ///< [slot]
+    Buffer<Coverage> coverage;                         ///< [slot]
+    Buffer<std::uint32_t> chunk_emission;              ///< [chunk] its first emission
     Buffer<std::uint32_t> depth_keys, slot_from_rank;  ///< visible, front to back
     Buffer<std::uint32_t> part_tile_counts;            ///< [part][tile]
     Buffer<std::uint32_t> tile_begin, tile_order, list_end;

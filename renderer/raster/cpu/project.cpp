@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "base/parallel.h"
 #include "renderer/raster/cpu/project_lanes.h"
@@ -96,9 +97,9 @@ void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh,
     HWY_DYNAMIC_DISPATCH(ShadeBlock)(params, geometry, sh, block);
 }
 
-/// Appends the tile spans of one lane; returns its isect count.
-std::uint32_t cover(const ProjectParams& params, const ProjectedBlock& block, std::size_t lane,
-                    std::vector<TileSpan>& spans, Coverage& coverage) {
+/// Appends the tile spans of one lane.
+void cover(const ProjectParams& params, const ProjectedBlock& block, std::size_t lane,
+           std::vector<TileSpan>& spans, Coverage& coverage) {
     const int tiles_x = (static_cast<int>(params.width) + kTileSize - 1) / kTileSize;
     const int tiles_y = (static_cast<int>(params.height) + kTileSize - 1) / kTileSize;
     const Vec2f mean{block.x[lane], block.y[lane]},
@@ -106,21 +107,19 @@ std::uint32_t cover(const ProjectParams& params, const ProjectedBlock& block, st
     const TileBox box = tile_box(params.rules, mean, extent, {block.box_x[lane], block.box_y[lane]},
                                  tiles_x, tiles_y);
     coverage = {static_cast<std::uint32_t>(spans.size()),
-                static_cast<std::uint16_t>(box.rows.first), 0};
-    if (box.empty()) return 0;
+                static_cast<std::uint16_t>(box.rows.first), 0, 0, 0};
+    if (box.empty()) return;
     const bool exact = params.rules.exact_tiles && box.several();
     const Sym2<float> conic{block.conic_xx[lane], block.conic_xy[lane], block.conic_yy[lane]};
-    std::uint32_t isects = 0;
     for (int row = box.rows.first; row < box.rows.end; ++row) {
         const TileRange span =
             exact ? ellipse_row(conic, block.limit[lane], mean, extent, row, tiles_x) : box.columns;
         spans.push_back(
             {static_cast<std::uint16_t>(span.first), static_cast<std::uint16_t>(span.end)});
-        isects += static_cast<std::uint32_t>(span.end - span.first);
+        coverage.isects += static_cast<std::uint32_t>(span.end - span.first);
     }
     coverage.rows = static_cast<std::uint16_t>(box.rows.end - box.rows.first);
-    if (isects == 0) spans.resize(coverage.first);
-    return isects;
+    if (coverage.isects == 0) spans.resize(coverage.first);
 }
 
 /// The words of a block's rows; those behind the last are each Gaussian as it is.
@@ -164,7 +163,7 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
     alignas(64) float geometry_scratch[kGeometryPlanes * kBlock], sh_scratch[48 * kBlock];
     std::vector<TileSpan>& spans = state.spans[chunk];
     spans.clear();
-    std::uint32_t slot = static_cast<std::uint32_t>(chunk * kSlotsPerChunk);
+    std::uint32_t slot = static_cast<std::uint32_t>(chunk * kSlotsPerChunk), emission = 0;
     const std::size_t begin = chunk * kBlocksPerChunk,
                       end = std::min(begin + kBlocksPerChunk, state.candidate_blocks.size());
     for (std::size_t candidate = begin; candidate < end; ++candidate) {
@@ -175,11 +174,10 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
                       projected);
         if (!params.tint.empty()) projected.mask &= ~BlockTint(params.tint, block).hidden_lanes();
         Coverage coverage[kBlock];
-        std::uint32_t isects[kBlock];
         for (std::uint32_t lanes = projected.mask; lanes != 0; lanes &= lanes - 1) {
             const std::size_t lane = static_cast<std::size_t>(std::countr_zero(lanes));
-            isects[lane] = cover(params, projected, lane, spans, coverage[lane]);
-            if (isects[lane] == 0) projected.mask &= ~(1u << lane);
+            cover(params, projected, lane, spans, coverage[lane]);
+            if (coverage[lane].isects == 0) projected.mask &= ~(1u << lane);
         }
         if (projected.mask != 0)
             shade_block(params, geometry, source.sh(block, sh_scratch), projected);
@@ -189,10 +187,12 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
         for (std::uint32_t lanes = projected.mask; lanes != 0; lanes &= lanes - 1, ++slot) {
             const std::size_t lane = static_cast<std::size_t>(std::countr_zero(lanes));
             write_splat(projected, lane, state.splats[slot]);
+            coverage[lane].emission = emission;
+            emission += coverage[lane].isects;
             state.coverage[slot] = coverage[lane];
-            state.isects_of_slot[slot] = isects[lane];
         }
     }
+    state.chunk_emission[chunk] = emission;
     state.chunk_slots[chunk] = slot - static_cast<std::uint32_t>(chunk * kSlotsPerChunk);
 }
 
@@ -226,10 +226,13 @@ void project_all(ParameterSource& source, const ProjectParams& params, CpuState&
     state.chunk_slots.resize_discard(chunks);
     state.splats.resize_discard(chunks * kSlotsPerChunk);
     state.coverage.resize_discard(chunks * kSlotsPerChunk);
-    state.isects_of_slot.resize_discard(chunks * kSlotsPerChunk);
+    state.chunk_emission.resize_discard(chunks);
     if (state.spans.size() < chunks) state.spans.resize(chunks);
     parallel_for(chunks, 1,
                  [&](std::size_t chunk) { project_chunk(source, params, state, chunk); });
+    // From each chunk's isects to its first emission.
+    std::exclusive_scan(state.chunk_emission.begin(), state.chunk_emission.end(),
+                        state.chunk_emission.begin(), 0u);
 }
 
 HWY_EXPORT(InstructionSet);

@@ -1,8 +1,10 @@
 // Ranges: where each tile's list begins, and the order in which tiles are blended.
+#include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "base/check.h"
+#include "base/parallel.h"
 #include "renderer/raster/cpu/frame.h"
 
 namespace gs::cpu {
@@ -33,16 +35,33 @@ void order_tiles(CpuState& state, std::uint32_t tiles) {
 std::size_t find_ranges(CpuState& state, std::size_t parts) {
     const std::uint32_t tiles = static_cast<std::uint32_t>(state.tiles_x * state.tiles_y);
     state.tile_begin.resize_discard(tiles + 1);
-    std::uint64_t total = 0;
-    for (std::uint32_t tile = 0; tile < tiles; ++tile) {
-        state.tile_begin[tile] = static_cast<std::uint32_t>(total);
+    // Counts lie part by part: each loop goes along them, a stretch of tiles at a time.
+    constexpr std::size_t kStretch = 512;
+    std::uint32_t* const begin = state.tile_begin.data();
+    parallel_ranges(tiles, kStretch, [&](std::size_t first, std::size_t end) {
+        std::fill(begin + first, begin + end, 0u);
         for (std::size_t part = 0; part < parts; ++part) {
-            std::uint32_t& count = state.part_tile_counts[part * tiles + tile];
-            total += std::exchange(count, static_cast<std::uint32_t>(total));
+            const std::uint32_t* counts = state.part_tile_counts.data() + part * tiles;
+            for (std::size_t tile = first; tile < end; ++tile) begin[tile] += counts[tile];
         }
-    }
+    });
+    std::uint64_t total = 0;
+    for (std::uint32_t tile = 0; tile < tiles; ++tile)
+        total += std::exchange(begin[tile], static_cast<std::uint32_t>(total));
     CHECK(total < (1ull << 32), "{} isects do not fit 32-bit indices", total);
-    state.tile_begin[tiles] = static_cast<std::uint32_t>(total);
+    begin[tiles] = static_cast<std::uint32_t>(total);
+    parallel_ranges(tiles, kStretch, [&](std::size_t first, std::size_t end) {
+        std::uint32_t next[kStretch];
+        std::copy(begin + first, begin + end, next);
+        for (std::size_t part = 0; part < parts; ++part) {
+            std::uint32_t* counts = state.part_tile_counts.data() + part * tiles;
+            for (std::size_t tile = first; tile < end; ++tile) {
+                const std::uint32_t count = counts[tile];
+                counts[tile] = next[tile - first];
+                next[tile - first] += count;
+            }
+        }
+    });
     order_tiles(state, tiles);
     return total;
 }
