@@ -153,12 +153,14 @@ TEST_F(CudaTrainingRun, StepByStepAsTheCpu) {
     EXPECT_EQ(a.adam.pending, b.adam.pending);
     std::size_t sleepers = 0;
     for (std::size_t i = 0; i < a.model.count; ++i) {
-        EXPECT_EQ(a.adam.last_step[i], b.adam.last_step[i]) << i;
+        // The CPU steps whole blocks: each row was last stepped when any of its block was seen.
+        const auto block = b.adam.last_step.begin() + i / kBlock * kBlock;
+        EXPECT_EQ(a.adam.last_step[i], *std::max_element(block, block + kBlock)) << i;
         EXPECT_EQ(a.statistics.views[i], b.statistics.views[i]) << i;
         EXPECT_NEAR(a.statistics.gradient_sum[i], b.statistics.gradient_sum[i],
                     1e-3f * a.statistics.gradient_sum[i] + 1e-7f);
         EXPECT_NEAR(a.statistics.radius_px[i], b.statistics.radius_px[i], 1e-2f);
-        sleepers += a.adam.last_step[i] != 12;
+        sleepers += b.adam.last_step[i] != 12;
     }
     EXPECT_GT(sleepers, 10u);
     EXPECT_LT(test::worst_difference(cpu->model(), device->model()), 0.03);
