@@ -227,6 +227,7 @@ StepOutcome StepEngine::outcome_of(const Flight& flight, const Reading& reading)
     out.counters.evaluated_pairs = reading.counts.evaluated_pairs;
     out.counters.blended_pairs = reading.counts.blended_pairs;
     out.counters.longest_tile = static_cast<int>(reading.counts.longest_tile);
+    out.counters.warps = reading.counts.warps;
     out.poisoned = reading.counts.poisoned;
     return out;
 }

@@ -89,26 +89,35 @@ GS_DEVICE PixelRules pixel_rules(const FrameConstants& c) {
 GS_DEVICE float weight_of(float alpha, float t) { return __fmul_rn(alpha, t); }
 GS_DEVICE float transmittance_behind(float t, float weight) { return __fsub_rn(t, weight); }
 
-/// One Gaussian that reaches the pixel's floor: blended in, or the pixel ends before it.
-/// `position`: of the isect within its tile.
+/// One Gaussian over the pixel, front to back: nothing when its log2 alpha (`power`) stays below
+/// the floor; else it is blended in, or the pixel ends before it, and the answer is true. Colour
+/// and depth are finite (projection sees to it). `position`: of the isect within its tile. Straight
+/// code, so that several in a row overlap: a weight of zero leaves T above its least, and adds
+/// nothing.
 template <Depths kDepths, bool kCounters>
-GS_DEVICE void blend_into(PixelState& s, float power, float red, float green, float blue,
+GS_DEVICE bool blend_into(PixelState& s, float power, float red, float green, float blue,
                           float depth, const PixelRules& rules, std::uint32_t position) {
-    const float weight = weight_of(fminf(exp2f(power), rules.alpha_max), s.t);
+    const bool open = power >= s.floor;
+    const float alpha = fminf(exp2f(power), rules.alpha_max);
+    const float weight = open ? weight_of(alpha, s.t) : 0.0f;
     const float behind = transmittance_behind(s.t, weight);
-    if (behind <= rules.transmittance_min) {
-        s.floor = kEndedFloor;
-        if constexpr (kCounters) s.looked = position + 1;
-        return;
+    const bool goes_on = behind > rules.transmittance_min;
+    s.floor = goes_on ? s.floor : kEndedFloor;
+    if constexpr (kCounters) {
+        s.looked = goes_on ? s.looked : position + 1;
+        s.contributors += open && goes_on ? 1u : 0u;
     }
-    if constexpr (kDepths == Depths::with_median)
-        if (s.t >= kMedianTransmittance && behind < kMedianTransmittance) s.median = depth;
-    s.t = behind;
-    s.red = fmaf(weight, red, s.red);
-    s.green = fmaf(weight, green, s.green);
-    s.blue = fmaf(weight, blue, s.blue);
-    if constexpr (kDepths != Depths::none) s.depth = fmaf(weight, depth, s.depth);
-    if constexpr (kCounters) ++s.contributors;
+    if (goes_on) {
+        if constexpr (kDepths == Depths::with_median)
+            s.median =
+                s.t >= kMedianTransmittance && behind < kMedianTransmittance ? depth : s.median;
+        s.t = behind;
+        s.red = fmaf(weight, red, s.red);
+        s.green = fmaf(weight, green, s.green);
+        s.blue = fmaf(weight, blue, s.blue);
+        if constexpr (kDepths != Depths::none) s.depth = fmaf(weight, depth, s.depth);
+    }
+    return open;
 }
 
 }  // namespace gs::cuda

@@ -33,6 +33,11 @@ GS_DEVICE std::uint32_t warp_sum(std::uint32_t x) {
         x += __shfl_xor_sync(kAllLanes, x, distance);
     return x;
 }
+GS_DEVICE std::uint32_t warp_or(std::uint32_t x) {
+    for (int distance = 16; distance > 0; distance /= 2)
+        x |= __shfl_xor_sync(kAllLanes, x, distance);
+    return x;
+}
 GS_DEVICE std::uint32_t warp_max(std::uint32_t x) {
     for (int distance = 16; distance > 0; distance /= 2)
         x = max(x, __shfl_xor_sync(kAllLanes, x, distance));

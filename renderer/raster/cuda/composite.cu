@@ -30,10 +30,9 @@ GS_DEVICE void replay(const BlendParams& p, const SubTile& sub_tile, const Threa
             const int from = __ffs(static_cast<int>(bits)) - 1;
             const Splat splat = p.splats[__shfl_sync(kAllLanes, slot, from)];
             const float power = log2_alpha(splat, pixel.x - splat.x, pixel.y - splat.y);
-            if (power >= s.floor)
-                blend_into<kDepths, kCounters>(
-                    s, power, splat.red, splat.green, splat.blue, splat.depth, rules,
-                    base - tile_first + static_cast<std::uint32_t>(from));
+            blend_into<kDepths, kCounters>(s, power, splat.red, splat.green, splat.blue,
+                                           splat.depth, rules,
+                                           base - tile_first + static_cast<std::uint32_t>(from));
         }
     }
 }

@@ -208,6 +208,7 @@ void fill_counters(const FrameCounts& counts, std::size_t gaussians, RenderCount
     out.evaluated_pairs = counts.evaluated_pairs;
     out.blended_pairs = counts.blended_pairs;
     out.longest_tile = static_cast<int>(counts.longest_tile);
+    out.warps = counts.warps;
 }
 
 /// Room for a frame of which this much is known; what can never fit is an error.

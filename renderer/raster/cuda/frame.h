@@ -116,6 +116,7 @@ struct FrameCounts {
     std::uint32_t candidates;       ///< Gaussians in blocks that passed the cull
     std::uint32_t poisoned;         ///< Gaussians whose update, or that of their mean, was left out
     std::uint64_t list_pairs, evaluated_pairs, blended_pairs;  ///< only with counters asked for
+    WarpWork warps;                                            ///< the same
 };
 
 /// Sizes the arrays of a frame are made for. The host chooses them from what it last saw.
