@@ -138,8 +138,9 @@ void HandMadeFrame::bin() {
     }
     std::partial_sum(tile_begin_.begin(), tile_begin_.end(), tile_begin_.begin());
     const float nan = std::numeric_limits<float>::quiet_NaN();
+    live_rows_.assign((tile_of.size() + 100) / 32 + 2, 0u);  // of the limits
     isect_gradients_.assign(tile_of.size(),
-                            {nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, {nan, nan}});
+                            {nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, nan, nan});
 }
 
 void HandMadeFrame::split(std::uint32_t item_isects) {
@@ -231,6 +232,14 @@ void HandMadeFrame::point() {
     arrays_.final_transmittance = final_transmittance_.data();
     arrays_.contributed = contributed_.data();
     arrays_.isect_gradients = isect_gradients_.data();
+    arrays_.live_rows = live_rows_.data();
+}
+
+void HandMadeFrame::count_too_many(std::uint32_t rows) {
+    const IsectGradient nobodys = isect_gradients_.back();
+    isects_of_slot_[slot_from_rank_.back()] += rows;
+    isect_gradients_.insert(isect_gradients_.end(), rows, nobodys);
+    point();
 }
 
 PictureView HandMadeFrame::picture() {

@@ -24,9 +24,15 @@ class HandMadeFrame {
     std::uint32_t items() const { return counts_.items; }
     std::uint32_t visible() const { return counts_.visible; }
     void overflow() { counts_.overflow = 1; }
+    /// As if emit had found fewer tiles than projection counted of the Gaussian furthest away: its
+    /// last `rows` emissions belong to no tile.
+    void count_too_many(std::uint32_t rows);
 
     /// NaN everywhere before, so that a row nobody wrote shows.
     std::vector<cuda::IsectGradient>& isect_gradients() { return isect_gradients_; }
+    bool live(std::size_t emission) const {
+        return (live_rows_[emission / 32] >> (emission % 32) & 1u) != 0;
+    }
 
   private:
     void project(const GaussianModel& model);
@@ -42,7 +48,8 @@ class HandMadeFrame {
     std::vector<cuda::Splat> splats_;
     std::vector<std::uint32_t> gaussian_from_slot_, isects_of_slot_, first_emission_, chunk_slots_,
         slot_from_rank_;
-    std::vector<std::uint32_t> emission_, slot_from_isect_, tile_begin_, item_order_, contributed_;
+    std::vector<std::uint32_t> emission_, slot_from_isect_, tile_begin_, item_order_, contributed_,
+        live_rows_;
     std::vector<cuda::WorkItem> items_;
     std::vector<std::vector<std::uint32_t>> items_of_tile_;
     std::vector<float> partials_, final_transmittance_, color_, depth_;

@@ -77,7 +77,7 @@ class PipelineFrame {
             static_cast<std::size_t>(planes_ + StoredGradients::kExtraPlanes) * count_;
         stored_.resize_discard(size, stream_);
         launch_store_gradients(stream_, pipeline_.limits(), pipeline_.arrays(), view_,
-                               {stored_.data(), count_, planes_}, rows_of(way));
+                               {stored_.data(), count_, planes_});
         std::vector<float> out(size);
         stored_.download(out, stream_);
         stream_.synchronize();

@@ -161,10 +161,10 @@ void launch_intake(const Stream& stream, const IntakeParams& params) {
 
 void launch_adam_step(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
                       const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
-                      const StatisticsView& statistics, GradientRows rows) {
+                      const StatisticsView& statistics) {
     const AdamSink sink{inputs, flags, frame.counts, statistics};
     launch(stream, "adam_step", Grid{limits.chunks(), kChunk}, project_backward<AdamSink, true>,
-           ProjectBackwardParams<AdamSink>{frame, model, sink, rows});
+           ProjectBackwardParams<AdamSink>{frame, model, sink});
 }
 
 void launch_bounds(const Stream& stream, const ModelView& model, const StepInputs* inputs,

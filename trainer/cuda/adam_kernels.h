@@ -4,7 +4,6 @@
 #pragma once
 
 #include "renderer/raster/cuda/pipeline.h"
-#include "renderer/raster/cuda/project_backward.h"
 #include "trainer/cuda/step_records.h"
 
 namespace gs::cuda {
@@ -20,10 +19,10 @@ struct IntakeParams {
 void launch_intake(const Stream& stream, const IntakeParams& params);
 
 /// Projection backward that ends in an Adam step of every visible Gaussian. After blend backward,
-/// whose variant says which `rows` it left: rows_of().
+/// of whatever variant: it adds up the rows that are live.
 void launch_adam_step(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
                       const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
-                      const StatisticsView& statistics, GradientRows rows);
+                      const StatisticsView& statistics);
 
 enum class Blocks : std::uint32_t { touched, all };  ///< touched: by the step under way
 /// Bounding spheres (model.bounds) of blocks of 16, as adam::bounds. `inputs` say how far sleepers

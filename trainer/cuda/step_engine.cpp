@@ -208,7 +208,7 @@ void StepEngine::enqueue_kernels(const StepShape& shape) {
     // Adam is in it.
     const StageScope scope(&timers_, Stage::project_backward);
     launch_adam_step(stream_, limits, pipeline_.arrays(), model, inputs, run_.flags(),
-                     run_.statistics(), rows_of(shape.backward));
+                     run_.statistics());
     launch_bounds(stream_, model, inputs, Blocks::touched);
 }
 

@@ -1,8 +1,11 @@
 // Blend backward, variant B: a block per work item, a warp per 8 x 4 sub-tile, a lane per pixel.
-// Each warp walks only the isects whose contributed bit it set in forward, and folds the nine or
-// ten sums of one (splat, sub-tile) over its lanes in a few shuffles. The tile's eight sub-tiles
-// meet in shared memory, where they are added in the order of warps; nothing is added by atomics,
-// so the same frame gives the same bits.
+// Isects come 32 at a time, those of one word of `contributed`; each warp lists the ones whose bit
+// it set in forward and replays them four at a time, leaving what each pixel gives in shared
+// memory: two numbers. Then the lanes change roles, eight to a splat, four pixels to a lane, and
+// make its nine or ten sums: most of the adding is done within a lane, so that a splat takes two
+// shuffles of the warp and not nine. The tile's eight sub-tiles meet in shared memory, where they
+// are added in the order of warps; nothing is added by atomics, so the same frame gives the same
+// bits. docs/kernels.md has the instructions of each part.
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/blend_backward.cuh"
@@ -12,8 +15,11 @@
 namespace gs::cuda {
 namespace {
 
-inline constexpr int kBatch = 64;  ///< live isects staged at a time
-inline constexpr int kBatchWords = kBatch / 32;
+inline constexpr int kTurn = 4;                ///< splats that a warp sums at a time
+inline constexpr int kPlane = kWarp / 4;       ///< float4 of 32 pixels
+inline constexpr int kSplatPairs = kWarp + 1;  ///< of shared memory: no two rows on one bank
+inline constexpr std::uint32_t kEntry = sizeof(Splat);  ///< bytes from one list entry to the next
+static_assert(kEntry == 48, "three parts of 16 bytes");
 
 /// Lanes with the bit clear keep a, the others keep b; the one not kept goes to the partner.
 /// Returns kept + received.
@@ -24,142 +30,243 @@ GS_DEVICE float exchange(int bit, float a, float b) {
 }
 GS_DEVICE float fold(int bit, float a) { return a + __shfl_xor_sync(kAllLanes, a, bit); }
 
-/// Sums over the 32 pixels of a sub-tile, all at once. Lane bits 3 and 4 are the pixel's row, and
-/// dy is the same along a row: first v, v dy, v dy^2 and the colours are summed over rows, each
-/// ending in the lanes of other rows. Then every lane makes the moments in x of what it holds (dx
-/// is the same along a column), and columns are summed alike. The lane ends with one of the sums:
-/// which one, says target_of().
+GS_DEVICE const float4* splat_at(const float4* batch, std::uint32_t entry) {
+    return reinterpret_cast<const float4*>(reinterpret_cast<const char*>(batch) + entry);
+}
+
+/// The same number, but one that the compiler keeps in a register and does not make anew wherever
+/// it is used.
+GS_DEVICE int kept(int x) { return __shfl_sync(kAllLanes, x, lane_id()); }
+
+/// Where a pixel's pair lies among those of its splat: such that 32 pixels written for one splat,
+/// and the same pixel of four rows read for four splats, meet no bank conflict.
+GS_DEVICE int place_of(int row, int half) { return 16 * half + ((4 * row + 8 * half) & 15); }
+
+/// What a warp keeps in shared memory.
 template <bool kDepth>
-GS_DEVICE float sum_sub_tile(const PairGradient& pair, const PixelGradient& g, float dx, float dy) {
-    const float vy = pair.v * dy, vyy = vy * dy;
-    const float v_or_vyy = exchange(16, pair.v, vyy), vy_or_red = exchange(16, vy, pair.w * g.red);
-    const float green_or_blue = exchange(16, pair.w * g.green, pair.w * g.blue);
-    const float a = exchange(8, v_or_vyy, vy_or_red);
-    float b;
-    if constexpr (kDepth)
-        b = exchange(8, green_or_blue, fold(16, pair.w * g.depth));
-    else
-        b = fold(8, green_or_blue);
-    const float ax = a * dx, axx = ax * dx;
-    return fold(1, exchange(2, exchange(4, a, ax), exchange(4, axx, b)));
-}
-/// The field of IsectGradient whose sum this lane ends with, or -1.
-GS_DEVICE int target_of(int lane, bool depth) {
-    if ((lane & 1) != 0) return -1;
-    const int row = lane >> 3, power = (lane >> 2 & 1) + (lane & 2);  // of dx; 3: not a moment
-    if (power == 3) return row == 0 ? 7 : row == 2 ? 8 : row == 1 && depth ? 9 : -1;
-    if (row == 0) return power == 2 ? 3 : power;           // s, sx, sxx
-    if (row == 1) return power == 2 ? -1 : 2 + 2 * power;  // sy, sxy
-    return power > 0 ? -1 : row == 2 ? 5 : 6;              // syy, red
+struct alignas(16) WarpRoom {
+    static constexpr int kColors = kDepth ? 4 : 3, kFields = 6 + kColors;
+    std::uint32_t list[kWarp];          ///< entries: where a splat lies in the batch, bytes
+    float gradients[kColors * kWarp];   ///< of its pixels: red, green, blue, depth
+    float2 pairs[kTurn * kSplatPairs];  ///< {v, w} of each splat of a turn and pixel
+    float sums[kWarp * kFields];        ///< by place in the batch: s sx sxx sy sxy syy, colours
+};
+
+/// Where a lane reads and writes while it sums: of splat lane % 4 of a turn, row lane / 4 % 4 and
+/// half lane / 16 of the sub-tile, four pixels.
+template <bool kDepth>
+struct Summer {
+    const float2* pairs;  ///< of its first pixel
+    const float4* gradients;
+    float* sums;      ///< of the batch's first splat
+    float left, top;  ///< centre of its first pixel, px
+
+    GS_DEVICE Summer(WarpRoom<kDepth>& room, const SubTile& sub_tile) {
+        const int lane = lane_id(), row = lane >> 2 & 3, half = lane >> 4;
+        pairs = room.pairs + kept((lane & 3) * kSplatPairs + place_of(row, half));
+        gradients = reinterpret_cast<const float4*>(room.gradients) + kept(2 * row + half);
+        sums = room.sums + kept(field());
+        left = sub_tile.left + static_cast<float>(4 * half);
+        top = sub_tile.top + static_cast<float>(row);
+    }
+    /// The first sum that the lane ends with; lanes of the upper rows have no other, the lower ones
+    /// have that two fields further, too.
+    GS_DEVICE static int field() {
+        const int lane = lane_id();
+        return 3 * (2 * (lane >> 4) + (lane >> 2 & 1)) + (lane >> 3 & 1);
+    }
+    GS_DEVICE static bool has_first() { return field() < WarpRoom<kDepth>::kFields; }
+    GS_DEVICE static bool has_second() { return (lane_id() & 8) == 0 && field() < 7; }
+
+    /// The sums of a splat at (x, y) over the sub-tile, spread over its eight lanes.
+    GS_DEVICE float2 sum(float x, float y) const {
+        const float2 p0 = pairs[0], p1 = pairs[1], p2 = pairs[2], p3 = pairs[3];
+        const float x0 = left - x, x1 = left + 1.0f - x, x2 = left + 2.0f - x, x3 = left + 3.0f - x;
+        const float v0 = p0.x * x0, v1 = p1.x * x1, v2 = p2.x * x2, v3 = p3.x * x3;
+        const float s = p0.x + p1.x + (p2.x + p3.x), sx = v0 + v1 + (v2 + v3);
+        const float sxx = fmaf(v3, x3, fmaf(v2, x2, fmaf(v1, x1, v0 * x0)));
+        const auto weighted = [&](const float4& of) {
+            return fmaf(p3.y, of.w, fmaf(p2.y, of.z, fmaf(p1.y, of.y, p0.y * of.x)));
+        };
+        const float red = weighted(gradients[0]), green = weighted(gradients[kPlane]),
+                    blue = weighted(gradients[2 * kPlane]);
+        // Halves meet: lanes of the first have what v makes, those of the second the colours.
+        const float s_red = exchange(16, s, red), sx_green = exchange(16, sx, green),
+                    sxx_blue = exchange(16, sxx, blue);
+        const bool first = lane_id() < 16;
+        const float dy = first ? top - y : 0.0f;
+        float sy = dy * s_red;
+        const float sxy = dy * sx_green, syy = dy * sy;
+        if constexpr (kDepth) {
+            const float depth = fold(16, weighted(gradients[3 * kPlane]));
+            sy = first ? sy : depth;
+        }
+        // Rows meet.
+        const float a = exchange(4, s_red, sy), b = exchange(4, sx_green, sxy),
+                    c = exchange(4, sxx_blue, syy);
+        return make_float2(exchange(8, a, b), fold(8, c));
+    }
+};
+
+/// Replays kCount entries of a list and leaves v and w of the lane's pixel.
+template <bool kDepth, int kCount>
+GS_DEVICE void replay_some(const float4* batch, const std::uint32_t* list, float2* pairs,
+                           const ThreadPixel& pixel, ReplayState& state, const PixelGradient& g,
+                           const BlendRules& rules) {
+    std::uint32_t entries[4];
+    if constexpr (kCount == 4) {
+        const uint4 four = *reinterpret_cast<const uint4*>(list);
+        entries[0] = four.x, entries[1] = four.y, entries[2] = four.z, entries[3] = four.w;
+    } else {
+        GS_UNROLL
+        for (int i = 0; i < kCount; ++i) entries[i] = list[i];
+    }
+    PairGradient pair[kCount];
+    GS_UNROLL
+    for (int i = 0; i < kCount; ++i) {
+        const float4* from = splat_at(batch, entries[i]);
+        const float4 u = from[0], v = from[1], w = from[2];
+        const Splat splat{u.x, u.y, u.z, u.w, v.x, v.y, v.z, v.w, w.x, w.y, w.z, w.w};
+        pair[i] = replay<kDepth>(state, g, splat, pixel.x - splat.x, pixel.y - splat.y, rules);
+    }
+    GS_UNROLL
+    for (int i = 0; i < kCount; ++i) pairs[i * kSplatPairs] = make_float2(pair[i].v, pair[i].w);
 }
 
-template <class Batch>
-GS_DEVICE Splat splat_in(const Batch& batch, int i) {
-    const float4 u = batch[3 * i], v = batch[3 * i + 1], w = batch[3 * i + 2];
-    return {u.x, u.y, u.z, u.w, v.x, v.y, v.z, v.w, w.x, w.y, w.z, w.w};
+/// The sums of a turn: of the first `count` entries of `list`, to where the sub-tiles meet.
+/// `rows`: of isect_gradients, by place in the batch.
+template <bool kDepth, bool kAtomic>
+GS_DEVICE void sum_turn(const BlendBackwardParams& p, const Summer<kDepth>& summer,
+                        const float4* batch, const std::uint32_t* list, int count,
+                        const std::uint32_t* rows) {
+    __syncwarp();
+    const bool wanted = (lane_id() & 3) < count;
+    const std::uint32_t entry = wanted ? list[lane_id() & 3] : 0;
+    const float4 center = *splat_at(batch, entry);
+    const float2 sum = summer.sum(center.x, center.y);
+    __syncwarp();
+    const bool first = wanted && summer.has_first(), second = wanted && summer.has_second();
+    if constexpr (kAtomic) {
+        float* to = &p.frame.isect_gradients[rows[entry / kEntry]].s;
+        const int third = summer.field() / 3, at = third > 2 ? 11 : summer.field() + third;
+        if (first) atomicAdd(to + at, sum.x);
+        if (second) atomicAdd(to + at + 2, sum.y);
+    } else {
+        float* to = summer.sums + entry / kEntry * WarpRoom<kDepth>::kFields;
+        if (first) to[0] = sum.x;
+        if (second) to[2] = sum.y;
+    }
 }
 
-/// Thread 3 i + part carries 16 bytes of the batch's splat i from memory, one batch ahead, and its
-/// slot two ahead.
+/// Thread 3 i + part carries 16 bytes of the splat of isect i of a group from memory, one group
+/// ahead, and its slot two ahead.
 template <bool kAtomic>
 struct Carrier {
     int i, part;
     float4 splat;
     std::uint32_t row;        ///< of isect_gradients
-    std::uint32_t next_slot;  ///< in the batch after
+    std::uint32_t next_slot;  ///< in the group after
 
-    template <class Live>
-    GS_DEVICE void fetch_slot(const BlendBackwardParams& p, const WorkItem& item, const Live& live,
-                              int at, int count) {
-        if (i < kBatch && at + i < count)
-            next_slot = p.frame.slot_from_isect[item.first + live[at + i]];
+    GS_DEVICE void fetch_slot(const BlendBackwardParams& p, const WorkItem& item, int group) {
+        const std::uint32_t isect = item.first + static_cast<std::uint32_t>(group * kWarp + i);
+        if (isect < item.end) next_slot = p.frame.slot_from_isect[isect];
     }
-    /// The batch from live isect `at`, whose slots were fetched before.
-    template <class Live>
-    GS_DEVICE void fetch(const BlendBackwardParams& p, const WorkItem& item, const Live& live,
-                         int at, int count) {
-        if (i < kBatch && at + i < count) {
-            splat = reinterpret_cast<const float4*>(p.frame.splats + next_slot)[part];
-            row = kAtomic ? p.frame.first_emission[next_slot]
-                          : p.frame.payload[1][item.first + live[at + i]];
-        }
-        fetch_slot(p, item, live, at + kBatch, count);
+    /// A group, whose slots were fetched before, and the slots of the one after.
+    GS_DEVICE void fetch(const BlendBackwardParams& p, const WorkItem& item, int group) {
+        const std::uint32_t isect = item.first + static_cast<std::uint32_t>(group * kWarp + i);
+        if (isect >= item.end) return;
+        splat = reinterpret_cast<const float4*>(p.frame.splats + next_slot)[part];
+        row = kAtomic ? p.frame.first_emission[next_slot] : p.frame.payload[1][isect];
+        fetch_slot(p, item, group + 1);
     }
 };
 
-/// The row of a splat in this tile: the sums of its sub-tiles, in their order.
-template <bool kDepth, class Sums, class Masks>
-GS_DEVICE float4 sum_tile(const Sums& sums, const Masks& masks, int parity, int i, int part) {
-    float4 total = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+/// A third of a splat's row in this tile: the sums of its sub-tiles, in their order; nothing where
+/// no sub-tile has any. `masks`: the group's.
+template <bool kDepth, class Rooms>
+GS_DEVICE void store_tile(const BlendBackwardParams& p, const Rooms& rooms,
+                          const std::uint32_t* masks, int i, int part, std::uint32_t row) {
+    float total[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    bool any = false;
+    GS_UNROLL
     for (int warp = 0; warp < kSubTiles; ++warp) {
-        if ((masks[(parity * kSubTiles + warp) * kBatchWords + i / 32] >> (i % 32) & 1u) == 0)
-            continue;
-        const float4 add = sums[(warp * kBatch + i) * 3 + part];
-        total = make_float4(total.x + add.x, total.y + add.y, total.z + add.z, total.w + add.w);
+        const bool live = (masks[warp] >> i & 1u) != 0;
+        const float* from = rooms[warp].sums + i * WarpRoom<kDepth>::kFields + 3 * part;
+        any |= live;
+        GS_UNROLL
+        for (int k = 0; k < 3; ++k) total[k] += live ? from[k] : 0.0f;
+        if (kDepth && live && part == 2) total[3] += from[3];
     }
-    // What no lane has written is not there.
-    return part < 2 ? total : make_float4(total.x, kDepth ? total.y : 0.0f, 0.0f, 0.0f);
+    if (any) store_row(p.frame, row, part, make_float4(total[0], total[1], total[2], total[3]));
 }
 
 template <bool kDepth, bool kAtomic, bool kTimed = false>
-GS_KERNEL(kTilePixels, 4)
+GS_KERNEL(kTilePixels, kDepth ? 3 : 4)
 void blend_backward_sub_tile(BlendBackwardParams p) {
+    using Room = WarpRoom<kDepth>;
     GS_SHARED(std::uint32_t, words, kItemGroups * kSubTiles);
     GS_SHARED(std::uint32_t, group_any, kItemGroups);
-    GS_SHARED(std::uint16_t, live, kItemIsects);
-    GS_SHARED(float4, batch, kBatch * 3);
-    GS_SHARED(std::uint32_t, rows, kAtomic ? kBatch : 1);
-    GS_SHARED(std::uint32_t, masks,
-              2 * kSubTiles * kBatchWords);  // of this batch and the one before
-    GS_SHARED(float4, sums, kAtomic ? 1 : kSubTiles * kBatch * 3);
+    GS_SHARED(float4, batch, kWarp * 3);
+    GS_SHARED(std::uint32_t, rows, kAtomic ? kWarp : 1);
+    GS_SHARED(Room, rooms, kSubTiles);
     if (p.frame.counts->overflow != 0 || blockIdx.x >= p.frame.counts->items) return;
     [[maybe_unused]] const long long begin = kTimed ? clock64() : 0;
     const WorkItem item = p.frame.items[p.frame.item_order[blockIdx.x]];
     if (item.first == item.end) return;
-    const int count = find_live<kTilePixels>(p, item, words, group_any, live, !kAtomic);
+    const int groups =
+        kWarp - __clz(static_cast<int>(load_masks<kTilePixels>(p, item, words, group_any)));
 
     const FrameConstants& c = *p.frame.constants;
     const BlendRules rules(c);
-    const int lane = lane_id(), warp = warp_id(), target = target_of(lane, kDepth);
+    const int thread = static_cast<int>(threadIdx.x), lane = lane_id(), warp = warp_id();
     const ThreadPixel pixel = thread_pixel(c, item.tile);
     PixelGradient g{};
     ReplayState state{};
     if (pixel.inside) state = start_pixel<kDepth>(p, c, item, pixel.offset, pixel.in_tile, g);
+    Room& room = rooms[kept(warp)];
+    const Summer<kDepth> summer(room, sub_tile_of(c, item.tile, warp));
+    room.gradients[lane] = g.red;
+    room.gradients[kWarp + lane] = g.green;
+    room.gradients[2 * kWarp + lane] = g.blue;
+    if constexpr (kDepth) room.gradients[3 * kWarp + lane] = g.depth;
+    float2* pairs = room.pairs + kept(place_of(lane >> 3, lane >> 2 & 1) + (lane & 3));
+    for (int i = 0; i < kTurn; ++i)
+        pairs[i * kSplatPairs] = make_float2(0.0f, 0.0f);  // the last turn may be short
 
-    const int thread = static_cast<int>(threadIdx.x);
     Carrier<kAtomic> carrier{thread / 3, thread % 3, {}, 0, 0};
-    carrier.fetch_slot(p, item, live, 0, count);
-    carrier.fetch(p, item, live, 0, count);
-    for (int first = 0, parity = 0; first < count; first += kBatch, parity ^= 1) {
-        const bool carries = carrier.i < min(kBatch, count - first);
+    const unsigned below = static_cast<unsigned>(kept((1 << lane) - 1));
+    const std::uint32_t own_entry = static_cast<std::uint32_t>(lane) * kEntry;
+    const bool carries = warp < 3;
+    if (carries) {
+        carrier.fetch_slot(p, item, 0);
+        carrier.fetch(p, item, 0);
+    }
+    for (int group = 0; group < groups; ++group) {
         const std::uint32_t row = carrier.row;
         if (carries) batch[thread] = carrier.splat;
         if (kAtomic && carries && carrier.part == 0) rows[carrier.i] = row;
-        unsigned mask[kBatchWords];
-        for (int word = 0; word < kBatchWords; ++word) {
-            const int i = first + 32 * word + lane, isect = i < count ? live[i] : 0;
-            const std::uint32_t bits = words[isect / 32 * kSubTiles + warp] >> (isect % 32);
-            mask[word] = __ballot_sync(kAllLanes, i < count && (bits & 1u) != 0);
-            if (lane == 0) masks[(parity * kSubTiles + warp) * kBatchWords + word] = mask[word];
+        const std::uint32_t* masks = &words[group * kSubTiles];
+        const unsigned mask = masks[warp];
+        if ((mask & (below + 1u)) != 0) room.list[__popc(mask & below)] = own_entry;
+        __syncthreads();
+        if (carries) carrier.fetch(p, item, group + 1);
+        const float4* splats = &batch[0];
+        const std::uint32_t* list = room.list;
+        int left = __popc(mask);
+        for (; left >= kTurn; left -= kTurn, list += kTurn) {
+            replay_some<kDepth, kTurn>(splats, list, pairs, pixel, state, g, rules);
+            sum_turn<kDepth, kAtomic>(p, summer, splats, list, kTurn, &rows[0]);
+        }
+        if (left > 0) {
+            if ((left & 2) != 0)
+                replay_some<kDepth, 2>(splats, list, pairs, pixel, state, g, rules);
+            if ((left & 1) != 0)
+                replay_some<kDepth, 1>(splats, list + (left & 2), pairs + (left & 2) * kSplatPairs,
+                                       pixel, state, g, rules);
+            sum_turn<kDepth, kAtomic>(p, summer, splats, list, left, &rows[0]);
         }
         __syncthreads();
-        carrier.fetch(p, item, live, first + kBatch, count);
-        for (int word = 0; word < kBatchWords; ++word)
-            for (unsigned left = mask[word]; left != 0; left &= left - 1) {
-                const int i = 32 * word + __ffs(static_cast<int>(left)) - 1;
-                const Splat splat = splat_in(batch, i);
-                const float dx = pixel.x - splat.x, dy = pixel.y - splat.y;
-                const PairGradient pair = replay<kDepth>(state, g, splat, dx, dy, rules);
-                const float sum = sum_sub_tile<kDepth>(pair, g, dx, dy);
-                if (kAtomic && target >= 0)
-                    atomicAdd(&p.frame.isect_gradients[rows[kAtomic ? i : 0]].s + target, sum);
-                if (!kAtomic && target >= 0)
-                    (&sums[kAtomic ? 0 : (warp * kBatch + i) * 3].x)[target] = sum;
-            }
-        __syncthreads();
-        if (!kAtomic && carries)
-            store_row(p.frame.isect_gradients, row, carrier.part,
-                      sum_tile<kDepth>(sums, masks, parity, carrier.i, carrier.part));
+        if (!kAtomic && carries) store_tile<kDepth>(p, rooms, masks, carrier.i, carrier.part, row);
     }
     if constexpr (kTimed) {
         __syncthreads();
@@ -199,14 +306,25 @@ void count_backward_pairs(BlendBackwardParams p) {
     if (lane_id() == 0) atomicAdd(&p.gradients.costs.tile_pairs[tile], sum);
 }
 
-/// Zeros the rows that the atomic variant adds to.
+/// No row is live: what a variant before the atomic one has left. A thread a word, `words` by
+/// limits.
+struct ClearParams {
+    std::uint32_t* live_rows;
+    std::uint32_t words;
+};
+GS_KERNEL(kChunk, 4)
+void clear_live_rows(ClearParams p) {
+    const std::uint32_t word = blockIdx.x * kChunk + threadIdx.x;
+    if (word < p.words) p.live_rows[word] = 0;
+}
+
+/// Zeros the rows that the atomic variant adds to, and makes them live.
 GS_KERNEL(kChunk, 4)
 void clear_first_rows(BlendBackwardParams p) {
     const std::uint32_t slot = blockIdx.x * kChunk + threadIdx.x;
     if (p.frame.counts->overflow != 0 || threadIdx.x >= p.frame.chunk_slots[blockIdx.x]) return;
     for (int part = 0; part < 3; ++part)
-        store_row(p.frame.isect_gradients, p.frame.first_emission[slot], part,
-                  make_float4(0.0f, 0.0f, 0.0f, 0.0f));
+        store_row(p.frame, p.frame.first_emission[slot], part, make_float4(0.0f, 0.0f, 0.0f, 0.0f));
 }
 
 }  // namespace
@@ -227,6 +345,9 @@ void launch_blend_backward_sub_tile(const Stream& stream, const FrameLimits& lim
 
 void launch_blend_backward_atomic(const Stream& stream, const FrameLimits& limits,
                                   const BlendBackwardParams& params) {
+    const std::uint32_t words = limits.isects / 32 + 2;
+    launch(stream, "clear live rows", grid_for(words, kChunk), clear_live_rows,
+           ClearParams{params.frame.live_rows, words});
     launch(stream, "clear first rows", Grid{limits.chunks(), kChunk}, clear_first_rows, params);
     const Grid grid{limits.max_items(), kTilePixels};
     if (params.gradients.depth != nullptr)

@@ -64,21 +64,21 @@ template <bool kDepth>
 GS_DEVICE PairGradient replay(ReplayState& s, const PixelGradient& g, const Splat& splat, float dx,
                               float dy, const BlendRules& rules) {
     const float power = log2_alpha(splat, dx, dy);
-    const float raw_alpha = exp2f(power), alpha = fminf(raw_alpha, rules.alpha_max);
+    const float raw_alpha = exp2f(power),
+                alpha = power >= rules.log2_alpha_min ? fminf(raw_alpha, rules.alpha_max) : 0.0f;
     const float weight = weight_of(alpha, s.t), behind = transmittance_behind(s.t, weight);
     // A pixel that has ended stays so: behind = 0.
-    const bool reached = power >= rules.log2_alpha_min,
-               open = reached && behind > rules.transmittance_min;
-    const float w = open ? weight : 0.0f;
+    const bool goes_on = behind > rules.transmittance_min;
+    const float w = goes_on ? weight : 0.0f;
     float cg = g.red * splat.red;
     cg = fmaf(g.green, splat.green, cg);
     cg = fmaf(g.blue, splat.blue, cg);
     if constexpr (kDepth) cg = fmaf(g.depth, splat.depth, cg);
     s.rest = fmaf(-w, cg, s.rest);
-    const float v_alpha = s.t * cg - __fdividef(s.rest, 1.0f - alpha);  // 1 - alpha >= 0.01
-    // The clamp at alpha_max passes no gradient.
-    const float v = open && raw_alpha < rules.alpha_max ? v_alpha * alpha : 0.0f;
-    s.t = reached ? (open ? behind : 0.0f) : s.t;
+    // 1 - alpha >= 0.01. The clamp at alpha_max passes no gradient.
+    const float v_alpha = s.t * cg - __fdividef(s.rest, 1.0f - alpha);
+    const float v = v_alpha * (goes_on && raw_alpha < rules.alpha_max ? alpha : 0.0f);
+    s.t = goes_on ? behind : 0.0f;
     return {v, w};
 }
 

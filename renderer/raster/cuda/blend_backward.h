@@ -12,11 +12,11 @@ struct BlendBackwardParams {
     PictureGradientView gradients;  ///< of the same size
 };
 
-/// Writes FrameArrays::isect_gradients for all emissions of the frame, zeros where an isect drew
-/// nothing. Each row is summed in a fixed order, so the result is the same bits every time. Except
-/// sub_tile_atomic: every sub-tile adds its sums with float atomics, in no particular order, to the
-/// row of its splat's first emission, and the splat's other rows are left as they were
-/// (GradientRows::first).
+/// Writes FrameArrays::isect_gradients of the emissions that drew anything, and sets their bits in
+/// FrameArrays::live_rows; the others are left as they were. Each row is summed in a fixed order,
+/// so the result is the same bits every time. Except sub_tile_atomic: every sub-tile adds its sums
+/// with float atomics, in no particular order, to the row of its splat's first emission, which is
+/// the only one that is live. After it a frame's other variants are not for use.
 void launch_blend_backward(const Stream& stream, const FrameLimits& limits,
                            const BlendBackwardParams& params, BackwardVariant variant);
 

@@ -31,8 +31,8 @@ GS_DEVICE void gather(IsectGradient& sum, const PairGradient& pair, const PixelG
     const float vx = pair.v * dx, vy = pair.v * dy;
     sum.s += pair.v;
     sum.sx += vx;
-    sum.sy += vy;
     sum.sxx = fmaf(vx, dx, sum.sxx);
+    sum.sy += vy;
     sum.sxy = fmaf(vx, dy, sum.sxy);
     sum.syy = fmaf(vy, dy, sum.syy);
     sum.red = fmaf(pair.w, g.red, sum.red);
@@ -40,12 +40,12 @@ GS_DEVICE void gather(IsectGradient& sum, const PairGradient& pair, const PixelG
     sum.blue = fmaf(pair.w, g.blue, sum.blue);
     if constexpr (kDepth) sum.depth = fmaf(pair.w, g.depth, sum.depth);
 }
-GS_DEVICE void finish(IsectGradient* rows, const LaneSplat& mine) {
+GS_DEVICE void finish(const FrameArrays& frame, const LaneSplat& mine) {
     if (mine.row == kNoRow) return;
     const IsectGradient& sum = mine.sum;
-    store_row(rows, mine.row, 0, make_float4(sum.s, sum.sx, sum.sy, sum.sxx));
-    store_row(rows, mine.row, 1, make_float4(sum.sxy, sum.syy, sum.red, sum.green));
-    store_row(rows, mine.row, 2, make_float4(sum.blue, sum.depth, 0.0f, 0.0f));
+    store_row(frame, mine.row, 0, make_float4(sum.s, sum.sx, sum.sxx, 0.0f));
+    store_row(frame, mine.row, 1, make_float4(sum.sy, sum.sxy, sum.syy, 0.0f));
+    store_row(frame, mine.row, 2, make_float4(sum.red, sum.green, sum.blue, sum.depth));
 }
 GS_DEVICE Splat splat_of(const float4* from) {
     const float4 u = from[0], v = from[1], w = from[2];
@@ -78,7 +78,8 @@ void blend_backward_systolic(BlendBackwardParams p) {
         gradients[pixel] = make_float4(g.red, g.green, g.blue, g.depth);
         states[pixel] = make_float2(start.t, start.rest);
     }
-    const int count = find_live<kRingThreads>(p, item, words, group_any, live, true);
+    load_masks<kRingThreads>(p, item, words, group_any);
+    const int count = find_live<kRingThreads>(item, group_any, live);
     const int groups = (count + kWarp - 1) / kWarp,
               stages = groups > 0 ? kLag * (groups - 1) + kStages + 1 : 0;
     const BlendRules rules(c);
@@ -107,7 +108,7 @@ void blend_backward_systolic(BlendBackwardParams p) {
             for (int turn = 0; turn < kWarp; ++turn) {
                 if (chunk == 0 &&
                     turn == lane) {  // the last pixel has passed, the first of the next group comes
-                    finish(p.frame.isect_gradients, mine);
+                    finish(p.frame, mine);
                     mine.row = waiting_row;
                     mine.sum = {};
                     if (mine.row != kNoRow) mine.splat = splat_of(&waiting[3 * thread]);

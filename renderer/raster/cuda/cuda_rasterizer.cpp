@@ -399,7 +399,7 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
     {
         const StageTimer timer(*timers_, Stage::project_backward);
         launch_store_gradients(*stream_, state.pipeline.limits(), state.pipeline.arrays(),
-                               state.model, stored, rows_of(options.backward));
+                               state.model, stored);
     }
     state.host_gradients.resize_discard(state.gradients.size());
     fetch(state.host_gradients.data(), state.gradients.data(), state.gradients.size(), *stream_);

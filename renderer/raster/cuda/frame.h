@@ -75,9 +75,11 @@ static_assert(sizeof(Coverage) == 32);
 /// Sums over the pixels of one isect (blend backward -> project backward). v = d loss / d ln alpha.
 /// The CPU backend has the same record.
 struct alignas(16) IsectGradient {
-    float s, sx, sy, sxx, sxy, syy;  ///< sum of v, v dx, v dy, v dx^2, v dx dy, v dy^2
-    float red, green, blue, depth;   ///< sum of weight * d loss / d (colour, depth)
-    float reserved[2];
+    float s, sx, sxx;    ///< sum of v, v dx, v dx^2
+    float reserved0;     ///< 0, so that a third of the row is 16 bytes
+    float sy, sxy, syy;  ///< sum of v dy, v dx dy, v dy^2
+    float reserved1;
+    float red, green, blue, depth;  ///< sum of weight * d loss / d (colour, depth)
 };
 static_assert(sizeof(IsectGradient) == 48);
 
@@ -207,7 +209,9 @@ struct FrameArrays {
         contributed;  ///< gradients: bit k of word (group, warp): isect k of the group was blended
                       ///< into a pixel of that sub-tile, or ended one; see contributed_word(). In
                       ///< tiles of several items also bits of pixels that had ended before the item
-    IsectGradient* isect_gradients;  ///< gradients: [emission]
+    IsectGradient* isect_gradients;  ///< gradients: [emission] of those with a bit in live_rows
+    std::uint32_t* live_rows;  ///< gradients: a bit per emission; set by blend backward where the
+                               ///< isect drew anything, cleared with the lists
 };
 
 /// Where the mask of 32 isects of one tile for sub-tile `warp` lies. Groups of different tiles

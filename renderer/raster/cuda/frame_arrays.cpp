@@ -65,6 +65,7 @@ void each_array(const FrameLimits& limits, FrameArrays& a, Take&& take) {
     take(a.final_transmittance, pixels);
     take(a.contributed, (isects / 32 + tiles + 1) * kSubTiles);
     take(a.isect_gradients, isects);
+    take(a.live_rows, isects / 32 + 2);  // two words are read at a time
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-// The isects of a work item that changed a pixel of their tile, in order: what blend backward
-// walks. All others get their zero row here, so that project backward may add up every row of a
-// splat.
+// The isects of a work item that changed a pixel of their tile: what blend backward walks, and the
+// rows it leaves for project backward, which adds up those that are live.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -11,16 +10,18 @@ namespace gs::cuda {
 inline constexpr int kItemGroups = kItemIsects / 32;
 static_assert(kItemGroups == kWarp, "a lane per group of 32 isects");
 
-GS_DEVICE void store_row(IsectGradient* rows, std::uint32_t row, int part, float4 value) {
-    reinterpret_cast<float4*>(rows + row)[part] = value;
+/// A third of a row; the first tells that the row is live.
+GS_DEVICE void store_row(const FrameArrays& frame, std::uint32_t row, int part, float4 value) {
+    reinterpret_cast<float4*>(frame.isect_gradients + row)[part] = value;
+    if (part == 0) atomicOr(&frame.live_rows[row / 32], 1u << (row % 32));
 }
 
-/// Called by all kThreads threads of the block; ends in a barrier. Fills words[group][sub-tile]
-/// with the contributed masks, live[] with isects relative to item.first, and returns their number.
-/// group_any[kItemGroups] is scratch.
-template <int kThreads, class Words, class Any, class Live>
-GS_DEVICE int find_live(const BlendBackwardParams& p, const WorkItem& item, Words& words,
-                        Any& group_any, Live& live, bool clear_dead_rows) {
+/// Fills words[group][sub-tile] with the contributed masks of an item and group_any[group] with
+/// their unions; the groups that have any, a bit each. All kThreads threads call it; ends behind a
+/// barrier.
+template <int kThreads, class Words, class Any>
+GS_DEVICE unsigned load_masks(const BlendBackwardParams& p, const WorkItem& item, Words& words,
+                              Any& group_any) {
     const std::uint32_t count = item.end - item.first;
     const std::uint32_t* masks =
         p.frame.contributed +
@@ -34,6 +35,14 @@ GS_DEVICE int find_live(const BlendBackwardParams& p, const WorkItem& item, Word
         if (i % kSubTiles == 0) group_any[group] = word;
     }
     __syncthreads();
+    return __ballot_sync(kAllLanes, group_any[lane_id()] != 0);
+}
+
+/// Fills live[] with the isects that changed a pixel, relative to item.first, and returns their
+/// number. All kThreads threads call it, after load_masks; ends in a barrier.
+template <int kThreads, class Any, class Live>
+GS_DEVICE int find_live(const WorkItem& item, const Any& group_any, Live& live) {
+    const std::uint32_t count = item.end - item.first;
     const int lane = lane_id();
     const std::uint32_t any = group_any[lane];
     std::uint32_t up_to = static_cast<std::uint32_t>(__popc(any));
@@ -50,10 +59,6 @@ GS_DEVICE int find_live(const BlendBackwardParams& p, const WorkItem& item, Word
         if ((alive >> lane & 1u) != 0) {
             live[before + static_cast<std::uint32_t>(__popc(alive & ((1u << lane) - 1)))] =
                 static_cast<std::uint16_t>(isect);
-        } else if (clear_dead_rows) {
-            const std::uint32_t row = p.frame.payload[1][item.first + isect];
-            for (int part = 0; part < 3; ++part)
-                store_row(p.frame.isect_gradients, row, part, make_float4(0.0f, 0.0f, 0.0f, 0.0f));
         }
     }
     __syncthreads();

@@ -29,10 +29,10 @@ struct StoringSink {
 
 void launch_store_gradients(const Stream& stream, const FrameLimits& limits,
                             const FrameArrays& frame, const ModelView& model,
-                            const StoredGradients& out, GradientRows rows) {
+                            const StoredGradients& out) {
     fill_bytes(out.values, 0, out.bytes(), stream);
     launch_project_backward<StoringSink>(stream, "project backward", limits,
-                                         {frame, model, {out, model.sh_degree}, rows});
+                                         {frame, model, {out, model.sh_degree}});
 }
 
 }  // namespace gs::cuda

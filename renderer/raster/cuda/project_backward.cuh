@@ -32,7 +32,6 @@ struct ProjectBackwardParams {
     FrameArrays frame;  ///< after blend backward
     ModelView model;    ///< unchanged since project
     Sink sink;
-    GradientRows rows = GradientRows::all;
 };
 
 /// A visible Gaussian on its way to a sink that takes whole gradients, in the hands of its thread.
@@ -112,14 +111,14 @@ GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy
     const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
 
     // ln alpha = ln opacity - 0.5 (xx dx^2 + yy dy^2) - xy dx dy, d = pixel - mean.
-    const float s = sums.a.x, sx = sums.a.y, sy = sums.a.z;
+    const float s = sums.a.x, sx = sums.a.y, sy = sums.b.x;
     const Vec2<float> v_mean2d{conic.inverse.xx * sx + conic.inverse.xy * sy,
                                conic.inverse.xy * sx + conic.inverse.yy * sy};
-    const Sym2<float> v_conic{-0.5f * sums.a.w, -sums.b.x, -0.5f * sums.b.y};
+    const Sym2<float> v_conic{-0.5f * sums.a.z, -sums.b.y, -0.5f * sums.b.z};
     const float v_compensation = c.antialiased != 0 ? s / conic.compensation : 0.0f;
     const auto v_cov =
         math::conic_of_vjp(projected.cov, projected.det, c.blur, v_conic, v_compensation);
-    const auto g = math::project_vjp(c.camera, mean, scale, quat, v_mean2d, v_cov, sums.c.y);
+    const auto g = math::project_vjp(c.camera, mean, scale, quat, v_mean2d, v_cov, sums.c.w);
     out.geometry[kLogScales] = g.scale.x * scale.x;
     out.geometry[kLogScales + 1] = g.scale.y * scale.y;
     out.geometry[kLogScales + 2] = g.scale.z * scale.z;
@@ -135,9 +134,9 @@ GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy
     out.geometry[kMeans] = g.mean.x;
     out.geometry[kMeans + 1] = g.mean.y;
     out.geometry[kMeans + 2] = g.mean.z;
-    out.color[0] = signbit(shown.x) ? 0.0f : sums.b.z;
-    out.color[1] = signbit(shown.y) ? 0.0f : sums.b.w;
-    out.color[2] = signbit(shown.z) ? 0.0f : sums.c.x;
+    out.color[0] = signbit(shown.x) ? 0.0f : sums.c.x;
+    out.color[1] = signbit(shown.y) ? 0.0f : sums.c.y;
+    out.color[2] = signbit(shown.z) ? 0.0f : sums.c.z;
     return mean;
 }
 
@@ -172,9 +171,9 @@ void project_backward(ProjectBackwardParams<Sink> p) {
     const std::uint32_t slot = blockIdx.x * kChunk + threadIdx.x;
     RowRun mine{0, 0};
     if (used) mine = {p.frame.first_emission[slot], p.frame.isects_of_slot[slot]};
-    if (p.rows == GradientRows::first) mine.count = mine.count > 0 ? 1 : 0;
-    SplatSums sums = sum_rows(p.frame.isect_gradients, mine);
-    sum_long_runs(p.frame.isect_gradients, mine, sums, long_runs, runs, partial_sums);
+    const GradientTable table{p.frame.isect_gradients, p.frame.live_rows};
+    SplatSums sums = sum_rows(table, mine);
+    sum_long_runs(table, mine, sums, long_runs, runs, partial_sums);
     if (!used) return;
     const std::uint32_t gaussian = p.frame.gaussian_from_slot[slot];
     auto update = update_of<Sink, kLazy>(p.sink, p.model, gaussian);

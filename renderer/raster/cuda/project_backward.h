@@ -7,15 +7,6 @@
 
 namespace gs::cuda {
 
-/// Which rows of isect_gradients make up a splat's sums.
-enum class GradientRows : std::uint32_t {
-    all,    ///< those of all its emissions
-    first,  ///< its first emission's alone
-};
-constexpr GradientRows rows_of(BackwardVariant variant) {
-    return variant == BackwardVariant::sub_tile_atomic ? GradientRows::first : GradientRows::all;
-}
-
 /// [plane][stride]: the model's planes, then mean2d x and y, then radius_px, which is 0 where a
 /// Gaussian was not visible.
 struct StoredGradients {
@@ -34,6 +25,6 @@ struct StoredGradients {
 /// frame that overflowed but zeros.
 void launch_store_gradients(const Stream& stream, const FrameLimits& limits,
                             const FrameArrays& frame, const ModelView& model,
-                            const StoredGradients& out, GradientRows rows = GradientRows::all);
+                            const StoredGradients& out);
 
 }  // namespace gs::cuda

@@ -139,14 +139,17 @@ struct SlotParams {
     const std::uint32_t* emission_from_isect;  ///< [isects]
     const std::uint32_t* slot_of_emission;     ///< [isects]
     std::uint32_t* slot_from_isect;            ///< [isects]
+    std::uint32_t* live_rows;                  ///< a bit per isect, and a word behind the last
 };
 
 GS_KERNEL(kThreads, 8)
 void look_up_slots(SlotParams p) {
     if (p.counts->overflow != 0) return;
     const std::uint32_t isect = blockIdx.x * kThreads + threadIdx.x;
-    if (isect < p.counts->isects)
-        p.slot_from_isect[isect] = p.slot_of_emission[p.emission_from_isect[isect]];
+    if (isect >= p.counts->isects) return;
+    p.slot_from_isect[isect] = p.slot_of_emission[p.emission_from_isect[isect]];
+    if (isect % 32 == 0) p.live_rows[isect / 32] = 0;
+    if (isect == p.counts->isects - 1) p.live_rows[isect / 32 + 1] = 0;
 }
 
 }  // namespace
@@ -166,8 +169,9 @@ void run_ranges(const Stream& stream, const FrameLimits& limits, const FrameArra
     launch(stream, "ranges", tiles, find_ranges, params);
     launch(stream, "items", tiles, make_items, params);
     if (limits.gradients)
-        launch(stream, "slots", grid_for(limits.isects, kThreads), look_up_slots,
-               SlotParams{a.counts, a.payload[1], a.slot_of_emission, a.slot_from_isect});
+        launch(
+            stream, "slots", grid_for(limits.isects, kThreads), look_up_slots,
+            SlotParams{a.counts, a.payload[1], a.slot_of_emission, a.slot_from_isect, a.live_rows});
 }
 
 }  // namespace gs::cuda

@@ -1,7 +1,8 @@
 // A splat's sums: the rows of its isects added up, by its thread when they are few, by its warp
 // when they are more, and by the whole block for the splats that cover a good part of the picture,
 // of which one warp could otherwise get several and keep the device waiting. The order of additions
-// depends on the number of rows alone. Used by project_backward.cuh.
+// depends on the number of rows alone: a row that is not live counts as zeros. Used by
+// project_backward.cuh.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
@@ -13,11 +14,23 @@ inline constexpr std::uint32_t kThreadRows = 12;  ///< at most, by a thread
 inline constexpr std::uint32_t kWarpRows = 256;   ///< at most, by a warp
 inline constexpr std::uint32_t kRowsAhead = 4;    ///< read at once
 
-/// Rows [first, first + count) of isect_gradients.
+/// Rows of isect_gradients, those of a frame's emissions with a bit in `live`; no others are read.
+struct GradientTable {
+    const IsectGradient* rows;  ///< [emission]
+    const std::uint32_t* live;  ///< FrameArrays::live_rows
+};
+/// Rows [first, first + count) of it.
 struct RowRun {
     std::uint32_t first, count;
 };
-/// An isect gradient's ten sums: s sx sy sxx, sxy syy red green, blue depth.
+/// Which of the first 32 rows of a run are live. One with none is not looked up.
+GS_DEVICE unsigned live_of(const GradientTable& table, RowRun run) {
+    if (run.count == 0) return 0;
+    const std::uint32_t* words = table.live + run.first / 32;
+    const unsigned bits = __funnelshift_r(words[0], words[1], run.first % 32);
+    return run.count < 32 ? bits & ((1u << run.count) - 1u) : bits;
+}
+/// An isect gradient's ten sums: s sx sxx, sy sxy syy, red green blue depth.
 struct SplatSums {
     float4 a, b, c;
 };
@@ -38,41 +51,46 @@ GS_DEVICE SplatSums plus(const SplatSums& u, const SplatSums& v) {
     return {plus(u.a, v.a), plus(u.b, v.b), plus(u.c, v.c)};
 }
 
-/// A run by one thread: kRowsAhead rows at a time without a branch between the loads; those too
-/// many are the last row again, and left out.
-GS_DEVICE SplatSums sum_by_thread(const IsectGradient* gradients, RowRun run) {
+/// A run of at most 32 rows by one thread: kRowsAhead live ones at a time without a branch between
+/// the loads; those too many are the last one again, and left out.
+GS_DEVICE SplatSums sum_by_thread(const GradientTable& table, RowRun run) {
     SplatSums sums{};
-    const float4* rows = reinterpret_cast<const float4*>(gradients + run.first);
-    for (std::uint32_t i = 0; i < run.count; i += kRowsAhead) {
+    const float4* rows = reinterpret_cast<const float4*>(table.rows + run.first);
+    int at = 0;
+    for (unsigned left = live_of(table, run); left != 0;) {
         SplatSums next[kRowsAhead];
+        bool wanted[kRowsAhead];
         GS_UNROLL
-        for (std::uint32_t k = 0; k < kRowsAhead; ++k) {
-            const float4* row = rows + 3 * min(i + k, run.count - 1);
+        for (std::uint32_t k = 0; k < kRowsAhead; ++k, left &= left - 1) {
+            wanted[k] = left != 0;
+            at = wanted[k] ? __ffs(static_cast<int>(left)) - 1 : at;
+            const float4* row = rows + 3 * at;
             next[k] = {row[0], row[1], row[2]};
         }
         GS_UNROLL
-        for (std::uint32_t k = 0; k < kRowsAhead; ++k) {
-            const bool wanted = i + k < run.count;
-            sums = plus(sums, {only_if(wanted, next[k].a), only_if(wanted, next[k].b),
-                               only_if(wanted, next[k].c)});
-        }
+        for (std::uint32_t k = 0; k < kRowsAhead; ++k)
+            sums = plus(sums, {only_if(wanted[k], next[k].a), only_if(wanted[k], next[k].b),
+                               only_if(wanted[k], next[k].c)});
     }
     return sums;
 }
 
 /// A run by all lanes together: lane 4 r + part takes 16 bytes of every eighth row.
-GS_DEVICE SplatSums sum_by_warp(const IsectGradient* gradients, RowRun run) {
+GS_DEVICE SplatSums sum_by_warp(const GradientTable& table, RowRun run) {
+    static_assert(8 * kRowsAhead == 32, "rows of one word of bits");
     const std::uint32_t lane = static_cast<std::uint32_t>(lane_id()), part = min(lane % 4, 2u);
-    const float4* values = reinterpret_cast<const float4*>(gradients + run.first) + part;
+    const float4* values = reinterpret_cast<const float4*>(table.rows + run.first) + part;
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    for (std::uint32_t i = lane / 4; i < run.count; i += 8 * kRowsAhead) {
+    for (std::uint32_t begin = 0; begin < run.count; begin += 32) {
+        const unsigned live = live_of(table, {run.first + begin, run.count - begin}) >> lane / 4;
         float4 next[kRowsAhead];
         GS_UNROLL
-        for (std::uint32_t k = 0; k < kRowsAhead; ++k)
-            next[k] = values[3 * min(i + 8 * k, run.count - 1)];
+        for (std::uint32_t k = 0; k < kRowsAhead; ++k) {
+            next[k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            if ((live >> 8 * k & 1u) != 0) next[k] = values[3 * (begin + lane / 4 + 8 * k)];
+        }
         GS_UNROLL
-        for (std::uint32_t k = 0; k < kRowsAhead; ++k)
-            sum = plus(sum, only_if(i + 8 * k < run.count, next[k]));
+        for (std::uint32_t k = 0; k < kRowsAhead; ++k) sum = plus(sum, next[k]);
     }
     for (int step = 4; step < kWarp; step *= 2)
         sum = plus(sum, from_lane(sum, static_cast<int>(lane) ^ step));
@@ -81,14 +99,13 @@ GS_DEVICE SplatSums sum_by_warp(const IsectGradient* gradients, RowRun run) {
 
 /// The sums of this lane's run, unless that is longer than kWarpRows. By all lanes of a warp; one
 /// without a splat has count 0.
-GS_DEVICE SplatSums sum_rows(const IsectGradient* gradients, RowRun mine) {
-    SplatSums sums =
-        sum_by_thread(gradients, {mine.first, mine.count > kThreadRows ? 0 : mine.count});
+GS_DEVICE SplatSums sum_rows(const GradientTable& table, RowRun mine) {
+    SplatSums sums = sum_by_thread(table, {mine.first, mine.count > kThreadRows ? 0 : mine.count});
     const bool together = mine.count > kThreadRows && mine.count <= kWarpRows;
     for (unsigned left = __ballot_sync(kAllLanes, together); left != 0; left &= left - 1) {
         const int owner = __ffs(static_cast<int>(left)) - 1;
-        const SplatSums found = sum_by_warp(gradients, {__shfl_sync(kAllLanes, mine.first, owner),
-                                                        __shfl_sync(kAllLanes, mine.count, owner)});
+        const SplatSums found = sum_by_warp(table, {__shfl_sync(kAllLanes, mine.first, owner),
+                                                    __shfl_sync(kAllLanes, mine.count, owner)});
         if (owner == lane_id()) sums = found;
     }
     return sums;
@@ -98,7 +115,7 @@ GS_DEVICE SplatSums sum_rows(const IsectGradient* gradients, RowRun mine) {
 /// its share of each. By all kChunk threads of a block. Shared: long_runs [warp], runs [thread],
 /// partial [2][warp].
 template <class Masks, class Runs, class Partial>
-GS_DEVICE void sum_long_runs(const IsectGradient* gradients, RowRun mine, SplatSums& sums,
+GS_DEVICE void sum_long_runs(const GradientTable& table, RowRun mine, SplatSums& sums,
                              Masks& long_runs, Runs& runs, Partial& partial) {
     constexpr std::uint32_t kWarps = kChunk / kWarp;
     const std::uint32_t warp = static_cast<std::uint32_t>(warp_id());
@@ -116,7 +133,7 @@ GS_DEVICE void sum_long_runs(const IsectGradient* gradients, RowRun mine, SplatS
             const std::uint32_t share = (run.count + kWarps - 1) / kWarps,
                                 begin = min(warp * share, run.count);
             const SplatSums part =
-                sum_by_warp(gradients, {run.first + begin, min(share, run.count - begin)});
+                sum_by_warp(table, {run.first + begin, min(share, run.count - begin)});
             if (lane_id() == 0) partial[buffer + warp] = part;
             __syncthreads();
             if (threadIdx.x != owner) continue;
