@@ -234,7 +234,9 @@ TEST(CudaBackward, SameBitsUnderAnySchedule) {
     emulator::set_seed(0);
 }
 
-/// The same scene on both backends: gradients, who is visible, means on the picture.
+/// The same scene on both backends: gradients, who is visible, means on the picture. The second
+/// view has Gaussians so near that single precision itself is 1e-5 (means) to 1.6e-5 (harmonics)
+/// from the reference on the CPU and up to 1.9e-5 on CUDA; in the first both are within 1.2e-6.
 TEST(CudaBackward, AsOnTheCpu) {
     SceneRecipe recipe;
     recipe.count = 2000;
@@ -251,8 +253,9 @@ TEST(CudaBackward, AsOnTheCpu) {
             cuda.draw(model, camera, {}, bounds);
             const DrawnGradients expected = cpu.backward(v), actual = cuda.backward(v);
             EXPECT_EQ(actual.visible, expected.visible);
-            EXPECT_LE(relative_l2(actual.parameters.values, expected.parameters.values), 1e-5);
-            EXPECT_LE(relative_l2(actual.mean2d, expected.mean2d), 1e-5);
+            const double tolerance = index == 0 ? 3e-6 : 3e-5;
+            EXPECT_LE(relative_l2(actual.parameters.values, expected.parameters.values), tolerance);
+            EXPECT_LE(relative_l2(actual.mean2d, expected.mean2d), tolerance);
         }
     }
 }
