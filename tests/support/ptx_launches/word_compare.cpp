@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kNear = 8;  // words to either side
 constexpr std::size_t kMostExamples = 3;
 constexpr std::size_t kChunkWords = 1024;
-constexpr double kLargestNumber = 1e30;  // what is larger is no result of ours
+constexpr double kLargestNumber = 1e38;  // absurd parameters have absurd conics
 
 float number(std::uint32_t word) { return std::bit_cast<float>(word); }
 
@@ -61,8 +61,7 @@ std::optional<double> doubles_apart(std::span<const std::uint32_t> expected,
     std::memcpy(&a, &expected[first], sizeof a);
     std::memcpy(&b, &got[first], sizeof b);
     const double size = std::max(std::abs(a), std::abs(b));
-    if (!std::isfinite(size) || size > kLargestNumber || size < 1 / kLargestNumber)
-        return std::nullopt;
+    if (!std::isfinite(size) || size > kLargestNumber || size < 1e-30) return std::nullopt;
     return std::abs(a - b) / size;
 }
 
