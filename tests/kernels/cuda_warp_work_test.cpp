@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "renderer/raster/cuda/blend_pixel.cuh"
+#include "tests/kernels/cuda_forward.h"
 #include "tests/kernels/cuda_forward_frame.h"
 #include "tests/support/random_scene.h"
 
@@ -160,6 +162,44 @@ TEST(CudaWarpWork, CrowdsAsASerialWalk) {
                 EXPECT_LE(frame.counts().blended_pairs, kWarp * found.open);
             }
         }
+}
+
+WarpWork counted_by(Rasterizer& rasterizer, const GaussianModel& model, const Camera& camera) {
+    RenderOptions options;
+    options.counters = true;
+    options.gradients = options.depth = false;
+    const auto source = rasterizer.source_of(model);
+    const auto state = rasterizer.make_state();
+    RenderResult result;
+    rasterizer.forward(*source, camera, options, *state, result);
+    return result.counters.warps;
+}
+
+/// What the CPU backend says the kernels would do is what they do: faint crowds, whose tiles are of
+/// several items, opaque ones, needles, pictures that end within a sub-tile.
+TEST(CudaWarpWork, AsTheCpuForetells) {
+    const auto cpu = make_cpu_rasterizer(), cuda = emulated_cuda();
+    std::uint64_t index = 0;
+    for (const auto& [count, lo, hi, smallest, largest] :
+         {std::tuple{3000, 0.004f, 0.02f, 0.3f, 0.8f},
+          {900, 0.3f, 0.9999f, 0.05f, 0.4f},
+          {1500, 0.02f, 0.9f, 0.001f, 0.9f}}) {
+        SceneRecipe recipe;
+        recipe.count = static_cast<std::size_t>(count);
+        recipe.sh_degree = 0;
+        recipe.opacity_lo = lo;
+        recipe.opacity_hi = hi;
+        recipe.scale_lo = smallest;
+        recipe.scale_hi = largest;
+        const GaussianModel model = random_model(recipe);
+        for (const auto& [width, height] : {std::pair{50, 37}, {16, 16}, {9, 70}}) {
+            SCOPED_TRACE(fmt::format("{} Gaussians, {} x {}", count, width, height));
+            const Camera camera = random_camera(61, index++, width, height);
+            const WarpWork wanted = counted_by(*cpu, model, camera);
+            EXPECT_GT(wanted.open, 100u);
+            expect_work(counted_by(*cuda, model, camera), wanted);
+        }
+    }
 }
 
 }  // namespace
