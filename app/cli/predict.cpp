@@ -99,7 +99,8 @@ Result<std::vector<NamedCamera>> cameras_for(const PredictArguments& a,
 /// Draws and counts: the mean of the views.
 Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& common,
                               PredictSubject& subject) {
-    GS_TRY(const auto rasterizer, make_rasterizer(common));
+    GS_TRY(const Backend backend, backend_of(common));
+    GS_TRY(const auto rasterizer, backend.make_rasterizer());
     GS_TRY(auto scene, read_any_splats(a.scene));
     GaussianModel model = std::move(scene.model);
     if (model.count == 0)
@@ -124,8 +125,8 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
             return fail(ErrorKind::cancelled, "", "stopped before all views were counted", "");
         const Camera drawn = sized(camera.camera, a);
         rasterizer->forward(*source, drawn, options, *state, frame);
-        works.push_back(predicted_work(frame, std::min(a.sh_degree, model.sh_degree),
-                                       common.backend == "cuda"));
+        works.push_back(
+            predicted_work(frame, std::min(a.sh_degree, model.sh_degree), backend.cuda));
         subject.width = drawn.width;
         subject.height = drawn.height;
         progress.update(works.size(), cameras.size(), camera.name);
