@@ -83,6 +83,9 @@ class Hunter final : public emulator::LaunchObserver {
         const std::string& name = emulator::kernel_name(launched.function);
         Prey* const found = prey_of(name);
         if (found == nullptr || launched.blocks > kMostBlocks) return;
+        const std::size_t takes = found->kernel.parameter_bytes();
+        EXPECT_EQ(takes, launched.parameters.size()) << name << ": PTX of another build";
+        if (takes != launched.parameters.size()) return;
         const auto left = std::ranges::any_of(found->mutants, [](const Hunted& one) {
             return one.tries < kMostTries && one.fate <= Hunted::Fate::alive;
         });
@@ -139,6 +142,12 @@ void print_table(const std::map<std::string, Prey>& all) {
                    one.mutants.size(), count(Hunted::Fate::by_fault),
                    count(Hunted::Fate::by_result), count(Hunted::Fate::alive),
                    count(Hunted::Fate::unreached));
+        for (const Hunted& h : one.mutants) {
+            if (h.fate != Hunted::Fate::alive) continue;
+            fmt::print("  lived: {}, {}:{}\n", h.mutant.what,
+                       std::filesystem::path(h.mutant.source.file).filename().string(),
+                       h.mutant.source.line);
+        }
     }
 }
 

@@ -1,0 +1,101 @@
+// What the executor counts of a frame is what the frame's own counters say, on every backend: the
+// same decisions in the PTX, in the emulator and on the CPU, counted in three ways. Prints what
+// every kernel of the frame cost.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "app/cli/cases/scenes.h"
+#include "renderer/raster/cuda/cuda_rasterizer.h"
+#include "tests/support/ptx/cost_table.h"
+#include "tests/support/ptx_launches/launch_executor.h"
+
+namespace gs::ptx {
+namespace {
+
+std::string line_of(std::string_view path, int number) {
+    std::ifstream file{std::string(path)};
+    std::string line;
+    for (int n = 0; n < number && std::getline(file, line); ++n) {
+    }
+    return line;
+}
+
+/// How often warps issued the opcode in the kernels whose name begins so, on lines of source that
+/// hold the text.
+std::uint64_t issued(const std::map<std::string, Report>& reports, std::string_view kernel,
+                     std::string_view opcode, std::string_view text) {
+    std::uint64_t sum = 0;
+    for (const auto& [name, report] : reports) {
+        if (!name.starts_with(kernel)) continue;
+        for (const InstructionCounts& i : report.instructions) {
+            const bool here = i.opcode == opcode && i.counts.issued > 0 &&
+                              line_of(i.file, i.line).find(text) != std::string::npos;
+            if (here) sum += i.counts.issued;
+        }
+    }
+    return sum;
+}
+
+constexpr std::uint64_t kLanesOfAWarp = 32;
+
+RenderCounters drawn(Rasterizer& rasterizer, const cli::CaseScene& scene, bool counters) {
+    RenderOptions options;
+    options.counters = counters;
+    RenderResult result;
+    const auto state = rasterizer.make_state();
+    const auto source = rasterizer.source_of(scene.model);
+    rasterizer.forward(*source, scene.camera, options, *state, result);
+    return result.counters;
+}
+
+TEST(PtxCounts, OfBlendingAreTheFramesOwn) {
+    if (std::string_view(GAUSSCOPE_PTX_FOLDER).empty()) {
+        GTEST_SKIP() << "no PTX: this build found no nvcc";
+    }
+    // Sides of whole tiles: every lane has a pixel of the picture.
+    const cli::CaseScene scene = cli::case_scene(3000, 1, 160, 112, 5);
+    const auto rasterizer = make_cuda_rasterizer();
+    ASSERT_TRUE(rasterizer.has_value()) << rasterizer.error().text();
+    RenderCounters told;
+    {  // The kernels that count leave the same counts when they are executed, bit for bit.
+        LaunchExecutor executor(GAUSSCOPE_PTX_FOLDER);
+        told = drawn(**rasterizer, scene, true);
+        EXPECT_EQ(executor.take_complaints(), "");
+    }
+    LaunchExecutor executor(GAUSSCOPE_PTX_FOLDER);
+    drawn(**rasterizer, scene, false);
+    EXPECT_EQ(executor.take_complaints(), "");
+    const auto reports = executor.costs();
+    fmt::print("{}", cost_table(reports));
+    // A ballot for each 32 splats that a warp tests, a comparison for each that it walks, a power
+    // of two for those that are open for a pixel.
+    EXPECT_EQ(issued(reports, "blend<", "vote.sync.ballot.b32", "__ballot_sync(kAllLanes, near)"),
+              told.warps.group_tests);
+    const std::uint64_t near =
+        issued(reports, "blend<", "setp.le.ftz.f32", "open = power >= s.floor");
+    EXPECT_EQ(near, told.warps.near);
+    EXPECT_EQ(near * kLanesOfAWarp, told.evaluated_pairs);
+    EXPECT_EQ(issued(reports, "blend<", "ex2.approx.ftz.f32", ""), told.warps.open);
+    EXPECT_GT(told.warps.open, 1000u);
+    // The CPU decides alike but for the rounding of its sums.
+    const RenderCounters on_cpu = drawn(*make_cpu_rasterizer(), scene, true);
+    const auto alike = [](std::uint64_t one, std::uint64_t other) {
+        return std::abs(static_cast<double>(one) / static_cast<double>(other) - 1) < 1e-3;
+    };
+    EXPECT_PRED2(alike, on_cpu.blended_pairs, told.blended_pairs);
+    EXPECT_PRED2(alike, on_cpu.warps.batches, told.warps.batches);
+    EXPECT_PRED2(alike, on_cpu.warps.group_tests, told.warps.group_tests);
+    EXPECT_PRED2(alike, on_cpu.warps.near, told.warps.near);
+    EXPECT_PRED2(alike, on_cpu.warps.open, told.warps.open);
+    EXPECT_PRED2(alike, on_cpu.warps.live_isects, told.warps.live_isects);
+    EXPECT_PRED2(alike, on_cpu.warps.live_sub_tiles, told.warps.live_sub_tiles);
+}
+
+}  // namespace
+}  // namespace gs::ptx
