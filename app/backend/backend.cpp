@@ -17,27 +17,45 @@ Backend cpu_backend() {
             []() -> Result<std::unique_ptr<TrainingBackend>> {
                 return make_cpu_training(make_cpu_rasterizer());
             },
-            {}};
+            {},
+            -1};
 }
 
 Backend cuda_backend(const CudaDeviceInfo& device) {
     return {
         fmt::format("CUDA ({}, sm_{}{})", device.name, device.compute_major, device.compute_minor),
-        true, [index = device.index] { return make_cuda_rasterizer(index); },
+        true,
+        [index = device.index] { return make_cuda_rasterizer(index); },
         [index = device.index] { return make_cuda_training(index); },
-        [](bool on) { on ? cuda_profiler_start() : cuda_profiler_stop(); }};
+        [index = device.index](bool on) {
+            on ? cuda_profiler_start(index) : cuda_profiler_stop(index);
+        },
+        device.index};
+}
+
+/// The first that can be used; else why the first of all cannot.
+Result<CudaDeviceInfo> first_device() {
+    auto first = cuda_device_info(0);
+    const auto devices = first ? Result<std::vector<CudaListing>>() : cuda_devices();
+    if (first || !devices) return first;
+    for (const CudaListing& other : *devices)
+        if (auto device = cuda_device_info(other.index)) return device;
+    return first;
 }
 
 }  // namespace
 
-Result<Backend> choose_backend(std::string_view wanted) {
+Result<Backend> choose_backend(std::string_view wanted, int index) {
+    if (wanted == "cpu" && index >= 0)
+        return fail(ErrorKind::usage, "", fmt::format("the CPU computes on no device {}", index),
+                    "leave out --device, or --backend cpu");
     if (wanted == "cpu") return cpu_backend();
     if (wanted != "auto" && wanted != "cuda")
         return fail(ErrorKind::usage, "", fmt::format("there is no backend \"{}\"", wanted),
                     "auto, cpu or cuda");
-    const auto device = cuda_device_info();
+    const auto device = index >= 0 ? cuda_device_info(index) : first_device();
     if (device) return cuda_backend(*device);
-    if (wanted == "cuda")
+    if (wanted == "cuda" || index >= 0)
         return fail(ErrorKind::usage, "",
                     "the CUDA backend cannot be used: " + device.error().message,
                     device.error().advice);

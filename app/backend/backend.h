@@ -20,11 +20,13 @@ struct Backend {
     std::function<Result<std::unique_ptr<TrainingBackend>>()> make_training;
     std::function<void(bool on)>
         set_profiling;  ///< opens and closes what nsys and ncu look at; empty on the CPU
+    int device = -1;    ///< CUDA's number of the device; -1 on the CPU
 };
 
 /// `wanted` is auto, cpu or cuda. auto takes a CUDA device that can be used, else the CPU, with the
-/// reason in the log at debug level. Errors (usage): cuda where there is none, with the reason; a
-/// name that is none of the three.
-Result<Backend> choose_backend(std::string_view wanted);
+/// reason in the log at debug level. `device`: CUDA's number of the one to take; -1: the first that
+/// can be used. Errors (usage): cuda, or a device by number, where it cannot be used, with the
+/// reason and the devices there are; a device with cpu; a name that is none of the three.
+Result<Backend> choose_backend(std::string_view wanted, int device = -1);
 
 }  // namespace gs

@@ -40,9 +40,9 @@ Json json_of(const Ceilings& c) {
 }
 
 /// What the ceilings are keyed by: another GPU, thread count or instruction set has others.
-Result<std::string> machine_name(bool cuda) {
-    if (!cuda) return make_cpu_rasterizer()->name();
-    const auto device = cuda_device_info();
+Result<std::string> machine_name(int cuda_device) {
+    if (cuda_device < 0) return make_cpu_rasterizer()->name();
+    const auto device = cuda_device_info(cuda_device);
     if (!device) return tl::unexpected(device.error());
     return device->name;
 }
@@ -85,8 +85,9 @@ StageCosts stage_costs(std::span<const StageStats> times, const FrameWork& work,
     return out;
 }
 
-Result<Ceilings> machine_ceilings(bool cuda, const fs::path& file, bool remeasure) {
-    const auto machine = machine_name(cuda);
+Result<Ceilings> machine_ceilings(int cuda_device, const fs::path& file, bool remeasure) {
+    const bool cuda = cuda_device >= 0;
+    const auto machine = machine_name(cuda_device);
     if (!machine) return tl::unexpected(machine.error());
     Json cache = read_cache(file);
     for (const Json& entry : cache) {
@@ -99,7 +100,8 @@ Result<Ceilings> machine_ceilings(bool cuda, const fs::path& file, bool remeasur
                 out.*f.value = value->get<double>();
         return out;
     }
-    auto measured = cuda ? measure_cuda_ceilings() : Result<Ceilings>(measure_cpu_ceilings());
+    auto measured =
+        cuda ? measure_cuda_ceilings(cuda_device) : Result<Ceilings>(measure_cpu_ceilings());
     if (!measured) return measured;
     if (!file.empty()) {
         Json kept = Json::array();

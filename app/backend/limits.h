@@ -27,8 +27,8 @@ StageCosts stage_costs(std::span<const StageStats> times, const FrameWork& work,
                        const Ceilings& ceilings);
 
 /// Ceilings of this machine from the cache `file`, or measured now (well under a second) and
-/// written there. `remeasure` ignores the cache. Errors: no CUDA device where `cuda` is asked for.
-/// A cache that cannot be read or written is no error.
-Result<Ceilings> machine_ceilings(bool cuda, const fs::path& file, bool remeasure);
+/// written there. `cuda_device`: CUDA's number of a device, or -1: the CPU. `remeasure` ignores the
+/// cache. Errors: no such device. A cache that cannot be read or written is no error.
+Result<Ceilings> machine_ceilings(int cuda_device, const fs::path& file, bool remeasure);
 
 }  // namespace gs

@@ -326,13 +326,13 @@ std::vector<StageStats> BenchRun::measured_stages() const {
 /// Empty on a CPU.
 std::string BenchRun::device_name() const {
     if (!backend_->cuda) return {};
-    const auto device = cuda_device_info();
+    const auto device = cuda_device_info(backend_->device);
     return device ? device->name : std::string();
 }
 
 Result<void> BenchRun::measure_machine() {
     span_ = measure_span_overhead();
-    GS_TRY(ceilings_, machine_ceilings(backend_->cuda, {}, true));
+    GS_TRY(ceilings_, machine_ceilings(backend_->device, {}, true));
     const Camera& c = cameras_.front().camera;
     limits_ = stage_limits(
         measured_stages(),

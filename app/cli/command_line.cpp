@@ -12,7 +12,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr std::array kCommonWithValue{"--backend", "--seed", "--config", "--threads"};
+constexpr std::array kCommonWithValue{"--backend", "--device", "--seed", "--config", "--threads"};
 constexpr const char* kVersion = "gausscope " GAUSSCOPE_VERSION;
 constexpr const char* kAbout =
     "gausscope trains, shows and explains 3D Gaussian Splatting.\n`gausscope PATH` opens the "

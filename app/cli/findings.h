@@ -15,7 +15,7 @@ void say_findings(const Json& findings);
 void warn_of_findings(std::span<const Finding> findings);
 /// What `info` compares the model with: this machine's free memory, a device's where one can be
 /// used, and the default cap of training.
-SplatQuestions questions_here(std::vector<std::string> reader_notes);
+SplatQuestions questions_here(std::vector<std::string> reader_notes, int cuda_device);
 Json memory_json(const SplatReport& report);
 void say_memory(const Json& memory);
 

@@ -9,6 +9,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/findings.h"
+#include "app/cli/machine.h"
 #include "app/cli/progress.h"
 #include "app/cli/subcommand.h"
 #include "base/parallel.h"
@@ -32,8 +33,8 @@ struct InfoArguments {
 
 void add_options(CLI::App& app, InfoArguments& a) {
     app.add_option("PATH", a.path,
-                   "capture folder, splat file, checkpoint, a run's folder or a captured step")
-        ->required();
+                   "capture folder, splat file, checkpoint, a run's folder or a captured step; "
+                   "without it: this machine and its GPUs");
     app.add_flag("--photos", a.photos, "decode every photo, to find broken ones");
     app.add_flag("--strict", a.strict, "exit code 3 when a warning or an error is found");
     app.add_option("--lod", a.lod, "level of a streamed set, 0 is the finest [0]")
@@ -177,7 +178,8 @@ Result<int> splat_info(const InfoArguments& a, const CommonArguments& common) {
     const GaussianModel& model = scene->model;
     const Statistics statistics = statistics_of(model);
     ProgressLine examining("examine");
-    const auto examined = examine(model, questions_here(scene->notes), told_by(examining));
+    const auto examined =
+        examine(model, questions_here(scene->notes, common.device.value_or(0)), told_by(examining));
     examining.finish();
     if (!examined) return tl::unexpected(examined.error());
     Json out = splat_json(a.path, *scene, statistics, *examined);
@@ -331,8 +333,19 @@ Result<int> step_info(const InfoArguments& a, const CommonArguments& common) {
     return kDone;
 }
 
+Result<int> machine_info(const CommonArguments& common) {
+    GS_TRY(const Backend backend, backend_of(common));
+    Json out{{"command", "info"}, {"kind", "machine"}, {"backend", backend.name}};
+    out.update(machine_json(backend.device));
+    say_machine(out);
+    say("computes with {backend}", out);
+    if (common.json) print_json(out);
+    return kDone;
+}
+
 Result<int> run(const InfoArguments& a, const CommonArguments& common) {
     const std::string& path = a.path;
+    if (path.empty()) return machine_info(common);
     catch_interrupts();
     std::error_code error;
     const bool there = fs::exists(path, error);
@@ -356,8 +369,10 @@ Result<int> run(const InfoArguments& a, const CommonArguments& common) {
 
 Subcommand info_command() {
     return subcommand<InfoArguments>(
-        "info", "what is in a capture or splat file, and what is wrong with it",
-        "  gausscope info photos/\n  gausscope info scene.ply --json\n  gausscope info "
+        "info",
+        "what is in a capture or splat file, and what is wrong with it; which GPUs there are",
+        "  gausscope info            this machine\n  gausscope info photos/\n  gausscope info "
+        "scene.ply --json\n  gausscope info "
         "photos/ --photos      decode every photo as well\n",
         add_options, run);
 }

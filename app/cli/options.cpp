@@ -98,6 +98,12 @@ void add_common(CLI::App& app, CommonArguments& a) {
         ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
         ->group(group)
         ->option_text("NAME");
+    app.add_option("--device", a.device,
+                   "which GPU computes, as CUDA counts them from 0 [the first that can; for a "
+                   "window the one that drives the display]")
+        ->check(whole_from(0, 127))
+        ->group(group)
+        ->option_text("N");
     app.add_flag("--headless", a.headless, "no window, draw off screen")->group(group);
     app.add_option("--seed", a.seed, "seed of everything random; the same seed gives the same bits")
         ->check(whole_from(0, kMostSteps))
@@ -279,7 +285,9 @@ void apply(const CommonArguments& common) {
     set_log_level(common.verbose ? LogLevel::debug : LogLevel::info);
 }
 
-Result<Backend> backend_of(const CommonArguments& common) { return choose_backend(common.backend); }
+Result<Backend> backend_of(const CommonArguments& common) {
+    return choose_backend(common.backend, common.device.value_or(-1));
+}
 
 Result<std::unique_ptr<Rasterizer>> make_rasterizer(const CommonArguments& common) {
     GS_TRY(const auto backend, backend_of(common));

@@ -27,6 +27,7 @@ namespace gs::cli {
 /// Every subcommand's.
 struct CommonArguments {
     std::string backend = "auto";  ///< auto | cpu | cuda
+    std::optional<int> device;     ///< CUDA's number of the GPU
     bool headless = false;
     bool json = false;  ///< last line on stdout: one JSON object
     std::optional<std::uint64_t> seed;
@@ -38,7 +39,7 @@ struct CommonArguments {
 void add_common(CLI::App& app, CommonArguments& a);
 /// Threads, log level.
 void apply(const CommonArguments& common);
-/// What --backend names. Errors (usage): cuda where it cannot be used, with the reason.
+/// What --backend and --device name. Errors (usage): cuda where it cannot be used, with the reason.
 Result<Backend> backend_of(const CommonArguments& common);
 /// Its rasterizer, for who needs no more.
 Result<std::unique_ptr<Rasterizer>> make_rasterizer(const CommonArguments& common);

@@ -1,6 +1,7 @@
 // Checks of the CUDA device and backend. The CPU backend is the other opinion.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -23,15 +24,15 @@ std::string dotted(int version) {
     return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-CheckRow check_device() {
-    const auto device = cuda_device_info();
+CheckRow check_device(int index) {
+    const auto device = cuda_device_info(index);
     if (!device) return {"CUDA", "device", device.error().text(), false, false};
-    const auto memory = cuda_memory();
+    const auto memory = cuda_memory(index);
     if (!memory) return {"CUDA", "device", memory.error().text(), false};
     return {"CUDA", "device",
-            fmt::format("{}, sm_{}{}, {} multiprocessors, {} MHz, {:.0f} of {:.0f} MiB free, "
+            fmt::format("{}: {}, sm_{}{}, {} multiprocessors, {} MHz, {:.0f} of {:.0f} MiB free, "
                         "driver {}, runtime {}",
-                        device->name, device->compute_major, device->compute_minor,
+                        index, device->name, device->compute_major, device->compute_minor,
                         device->multiprocessors,
                         device->clock_khz > 0 ? std::to_string(device->clock_khz / 1000) : "?",
                         mebibytes(memory->free_bytes), mebibytes(memory->total_bytes),
@@ -39,8 +40,18 @@ CheckRow check_device() {
             true};
 }
 
-CheckRow check_primitives(std::size_t items) {
-    const auto r = check_cuda_primitives(items, 70);
+/// All that are visible, one after the other: --device chooses among them.
+CheckRow check_listing() {
+    const auto devices = cuda_devices();
+    if (!devices) return {"CUDA", "devices", devices.error().text(), false};
+    std::string names;
+    for (const CudaListing& device : *devices)
+        names += (names.empty() ? "" : "; ") + describe(device);
+    return {"CUDA", "devices", names, true};
+}
+
+CheckRow check_primitives(std::size_t items, int index) {
+    const auto r = check_cuda_primitives(items, 70, index);
     if (!r) return {"CUDA", "sort, scan, sum", r.error().text(), false};
     return {"CUDA", "sort, scan, sum",
             fmt::format("{} items: {} places sorted wrong, {} scanned wrong, sum {:.0e} off, {}",
@@ -152,8 +163,8 @@ CheckRow check_density(const Backend& backend, const SelftestEffort& effort) {
 
 // What a rasterizer and a run held is given back when they go.
 CheckRow check_leak(const Backend& backend, const SelftestEffort& effort) {
-    const auto held = [] {
-        const auto memory = cuda_memory();
+    const auto held = [&] {
+        const auto memory = cuda_memory(std::max(backend.device, 0));
         return memory ? memory->held_bytes : ~std::uint64_t{0};
     };
     const std::uint64_t before = held();
@@ -182,8 +193,10 @@ CheckRow check_leak(const Backend& backend, const SelftestEffort& effort) {
 
 void add_cuda_checks(CheckList& list, const Backend& backend, const SelftestEffort& effort) {
     const Backend* b = &backend;
-    list.push_back(check_device);
-    list.push_back([effort] { return check_primitives(effort.sorted); });
+    const int device = std::max(backend.device, 0);
+    list.push_back(check_listing);
+    list.push_back([device] { return check_device(device); });
+    list.push_back([device, effort] { return check_primitives(effort.sorted, device); });
     list.push_back([b, effort] { return check_losses(*b, effort); });
     list.push_back([b, effort] { return check_density(*b, effort); });
     list.push_back([b, effort] { return check_leak(*b, effort); });

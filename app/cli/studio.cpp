@@ -11,6 +11,7 @@
 #include "app/studio/preferences.h"
 #include "app/studio/saved_views.h"
 #include "app/studio/studio.h"
+#include "app/window/window.h"
 #include "base/try.h"
 #include "profiler/files/trace_file.h"
 #include "renderer/device/cuda/device.h"
@@ -23,8 +24,8 @@ namespace {
 
 constexpr std::uint64_t kMostSnapshots = std::uint64_t{4} << 30;  // bytes
 
-std::optional<DeviceMemory> device_memory() {
-    const auto memory = cuda_memory();
+std::optional<DeviceMemory> device_memory(int device) {
+    const auto memory = cuda_memory(device);
     if (!memory) return std::nullopt;
     return DeviceMemory{memory->total_bytes, memory->free_bytes, memory->held_bytes};
 }
@@ -37,8 +38,8 @@ void use_backend(const Backend& backend, StudioOptions& studio) {
     studio.session.make_training = backend.make_training;
     studio.session.run.set_profiling = backend.set_profiling;
     studio.session.run.stage_times = newest_stage_times;
-    studio.session.limits = [cuda = backend.cuda](bool again) {
-        return machine_ceilings(cuda, config_folder() / "ceilings.json", again);
+    studio.session.limits = [device = backend.device](bool again) {
+        return machine_ceilings(device, config_folder() / "ceilings.json", again);
     };
     studio.machine.costs = [cuda = backend.cuda](std::span<const StageStats> times,
                                                  const FrameCost& cost, const Ceilings& limits,
@@ -49,16 +50,34 @@ void use_backend(const Backend& backend, StudioOptions& studio) {
         return stage_costs(times, work, limits);
     };
     if (!backend.cuda) return;
-    if (const auto device = cuda_device_info()) {
+    if (const auto device = cuda_device_info(backend.device)) {
         studio.machine.device = device->name;
         studio.machine.cuda_device = device->index;
     }
     studio.machine.make_interop = make_cuda_texture_interop;
-    studio.machine.memory = device_memory;
-    studio.session.free_device_bytes = [] {
-        const auto memory = device_memory();
+    studio.machine.memory = [device = backend.device] { return device_memory(device); };
+    studio.session.free_device_bytes = [device = backend.device] {
+        const auto memory = device_memory(device);
         return memory ? memory->free_bytes : 0;
     };
+}
+
+/// The GPU that drives the display: pictures reach the screen from it without passing through the
+/// host. -1: not told, or there is no choice.
+int display_device(const CommonArguments& common) {
+    if (common.headless || common.backend == "cpu") return -1;
+    if (const auto devices = cuda_devices(); !devices || devices->size() < 2) return -1;
+    WindowOptions unseen;
+    unseen.visible = false;
+    const auto window = open_window(unseen);  // an OpenGL context is what can be asked
+    if (!window) return -1;
+    for (const int device : cuda_devices_of_opengl())
+        if (cuda_device_info(device)) return device;
+    return -1;
+}
+
+Result<Backend> backend_for_window(const CommonArguments& common) {
+    return choose_backend(common.backend, common.device ? *common.device : display_device(common));
 }
 
 Result<void> check_paths(const ViewArguments& a) {
@@ -127,7 +146,7 @@ Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArgumen
     GS_TRY(const auto settings, make_settings(given));
     GS_TRY(auto options, capture_options(a.loading, common));
     options.background = background_of(settings);
-    GS_TRY(const auto backend, backend_of(common));
+    GS_TRY(const auto backend, backend_for_window(common));
     StudioOptions studio;
     studio.path = a.path;
     studio.capture = a.capture;

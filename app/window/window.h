@@ -18,6 +18,7 @@ struct WindowOptions {
     std::string title = "gausscope";
     int width = 1600, height = 1000;  ///< logical units: pixels at scale 1
     bool headless = false;
+    bool visible = true;   ///< on a display; a window that is not seen asks what OpenGL is
     double scale = 0;      ///< pixels per logical unit; 0: what the display says (1 without one)
     int cuda_device = -1;  ///< headless: the GPU to draw on, where CUDA computes; -1: any
 };

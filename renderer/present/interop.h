@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "base/expected.h"
 #include "renderer/device/device_picture.h"
@@ -28,6 +29,10 @@ class TextureInterop {
 
 /// What makes one, or null: there is no device to share textures with.
 using MakeTextureInterop = std::unique_ptr<TextureInterop> (*)();
+
+/// CUDA's numbers of the devices that the current OpenGL context draws on; none where CUDA does not
+/// know it, and in a build without CUDA.
+std::vector<int> cuda_devices_of_opengl();
 
 /// CUDA's, in present/cuda. In a build without CUDA: null.
 std::unique_ptr<TextureInterop> make_cuda_texture_interop();

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <span>
+#include <vector>
 
 #include "renderer/device/cuda/runtime.h"
 
@@ -28,14 +28,7 @@ tl::unexpected<Error> refused(const char* what, cudaError_t status) {
 
 /// Whether the current OpenGL context draws on CUDA's device `device`.
 bool draws_here(int device) {
-    std::array<int, 16> devices{};
-    unsigned count = 0;
-    if (cudaGLGetDevices(&count, devices.data(), devices.size(), cudaGLDeviceListAll) !=
-        cudaSuccess) {
-        (void)cudaGetLastError();
-        return false;
-    }
-    const auto known = std::span(devices).first(std::min<std::size_t>(count, devices.size()));
+    const std::vector<int> known = cuda_devices_of_opengl();
     return std::find(known.begin(), known.end(), device) != known.end();
 }
 
@@ -109,6 +102,17 @@ class CudaTextureInterop final : public TextureInterop {
 };
 
 }  // namespace
+
+std::vector<int> cuda_devices_of_opengl() {
+    std::array<int, 16> devices{};
+    unsigned count = 0;
+    if (cudaGLGetDevices(&count, devices.data(), devices.size(), cudaGLDeviceListAll) !=
+        cudaSuccess) {
+        (void)cudaGetLastError();
+        return {};
+    }
+    return {devices.begin(), devices.begin() + std::min<std::size_t>(count, devices.size())};
+}
 
 std::unique_ptr<TextureInterop> make_cuda_texture_interop() {
     return std::make_unique<CudaTextureInterop>();

@@ -3,6 +3,7 @@
 
 namespace gs {
 
+std::vector<int> cuda_devices_of_opengl() { return {}; }
 std::unique_ptr<TextureInterop> make_cuda_texture_interop() { return nullptr; }
 
 }  // namespace gs
