@@ -19,7 +19,7 @@
 namespace gs::cli {
 namespace {
 
-std::string dotted(int version) {
+std::string version_text(int version) {
     return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
@@ -58,8 +58,8 @@ Json cuda_json(int used) {
         devices.push_back(device_json(device, device.index == used));
     if (used < 0) return out;
     if (const auto info = cuda_device_info(used)) {
-        out["driver"] = dotted(info->driver_version);
-        out["runtime"] = dotted(info->runtime_version);
+        out["driver"] = version_text(info->driver_version);
+        out["runtime"] = version_text(info->runtime_version);
     } else {
         out["problem"] = info.error().text();
     }

@@ -28,7 +28,7 @@ constexpr const char* kSendBack =
     "--tool memcheck, racecheck, initcheck and synccheck.";
 
 /// The figures of the GPU of that name, by the driver's words for it.
-std::optional<GpuDevice> figures_of(std::string_view name) {
+std::optional<GpuDevice> gpu_figures(std::string_view name) {
     for (GpuDevice& gpu : gpu_devices())
         if (!name.empty() && gpu.name.find(name) != std::string::npos) return std::move(gpu);
     return std::nullopt;
@@ -50,7 +50,7 @@ Json stage_prediction(const std::optional<Prediction>& prediction, Stage stage) 
 
 /// Runs `once(i)` and tells what its stages took.
 template <class F>
-Json timed(int count, bool cuda, const std::optional<Prediction>& prediction, F&& once) {
+Json time_stages(int count, bool cuda, const std::optional<Prediction>& prediction, F&& once) {
     TraceStore store;
     const auto collector = service::MultiCollector::of_own_ring(false);
     const int warm_up = count / 4 + 1;
@@ -100,7 +100,7 @@ Json counters_json(const RenderCounters& c) {
               {"live_sub_tiles", c.warps.live_sub_tiles}}}};
 }
 
-RunArrays arrays_of(const GaussianModel& model) {
+RunArrays run_arrays_of(const GaussianModel& model) {
     RunArrays arrays;
     arrays.model = model;
     arrays.adam = initial_adam_state(model);
@@ -114,7 +114,7 @@ class SceneRun {
   public:
     SceneRun(const Backend& backend, const ReportScene& scene, std::string_view gpu)
         : backend_(backend), scene_(scene), model_(make_proof_model(scene.scene)) {
-        if (backend.cuda) gpu_ = figures_of(gpu);
+        if (backend.cuda) gpu_ = gpu_figures(gpu);
         if (gpu_) costs_ = KernelCosts::built_in();
         for (std::uint64_t i = 0; i < kCameras; ++i)
             cameras_.push_back(make_proof_camera(7, i, scene.width, scene.height));
@@ -148,7 +148,7 @@ class SceneRun {
         if (gpu_) prediction = predict_frame(work_, *costs_, *gpu_, ModelFit{});
         RenderOptions options;
         options.depth = options.gradients = false;
-        return timed(scene_.frames, backend_.cuda, prediction, [&](int i) {
+        return time_stages(scene_.frames, backend_.cuda, prediction, [&](int i) {
             rasterizer_->forward(*source_, cameras_[static_cast<std::size_t>(i % kCameras)],
                                  options, *state_, result_);
         });
@@ -172,9 +172,9 @@ class SceneRun {
         source_.reset();
         rasterizer_.reset();
         GS_TRY(const auto training, backend_.make_training());
-        training->start(capture, arrays_of(model_));
+        training->start(capture, run_arrays_of(model_));
         const TrainingSettings settings;
-        return timed(scene_.steps, backend_.cuda, prediction, [&](int i) {
+        return time_stages(scene_.steps, backend_.cuda, prediction, [&](int i) {
             StepPlan plan;
             plan.step = static_cast<std::uint64_t>(i);
             plan.view_index = static_cast<std::size_t>(i % kCameras);

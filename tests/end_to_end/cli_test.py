@@ -80,6 +80,20 @@ class Usage(Case):
             self.expect(2, *command, "--backend", "cuda", says=["the CUDA backend cannot be used: ", "("])
         self.expect(0, "train", self.capture, "-o", self.folder / "auto", "--steps", "2", "--backend", "auto", "-v",
                     says="computing on the CPU, not with CUDA: ")
+        self.expect(2, "bench", "--device", "1", says="the CUDA backend cannot be used: ")
+        self.expect(2, "bench", "--device", "0", "--backend", "cpu", says=["no device 0", "leave out --device"])
+        self.expect(2, "bench", "--device", "-1", says="is not a whole number")
+        result = self.expect(0, "info", "--json")
+        machine = result.json
+        self.assertIn("computes with CPU", result.out)
+        self.assertEqual((machine["kind"], machine["cuda"]["devices"]), ("machine", []))
+        self.assertTrue(machine["cuda"]["problem"])
+        report = self.folder / "report.json"
+        self.expect(2, "selftest", "--backend", "cuda", "--report", report, says="the CUDA backend cannot be used: ")
+        told = json.loads(report.read_text())
+        self.assertIn("the CUDA backend cannot be used: ", told["problem"])
+        self.assertIn("What to send back", report.with_suffix(".txt").read_text())
+        self.expect(2, "selftest", "--report", self.folder / "no" / "such" / "place.json", says="place.json")
 
     def test_config_files(self):
         good, bad = self.folder / "good.cfg", self.folder / "bad.cfg"

@@ -213,6 +213,50 @@ TEST_F(CudaSilicon, StepsOfASmallSceneAreReplayed) {
     EXPECT_GE(emu::difference(before, emu::calls())["cudaGraphLaunch"], 14u);
 }
 
+// ---- what is enqueued
+
+/// Kernels of ours, fills and copies; and sorts and scans, of which CUB makes up to twelve each.
+struct Enqueued {
+    std::uint64_t ours = 0, sorts_and_scans = 0;
+};
+Enqueued enqueued(emu::Calls calls) {
+    const std::uint64_t cub = calls["launch:sort"] + calls["launch:scan"];
+    return {calls["launch"] - cub + calls["cudaMemsetAsync"] + calls["cudaMemcpyAsync"], cub};
+}
+
+TEST_F(CudaSilicon, AFrameAndAStepEnqueueNoMoreThanThis) {
+    const GaussianModel model = random_model({});
+    const auto rasterizer = std::move(*make_cuda_rasterizer());
+    const auto source = rasterizer->source_of(model);
+    const auto state = rasterizer->make_state();
+    RenderOptions options;
+    options.depth = options.gradients = false;
+    RenderResult result;
+    const auto draw = [&] {
+        (void)rasterizer->forward_for_display(*source, random_camera(8, 0, 40, 30), options, *state,
+                                              result);
+    };
+    for (int i = 0; i < 3; ++i) draw();
+    emu::Calls before = emu::calls();
+    draw();
+    const Enqueued frame = enqueued(emu::difference(before, emu::calls()));
+    EXPECT_LE(frame.ours, 12u);
+    EXPECT_LE(frame.sorts_and_scans, 4u);
+
+    const auto capture = small_capture(24, 20, 60);
+    auto training = cuda_training();
+    training->start(capture, first_arrays(capture));
+    const auto step = [&](std::uint64_t n) {
+        training->step(plan_of(*capture, n, BackwardVariant::sub_tile));
+    };
+    for (std::uint64_t n = 0; n < 6; ++n) step(n);
+    before = emu::calls();
+    step(6);
+    const Enqueued of_step = enqueued(emu::difference(before, emu::calls()));
+    EXPECT_LE(of_step.ours, 19u);
+    EXPECT_LE(of_step.sorts_and_scans, 4u);
+}
+
 // ---- several devices
 
 /// On a thread that has never called CUDA.

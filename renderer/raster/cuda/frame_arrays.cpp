@@ -34,7 +34,7 @@ void each_array(const FrameLimits& limits, FrameArrays& a, Take&& take) {
                       pixels = static_cast<std::size_t>(limits.width) *
                                static_cast<std::size_t>(limits.height);
     take(a.constants, 1);
-    take(a.counts, 1);
+    take(a.counts, 1);  // and what is filled with it, next to it
     take(a.isect_total, 1);
     take(a.splats, slots);
     take(a.coverage, slots);

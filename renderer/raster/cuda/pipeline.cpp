@@ -38,8 +38,11 @@ void FramePipeline::project(const ModelView& model, const TintView& tint) {
     CHECK(model.count <= limits_.gaussians, "{} Gaussians in a frame made for {}", model.count,
           limits_.gaussians);
     arrays_ = carved_;
-    fill_bytes(arrays_.counts, 0, sizeof(FrameCounts), stream_);
-    fill_bytes(arrays_.isect_total, 0, sizeof(*arrays_.isect_total), stream_);
+    // The two lie side by side (frame_arrays.cpp): one fill.
+    auto* const counts = reinterpret_cast<std::byte*>(arrays_.counts);
+    auto* const end = reinterpret_cast<std::byte*>(arrays_.isect_total + 1);
+    CHECK(end > counts && end - counts <= 1024);
+    fill_bytes(counts, 0, static_cast<std::size_t>(end - counts), stream_);
     run_project(stream_, limits_, arrays_, model, tint);
 }
 
