@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -13,7 +14,7 @@
 #include "base/record/scope.h"
 #include "base/try.h"
 #include "profiler/collect/multi_collector.h"
-#include "profiler/predict/gpu_model.h"
+#include "profiler/predict/validation.h"
 #include "renderer/io/images/image_io.h"
 #include "trainer/lazy_adam.h"
 #include "trainer/trainer.h"
@@ -22,17 +23,11 @@ namespace gs::cli {
 namespace {
 
 constexpr int kCameras = 8;
+constexpr auto kLeastTime = std::chrono::milliseconds(600);
 constexpr const char* kSendBack =
     "What to send back: this file and the JSON beside it; the output of nvidia-smi -q; and, where "
     "the CUDA toolkit is, of compute-sanitizer gausscope selftest --cases --backend cuda, with "
     "--tool memcheck, racecheck, initcheck and synccheck.";
-
-/// The figures of the GPU of that name, by the driver's words for it.
-std::optional<GpuDevice> gpu_figures(std::string_view name) {
-    for (GpuDevice& gpu : gpu_devices())
-        if (!name.empty() && gpu.name.find(name) != std::string::npos) return std::move(gpu);
-    return std::nullopt;
-}
 
 Json interval(const PredictedMs& ms) {
     return {{"p10", number(ms.p10)}, {"p50", number(ms.p50)}, {"p90", number(ms.p90)}};
@@ -52,18 +47,24 @@ Json stage_prediction(const std::optional<Prediction>& prediction, Stage stage) 
 template <class F>
 Json time_stages(int count, bool cuda, const std::optional<Prediction>& prediction, F&& once) {
     TraceStore store;
-    const auto collector = service::MultiCollector::of_own_ring(false);
+    // The past, too: a stream says what it is with its first span, which an earlier drawing made.
+    const auto collector = service::MultiCollector::of_own_ring();
+    // As often as that, and for so long that what the GPU did has been seen to end.
     const int warm_up = count / 4 + 1;
-    for (int i = 0; i < warm_up + count; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    int done = 0;
+    for (; done < warm_up + count || std::chrono::steady_clock::now() - begin < kLeastTime;
+         ++done) {
         {
-            const Span span(Stage::iteration, static_cast<std::uint64_t>(i));
-            once(i);
+            const Span span(Stage::iteration, static_cast<std::uint64_t>(done));
+            once(done);
         }
         collector->drain_into(store);
     }
     collector->finish(store);
     const auto history = store.frames().history(StatScope::iteration);
-    const auto kept = history.last(std::min(history.size(), static_cast<std::size_t>(count)));
+    const auto kept =
+        history.last(std::min(history.size(), static_cast<std::size_t>(done - warm_up)));
     const std::vector<StageTime> stages =
         cuda ? gpu_stage_times(kept) : stage_times(kept, Stage::iteration);
     Json out{{"ms", nullptr}, {"stages", Json::array()}, {"predicted", nullptr}};
@@ -114,7 +115,9 @@ class SceneRun {
   public:
     SceneRun(const Backend& backend, const ReportScene& scene, std::string_view gpu)
         : backend_(backend), scene_(scene), model_(make_proof_model(scene.scene)) {
-        if (backend.cuda) gpu_ = gpu_figures(gpu);
+        const std::vector<GpuDevice> known =
+            backend.cuda ? gpu_devices() : std::vector<GpuDevice>{};
+        if (const GpuDevice* found = gpu_called(known, std::string(gpu))) gpu_ = *found;
         if (gpu_) costs_ = KernelCosts::built_in();
         for (std::uint64_t i = 0; i < kCameras; ++i)
             cameras_.push_back(make_proof_camera(7, i, scene.width, scene.height));
@@ -145,7 +148,7 @@ class SceneRun {
     }
     Json frames() {
         std::optional<Prediction> prediction;
-        if (gpu_) prediction = predict_frame(work_, *costs_, *gpu_, ModelFit{});
+        if (gpu_) prediction = predict_frame(work_, *costs_, *gpu_, published_fit());
         RenderOptions options;
         options.depth = options.gradients = false;
         return time_stages(scene_.frames, backend_.cuda, prediction, [&](int i) {
@@ -155,7 +158,7 @@ class SceneRun {
     }
     Result<Json> steps() {
         std::optional<Prediction> prediction;
-        if (gpu_) prediction = predict_step(work_, *costs_, *gpu_, ModelFit{});
+        if (gpu_) prediction = predict_step(work_, *costs_, *gpu_, published_fit());
         auto capture = std::make_shared<Capture>();
         capture->name = scene_.name;
         RenderOptions options;
