@@ -1,5 +1,6 @@
 #include "tests/support/ptx_launches/adam_noise.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "renderer/raster/cuda/project_backward.cuh"
@@ -8,8 +9,9 @@
 namespace gs::ptx {
 namespace {
 
-/// Second moments of gradients below some 1e-8: those of photos are a thousand times as large.
-constexpr float kNoise = 1e-19f;
+/// Second moments of gradients below some 1e-8, those of photos being a thousand times as large, or
+/// of less than a millionth of the largest gradient of the same Gaussian.
+constexpr float kNoise = 1e-19f, kOfLargest = 1e-12f;
 
 }  // namespace
 
@@ -21,10 +23,12 @@ AdamNoise::AdamNoise(const std::string& kernel, std::span<const std::byte> param
 
 bool AdamNoise::is_noise(std::uint64_t row, std::uint64_t plane) const {
     const auto planes = static_cast<std::uint64_t>(model_.lazy.model_planes);
-    return row < model_.count && plane < planes &&
-           model_.lazy
-                   .moments[(row / kBlock * planes + plane) * 2 * kBlock + kBlock + row % kBlock] <
-               kNoise;
+    if (row >= model_.count || plane >= planes) return false;
+    const float* const second =
+        model_.lazy.moments + row / kBlock * planes * 2 * kBlock + kBlock + row % kBlock;
+    float largest = 0;
+    for (std::uint64_t p = 0; p < planes; ++p) largest = std::max(largest, second[p * 2 * kBlock]);
+    return second[plane * 2 * kBlock] < std::max(kNoise, kOfLargest * largest);
 }
 
 bool AdamNoise::excuses(std::uintptr_t address) const {
