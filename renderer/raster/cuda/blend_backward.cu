@@ -234,7 +234,7 @@ void blend_backward_sub_tile(BlendBackwardParams p) {
         pairs[i * kSplatPairs] = make_float2(0.0f, 0.0f);  // the last turn may be short
 
     Carrier<kAtomic> carrier{thread / 3, thread % 3, {}, 0, 0};
-    const unsigned below = static_cast<unsigned>(kept((1 << lane) - 1));
+    const unsigned below = static_cast<unsigned>(kept(static_cast<int>((1u << lane) - 1u)));
     const std::uint32_t own_entry = static_cast<std::uint32_t>(lane) * kEntry;
     const bool carries = warp < 3;
     if (carries) {
