@@ -10,6 +10,7 @@
 
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
+#include "app/cli/precision.h"
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
@@ -44,6 +45,7 @@ struct RenderArguments {
     int quality = 75;
     CaptureArguments loading;
     PictureArguments picture;
+    std::string precision = "exact";
     bool test_only = false;
 };
 
@@ -116,6 +118,12 @@ void add_options(CLI::App& app, RenderArguments& a) {
     app.add_flag("--test-only", a.test_only, "of --capture only the test photos' cameras");
     add_loading(app, a.loading);
     add_picture(app, a.picture);
+    app.add_option("--precision", a.precision,
+                   "fast: on CUDA colours are read in half precision; says what the first picture "
+                   "loses by it [exact]")
+        ->check(CLI::IsMember({"exact", "fast"}))
+        ->group("Picture")
+        ->option_text("exact|fast");
 }
 
 Result<std::vector<std::string>> parse_maps(const std::string& text) {
@@ -156,6 +164,7 @@ class RenderRun {
 
   private:
     Result<void> prepare();
+    void choose_precision(bool cuda);
     Result<std::vector<NamedCamera>> choose_cameras();
     Camera sized(const Camera& camera) const;
     Result<void> prepare_video();
@@ -176,7 +185,8 @@ class RenderRun {
     RenderResult result_;
     Json written_ = Json::array();
     double draw_ms_ = 0;
-    double fps_ = 30;  // of the video
+    double fast_psnr_ = 0;  // dB of the first picture, where pictures are fast
+    double fps_ = 30;       // of the video
     std::optional<VideoWriter> video_;
     ViewSettings look_;  // of the video's pictures
 };
@@ -190,7 +200,8 @@ Result<void> RenderRun::prepare() {
     options_.gradients = options_.depth = false;
     for (const std::string& map : maps_)
         if (is_among(kMaps, map)) want_maps(mode_of(map), options_);
-    GS_TRY(rasterizer_, make_rasterizer(common_));
+    GS_TRY(const Backend backend, backend_of(common_));
+    GS_TRY(rasterizer_, backend.make_rasterizer());
     if (!a_.output.empty()) {
         GS_TRY(made_, prepare_output_folder(a_.output));
     }
@@ -198,12 +209,22 @@ Result<void> RenderRun::prepare() {
     GS_TRY(auto scene, read_any_splats(a_.scene));
     for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);
     model_ = std::move(scene.model);
+    choose_precision(backend.cuda);
     options_.antialiased |= model_.antialiased;
     if (options_.compatibility == Compatibility::tight) options_.near_plane = near_plane_of(model_);
     GS_TRY(cameras_, choose_cameras());
     for (NamedCamera& c : cameras_) c.camera = sized(c.camera);
     if (!a_.video.empty()) return prepare_video();
     return {};
+}
+
+void RenderRun::choose_precision(bool cuda) {
+    if (a_.precision != "fast") return;
+    const std::string why = why_exact(cuda, model_);
+    if (why.empty())
+        options_.precision = Precision::fast;
+    else
+        log_warning("--precision fast: {}", why);
 }
 
 Result<void> RenderRun::prepare_video() {
@@ -329,7 +350,7 @@ void RenderRun::measure_costs(ParameterSource& source, const Camera& camera, For
 }
 
 Result<void> RenderRun::draw_all() {
-    ModelSource source(model_);
+    const auto source = rasterizer_->source_of(model_);
     const auto state = rasterizer_->make_state();
     ProgressLine progress("render");
     for (std::size_t i = 0; i < cameras_.size(); ++i) {
@@ -337,11 +358,14 @@ Result<void> RenderRun::draw_all() {
             return fail(ErrorKind::cancelled, a_.output.empty() ? a_.video : a_.output,
                         fmt::format("stopped after {} of {} pictures", i, cameras_.size()));
         const auto begin = std::chrono::steady_clock::now();
-        rasterizer_->forward(source, cameras_[i].camera, options_, *state, result_);
+        rasterizer_->forward(*source, cameras_[i].camera, options_, *state, result_);
         draw_ms_ +=
             std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
                 .count();
-        measure_costs(source, cameras_[i].camera, *state);
+        if (i == 0 && options_.precision == Precision::fast)
+            fast_psnr_ =
+                fast_psnr(*rasterizer_, *source, cameras_[i].camera, options_, *state, result_);
+        measure_costs(*source, cameras_[i].camera, *state);
         if (!a_.output.empty()) {
             GS_TRY(written_.emplace_back(), write_maps(cameras_[i]));
         }
@@ -361,6 +385,8 @@ Result<int> RenderRun::run() {
     const double mean = draw_ms_ / static_cast<double>(cameras_.size());
     const std::string where = a_.video.empty() ? a_.output : a_.video;
     fmt::print("{}: {} pictures, {:.1f} ms each to draw\n", where, cameras_.size(), mean);
+    const bool fast = options_.precision == Precision::fast;
+    if (fast) fmt::print("fast: the first picture is {:.1f} dB from the exact one\n", fast_psnr_);
     if (video_)
         fmt::print("{:.1f} s at {:g} pictures a second, {} ({})\n",
                    static_cast<double>(cameras_.size()) / fps_, fps_,
@@ -370,7 +396,8 @@ Result<int> RenderRun::run() {
               {"output", a_.output},       {"backend", rasterizer_->name()},
               {"gaussians", model_.count}, {"profile", name_of(options_.compatibility)},
               {"format", a_.format},       {"ms_mean", mean},
-              {"images", written_}};
+              {"images", written_},        {"precision", fast ? "fast" : "exact"}};
+    if (fast) json["psnr_of_fast"] = fast_psnr_;
     if (video_)
         json["video"] = {{"file", a_.video},
                          {"encoder", video_->encoder()},

@@ -192,8 +192,8 @@ class Frame {
         // Chunks of 256 that hold a candidate. The degrees that are not used are skipped.
         const double share = std::min(1.0, (planes() + 40) / 99);
         run_blocks(d,
-                   f_.training ? kernel({"project<true, false>", "project<true*"})
-                               : kernel({"project<false, false>", "project<false*"}),
+                   f_.training ? kernel({"project<true, false, false>", "project<true*"})
+                               : kernel({"project<false, false, false>", "project<false*"}),
                    f_.candidates / 256, share);
     }
     void sort() {

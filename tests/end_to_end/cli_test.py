@@ -526,6 +526,11 @@ class Render(Case):
         self.assertEqual(struct.unpack(">II", (out / "view_000.png").read_bytes()[16:24]), (48, 36))
         self.expect(0, "render", self.scene, "--path", "orbit:3", "-o", out, "--width", 64, "--height", 40, "--background", "white")
         self.assertEqual(len(list(out.glob("frame_*.png"))), 3)
+        exact = (out / "frame_0001.png").read_bytes()
+        made = self.expect(0, "render", self.scene, "--path", "orbit:3", "-o", out, "--width", 64, "--height", 40, "--background", "white",
+                           "--precision", "fast", "--backend", "cpu", "--json", says="exact pictures").json
+        self.assertEqual((made["precision"], "psnr_of_fast" in made), ("exact", False))
+        self.assertEqual((out / "frame_0001.png").read_bytes(), exact)
 
     def test_camera_paths(self):
         out, path = self.folder / "path", self.folder / "path.json"

@@ -221,6 +221,9 @@ TEST(PtxArithmetic, ConversionsSaturateAndExtend) {
         {"cvt.u32.u8 %r3, %r0;", 0x1ff, 0, 0, 0xff},
         {"cvt.f32.f16 %r3, %h0;", 0x3c00, 0, 0, f(1.0f)},
         {"cvt.rn.f16.f32 %h3, %r0;", f(1.0f), 0, 0, 0x3c00},
+        {"cvt.rn.f16.f32 %h3, %r0;", f(65520.0f), 0, 0, 0x7c00},
+        {"cvt.rn.f16.f32 %h3, %r0;", f(2049.0f), 0, 0, 0x6800},
+        {"cvt.rn.f16.f32 %h3, %r0;", kNan, 0, 0, 0x7fff},
     });
 }
 

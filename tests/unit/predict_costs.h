@@ -16,8 +16,10 @@ inline KernelCosts round_costs(const std::string& architecture = "90") {
     const auto row = [&](const std::string& kernel, const std::string& rest) {
         csv += architecture + ",made/up.cu,\"" + kernel + "\"," + rest + "\n";
     };
-    row("project<true, false>", "kernel,0,,80,4132,0,2000,20,800,400,20,40,40,150,10,9000,40");
-    row("project<false, false>", "kernel,0,,80,4132,0,1000,20,400,200,10,40,40,90,10,5000,20");
+    row("project<true, false, false>",
+        "kernel,0,,80,4132,0,2000,20,800,400,20,40,40,150,10,9000,40");
+    row("project<false, false, false>",
+        "kernel,0,,80,4132,0,1000,20,400,200,10,40,40,90,10,5000,20");
     row("emit<unsigned short>", "kernel,0,,50,24576,0,400,20,60,200,5,20,20,10,10,1800,4");
     for (const char* gradients : {"false", "true"}) {
         const std::string blend = std::string("blend<(Depths)0, false, ") + gradients + ", 0>";

@@ -64,19 +64,30 @@ CheckRow check_run(const Backend& backend, bool tinted) {
             text_of(l), l.alike};
 }
 
-/// The bytes that would be on the screen are those of forward()'s picture. `step`: by how many a
-/// byte may differ. 1 where both mean the same, because a device may fuse the multiplication by 255
-/// with what rounds it.
-CheckRow check_display(const Backend& backend, int width, int height, Precision precision,
-                       int step) {
-    const std::string name = fmt::format("viewer: {} x {} left on the device{}", width, height,
-                                         precision == Precision::fast ? ", fast" : "");
-    const CaseScene scene = case_scene(500, 3, width, height, 42);
+struct DisplayCase {
+    int width, height;
+    Precision precision = Precision::exact;
+    int degree = 3;
+    bool tinted = false;
+};
+/// The bytes that would be on the screen are those of forward()'s picture, exactly drawn, give or
+/// take 1: a device may fuse the multiplication by 255 with what rounds it; and 1 more where they
+/// are drawn fast.
+CheckRow check_display(const Backend& backend, const DisplayCase& asked) {
+    const auto [width, height, precision, degree, tinted] = asked;
+    const int step = precision == Precision::fast ? 2 : 1;
+    const std::string name =
+        precision == Precision::fast
+            ? fmt::format("viewer: {} x {} left on the device, fast, degree {}{}", width, height,
+                          degree, tinted ? ", tinted" : "")
+            : fmt::format("viewer: {} x {} left on the device", width, height);
+    const CaseScene scene = case_scene(500, degree, width, height, 42);
     const auto rasterizer = rasterizer_of(backend);
     const auto source = rasterizer->source_of(scene.model);
     const auto state = rasterizer->make_state();
     RenderOptions o;
     o.gradients = o.depth = false;
+    if (tinted) o.tint = some_tints(450);
     RenderResult result;
     rasterizer->forward(*source, scene.camera, o, *state, result);
     const Image8 truth = to_bytes(result.color);
@@ -126,10 +137,15 @@ void add_viewer_cases(CheckList& list, const Backend& backend) {
     list.push_back([b] { return check_tint(*b); });
     for (const bool tinted : {false, true})
         list.push_back([b, tinted] { return check_run(*b, tinted); });
-    list.push_back([b] { return check_display(*b, 60, 44, Precision::exact, 1); });
-    list.push_back([b] { return check_display(*b, 1, 1, Precision::exact, 1); });
-    list.push_back([b] { return check_display(*b, 257, 3, Precision::exact, 1); });
-    list.push_back([b] { return check_display(*b, 60, 44, Precision::fast, 3); });
+    constexpr DisplayCase kDisplays[] = {{60, 44},
+                                         {1, 1},
+                                         {257, 3},
+                                         {60, 44, Precision::fast, 1},
+                                         {60, 44, Precision::fast, 2},
+                                         {60, 44, Precision::fast, 3},
+                                         {60, 44, Precision::fast, 3, true}};
+    for (const DisplayCase& one : kDisplays)
+        list.push_back([b, one] { return check_display(*b, one); });
     list.push_back([b] { return check_rooms(*b); });
 }
 

@@ -71,6 +71,7 @@ struct CudaState final : ForwardState {
     ModelView model;  ///< of the last forward()
     DeviceTint device_tint;
     TintView tint;          ///< the same
+    HalfColors colors;      ///< the same; none: the model's own
     bool measures = false;  ///< the same, its costs
     DeviceCosts costs;
     BlendCosts backward;
@@ -117,7 +118,7 @@ void enqueue(CudaState& state, const FrameLimits& limits) {
     state.pipeline.prepare(limits);
     copy_to_device(state.pipeline.arrays().constants, state.constants.data(),
                    sizeof(FrameConstants), stream);
-    state.pipeline.project(state.model, state.tint);
+    state.pipeline.project(state.model, state.tint, state.colors);
     state.pipeline.list_tiles();
     state.pipeline.blend(state.picture.view);
     fetch(state.counts.data(), state.pipeline.arrays().counts, 1, stream);
@@ -278,8 +279,10 @@ void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& sourc
                                         RenderResult& result, F&& draw_once) {
     check_drawable(camera, options);
     use_device();
-    const ResidentSource* resident = dynamic_cast<const ResidentSource*>(&source);
+    ResidentSource* const resident = dynamic_cast<ResidentSource*>(&source);
     state.model = resident != nullptr ? resident->view() : state.copied.copy(source, *stream_);
+    const bool fast = options.precision == Precision::fast && !options.gradients;
+    state.colors = fast && resident != nullptr ? resident->half_colors() : HalfColors{};
     state.measures = options.costs;
     state.tint = state.device_tint.show(options.tint, *stream_);
     state.constants[0] = FramePipeline::constants_of(camera, options, source.sh_degree());

@@ -13,6 +13,7 @@ void DeviceModel::upload(std::span<const float> values, std::size_t stride, std:
     const bool bounded = bounds.size() >= (count + kBlock - 1) / kBlock && !bounds.empty();
     if (bounded) bounds_.upload(bounds, stream);
     stream.synchronize();
+    rounded_ = false;
     view_ = {};
     view_.values = values_.data();
     view_.stride = stride;
@@ -22,6 +23,17 @@ void DeviceModel::upload(std::span<const float> values, std::size_t stride, std:
 }
 
 ModelView DeviceModel::view() const { return view_; }
+
+HalfColors DeviceModel::half_colors(const Stream& stream) {
+    if (view_.sh_degree == 0 || view_.count == 0) return {};
+    if (!rounded_) {
+        half_colors_.resize_discard(half_words(view_.sh_degree, view_.count), stream);
+        run_round_colors(stream, view_, half_colors_.data());
+        stream.synchronize();  // any stream may read them
+        rounded_ = true;
+    }
+    return {half_colors_.data(), view_.count};
+}
 
 DeviceModelSource::DeviceModelSource(const GaussianModel& model,
                                      std::span<const BlockBounds> bounds,

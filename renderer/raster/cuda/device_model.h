@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/raster/cuda/frame.h"
+#include "renderer/raster/cuda/half_colors.h"
 #include "renderer/raster/cuda/model_view.h"
 
 namespace gs::cuda {
@@ -18,11 +19,19 @@ class DeviceModel {
     void upload(std::span<const float> values, std::size_t stride, std::size_t count, int sh_degree,
                 std::span<const BlockBounds> bounds, const Stream& stream);
     ModelView view() const;
-    std::size_t bytes() const { return values_.capacity_bytes() + bounds_.capacity_bytes(); }
+    /// The colours in half precision, made when first asked for (by one thread at a time) and kept
+    /// until the next upload().
+    /// None of degree 0: 16 bytes would stand for 12.
+    HalfColors half_colors(const Stream& stream);
+    std::size_t bytes() const {
+        return values_.capacity_bytes() + bounds_.capacity_bytes() + half_colors_.capacity_bytes();
+    }
 
   private:
     DeviceBuffer<float> values_{"Gaussians"};
     DeviceBuffer<BlockBounds> bounds_{"bounds of Gaussians"};
+    DeviceBuffer<std::uint32_t> half_colors_{"colours in half precision"};
+    bool rounded_ = false;  ///< half_colors_ holds this model's
     ModelView view_;
 };
 
@@ -31,6 +40,8 @@ class DeviceModel {
 class ResidentSource : public ParameterSource {
   public:
     virtual ModelView view() const = 0;
+    /// Of a model at rest, for Precision::fast. None: drawn as it is.
+    virtual HalfColors half_colors() { return {}; }
     BlockView geometry(std::size_t, float*) override { return not_here(); }
     BlockView sh(std::size_t, float*) override { return not_here(); }
     std::span<const BlockBounds> bounds() const override { return {}; }
@@ -56,6 +67,7 @@ class DeviceModelSource final : public ResidentSource {
     BlockView sh(std::size_t block, float* scratch) override { return host_.sh(block, scratch); }
     std::span<const BlockBounds> bounds() const override { return host_.bounds(); }
     ModelView view() const override { return device_.view(); }
+    HalfColors half_colors() override { return device_.half_colors(*stream_); }
 
   private:
     const int on_ = device_in_use();

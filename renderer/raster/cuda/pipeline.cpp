@@ -33,7 +33,8 @@ FramePipeline::Idle FramePipeline::lend(std::size_t bytes) {
     return {arena_, primitives_};
 }
 
-void FramePipeline::project(const ModelView& model, const TintView& tint) {
+void FramePipeline::project(const ModelView& model, const TintView& tint,
+                            const HalfColors& colors) {
     const StageScope scope(timers_, Stage::project);
     CHECK(model.count <= limits_.gaussians, "{} Gaussians in a frame made for {}", model.count,
           limits_.gaussians);
@@ -43,7 +44,7 @@ void FramePipeline::project(const ModelView& model, const TintView& tint) {
     auto* const end = reinterpret_cast<std::byte*>(arrays_.isect_total + 1);
     CHECK(end > counts && end - counts <= 1024);
     fill_bytes(counts, 0, static_cast<std::size_t>(end - counts), stream_);
-    run_project(stream_, limits_, arrays_, model, tint);
+    run_project(stream_, limits_, arrays_, model, tint, colors);
 }
 
 void FramePipeline::list_tiles() {

@@ -7,6 +7,7 @@
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/device/cuda/stage_timer.h"
 #include "renderer/raster/cuda/frame.h"
+#include "renderer/raster/cuda/half_colors.h"
 #include "renderer/raster/cuda/model_view.h"
 
 namespace gs::cuda {
@@ -32,7 +33,7 @@ class FramePipeline {
 
     // ---- each enqueues its kernels; `constants` were written to arrays().constants on this stream
     // before
-    void project(const ModelView& model, const TintView& tint = {});
+    void project(const ModelView& model, const TintView& tint = {}, const HalfColors& colors = {});
     /// Sort, emit, sort, ranges: from visible Gaussians to every tile's list, front to back.
     void list_tiles();
     void blend(const PictureView& picture);

@@ -4,10 +4,14 @@
 // are read for survivors alone, by neighbouring threads. What is read together is waited for once:
 // nothing between the loads branches, and the frame's constants lie in shared memory. What is bound
 // here is memory: about 16 N' + V (28 + 192) bytes in, 80 V out, N' = Gaussians of the chunks in
-// view; three times as much in where the optimizer's moments are read along.
+// view; three times as much in where the optimizer's moments are read along; 96 bytes of SH where
+// they are read as halves.
+#include <cuda_fp16.h>
+
 #include "renderer/device/cuda/launch.h"
 #include "renderer/math/sh.h"
 #include "renderer/raster/cuda/block_rank.cuh"
+#include "renderer/raster/cuda/half_colors.h"
 #include "renderer/raster/cuda/model_reader.cuh"
 #include "renderer/raster/cuda/shared_constants.cuh"
 #include "renderer/raster/cuda/stages.h"
@@ -26,7 +30,8 @@ struct ProjectParams {
     std::uint32_t* isects_of_slot;      ///< [slot]
     std::uint32_t* chunk_slots;         ///< [chunk]
     unsigned long long* isect_total;
-    TintView tint;  ///< of the tinted kernels
+    TintView tint;      ///< of the tinted kernels
+    HalfColors colors;  ///< of the fast kernels
 };
 
 GS_DEVICE std::uint32_t word_of(const TintView& tint, std::uint32_t gaussian) {
@@ -116,26 +121,73 @@ GS_DEVICE std::uint32_t count_isects(const Coverage& cover, const Splat& splat, 
     return isects;
 }
 
+/// The coefficients of one Gaussian as round_colors left them, all in registers: each 16 bytes are
+/// loaded once, and as one.
+template <int kDegree>
+struct HalfCoefficients {
+    uint4 groups[half_groups(kDegree)];
+
+    GS_DEVICE Vec3f sh(int k) const { return {value(3 * k), value(3 * k + 1), value(3 * k + 2)}; }
+    GS_DEVICE float value(int i) const {
+        const uint4& eight = groups[i / 8];
+        const int at = i / 2 % 4;
+        const std::uint32_t two = at == 0   ? eight.x
+                                  : at == 1 ? eight.y
+                                  : at == 2 ? eight.z
+                                            : eight.w;
+        return __half2float(
+            __ushort_as_half(static_cast<unsigned short>(i % 2 == 0 ? two & 0xffffu : two >> 16)));
+    }
+};
+struct HalfReader {
+    const uint4* own;
+    std::uint64_t stride;
+};
+template <int kDegree>
+GS_DEVICE HalfCoefficients<kDegree> coefficients_of(const HalfReader& gaussian) {
+    HalfCoefficients<kDegree> out;
+    GS_UNROLL
+    for (int i = 0; i < half_groups(kDegree); ++i)
+        out.groups[i] = __ldg(gaussian.own + static_cast<std::size_t>(i) * gaussian.stride);
+    return out;
+}
+/// Read as they are asked for.
+template <int kDegree, bool kLazy>
+GS_DEVICE const ModelReader<kLazy>& coefficients_of(const ModelReader<kLazy>& gaussian) {
+    return gaussian;
+}
+
+template <bool kLazy, bool kHalf>
+GS_DEVICE auto color_reader(const ProjectParams& p, std::uint32_t gaussian) {
+    if constexpr (kHalf)
+        return HalfReader{reinterpret_cast<const uint4*>(p.colors.words) + gaussian,
+                          p.colors.stride};
+    else
+        return ModelReader<kLazy>(p.model, gaussian);
+}
+
 /// A degree known when compiling keeps the bases in registers and the loads without a branch
 /// between them.
-template <int kDegree, bool kLazy>
-GS_DEVICE Vec3f color_of(const ModelReader<kLazy>& gaussian, Vec3f direction) {
+template <int kDegree, class Reader>
+GS_DEVICE Vec3f color_of(const Reader& gaussian, Vec3f direction) {
     float basis[sh_bases(kDegree)];
     math::sh_basis(kDegree, direction, basis);
+    const auto& coefficients = coefficients_of<kDegree>(gaussian);
     Vec3f color{0.5f, 0.5f, 0.5f};
     GS_UNROLL
-    for (int k = 0; k < sh_bases(kDegree); ++k) color += basis[k] * gaussian.sh(k);
+    for (int k = 0; k < sh_bases(kDegree); ++k) color += basis[k] * coefficients.sh(k);
     return color;
 }
-template <bool kLazy>
-GS_DEVICE Vec3f color_of(int degree, const ModelReader<kLazy>& gaussian, Vec3f direction) {
+template <class Reader>
+GS_DEVICE Vec3f color_of(int degree, const Reader& gaussian, Vec3f direction) {
     if (degree == 0) return color_of<0>(gaussian, direction);
     if (degree == 1) return color_of<1>(gaussian, direction);
     if (degree == 2) return color_of<2>(gaussian, direction);
     return color_of<3>(gaussian, direction);
 }
 
-template <bool kLazy, bool kTinted>
+/// `kHalf`: colours come from ProjectParams::colors, and the model is current.
+template <bool kLazy, bool kTinted, bool kHalf>
 GS_KERNEL(kChunk, 3)
 void project(ProjectParams p) {
     GS_SHARED(std::uint32_t, blocks_in_view, 1);
@@ -185,8 +237,8 @@ void project(ProjectParams p) {
         const std::uint32_t at = survivors[thread];
         const Vec3f ray{ray_then_color[at], ray_then_color[kChunk + at],
                         ray_then_color[2 * kChunk + at]};
-        const Vec3f color = color_of(c.sh_degree, ModelReader<kLazy>(p.model, chunk * kChunk + at),
-                                     math::normalize(ray));
+        const Vec3f color = color_of(
+            c.sh_degree, color_reader<kLazy, kHalf>(p, chunk * kChunk + at), math::normalize(ray));
         ray_then_color[at] = color.x;
         ray_then_color[kChunk + at] = color.y;
         ray_then_color[2 * kChunk + at] = color.z;
@@ -224,7 +276,7 @@ void project(ProjectParams p) {
 }  // namespace
 
 void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
-                 const ModelView& model, const TintView& tint) {
+                 const ModelView& model, const TintView& tint, const HalfColors& colors) {
     const ProjectParams params{model,
                                a.constants,
                                a.counts,
@@ -234,12 +286,24 @@ void run_project(const Stream& stream, const FrameLimits& limits, const FrameArr
                                a.isects_of_slot,
                                a.chunk_slots,
                                a.isect_total,
-                               tint};
+                               tint,
+                               colors};
+    const bool lazy = model.lazy.moments != nullptr, half = colors.words != nullptr;
+    CHECK(!(lazy && half), "rounded colours of a model that moves");
     using Kernel = void (*)(ProjectParams);
-    static constexpr Kernel kernels[2][2] = {{project<false, false>, project<false, true>},
-                                             {project<true, false>, project<true, true>}};
+    static constexpr Kernel kernels[3][2] = {
+        {project<false, false, false>, project<false, true, false>},
+        {project<true, false, false>, project<true, true, false>},
+        {project<false, false, true>, project<false, true, true>}};
     launch(stream, "project", Grid{limits.chunks(), kChunk},
-           kernels[model.lazy.moments != nullptr][tint.count > 0], params);
+           kernels[half   ? 2
+                   : lazy ? 1
+                          : 0][tint.count > 0],
+           params);
+}
+void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
+                 const ModelView& model, const TintView& tint) {
+    run_project(stream, limits, a, model, tint, {});
 }
 
 }  // namespace gs::cuda

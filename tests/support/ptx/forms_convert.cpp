@@ -145,6 +145,7 @@ void add_halves(Forms& forms) {
     };
     forms["cvt.f32.f16"] = {convert<widened, float, std::uint16_t>, nullptr, kConverts};
     constexpr auto narrowed = [](float v) {
+        if (v != v) return std::uint16_t{0x7fff};  // every NaN
         return std::bit_cast<std::uint16_t>(static_cast<_Float16>(v));
     };
     forms["cvt.rn.f16.f32"] = {convert<narrowed, std::uint16_t, float>, nullptr, kConverts};

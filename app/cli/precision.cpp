@@ -1,0 +1,24 @@
+#include "app/cli/precision.h"
+
+#include "renderer/maps/picture_error.h"
+#include "renderer/math/psnr.h"
+
+namespace gs::cli {
+
+std::string why_exact(bool cuda, const GaussianModel& model) {
+    if (!cuda) return "the CPU backend has no faster way to draw: exact pictures";
+    if (model.sh_degree == 0)
+        return "these colours are the same from everywhere, and halves would not save memory: "
+               "exact pictures";
+    return {};
+}
+
+double fast_psnr(Rasterizer& rasterizer, ParameterSource& source, const Camera& camera,
+                 RenderOptions options, ForwardState& state, const RenderResult& drawn) {
+    options.precision = Precision::exact;
+    RenderResult exact;
+    rasterizer.forward(source, camera, options, state, exact);
+    return math::psnr_of(mean_squared_error(drawn, PictureReference(exact)));
+}
+
+}  // namespace gs::cli

@@ -1,0 +1,20 @@
+// --precision fast: what of it is drawn, and what it costs the picture. Used by `gausscope render`.
+#pragma once
+
+#include <string>
+
+#include "renderer/raster/rasterizer.h"
+
+namespace gs::cli {
+
+/// Why pictures asked for as fast are drawn exactly all the same; empty: they are drawn fast.
+/// `cuda`: the backend is.
+std::string why_exact(bool cuda, const GaussianModel& model);
+
+/// dB between the fast picture `drawn` and the exact one of the same view, which is drawn for it:
+/// of all pixels and channels, clamped to 0..1; 200 where they are equal. `options` and `state` are
+/// those `drawn` was drawn with; the state's last picture is the exact one then.
+double fast_psnr(Rasterizer& rasterizer, ParameterSource& source, const Camera& camera,
+                 RenderOptions options, ForwardState& state, const RenderResult& drawn);
+
+}  // namespace gs::cli
