@@ -150,6 +150,7 @@ constexpr Need kNeeds[] = {
     {"cost.measure", has_scene},
     {"cost.without", has_scene},
     {"cost.clear", has_costs},
+    {"predict.measure", has_scene},
     {"color.by", has_scene},
     {"color.range", has_values},
     {"color.filter", has_values},

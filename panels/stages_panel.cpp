@@ -92,6 +92,8 @@ void StagesPanel::draw_tabs() {
     ImGui::SameLine(0, 2);
     tab(View::limits, "Limits",
         "How close each stage is to the least that this machine needs for it");
+    ImGui::SameLine(0, 2);
+    tab(View::other_gpus, "Other GPUs", "What it would take on a GPU that is not here, predicted");
 }
 
 void StagesPanel::draw_controls(std::size_t frames) {
@@ -317,8 +319,16 @@ void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
         empty_note("Nothing has been measured yet");
         return;
     }
+    // Whoever asks from a menu wants to see the answer.
+    const bool predicted = snapshot.prediction && snapshot.prediction->counted;
+    if (predicted && !predicted_) view = View::other_gpus;
+    predicted_ = predicted;
     draw_tabs();
     ImGui::SameLine(0, 0.8F * em());
+    if (view == View::other_gpus) {
+        ImGui::NewLine();
+        return other_gpus.draw(snapshot, commands);
+    }
     // The times are of the trace that is shown, as everywhere; the limits are this machine's.
     const TraceEntry* entry = snapshot.shown_entry();
     const TraceStore* shown = snapshot.shown();

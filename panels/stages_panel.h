@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "panels/other_gpus.h"
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
 #include "panels/widgets/plot.h"
@@ -17,7 +18,7 @@ namespace gs {
 struct StagesPanel {
     void draw(const Snapshot& snapshot, Commands& commands);
 
-    enum class View { times, limits };
+    enum class View { times, limits, other_gpus };
     /// Whose percentiles, share, count, age and history are shown. automatic: the GPU's where there
     /// are any.
     enum class Side { automatic, cpu, gpu };
@@ -28,6 +29,7 @@ struct StagesPanel {
     bool history = true;
     PlotRange range;
     Roofline roofline;
+    OtherGpus other_gpus;
 
   private:
     /// A stage with what is known of it on either side; absent: samples is 0.
@@ -55,6 +57,7 @@ struct StagesPanel {
     StatScope rows_scope_ = StatScope::iteration;
     int rows_window_ = 0;
     const TraceStore* rows_of_ = nullptr;
+    bool predicted_ = false;  // in the last frame: an answer was there
     std::uint64_t rows_written_ = 0;
     double rows_time_ = -1;
 };

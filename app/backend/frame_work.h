@@ -13,8 +13,7 @@ namespace gs {
 FrameWork frame_work(const RenderCounters& counters, int width, int height, int sh_degree,
                      bool cuda, bool training);
 
-/// The same tile by tile. Of a frame drawn with counters; with gradients, too, where a training
-/// step is to be predicted of it.
+/// The same tile by tile. Of a frame drawn with counters and warps.
 PredictedWork predicted_work(const RenderResult& drawn, int sh_degree, bool cuda);
 
 }  // namespace gs

@@ -293,7 +293,7 @@ Result<void> BenchRun::compare_backward_variants() {
 // Mean counters over the cameras, on a frame of their own: counting costs time.
 void BenchRun::count() {
     RenderOptions options = options_;
-    options.counters = true;
+    options.counters = options.warps = true;
     const auto source = rasterizer_->source_of(model_);
     const auto state = rasterizer_->make_state();
     RenderResult result;

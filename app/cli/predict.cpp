@@ -113,7 +113,7 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
     RenderOptions options;
     options.antialiased = model.antialiased;
     options.sh_degree = a.sh_degree;
-    options.counters = true;
+    options.counters = options.warps = true;
     options.depth = options.gradients = false;
     const auto source = rasterizer->source_of(model);
     const auto state = rasterizer->make_state();

@@ -141,7 +141,7 @@ class SceneRun {
         state_ = rasterizer_->make_state();
         RenderOptions options;
         options.depth = false;
-        options.counters = true;
+        options.counters = options.warps = true;
         rasterizer_->forward(*source_, cameras_[0], options, *state_, result_);
         work_ = predicted_work(result_, model_.sh_degree, backend_.cuda);
         return counters_json(result_.counters);

@@ -35,6 +35,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       places_(lent(), viewer_),
       problems_(lent(), viewer_, editor_, doctor_),
       costs_(lent(), viewer_),
+      predictor_(lent(), tint_),
       values_(lent(), viewer_, tint_),
       verifier_(lent(), viewer_),
       jobs_([&in] { in.bell.put({}); }) {
@@ -55,6 +56,7 @@ Lent Engine::lent() {
                 doctor_.forget_rows();
                 viewer_.forget_model();
                 costs_.begin();
+                predictor_.forget();
                 values_.begin();
                 sheet_.forget_model();
                 inspector_.model_changed();
@@ -158,6 +160,7 @@ void Engine::close() {
     viewer_.forget_scene();
     tint_.forget();
     costs_.begin();
+    predictor_.forget();
     values_.begin();
     info_ = {};
     editor_.begin();
@@ -182,6 +185,7 @@ void Engine::adopt(LoadedScene scene, bool train) {
     tint_.forget();
     editor_.begin();
     costs_.begin();
+    predictor_.forget();
     values_.begin();
     ++scene_serial_;
     if (scene_->trainer && options_.backend.empty())
@@ -203,6 +207,7 @@ void Engine::replace_model(LoadedScene scene) {
     viewer_.forget_model();
     tint_.forget();
     costs_.begin();
+    predictor_.forget();
     values_.begin();
     sheet_.forget_model();
     inspector_.model_changed();

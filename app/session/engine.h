@@ -20,6 +20,7 @@
 #include "app/session/loading.h"
 #include "app/session/photo_problems.h"
 #include "app/session/place_finder.h"
+#include "app/session/predictor.h"
 #include "app/session/scene_doctor.h"
 #include "app/session/session.h"
 #include "app/session/streamed_levels.h"
@@ -71,6 +72,7 @@ class Engine {
     ShownTint& tint() { return tint_; }
     Inspector& inspector() { return inspector_; }
     Costs& costs() { return costs_; }
+    Predictor& predictor() { return predictor_; }
     Values& values() { return values_; }
     /// What is open, for parts that draw; none, and an error is told, when nothing is.
     std::optional<Shown> open_scene();
@@ -121,6 +123,7 @@ class Engine {
     PlaceFinder places_;
     ProblemFinder problems_;
     Costs costs_;
+    Predictor predictor_;
     Values values_;
     FrameVerifier verifier_;
 

@@ -233,6 +233,7 @@ struct SessionView {
     std::shared_ptr<const SelectionState> selection;    ///< null: nothing is open
     std::shared_ptr<const PhotoProblems> problems;      ///< null: not looked for
     std::shared_ptr<const VerifyReport> verified;       ///< null: no frame was verified
+    std::shared_ptr<const PredictionState> prediction;  ///< times on other GPUs; null: not asked
     TrainingStatus training;
     std::vector<Activity> activities;  ///< longest running first
     std::string backend;               ///< "CPU (AVX3_SPR, 2 threads)"
@@ -265,7 +266,6 @@ struct Snapshot : SessionView {
         present_path;  ///< how pictures get from the GPU to the screen: "interop"; empty: not used
     std::optional<DeviceMemory> device_memory;
     std::shared_ptr<const StageCosts> costs;
-    std::shared_ptr<const PredictionState> prediction;  ///< times on other GPUs; null: not asked
     std::uint64_t process_bytes = 0;       ///< resident memory of the process, 0: unknown
     std::uint64_t process_peak_bytes = 0;  ///< the most it was, 0: unknown
     MemoryHistory memory_history;

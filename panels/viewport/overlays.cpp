@@ -15,6 +15,7 @@
 #include "panels/viewport/marked_gaussian.h"
 #include "panels/viewport/measure_lines.h"
 #include "panels/viewport/note_pins.h"
+#include "panels/viewport/predicted_tiles.h"
 #include "panels/viewport/verify_overlay.h"
 #include "panels/widgets/sheet_texture.h"
 #include "panels/widgets/theme.h"
@@ -378,6 +379,7 @@ void put_texts(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fram
 void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
                             PictureRect picture, const OverlayState& state) {
     list.PushClipRect(picture.a, picture.b, true);
+    if (!state.photo_instead) draw_predicted_tiles(list, snapshot, frame, picture);
     if (snapshot.view.tile_grid) draw_tile_grid(list, frame, picture);
     // The photo's camera sees no frusta: they belong to the render alone.
     if (!state.photo_instead) {

@@ -87,6 +87,8 @@ struct RenderOptions {
     BackwardVariant backward = BackwardVariant::sub_tile;  ///< bench and selftest try the others
     bool counters =
         false;  ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
+    /// With `counters`: fill RenderCounters::warps, too. On the CPU that takes longer than drawing.
+    bool warps = false;
     /// Measure what blending costs, forward (RenderResult::costs) and backward
     /// (ForwardState::backward_costs()). Slower, the same picture to the bit; only together with
     /// `counters` and without `depth`.
@@ -119,7 +121,7 @@ struct RenderCounters {
         0;  ///< E: pairs whose exponent was computed; 0 unless options.counters
     std::uint64_t blended_pairs = 0;  ///< B: pairs that changed a pixel; 0 unless options.counters
     int longest_tile = 0;             ///< isects of the fullest tile
-    WarpWork warps;                   ///< 0 unless options.counters
+    WarpWork warps;                   ///< with options.warps
 };
 
 /// What blending forward, or backward, costs by tile and by Gaussian.

@@ -4,6 +4,7 @@
 
 #include "panels/state/cost_report.h"
 #include "panels/state/gaussian_values.h"
+#include "panels/state/prediction_state.h"
 #include "tests/end_to_end/studio_costly.h"
 
 namespace gs {
@@ -109,6 +110,49 @@ TEST(CostsInTheStudio, maps_are_shown_with_what_they_are_of) {
     const auto frame = h.look();
     EXPECT_TRUE(frame->map_empty) << "no gradients through parallel rays";
     EXPECT_FALSE(frame->note.empty());
+}
+
+TEST(PredictionsInTheStudio, are_of_what_the_viewport_shows_and_follow_the_question) {
+    Costly h;
+    ASSERT_TRUE(h.give("predict.gpus h100,a100-80"));
+    EXPECT_TRUE(h.until([&] { return h.state.prediction && !h.state.prediction->counted; }));
+    ASSERT_TRUE(h.give("predict.measure"));
+    ASSERT_TRUE(h.until([&] { return h.state.prediction->counted; }));
+    const PredictionState drawn = *h.state.prediction;
+    EXPECT_EQ(drawn.training_step, 2u);
+    EXPECT_NE(drawn.from.find("photo 0"), std::string::npos);
+    EXPECT_GT(drawn.work.near, 0) << "warps are counted, not guessed";
+    ASSERT_EQ(drawn.gpus.size(), 2u);
+    EXPECT_EQ(drawn.gpus[0].id, "h100");
+    for (const auto& gpu : drawn.gpus) {
+        EXPECT_GT(gpu.frame.total.p10, 0);
+        EXPECT_LT(gpu.frame.total.p10, gpu.frame.total.p50);
+        EXPECT_LT(gpu.frame.total.p50, gpu.frame.total.p90);
+        EXPECT_GT(gpu.step.total.p50, gpu.frame.total.p50);
+        for (const PredictedStage& stage : gpu.step.stages) EXPECT_TRUE(stage.counted);
+    }
+    EXPECT_EQ(drawn.tile_us.size(), static_cast<std::size_t>(drawn.tiles_x) *
+                                        static_cast<std::size_t>((drawn.camera.height + 15) / 16));
+    EXPECT_GE(drawn.otherwise.size(), 3u);
+
+    // Many more Gaussians take longer; taken back, the answer is what it was, to the bit.
+    ASSERT_TRUE(h.give("predict.what-if gaussians 50000000"));
+    ASSERT_TRUE(h.until([&] { return h.state.prediction->change.gaussians > 0; }));
+    EXPECT_GT(h.state.prediction->gpus[0].frame.total.p50, 2 * drawn.gpus[0].frame.total.p50);
+    ASSERT_TRUE(h.give("predict.what-if size 3840 2160"));
+    ASSERT_TRUE(h.until([&] { return h.state.prediction->change.width > 0; }));
+    EXPECT_TRUE(h.state.prediction->tile_us.empty()) << "there are no such tiles";
+    ASSERT_TRUE(h.give("predict.as-drawn"));
+    ASSERT_TRUE(h.until([&] { return h.state.prediction->change.gaussians == 0; }));
+    EXPECT_EQ(h.state.prediction->gpus[0].frame.total.p50, drawn.gpus[0].frame.total.p50);
+
+    EXPECT_FALSE(h.give("predict.what-if size 640"));
+    EXPECT_FALSE(h.give("predict.what-if gaussians none"));
+    EXPECT_FALSE(h.give("predict.what-if colour 3"));
+    ASSERT_TRUE(h.give("predict.gpus nosuch"));
+    EXPECT_EQ(h.state.prediction->gpus.size(), 2u) << "the choice stays";
+    ASSERT_TRUE(h.give("close"));
+    EXPECT_TRUE(h.until([&] { return !h.state.prediction; }));
 }
 
 TEST(ValuesInTheStudio, every_number_has_values_or_says_why_not) {

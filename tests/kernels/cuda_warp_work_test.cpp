@@ -166,7 +166,7 @@ TEST(CudaWarpWork, CrowdsAsASerialWalk) {
 
 WarpWork counted_by(Rasterizer& rasterizer, const GaussianModel& model, const Camera& camera) {
     RenderOptions options;
-    options.counters = true;
+    options.counters = options.warps = true;
     options.gradients = options.depth = false;
     const auto source = rasterizer.source_of(model);
     const auto state = rasterizer.make_state();

@@ -46,7 +46,7 @@ constexpr std::uint64_t kLanesOfAWarp = 32;
 
 RenderCounters drawn(Rasterizer& rasterizer, const cli::CaseScene& scene, bool counters) {
     RenderOptions options;
-    options.counters = counters;
+    options.counters = options.warps = counters;
     RenderResult result;
     const auto state = rasterizer.make_state();
     const auto source = rasterizer.source_of(scene.model);

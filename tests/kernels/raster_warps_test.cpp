@@ -13,7 +13,7 @@ namespace {
 RenderOptions counting() {
     RenderOptions options;
     options.depth = false;
-    options.counters = true;
+    options.counters = options.warps = true;
     return options;
 }
 

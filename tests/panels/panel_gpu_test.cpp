@@ -141,7 +141,7 @@ TEST_F(Gpu, limits_are_drawn_hovered_and_copied) {
         }
     EXPECT_EQ(seen.size(), snapshot.costs->stages.size())
         << "every stage can be pointed at, in the table at least";
-    EXPECT_NE(copied(draw, 16, 100).find("blend backward,1.85,1.2,"), std::string::npos);
+    EXPECT_NE(copied(draw, 16, 200).find("blend backward,1.85,1.2,"), std::string::npos);
 }
 
 TEST_F(Gpu, limits_without_costs_say_so_and_nonsense_is_drawn) {
@@ -173,7 +173,7 @@ TEST_F(Gpu, limits_that_are_not_known_can_be_asked_for) {
     snapshot.costs.reset();
     const auto draw = alone(panel);
     ui.frame(draw);
-    for (float x = 100; x < 300; x += 9) ui.click({x, 16}, draw);
+    for (float x = 190; x < 400; x += 9) ui.click({x, 16}, draw);
     const Given given = commands.take();
     ASSERT_FALSE(given.empty());
     EXPECT_EQ(given[0].first, "limits.measure");
@@ -199,7 +199,7 @@ TEST_F(Gpu, stages_have_a_column_for_either_side) {
     StagesPanel panel;
     const auto draw = alone(panel);
     for (int i = 0; i < 3; ++i) ui.frame(draw);
-    const std::string csv = copied(draw, 16, 130);
+    const std::string csv = copied(draw, 16, 200);
     EXPECT_NE(csv.find("gpu"), std::string::npos) << csv;
     for (const StagesPanel::Side side : {StagesPanel::Side::cpu, StagesPanel::Side::gpu})
         for (const StatScope scope :

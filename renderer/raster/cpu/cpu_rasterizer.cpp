@@ -221,7 +221,7 @@ void blend_all(CpuState& state, const ProjectParams& project, const Camera& came
         state.touched.resize_discard(state.slot_from_isect.size());
         p.touched = state.touched.data();
     }
-    if (options.counters) count_warps(state, p);
+    if (options.counters && options.warps) count_warps(state, p);
     result.costs.tile_ns.resize_discard(0);  // of an earlier frame
     if (!options.costs)
         return parallel_for(tiles, 1, [&](std::size_t i) { blend_tile(p, state.tile_order[i]); });
@@ -251,7 +251,7 @@ void count(const CpuState& state, std::size_t gaussians, const RenderOptions& op
         c.evaluated_pairs += result.pairs_per_tile[tile];
         if (!options.counters) continue;
         c.blended_pairs += state.blended_pairs[tile];
-        c.warps += state.tile_warps[tile];
+        if (options.warps) c.warps += state.tile_warps[tile];
     }
 }
 

@@ -126,6 +126,7 @@ void blend_backward_systolic(BlendBackwardParams p) {
                                    g, dx, dy);
                 }
                 const bool leaves = behind >= 0 ? takes : since >= kStages;
+                __syncwarp();  // lane 0 has read before lane 31 writes: shuffles order no memory
                 if (lane == kWarp - 1 && leaves)
                     states[pixel] = make_float2(passing.t, passing.rest);
             }

@@ -46,24 +46,6 @@ std::span<const std::uint32_t> words_of(const void* at, std::size_t bytes) {
     return {static_cast<const std::uint32_t*>(at), bytes / sizeof(std::uint32_t)};
 }
 
-/// A fault that is none, and why.
-struct KnownFault {
-    std::string_view kernel;
-    FaultKind kind;
-    std::string_view in_detail, why;
-};
-constexpr KnownFault kKnownFaults[] = {
-    {"blend_backward_systolic", FaultKind::shared_race, "states",
-     "in the last turn of a stage lane 31 writes the pixel that lane 0 read in the first; what it "
-     "writes is that value, handed on by 31 shuffles"},
-};
-bool is_known(const std::string& kernel, const Fault& fault) {
-    return std::ranges::any_of(kKnownFaults, [&](const KnownFault& known) {
-        return kernel.starts_with(known.kernel) && fault.kind == known.kind &&
-               fault.detail.find(known.in_detail) != std::string::npos;
-    });
-}
-
 /// Where the kernel adds clock cycles up, which no two machines agree on; 0: nowhere.
 std::uintptr_t clocks_of(const std::string& kernel, std::span<const std::byte> parameters) {
     constexpr std::size_t kForward = offsetof(cuda::BlendParams, picture.costs.tile_cycles),
@@ -139,7 +121,6 @@ bool LaunchExecutor::execute_once(const Kernel& kernel, const emulator::Launched
     record.costs.add(report);
     bool wrong = false;
     for (const Fault& fault : faults) {
-        if (is_known(name, fault)) continue;
         wrong = true;
         complain(name, fault.text());
     }

@@ -1,0 +1,48 @@
+// Predictor: the engine's part that says how long what the viewport shows would take on GPUs that
+// are not here: the frame is drawn once more with counters, and the performance model
+// (profiler/predict) asked, again for every change of the question. Drawn between two steps of a
+// training; an answer stays until it is asked for again, or another scene is open. Owned by the
+// engine; commands call it there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/session/lent.h"
+#include "app/session/shown_tint.h"
+#include "app/session/viewer.h"
+#include "panels/state/prediction_state.h"
+
+namespace gs {
+
+class Predictor {
+  public:
+    Predictor(Lent lent, ShownTint& tint) : lent_(std::move(lent)), tint_(tint) {}
+
+    /// Counts the request's picture: of the whole photo's size where a capture camera is shown,
+    /// else of the size asked for. Answered through SessionView::prediction.
+    void measure(const Shown& shown, const ViewRequest& request);
+    /// "h200,rtx4090": for which GPUs; told: one that is not known.
+    void gpus(const std::string& list);
+    /// What is set in `change` is asked from now on; the rest stays.
+    void what_if(const WhatIf& change);
+    /// Asks for what was drawn again.
+    void as_drawn();
+    void map(bool on);
+    /// The counts are of a scene that is not there any more.
+    void forget();
+
+  private:
+    void choose_first();
+    void publish();
+
+    Lent lent_;
+    ShownTint& tint_;
+    std::optional<KernelCosts> costs_;  // read with the first question
+    std::vector<GpuDevice> known_, chosen_;
+    std::optional<PredictedWork> counted_;
+    PredictionState state_;
+};
+
+}  // namespace gs

@@ -1,0 +1,309 @@
+#include "panels/other_gpus.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/format.h"
+#include "panels/widgets/widgets.h"
+
+namespace gs {
+namespace {
+
+constexpr std::array<std::array<int, 2>, 5> kSizes{
+    {{640, 480}, {1280, 720}, {1920, 1080}, {2560, 1440}, {3840, 2160}}};
+constexpr std::array<int, 5> kBatches{1, 2, 4, 8, 16};
+
+std::string predicted_ms(double ms) {
+    return std::isfinite(ms) ? format_number(ms, ms < 0.0995 ? 2 : 3) : "-";
+}
+std::string interval_text(const PredictedMs& ms) {
+    return fmt::format("{} to {} ms", predicted_ms(ms.p10), predicted_ms(ms.p90));
+}
+
+/// What binding by this resource means, and what helps.
+const char* words_of(GpuResource resource) {
+    switch (resource) {
+        case GpuResource::issue:
+            return "its schedulers are out of slots: fewer pairs and Gaussians help, or fewer "
+                   "instructions for each";
+        case GpuResource::fp32:
+        case GpuResource::integer:
+            return "its arithmetic units are full: fewer pairs and Gaussians help";
+        case GpuResource::special:
+            return "exponentials and roots bind: fewer blended pairs help";
+        case GpuResource::shared_memory:
+            return "shared memory's bandwidth binds: smaller windows, or more kept in registers";
+        case GpuResource::l2:
+            return "the second-level cache's bandwidth binds: fewer and smaller records help";
+        case GpuResource::memory:
+            return "memory's bandwidth binds: a lower SH degree, fewer visible Gaussians, half "
+                   "precision";
+        case GpuResource::latency:
+            return "warps wait for memory: more loads at once, or more warps a multiprocessor";
+        case GpuResource::tail:
+            return "few long tiles keep it waiting: shorter lists, or lists cut into more pieces";
+        case GpuResource::launch:
+            return "many short kernels one after the other: more views at a time, or a graph";
+    }
+    return "";
+}
+
+void prediction_tooltip(const PredictionState::OfGpu& gpu, const PredictedStage& stage) {
+    ImGui::BeginTooltip();
+    text(fmt::format("{} on {}, predicted", name_of(stage.stage), gpu.name));
+    text(fmt::format("{} ms, {}", predicted_ms(stage.ms.p50), interval_text(stage.ms)));
+    if (!stage.counted) colored_text(theme().warning, "not everything it needs was counted");
+    text(fmt::format("bound by {}", name_of(stage.bound_by)));
+    for (std::size_t i = 0; i < kGpuResources; ++i)
+        if (stage.share[i] >= 0.05)
+            dim_text(fmt::format("{}  {:.0f} %", name_of(static_cast<GpuResource>(i)),
+                                 100 * stage.share[i]));
+    ImGui::EndTooltip();
+}
+
+/// A bar up to P50, a line from P10 to P90, and the figure before them. `most`: the scale's end.
+void interval_cell(const PredictedMs& ms, double most, ImU32 color) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float room = ImGui::GetContentRegionAvail().x, label = 3.0F * em();
+    const float width = std::max(room - label, 1.0F), line = ImGui::GetTextLineHeight();
+    const auto x = [&](double value) {
+        const double share = most > 0 && std::isfinite(value) ? value / most : 0;
+        return at.x + label + width * static_cast<float>(std::clamp(share, 0.0, 1.0));
+    };
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled({x(0), at.y + 0.15F * line}, {x(ms.p50), at.y + 0.85F * line}, color);
+    const float middle = at.y + 0.5F * line;
+    list.AddLine({x(ms.p10), middle}, {x(ms.p90), middle}, theme().text, hairline());
+    for (const double end : {ms.p10, ms.p90})
+        list.AddLine({x(end), at.y + 0.3F * line}, {x(end), at.y + 0.7F * line}, theme().text,
+                     hairline());
+    text(predicted_ms(ms.p50));
+    ImGui::SameLine(0, 0);
+    ImGui::Dummy(
+        {std::max(room - ImGui::CalcTextSize(predicted_ms(ms.p50).c_str()).x, 1.0F), line});
+}
+
+const StageCost* cost_of(const StageCosts* costs, Stage stage) {
+    if (costs != nullptr)
+        for (const StageCost& cost : costs->stages)
+            if (cost.floor.stage == stage) return &cost;
+    return nullptr;
+}
+
+std::string change_text(const PredictedMs& now, const PredictedMs& then) {
+    const double change = then.p50 / now.p50 - 1;
+    if (!std::isfinite(change)) return predicted_ms(then.p50) + " ms";
+    return fmt::format("{} ms, {:+.0f} %", predicted_ms(then.p50), 100 * change);
+}
+
+/// A choice of numbers; the chosen one is given to `command`.
+template <class List, class Words>
+void number_choice(Commands& commands, const char* id, const std::string& now, const List& values,
+                   const char* name, Words&& words, const char* hint) {
+    ImGui::SetNextItemWidth(7.2F * em());
+    if (ImGui::BeginCombo(id, now.c_str())) {
+        for (const auto& value : values)
+            if (ImGui::Selectable(words(value).c_str())) {
+                std::vector<std::string> arguments{name};
+                if constexpr (requires { value.size(); })
+                    for (const int part : value) arguments.push_back(std::to_string(part));
+                else
+                    arguments.push_back(std::to_string(value));
+                commands.push("predict.what-if", std::move(arguments));
+            }
+        ImGui::EndCombo();
+    }
+    tooltip(hint);
+}
+
+}  // namespace
+
+void OtherGpus::draw_head(const PredictionState& state, Commands& commands) {
+    if (ImGui::Button(state.counted ? "Count again" : "Count")) commands.push("predict.measure");
+    tooltip("Draws what the viewport shows once more and counts what it takes (predict.measure)");
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(9 * em());
+    std::string chosen;
+    for (const PredictionState::OfGpu& gpu : state.gpus)
+        chosen += (chosen.empty() ? "" : ", ") + gpu.id;
+    if (ImGui::BeginCombo("##gpus", chosen.c_str())) {
+        for (const PredictionState::Choice& choice : state.choices) {
+            if (!ImGui::Selectable(choice.name.c_str(), choice.chosen,
+                                   ImGuiSelectableFlags_DontClosePopups))
+                continue;
+            std::string list;
+            for (const PredictionState::OfGpu& gpu : state.gpus)
+                if (gpu.id != choice.id) list += (list.empty() ? "" : ",") + gpu.id;
+            if (!choice.chosen) list += (list.empty() ? "" : ",") + choice.id;
+            if (!list.empty()) commands.push("predict.gpus", {list});
+        }
+        ImGui::EndCombo();
+    }
+    tooltip("GPUs to predict for (predict.gpus); the map is of the first");
+    beside_if_fits("frame");
+    if (ImGui::RadioButton("frame", !step)) step = false;
+    ImGui::SameLine();
+    if (ImGui::RadioButton("step", step)) step = true;
+    tooltip("A training step of the same view");
+    beside_if_fits("map");
+    toggle_command(commands, "map", "predict.map", state.map,
+                   "Colours the tiles of the picture by the time that blending takes in each, on "
+                   "the first GPU");
+}
+
+void OtherGpus::draw_what_if(const PredictionState& state, Commands& commands) {
+    const double counted = state.as_drawn.gaussians;
+    const double drawn = std::isfinite(counted) ? std::clamp(counted, 1.0, 1e9) : 1;
+    const double now = state.change.gaussians > 0 ? state.change.gaussians : drawn;
+    if (gaussians_ <= 0) gaussians_ = now;
+    const double least = std::max(drawn / 100, 1.0), most = drawn * 100;
+    ImGui::SetNextItemWidth(9 * em());
+    ImGui::SliderScalar("##gaussians", ImGuiDataType_Double, &gaussians_, &least, &most,
+                        (format_short(gaussians_) + " Gaussians").c_str(),
+                        ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoInput);
+    tooltip("How many Gaussians the scene would have (predict.what-if gaussians N)");
+    if (ImGui::IsItemDeactivatedAfterEdit())
+        commands.push("predict.what-if", {"gaussians", fmt::format("{:.0f}", gaussians_)});
+    else if (!ImGui::IsItemActive())
+        gaussians_ = now;
+    const auto size_text = [](const std::array<int, 2>& size) {
+        return fmt::format("{} x {}", size[0], size[1]);
+    };
+    const bool sized = state.change.width > 0;
+    beside_if_fits("3840 x 2160 x");
+    number_choice(commands, "##size",
+                  size_text(sized ? std::array{state.change.width, state.change.height}
+                                  : std::array{state.camera.width, state.camera.height}),
+                  kSizes, "size", size_text, "The picture's size (predict.what-if size W H)");
+    beside_if_fits("SH degree 3  x");
+    const auto degree_text = [](int degree) { return fmt::format("SH degree {}", degree); };
+    number_choice(commands, "##degree", degree_text(state.work.sh_degree), std::array{0, 1, 2, 3},
+                  "sh-degree", degree_text, "Degree of the colours (predict.what-if sh-degree D)");
+    beside_if_fits("16 views xxx");
+    const auto batch_text = [](int batch) {
+        return fmt::format("{} view{}", batch, batch == 1 ? "" : "s");
+    };
+    number_choice(commands, "##batch", batch_text(state.batch), kBatches, "batch", batch_text,
+                  "Views drawn at a time (predict.what-if batch N)");
+    const WhatIf& c = state.change;
+    if (c.gaussians > 0 || sized || c.sh_degree >= 0 || c.batch > 0) {
+        beside_if_fits("As drawn");
+        if (ImGui::Button("As drawn")) commands.push("predict.as-drawn");
+        tooltip("Takes every what-if back");
+    }
+}
+
+void OtherGpus::draw_table(const PredictionState& state, const StageCosts* measured) const {
+    if (measured != nullptr && (measured->sample == "iteration") != step) measured = nullptr;
+    double most = 0;
+    for (const PredictionState::OfGpu& gpu : state.gpus)
+        for (const PredictedStage& stage : of(gpu).stages)
+            if (std::isfinite(stage.ms.p90)) most = std::max(most, stage.ms.p90);
+    const int columns = static_cast<int>(state.gpus.size()) + (measured != nullptr ? 3 : 1);
+    const ImGuiTableFlags flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollX;
+    const float height =
+        static_cast<float>(of(state.gpus[0]).stages.size() + 3) * 1.3F * em() + 0.5F * em();
+    if (!ImGui::BeginTable("##predicted", columns, flags, {0, std::max(height, 6 * em())})) return;
+    ImGui::TableSetupScrollFreeze(1, 1);
+    ImGui::TableSetupColumn("predicted, ms", ImGuiTableColumnFlags_WidthFixed, 8.2F * em());
+    if (measured != nullptr) {
+        ImGui::TableSetupColumn("here", ImGuiTableColumnFlags_WidthFixed, 3.6F * em());
+        ImGui::TableSetupColumn("floor", ImGuiTableColumnFlags_WidthFixed, 3.6F * em());
+    }
+    const float room = ImGui::GetContentRegionAvail().x - (measured != nullptr ? 16.5F : 9) * em();
+    const float width =
+        std::clamp(room / static_cast<float>(state.gpus.size()) - em(), 9.5F * em(), 18 * em());
+    for (const PredictionState::OfGpu& gpu : state.gpus)
+        ImGui::TableSetupColumn(gpu.id.c_str(), ImGuiTableColumnFlags_WidthFixed, width);
+    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+    for (int column = 0; column < columns; ++column)
+        table_heading(ImGui::TableGetColumnName(column),
+                      measured != nullptr && (column == 1 || column == 2));
+    const auto stages = of(state.gpus[0]).stages;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        ImGui::TableNextRow();
+        ImGui::TableNextColumn();
+        text(name_of(stages[i].stage));
+        if (measured != nullptr) {
+            const StageCost* cost = cost_of(measured, stages[i].stage);
+            ImGui::TableNextColumn();
+            cell_right(cost ? predicted_ms(cost->measured_ms) : "-");
+            if (cost) tooltip("measured on " + measured->machine);
+            ImGui::TableNextColumn();
+            cell_right(cost ? predicted_ms(cost->floor.floor_ms) : "-", theme().dim);
+            if (cost) tooltip("the least that " + measured->machine + " needs for it");
+        }
+        for (const PredictionState::OfGpu& gpu : state.gpus) {
+            ImGui::TableNextColumn();
+            const PredictedStage& stage = of(gpu).stages[i];
+            ImGui::BeginGroup();
+            interval_cell(stage.ms, most, mix(stage_color(stage.stage), theme().panel, 0.25F));
+            ImGui::EndGroup();
+            if (ImGui::IsItemHovered()) prediction_tooltip(gpu, stage);
+        }
+    }
+    for (const bool whole_step : {false, true}) {
+        ImGui::TableNextRow();
+        ImGui::TableNextColumn();
+        text(whole_step ? "whole step" : "whole frame");
+        for (int skipped = 0; skipped < (measured != nullptr ? 2 : 0); ++skipped)
+            ImGui::TableNextColumn();
+        for (const PredictionState::OfGpu& gpu : state.gpus) {
+            ImGui::TableNextColumn();
+            const PredictedMs& ms = (whole_step ? gpu.step : gpu.frame).total;
+            text(fmt::format("{}  ({} to {})", predicted_ms(ms.p50), predicted_ms(ms.p10),
+                             predicted_ms(ms.p90)));
+            tooltip(
+                "Predicted: half of the times it is less than the first figure, 8 times in 10 "
+                "it lies between the others");
+        }
+    }
+    ImGui::EndTable();
+}
+
+void OtherGpus::draw_otherwise(const PredictionState& state) const {
+    const PredictionState::OfGpu& gpu = state.gpus[0];
+    const auto& stages = of(gpu).stages;
+    const auto largest = std::max_element(
+        stages.begin(), stages.end(),
+        [](const PredictedStage& a, const PredictedStage& b) { return a.ms.p50 < b.ms.p50; });
+    ImGui::PushTextWrapPos(0);
+    text("What would change it on " + gpu.name);
+    if (largest != stages.end())
+        dim_text(fmt::format("{} takes most, {:.0f} %: {}", name_of(largest->stage),
+                             100 * largest->ms.p50 / of(gpu).total.p50,
+                             words_of(largest->bound_by)));
+    for (const PredictionState::Otherwise& other : state.otherwise)
+        dim_text(fmt::format("{}: {}", other.change,
+                             change_text(of(gpu).total, step ? other.step : other.frame)));
+    ImGui::PopTextWrapPos();
+}
+
+void OtherGpus::draw(const Snapshot& snapshot, Commands& commands) {
+    if (!snapshot.prediction || !snapshot.prediction->counted) {
+        if (ImGui::Button("Count")) commands.push("predict.measure");
+        tooltip("Draws what the viewport shows once more and counts what it takes");
+        return empty_note(
+            "How long would this take on a GPU that is not here? Count says it for the picture "
+            "that is shown, and for a training step");
+    }
+    const PredictionState& state = *snapshot.prediction;
+    draw_head(state, commands);
+    draw_what_if(state, commands);
+    const FrameWork& work = state.work;
+    dim_text(fitted(
+        fmt::format(
+            "predicted of {}{}: {} Gaussians, {} visible, {} in the lists", state.from,
+            state.training_step > 0 ? fmt::format(", step {}", state.training_step) : std::string(),
+            format_short(work.gaussians), format_short(work.visible), format_short(work.isects)),
+        ImGui::GetContentRegionAvail().x));
+    if (state.gpus.empty()) return empty_note("No GPU is chosen");
+    draw_table(state, snapshot.costs.get());
+    draw_otherwise(state);
+}
+
+}  // namespace gs

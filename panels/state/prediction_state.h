@@ -1,0 +1,49 @@
+// PredictionState: how long what the viewport shows would take on GPUs that are not here, for the
+// Stages panel ("Other GPUs") and the map over the picture. *Predicted*, never measured
+// (docs/model.md). Made by the engine (app/session/predictor.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profiler/predict/gpu_model.h"
+#include "renderer/scene/camera.h"
+
+namespace gs {
+
+struct PredictionState {
+    /// A frame for the screen, and a training step of the same counts.
+    struct OfGpu {
+        std::string id, name;
+        Prediction frame, step;
+    };
+    /// The same scene otherwise, on the first GPU.
+    struct Otherwise {
+        std::string change;  ///< "half the Gaussians"
+        PredictedMs frame, step;
+    };
+    struct Choice {
+        std::string id, name;
+        bool chosen = false;
+    };
+    std::vector<Choice> choices;  ///< every GPU that is known
+    WhatIf change;                ///< what the counts are told for, where it is not as drawn
+    bool map = false;             ///< tiles are coloured over the picture
+    // ---- of a counted frame; without one `counted` is false, and nothing below is there
+    bool counted = false;
+    std::uint64_t training_step = 0;  ///< when it was counted
+    Camera camera;                    ///< of it
+    std::string from;                 ///< "photo 12, IMG_0012.jpg", "the free camera"
+    FrameWork as_drawn;               ///< its counts
+    int batch = 1;                    ///< views at a time, after `change`
+    FrameWork work;                   ///< the counts after `change`
+    std::vector<OfGpu> gpus;          ///< as chosen, in that order
+    std::vector<Otherwise> otherwise;
+    /// Microseconds of blending in a frame by tile, on the first GPU; empty where `change` makes
+    /// the picture's size another.
+    std::vector<float> tile_us;
+    int tiles_x = 0;
+};
+
+}  // namespace gs
