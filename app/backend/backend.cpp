@@ -33,16 +33,6 @@ Backend cuda_backend(const CudaDeviceInfo& device) {
         device.index};
 }
 
-/// The first that can be used; else why the first of all cannot.
-Result<CudaDeviceInfo> first_device() {
-    auto first = cuda_device_info(0);
-    const auto devices = first ? Result<std::vector<CudaListing>>() : cuda_devices();
-    if (first || !devices) return first;
-    for (const CudaListing& other : *devices)
-        if (auto device = cuda_device_info(other.index)) return device;
-    return first;
-}
-
 }  // namespace
 
 Result<Backend> choose_backend(std::string_view wanted, int index) {
@@ -53,7 +43,7 @@ Result<Backend> choose_backend(std::string_view wanted, int index) {
     if (wanted != "auto" && wanted != "cuda")
         return fail(ErrorKind::usage, "", fmt::format("there is no backend \"{}\"", wanted),
                     "auto, cpu or cuda");
-    const auto device = index >= 0 ? cuda_device_info(index) : first_device();
+    const auto device = index >= 0 ? cuda_device_info(index) : first_cuda_device();
     if (device) return cuda_backend(*device);
     if (wanted == "cuda" || index >= 0)
         return fail(ErrorKind::usage, "",

@@ -209,7 +209,8 @@ std::vector<StageTime> BenchRun::times_of(const TraceStore& store, std::size_t n
 // stages.
 std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
     TraceStore store;
-    const auto collector = service::MultiCollector::of_own_ring(false);
+    // The past, too: a stream says what it is with its first span, which verify() has made.
+    const auto collector = service::MultiCollector::of_own_ring();
     const auto source = rasterizer_->source_of(model_);
     const auto state = rasterizer_->make_state();
     RenderResult result;
@@ -245,7 +246,7 @@ std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
 
 std::vector<StageTime> BenchRun::time_steps() {
     TraceStore store;
-    const auto collector = service::MultiCollector::of_own_ring(false);
+    const auto collector = service::MultiCollector::of_own_ring();  // as time_frames()
     ProgressLine progress("bench");
     const std::size_t steps = static_cast<std::size_t>(trainer_->settings().steps);
     for (std::size_t i = 0; i < steps && !interrupted(); ++i) {

@@ -47,7 +47,8 @@ SplatQuestions questions_here(std::vector<std::string> reader_notes, int cuda_de
     out.notes = std::move(reader_notes);
     out.cap = static_cast<std::uint64_t>(TrainingSettings().max_gaussians);
     out.host_bytes = available_host_bytes();
-    if (const auto memory = cuda_memory(cuda_device)) out.device_bytes = memory->free_bytes;
+    if (cuda_device >= 0)
+        if (const auto memory = cuda_memory(cuda_device)) out.device_bytes = memory->free_bytes;
     return out;
 }
 

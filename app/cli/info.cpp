@@ -14,6 +14,7 @@
 #include "app/cli/subcommand.h"
 #include "base/parallel.h"
 #include "base/try.h"
+#include "renderer/device/cuda/device.h"
 #include "renderer/io/splats/level_set.h"
 #include "trainer/run_folder.h"
 #include "trainer/step_file.h"
@@ -164,6 +165,14 @@ Json splat_json(const std::string& path, const SplatFile& scene, const Statistic
     return out;
 }
 
+/// The GPU whose memory is asked about: the one named, else the first that can be used; -1: none.
+int device_of(const CommonArguments& common) {
+    if (common.backend == "cpu") return -1;
+    if (common.device) return *common.device;
+    const auto first = first_cuda_device();
+    return first ? first->index : -1;
+}
+
 Result<int> splat_info(const InfoArguments& a, const CommonArguments& common) {
     if (!a.fix.empty()) GS_TRY_VOID(not_the_source(a.path, a.fix));
     ProgressLine line("read");
@@ -179,7 +188,7 @@ Result<int> splat_info(const InfoArguments& a, const CommonArguments& common) {
     const Statistics statistics = statistics_of(model);
     ProgressLine examining("examine");
     const auto examined =
-        examine(model, questions_here(scene->notes, common.device.value_or(0)), told_by(examining));
+        examine(model, questions_here(scene->notes, device_of(common)), told_by(examining));
     examining.finish();
     if (!examined) return tl::unexpected(examined.error());
     Json out = splat_json(a.path, *scene, statistics, *examined);

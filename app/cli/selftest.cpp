@@ -54,7 +54,7 @@ CheckRow carry_out(const std::function<CheckRow()>& check) {
 }
 
 CheckRow no_cuda() {
-    const auto device = cuda_device_info();
+    const auto device = first_cuda_device();
     return {"CUDA", "every stage", device ? "not asked for" : device.error().text(), false, false};
 }
 
@@ -116,8 +116,9 @@ Json report_of(int device) {
 void time_scenes(const Backend& backend, bool quick, Json& report) {
     const auto ceilings = machine_ceilings(backend.device, {}, true);
     if (ceilings) report["ceilings"] = ceilings_json(*ceilings);
-    const auto device = cuda_device_info(std::max(backend.device, 0));
-    const std::string gpu = backend.cuda && device ? device->name : "";
+    std::string gpu;
+    if (backend.cuda)  // asking makes a context
+        if (const auto device = cuda_device_info(backend.device)) gpu = device->name;
     for (const ReportScene& scene : report_scenes(quick)) {
         fmt::print("timing  {:<9} {} Gaussians, {} x {}\n", label_of(backend), scene.scene.count,
                    scene.width, scene.height);

@@ -164,7 +164,7 @@ CheckRow check_density(const Backend& backend, const SelftestEffort& effort) {
 // What a rasterizer and a run held is given back when they go.
 CheckRow check_leak(const Backend& backend, const SelftestEffort& effort) {
     const auto held = [&] {
-        const auto memory = cuda_memory(std::max(backend.device, 0));
+        const auto memory = cuda_memory(backend.device);
         return memory ? memory->held_bytes : ~std::uint64_t{0};
     };
     const std::uint64_t before = held();
@@ -193,7 +193,7 @@ CheckRow check_leak(const Backend& backend, const SelftestEffort& effort) {
 
 void add_cuda_checks(CheckList& list, const Backend& backend, const SelftestEffort& effort) {
     const Backend* b = &backend;
-    const int device = std::max(backend.device, 0);
+    const int device = backend.device;
     list.push_back(check_listing);
     list.push_back([device] { return check_device(device); });
     list.push_back([device, effort] { return check_primitives(effort.sorted, device); });

@@ -22,10 +22,11 @@ struct AdamCell {
 
 /// 1 / (sqrt(v) + epsilon).
 GS_HD inline double inverse_root(double v, double epsilon) { return 1 / (sqrt(v) + epsilon); }
-/// The same to 2^-22, for epsilon <= kAdamEpsilon: y - epsilon y^2 is 1 / (1/y + epsilon) to
-/// (epsilon y)^2. Without a branch, which square root and division as IEEE has them contain on a
-/// GPU and beyond which the compiler moves no load. Below kLeastAdamSquare, where gradients are of
-/// 1e-13 and less, it stays what it is there; 0 for infinity.
+/// The same to 2^-22 where v > 4e-24, for epsilon <= kAdamEpsilon: y - epsilon y^2 is 1 / (1/y +
+/// epsilon) to (epsilon y)^2, which grows to 1 % at kLeastAdamSquare. Without a branch, which
+/// square root and division as IEEE has them contain on a GPU and beyond which the compiler moves
+/// no load. Below kLeastAdamSquare, where gradients are of 1e-13 and less, it stays what it is
+/// there; 0 for infinity.
 GS_HD inline float inverse_root(float v, float epsilon) {
 #ifdef __CUDA_ARCH__
     const float y = rsqrtf(fmaxf(v, kLeastAdamSquare));

@@ -125,6 +125,21 @@ void compare(const GaussianModel& model, const Camera& camera, const RenderOptio
     }
 }
 
+/// One way after another on the same frame gives what it gives alone.
+TEST(CudaBackward, NoWayAddsWhatAnotherLeft) {
+    const GaussianModel model = random_model({});
+    const Camera camera = random_camera(32, 0, 43, 37);
+    const auto v = case_upstream(camera.width, camera.height);
+    PipelineFrame fresh(model, camera, {}, 1024), used(model, camera, {}, 1024);
+    const auto expected = fresh.backward(v, Way::sub_tile);
+    for (int turn = 0; turn < 2; ++turn) {
+        used.backward(v, Way::sub_tile_atomic);
+        EXPECT_EQ(used.backward(v, Way::sub_tile), expected);
+    }
+    used.backward(v, Way::sub_tile_atomic);
+    EXPECT_EQ(used.backward(v, Way::systolic), fresh.backward(v, Way::systolic));
+}
+
 TEST(CudaBackward, EveryWayOnTilesSplitOrNot) {
     SceneRecipe recipe;
     recipe.count = 900;

@@ -38,12 +38,12 @@ std::string error_of(const std::function<void()>& f, bool out_of_memory) {
 // cuda_device_info() looks once per process, so each answer needs a process.
 [[noreturn]] void say_device(emu::Device device) {
     emu::set_device(device);
-    const auto info = cuda_device_info();
-    const auto memory = cuda_memory();
+    const auto info = cuda_device_info(0);
+    const auto memory = cuda_memory(0);
     if (info.has_value() != memory.has_value()) std::exit(1);
     std::fputs(info ? info->name.c_str() : info.error().text().c_str(), stderr);
-    cuda_profiler_start();
-    cuda_profiler_stop();
+    cuda_profiler_start(0);
+    cuda_profiler_stop(0);
     std::exit(0);
 }
 
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "of architecture 6.1, 7.5 .Turing. is the oldest"}));
 
 TEST(CudaDevice, DescribesTheDeviceAndItsMemory) {
-    const auto info = cuda_device_info();
+    const auto info = cuda_device_info(0);
     ASSERT_TRUE(info.has_value());
     EXPECT_GE(info->compute_major * 10 + info->compute_minor, 75);
     EXPECT_GT(info->multiprocessors, 0);
@@ -83,24 +83,24 @@ TEST(CudaDevice, DescribesTheDeviceAndItsMemory) {
 
     // Looked up once: asking again makes no call.
     const emu::Calls before = emu::calls();
-    (void)cuda_device_info();
+    (void)cuda_device_info(0);
     EXPECT_TRUE(emu::difference(before, emu::calls()).empty());
 }
 
 TEST(CudaDevice, HeldBytesAreCounted) {
-    const auto before = cuda_memory();
+    const auto before = cuda_memory(0);
     ASSERT_TRUE(before.has_value());
     {
         const Stream stream("test");
         DeviceBuffer<float> buffer("numbers");
         buffer.resize_discard(1000, stream);
-        EXPECT_EQ(cuda_memory()->held_bytes, before->held_bytes + 4000);
+        EXPECT_EQ(cuda_memory(0)->held_bytes, before->held_bytes + 4000);
         DeviceBuffer<float> other(std::move(buffer));
         other.resize_discard(2000, stream);
-        EXPECT_EQ(cuda_memory()->held_bytes, before->held_bytes + 8000);
-        EXPECT_LT(cuda_memory()->free_bytes, before->free_bytes);
+        EXPECT_EQ(cuda_memory(0)->held_bytes, before->held_bytes + 8000);
+        EXPECT_LT(cuda_memory(0)->free_bytes, before->free_bytes);
     }
-    EXPECT_EQ(cuda_memory()->held_bytes, before->held_bytes);
+    EXPECT_EQ(cuda_memory(0)->held_bytes, before->held_bytes);
 }
 
 // ---- memory

@@ -7,7 +7,7 @@
 namespace gs::test {
 
 inline std::unique_ptr<Rasterizer> emulated_cuda() {
-    auto rasterizer = make_cuda_rasterizer();
+    auto rasterizer = make_cuda_rasterizer(0);
     CHECK(rasterizer.has_value(), "the emulated device is not there");
     return std::move(*rasterizer);
 }

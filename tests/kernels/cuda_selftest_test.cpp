@@ -14,9 +14,10 @@ namespace {
 Backend emulated() {
     return {"CUDA (emulated)",
             true,
-            [] { return make_cuda_rasterizer(); },
-            [] { return make_cuda_training(); },
-            {}};
+            [] { return make_cuda_rasterizer(0); },
+            [] { return make_cuda_training(0); },
+            {},
+            0};
 }
 constexpr SelftestEffort kSmall{.gaussians = 40, .picture = 0.35, .steps = 12, .sorted = 3000};
 

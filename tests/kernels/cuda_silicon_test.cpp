@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "renderer/device/cuda/device.h"
+#include "renderer/device/cuda/primitives_check.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
+#include "renderer/raster/cuda/lists_check.h"
 #include "renderer/raster/cuda/project_backward.h"
 #include "tests/kernels/cuda_forward_frame.h"
 #include "tests/kernels/cuda_training_scene.h"
@@ -226,7 +228,7 @@ Enqueued enqueued(emu::Calls calls) {
 
 TEST_F(CudaSilicon, AFrameAndAStepEnqueueNoMoreThanThis) {
     const GaussianModel model = random_model({});
-    const auto rasterizer = std::move(*make_cuda_rasterizer());
+    const auto rasterizer = std::move(*make_cuda_rasterizer(0));
     const auto source = rasterizer->source_of(model);
     const auto state = rasterizer->make_state();
     RenderOptions options;
@@ -305,6 +307,11 @@ TEST_F(CudaSilicon, NoContextIsMadeOnAnotherDevice) {
         cuda_profiler_start(2);
         cuda_profiler_stop(2);
         shown.reset();
+    });
+    elsewhere([&] {
+        const auto lists = check_cuda_lists(model, camera, 2);
+        EXPECT_TRUE(lists && lists->wrong == 0);
+        EXPECT_TRUE(check_cuda_primitives(100, 1, 2));
     });
     elsewhere([&] { state.reset(); });
     elsewhere([&] { source.reset(); });

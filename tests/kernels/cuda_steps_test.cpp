@@ -14,7 +14,7 @@ namespace gs::test {
 namespace {
 
 std::unique_ptr<Rasterizer> emulated() {
-    auto made = make_cuda_rasterizer();
+    auto made = make_cuda_rasterizer(0);
     EXPECT_TRUE(made);
     return std::move(*made);
 }

@@ -113,6 +113,7 @@ TEST(CudaDensity, ExhaustedMemoryKeepsTheRun) {
         if (report.out_of_memory) {
             EXPECT_NE(report.why.find("last good step kept"), std::string::npos) << report.why;
             EXPECT_NE(report.why.find("out of device memory"), std::string::npos) << report.why;
+            EXPECT_EQ(after.model.capacity, arrays.model.capacity) << "nothing fails once it grew";
         }
         // The run goes on as if nothing had been asked for, or with what there was room for.
         const GaussianModel model = backend->model();

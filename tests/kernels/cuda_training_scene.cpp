@@ -60,7 +60,7 @@ TrainingSettings busy_settings() {
 }
 
 std::unique_ptr<TrainingBackend> cuda_training() {
-    auto backend = make_cuda_training();
+    auto backend = make_cuda_training(0);
     EXPECT_TRUE(backend) << (backend ? "" : backend.error().text());
     return std::move(*backend);
 }

@@ -35,16 +35,15 @@ const std::map<std::string, const char*> kWithoutCase = {
     {"nothing_kernel", "the same"},
     {"shared_kernel", "the same"},
     {"special_kernel", "the same"},
-    {"project_backward<StoringSink, true>",
-     "no caller stores gradients of a run; CudaBackwardKernels launches it"},
 };
 
 Backend emulated() {
     return {"CUDA (emulated)",
             true,
-            [] { return make_cuda_rasterizer(); },
-            [] { return make_cuda_training(); },
-            {}};
+            [] { return make_cuda_rasterizer(0); },
+            [] { return make_cuda_training(0); },
+            {},
+            0};
 }
 Backend on_cpu() {
     return {"CPU",

@@ -60,7 +60,7 @@ TEST(PtxCounts, OfBlendingAreTheFramesOwn) {
     }
     // Sides of whole tiles: every lane has a pixel of the picture.
     const cli::CaseScene scene = cli::case_scene(3000, 1, 160, 112, 5);
-    const auto rasterizer = make_cuda_rasterizer();
+    const auto rasterizer = make_cuda_rasterizer(0);
     ASSERT_TRUE(rasterizer.has_value()) << rasterizer.error().text();
     RenderCounters told;
     {  // The kernels that count leave the same counts when they are executed, bit for bit.

@@ -158,9 +158,10 @@ TEST(PtxMutants, AreFoundInEveryKernel) {
     Hunter hunter(GAUSSCOPE_PTX_FOLDER);
     const Backend backend{"CUDA (emulated)",
                           true,
-                          [] { return make_cuda_rasterizer(); },
-                          [] { return make_cuda_training(); },
-                          {}};
+                          [] { return make_cuda_rasterizer(0); },
+                          [] { return make_cuda_training(0); },
+                          {},
+                          0};
     cli::CheckList list;
     cli::add_cases(list, backend);
     for (const auto& check : list) check();

@@ -163,8 +163,7 @@ void launch_adam_step(const Stream& stream, const FrameLimits& limits, const Fra
                       const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
                       const StatisticsView& statistics) {
     const AdamSink sink{inputs, flags, frame.counts, statistics};
-    launch(stream, "adam_step", Grid{limits.chunks(), kChunk}, project_backward<AdamSink, true>,
-           ProjectBackwardParams<AdamSink>{frame, model, sink});
+    launch_project_backward<AdamSink, true>(stream, "adam_step", limits, {frame, model, sink});
 }
 
 void launch_bounds(const Stream& stream, const ModelView& model, const StepInputs* inputs,

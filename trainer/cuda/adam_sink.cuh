@@ -1,9 +1,12 @@
 // AdamSink: what projection backward ends in during training (raster/cuda/project_backward.cuh):
 // while a Gaussian's gradient is in registers, its parameters and moments are caught up, stepped
 // and stored, and its density statistics gathered. The CPU's twin is adam_block.cpp's Apply with
-// DensityStatistics::add. About 24 bytes of traffic a plane, read a dozen planes at a time: what is
-// waited for is the first of each dozen. Coefficients of the harmonics are stepped where projection
-// backward reads them, so only the geometry is read twice.
+// DensityStatistics::add, the same but for one thing: where the gradient of a mean is absurd by
+// what reaches it through the colour alone, the CPU leaves the whole Gaussian as it is, and this
+// steps all of it, the mean without a gradient. Both count it as poisoned. About 24 bytes of
+// traffic a plane, read a dozen planes at a time: what is waited for is the first of each dozen.
+// Coefficients of the harmonics are stepped where projection backward reads them, so only the
+// geometry is read twice.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"

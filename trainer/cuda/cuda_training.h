@@ -10,6 +10,6 @@
 namespace gs {
 
 /// For the device `index`. Errors as cuda_device_info().
-Result<std::unique_ptr<TrainingBackend>> make_cuda_training(int index = 0);
+Result<std::unique_ptr<TrainingBackend>> make_cuda_training(int index);
 
 }  // namespace gs

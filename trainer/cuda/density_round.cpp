@@ -32,6 +32,8 @@ class Round {
           count_(run_.count()),
           most_(std::min(2 * count_, std::max(limit, count_))),
           idle_(engine.lend(bytes())) {
+        // Whatever does not fit fails here: once the run has grown, nothing may.
+        idle_.primitives.reserve(most_, count_, stream_);
         counts_ = idle_.arena.take<DensityCounts>(1);
         fates_ = idle_.arena.take<Fate>(count_);
         for (std::uint32_t** array : {&marks_, &sums_, &new_sums_})
@@ -219,8 +221,10 @@ DensityReport density_round_on_device(StepEngine& engine, const Stream& stream,
     try {
         report = carry_out(engine, stream, settings, extent, prune_large);
     } catch (const DeviceError& error) {
-        // The round's memory did not fit; nothing of the run was changed yet.
+        // The round's memory did not fit; no row of the run was changed yet. Its arrays may lie
+        // elsewhere, and those of a frame do.
         if (!error.out_of_memory()) throw;
+        engine.rows_changed(1.0);
         report.out_of_memory = true;
         report.why = fmt::format("{}; last good step kept", error.what());
     }

@@ -25,6 +25,7 @@ StepEngine::~StepEngine() {
 
 void StepEngine::start(const Capture& capture, RunArrays arrays) {
     if (!flights_.empty()) drain();  // of a run that it had before
+    ++generation_;                   // first: what comes may end early, with other arrays
     clock_ = arrays.adam;
     tables_ = AdamTables();
     tables_.refresh(clock_);
@@ -35,7 +36,6 @@ void StepEngine::start(const Capture& capture, RunArrays arrays) {
     feed_.start(table_rows_);
     rooms_.start(capture.views.size(), run_.count());
     bounds_valid_ = waited_ = false;
-    ++generation_;
     flights_.clear();
     known_.clear();
     send_tables();

@@ -9,10 +9,10 @@
 namespace gs::cli {
 namespace {
 
-CheckRow check_wide_lists() {
+CheckRow check_wide_lists(int index) {
     const char* const name = "device: lists of more tiles than 16 bits number";
     const auto r = check_cuda_lists(make_proof_model({40, 0, 71, 0.02f, 0.05f}),
-                                    make_proof_camera(71, 0, 4112, 4112));
+                                    make_proof_camera(71, 0, 4112, 4112), index);
     if (!r) return {"CUDA", name, r.error().text(), false};
     return {"CUDA", name,
             fmt::format("{} tiles, {} pairs of {} Gaussians: {} listed wrong, {} out of order",
@@ -23,7 +23,7 @@ CheckRow check_wide_lists() {
 }  // namespace
 
 void add_device_cases(CheckList& list, const Backend& backend) {
-    if (backend.cuda) list.push_back(check_wide_lists);
+    if (backend.cuda) list.push_back([index = backend.device] { return check_wide_lists(index); });
 }
 
 void add_cases(CheckList& list, const Backend& backend) {

@@ -21,6 +21,6 @@ struct CeilingEffort {
 };
 
 /// Errors as cuda_device_info(); also what goes wrong while measuring.
-Result<Ceilings> measure_cuda_ceilings(int index = 0, const CeilingEffort& effort = {});
+Result<Ceilings> measure_cuda_ceilings(int index, const CeilingEffort& effort = {});
 
 }  // namespace gs

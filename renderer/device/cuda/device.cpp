@@ -192,6 +192,15 @@ Result<std::vector<CudaListing>> cuda_devices() {
     return out;
 }
 
+Result<CudaDeviceInfo> first_cuda_device() {
+    auto first = cuda_device_info(0);
+    const auto devices = first ? Result<std::vector<CudaListing>>() : cuda_devices();
+    if (first || !devices) return first;
+    for (const CudaListing& other : *devices)
+        if (auto device = cuda_device_info(other.index)) return device;
+    return first;
+}
+
 std::string describe(const CudaListing& device) {
     return fmt::format("{}: {}, sm_{}{}, {:.0f} GiB", device.index, device.name,
                        device.compute_major, device.compute_minor,

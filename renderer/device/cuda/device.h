@@ -31,7 +31,7 @@ struct CudaDeviceInfo {
 /// The device, or why there is none and what to do: built without CUDA, no driver, a driver too old
 /// for this build, no device, a device older than sm_75. Never throws, never prints; cheap after
 /// the first call.
-Result<CudaDeviceInfo> cuda_device_info(int index = 0);
+Result<CudaDeviceInfo> cuda_device_info(int index);
 
 /// A device as the driver lists it; asking makes no context and takes no memory of it.
 struct CudaListing {
@@ -44,6 +44,8 @@ struct CudaListing {
 /// Every device that is visible, by index; whether each can be used, cuda_device_info() tells.
 /// Errors as cuda_device_info() where there is none.
 Result<std::vector<CudaListing>> cuda_devices();
+/// The first that can be used, for who was told of none; else why the first of all cannot.
+Result<CudaDeviceInfo> first_cuda_device();
 /// "0: NVIDIA H200, sm_90, 140 GiB".
 std::string describe(const CudaListing& device);
 
@@ -52,12 +54,12 @@ struct CudaMemory {
     std::uint64_t free_bytes = 0, total_bytes = 0;
     std::uint64_t held_bytes = 0;  ///< allocated by this process through device/cuda
 };
-Result<CudaMemory> cuda_memory(int index = 0);
+Result<CudaMemory> cuda_memory(int index);
 
 /// Opens and closes the window that nsys and ncu look at (cudaProfilerStart / Stop). Both wait for
 /// the device first, so that the window holds the work given between them and no other. Nothing
 /// without a device.
-void cuda_profiler_start(int index = 0);
-void cuda_profiler_stop(int index = 0);
+void cuda_profiler_start(int index);
+void cuda_profiler_stop(int index);
 
 }  // namespace gs

@@ -17,6 +17,6 @@ struct PrimitivesCheck {
     bool same_twice = false;        ///< the sum's bits, twice
 };
 /// Errors as cuda_device_info(). Throws DeviceError.
-Result<PrimitivesCheck> check_cuda_primitives(std::size_t items, std::uint64_t seed, int index = 0);
+Result<PrimitivesCheck> check_cuda_primitives(std::size_t items, std::uint64_t seed, int index);
 
 }  // namespace gs

@@ -185,8 +185,9 @@ class PinnedBuffer {
 };
 
 /// One region that a frame's or step's arrays are carved from, in order, from the start each time.
-/// What did not fit makes the region grow at the next reset(), to the high-water mark and a quarter
-/// more.
+/// It grows in reset() alone, to what is asked for and, but for the first time, a quarter more
+/// where there is room for that; it never shrinks. If growing throws, it is empty and nothing is
+/// taken.
 class Arena {
   public:
     /// `what`: its purpose, a literal.

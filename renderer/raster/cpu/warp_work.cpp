@@ -1,7 +1,9 @@
 // What the warps of the CUDA backend would spend on a tile's list (WarpWork): the same walk as
 // raster/cuda/blend.cu, in the same single-precision arithmetic, drawing nothing. A warp is 8 x 4
-// pixels, as 32 lanes here; items, batches and groups are those of the kernel, and so is every
-// decision: which splats are near, which pixels are open, where a pixel ends.
+// pixels, as 32 lanes here; items, batches and groups are those of the kernel, and as the
+// emulator runs it so is every decision: which splats are near, which pixels are open, where a
+// pixel ends. A GPU's own exponential and division may differ by units in the last place, and with
+// them a decision that hangs on such.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "renderer/raster/cpu/warp_work.cpp"
 #include <hwy/foreach_target.h>

@@ -306,7 +306,7 @@ void count_backward_pairs(BlendBackwardParams p) {
     if (lane_id() == 0) atomicAdd(&p.gradients.costs.tile_pairs[tile], sum);
 }
 
-/// No row is live: what a variant before the atomic one has left. A thread a word, `words` by
+/// No row is live: what another variant of the frame has left. A thread a word, `words` by
 /// limits.
 struct ClearParams {
     std::uint32_t* live_rows;
@@ -345,9 +345,7 @@ void launch_blend_backward_sub_tile(const Stream& stream, const FrameLimits& lim
 
 void launch_blend_backward_atomic(const Stream& stream, const FrameLimits& limits,
                                   const BlendBackwardParams& params) {
-    const std::uint32_t words = limits.isects / 32 + 2;
-    launch(stream, "clear live rows", grid_for(words, kChunk), clear_live_rows,
-           ClearParams{params.frame.live_rows, words});
+    launch_clear_live_rows(stream, limits, params.frame);
     launch(stream, "clear first rows", Grid{limits.chunks(), kChunk}, clear_first_rows, params);
     const Grid grid{limits.max_items(), kTilePixels};
     if (params.gradients.depth != nullptr)
@@ -355,6 +353,13 @@ void launch_blend_backward_atomic(const Stream& stream, const FrameLimits& limit
     else
         launch(stream, "blend backward, atomic", grid, blend_backward_sub_tile<false, true>,
                params);
+}
+
+void launch_clear_live_rows(const Stream& stream, const FrameLimits& limits,
+                            const FrameArrays& frame) {
+    const std::uint32_t words = limits.isects / 32 + 2;
+    launch(stream, "clear live rows", grid_for(words, kChunk), clear_live_rows,
+           ClearParams{frame.live_rows, words});
 }
 
 void launch_blend_backward(const Stream& stream, const FrameLimits& limits,

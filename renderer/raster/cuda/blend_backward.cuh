@@ -1,7 +1,7 @@
-// What both variants of blend backward share: a pixel's state and its start, one splat replayed
-// over one pixel, and the list of an item's isects that drew anything. The replay goes front to
-// back with forward's arithmetic and decisions, so over the same pixels. With T the transmittance
-// before a splat and R what all splats behind it contribute, d loss / d alpha = T (c . g) - R / (1
+// What all variants of blend backward share: a pixel's state and its start, and one splat replayed
+// over one pixel. What they walk and leave: live_isects.cuh. The replay goes front to back with
+// forward's arithmetic and decisions, so over the same pixels. With T the transmittance before a
+// splat and R what all splats behind it contribute, d loss / d alpha = T (c . g) - R / (1
 // - alpha); R starts as the whole pixel and loses each splat's own part.
 #pragma once
 

@@ -13,6 +13,6 @@ namespace gs {
 /// For the device `index`. Errors as cuda_device_info(). Its forward() and backward() take and give
 /// host memory, as the interface says; a model given through Rasterizer::source_of() stays on the
 /// device between frames.
-Result<std::unique_ptr<Rasterizer>> make_cuda_rasterizer(int index = 0);
+Result<std::unique_ptr<Rasterizer>> make_cuda_rasterizer(int index);
 
 }  // namespace gs

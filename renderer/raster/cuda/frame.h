@@ -5,17 +5,21 @@
 // order of ranks, all tiles of a slot together), isect (emissions stably sorted by tile), item (up
 // to 1024 consecutive isects of one tile: what one thread block blends).
 //
-//   project    a thread per Gaussian  splats, coverage, gaussian_from_slot, isects_of_slot;
-//   chunk_slots compact    chunk_slots -> first rank of each chunk; depth_keys, slot_from_rank
-//   FrameCounts::visible sort       by depth, `limits.visible` keys, tail = sentinel count
-//   isects_of_slot by rank -> first_emission by exclusive sum FrameCounts::isects emit       tile
-//   keys and payload (emission), tail = sentinel sort       stable by tile, `limits.isects` keys
-//   ranges     tile_begin, slot_from_isect, emission_from_isect; items, longest first
-//   FrameCounts::items blend      a thread block per item; items of tiles with several leave
-//   partial pictures composite  tiles with several items, front to back; pixels that end inside one
-//   are replayed there exactly blend backward    a thread block per item ->
-//   isect_gradients[emission] project backward  a thread per slot: sums its emissions' rows, ends
-//   in a Sink (store, or Adam)
+// - project, a thread per Gaussian: splats, coverage, gaussian_from_slot, isects_of_slot,
+//   chunk_slots
+// - compact: chunk_slots -> the first rank of each chunk; depth_keys, slot_from_rank,
+//   FrameCounts::visible
+// - sort by depth: `limits.visible` keys, the tail holds sentinels
+// - count: isects_of_slot by rank -> first_emission, an exclusive sum; FrameCounts::isects
+// - emit: tile keys and payload (the emission), the tail holds sentinels
+// - sort by tile, stable: `limits.isects` keys
+// - ranges: tile_begin, slot_from_isect, emission_from_isect; items, longest first,
+//   FrameCounts::items
+// - blend, a thread block per item: items of tiles with several leave partial pictures
+// - composite: tiles with several items, front to back; pixels that end inside one are replayed
+//   there exactly
+// - blend backward, a thread block per item -> isect_gradients[emission]
+// - project backward, a thread per slot: sums its emissions' rows, ends in a Sink (store, or Adam)
 //
 // Counts live on the device; the host knows limits only. A frame that does not fit sets
 // FrameCounts::overflow, and every later kernel of the frame (blend, backward, Adam) then does

@@ -110,7 +110,7 @@ ListsCheck judge(const Listed& l, int tiles_x) {
 Result<ListsCheck> check_cuda_lists(const GaussianModel& model, const Camera& camera, int index) {
     const Result<CudaDeviceInfo> device = cuda_device_info(index);
     if (!device) return tl::make_unexpected(device.error());
-    cuda::check(cudaSetDevice(device->index), "choosing the device");
+    cuda::use_device(index);
     const cuda::Stream stream("lists check");
     return cuda::judge(cuda::list(model, camera, stream),
                        (camera.width + kTileSize - 1) / kTileSize);

@@ -18,9 +18,8 @@ struct ListsCheck {
     std::size_t wrong = 0;
     std::size_t unsorted = 0;  ///< neighbours in a list of which the second is nearer
 };
-/// Projects and lists `model` for a picture of the camera's size. Errors as cuda_device_info().
-/// Throws DeviceError.
-Result<ListsCheck> check_cuda_lists(const GaussianModel& model, const Camera& camera,
-                                    int index = 0);
+/// Projects and lists `model` for a picture of the camera's size, on device `index`. Errors as
+/// cuda_device_info(). Throws DeviceError.
+Result<ListsCheck> check_cuda_lists(const GaussianModel& model, const Camera& camera, int index);
 
 }  // namespace gs

@@ -13,13 +13,16 @@ constexpr std::uint32_t kMostTiles = 1u << 26;  // a warp's sum of isects stays 
 
 void FramePipeline::prepare(const FrameLimits& limits) {
     if (carved_.constants != nullptr && limits == limits_) return;
-    CHECK(limits.width > 0 && limits.height > 0 && limits.width <= 65535 * kTileSize &&
-              limits.height <= 65535 * kTileSize &&
-              static_cast<std::uint32_t>(limits.tiles) <= kMostTiles,
-          "{} x {} px", limits.width, limits.height);
+    CHECK(
+        limits.width > 0 && limits.height > 0 && limits.width <= 65535 * kTileSize &&
+            limits.height <= 65535 * kTileSize &&
+            static_cast<std::uint32_t>(limits.tiles) <= kMostTiles &&
+            static_cast<std::uint64_t>(limits.width) * static_cast<std::uint64_t>(limits.height) <=
+                0xffffffffu,
+        "{} x {} px", limits.width, limits.height);
     CHECK(limits.item_isects % 32 == 0 && limits.item_isects > 0 &&
           limits.item_isects <= kItemIsects);
-    carved_ = {};
+    carved_ = arrays_ = {};  // also where what follows fails
     arena_.reset(frame_bytes(limits), stream_);
     primitives_.reserve(std::max(limits.visible, limits.isects),
                         std::max(limits.visible, limits.chunks()), stream_);
@@ -39,6 +42,7 @@ void FramePipeline::project(const ModelView& model, const TintView& tint,
     CHECK(model.count <= limits_.gaussians, "{} Gaussians in a frame made for {}", model.count,
           limits_.gaussians);
     arrays_ = carved_;
+    summed_by_atomics_ = false;
     // The two lie side by side (frame_arrays.cpp): one fill.
     auto* const counts = reinterpret_cast<std::byte*>(arrays_.counts);
     auto* const end = reinterpret_cast<std::byte*>(arrays_.isect_total + 1);
@@ -83,6 +87,9 @@ void FramePipeline::blend_backward(const PictureView& picture, const PictureGrad
                                    BackwardVariant variant) {
     const StageScope scope(timers_, Stage::blend_backward);
     CHECK(limits_.gradients, "the frame was drawn without what its gradients need");
+    const bool atomic = variant == BackwardVariant::sub_tile_atomic;
+    if (summed_by_atomics_ && !atomic) launch_clear_live_rows(stream_, limits_, arrays_);
+    summed_by_atomics_ = atomic;
     launch_blend_backward(stream_, limits_, {arrays_, picture, gradients}, variant);
 }
 

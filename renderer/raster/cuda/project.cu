@@ -196,7 +196,7 @@ void project(ProjectParams p) {
     GS_SHARED(float, ray_then_color, 3 * kChunk);  // of the Gaussian, by its place in the chunk
     GS_SHARED(std::uint32_t, constants, kConstantWords);
     const std::uint32_t chunk = blockIdx.x, thread = threadIdx.x;
-    const FrameConstants& c = share_constants(p.constants, constants);
+    const FrameConstants& c = share_constants<kChunk>(p.constants, constants);
     BlockBounds bounds{0, 0, 0, -1.0f};
     if (thread < kBlocksPerChunk) bounds = bounds_of(p.model, chunk * kBlocksPerChunk + thread);
     __syncthreads();

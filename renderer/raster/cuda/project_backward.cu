@@ -31,8 +31,8 @@ void launch_store_gradients(const Stream& stream, const FrameLimits& limits,
                             const FrameArrays& frame, const ModelView& model,
                             const StoredGradients& out) {
     fill_bytes(out.values, 0, out.bytes(), stream);
-    launch_project_backward<StoringSink>(stream, "project backward", limits,
-                                         {frame, model, {out, model.sh_degree}});
+    launch_project_backward<StoringSink, false>(stream, "project backward", limits,
+                                                {frame, model, {out, model.sh_degree}});
 }
 
 }  // namespace gs::cuda

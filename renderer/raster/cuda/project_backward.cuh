@@ -166,7 +166,8 @@ void project_backward(ProjectBackwardParams<Sink> p) {
     GS_SHARED(SplatSums, partial_sums, 2 * kChunk / kWarp);
     GS_SHARED(std::uint32_t, constants, kConstantWords);
     if (p.frame.counts->overflow != 0) return;
-    const FrameConstants& c = share_constants(p.frame.constants, constants);  // sum_long_runs waits
+    const FrameConstants& c =
+        share_constants<kChunk>(p.frame.constants, constants);  // sum_long_runs waits
     const bool used = threadIdx.x < p.frame.chunk_slots[blockIdx.x];
     const std::uint32_t slot = blockIdx.x * kChunk + threadIdx.x;
     RowRun mine{0, 0};
@@ -181,15 +182,12 @@ void project_backward(ProjectBackwardParams<Sink> p) {
         hand_over(c, ModelReader<kLazy>(p.model, gaussian), update, p.frame.splats[slot], sums);
 }
 
-/// `name` as for launch(). Reads through the optimizer where the model has one.
-template <class Sink>
+/// `name` as for launch(). `kLazy`: reads through the optimizer, which the model then has.
+template <class Sink, bool kLazy>
 void launch_project_backward(const Stream& stream, const char* name, const FrameLimits& limits,
                              ProjectBackwardParams<Sink> params) {
-    const Grid grid{limits.chunks(), kChunk};
-    if (params.model.lazy.moments != nullptr)
-        launch(stream, name, grid, project_backward<Sink, true>, params);
-    else
-        launch(stream, name, grid, project_backward<Sink, false>, params);
+    CHECK((params.model.lazy.moments != nullptr) == kLazy);
+    launch(stream, name, Grid{limits.chunks(), kChunk}, project_backward<Sink, kLazy>, params);
 }
 
 }  // namespace gs::cuda

@@ -21,8 +21,8 @@ struct StoredGradients {
     }
 };
 
-/// After launch_blend_backward. Writes the visible Gaussians; the others are zeroed. Nothing in a
-/// frame that overflowed but zeros.
+/// After launch_blend_backward; of a model that no optimizer moves. Writes the visible Gaussians;
+/// the others are zeroed. Nothing in a frame that overflowed but zeros.
 void launch_store_gradients(const Stream& stream, const FrameLimits& limits,
                             const FrameArrays& frame, const ModelView& model,
                             const StoredGradients& out);

@@ -14,6 +14,7 @@ tl::unexpected<Error> built_without() {
 }  // namespace
 
 Result<CudaDeviceInfo> cuda_device_info(int) { return built_without(); }
+Result<CudaDeviceInfo> first_cuda_device() { return built_without(); }
 Result<CudaMemory> cuda_memory(int) { return built_without(); }
 Result<Ceilings> measure_cuda_ceilings(int, const CeilingEffort&) { return built_without(); }
 Result<PrimitivesCheck> check_cuda_primitives(std::size_t, std::uint64_t, int) {
