@@ -146,6 +146,27 @@ $ready:
     EXPECT_EQ(run.report.total.atomics, 2u * 64u * 6u);
 }
 
+TEST(PtxExecute, AtomicsFlushDenormalsInGlobalMemoryAlone) {
+    // A denormal added to zero, and the difference of two normal numbers that is one.
+    const PtxRun run = run_ptx(ptx_program(R"(
+        mov.u32 %r0, 0;
+        mov.u32 %r1, 0x00c00000;
+        mov.u32 %r2, cell;
+        st.shared.u32 [%r2], %r0;
+        st.global.v2.u32 [%out], {%r0, %r1};
+        mov.u32 %r3, 0x00400000;
+        mov.u32 %r4, 0x80800000;
+        red.global.add.f32 [%out], %r3;
+        atom.global.add.f32 %r5, [%out+4], %r4;
+        atom.shared.add.f32 %r6, [%r2], %r3;
+        ld.shared.u32 %r7, [%r2];
+        st.global.v2.u32 [%out+8], {%r5, %r7};)",
+                                           ".shared .align 4 .b8 cell[4];"),
+                               {1, 1}, {0}, 4);
+    for (const Fault& fault : run.report.faults) ADD_FAILURE() << fault.text();
+    EXPECT_EQ(run.out, (std::vector<std::uint32_t>{0, 0, 0x00c00000, 0x00400000}));
+}
+
 TEST(PtxExecute, CallsLocalMemoryAndTables) {
     const std::string functions = R"(
 .global .align 4 .u32 table[4] = {10, 20, 30, 40};

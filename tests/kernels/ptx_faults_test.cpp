@@ -71,6 +71,10 @@ TEST(PtxFaults, ValuesThatNobodyWrote) {
                 ElementsAre(FaultKind::uninitialised));
     EXPECT_THAT(run_body("setp.eq.s32 %p0, %r9, 3;\nvote.sync.any.pred %p1, %p0, -1;").kinds(),
                 ElementsAre(FaultKind::uninitialised));
+    // From a lane that nobody named.
+    EXPECT_THAT(
+        run_body("shfl.sync.idx.b32 %r5, %t, %r9, 31, -1;\nst.global.u32 [%mine], %r5;").kinds(),
+        ElementsAre(FaultKind::uninitialised));
     // A choice that does not take it, an `and` that is false without it.
     EXPECT_THAT(run_body("ld.global.u32 %r5, [%mine];\nsetp.lt.u32 %p0, %t, 99;\n"
                          "selp.b32 %r6, 1, %r5, %p0;\nst.global.u32 [%mine], %r6;")
@@ -126,6 +130,24 @@ TEST(PtxFaults, RacesBetweenLanes) {
                          "add.s32 %r7, %t, 1;\nst.shared.u32 [%r2], %r7;")
                     .kinds(),
                 ElementsAre(FaultKind::shared_race));
+    // Nor does a barrier of one half for the other.
+    const std::string low = "setp.gt.u32 %p0, %t, 15;\n@%p0 bra $high;\n";
+    EXPECT_THAT(run_body(kMine + write + low +
+                         "bar.warp.sync 0xffff;\nadd.s32 %r5, %r2, 64;\nld.shared.u32 %r6, "
+                         "[%r5];\n$high:")
+                    .kinds(),
+                ElementsAre(FaultKind::shared_race));
+    EXPECT_THAT(run_body(kMine + write +
+                         "setp.gt.u32 %p0, %t, 15;\nselp.b32 %r5, 0xffff0000, 0xffff, %p0;\n"
+                         "bar.warp.sync %r5;\nxor.b32 %r6, %r1, 64;\nadd.s32 %r6, %r6, %r0;\n"
+                         "ld.shared.u32 %r7, [%r6];")
+                    .kinds(),
+                ElementsAre(FaultKind::shared_race));
+    // All that are left are enough.
+    EXPECT_THAT(run_body(kMine + write +
+                         "setp.gt.u32 %p0, %t, 15;\n@%p0 ret;\nbar.warp.sync 0xffff;\n" + read)
+                    .kinds(),
+                IsEmpty());
     EXPECT_THAT(run_body(kMine + write + "ld.shared.u32 %r6, [%r2];").kinds(), IsEmpty());
     // What all lanes read at once, one writes.
     EXPECT_THAT(run_body(kMine + write +

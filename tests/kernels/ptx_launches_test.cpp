@@ -3,14 +3,19 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "renderer/device/cuda/kernel.cuh"
+#include "renderer/raster/cuda/project_backward.cuh"
 #include "tests/support/emulator/emulator.h"
+#include "tests/support/ptx_launches/adam_noise.h"
 #include "tests/support/ptx_launches/launch_executor.h"
 #include "tests/support/temporary_folder.h"
+#include "trainer/cuda/adam_sink.cuh"
 
 namespace gs::cuda {
 namespace {
@@ -146,14 +151,60 @@ TEST(WordCompare, CountsAndMasksMustBeEqual) {
     EXPECT_EQ(judge({0x7fc00000u}, {0x7fffffffu}, {1e-5, 0}).beyond, 0u);
 }
 
-TEST(WordCompare, PairsMayBeDoubles) {
+TEST(WordCompare, NothingIsADoubleUnasked) {
+    // The lower word of an aligned pair is the tail of its mantissa, the upper nearly all of it.
+    for (const ptx::Tolerance tolerance : {ptx::Tolerance{1e-3, 2e-6}, ptx::Tolerance{1e-6, 0}}) {
+        EXPECT_EQ(judge({bits(1), bits(0.5f)}, {bits(100), bits(0.5f)}, tolerance).beyond, 1u);
+        EXPECT_EQ(judge({bits(0.5f), bits(1)}, {bits(0.5f), bits(1.01f)}, tolerance).beyond, 1u);
+        EXPECT_EQ(judge({bits(0.3f), bits(0.5f)}, {0x7fc00000u, bits(0.5f)}, tolerance).beyond, 1u);
+        EXPECT_EQ(judge({5u, bits(0.5f)}, {6u, bits(0.5f)}, tolerance).beyond, 1u);
+    }
+}
+
+TEST(WordCompare, KindsAreNoMeasureOfEachOther) {
+    // A first moment beside a second: half of the second lost is 5e-7 of the first.
+    const std::vector<std::uint32_t> expected{bits(1), bits(1e-6f)}, got{bits(1), bits(5e-7f)};
+    const std::vector<std::uint32_t> before(2, 0);
+    const ptx::Tolerance tolerance{1e-3, 2e-6};
+    EXPECT_EQ(ptx::compare_words(before, expected, got, tolerance).beyond, 0u);
+    const ptx::WordMeaning meaning{[](std::size_t word) { return word; }, {}};
+    EXPECT_EQ(ptx::compare_words(before, expected, got, tolerance, meaning).beyond, 1u);
+    EXPECT_EQ(ptx::compare_words(before, expected, expected, tolerance, meaning).beyond, 0u);
+}
+
+TEST(AdamStep, ParametersAndEachMomentAreKinds) {
+    using Params = cuda::ProjectBackwardParams<cuda::AdamSink>;
+    constexpr std::uintptr_t kPlanes = 14, kStride = 48, kWord = sizeof(float);
+    std::vector<float> values(kPlanes * kStride), moments(3 * kPlanes * 2 * kBlock);
+    std::vector<std::byte> parameters(sizeof(Params));
+    ModelView model;
+    model.values = values.data();
+    model.stride = kStride;
+    model.count = 40;
+    model.lazy.moments = moments.data();
+    model.lazy.model_planes = kPlanes;
+    std::memcpy(parameters.data() + offsetof(Params, model), &model, sizeof model);
+    const ptx::AdamNoise step("project_backward<AdamSink, true>", parameters);
+    const auto first_value = reinterpret_cast<std::uintptr_t>(values.data()),
+               first_moment = reinterpret_cast<std::uintptr_t>(moments.data());
+    EXPECT_EQ(step.kind_of(first_value), 1u);
+    EXPECT_EQ(step.kind_of(first_value + (kStride + 7) * kWord), 4u);
+    EXPECT_EQ(step.kind_of(first_moment), 2u);
+    EXPECT_EQ(step.kind_of(first_moment + kBlock * kWord), 3u);
+    EXPECT_EQ(step.kind_of(first_moment + (2 * kBlock + 15) * kWord), 5u);
+    EXPECT_EQ(step.kind_of(first_moment + kPlanes * 2 * kBlock * kWord), 2u);  // the next block
+    EXPECT_EQ(step.kind_of(first_moment + moments.size() * kWord), 0u);
+    EXPECT_EQ(ptx::AdamNoise("blend", parameters).kind_of(first_value), 0u);
+}
+
+TEST(WordCompare, PairsAreDoublesWhereAsked) {
     const auto words = [](double value) {
         const auto both = std::bit_cast<std::uint64_t>(value);
         return std::vector<std::uint32_t>{static_cast<std::uint32_t>(both),
                                           static_cast<std::uint32_t>(both >> 32)};
     };
-    EXPECT_EQ(judge(words(0.1), words(std::nextafter(0.1, 1)), {1e-12, 0}).beyond, 0u);
-    EXPECT_GT(judge(words(0.1), words(0.1000001), {1e-12, 0}).beyond, 0u);
+    EXPECT_EQ(judge(words(0.1), words(std::nextafter(0.1, 1)), {1e-12, 0, true}).beyond, 0u);
+    EXPECT_GT(judge(words(0.1), words(0.1000001), {1e-12, 0, true}).beyond, 0u);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Would anybody notice? Each barrier of a block, barrier of a warp and lane of a membermask is
 // taken out of every kernel in turn, and the kernel executed on the smallest launches of the
 // directed cases that reach the place: a fault or another result must come of it, or the table
-// below says why it cannot matter.
+// below says why it cannot matter. Barriers and masks are counted apart: a barrier is found by what
+// it kept in order, a mask by the executor's own comparison with the lanes that came.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -130,18 +131,34 @@ class Hunter final : public emulator::LaunchObserver {
     CompiledKernels code_;
 };
 
-void print_table(const std::map<std::string, Prey>& all) {
-    fmt::print("{:<52} {:>8} {:>7} {:>6} {:>7} {:>5} {:>9}\n", "kernel", "launches", "mutants",
-               "fault", "result", "alive", "unreached");
-    for (const auto& [name, one] : all) {
-        const auto count = [&](Hunted::Fate fate) {
-            return std::ranges::count(one.mutants, fate, &Hunted::fate);
+/// What became of barriers, and of masks.
+struct Tally {
+    std::map<Hunted::Fate, int> barriers, masks;
+    void add(const Hunted& one) { ++(one.mutant.of_mask ? masks : barriers)[one.fate]; }
+    std::string text() const {
+        const auto of = [](std::map<Hunted::Fate, int> fates) {
+            using enum Hunted::Fate;
+            return fmt::format("{:>8} {:>7} {:>6} {:>10}", fates[by_fault], fates[by_result],
+                               fates[alive], fates[unreached]);
         };
+        return of(barriers) + " |" + of(masks);
+    }
+};
+
+void print_table(const std::map<std::string, Prey>& all) {
+    const std::string columns =
+        fmt::format("{:>8} {:>7} {:>6} {:>10}", "by fault", "result", "lived", "unreached");
+    fmt::print("{:<52} {:>8} | barriers {:>26} | lanes of masks\n{:<52} {:>8} {} |{}\n", "", "", "",
+               "kernel", "launches", columns, columns);
+    Tally whole;
+    for (const auto& [name, one] : all) {
         if (one.mutants.empty()) continue;
-        fmt::print("{:<52} {:>8} {:>7} {:>6} {:>7} {:>5} {:>9}\n", name, one.launches,
-                   one.mutants.size(), count(Hunted::Fate::by_fault),
-                   count(Hunted::Fate::by_result), count(Hunted::Fate::alive),
-                   count(Hunted::Fate::unreached));
+        Tally tally;
+        for (const Hunted& h : one.mutants) {
+            tally.add(h);
+            whole.add(h);
+        }
+        fmt::print("{:<52} {:>8} {}\n", name, one.launches, tally.text());
         for (const Hunted& h : one.mutants) {
             if (h.fate != Hunted::Fate::alive) continue;
             fmt::print("  lived: {}, {}:{}\n", h.mutant.what,
@@ -149,6 +166,7 @@ void print_table(const std::map<std::string, Prey>& all) {
                        h.mutant.source.line);
         }
     }
+    fmt::print("{:<52} {:>8} {}\n", "all", "", whole.text());
 }
 
 TEST(PtxMutants, AreFoundInEveryKernel) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "app/cli/cases/apart.h"
 #include "app/cli/cases/cases.h"
 #include "app/cli/cases/scenes.h"
 #include "app/verify/frame_check.h"
@@ -28,12 +29,6 @@ constexpr BlendScene kScenes[] = {
     {"split tiles, pixels end late", [] { return crowded_scene(1300, 24, 16, 0.012f, 32); }},
     {"split tiles, pixels end at once", [] { return crowded_scene(1100, 16, 16, 0.95f, 33); }},
 };
-
-/// The larger, where a NaN is the largest of all.
-void widen(double& worst, double apart) {
-    if (!(apart <= worst))
-        worst = std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;
-}
 
 /// How far a picture lies from the truth, where rounding cannot flip a decision.
 struct Apart {

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "app/cli/cases/apart.h"
 #include "app/cli/cases/cases.h"
 #include "app/cli/cases/runs.h"
 #include "app/cli/cases/scenes.h"
@@ -62,16 +63,6 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
     return out;
 }
 
-/// Largest difference over the largest value.
-double apart(const Buffer<float>& a, const Buffer<float>& b) {
-    double worst = 0, largest = 1e-12;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        worst = std::max(worst, static_cast<double>(std::abs(a[i] - b[i])));
-        largest = std::max(largest, static_cast<double>(std::abs(b[i])));
-    }
-    return worst / largest;
-}
-
 /// How far two ways from `start` end apart, over the way. Broken values must stay what they are.
 double way_apart(const GaussianModel& start, const GaussianModel& got, const GaussianModel& truth) {
     double difference = 0, way = 0;
@@ -103,17 +94,16 @@ CheckRow check_training(const Backend& backend, const TrainingCase& c) {
     bool counted = true;
     for (const auto& [step, outcome] : got.outcomes) {
         const StepOutcome& other = truth.outcomes.at(step);
-        loss = std::max(loss, std::abs(outcome.terms.loss - other.terms.loss) /
-                                  std::max(other.terms.loss, 1e-12));
+        widen(loss, relative_apart(outcome.terms.loss, other.terms.loss));
         counted = counted && outcome.poisoned == other.poisoned &&
                   outcome.counters.visible == other.counters.visible;
     }
     const double way = way_apart(c.model, got.model, truth.model),
-                 statistics = std::max(
-                     apart(got.arrays.statistics.gradient_sum,
-                           truth.arrays.statistics.gradient_sum),
-                     apart(got.arrays.statistics.radius_px, truth.arrays.statistics.radius_px)),
-                 views = apart(got.arrays.statistics.views, truth.arrays.statistics.views);
+                 statistics = std::max(relative_apart(got.arrays.statistics.gradient_sum,
+                                                      truth.arrays.statistics.gradient_sum),
+                                       relative_apart(got.arrays.statistics.radius_px,
+                                                      truth.arrays.statistics.radius_px)),
+                 views = relative_apart(got.arrays.statistics.views, truth.arrays.statistics.views);
     const bool stayed = !c.locks || locked_rows_stayed(c.model, got.model);
     return {label_of(backend), "training: " + c.name,
             fmt::format("{} steps: loss {:.1e} (limit {:.0e}), {:.1e} of the way (limit {:.0e}), "

@@ -5,9 +5,11 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "tests/support/ptx/block.h"
 #include "tests/support/ptx/forms.h"
+#include "tests/support/ptx/lanewise.h"
 
 namespace gs::ptx {
 namespace {
@@ -296,7 +298,12 @@ void atomically(Warp& warp, const Instruction& i) {
         }
         T old;
         std::memcpy(&old, place.at, sizeof old);
-        const T fresh = changed<C, T>(old, warp.values<T>(i.b)[lane], warp.values<T>(i.c)[lane]);
+        T fresh = changed<C, T>(old, warp.values<T>(i.b)[lane], warp.values<T>(i.c)[lane]);
+        // In global memory single precision flushes denormals, whatever the code says (PTX ISA,
+        // atom and red); in shared memory it does not.
+        if constexpr (std::is_same_v<T, float>)
+            if (C == Change::add && !place.in_shared)
+                fresh = flushed(flushed(old) + flushed(warp.values<T>(i.b)[lane]));
         std::memcpy(place.at, &fresh, sizeof fresh);
         mark(warp, place, 0, sizeof fresh, true);
         if (i.d.width != kNoOperand) {

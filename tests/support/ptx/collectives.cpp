@@ -40,7 +40,8 @@ void shuffle(Warp& warp, const Instruction& i) {
     const auto* c = warp.values<std::uint32_t>(i.c);
     const auto* masks = warp.values<std::uint32_t>(i.elements[0]);
     const std::uint32_t poison = warp.poisoned(i.a);
-    std::uint32_t given[kLanes], inside = 0, unwritten = 0;
+    // Nobody can say what comes from a lane that nobody named.
+    std::uint32_t given[kLanes], inside = 0, unwritten = warp.poisoned(i.b) | warp.poisoned(i.c);
     for_lanes(warp.active, [&](int lane) {
         const int by = static_cast<int>(b[lane] & 31), clamp = static_cast<int>(c[lane] & 31);
         const int segment = static_cast<int>((c[lane] >> 8) & 31);
@@ -104,7 +105,14 @@ void vote(Warp& warp, const Instruction& i) {
 
 void warp_barrier(Warp& warp, const Instruction& i) {
     check_mask(warp, i.elements[0]);
-    ++warp.stamp;
+    // Only a barrier of all lanes that are left orders: one of some of them orders those alone, and
+    // the shadow of shared memory keeps no lane's own order.
+    const auto* masks = warp.values<std::uint32_t>(i.elements[0]);
+    std::uint32_t left = 0;
+    for (const Warp::Level& level : warp.levels) left |= level.mask;
+    bool whole = warp.active == left;
+    for_lanes(warp.active, [&](int lane) { whole = whole && masks[lane] == warp.active; });
+    if (whole) ++warp.stamp;
 }
 
 void pack(Warp& warp, const Instruction& i) {

@@ -9,12 +9,6 @@
 namespace gs::ptx {
 namespace {
 
-/// Denormals as zeros of their sign.
-float flushed(float v) {
-    const auto bits = std::bit_cast<std::uint32_t>(v);
-    return std::bit_cast<float>((bits & 0x7f800000u) != 0 ? bits : bits & 0x80000000u);
-}
-
 template <auto F, class... S>
 void flushing(Warp& warp, const Instruction& i) {
     lanewise<[](S... s) { return flushed(F(flushed(s)...)); }, float, S...>(warp, i);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <utility>
 
@@ -9,6 +10,12 @@
 #include "tests/support/ptx/warp.h"
 
 namespace gs::ptx {
+
+/// Denormals as zeros of their sign.
+inline float flushed(float v) {
+    const auto bits = std::bit_cast<std::uint32_t>(v);
+    return std::bit_cast<float>((bits & 0x7f800000u) != 0 ? bits : bits & 0x80000000u);
+}
 
 template <class D, class... S>
 constexpr std::array<std::uint8_t, 4> widths_of() {

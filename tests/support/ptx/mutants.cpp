@@ -22,9 +22,9 @@ std::vector<Mutant> mutants_of(const Kernel& kernel) {
         const Instruction& i = program.code[n];
         if (!removable(i) && !masked(i)) continue;
         const std::string opcode(program.locations[n].opcode);
-        mutants.push_back(
-            {n, program.source(n),
-             masked(i) ? "lane 31 out of the mask of " + opcode : opcode + " removed"});
+        mutants.push_back({n, program.source(n),
+                           masked(i) ? "lane 31 out of the mask of " + opcode : opcode + " removed",
+                           masked(i)});
     }
     return mutants;
 }

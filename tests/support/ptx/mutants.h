@@ -1,5 +1,7 @@
 // Kernels with one thing taken away that keeps their threads together: a barrier of the block, a
-// barrier of a warp, one lane of a membermask. Whoever checks kernels must find each of them.
+// barrier of a warp, one lane of a membermask. Whoever checks kernels must find each of them. A
+// removed barrier is found by what it kept in order. A mask is found by comparing it with who came,
+// wherever lane 31 does: it shows that a case reaches the place, and no more.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +16,7 @@ struct Mutant {
     std::size_t instruction = 0;  ///< in Report::instructions
     Source source;
     std::string what;  ///< "bar.sync removed"
+    bool of_mask = false;
 };
 
 /// One for each bar.sync and bar.warp.sync (removed) and each shfl.sync and vote.sync (lane 31

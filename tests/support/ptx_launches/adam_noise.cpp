@@ -31,21 +31,31 @@ bool AdamNoise::is_noise(std::uint64_t row, std::uint64_t plane) const {
     return second[plane * 2 * kBlock] < std::max(kNoise, kOfLargest * largest);
 }
 
-bool AdamNoise::excuses(std::uintptr_t address) const {
+std::optional<AdamNoise::Place> AdamNoise::find(std::uintptr_t address) const {
     const auto values = reinterpret_cast<std::uintptr_t>(model_.values),
                moments = reinterpret_cast<std::uintptr_t>(model_.lazy.moments);
-    if (values == 0 || moments == 0) return false;
+    if (values == 0 || moments == 0) return std::nullopt;
     const auto planes = static_cast<std::uint64_t>(model_.lazy.model_planes);
     if (address >= values && address < values + planes * model_.stride * sizeof(float)) {
-        const std::uint64_t word = (address - values) / sizeof(float);
-        return is_noise(word % model_.stride, word / model_.stride);
+        const std::uint64_t word = (address - values) / sizeof(float), plane = word / model_.stride;
+        return Place{word % model_.stride, plane, 1 + 3 * plane};
     }
     const std::uint64_t blocks = (model_.count + kBlock - 1) / kBlock;
     if (address < moments || address >= moments + blocks * planes * 2 * kBlock * sizeof(float))
-        return false;
-    const std::uint64_t word = (address - moments) / sizeof(float);
-    return is_noise(word / (planes * 2 * kBlock) * kBlock + word % kBlock,
-                    word / (2 * kBlock) % planes);
+        return std::nullopt;
+    const std::uint64_t word = (address - moments) / sizeof(float),
+                        plane = word / (2 * kBlock) % planes;
+    return Place{word / (planes * 2 * kBlock) * kBlock + word % kBlock, plane,
+                 2 + 3 * plane + word / kBlock % 2};
+}
+
+bool AdamNoise::excuses(std::uintptr_t address) const {
+    const auto place = find(address);
+    return place && is_noise(place->row, place->plane);
+}
+std::size_t AdamNoise::kind_of(std::uintptr_t address) const {
+    const auto place = find(address);
+    return place ? place->kind : 0;
 }
 
 }  // namespace gs::ptx

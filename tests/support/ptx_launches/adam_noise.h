@@ -2,10 +2,13 @@
 // Gaussian that is a sphere, an unseen colour) what is left is rounding, of either sign, and Adam's
 // step is as long for it as for any other gradient: compiled otherwise, the same kernel goes the
 // other way. Harmless to the picture, and no word to compare.
+// What is compared is compared with its like: a plane's parameters, its first and its second
+// moments, which are of very different sizes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -20,8 +23,17 @@ class AdamNoise {
     /// The word at that address of device memory is such a parameter, or a moment of one. After the
     /// launch, while device memory can be read.
     bool excuses(std::uintptr_t address) const;
+    /// Which of a step's numbers the word at that address is: 1 + 3 x plane for a parameter, one
+    /// and two more for its moments; 0: none.
+    std::size_t kind_of(std::uintptr_t address) const;
 
   private:
+    struct Place {
+        std::uint64_t row, plane;
+        std::size_t kind;
+    };
+    /// Of a parameter or moment; none at other addresses.
+    std::optional<Place> find(std::uintptr_t address) const;
     bool is_noise(std::uint64_t row, std::uint64_t plane) const;
     cuda::ModelView model_;
 };

@@ -15,6 +15,7 @@
 #include "renderer/raster/cuda/blend_backward.h"
 #include "tests/support/emulator/kernel_name.h"
 #include "tests/support/ptx_launches/adam_noise.h"
+#include "trainer/cuda/loss.h"
 
 namespace gs::ptx {
 namespace {
@@ -34,7 +35,7 @@ constexpr KernelTolerance kTolerances[] = {
      {1e-4, 2e-6},
      "sums over pixels; what lies behind is the whole less the seen"},
     {"photo_loss", {5e-4, 2e-6}, "variances are differences of squares"},
-    {"finish_loss", {1e-12, 0}, "sums in double"},
+    {"finish_loss", {1e-12, 0, true}, "sums in double"},
     {"project<", {1e-4, 0}, "conics of needles cancel"},
     {"project_backward<", {1e-3, 2e-6}, "through those conics, and back"},
     {"refresh_bounds", {1e-6, 0}, "drifts are fused"},
@@ -44,6 +45,15 @@ constexpr KernelTolerance kTolerances[] = {
 
 std::span<const std::uint32_t> words_of(const void* at, std::size_t bytes) {
     return {static_cast<const std::uint32_t*>(at), bytes / sizeof(std::uint32_t)};
+}
+
+/// Where the loss leaves its sums, which are doubles; 0: another kernel.
+std::uintptr_t partials_of(const std::string& kernel, std::span<const std::byte> parameters) {
+    std::uintptr_t address = 0;
+    if (kernel.starts_with("photo_loss") && parameters.size() == sizeof(cuda::LossJob))
+        std::memcpy(&address, parameters.data() + offsetof(cuda::LossJob, partials),
+                    sizeof address);
+    return address;
 }
 
 /// Where the kernel adds clock cycles up, which no two machines agree on; 0: nowhere.
@@ -124,19 +134,26 @@ bool LaunchExecutor::execute_once(const Kernel& kernel, const emulator::Launched
         wrong = true;
         complain(name, fault.text());
     }
-    const Tolerance tolerance = tolerance_of(name);
+    const Tolerance of_kernel = tolerance_of(name);
     const AdamNoise noise(name, launched.parameters);
-    const std::uintptr_t clocks = clocks_of(name, launched.parameters);
+    const std::uintptr_t clocks = clocks_of(name, launched.parameters),
+                         partials = partials_of(name, launched.parameters);
     for (std::size_t i = 0; i < memory.regions().size(); ++i) {
         const Region &found = before.regions()[i], &left = memory.regions()[i];
         if (left.address == clocks) continue;
         const std::size_t bytes = left.bytes.size();
+        Tolerance tolerance = of_kernel;
+        if (partials != 0 && left.holds(partials, sizeof(cuda::LossPartial)))
+            tolerance.doubles = true;
+        const auto at = [&](std::size_t word) {
+            return left.address + word * sizeof(std::uint32_t);
+        };
         const WordDifferences words = compare_words(
             words_of(found.bytes.data(), bytes),
             words_of(reinterpret_cast<const void*>(left.address), bytes),  // NOLINT: still there
-            words_of(left.bytes.data(), bytes), tolerance, [&](std::size_t word) {
-                return noise.excuses(left.address + word * sizeof(std::uint32_t));
-            });
+            words_of(left.bytes.data(), bytes), tolerance,
+            {[&](std::size_t word) { return noise.kind_of(at(word)); },
+             [&](std::size_t word) { return noise.excuses(at(word)); }});
         record.words.add(words);
         if (words.beyond == 0) continue;
         wrong = true;

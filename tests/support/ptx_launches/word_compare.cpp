@@ -29,30 +29,33 @@ bool is_made_nan(std::uint32_t word) {
     return word == 0x7fffffffu || (word & 0x7fffffffu) == 0x7fc00000u;
 }
 
-double largest_near(std::span<const std::uint32_t> words, std::size_t at) {
+std::size_t kind_of(const WordMeaning& meaning, std::size_t word) {
+    return meaning.kind ? meaning.kind(word) : 0;
+}
+
+/// The largest number of the word's kind around it.
+double largest_near(std::span<const std::uint32_t> words, std::size_t at,
+                    const WordMeaning& meaning) {
     double largest = 0;
-    const std::size_t end = std::min(words.size(), at + kNear + 1);
+    const std::size_t end = std::min(words.size(), at + kNear + 1), kind = kind_of(meaning, at);
     for (std::size_t i = at < kNear ? 0 : at - kNear; i < end; ++i)
-        if (is_number(words[i]))
+        if (is_number(words[i]) && kind_of(meaning, i) == kind)
             largest = std::max(largest, static_cast<double>(std::abs(number(words[i]))));
     return largest;
 }
 
-/// How far two floats lie apart over what lies around them.
-std::optional<double> floats_apart(std::span<const std::uint32_t> expected,
-                                   std::span<const std::uint32_t> got, std::size_t at) {
-    const float a = number(expected[at]), b = number(got[at]);
-    if (std::isnan(a) && std::isnan(b) && (is_made_nan(expected[at]) || is_made_nan(got[at])))
-        return 0;
+/// How far two floats lie apart; none: they are not two numbers.
+std::optional<double> floats_apart(std::uint32_t expected, std::uint32_t got) {
+    const float a = number(expected), b = number(got);
+    if (std::isnan(a) && std::isnan(b) && (is_made_nan(expected) || is_made_nan(got))) return 0;
     // Zero and the smallest numbers are alike where denormals are flushed.
-    const bool flushed = (expected[at] << 1 == 0 && std::fpclassify(b) == FP_SUBNORMAL) ||
-                         (got[at] << 1 == 0 && std::fpclassify(a) == FP_SUBNORMAL);
-    if (!flushed && (!is_number(expected[at]) || !is_number(got[at]))) return std::nullopt;
-    const double apart = std::abs(static_cast<double>(a) - static_cast<double>(b));
-    return apart == 0 ? 0 : apart / std::max(largest_near(expected, at), 1e-37);
+    const bool flushed = (expected << 1 == 0 && std::fpclassify(b) == FP_SUBNORMAL) ||
+                         (got << 1 == 0 && std::fpclassify(a) == FP_SUBNORMAL);
+    if (!flushed && (!is_number(expected) || !is_number(got))) return std::nullopt;
+    return std::abs(static_cast<double>(a) - static_cast<double>(b));
 }
 
-/// The same of the aligned pair that a word lies in, read as a double.
+/// How far the doubles lie apart that a word is half of, over the larger.
 std::optional<double> doubles_apart(std::span<const std::uint32_t> expected,
                                     std::span<const std::uint32_t> got, std::size_t at) {
     const std::size_t first = at / 2 * 2;
@@ -91,19 +94,28 @@ void each_changed(std::span<const std::uint32_t> before, std::span<const std::ui
     }
 }
 
-bool within(const Tolerance& tolerance, std::span<const std::uint32_t> expected,
-            std::span<const std::uint32_t> got, std::size_t at, double largest, double& worst) {
-    const auto apart = floats_apart(expected, got, at);
-    if (apart) {
-        const double close = *apart * largest_near(expected, at);
-        if (*apart <= tolerance.nearby) {
-            worst = std::max(worst, *apart);
-            return true;
-        }
-        if (close <= tolerance.of_largest * largest) return true;
+struct Compared {
+    std::span<const std::uint32_t> expected, got;
+    const Tolerance& tolerance;
+    const WordMeaning& meaning;
+    std::vector<double> largest;  ///< of each kind
+};
+
+bool within(const Compared& c, std::size_t at, double& worst) {
+    if (c.tolerance.doubles) {
+        const auto wide = doubles_apart(c.expected, c.got, at);
+        return wide && *wide <= c.tolerance.nearby;
     }
-    const auto wide = doubles_apart(expected, got, at);
-    return wide && *wide <= tolerance.nearby;
+    const auto apart = floats_apart(c.expected[at], c.got[at]);
+    if (!apart) return false;
+    const double near =
+        *apart == 0 ? 0 : *apart / std::max(largest_near(c.expected, at, c.meaning), 1e-37);
+    if (near <= c.tolerance.nearby) {
+        worst = std::max(worst, near);
+        return true;
+    }
+    const std::size_t kind = kind_of(c.meaning, at);
+    return kind < c.largest.size() && *apart <= c.tolerance.of_largest * c.largest[kind];
 }
 
 }  // namespace
@@ -111,21 +123,24 @@ bool within(const Tolerance& tolerance, std::span<const std::uint32_t> expected,
 WordDifferences compare_words(std::span<const std::uint32_t> before,
                               std::span<const std::uint32_t> expected,
                               std::span<const std::uint32_t> got, const Tolerance& tolerance,
-                              const std::function<bool(std::size_t)>& excused) {
+                              const WordMeaning& meaning) {
     WordDifferences out;
     const bool exact = tolerance.nearby == 0 && tolerance.of_largest == 0;
-    double largest = 0;
-    if (!exact)
+    Compared compared{expected, got, tolerance, meaning, {}};
+    if (tolerance.of_largest > 0)
         each_changed(before, expected, got, [&](std::size_t i) {
-            if (is_number(expected[i]))
-                largest = std::max(largest, static_cast<double>(std::abs(number(expected[i]))));
+            if (!is_number(expected[i])) return;
+            const std::size_t kind = kind_of(meaning, i);
+            if (kind >= compared.largest.size()) compared.largest.resize(kind + 1);
+            compared.largest[kind] = std::max(compared.largest[kind],
+                                              static_cast<double>(std::abs(number(expected[i]))));
         });
     each_changed(before, expected, got, [&](std::size_t i) {
         ++out.changed;
         if (expected[i] == got[i]) return;
         ++out.differing;
-        if (!exact && within(tolerance, expected, got, i, largest, out.worst)) return;
-        if (excused && excused(i)) return;
+        if (!exact && within(compared, i, out.worst)) return;
+        if (meaning.excused && meaning.excused(i)) return;
         ++out.beyond;
         if (out.examples.size() < kMostExamples)
             out.examples.push_back({i, before[i], expected[i], got[i]});

@@ -17,9 +17,20 @@ struct Tolerance {
     /// Over the largest number of the 16 around: fused multiply-adds show where terms cancel, and
     /// their sizes are those of the numbers beside (a record's, a plane's).
     double nearby = 0;
-    /// Over the largest number that the kernel wrote into the allocation: sums of many cancelling
-    /// terms are as exact as the largest of them, not as what is left.
+    /// Over the largest number of its kind that the kernel wrote into the allocation: sums of many
+    /// cancelling terms are as exact as the largest of them, not as what is left.
     double of_largest = 0;
+    /// Aligned pairs of words are doubles, `nearby` is over their own size: nothing else is judged.
+    bool doubles = false;
+};
+
+/// What the caller knows of an allocation's words, by number. Empty: nothing.
+struct WordMeaning {
+    /// Numbers of different kinds (a plane, first moments, second moments) are of different sizes,
+    /// and only words of one kind are measures of each other. Small numbers: they are indices.
+    std::function<std::size_t(std::size_t)> kind;
+    /// Asked about words beyond the tolerance; true: they count as within.
+    std::function<bool(std::size_t)> excused;
 };
 
 struct WordDifferences {
@@ -36,12 +47,11 @@ struct WordDifferences {
 };
 
 /// Words of one allocation: before the launch, as it should have left them, as it left them; of one
-/// length. `excused`: asked about words beyond the tolerance, by number; true: they count as
-/// within.
+/// length.
 WordDifferences compare_words(std::span<const std::uint32_t> before,
                               std::span<const std::uint32_t> expected,
                               std::span<const std::uint32_t> got, const Tolerance& tolerance,
-                              const std::function<bool(std::size_t)>& excused = {});
+                              const WordMeaning& meaning = {});
 /// "word 12: 0x3f800000 (1), expected 0x3f800001 (1.0000001)".
 std::string text_of(const WordDifferences::Example& example);
 
