@@ -40,8 +40,7 @@ const char* words_of(GpuResource resource) {
         case GpuResource::l2:
             return "the second-level cache's bandwidth binds: fewer and smaller records help";
         case GpuResource::memory:
-            return "memory's bandwidth binds: a lower SH degree, fewer visible Gaussians, half "
-                   "precision";
+            return "memory's bandwidth binds: fewer visible Gaussians, fewer coefficients each";
         case GpuResource::latency:
             return "warps wait for memory: more loads at once, or more warps a multiprocessor";
         case GpuResource::tail:
@@ -94,10 +93,19 @@ const StageCost* cost_of(const StageCosts* costs, Stage stage) {
     return nullptr;
 }
 
+const Prediction& of(const PredictionState& state, const PredictionState::OfGpu& gpu) {
+    return state.step ? gpu.step : gpu.frame;
+}
+bool is_changed(const WhatIf& c) {
+    return c.gaussians > 0 || c.width > 0 || c.sh_degree >= 0 || c.batch > 0;
+}
+
 std::string change_text(const PredictedMs& now, const PredictedMs& then) {
     const double change = then.p50 / now.p50 - 1;
     if (!std::isfinite(change)) return predicted_ms(then.p50) + " ms";
-    return fmt::format("{} ms, {:+.0f} %", predicted_ms(then.p50), 100 * change);
+    const double percent = std::round(100 * change);
+    return fmt::format("{} ms ({}), {}", predicted_ms(then.p50), interval_text(then),
+                       percent == 0 ? std::string("the same") : fmt::format("{:+.0f} %", percent));
 }
 
 /// A choice of numbers; the chosen one is given to `command`.
@@ -145,9 +153,9 @@ void OtherGpus::draw_head(const PredictionState& state, Commands& commands) {
     }
     tooltip("GPUs to predict for (predict.gpus); the map is of the first");
     beside_if_fits("frame");
-    if (ImGui::RadioButton("frame", !step)) step = false;
+    if (ImGui::RadioButton("frame", !state.step)) commands.push("predict.of", {"frame"});
     ImGui::SameLine();
-    if (ImGui::RadioButton("step", step)) step = true;
+    if (ImGui::RadioButton("step", state.step)) commands.push("predict.of", {"step"});
     tooltip("A training step of the same view");
     beside_if_fits("map");
     toggle_command(commands, "map", "predict.map", state.map,
@@ -189,8 +197,7 @@ void OtherGpus::draw_what_if(const PredictionState& state, Commands& commands) {
     };
     number_choice(commands, "##batch", batch_text(state.batch), kBatches, "batch", batch_text,
                   "Views drawn at a time (predict.what-if batch N)");
-    const WhatIf& c = state.change;
-    if (c.gaussians > 0 || sized || c.sh_degree >= 0 || c.batch > 0) {
+    if (is_changed(state.change)) {
         beside_if_fits("As drawn");
         if (ImGui::Button("As drawn")) commands.push("predict.as-drawn");
         tooltip("Takes every what-if back");
@@ -198,15 +205,17 @@ void OtherGpus::draw_what_if(const PredictionState& state, Commands& commands) {
 }
 
 void OtherGpus::draw_table(const PredictionState& state, const StageCosts* measured) const {
-    if (measured != nullptr && (measured->sample == "iteration") != step) measured = nullptr;
+    if (measured != nullptr &&
+        ((measured->sample == "iteration") != state.step || is_changed(state.change)))
+        measured = nullptr;
     double most = 0;
     for (const PredictionState::OfGpu& gpu : state.gpus)
-        for (const PredictedStage& stage : of(gpu).stages)
+        for (const PredictedStage& stage : of(state, gpu).stages)
             if (std::isfinite(stage.ms.p90)) most = std::max(most, stage.ms.p90);
     const int columns = static_cast<int>(state.gpus.size()) + (measured != nullptr ? 3 : 1);
     const ImGuiTableFlags flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollX;
     const float height =
-        static_cast<float>(of(state.gpus[0]).stages.size() + 3) * 1.3F * em() + 0.5F * em();
+        static_cast<float>(of(state, state.gpus[0]).stages.size() + 3) * 1.3F * em() + 0.5F * em();
     if (!ImGui::BeginTable("##predicted", columns, flags, {0, std::max(height, 6 * em())})) return;
     ImGui::TableSetupScrollFreeze(1, 1);
     ImGui::TableSetupColumn("predicted, ms", ImGuiTableColumnFlags_WidthFixed, 8.2F * em());
@@ -223,11 +232,12 @@ void OtherGpus::draw_table(const PredictionState& state, const StageCosts* measu
     for (int column = 0; column < columns; ++column)
         table_heading(ImGui::TableGetColumnName(column),
                       measured != nullptr && (column == 1 || column == 2));
-    const auto stages = of(state.gpus[0]).stages;
+    const auto stages = of(state, state.gpus[0]).stages;
     for (std::size_t i = 0; i < stages.size(); ++i) {
         ImGui::TableNextRow();
         ImGui::TableNextColumn();
-        text(name_of(stages[i].stage));
+        text((stages[i].counted ? "" : "~ ") + std::string(name_of(stages[i].stage)));
+        if (!stages[i].counted) tooltip("not everything it needs was counted: a guess");
         if (measured != nullptr) {
             const StageCost* cost = cost_of(measured, stages[i].stage);
             ImGui::TableNextColumn();
@@ -239,7 +249,7 @@ void OtherGpus::draw_table(const PredictionState& state, const StageCosts* measu
         }
         for (const PredictionState::OfGpu& gpu : state.gpus) {
             ImGui::TableNextColumn();
-            const PredictedStage& stage = of(gpu).stages[i];
+            const PredictedStage& stage = of(state, gpu).stages[i];
             ImGui::BeginGroup();
             interval_cell(stage.ms, most, mix(stage_color(stage.stage), theme().panel, 0.25F));
             ImGui::EndGroup();
@@ -267,19 +277,20 @@ void OtherGpus::draw_table(const PredictionState& state, const StageCosts* measu
 
 void OtherGpus::draw_otherwise(const PredictionState& state) const {
     const PredictionState::OfGpu& gpu = state.gpus[0];
-    const auto& stages = of(gpu).stages;
+    const auto& stages = of(state, gpu).stages;
     const auto largest = std::max_element(
         stages.begin(), stages.end(),
         [](const PredictedStage& a, const PredictedStage& b) { return a.ms.p50 < b.ms.p50; });
     ImGui::PushTextWrapPos(0);
-    text("What would change it on " + gpu.name);
+    text("What would change it on " + gpu.name + ", predicted");
     if (largest != stages.end())
         dim_text(fmt::format("{} takes most, {:.0f} %: {}", name_of(largest->stage),
-                             100 * largest->ms.p50 / of(gpu).total.p50,
+                             100 * largest->ms.p50 / of(state, gpu).total.p50,
                              words_of(largest->bound_by)));
     for (const PredictionState::Otherwise& other : state.otherwise)
-        dim_text(fmt::format("{}: {}", other.change,
-                             change_text(of(gpu).total, step ? other.step : other.frame)));
+        dim_text(
+            fmt::format("{}: {}", other.change,
+                        change_text(of(state, gpu).total, state.step ? other.step : other.frame)));
     ImGui::PopTextWrapPos();
 }
 

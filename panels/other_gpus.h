@@ -12,17 +12,11 @@ namespace gs {
 struct OtherGpus {
     void draw(const Snapshot& snapshot, Commands& commands);
 
-    bool step = false;  ///< of a training step, else of a frame
-
   private:
     void draw_head(const PredictionState& state, Commands& commands);
     void draw_what_if(const PredictionState& state, Commands& commands);
     void draw_table(const PredictionState& state, const StageCosts* measured) const;
     void draw_otherwise(const PredictionState& state) const;
-    const Prediction& of(const PredictionState::OfGpu& gpu) const {
-        return step ? gpu.step : gpu.frame;
-    }
-
     double gaussians_ = 0;  // while the slider is held
 };
 

@@ -50,6 +50,11 @@ Result<void> what_if_so(S state, A a) {
 Result<void> as_drawn(S state, A) {
     return send(state, [](Engine& e) { e.predictor().as_drawn(); });
 }
+Result<void> of_what(S state, A a) {
+    constexpr std::array<const char*, 2> kWhat{"frame", "step"};
+    GS_TRY(const std::size_t what, choice_argument(a[0], kWhat));
+    return send(state, [step = what == 1](Engine& e) { e.predictor().step(step); });
+}
 Result<void> map_tiles(S state, A a) {
     GS_TRY(const bool on, switch_argument(a[0]));
     return send(state, [on](Engine& e) { e.predictor().map(on); });
@@ -66,6 +71,8 @@ const CommandRow kPredictRows[] = {
      "gaussians N, size WIDTH HEIGHT, sh-degree D or batch N: the same scene as it would be.", what_if_so},
     {"predict.as-drawn", "Predict it as drawn",         "",             "", "",
      "Takes every what-if back.", as_drawn},
+    {"predict.of",       "Predict a frame or a step",   "",             "", "frame|step",
+     "Whether stages are told of a frame for the screen or of a training step.", of_what},
     {"predict.map",      "Colour tiles by predicted time", "",          "", "on|off",
      "Over the picture whose counts were taken: microseconds of blending in each tile on the first GPU.", map_tiles},
 };

@@ -31,7 +31,7 @@ std::vector<std::pair<std::string, WhatIf>> usual_changes(const PredictedWork& w
         w.height = std::max(height / 2, 1);
     });
     if (work.frame.sh_degree > 0) add("colours of SH degree 0", [](WhatIf& w) { w.sh_degree = 0; });
-    add(fmt::format("{} views at a time, for as many as now", 4 * work.batch),
+    add(fmt::format("{} views at a time, each", 4 * work.batch),
         [&](WhatIf& w) { w.batch = 4 * work.batch; });
     return out;
 }
@@ -97,6 +97,11 @@ void Predictor::as_drawn() {
     publish();
 }
 
+void Predictor::step(bool on) {
+    state_.step = on;
+    publish();
+}
+
 void Predictor::map(bool on) {
     state_.map = on;
     publish();
@@ -105,9 +110,10 @@ void Predictor::map(bool on) {
 void Predictor::forget() {
     if (!counted_) return;
     counted_.reset();
-    const bool map = state_.map;
-    state_ = {};
-    state_.map = map;
+    PredictionState kept;
+    kept.map = state_.map;
+    kept.step = state_.step;
+    state_ = std::move(kept);
     lent_.tell.changed().prediction = nullptr;
 }
 
@@ -133,13 +139,14 @@ void Predictor::publish() {
                                    predict_step(work, *costs_, gpu, fit)});
         for (const auto& [words, change] : usual_changes(work, state_.change, state_.camera)) {
             const PredictedWork other = gs::what_if(*counted_, change);
-            const double views = static_cast<double>(other.batch) / work.batch;
+            const double views = std::max(other.batch / work.batch, 1);
             state_.otherwise.push_back(
                 {words, of_each(predict_frame(other, *costs_, chosen_[0], fit).total, views),
                  of_each(predict_step(other, *costs_, chosen_[0], fit).total, views)});
         }
         if (same_size(state_.change))
-            state_.tile_us = predicted_tile_us(state_.gpus[0].frame, work.tiles);
+            state_.tile_us = predicted_tile_us(
+                state_.step ? state_.gpus[0].step : state_.gpus[0].frame, work.tiles);
     }
     lent_.tell.changed().prediction = std::make_shared<const PredictionState>(state_);
 }

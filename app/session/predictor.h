@@ -30,6 +30,8 @@ class Predictor {
     /// Asks for what was drawn again.
     void as_drawn();
     void map(bool on);
+    /// A training step, else a frame.
+    void step(bool on);
     /// The counts are of a scene that is not there any more.
     void forget();
 

@@ -29,6 +29,7 @@ struct PredictionState {
     };
     std::vector<Choice> choices;  ///< every GPU that is known
     WhatIf change;                ///< what the counts are told for, where it is not as drawn
+    bool step = false;            ///< a training step is asked for, else a frame
     bool map = false;             ///< tiles are coloured over the picture
     // ---- of a counted frame; without one `counted` is false, and nothing below is there
     bool counted = false;
@@ -40,8 +41,8 @@ struct PredictionState {
     FrameWork work;                   ///< the counts after `change`
     std::vector<OfGpu> gpus;          ///< as chosen, in that order
     std::vector<Otherwise> otherwise;
-    /// Microseconds of blending in a frame by tile, on the first GPU; empty where `change` makes
-    /// the picture's size another.
+    /// Share of blending's microseconds (of a step: with backward) that falls to each tile, on the
+    /// first GPU; empty where `change` makes the picture's size another.
     std::vector<float> tile_us;
     int tiles_x = 0;
 };

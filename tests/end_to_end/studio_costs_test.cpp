@@ -135,6 +135,11 @@ TEST(PredictionsInTheStudio, are_of_what_the_viewport_shows_and_follow_the_quest
                                         static_cast<std::size_t>((drawn.camera.height + 15) / 16));
     EXPECT_GE(drawn.otherwise.size(), 3u);
 
+    ASSERT_TRUE(h.give("predict.of step"));
+    ASSERT_TRUE(h.until([&] { return h.state.prediction->step; }));
+    EXPECT_GT(h.state.prediction->tile_us[0] + h.state.prediction->tile_us[6],
+              drawn.tile_us[0] + drawn.tile_us[6]);
+
     // Many more Gaussians take longer; taken back, the answer is what it was, to the bit.
     ASSERT_TRUE(h.give("predict.what-if gaussians 50000000"));
     ASSERT_TRUE(h.until([&] { return h.state.prediction->change.gaussians > 0; }));
