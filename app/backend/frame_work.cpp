@@ -5,18 +5,18 @@
 namespace gs {
 
 FrameWork frame_work(const RenderCounters& c, int width, int height, int sh_degree, bool cuda,
-                     bool training) {
+                     bool training, bool all_counted) {
     FrameWork work;
     work.cuda = cuda;
     work.gaussians = static_cast<double>(c.gaussians);
     work.candidates = static_cast<double>(c.candidates);
     work.visible = static_cast<double>(c.visible);
     work.isects = static_cast<double>(c.isects);
-    if (c.evaluated_pairs > 0) {
+    if (all_counted || c.evaluated_pairs > 0) {
         work.evaluated = static_cast<double>(c.evaluated_pairs);
         work.blended = static_cast<double>(c.blended_pairs);
     }
-    if (c.warps.near > 0) {
+    if (all_counted || c.warps.near > 0) {
         work.batches = static_cast<double>(c.warps.batches);
         work.group_tests = static_cast<double>(c.warps.group_tests);
         work.near = static_cast<double>(c.warps.near);
@@ -34,8 +34,8 @@ FrameWork frame_work(const RenderCounters& c, int width, int height, int sh_degr
 
 PredictedWork predicted_work(const RenderResult& drawn, int sh_degree, bool cuda) {
     PredictedWork work;
-    work.frame =
-        frame_work(drawn.counters, drawn.width, drawn.height, sh_degree, cuda, /*training=*/false);
+    work.frame = frame_work(drawn.counters, drawn.width, drawn.height, sh_degree, cuda,
+                            /*training=*/false, /*all_counted=*/true);
     work.tiles.reserve(drawn.isects_per_tile.size());
     for (std::size_t tile = 0; tile < drawn.isects_per_tile.size(); ++tile)
         work.tiles.push_back(

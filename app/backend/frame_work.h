@@ -8,10 +8,10 @@
 
 namespace gs {
 
-/// Counts of a frame as the cost model takes them. Counters that were not asked for become "not
-/// counted".
+/// Counts of a frame as the cost model takes them. `all_counted`: it was drawn with counters and
+/// warps, so that 0 is a count; else what is 0 may not have been asked for, and is "not counted".
 FrameWork frame_work(const RenderCounters& counters, int width, int height, int sh_degree,
-                     bool cuda, bool training);
+                     bool cuda, bool training, bool all_counted = false);
 
 /// The same tile by tile. Of a frame drawn with counters and warps.
 PredictedWork predicted_work(const RenderResult& drawn, int sh_degree, bool cuda);
