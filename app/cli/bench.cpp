@@ -97,7 +97,7 @@ class BenchRun {
     std::vector<StageTime> times_of(const TraceStore& store, std::size_t newest);
     Result<void> compare_backward_variants();
     std::vector<StageStats> measured_stages() const;
-    std::string device_name() const;
+    NamedDevice device() const;
     Result<void> measure_machine();
     void count();
     Json subject() const;
@@ -324,11 +324,11 @@ std::vector<StageStats> BenchRun::measured_stages() const {
     return out;
 }
 
-/// Empty on a CPU.
-std::string BenchRun::device_name() const {
+/// Without a name on a CPU.
+NamedDevice BenchRun::device() const {
     if (!backend_->cuda) return {};
     const auto device = cuda_device_info(backend_->device);
-    return device ? device->name : std::string();
+    return device ? NamedDevice{device->name, device->multiprocessors} : NamedDevice{};
 }
 
 Result<void> BenchRun::measure_machine() {
@@ -337,7 +337,8 @@ Result<void> BenchRun::measure_machine() {
     const Camera& c = cameras_.front().camera;
     limits_ = stage_limits(
         measured_stages(),
-        frame_work(counters_, c.width, c.height, model_.sh_degree, backend_->cuda, training_),
+        frame_work(counters_, c.width, c.height, model_.sh_degree, backend_->cuda, training_,
+                   /*all_counted=*/true),
         ceilings_);
     return {};
 }
@@ -396,7 +397,11 @@ Json BenchRun::json() const {
     out["copy_bytes_per_second"] = number(ceilings_.copy_bytes);
     out["ceilings"] = ceilings_json(ceilings_);
     out["limits"] = limits_json(limits_);
-    if (a_.predict) out["predicted"] = predicted_beside(measured_stages(), work_, device_name());
+    if (a_.predict) {
+        PredictedWork work = work_;
+        work.frame.training = training_;
+        out["predicted"] = predicted_beside(measured_stages(), std::move(work), device());
+    }
     if (!backward_variants_.empty())
         out["blend_backward_variants"] = stage_times_json(backward_variants_);
     return out;

@@ -24,7 +24,7 @@ namespace {
 struct PredictArguments {
     std::string scene, gpus = "h200,rtx4090", capture, cameras, model, output;
     CaptureArguments loading;
-    int views = 8, width = 0, height = 0, sh_degree = 3, batch = 1;
+    int views = 0, width = 0, height = 0, sh_degree = 3, batch = 1;
     double gaussians = 0;
     bool list = false, validation = false;
 };
@@ -108,7 +108,7 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
     const auto wanted = static_cast<std::size_t>(a.gaussians);
     if (wanted > 0 && wanted < model.count) model = thinned(model, wanted);
     GS_TRY(const auto all, cameras_for(a, common, model));
-    const auto cameras = spread(all, static_cast<std::size_t>(a.views));
+    const auto cameras = spread(all, static_cast<std::size_t>(a.views > 0 ? a.views : 8));
     if (cameras.empty()) return fail(ErrorKind::usage, a.cameras, "there are no cameras in it");
     RenderOptions options;
     options.antialiased = model.antialiased;
@@ -127,8 +127,11 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
         rasterizer->forward(*source, drawn, options, *state, frame);
         works.push_back(
             predicted_work(frame, std::min(a.sh_degree, model.sh_degree), backend.cuda));
-        subject.width = drawn.width;
-        subject.height = drawn.height;
+        subject.sizes_differ =
+            subject.sizes_differ ||
+            (works.size() > 1 && (drawn.width != subject.width || drawn.height != subject.height));
+        subject.width = std::max(subject.width, drawn.width);
+        subject.height = std::max(subject.height, drawn.height);
         progress.update(works.size(), cameras.size(), camera.name);
     }
     progress.finish();
@@ -173,6 +176,9 @@ Result<int> run(const PredictArguments& a, const CommonArguments& common) {
     if (!a.capture.empty() && !a.cameras.empty())
         return fail(ErrorKind::usage, a.cameras,
                     "cameras come from --capture or from --cameras, not from both");
+    if (!a.model.empty() && (!a.capture.empty() || !a.cameras.empty() || a.views > 0))
+        return fail(ErrorKind::usage, a.model, "counts are of the views they were made from",
+                    "--capture, --cameras and --views go with a scene");
     if (!a.model.empty() && (a.width > 0) != (a.height > 0))
         return fail(ErrorKind::usage, a.model, "counts are scaled to a whole size",
                     "--width and --height");

@@ -82,12 +82,14 @@ Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
              {"views", subject.views},
              {"width", subject.width},
              {"height", subject.height},
+             {"sizes_differ", subject.sizes_differ},
              {"batch", work.batch},
              {"counts", std::move(counts)},
              {"model",
               {{"issue_use", fit.issue_use},
                {"bandwidth_use", fit.bandwidth_use},
-               {"throughput_log_sd", fit.throughput_log_sd},
+               {"memory_log_sd", fit.memory_log_sd},
+               {"instruction_log_sd", fit.instruction_log_sd},
                {"latency_log_sd", fit.latency_log_sd}}}};
     const KernelCosts costs = KernelCosts::built_in();
     Json all = Json::array();
@@ -109,7 +111,10 @@ void say_predictions(const Json& out) {
                                   {"P10 .. P90", "{step.p10:.3f} .. {step.p90:.3f}"},
                                   {"bound by", "{step_bound}", true}};
     if (out["views"] != 0)
-        say("{scene}: {views} views of {width} x {height}, counted by {counted_by}", out);
+        say(out["sizes_differ"] == true
+                ? "{scene}: {views} views of up to {width} x {height}, counted by {counted_by}"
+                : "{scene}: {views} views of {width} x {height}, counted by {counted_by}",
+            out);
     else
         say("{scene}: counts from a file", out);
     say("N {gaussians:rate}  V {visible:rate}  I {isects:rate}  warps: near {near:rate}, open "
@@ -125,20 +130,22 @@ void say_predictions(const Json& out) {
 }
 
 Json predicted_beside(std::span<const StageStats> measured, PredictedWork work,
-                      const std::string& device) {
+                      const NamedDevice& device) {
     const std::vector<GpuDevice> gpus = gpu_devices();
-    const GpuDevice* gpu = device.empty() ? nullptr : gpu_called(gpus, device);
+    const GpuDevice* gpu =
+        device.name.empty() ? nullptr : gpu_called(gpus, device.name, device.multiprocessors);
     if (gpu == nullptr)
-        return {{"gpu", nullptr},
-                {"why", device.empty() ? Json("no GPU computes here: predictions are of other "
-                                              "machines, `gausscope predict` makes them")
-                                       : Json(fmt::format("there are no figures of \"{}\": "
-                                                          "docs/model.md says how to add them",
-                                                          device))}};
-    // A frame that bench times has gradients; Adam runs only in training.
+        return {
+            {"gpu", nullptr},
+            {"why", device.name.empty() ? Json("no GPU computes here: predictions are of other "
+                                               "machines, `gausscope predict` makes them")
+                                        : Json(fmt::format("there are no figures of \"{}\" with "
+                                                           "{} multiprocessors: docs/model.md "
+                                                           "says how to add them",
+                                                           device.name, device.multiprocessors))}};
+    // What bench times has gradients; Adam runs only in training.
     work.frame.gradients = true;
-    const Prediction prediction =
-        predict_step(std::move(work), KernelCosts::built_in(), *gpu, published_fit());
+    const Prediction prediction = predict(work, KernelCosts::built_in(), *gpu, published_fit());
     Json rows = Json::array();
     for (const PredictedStage& s : prediction.stages)
         for (const StageStats& row : measured)
@@ -206,13 +213,18 @@ Json validation_json(const ModelValidation& validation) {
                         {"gpu", v.row.gpu},
                         {"published", v.row.published},
                         {"predicted", v.predicted},
+                        {"least", v.least},
+                        {"most", v.most},
                         {"error", v.predicted / v.row.published - 1},
                         {"source", v.row.source},
                         {"missed", v.row.miss.empty() ? Json(nullptr) : Json(v.row.miss)}});
     return {{"command", "predict"},
             {"rows", std::move(rows)},
             {"bandwidth_use", validation.fit.bandwidth_use},
-            {"throughput_log_sd", validation.fit.throughput_log_sd}};
+            {"memory_log_sd", validation.fit.memory_log_sd},
+            {"instruction_log_sd", validation.fit.instruction_log_sd},
+            {"instruction_rows_log_sd", validation.instruction_rows_log_sd},
+            {"log_sd_with_misses", validation.log_sd_with_misses}};
 }
 
 void say_validation(const Json& out) {
@@ -221,8 +233,10 @@ void say_validation(const Json& out) {
         {"ms or ratio", "{published:.3g}"}, {"predicted", "{predicted:.3g}"},
         {"error", "{error:percent}"},       {"missed because", "{missed}", true}};
     say_table(out["rows"], kRows);
-    say("each predicted with what the others fit; the band of predictions is their spread, "
-        "{throughput_log_sd:.2f} (log)",
+    say("each predicted with what the others fit. Bands of predictions (log): what memory binds "
+        "{memory_log_sd:.2f}, the spread of its rows ({log_sd_with_misses:.2f} with those missed); "
+        "what instructions bind {instruction_log_sd:.2f}, of which one row "
+        "({instruction_rows_log_sd:.2f}) cannot tell the spread",
         out);
 }
 

@@ -17,7 +17,14 @@ namespace gs::cli {
 struct PredictSubject {
     std::string scene, backend;
     std::size_t views = 0;
-    int width = 0, height = 0;
+    int width = 0, height = 0;  ///< the largest, where views differ
+    bool sizes_differ = false;
+};
+
+/// A GPU as its driver tells of it.
+struct NamedDevice {
+    std::string name;         ///< empty: none computes
+    int multiprocessors = 0;  ///< 0: not told
 };
 
 Json warps_json(const WarpWork& work);
@@ -28,10 +35,11 @@ Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
                       const std::vector<GpuDevice>& gpus);
 void say_predictions(const Json& predictions);
 
-/// Measured medians of stages beside what the model says of the GPU called `device`, which the
-/// driver names. null where there is no GPU, or no figures of it.
+/// Measured medians of stages beside what the model says of `device`: of a step where
+/// work.frame.training, else of a frame whose gradients are stored. null where there is no GPU, or
+/// no figures of it.
 Json predicted_beside(std::span<const StageStats> measured, PredictedWork work,
-                      const std::string& device);
+                      const NamedDevice& device);
 void say_predicted_beside(const Json& beside);
 
 Json devices_json(const std::vector<GpuDevice>& gpus);

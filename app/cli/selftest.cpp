@@ -117,8 +117,12 @@ void time_scenes(const Backend& backend, bool quick, Json& report) {
     const auto ceilings = machine_ceilings(backend.device, {}, true);
     if (ceilings) report["ceilings"] = ceilings_json(*ceilings);
     std::string gpu;
+    int multiprocessors = 0;
     if (backend.cuda)  // asking makes a context
-        if (const auto device = cuda_device_info(backend.device)) gpu = device->name;
+        if (const auto device = cuda_device_info(backend.device)) {
+            gpu = device->name;
+            multiprocessors = device->multiprocessors;
+        }
     for (const ReportScene& scene : report_scenes(quick)) {
         fmt::print("timing  {:<9} {} Gaussians, {} x {}\n", label_of(backend), scene.scene.count,
                    scene.width, scene.height);
@@ -128,7 +132,7 @@ void time_scenes(const Backend& backend, bool quick, Json& report) {
                  {"width", scene.width},
                  {"height", scene.height}};
         try {
-            if (auto timed = scene_json(backend, scene, gpu))
+            if (auto timed = scene_json(backend, scene, gpu, multiprocessors))
                 row = std::move(*timed);
             else
                 row["problem"] = timed.error().text();

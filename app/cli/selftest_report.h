@@ -29,7 +29,8 @@ std::vector<ReportScene> report_scenes(bool quick);
 /// "bound_by"} or null}], "predicted"}. Times are the GPU's on CUDA, the thread's on the CPU; a
 /// prediction is there where assets/devices has a GPU named `gpu`. Errors: the backend cannot be
 /// made. Throws DeviceError.
-Result<Json> scene_json(const Backend& backend, const ReportScene& scene, std::string_view gpu);
+Result<Json> scene_json(const Backend& backend, const ReportScene& scene, std::string_view gpu,
+                        int multiprocessors = 0);
 
 /// The object to `file`, and the same for people beside it, its name ending in .txt. Errors: cannot
 /// be written.

@@ -80,18 +80,20 @@ ResourceSeconds resource_seconds(const StageDemand& d, const GpuDevice& gpu, con
 
 double seconds_of(const ResourceSeconds& resources, const ModelDraw& draw) {
     double sum = 0;
-    for (const GpuResource r :
-         {GpuResource::issue, GpuResource::fp32, GpuResource::integer, GpuResource::special,
-          GpuResource::shared_memory, GpuResource::l2, GpuResource::memory})
-        sum += std::pow(at(resources, r), kOverlap);
+    for (const GpuResource r : {GpuResource::issue, GpuResource::fp32, GpuResource::integer,
+                                GpuResource::special, GpuResource::shared_memory})
+        sum += std::pow(at(resources, r) * draw.instructions, kOverlap);
+    for (const GpuResource r : {GpuResource::l2, GpuResource::memory})
+        sum += std::pow(at(resources, r) * draw.memory, kOverlap);
     const double throughput =
-        (std::pow(sum, 1 / kOverlap) + at(resources, GpuResource::tail)) * draw.throughput;
+        std::pow(sum, 1 / kOverlap) + at(resources, GpuResource::tail) * draw.instructions;
     return p_norm(throughput, at(resources, GpuResource::latency) * draw.latency, kWaitOverlap) +
            at(resources, GpuResource::launch) * draw.latency;
 }
 
 int resident_blocks(const GpuArchitecture& a, int threads, int registers, int shared_bytes) {
-    constexpr int kWarp = 32, kRegisterUnit = 256, kSharedUnit = 128, kSharedOfTheSystem = 1024;
+    constexpr int kWarp = 32, kRegisterUnit = 256, kSharedUnit = 128;
+    const int of_the_system = a.name == "75" ? 0 : 1024;  // from 8.0 on, a block
     const int warps = std::max(1, (threads + kWarp - 1) / kWarp);
     int most = std::min(a.blocks, a.warps / warps);
     if (registers > 0) {
@@ -103,7 +105,7 @@ int resident_blocks(const GpuArchitecture& a, int threads, int registers, int sh
     }
     if (shared_bytes > 0) {
         const int taken =
-            (shared_bytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit + kSharedOfTheSystem;
+            (shared_bytes + kSharedUnit - 1) / kSharedUnit * kSharedUnit + of_the_system;
         most = std::min(most, a.shared_memory / taken);
     }
     return std::max(1, most);

@@ -33,7 +33,7 @@ struct StageDemand {
 using ResourceSeconds = std::array<double, kGpuResources>;
 /// How one run of the model differs from its middle: factors, 1 each for the point estimate.
 struct ModelDraw {
-    double throughput = 1, latency = 1;
+    double memory = 1, instructions = 1, latency = 1;
 };
 
 /// By resource; `tail` holds what uneven blocks add.

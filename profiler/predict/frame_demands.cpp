@@ -1,7 +1,8 @@
 // Our kernels as demands: which kernel and loop of the table of costs runs how often for a frame's
 // counts. Loops are found by what they do (the walk over splats is the innermost one with the
-// exponentials), not by number, so a kernel that changes keeps its row; frame_demands_test holds
-// every kernel named here to the table. Bytes are the cost model's, with what layouts add to them.
+// exponentials), not by number, so a kernel that changes keeps its row;
+// tests/unit/predict_test.cpp holds every kernel named here to the table. Bytes are the cost
+// model's, with what layouts add to them.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -19,9 +20,12 @@ constexpr double kBackwardInstructions = 70;  ///< of a splat of a sub-tile, 60 
 constexpr double kSplatArithmetic = 15;       ///< FP32 instructions that blend one splat
 constexpr double kRowArithmetic = 30;         ///< FP32 instructions of a row of tiles, at least
 constexpr double kPutInstructions = 30;       ///< of a warp that stores 32 isects
+constexpr double kWarpsAnIsect = 1.6;         ///< near, of an isect that nobody counted
 constexpr double kSeldom = 0.1;               ///< loops of blend that only ended tiles enter
 constexpr double kRowSectors = 64.0 / 48.0;   ///< 48-byte rows at random places: sectors of 32
-/// Kernels that one stage enqueues, by stage; sorts with those of their passes.
+/// Kernels that one stage enqueues, by stage; sorts with those of their passes. By reading what the
+/// stages enqueue; cuda_silicon_test holds how much that is in all: 12 of ours a frame, 19 a step,
+/// and 4 sorts and scans of up to twelve kernels each.
 struct Launches {
     Stage stage;
     double viewer, step;
@@ -47,8 +51,10 @@ struct Counts {
         const auto or_else = [](double value, double guess) {
             return std::isfinite(value) ? value : guess;
         };
-        // Without counts of warps: from pairs, which on the CPU are whole rows of 16.
-        const double pairs = or_else(f.evaluated, 0);
+        // Without counts of warps: from pairs, which on the CPU are whole rows of 16; without these
+        // from lists, as in scenes that were counted.
+        const double pairs =
+            or_else(f.evaluated, kWarpsAnIsect * kWarpSize / (f.cuda ? 1.0 : 1.4) * f.isects);
         near = or_else(f.near, pairs / kWarpSize * (f.cuda ? 1.0 : 1.4));
         open = or_else(f.open, 0.97 * near);
         group_tests = or_else(f.group_tests, near / 16);
@@ -144,11 +150,11 @@ class Frame {
         emit();
         ranges();
         blend();
-        if (f_.training) {
-            loss();
+        if (f_.training) loss();
+        if (f_.gradients) {
             blend_backward();
             project_backward();
-        } else {
+        } else if (work_.packed) {
             pack();
         }
         return std::move(out_);
@@ -164,7 +170,7 @@ class Frame {
         d.bytes = bytes * work_.batch;
         d.working_set = working_set;
         for (const Launches& l : kLaunches)
-            if (l.stage == stage) d.launches = (f_.training ? l.step : l.viewer) * work_.batch;
+            if (l.stage == stage) d.launches = (f_.gradients ? l.step : l.viewer) * work_.batch;
         return d;
     }
     double layout_bytes(Stage stage) const {
@@ -172,7 +178,8 @@ class Frame {
         cuda.cuda = true;
         return stage_work(cuda, stage).bytes;
     }
-    /// `blocks` of 256 threads that each run `kernel` once; its rounds of waits follow each other.
+    /// `blocks` of 256 threads that each run `kernel` once, every loop once through; its rounds of
+    /// waits follow each other.
     void run_blocks(StageDemand& d, const CountedKernel& kernel, double blocks,
                     double share = 1) const {
         blocks *= work_.batch;
@@ -332,15 +339,17 @@ class Frame {
     }
     /// What the layouts' bytes of rows are off by: only live isects have one, in whole sectors.
     double live_rows() const { return (counts_.live_isects * kRowSectors - f_.isects) * 48; }
-    /// Ends in Adam.
+    /// Ends in Adam, or without training in gradients that are stored.
     void project_backward() {
         StageDemand& d =
             add(Stage::project_backward,
                 layout_bytes(Stage::project_backward) + layout_bytes(Stage::adam) + live_rows(),
                 model_bytes() + f_.isects * 48);
         const CountedKernel k =
-            kernel({"project_backward<AdamSink, true>", "project_backward<AdamSink*"});
+            f_.training ? kernel({"project_backward<AdamSink, true>", "project_backward<AdamSink*"})
+                        : kernel({"project_backward<StoringSink*"});
         run_blocks(d, k, f_.candidates / 256, std::min(1.0, (planes() + 40) / 99));
+        if (!f_.training) return;
         // Its gradients' pass reads the parameters and moments of 256 Gaussians; the sink reads
         // them again, with two thirds of the waits.
         d.again_bytes = f_.visible * planes() * 12 * work_.batch;

@@ -1,9 +1,11 @@
 #include "profiler/predict/gpu_device.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 #include "base/assets.h"
 #include "base/check.h"
@@ -76,6 +78,26 @@ const std::map<std::string, GpuArchitecture>& known_architectures() {
         return *std::move(read);
     }();
     return kTable;
+}
+
+/// Words after a GPU's name that make it another GPU.
+constexpr std::string_view kOtherModels[] = {"Ti",    "SUPER", "D",   "Laptop", "Mobile",
+                                             "Max-Q", "PCIe",  "NVL", "MIG"};
+
+bool is_called(const GpuDevice& gpu, std::string_view name) {
+    const auto in_word = [&](std::size_t i) {
+        return i < name.size() && std::isalnum(static_cast<unsigned char>(name[i])) != 0;
+    };
+    const std::size_t at = gpu.known_as.empty() ? std::string::npos : name.find(gpu.known_as),
+                      end = at + gpu.known_as.size();
+    if (at == std::string::npos || in_word(end) || (at > 0 && in_word(at - 1))) return false;
+    std::string_view rest = name.substr(end);
+    while (!rest.empty()) {
+        const std::size_t word = std::min(rest.find(' '), rest.size());
+        if (std::ranges::count(kOtherModels, rest.substr(0, word)) > 0) return false;
+        rest.remove_prefix(std::min(word + 1, rest.size()));
+    }
+    return true;
 }
 
 }  // namespace
@@ -158,10 +180,12 @@ std::vector<GpuDevice> gpu_devices() {
     return out;
 }
 
-const GpuDevice* gpu_called(const std::vector<GpuDevice>& gpus, const std::string& name) {
+const GpuDevice* gpu_called(const std::vector<GpuDevice>& gpus, const std::string& name,
+                            int multiprocessors) {
     const GpuDevice* best = nullptr;
     for (const GpuDevice& gpu : gpus)
-        if (!gpu.known_as.empty() && name.find(gpu.known_as) != std::string::npos &&
+        if (is_called(gpu, name) &&
+            (multiprocessors <= 0 || gpu.multiprocessors == multiprocessors) &&
             (best == nullptr || gpu.known_as.size() > best->known_as.size()))
             best = &gpu;
     return best;

@@ -60,8 +60,10 @@ std::vector<GpuDevice> gpu_devices();
 /// are.
 Result<std::vector<GpuDevice>> gpu_devices_named(const std::string& list);
 
-/// The one that a driver calls `name` ("NVIDIA A100-SXM4-80GB"): whose `known_as` is in it, the
-/// longest of several. Null: none.
-const GpuDevice* gpu_called(const std::vector<GpuDevice>& gpus, const std::string& name);
+/// The one that a driver calls `name` ("NVIDIA A100-SXM4-80GB"): whose `known_as` is in it as whole
+/// words, the longest of several, and is not followed by a word of another model ("Ti", "D",
+/// "Laptop", "NVL"). Of as many multiprocessors as the driver tells; 0: it does not. Null: none.
+const GpuDevice* gpu_called(const std::vector<GpuDevice>& gpus, const std::string& name,
+                            int multiprocessors = 0);
 
 }  // namespace gs

@@ -28,10 +28,11 @@ ModelDraw drawn(int draw, std::size_t stage, const ModelFit& fit) {
     const double half = std::sqrt(0.5);
     const auto factor = [&](std::uint64_t kind, double sd) {
         const double z = half * normal(kind, counter) +
-                         half * normal(16 + 2 * static_cast<std::uint64_t>(stage) + kind, counter);
+                         half * normal(16 + 3 * static_cast<std::uint64_t>(stage) + kind, counter);
         return std::exp(sd * z);
     };
-    return {factor(0, fit.throughput_log_sd), factor(1, fit.latency_log_sd)};
+    return {factor(0, fit.memory_log_sd), factor(2, fit.instruction_log_sd),
+            factor(1, fit.latency_log_sd)};
 }
 
 /// By sorting; `point` is what the model says without draws, and stays inside.
@@ -68,10 +69,14 @@ Prediction predict(const PredictedWork& work, const KernelCosts& costs, const Gp
     double point = 0;
     for (std::size_t i = 0; i < demands.size(); ++i) {
         const ResourceSeconds resources = resource_seconds(demands[i], gpu, fit);
+        ModelFit of_stage = fit;
+        if (!demands[i].counted)
+            for (double* sd : {&of_stage.memory_log_sd, &of_stage.instruction_log_sd})
+                *sd = std::hypot(*sd, fit.guess_log_sd);
         std::vector<double> runs(kDraws);
         for (int draw = 0; draw < kDraws; ++draw) {
             const auto at = static_cast<std::size_t>(draw);
-            runs[at] = seconds_of(resources, drawn(draw, i, fit));
+            runs[at] = seconds_of(resources, drawn(draw, i, of_stage));
             totals[at] += runs[at];
         }
         const double seconds = seconds_of(resources);

@@ -69,18 +69,23 @@ struct PredictedWork {
     FrameWork frame;
     std::vector<TileLoad> tiles;  ///< empty: a frame with even tiles
     int batch = 1;                ///< views a step (or a frame) draws
+    bool packed = true;           ///< a frame without gradients ends as bytes for the screen
 };
 
 /// How the model's free numbers are set: fitted to public measurements (validation.h).
 struct ModelFit {
-    double issue_use = 0.78;        ///< share of its issue slots that a busy kernel fills
-    double bandwidth_use = 1.0;     ///< of GpuDevice::sustained_gb_s, in kernels that do not only
-                                    ///< stream
-    double throughput_log_sd = .2;  ///< spread of log(predicted / measured), throughput kernels
-    double latency_log_sd = .3;     ///< of latencies and launches
+    double issue_use = 0.78;     ///< share of its issue slots that a busy kernel fills
+    double bandwidth_use = 1.0;  ///< of GpuDevice::sustained_gb_s, in kernels that do not only
+                                 ///< stream
+    /// Spreads of log(predicted / measured), by what a kernel waits for.
+    double memory_log_sd = .2;       ///< bandwidth of memory and of the L2 cache
+    double instruction_log_sd = .2;  ///< slots, lanes, shared memory, uneven blocks
+    double latency_log_sd = .3;      ///< latencies and launches
+    double guess_log_sd = .3;        ///< on top, where a stage's counts are guessed
 };
 
-/// The whole frame (work.frame.training false) or step. The same numbers give the same answer.
+/// The whole step (work.frame.training), or a frame: with gradients one that stores them, without
+/// one for the screen. The same numbers give the same answer.
 Prediction predict(const PredictedWork& work, const KernelCosts& costs, const GpuDevice& gpu,
                    const ModelFit& fit);
 /// A frame for the screen, and a training step, of the same counts.

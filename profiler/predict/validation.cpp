@@ -15,7 +15,10 @@ namespace {
 
 using PublishedJson = nlohmann::json;
 
-constexpr double kLeastBand = 0.1;    ///< log: fewer than ten rows cannot show a smaller spread
+constexpr double kLeastBand = 0.1;  ///< log: fewer than ten rows cannot show a smaller spread
+/// log: the one published row that instructions bind is no spread. A fifth is what is expected of a
+/// prediction from a kernel's code and its warps' counts, until ours are measured.
+constexpr double kLeastInstructionBand = 0.2;
 constexpr double kLatencyBand = 0.3;  ///< log; of latencies and launches no rows are published:
                                       ///< the review of the kernels says 30 to 35 %
 
@@ -47,7 +50,7 @@ ModelFit fitted(const std::vector<const PublishedTime*>& rows, const std::vector
     ModelFit fit;
     std::vector<const PublishedTime*> of_memory;
     for (const PublishedTime* row : rows)
-        if (row->demand.bytes > 0 && row->demand.executed.issue == 0) of_memory.push_back(row);
+        if (row->of_memory()) of_memory.push_back(row);
     if (of_memory.empty()) return fit;
     double lo = 0.2, hi = 1.5;
     for (int i = 0; i < 50; ++i) {
@@ -83,6 +86,8 @@ Result<PublishedTime> parse_row(const PublishedJson& json, const std::string& or
                                  : PublishedKind::throughput;
     row.published = number(row.kind == PublishedKind::ratio ? "ratio" : "ms");
     row.demand.executed.issue = number("issue");
+    row.least_issue = number("least_issue");
+    row.most_issue = number("most_issue");
     row.demand.executed.fp32 = number("fp32");
     row.demand.bytes = number("bytes");
     row.demand.working_set = number("working_set");
@@ -101,6 +106,12 @@ Result<PublishedTime> parse_row(const PublishedJson& json, const std::string& or
 }  // namespace
 
 double ValidatedTime::log_error() const { return std::log(predicted / row.published); }
+
+double ValidatedTime::square_error() const {
+    // Of an error that lies evenly between the two ends.
+    const double a = std::log(least / row.published), b = std::log(most / row.published);
+    return (a * a + a * b + b * b) / 3;
+}
 
 Result<std::vector<PublishedTime>> parse_published_times(const std::string& text,
                                                          const std::string& origin) {
@@ -134,7 +145,14 @@ ModelValidation validate_model(const std::vector<PublishedTime>& rows,
             if (&row != but && row.kind == kind && usable(row)) found.push_back(&row);
         return found;
     };
-    double squares = 0, count = 0;
+    struct Spread {
+        double squares = 0, count = 0;
+        void add(double square) {
+            squares += square;
+            ++count;
+        }
+        double log_sd() const { return std::sqrt(squares / std::max(1.0, count)); }
+    } memory, instructions, with_misses;
     for (const PublishedTime& row : rows) {
         if (!usable(row)) continue;
         ValidatedTime& v = out.rows.emplace_back();
@@ -144,19 +162,29 @@ ModelValidation validate_model(const std::vector<PublishedTime>& rows,
             double share = rest.empty() ? 0.6 : 0;
             for (const PublishedTime* other : rest)
                 share += memory_share(*other, gpus) / static_cast<double>(rest.size());
-            const auto [memory, issue] =
+            const auto [of_memory, issue] =
                 rate_ratios(*device_of(gpus, row.gpu), *device_of(gpus, row.over));
-            v.predicted = share * memory + (1 - share) * issue;
+            v.predicted = v.least = v.most = share * of_memory + (1 - share) * issue;
             continue;
         }
-        v.predicted =
-            predicted_ms(row, gpus, fitted(others(&row, PublishedKind::throughput), gpus));
-        if (row.kind != PublishedKind::throughput) continue;
-        squares += v.log_error() * v.log_error();
-        ++count;
+        const ModelFit fit = fitted(others(&row, PublishedKind::throughput), gpus);
+        const auto with_issue = [&](double issue) {
+            PublishedTime other = row;
+            if (issue > 0) other.demand.executed.issue = issue;
+            return predicted_ms(other, gpus, fit);
+        };
+        v.predicted = with_issue(0);
+        v.least = with_issue(row.least_issue);
+        v.most = with_issue(row.most_issue);
+        const bool missed = row.kind != PublishedKind::throughput;
+        if (missed || row.of_memory()) with_misses.add(v.square_error());
+        if (!missed) (row.of_memory() ? memory : instructions).add(v.square_error());
     }
     out.fit = fitted(others(nullptr, PublishedKind::throughput), gpus);
-    out.fit.throughput_log_sd = std::max(kLeastBand, std::sqrt(squares / std::max(1.0, count)));
+    out.fit.memory_log_sd = std::max(kLeastBand, memory.log_sd());
+    out.fit.instruction_log_sd = std::max(kLeastInstructionBand, instructions.log_sd());
+    out.instruction_rows_log_sd = instructions.log_sd();
+    out.log_sd_with_misses = with_misses.log_sd();
     out.fit.latency_log_sd = kLatencyBand;
     return out;
 }
@@ -173,12 +201,22 @@ std::string validation_table(const ModelValidation& validation) {
     for (const ValidatedTime& v : validation.rows) {
         const bool ratio = v.row.kind == PublishedKind::ratio;
         const double error = 100 * (v.predicted / v.row.published - 1);
+        const std::string remark =
+            !v.row.miss.empty() ? "missed: " + v.row.miss
+            : v.most > v.least
+                ? fmt::format("{:.1f} to {:.1f} ms over what it assumes", v.least, v.most)
+                : std::string();
         out += fmt::format("| {} | {} | {:.3g}{} | {:.3g}{} | {:+.0f} % | {} |\n", v.row.what,
                            v.row.gpu, v.row.published, ratio ? "" : " ms", v.predicted,
-                           ratio ? "" : " ms", error,
-                           v.row.miss.empty() ? "" : "missed: " + v.row.miss);
+                           ratio ? "" : " ms", error, remark);
     }
-    return out;
+    return out +
+           fmt::format(
+               "\nBands (log): memory {:.2f}, with the misses {:.2f}; instructions {:.2f} (its "
+               "one row alone {:.2f}); latencies and launches {:.2f}.\n",
+               validation.fit.memory_log_sd, validation.log_sd_with_misses,
+               validation.fit.instruction_log_sd, validation.instruction_rows_log_sd,
+               validation.fit.latency_log_sd);
 }
 
 }  // namespace gs

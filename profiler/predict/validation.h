@@ -1,7 +1,8 @@
 // The performance model against times that others have published: what it would have said without
 // seeing each, and how far off that is. The spread of these errors is the band that every
-// prediction is printed with. Data and citations: assets/gpu/published_times.json; `gausscope
-// predict --validation` and docs/model.md show the table, misses and all.
+// prediction is printed with, one band for what memory binds and one for instructions. Data and
+// citations: assets/gpu/published_times.json; `gausscope predict --validation` and docs/model.md
+// show the table, misses and all.
 #pragma once
 
 #include <string>
@@ -26,6 +27,10 @@ struct PublishedTime {
     PublishedKind kind = PublishedKind::throughput;
     double published = 0;  ///< milliseconds, or the ratio
     StageDemand demand;
+    /// Instructions that `issue` may be instead, where `work` assumes some of them; 0: none are.
+    double least_issue = 0, most_issue = 0;
+
+    bool of_memory() const { return demand.bytes > 0 && demand.executed.issue == 0; }
 };
 /// Errors: malformed, naming the row.
 Result<std::vector<PublishedTime>> parse_published_times(const std::string& text,
@@ -35,11 +40,17 @@ std::vector<PublishedTime> published_times();
 struct ValidatedTime {
     PublishedTime row;
     double predicted = 0;  ///< by the fit of the other rows of its kind
+    double least = 0,
+           most = 0;  ///< over what the row assumes; `predicted` where it assumes nothing
     double log_error() const;
+    /// Mean square of the error, over what the row assumes.
+    double square_error() const;
 };
 struct ModelValidation {
     std::vector<ValidatedTime> rows;
-    ModelFit fit;  ///< of all rows, its band from the errors of the rows left out
+    ModelFit fit;  ///< of all rows, its bands from the errors of the rows left out
+    double instruction_rows_log_sd = 0;  ///< of the rows that instructions bind, however few
+    double log_sd_with_misses = 0;       ///< of memory's rows and of those known to be missed
 };
 /// Leave one out. Rows of GPUs that are not among `gpus` are left out altogether.
 ModelValidation validate_model(const std::vector<PublishedTime>& rows,

@@ -77,6 +77,8 @@ class Predict(Case):
         self.expect(2, "predict", "a.ply", "--model", work, says="name a scene")
         self.expect(2, "predict", "a.ply", "--capture", self.capture, "--cameras", work, says="not from both")
         self.expect(2, "predict", "--model", work, "--width", 10, says="whole size")
+        for scenes in (["--capture", self.capture], ["--cameras", work], ["--views", 8]):
+            self.expect(2, "predict", "--model", work, *scenes, says="go with a scene")
         quiet = self.expect(0, "bench", "--width", 64, "--repeats", 3, "--predict", "--backend", "cpu", "--json").json
         self.assertIsNone(quiet["predicted"]["gpu"])
         self.assertGreater(quiet["warps"]["near"], 0)

@@ -37,6 +37,8 @@ inline KernelCosts round_costs(const std::string& architecture = "90") {
     row(backward, "5,4,a.cu:149,,,2,84,84,54,9,4,3,1,0,9,203,0");
     row("project_backward<AdamSink, true>",
         "kernel,0,,100,2848,0,5000,500,2000,900,80,30,30,300,10,20000,46");
+    row("project_backward<StoringSink, false>",
+        "kernel,0,,90,2848,0,2000,200,1000,400,30,30,30,90,10,8000,14");
     row("refresh_bounds", "kernel,0,,31,0,0,300,100,90,60,6,0,0,20,10,1500,3");
     row("pack_rgba", "kernel,0,,14,0,0,60,60,12,24,0,0,0,3,0,300,1");
     auto costs = KernelCosts::parse(csv, "made up");

@@ -44,18 +44,33 @@ TEST(PredictPublished, WhatIsMissedIsMissedByFixedCosts) {
         }
 }
 
-TEST(PredictPublished, TheBandIsTheSpreadOfTheErrors) {
+TEST(PredictPublished, TheBandOfMemoryIsTheSpreadOfItsErrors) {
     double squares = 0, count = 0;
     for (const ValidatedTime& v : validation().rows)
-        if (v.row.kind == PublishedKind::throughput) {
+        if (v.row.kind == PublishedKind::throughput && v.row.of_memory()) {
             squares += v.log_error() * v.log_error();
             ++count;
         }
-    EXPECT_NEAR(validation().fit.throughput_log_sd, std::max(0.1, std::sqrt(squares / count)),
-                1e-12);
+    EXPECT_NEAR(validation().fit.memory_log_sd, std::max(0.1, std::sqrt(squares / count)), 1e-12);
+    EXPECT_GT(validation().log_sd_with_misses, 2 * validation().fit.memory_log_sd);
     EXPECT_GT(validation().fit.bandwidth_use, 0.6);
     EXPECT_LT(validation().fit.bandwidth_use, 1.0);
     EXPECT_EQ(published_fit().bandwidth_use, validation().fit.bandwidth_use);
+}
+
+/// One row is no spread: what instructions bind is as sure as a kernel that nobody has run.
+TEST(PredictPublished, TheBandOfInstructionsIsThatOfBlindPredictions) {
+    EXPECT_GE(validation().fit.instruction_log_sd, 0.2);
+    int rows = 0;
+    for (const ValidatedTime& v : validation().rows)
+        if (v.row.kind == PublishedKind::throughput && !v.row.of_memory()) {
+            ++rows;
+            EXPECT_LT(v.least, v.predicted) << "what it assumes is drawn";
+            EXPECT_GT(v.most, v.predicted);
+            EXPECT_LT(v.square_error(), std::pow(std::log(v.most / v.row.published), 2));
+            EXPECT_NEAR(validation().instruction_rows_log_sd, std::sqrt(v.square_error()), 1e-12);
+        }
+    EXPECT_EQ(rows, 1) << "of more the spread can be told: see kLeastInstructionBand";
 }
 
 TEST(PredictPublished, ARowIsPredictedWithoutItself) {
@@ -71,8 +86,8 @@ TEST(PredictPublished, ARowIsPredictedWithoutItself) {
     const double before = predicted();
     sort->published *= 3;  // what it took has no say in what is predicted for it
     EXPECT_DOUBLE_EQ(predicted(), before);
-    EXPECT_GT(validate_model(rows, gpu_devices()).fit.throughput_log_sd,
-              validation().fit.throughput_log_sd);
+    EXPECT_GT(validate_model(rows, gpu_devices()).fit.memory_log_sd,
+              validation().fit.memory_log_sd);
 }
 
 TEST(PredictPublished, DamagedRowsAreTold) {

@@ -161,8 +161,8 @@ TEST(PredictModel, IntervalsHoldTheirMiddleAndAreTheSameEveryTime) {
 TEST(PredictModel, AWiderSpreadIsAWiderInterval) {
     const GpuDevice gpu = device();
     ModelFit sure, unsure;
-    sure.throughput_log_sd = sure.latency_log_sd = 0;
-    unsure.throughput_log_sd = 0.4;
+    sure.memory_log_sd = sure.instruction_log_sd = sure.latency_log_sd = 0;
+    unsure.memory_log_sd = unsure.instruction_log_sd = 0.4;
     const PredictedMs a = predict_frame(central(), test::round_costs(), gpu, sure).total,
                       b = predict_frame(central(), test::round_costs(), gpu, unsure).total;
     EXPECT_DOUBLE_EQ(a.p10, a.p90);
@@ -199,9 +199,37 @@ TEST(PredictModel, CountsThatAreNotThereAreGuessedAndSaid) {
     const Prediction known = predict_frame(central(), test::round_costs(), device(), {});
     EXPECT_NEAR(stage_of(p, Stage::blend).ms.p50, stage_of(known, Stage::blend).ms.p50,
                 0.15 * stage_of(known, Stage::blend).ms.p50);
+    const PredictedMs &sure = stage_of(known, Stage::blend).ms,
+                      &unsure = stage_of(p, Stage::blend).ms;
+    EXPECT_GT(unsure.p90 / unsure.p10, 1.3 * sure.p90 / sure.p10)
+        << "guesses are told by the interval";
+    work.frame.evaluated = FrameWork::kUnknown;
+    const Prediction lists = predict_frame(work, test::round_costs(), device(), {});
+    EXPECT_NEAR(stage_of(lists, Stage::blend).ms.p50, sure.p50, 0.3 * sure.p50) << "not free";
     // A table without our kernels says so, too.
     EXPECT_FALSE(
         stage_of(predict_frame(central(), KernelCosts{}, device(), {}), Stage::blend).counted);
+}
+
+TEST(PredictModel, GradientsWithoutTrainingAreStored) {
+    const GpuDevice gpu = device();
+    PredictedWork work = central();
+    work.frame.gradients = true;
+    const Prediction stored = predict(work, test::round_costs(), gpu, {}),
+                     step = predict_step(work, test::round_costs(), gpu, {}),
+                     frame = predict_frame(work, test::round_costs(), gpu, {});
+    for (const PredictedStage& s : stored.stages)
+        EXPECT_TRUE(s.stage != Stage::loss && s.stage != Stage::pack) << name_of(s.stage);
+    const auto ms = [](const Prediction& p, Stage stage) { return stage_of(p, stage).ms.p50; };
+    EXPECT_LT(ms(stored, Stage::project_backward), 0.8 * ms(step, Stage::project_backward));
+    EXPECT_DOUBLE_EQ(ms(stored, Stage::project), ms(frame, Stage::project));
+    EXPECT_DOUBLE_EQ(ms(stored, Stage::blend_backward), ms(step, Stage::blend_backward));
+    EXPECT_TRUE(stage_of(stored, Stage::project_backward).counted);
+    // And the table has the kernel that stores.
+    EXPECT_TRUE(
+        stage_of(predict(work, KernelCosts::built_in(), gpu, {}), Stage::project_backward).counted);
+    work.packed = false;
+    EXPECT_LT(predict_frame(work, test::round_costs(), gpu, {}).stages.size(), frame.stages.size());
 }
 
 TEST(PredictModel, WhatIfChangesWhatItSays) {
@@ -290,7 +318,18 @@ TEST(PredictDevices, AreFoundByWhatTheirDriversCallThem) {
     EXPECT_EQ(id_of("NVIDIA L40S"), "l40s");
     EXPECT_EQ(id_of("NVIDIA L40"), "l40");
     EXPECT_EQ(id_of("NVIDIA GeForce RTX 4090"), "rtx4090");
+    EXPECT_EQ(id_of("NVIDIA GeForce RTX 5070 Laptop GPU"), "rtx5070-laptop");
+    EXPECT_EQ(id_of("NVIDIA RTX PRO 6000 Blackwell Workstation Edition"), "rtx-pro-6000");
     EXPECT_EQ(id_of("Emulated"), "");
+    for (const char* other :
+         {"NVIDIA GeForce RTX 4090 Laptop GPU", "NVIDIA GeForce RTX 4090 D",
+          "NVIDIA GeForce RTX 3090 Ti", "NVIDIA H100 NVL", "NVIDIA H200 NVL", "NVIDIA GH200 480GB",
+          "NVIDIA GeForce RTX 5070 Ti Laptop GPU", "NVIDIA GeForce RTX 5070",
+          "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "NVIDIA L40G",
+          "NVIDIA H100 80GB HBM3 MIG 1g.10gb"})
+        EXPECT_EQ(id_of(other), "") << other;
+    EXPECT_NE(gpu_called(all, "NVIDIA H200", 132), nullptr);
+    EXPECT_EQ(gpu_called(all, "NVIDIA H200", 66), nullptr) << "a part of one";
 }
 
 TEST(PredictDevices, BadFilesAreToldWithWhatIsWrong) {
@@ -394,16 +433,17 @@ TEST(PredictOccupancy, IsTheCalculators) {
     const auto resident = [](const char* id, int threads, int registers, int shared) {
         return resident_blocks(device(id).architecture, threads, registers, shared);
     };
-    EXPECT_EQ(resident("h200", 256, 32, 0), 8);         // warps
-    EXPECT_EQ(resident("h200", 256, 40, 12288), 6);     // registers
-    EXPECT_EQ(resident("h200", 256, 64, 30976), 4);     // registers
-    EXPECT_EQ(resident("h200", 256, 80, 39232), 3);     // registers
-    EXPECT_EQ(resident("h200", 256, 128, 0), 2);        // registers
-    EXPECT_EQ(resident("rtx4090", 256, 62, 30976), 3);  // shared memory
-    EXPECT_EQ(resident("rtx4090", 256, 40, 12288), 6);  // warps, registers
-    EXPECT_EQ(resident("a100-80", 32, 16, 0), 32);      // blocks
-    EXPECT_EQ(resident("a100-80", 1024, 255, 0), 1);    // never none
-    EXPECT_EQ(resident("rtx2080ti", 256, 32, 0), 4);    // warps
+    EXPECT_EQ(resident("h200", 256, 32, 0), 8);           // warps
+    EXPECT_EQ(resident("h200", 256, 40, 12288), 6);       // registers
+    EXPECT_EQ(resident("h200", 256, 64, 30976), 4);       // registers
+    EXPECT_EQ(resident("h200", 256, 80, 39232), 3);       // registers
+    EXPECT_EQ(resident("h200", 256, 128, 0), 2);          // registers
+    EXPECT_EQ(resident("rtx4090", 256, 62, 30976), 3);    // shared memory
+    EXPECT_EQ(resident("rtx4090", 256, 40, 12288), 6);    // warps, registers
+    EXPECT_EQ(resident("a100-80", 32, 16, 0), 32);        // blocks
+    EXPECT_EQ(resident("a100-80", 1024, 255, 0), 1);      // never none
+    EXPECT_EQ(resident("rtx2080ti", 256, 32, 0), 4);      // warps
+    EXPECT_EQ(resident("rtx2080ti", 256, 32, 32768), 2);  // shared memory, none of it the system's
 }
 
 }  // namespace
