@@ -12,8 +12,8 @@ namespace gs::cuda {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-/// A slot with more isects than this is listed by its whole warp or block, others by a lane each. As
-/// many as leave four blocks room in the 100 KB of a multiprocessor that has no more.
+/// A slot with more isects than this is listed by its whole warp or block, others by a lane each.
+/// As many as leave four blocks room in the 100 KB of a multiprocessor that has no more.
 constexpr std::uint32_t kLaneIsects = 23;
 /// A slot with more than this is listed by the whole block: a warp can have many of them, as ranks
 /// are sorted by depth and what fills the picture is near, and the device would wait for it.

@@ -102,7 +102,7 @@ cudaError_t copy_async(Runtime& runtime, const char* call, void* to, const void*
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
     const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
     Work carry_out = [&runtime, call, to, from, rows, to_device, from_device,
-                            copy = copy_under_way(runtime, to_device ? from : to)] {
+                      copy = copy_under_way(runtime, to_device ? from : to)] {
         to_device ? runtime.expect_device(call, to, rows.to_bytes())
                   : expect_host(runtime, call, to, rows.to_bytes());
         from_device ? runtime.expect_device(call, from, rows.from_bytes())
