@@ -48,7 +48,6 @@ PredictedMs interval_of(std::vector<double> seconds, double point) {
 PredictedStage stage_of(const StageDemand& demand, const ResourceSeconds& resources) {
     PredictedStage out;
     out.stage = demand.stage;
-    out.counted = demand.counted;
     const double all = seconds_of(resources);
     const auto most = std::max_element(resources.begin(), resources.end());
     out.bound_by = static_cast<GpuResource>(most - resources.begin());
@@ -70,7 +69,8 @@ Prediction predict(const PredictedWork& work, const KernelCosts& costs, const Gp
     for (std::size_t i = 0; i < demands.size(); ++i) {
         const ResourceSeconds resources = resource_seconds(demands[i], gpu, fit);
         ModelFit of_stage = fit;
-        if (!demands[i].counted)
+        const bool counted = demands[i].counted && !work.estimated;
+        if (!counted)
             for (double* sd : {&of_stage.memory_log_sd, &of_stage.instruction_log_sd})
                 *sd = std::hypot(*sd, fit.guess_log_sd);
         std::vector<double> runs(kDraws);
@@ -82,6 +82,7 @@ Prediction predict(const PredictedWork& work, const KernelCosts& costs, const Gp
         const double seconds = seconds_of(resources);
         point += seconds;
         out.stages.push_back(stage_of(demands[i], resources));
+        out.stages.back().counted = counted;
         out.stages.back().ms = interval_of(std::move(runs), seconds);
     }
     out.total = interval_of(std::move(totals), point);
@@ -130,6 +131,12 @@ PredictedWork what_if(PredictedWork work, const WhatIf& change) {
             tile.isects = static_cast<std::uint32_t>(std::llround(tile.isects * isects));
             tile.pairs *= static_cast<float>(warps);
         }
+        // Powers know nothing of what holds of every frame.
+        f.isects = std::max(f.isects, f.visible);
+        f.open = std::min(f.open, f.near);
+        f.live_sub_tiles = std::min(f.live_sub_tiles, f.open);
+        f.live_isects = std::min({f.live_isects, f.isects, f.live_sub_tiles});
+        work.estimated = true;
     };
     if (change.gaussians > 0 && f.gaussians > 0) {
         const double ratio = change.gaussians / f.gaussians;

@@ -69,7 +69,8 @@ struct PredictedWork {
     FrameWork frame;
     std::vector<TileLoad> tiles;  ///< empty: a frame with even tiles
     int batch = 1;                ///< views a step (or a frame) draws
-    bool packed = true;           ///< a frame without gradients ends as bytes for the screen
+    bool estimated = false;  ///< by what_if(), of a frame that was not drawn: a guess, and told so
+    bool packed = true;      ///< a frame without gradients ends as bytes for the screen
 };
 
 /// How the model's free numbers are set: fitted to public measurements (validation.h).
@@ -98,8 +99,9 @@ Prediction predict_step(PredictedWork work, const KernelCosts& costs, const GpuD
 /// prediction's P50, shared out by the tiles' work. [tiles], or empty where `tiles` is.
 std::vector<float> predicted_tile_us(const Prediction& prediction, std::span<const TileLoad> tiles);
 
-/// The same scene otherwise: what the counts would be. An estimate (docs/model.md says the
-/// exponents); 0 leaves what it is.
+/// The same scene otherwise: what the counts would be. With another number of Gaussians or another
+/// size an estimate (docs/model.md says the exponents), which widens intervals; 0 leaves what it
+/// is.
 struct WhatIf {
     double gaussians = 0;       ///< how many
     int width = 0, height = 0;  ///< px

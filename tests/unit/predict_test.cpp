@@ -244,6 +244,31 @@ TEST(PredictModel, WhatIfChangesWhatItSays) {
     EXPECT_LT(four, 4.2 * step_ms(base, gpu));
 }
 
+TEST(PredictModel, WhatWasNotDrawnIsAGuessThatCouldBeAFrame) {
+    const PredictedWork base = central();
+    for (const WhatIf& change : {WhatIf{3e8, 0, 0, -1, 0}, WhatIf{3e3, 0, 0, -1, 0},
+                                 WhatIf{0, 16384, 16384, -1, 0}, WhatIf{1e8, 320, 200, -1, 0}}) {
+        const PredictedWork work = what_if(base, change);
+        const FrameWork& f = work.frame;
+        EXPECT_LE(f.visible, f.isects);
+        EXPECT_LE(f.live_isects, f.isects);
+        EXPECT_LE(f.live_isects, f.live_sub_tiles);
+        EXPECT_LE(f.live_sub_tiles, f.open);
+        EXPECT_LE(f.open, f.near);
+        EXPECT_TRUE(work.estimated);
+    }
+    EXPECT_FALSE(what_if(base, {0, 0, 0, 1, 2}).estimated) << "that is known";
+    PredictedWork guessed = base;
+    guessed.estimated = true;
+    const auto spread = [&](const PredictedWork& work) {
+        const Prediction p = predict_frame(work, test::round_costs(), device(), {});
+        return p.total.p90 / p.total.p10;
+    };
+    EXPECT_GT(spread(guessed), 1.2 * spread(base));
+    const Prediction told = predict_frame(guessed, test::round_costs(), device(), {});
+    for (const PredictedStage& stage : told.stages) EXPECT_FALSE(stage.counted);
+}
+
 TEST(PredictModel, TilesShareTheTimeOfBlending) {
     PredictedWork work = central();
     work.tiles = {{100, 100}, {300, 300}, {0, 0}};
