@@ -453,7 +453,7 @@ void BenchRun::print(const Json& out) const {
 }
 
 int BenchRun::compare() const {
-    const Comparison result = compare_with_base(base_, stages_, a_.tolerance, machine_.doubt());
+    const BaseComparison result = compare_with_base(base_, stages_, a_.tolerance, machine_.doubt());
     fmt::print("\nagainst {}:\n", a_.compare);
     for (const std::string& line : result.lines) fmt::print("{}\n", line);
     if (!result.undecided.empty())

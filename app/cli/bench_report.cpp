@@ -180,10 +180,10 @@ Result<void> check_same_subject(const std::string& path, const Json& base, const
     return {};
 }
 
-Comparison compare_with_base(const Json& base, const std::vector<StageTime>& now, double tolerance,
-                             double waited) {
+BaseComparison compare_with_base(const Json& base, const std::vector<StageTime>& now,
+                                 double tolerance, double waited) {
     const Json& stages = base["stages"];
-    Comparison out;
+    BaseComparison out;
     for (const StageTime& s : now) {
         const auto same = [&](const Json& b) {
             return b.is_object() && b.value("name", "") == s.name;

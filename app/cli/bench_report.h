@@ -38,13 +38,13 @@ Json stage_times_json(const std::vector<StageTime>& stages);
 /// A stage is slower beyond doubt when its interval lies above the base's and its median is more
 /// than `tolerance` above too, also without the share of its time that threads `waited` for a CPU
 /// (0..1; stages of a GPU do not wait).
-struct Comparison {
+struct BaseComparison {
     std::vector<std::string> lines;      ///< one per stage, for people
     std::vector<std::string> slower;     ///< names
     std::vector<std::string> undecided;  ///< slower, and waiting may be why
 };
-Comparison compare_with_base(const Json& base, const std::vector<StageTime>& now, double tolerance,
-                             double waited);
+BaseComparison compare_with_base(const Json& base, const std::vector<StageTime>& now,
+                                 double tolerance, double waited);
 
 /// The JSON of an earlier bench, from a file (its last line is taken). Errors: no such file, no
 /// stages in it.

@@ -1,26 +1,12 @@
 #include "panels/viewport/verify_overlay.h"
 
-#include <cmath>
 #include <cstdint>
 
+#include "panels/state/inspection.h"
 #include "panels/state/verify_report.h"
 #include "panels/widgets/theme.h"
 
 namespace gs {
-namespace {
-
-/// The same place, direction and lens, at whatever size.
-bool same_view(const Camera& a, const Camera& b) {
-    if (a.model != b.model || a.width <= 0 || b.width <= 0) return false;
-    for (std::size_t row = 0; row < 3; ++row)
-        for (std::size_t column = 0; column < 3; ++column)
-            if (a.rotation.m[row][column] != b.rotation.m[row][column]) return false;
-    const Vec3d apart = a.translation - b.translation;
-    const double lens = a.fx / a.width - b.fx / b.width;
-    return dot(apart, apart) == 0 && std::abs(lens) < 1e-3;
-}
-
-}  // namespace
 
 void draw_verified(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
                    PictureRect picture) {
