@@ -324,11 +324,8 @@ void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (predicted && !predicted_) view = View::other_gpus;
     predicted_ = predicted;
     draw_tabs();
-    ImGui::SameLine(0, 0.8F * em());
-    if (view == View::other_gpus) {
-        ImGui::NewLine();
-        return other_gpus.draw(snapshot, commands);
-    }
+    if (view == View::other_gpus) return other_gpus.draw(snapshot, commands);
+    beside_if_fits("xx history  CSV");
     // The times are of the trace that is shown, as everywhere; the limits are this machine's.
     const TraceEntry* entry = snapshot.shown_entry();
     const TraceStore* shown = snapshot.shown();

@@ -71,7 +71,7 @@ TEST_F(OtherGpusView, every_control_gives_its_command) {
     const std::vector<std::string> given = given_by_clicks(160);
     EXPECT_THAT(given, Contains("predict.measure"));
     EXPECT_THAT(given, Contains("predict.map on"));
-    EXPECT_THAT(given, Contains("predict.gpus rtx4090")) << "the first was taken away";
+    EXPECT_THAT(given, Contains("predict.gpus h200")) << "the other was taken away";
     EXPECT_THAT(given, Contains(testing::StartsWith("predict.what-if gaussians ")));
     EXPECT_THAT(given, Contains(testing::StartsWith("predict.what-if size ")));
     EXPECT_THAT(given, Contains(testing::StartsWith("predict.what-if sh-degree ")));

@@ -405,7 +405,7 @@ TEST_F(Click, CsvIsCopied) {
     StagesPanel stages;
     ImGui::SetClipboardText("");
     const auto draw = alone(stages);
-    for (float x = 130; x < 495 && ImGui::GetClipboardText()[0] == 0; x += 11)
+    for (float x = 200; x < 495 && ImGui::GetClipboardText()[0] == 0; x += 11)
         ui.click({x, 20}, draw);
     EXPECT_NE(std::string(ImGui::GetClipboardText()).find("blend backward"), std::string::npos);
     const std::string csv = images_csv(*snapshot.cameras);

@@ -20,6 +20,7 @@
 #include "renderer/io/images/image_io.h"
 #include "tests/panels/fake_inspection.h"
 #include "tests/panels/fake_pictures.h"
+#include "tests/panels/fake_prediction.h"
 #include "tests/panels/software_canvas.h"
 #include "tests/panels/stored_pictures.h"
 #include "tests/panels/trace_fixture.h"
@@ -266,6 +267,9 @@ TEST_F(Pictures, AGpuLooksAsStored) {
     }
     make_ui(340, 300);
     expect_as_stored("memory_gpu", picture_of("Memory"));
+    make_ui(420, 420);
+    snapshot.prediction = fake_prediction(snapshot.frame->camera);
+    expect_as_stored("stages_other_gpus", picture_of("Stages"));
 }
 
 // The viewport has a picture of its own.

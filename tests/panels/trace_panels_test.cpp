@@ -22,7 +22,7 @@ TEST_F(Traces, StagesAreThoseOfTheShownTrace) {
     const auto csv = [&] {
         ui.frame(draw);
         ImGui::SetClipboardText("");
-        for (float x = 130; x < 495 && ImGui::GetClipboardText()[0] == 0; x += 11)
+        for (float x = 200; x < 495 && ImGui::GetClipboardText()[0] == 0; x += 11)
             ui.click({x, 20}, draw);
         return std::string(ImGui::GetClipboardText());
     };
