@@ -152,7 +152,7 @@ void OtherGpus::draw_head(const PredictionState& state, Commands& commands) {
         ImGui::EndCombo();
     }
     tooltip("GPUs to predict for (predict.gpus); the map is of the first");
-    beside_if_fits("frame");
+    beside_if_fits("xx frame  xx step");
     if (ImGui::RadioButton("frame", !state.step)) commands.push("predict.of", {"frame"});
     ImGui::SameLine();
     if (ImGui::RadioButton("step", state.step)) commands.push("predict.of", {"step"});
