@@ -128,6 +128,66 @@ void number_choice(Commands& commands, const char* id, const std::string& now, c
     tooltip(hint);
 }
 
+/// With what was measured here and its floor: two columns more.
+void draw_columns(const PredictionState& state, bool measured) {
+    ImGui::TableSetupScrollFreeze(1, 1);
+    ImGui::TableSetupColumn("predicted, ms", ImGuiTableColumnFlags_WidthFixed, 8.2F * em());
+    if (measured)
+        for (const char* name : {"here", "floor"})
+            ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthFixed, 3.6F * em());
+    const float room = ImGui::GetContentRegionAvail().x - (measured ? 16.5F : 9) * em();
+    const float width =
+        std::clamp(room / static_cast<float>(state.gpus.size()) - em(), 9.5F * em(), 18 * em());
+    for (const PredictionState::OfGpu& gpu : state.gpus)
+        ImGui::TableSetupColumn(gpu.id.c_str(), ImGuiTableColumnFlags_WidthFixed, width);
+    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
+    for (int column = 0; column < ImGui::TableGetColumnCount(); ++column)
+        table_heading(ImGui::TableGetColumnName(column), measured && (column == 1 || column == 2));
+}
+
+/// The `i`-th stage of all GPUs; bars end at `most` ms.
+void draw_stage(const PredictionState& state, std::size_t i, const StageCosts* measured,
+                double most) {
+    const PredictedStage& first = of(state, state.gpus[0]).stages[i];
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    text((first.counted ? "" : "~ ") + std::string(name_of(first.stage)));
+    if (!first.counted) tooltip("not everything it needs was counted: a guess");
+    if (measured != nullptr) {
+        const StageCost* cost = cost_of(measured, first.stage);
+        ImGui::TableNextColumn();
+        cell_right(cost ? predicted_ms(cost->measured_ms) : "-");
+        if (cost) tooltip("measured on " + measured->machine);
+        ImGui::TableNextColumn();
+        cell_right(cost ? predicted_ms(cost->floor.floor_ms) : "-", theme().dim);
+        if (cost) tooltip("the least that " + measured->machine + " needs for it");
+    }
+    for (const PredictionState::OfGpu& gpu : state.gpus) {
+        ImGui::TableNextColumn();
+        const PredictedStage& stage = of(state, gpu).stages[i];
+        ImGui::BeginGroup();
+        interval_cell(stage.ms, most, mix(stage_color(stage.stage), theme().panel, 0.25F));
+        ImGui::EndGroup();
+        if (ImGui::IsItemHovered()) prediction_tooltip(gpu, stage);
+    }
+}
+
+void draw_total(const PredictionState& state, bool step, bool measured) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    text(step ? "whole step" : "whole frame");
+    for (int skipped = 0; skipped < (measured ? 2 : 0); ++skipped) ImGui::TableNextColumn();
+    for (const PredictionState::OfGpu& gpu : state.gpus) {
+        ImGui::TableNextColumn();
+        const PredictedMs& ms = (step ? gpu.step : gpu.frame).total;
+        text(fmt::format("{}  ({} to {})", predicted_ms(ms.p50), predicted_ms(ms.p10),
+                         predicted_ms(ms.p90)));
+        tooltip(
+            "Predicted: half of the times it is less than the first figure, 8 times in 10 "
+            "it lies between the others");
+    }
+}
+
 }  // namespace
 
 void OtherGpus::draw_head(const PredictionState& state, Commands& commands) {
@@ -212,66 +272,14 @@ void OtherGpus::draw_table(const PredictionState& state, const StageCosts* measu
     for (const PredictionState::OfGpu& gpu : state.gpus)
         for (const PredictedStage& stage : of(state, gpu).stages)
             if (std::isfinite(stage.ms.p90)) most = std::max(most, stage.ms.p90);
+    const std::size_t stages = of(state, state.gpus[0]).stages.size();
     const int columns = static_cast<int>(state.gpus.size()) + (measured != nullptr ? 3 : 1);
     const ImGuiTableFlags flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollX;
-    const float height =
-        static_cast<float>(of(state, state.gpus[0]).stages.size() + 3) * 1.3F * em() + 0.5F * em();
+    const float height = static_cast<float>(stages + 3) * 1.3F * em() + 0.5F * em();
     if (!ImGui::BeginTable("##predicted", columns, flags, {0, std::max(height, 6 * em())})) return;
-    ImGui::TableSetupScrollFreeze(1, 1);
-    ImGui::TableSetupColumn("predicted, ms", ImGuiTableColumnFlags_WidthFixed, 8.2F * em());
-    if (measured != nullptr) {
-        ImGui::TableSetupColumn("here", ImGuiTableColumnFlags_WidthFixed, 3.6F * em());
-        ImGui::TableSetupColumn("floor", ImGuiTableColumnFlags_WidthFixed, 3.6F * em());
-    }
-    const float room = ImGui::GetContentRegionAvail().x - (measured != nullptr ? 16.5F : 9) * em();
-    const float width =
-        std::clamp(room / static_cast<float>(state.gpus.size()) - em(), 9.5F * em(), 18 * em());
-    for (const PredictionState::OfGpu& gpu : state.gpus)
-        ImGui::TableSetupColumn(gpu.id.c_str(), ImGuiTableColumnFlags_WidthFixed, width);
-    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-    for (int column = 0; column < columns; ++column)
-        table_heading(ImGui::TableGetColumnName(column),
-                      measured != nullptr && (column == 1 || column == 2));
-    const auto stages = of(state, state.gpus[0]).stages;
-    for (std::size_t i = 0; i < stages.size(); ++i) {
-        ImGui::TableNextRow();
-        ImGui::TableNextColumn();
-        text((stages[i].counted ? "" : "~ ") + std::string(name_of(stages[i].stage)));
-        if (!stages[i].counted) tooltip("not everything it needs was counted: a guess");
-        if (measured != nullptr) {
-            const StageCost* cost = cost_of(measured, stages[i].stage);
-            ImGui::TableNextColumn();
-            cell_right(cost ? predicted_ms(cost->measured_ms) : "-");
-            if (cost) tooltip("measured on " + measured->machine);
-            ImGui::TableNextColumn();
-            cell_right(cost ? predicted_ms(cost->floor.floor_ms) : "-", theme().dim);
-            if (cost) tooltip("the least that " + measured->machine + " needs for it");
-        }
-        for (const PredictionState::OfGpu& gpu : state.gpus) {
-            ImGui::TableNextColumn();
-            const PredictedStage& stage = of(state, gpu).stages[i];
-            ImGui::BeginGroup();
-            interval_cell(stage.ms, most, mix(stage_color(stage.stage), theme().panel, 0.25F));
-            ImGui::EndGroup();
-            if (ImGui::IsItemHovered()) prediction_tooltip(gpu, stage);
-        }
-    }
-    for (const bool whole_step : {false, true}) {
-        ImGui::TableNextRow();
-        ImGui::TableNextColumn();
-        text(whole_step ? "whole step" : "whole frame");
-        for (int skipped = 0; skipped < (measured != nullptr ? 2 : 0); ++skipped)
-            ImGui::TableNextColumn();
-        for (const PredictionState::OfGpu& gpu : state.gpus) {
-            ImGui::TableNextColumn();
-            const PredictedMs& ms = (whole_step ? gpu.step : gpu.frame).total;
-            text(fmt::format("{}  ({} to {})", predicted_ms(ms.p50), predicted_ms(ms.p10),
-                             predicted_ms(ms.p90)));
-            tooltip(
-                "Predicted: half of the times it is less than the first figure, 8 times in 10 "
-                "it lies between the others");
-        }
-    }
+    draw_columns(state, measured != nullptr);
+    for (std::size_t i = 0; i < stages; ++i) draw_stage(state, i, measured, most);
+    for (const bool step : {false, true}) draw_total(state, step, measured != nullptr);
     ImGui::EndTable();
 }
 

@@ -144,17 +144,22 @@ def markdown(rows: list[dict], about: str) -> str:
     return "\n".join(lines)
 
 
+def write_between(page: pathlib.Path, begin: str, end: str, text: str) -> None:
+    """Replaces what stands between two marks of a page."""
+    old = page.read_text(encoding="utf-8")
+    head, _, rest = old.partition(begin)
+    _, _, tail = rest.partition(end)
+    page.write_text(f"{head}{begin}\n{text}\n{end}{tail}", encoding="utf-8")
+
+
 def update(rows: list[dict], version: str, architecture: str) -> None:
     with STORED.open("w", encoding="utf-8", newline="") as out:
         out.write(f"# toolkit={version} architecture={architecture}\n")
         writer = csv.DictWriter(out, FIELDS, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    page = PAGE.read_text(encoding="utf-8")
-    head, _, rest = page.partition(BEGIN)
-    _, _, tail = rest.partition(END)
     about = f"CUDA toolkit {version}, architecture {architecture}, {len(rows)} kernels"
-    PAGE.write_text(f"{head}{BEGIN}\n{markdown(rows, about)}\n{END}{tail}", encoding="utf-8")
+    write_between(PAGE, BEGIN, END, markdown(rows, about))
 
 
 def main() -> int:

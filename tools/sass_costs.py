@@ -218,11 +218,8 @@ def store(rows: list[dict], version: str) -> None:
         writer = csv.DictWriter(out, WHERE + NUMBERS, extrasaction="ignore", lineterminator="\n", restval="")
         writer.writeheader()
         writer.writerows(rows)
-    page = PAGE.read_text(encoding="utf-8")
-    head, _, rest = page.partition(BEGIN)
-    _, _, tail = rest.partition(END)
     about = f"CUDA toolkit {version}, architecture 90."
-    PAGE.write_text(f"{head}{BEGIN}\n{about}\n\n{markdown(rows)}\n{END}{tail}", encoding="utf-8")
+    kernel_table.write_between(PAGE, BEGIN, END, f"{about}\n\n{markdown(rows)}")
 
 
 def main() -> int:
