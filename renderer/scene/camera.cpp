@@ -1,5 +1,6 @@
 #include "renderer/scene/camera.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "renderer/math/project.h"
@@ -26,11 +27,26 @@ Vec3d Camera::point_at(double x, double y, double z) const {
     return transpose(rotation) * (Vec3d{(x - cx) / fx * w, (y - cy) / fy * w, z} - translation);
 }
 
+Pose Camera::pose_at(double time) const {
+    if (!rolling()) return {rotation, translation};
+    const Quatd q =
+        slerp(quat_from_rotation(first.rotation), quat_from_rotation(last.rotation), time);
+    return {rotation_from_quat(q), (1 - time) * first.translation + time * last.translation};
+}
+
 bool Camera::valid() const {
     if (width <= 0 || height <= 0 || !(fx > 0) || !(fy > 0)) return false;
-    double sum = fx + fy + cx + cy + translation.x + translation.y + translation.z;
-    for (const auto& row : rotation.m)
-        for (const double value : row) sum += value;
+    double sum = fx + fy + cx + cy;
+    const auto add = [&](const Mat3d& turn, Vec3d move) {
+        sum += move.x + move.y + move.z;
+        for (const auto& row : turn.m)
+            for (const double value : row) sum += value;
+    };
+    add(rotation, translation);
+    if (rolling()) {
+        add(first.rotation, first.translation);
+        add(last.rotation, last.translation);
+    }
     for (const double value : distortion) sum += value;
     return std::isfinite(sum);
 }
@@ -71,6 +87,21 @@ Quatd quat_from_rotation(const Mat3d& r) {
     }
     const double s = 2 * std::sqrt(1 + m[2][2] - m[0][0] - m[1][1]);
     return {(m[1][0] - m[0][1]) / s, (m[0][2] + m[2][0]) / s, (m[1][2] + m[2][1]) / s, s / 4};
+}
+
+Quatd slerp(Quatd a, Quatd b, double t) {
+    double along = a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z;
+    const double sign = along < 0 ? -1 : 1;
+    along = std::min(along * sign, 1.0);
+    const double angle = std::acos(along);
+    // Nearly the same: a straight line is as exact, and does not divide by zero.
+    const double s = std::sin(angle);
+    const double wa = s < 1e-9 ? 1 - t : std::sin((1 - t) * angle) / s,
+                 wb = sign * (s < 1e-9 ? t : std::sin(t * angle) / s);
+    const Quatd q{wa * a.w + wb * b.w, wa * a.x + wb * b.x, wa * a.y + wb * b.y,
+                  wa * a.z + wb * b.z};
+    const double n = 1 / std::sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+    return {n * q.w, n * q.x, n * q.y, n * q.z};
 }
 
 Camera look_at(Vec3d eye, Vec3d target, Vec3d up, int width, int height, double fov_y_radians) {

@@ -36,7 +36,8 @@ Quatd exp_of(Vec3d v) {
 }
 /// The way from a to b, in the axes of a (or b, which is the same).
 Vec3d way_between(Quatd a, Quatd b) { return log_of(conjugate(a) * b); }
-Quatd slerp(Quatd a, Quatd b, double t) { return a * exp_of(t * way_between(a, b)); }
+// Not slerp(): the keys' signs have been chosen, and stay.
+Quatd arc(Quatd a, Quatd b, double t) { return a * exp_of(t * way_between(a, b)); }
 
 /// Hermite's cubic over a segment of width h; t from 0 to 1.
 template <class T>
@@ -273,8 +274,8 @@ Quatd PathCurve::rotation(std::size_t segment, double u) const {
     const double third = (b.knot - a.knot) / 3;
     const Quatd p[4] = {a.rotation, a.rotation * exp_of(third * a.turn),
                         b.rotation * exp_of(-third * b.turn), b.rotation};
-    const Quatd q[3] = {slerp(p[0], p[1], u), slerp(p[1], p[2], u), slerp(p[2], p[3], u)};
-    return slerp(slerp(q[0], q[1], u), slerp(q[1], q[2], u), u);
+    const Quatd q[3] = {arc(p[0], p[1], u), arc(p[1], p[2], u), arc(p[2], p[3], u)};
+    return arc(arc(q[0], q[1], u), arc(q[1], q[2], u), u);
 }
 
 /// How far along after so many seconds.

@@ -95,6 +95,10 @@ Vec2<double> project_through_lens(const Camera& camera, double x, double y) {
     switch (camera.model) {
         case CameraModel::pinhole:
         case CameraModel::orthographic:  // no capture has one
+        case CameraModel::full_opencv:   // nor, so far, one of these
+        case CameraModel::thin_prism_fisheye:
+        case CameraModel::ftheta:
+        case CameraModel::equirectangular:
             break;
         case CameraModel::simple_radial: {
             const double radial = 1 + k[0] * r2;
@@ -160,8 +164,10 @@ bool is_distorted(const Camera& camera) {
 }
 
 const char* name_of(CameraModel model) {
-    constexpr std::array<const char*, 5> kNames = {"PINHOLE", "SIMPLE_RADIAL", "RADIAL", "OPENCV",
-                                                   "OPENCV_FISHEYE"};
+    constexpr std::array<const char*, 10> kNames = {
+        "PINHOLE",        "SIMPLE_RADIAL",  "RADIAL",      "OPENCV",
+        "OPENCV_FISHEYE", "ORTHOGRAPHIC",   "FULL_OPENCV", "THIN_PRISM_FISHEYE",
+        "FTHETA",         "EQUIRECTANGULAR"};
     return kNames[static_cast<std::size_t>(model)];
 }
 
