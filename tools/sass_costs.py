@@ -43,7 +43,7 @@ WHOLE = "kernel"  # the row of a kernel as a whole, in the column of loops
 GROWTH, GROWTH_SHARE, UNKNOWN_SHARE = 2, 0.05, 0.01
 REACHED = 0.6  # of a kernel; the rest repairs what a shuffle among parted lanes needs
 HOT = ("blend<(Depths)0, false, false, (Measured)0>", "blend<(Depths)0, false, true, (Measured)0>",
-       "blend_backward_sub_tile<false, false, false>", "project<false, false, false>", "project<true, false, false>",
+       "blend_backward<false, false>", "project<false, false, false>", "project<true, false, false>",
        "project<false, false, true>",
        "project_backward<AdamSink, true>", "photo_loss", "emit<unsigned short>")
 SKIPPED = kernel_table.SKIPPED

@@ -95,7 +95,6 @@ class BenchRun {
     std::vector<StageTime> time_frames(std::size_t frames);
     std::vector<StageTime> time_steps();
     std::vector<StageTime> times_of(const TraceStore& store, std::size_t newest);
-    Result<void> compare_backward_variants();
     std::vector<StageStats> measured_stages() const;
     NamedDevice device() const;
     Result<void> measure_machine();
@@ -123,7 +122,6 @@ class BenchRun {
     SpanOverhead span_;
     Ceilings ceilings_;
     std::vector<StageCost> limits_;
-    std::vector<StageTime> backward_variants_;  ///< blend backward every way there is, on CUDA
     std::string what_, scene_id_;
     Json base_;  ///< of --compare
     std::optional<history::History> history_;
@@ -259,38 +257,6 @@ std::vector<StageTime> BenchRun::time_steps() {
     return times_of(store, static_cast<std::size_t>(a_.repeats));
 }
 
-// The same frames with every way of gathering; each is verified before it is timed.
-Result<void> BenchRun::compare_backward_variants() {
-    const auto blend_backward =
-        [](const std::vector<StageTime>& times) -> std::optional<StageTime> {
-        for (const StageTime& s : times)
-            if (s.gpu && s.stage == Stage::blend_backward) return s;
-        return std::nullopt;
-    };
-    const RenderOptions before = options_;
-    const std::size_t frames = static_cast<std::size_t>(a_.repeats);
-    Result<void> outcome;
-    const std::pair<BackwardVariant, const char*> variants[] = {
-        {BackwardVariant::sub_tile, "sub-tile"},
-        {BackwardVariant::systolic, "systolic"},
-        {BackwardVariant::sub_tile_atomic, "sub-tile with atomics (not deterministic)"}};
-    backward_variants_.clear();
-    for (const auto& [variant, name] : variants) {
-        options_.backward = variant;
-        if (!verify()) {
-            outcome = fail(ErrorKind::malformed, "",
-                           "the gradients of a variant of blend backward are wrong");
-            break;
-        }
-        std::optional<StageTime> timed = blend_backward(time_frames(frames));
-        if (!timed) continue;
-        timed->name = name;
-        backward_variants_.push_back(std::move(*timed));
-    }
-    options_ = before;
-    return outcome;
-}
-
 // Mean counters over the cameras, on a frame of their own: counting costs time.
 void BenchRun::count() {
     RenderOptions options = options_;
@@ -402,8 +368,6 @@ Json BenchRun::json() const {
         work.frame.training = training_;
         out["predicted"] = predicted_beside(measured_stages(), std::move(work), device());
     }
-    if (!backward_variants_.empty())
-        out["blend_backward_variants"] = stage_times_json(backward_variants_);
     return out;
 }
 
@@ -446,10 +410,6 @@ void BenchRun::print(const Json& out) const {
     say_ceilings(out["ceilings"]);
     say_limits(out["limits"]);
     if (a_.predict) say_predicted_beside(out["predicted"]);
-    if (backward_variants_.empty()) return;
-    fmt::print("\nblend backward on this GPU, milliseconds:\n");
-    for (const Json& variant : out["blend_backward_variants"])
-        say("  {name:<42} {ms_p50:8.3f}  ({ms_p50_lo:.3f} .. {ms_p50_hi:.3f})", variant);
 }
 
 int BenchRun::compare() const {
@@ -472,8 +432,6 @@ Result<int> BenchRun::run() {
     stages_ = training_ ? time_steps() : time_frames(static_cast<std::size_t>(a_.repeats));
     count();
     GS_TRY_VOID(measure_machine());
-    if (backend_->cuda && !training_)
-        if (auto compared = compare_backward_variants(); !compared) return kGate;
     if (interrupted())
         return fail(ErrorKind::cancelled, "", "stopped before all frames were timed", "");
     const Json result = json();

@@ -47,13 +47,13 @@ std::vector<Variation> variations(std::size_t n) {
             {"crowded tile", 16, 16, {n, 0, 7, 0.2f, 0.6f}, plain}};
 }
 
-CheckRow check_against_reference(const Backend& backend, const Variation& v, const char* suffix) {
+CheckRow check_against_reference(const Backend& backend, const Variation& v) {
     const auto rasterizer = rasterizer_of(backend);
     const Verification r = verify_frame(make_proof_model(v.scene),
                                         make_proof_camera(v.scene.seed, 0, v.width, v.height),
                                         v.options, *rasterizer, true);
     return {
-        label_of(backend), v.name + std::string(suffix),
+        label_of(backend), v.name,
         fmt::format("colour {:.1e}, alpha {:.1e} (limit {:.0e}), gradient {:.1e} (limit {:.0e})",
                     r.color, r.alpha, kColorLimit, r.gradient, kGradientLimit),
         r.ok()};
@@ -240,15 +240,8 @@ void add_backend_checks(CheckList& list, const Backend& backend, const SelftestE
     for (Variation v : variations(effort.gaussians)) {
         v.width = side(v.width, effort);
         v.height = side(v.height, effort);
-        list.push_back([b, v] { return check_against_reference(*b, v, ""); });
+        list.push_back([b, v] { return check_against_reference(*b, v); });
     }
-    if (backend.cuda)
-        list.push_back([b, v = variations(effort.gaussians).front(), effort]() mutable {
-            v.width = side(v.width, effort);
-            v.height = side(v.height, effort);
-            v.options.backward = BackwardVariant::systolic;
-            return check_against_reference(*b, v, ", systolic backward");
-        });
     if (!backend.cuda) list.push_back(check_loss_gradient);
     list.push_back([b, effort] { return check_loss(*b, effort); });
     list.push_back([b, effort] { return check_poison(*b, effort); });

@@ -308,8 +308,7 @@ class Frame {
                 f_.visible * 48 + f_.isects * 52);
         gather(d, counts_.live_isects);
         const CountedKernel k =
-            kernel({"blend_backward_sub_tile<false, false, false>",
-                    "blend_backward_sub_tile<false*", "blend_backward_sub_tile*"});
+            kernel({"blend_backward<false, false>", "blend_backward<false*", "blend_backward<*"});
         // The walk has the most arithmetic; it may be there more than once, unrolled.
         const LoopCost* walk = k.loop_with(&CodeCost::fp32, true);
         const auto walks = [&](const LoopCost& loop) {

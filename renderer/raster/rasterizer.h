@@ -53,15 +53,6 @@ RasterRules rules_of(Compatibility compatibility);
 const char* name_of(Compatibility compatibility);
 Result<Compatibility> compatibility_from_name(std::string_view name);
 
-/// The ways blend backward gathers on CUDA. Results agree to rounding.
-enum class BackwardVariant {
-    sub_tile,  ///< B: a warp per sub-tile walks the contributed bits, lane = pixel, one reduction
-               ///< per splat
-    systolic,  ///< A: lane = splat, pixel states travel from lane to lane
-    sub_tile_atomic,  ///< B, its sums added by float atomics: shows what determinism costs, never
-                      ///< the default
-};
-
 /// What the viewer may trade for speed.
 enum class Precision {
     exact,  ///< single precision throughout, the same picture on every backend up to rounding
@@ -84,7 +75,6 @@ struct RenderOptions {
     bool depth = true;          ///< fill RenderResult::depth
     bool median_depth = false;  ///< fill RenderResult::median_depth; only together with `depth`
     bool gradients = true;      ///< keep what backward() needs; false is a little faster
-    BackwardVariant backward = BackwardVariant::sub_tile;  ///< bench and selftest try the others
     bool counters =
         false;  ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
     /// With `counters`: fill RenderCounters::warps, too. On the CPU that takes longer than drawing.

@@ -1,5 +1,5 @@
-// Backward's kernels alone, in the emulator, on frames made by hand: variants against the oracle
-// and each other, split tiles, determinism, rows nobody may forget, the lazy reader, overflow.
+// Backward's kernels alone, in the emulator, on frames made by hand: against the oracle, split
+// tiles, determinism, rows nobody may forget, the lazy reader, overflow.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -19,16 +19,10 @@ namespace {
 
 using namespace gs::cuda;
 
-using Way = BackwardVariant;
-constexpr Way kWays[] = {Way::sub_tile, Way::systolic, Way::sub_tile_atomic};
-const char* name_of_way(Way way) {
-    return way == Way::sub_tile ? "sub-tile" : way == Way::systolic ? "systolic" : "atomic";
-}
-
-void run_blend_backward(HandMadeFrame& frame, const HandMadeGradients& gradients, Way way,
+void run_blend_backward(HandMadeFrame& frame, const HandMadeGradients& gradients,
                         const Stream& stream) {
     launch_blend_backward(stream, frame.limits(),
-                          {frame.arrays(), frame.picture(), gradients.view()}, way);
+                          {frame.arrays(), frame.picture(), gradients.view()});
     stream.synchronize();
 }
 
@@ -57,9 +51,9 @@ ModelView view_of(const GaussianModel& model) {
 }
 
 std::vector<float> backward(HandMadeFrame& frame, const GaussianModel& model,
-                            const HandMadeGradients& gradients, Way way) {
+                            const HandMadeGradients& gradients) {
     const Stream stream("test");
-    run_blend_backward(frame, gradients, way, stream);
+    run_blend_backward(frame, gradients, stream);
     return store(frame, view_of(model), stream);
 }
 
@@ -80,7 +74,7 @@ struct Case {
     bool alpha = true, depth = true;
 };
 
-/// Every variant against the oracle.
+/// Against the oracle.
 void compare(const Case& c) {
     const reference::Parameters scene(c.model);
     const reference::Options options = reference_options(c.options);
@@ -97,21 +91,16 @@ void compare(const Case& c) {
         mean2d_y.push_back(p.mean.y);
     }
     const int planes = c.model.planes();
-    for (const Way way : kWays) {
-        SCOPED_TRACE(name_of_way(way));
-        HandMadeFrame frame(c.model, c.camera, c.options, c.item_isects, c.all_contribute);
-        const std::vector<float> actual = backward(frame, c.model, v, way);
-        for (const PlaneGroup& group : plane_groups(scene))
-            EXPECT_LE(
-                relative_l2(planes_of(actual, c.model.count, group.first, group.last),
-                            gs::test::planes_of(expected.parameters, group.first, group.last)),
-                c.tolerance)
-                << group.name;
-        EXPECT_LE(relative_l2(planes_of(actual, c.model.count, planes, planes), mean2d_x),
-                  c.tolerance);
-        EXPECT_LE(relative_l2(planes_of(actual, c.model.count, planes + 1, planes + 1), mean2d_y),
-                  c.tolerance);
-    }
+    HandMadeFrame frame(c.model, c.camera, c.options, c.item_isects, c.all_contribute);
+    const std::vector<float> actual = backward(frame, c.model, v);
+    for (const PlaneGroup& group : plane_groups(scene))
+        EXPECT_LE(relative_l2(planes_of(actual, c.model.count, group.first, group.last),
+                              gs::test::planes_of(expected.parameters, group.first, group.last)),
+                  c.tolerance)
+            << group.name;
+    EXPECT_LE(relative_l2(planes_of(actual, c.model.count, planes, planes), mean2d_x), c.tolerance);
+    EXPECT_LE(relative_l2(planes_of(actual, c.model.count, planes + 1, planes + 1), mean2d_y),
+              c.tolerance);
 }
 
 TEST(CudaBackwardKernels, PicturesOfEverySize) {
@@ -244,19 +233,16 @@ TEST(CudaBackwardKernels, SameBitsUnderAnySchedule) {
     const GaussianModel model = random_model(recipe);
     const Camera camera = random_camera(10, 0, 60, 44);
     const HandMadeGradients v(case_upstream(camera.width, camera.height));
-    for (const Way way : {Way::sub_tile, Way::systolic}) {
-        SCOPED_TRACE(name_of_way(way));
-        HandMadeFrame first(model, camera, {}, 128);
-        const std::vector<float> expected = backward(first, model, v, way);
-        for (const std::uint64_t seed : {1u, 2u, 3u, 99u}) {
-            emulator::set_seed(seed);
-            HandMadeFrame frame(model, camera, {}, 128);
-            EXPECT_EQ(backward(frame, model, v, way), expected) << "seed " << seed;
-            EXPECT_EQ(std::memcmp(frame.isect_gradients().data(), first.isect_gradients().data(),
-                                  frame.isects() * sizeof(IsectGradient)),
-                      0)
-                << "seed " << seed;
-        }
+    HandMadeFrame first(model, camera, {}, 128);
+    const std::vector<float> expected = backward(first, model, v);
+    for (const std::uint64_t seed : {1u, 2u, 3u, 99u}) {
+        emulator::set_seed(seed);
+        HandMadeFrame frame(model, camera, {}, 128);
+        EXPECT_EQ(backward(frame, model, v), expected) << "seed " << seed;
+        EXPECT_EQ(std::memcmp(frame.isect_gradients().data(), first.isect_gradients().data(),
+                              frame.isects() * sizeof(IsectGradient)),
+                  0)
+            << "seed " << seed;
     }
     emulator::set_seed(0);
 }
@@ -267,35 +253,31 @@ std::vector<float> numbers_of(const std::vector<IsectGradient>& rows) {
     return out;
 }
 
-TEST(CudaBackwardKernels, VariantsAgreeRowByRow) {
+/// Which are live: those of isects with a pixel that forward blended or ended.
+TEST(CudaBackwardKernels, OnlyLiveRowsAreWritten) {
     SceneRecipe recipe;
     recipe.count = 500;
     const GaussianModel model = random_model(recipe);
     const Camera camera = random_camera(11, 0, 50, 50);
     const HandMadeGradients v(case_upstream(camera.width, camera.height));
-    HandMadeFrame b(model, camera, {}), a(model, camera, {});
+    HandMadeFrame frame(model, camera, {});
     const Stream stream("test");
-    run_blend_backward(b, v, Way::sub_tile, stream);
-    run_blend_backward(a, v, Way::systolic, stream);
-    // The same rows are live. The others are still NaN, as nobody wrote them, and what pads is
-    // zero.
+    run_blend_backward(frame, v, stream);
+    // The others are still NaN, as nobody wrote them, and what pads is zero.
     std::size_t dead = 0;
-    for (std::size_t i = 0; i < b.isects(); ++i) {
-        EXPECT_EQ(a.live(i), b.live(i)) << "emission " << i;
-        if (!b.live(i)) {
+    for (std::size_t i = 0; i < frame.isects(); ++i) {
+        const IsectGradient& row = frame.isect_gradients()[i];
+        if (!frame.live(i)) {
             ++dead;
-            for (HandMadeFrame* frame : {&a, &b}) {
-                for (const float x : numbers_of({frame->isect_gradients()[i]}))
-                    EXPECT_TRUE(std::isnan(x)) << "emission " << i;
-                frame->isect_gradients()[i] = {};
-            }
+            for (const float x : numbers_of({row})) EXPECT_TRUE(std::isnan(x)) << "emission " << i;
+            continue;
         }
-        EXPECT_EQ(b.isect_gradients()[i].reserved0, 0.0f);
-        EXPECT_EQ(b.isect_gradients()[i].reserved1, 0.0f);
+        for (const float x : numbers_of({row})) EXPECT_FALSE(std::isnan(x)) << "emission " << i;
+        EXPECT_EQ(row.reserved0, 0.0f);
+        EXPECT_EQ(row.reserved1, 0.0f);
     }
-    EXPECT_GT(dead, b.isects() / 50);
-    EXPECT_LT(dead, b.isects());
-    EXPECT_LE(relative_l2(numbers_of(a.isect_gradients()), numbers_of(b.isect_gradients())), 1e-5);
+    EXPECT_GT(dead, frame.isects() / 50);
+    EXPECT_LT(dead, frame.isects());
 }
 
 /// Bits of isects that drew nothing cost time and change nothing.
@@ -307,7 +289,7 @@ TEST(CudaBackwardKernels, ASupersetOfTheMaskGivesTheSameBits) {
     const Camera camera = random_camera(12, 0, 40, 40);
     const HandMadeGradients v(case_upstream(camera.width, camera.height));
     HandMadeFrame exact(model, camera, {}), all(model, camera, {}, kItemIsects, true);
-    EXPECT_EQ(backward(all, model, v, Way::sub_tile), backward(exact, model, v, Way::sub_tile));
+    EXPECT_EQ(backward(all, model, v), backward(exact, model, v));
 }
 
 /// Emissions without a tile, which emit pads with should it ever find fewer than projection
@@ -316,16 +298,13 @@ TEST(CudaBackwardKernels, RowsWithoutATileAreNotAdded) {
     const GaussianModel model = random_model({});
     const Camera camera = random_camera(16, 0, 40, 30);
     const HandMadeGradients v(case_upstream(camera.width, camera.height));
-    for (const Way way : kWays) {
-        SCOPED_TRACE(name_of_way(way));
-        HandMadeFrame right(model, camera, {});
-        const std::vector<float> expected = backward(right, model, v, way);
-        for (const std::uint32_t rows : {1u, 20u, 90u}) {
-            HandMadeFrame padded(model, camera, {});
-            padded.count_too_many(rows);
-            const std::vector<float> stored = backward(padded, model, v, way);
-            EXPECT_LE(relative_l2(stored, expected), 1e-6) << rows;  // a long run is a warp's
-        }
+    HandMadeFrame right(model, camera, {});
+    const std::vector<float> expected = backward(right, model, v);
+    for (const std::uint32_t rows : {1u, 20u, 90u}) {
+        HandMadeFrame padded(model, camera, {});
+        padded.count_too_many(rows);
+        const std::vector<float> stored = backward(padded, model, v);
+        EXPECT_LE(relative_l2(stored, expected), 1e-6) << rows;  // a long run is a warp's
     }
 }
 
@@ -333,13 +312,11 @@ TEST(CudaBackwardKernels, AFrameThatOverflowedIsLeftAlone) {
     const GaussianModel model = random_model({});
     const Camera camera = random_camera(13, 0, 30, 30);
     const HandMadeGradients v(case_upstream(camera.width, camera.height));
-    for (const Way way : kWays) {
-        HandMadeFrame frame(model, camera, {});
-        frame.overflow();
-        const std::vector<float> stored = backward(frame, model, v, way);
-        for (const IsectGradient& row : frame.isect_gradients()) EXPECT_TRUE(std::isnan(row.s));
-        EXPECT_TRUE(std::all_of(stored.begin(), stored.end(), [](float x) { return x == 0.0f; }));
-    }
+    HandMadeFrame frame(model, camera, {});
+    frame.overflow();
+    const std::vector<float> stored = backward(frame, model, v);
+    for (const IsectGradient& row : frame.isect_gradients()) EXPECT_TRUE(std::isnan(row.s));
+    EXPECT_TRUE(std::all_of(stored.begin(), stored.end(), [](float x) { return x == 0.0f; }));
 }
 
 /// What a sink is promised: each visible Gaussian once, all of the record filled.
@@ -406,7 +383,7 @@ TEST(CudaBackwardKernels, ReadsThroughTheOptimizer) {
         }
     const Stream stream("test");
     HandMadeFrame frame(awake, camera, {});
-    run_blend_backward(frame, v, Way::sub_tile, stream);
+    run_blend_backward(frame, v, stream);
     ModelView lazy = view_of(sleeping);
     lazy.lazy = {moments.data(), last_step.data(), pending.data(), nullptr, &clock, planes};
     const auto through_it = gradients_taken<true>(frame, lazy, stream);
@@ -425,7 +402,7 @@ TEST(CudaBackwardKernels, ASinkTakesEachVisibleGaussianOnce) {
     const HandMadeGradients v(case_upstream(camera.width, camera.height));
     const Stream stream("test");
     HandMadeFrame frame(model, camera, options);
-    run_blend_backward(frame, v, Way::sub_tile, stream);
+    run_blend_backward(frame, v, stream);
     std::vector<std::uint32_t> taken(model.count, 0);
     std::vector<GaussianGradient> gradients(model.count);
     launch_project_backward<PromiseSink, false>(

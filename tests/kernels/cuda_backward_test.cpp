@@ -1,5 +1,5 @@
 // Backward through the whole emulated CUDA backend: forward's kernels, then backward's. Against the
-// oracle, the CPU backend and itself; every variant, tiles split or not, one schedule or another.
+// oracle, the CPU backend and itself; tiles split or not, one schedule or another.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -17,10 +17,7 @@ namespace {
 
 using namespace gs::cuda;
 
-using Way = BackwardVariant;
-constexpr Way kWays[] = {Way::sub_tile, Way::systolic, Way::sub_tile_atomic};
-
-/// A frame drawn by FramePipeline, whose backward may be run in any way.
+/// A frame drawn by FramePipeline, whose backward may be run more than once.
 class PipelineFrame {
   public:
     PipelineFrame(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
@@ -60,7 +57,7 @@ class PipelineFrame {
     const FrameCounts& counts() const { return counts_; }
 
     /// Planes, mean2d and radius of all Gaussians.
-    std::vector<float> backward(const reference::PictureGradient& v, Way way) {
+    std::vector<float> backward(const reference::PictureGradient& v) {
         const std::size_t pixels = v.color.size() / 3;
         std::vector<float> host(5 * pixels);
         for (std::size_t i = 0; i < pixels; ++i) {
@@ -72,7 +69,7 @@ class PipelineFrame {
         gradients_.upload(host, stream_);
         const PictureGradientView view{gradients_.data(), gradients_.data() + 3 * pixels,
                                        gradients_.data() + 4 * pixels};
-        pipeline_.blend_backward(picture_, view, way);
+        pipeline_.blend_backward(picture_, view);
         const std::size_t size =
             static_cast<std::size_t>(planes_ + StoredGradients::kExtraPlanes) * count_;
         stored_.resize_discard(size, stream_);
@@ -103,7 +100,7 @@ std::vector<float> planes_of(const std::vector<float>& stored, std::size_t count
         stored.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(last + 1) * count)};
 }
 
-/// Every way against the oracle.
+/// Against the oracle.
 void compare(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
              std::uint32_t item_isects) {
     const reference::Parameters scene(model);
@@ -113,34 +110,25 @@ void compare(const GaussianModel& model, const Camera& camera, const RenderOptio
         reference::render_backward(scene, camera, reference_options(options), picture, v);
     PipelineFrame frame(model, camera, options, item_isects);
     ASSERT_EQ(frame.counts().overflow, 0u);
-    for (const Way way : kWays) {
-        SCOPED_TRACE(static_cast<int>(way));
-        const std::vector<float> actual = frame.backward(v, way);
-        for (const PlaneGroup& group : plane_groups(scene))
-            EXPECT_LE(
-                relative_l2(planes_of(actual, model.count, group.first, group.last),
-                            gs::test::planes_of(expected.parameters, group.first, group.last)),
-                1e-4)
-                << group.name;
-    }
+    const std::vector<float> actual = frame.backward(v);
+    for (const PlaneGroup& group : plane_groups(scene))
+        EXPECT_LE(relative_l2(planes_of(actual, model.count, group.first, group.last),
+                              gs::test::planes_of(expected.parameters, group.first, group.last)),
+                  1e-4)
+            << group.name;
 }
 
-/// One way after another on the same frame gives what it gives alone.
-TEST(CudaBackward, NoWayAddsWhatAnotherLeft) {
+/// Nothing is added to what an earlier call left.
+TEST(CudaBackward, AFramesBackwardMayBeRunAgain) {
     const GaussianModel model = random_model({});
     const Camera camera = random_camera(32, 0, 43, 37);
     const auto v = case_upstream(camera.width, camera.height);
-    PipelineFrame fresh(model, camera, {}, 1024), used(model, camera, {}, 1024);
-    const auto expected = fresh.backward(v, Way::sub_tile);
-    for (int turn = 0; turn < 2; ++turn) {
-        used.backward(v, Way::sub_tile_atomic);
-        EXPECT_EQ(used.backward(v, Way::sub_tile), expected);
-    }
-    used.backward(v, Way::sub_tile_atomic);
-    EXPECT_EQ(used.backward(v, Way::systolic), fresh.backward(v, Way::systolic));
+    PipelineFrame frame(model, camera, {}, 1024);
+    const auto expected = frame.backward(v);
+    EXPECT_EQ(frame.backward(v), expected);
 }
 
-TEST(CudaBackward, EveryWayOnTilesSplitOrNot) {
+TEST(CudaBackward, TilesSplitOrNot) {
     SceneRecipe recipe;
     recipe.count = 900;
     recipe.scale_lo = 0.1f;
@@ -183,50 +171,6 @@ TEST(CudaBackward, OptionsAndProfiles) {
         }
 }
 
-/// The variants that are not the default meet the stored gradients too (the default:
-/// cuda_forward_files_test.cpp).
-class CudaBackwardFiles : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(CudaBackwardFiles, EveryWay) {
-    GS_NEED_DATA(std::string("reference/render/") + GetParam() + ".npz");
-    const RenderCase c = load_render_case(GetParam());
-    const GaussianModel model = c.scene.to_model();
-    RenderOptions options;
-    options.background = {static_cast<float>(c.options.background.x),
-                          static_cast<float>(c.options.background.y),
-                          static_cast<float>(c.options.background.z)};
-    options.sh_degree = c.options.sh_degree;
-    options.antialiased = c.options.antialiased;
-    options.blur = static_cast<float>(c.options.blur);
-    options.near_plane = static_cast<float>(c.options.near_plane);
-    const reference::Parameters expected = expected_gradients(c);
-    for (const Way way : kWays) {
-        SCOPED_TRACE(static_cast<int>(way));
-        std::vector<double> sum(expected.values.size());
-        for (const Camera& camera : c.cameras) {
-            PipelineFrame frame(model, camera, options, kItemIsects);
-            ASSERT_EQ(frame.counts().overflow, 0u);
-            const std::vector<float> actual =
-                frame.backward(case_upstream(camera.width, camera.height), way);
-            for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(actual[i]);
-        }
-        reference::Parameters gradients = expected;
-        gradients.values = sum;
-        for (const PlaneGroup& group : plane_groups(expected)) {
-            const auto a = gs::test::planes_of(gradients, group.first, group.last),
-                       b = gs::test::planes_of(expected, group.first, group.last);
-            EXPECT_LE(relative_l2(a, b), 1e-4) << group.name;
-            double largest = 0;
-            for (const double x : b) largest = std::max(largest, std::abs(x));
-            EXPECT_LE(silent_zero_share(a, b, 1e-6 * largest), 0.001) << group.name;
-        }
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(Cuda, CudaBackwardFiles,
-                         ::testing::Values("pinhole_antialiased", "dense_overlap"),
-                         [](const auto& test) { return std::string(test.param); });
-
 /// Forward and backward from the start, under other orders of warps, lanes and blocks.
 TEST(CudaBackward, SameBitsUnderAnySchedule) {
     SceneRecipe recipe;
@@ -234,17 +178,14 @@ TEST(CudaBackward, SameBitsUnderAnySchedule) {
     const GaussianModel model = random_model(recipe);
     const Camera camera = random_camera(33, 0, 60, 40);
     const auto v = case_upstream(camera.width, camera.height);
-    for (const Way way : {Way::sub_tile, Way::systolic}) {
-        std::vector<std::uint32_t> first;
-        for (const std::uint64_t seed : {0u, 1u, 2u, 3u}) {
-            emulator::set_seed(seed);
-            PipelineFrame frame(model, camera, {}, 96);
-            std::vector<std::uint32_t> bits;
-            for (const float x : frame.backward(v, way))
-                bits.push_back(std::bit_cast<std::uint32_t>(x));
-            if (seed == 0) first = bits;
-            EXPECT_EQ(bits, first) << "seed " << seed;
-        }
+    std::vector<std::uint32_t> first;
+    for (const std::uint64_t seed : {0u, 1u, 2u, 3u}) {
+        emulator::set_seed(seed);
+        PipelineFrame frame(model, camera, {}, 96);
+        std::vector<std::uint32_t> bits;
+        for (const float x : frame.backward(v)) bits.push_back(std::bit_cast<std::uint32_t>(x));
+        if (seed == 0) first = bits;
+        EXPECT_EQ(bits, first) << "seed " << seed;
     }
     emulator::set_seed(0);
 }
@@ -273,24 +214,6 @@ TEST(CudaBackward, AsOnTheCpu) {
             EXPECT_LE(relative_l2(actual.mean2d, expected.mean2d), tolerance);
         }
     }
-}
-
-/// What bench and selftest do: one option for blend backward and for who adds up its rows.
-TEST(CudaBackward, TheRasterizerFollowsTheOption) {
-    const GaussianModel model = random_model({});
-    const Camera camera = random_camera(35, 0, 60, 40);
-    const auto v = case_upstream(camera.width, camera.height);
-    RasterRun run(emulated_cuda());
-    run.draw(model, camera, {});
-    const std::vector<double> expected = run.backward(v).parameters.values;
-    for (const Way way : {Way::systolic, Way::sub_tile_atomic}) {
-        run.gather(way);
-        const std::vector<double> actual = run.backward(v).parameters.values;
-        EXPECT_LE(relative_l2(actual, expected), 1e-5);
-        EXPECT_NE(actual, expected);  // another order of additions
-    }
-    run.gather(Way::sub_tile);
-    EXPECT_EQ(run.backward(v).parameters.values, expected);
 }
 
 }  // namespace

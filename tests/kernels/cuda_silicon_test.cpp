@@ -1,6 +1,6 @@
 // What a patient emulator of one device would let pass and a GPU would not: lists that fall short
-// of what was counted, variants that leave other rows, memory given back under work, contexts on
-// devices nobody asked for, waiting that keeps a core at work, steps that are hardly ever replayed.
+// of what was counted, memory given back under work, contexts on devices nobody asked for, waiting
+// that keeps a core at work, steps that are hardly ever replayed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -90,8 +90,7 @@ std::vector<float> gradients_with(const GaussianModel& model, const Camera& came
     frame.blend();
     DeviceBuffer<float> upstream("gradients of a picture"), out("gradients of Gaussians");
     upstream.upload(std::vector<float>(3 * frame.pixels(), 0.01f), frame.stream);
-    frame.pipeline.blend_backward(frame.picture, {upstream.data(), nullptr, nullptr},
-                                  BackwardVariant::sub_tile);
+    frame.pipeline.blend_backward(frame.picture, {upstream.data(), nullptr, nullptr});
     const StoredGradients stored{nullptr, model.count, model.planes()};
     out.resize_discard(stored.bytes() / sizeof(float), frame.stream);
     launch_store_gradients(frame.stream, frame.limits, frame.pipeline.arrays(), device.view(),
@@ -113,14 +112,13 @@ TEST_F(CudaSilicon, EmissionsThatAreNotFoundAreLeftOut) {
 
 // ---- training
 
-StepPlan plan_of(const Capture& capture, std::uint64_t step, BackwardVariant backward) {
+StepPlan plan_of(const Capture& capture, std::uint64_t step) {
     StepPlan plan;
     plan.step = step;
     plan.view_index = 1 + static_cast<std::size_t>(step % 5);
     plan.view = &capture.views[plan.view_index];
     plan.options.depth = false;
     plan.options.sh_degree = 1;
-    plan.options.backward = backward;
     plan.rates = {2e-3, 5e-3, 1e-3, 2.5e-2, 2.5e-3, 1.25e-4};
     plan.gathers_statistics = true;
     plan.lambda_dssim = 0.2;
@@ -131,30 +129,6 @@ RunArrays first_arrays(const std::shared_ptr<Capture>& capture) {
     TrainingBackend* kept = backend.get();
     const auto trainer = trainer_on(std::move(backend), capture, busy_settings());
     return kept->arrays();
-}
-
-TEST_F(CudaSilicon, AdamAddsUpTheRowsThatItsBackwardLeft) {
-    const auto capture = small_capture(48, 40, 80);
-    const RunArrays arrays = first_arrays(capture);
-    const auto run = [&](BackwardVariant variant) {
-        auto backend = cuda_training();
-        backend->start(capture, arrays);
-        for (std::uint64_t step = 0; step < 4; ++step)
-            backend->step(plan_of(*capture, step, variant));
-        return backend->arrays();
-    };
-    const RunArrays expected = run(BackwardVariant::sub_tile);
-    const emu::Calls before = emu::calls();
-    const RunArrays got = run(BackwardVariant::sub_tile_atomic);
-    EXPECT_EQ(emu::difference(before, emu::calls())["launch:blend backward, atomic"], 4u);
-    double difference = 0, size = 0;
-    for (std::size_t i = 0; i < expected.model.count; ++i) {
-        const double a = expected.statistics.gradient_sum[i], b = got.statistics.gradient_sum[i];
-        difference += (a - b) * (a - b);
-        size += a * a;
-    }
-    EXPECT_GT(size, 0);
-    EXPECT_LE(std::sqrt(difference / size), 1e-3);
 }
 
 TEST_F(CudaSilicon, NothingIsGivenBackUnderWork) {
@@ -168,14 +142,12 @@ TEST_F(CudaSilicon, NothingIsGivenBackUnderWork) {
         const Stream stream("test");
         StepEngine engine(stream);
         engine.start(*capture, arrays);
-        for (std::uint64_t step = 0; step < 3; ++step)
-            engine.run(plan_of(*capture, step, BackwardVariant::sub_tile));
+        for (std::uint64_t step = 0; step < 3; ++step) engine.run(plan_of(*capture, step));
         engine.drain();
         engine.settle();  // sends a record nobody waits for
         engine.start(*capture, arrays);
         EXPECT_EQ(emu::calls(kFreed), before) << "by another start";
-        for (std::uint64_t step = 0; step < 3; ++step)
-            engine.run(plan_of(*capture, step, BackwardVariant::sub_tile));
+        for (std::uint64_t step = 0; step < 3; ++step) engine.run(plan_of(*capture, step));
     }
     EXPECT_EQ(emu::calls(kFreed), before) << "by the end of the engine";
 }
@@ -188,8 +160,7 @@ TEST_F(CudaSilicon, WhoWaitsSleeps) {
     const emu::Calls before = emu::calls();
     backend->start(capture, first_arrays(capture));
     RenderResult picture;
-    for (std::uint64_t step = 0; step < 6; ++step)
-        backend->step(plan_of(*capture, step, BackwardVariant::sub_tile));
+    for (std::uint64_t step = 0; step < 6; ++step) backend->step(plan_of(*capture, step));
     backend->render(capture->views[0].camera, {}, picture);
     (void)backend->model();
     emu::Calls more = emu::difference(before, emu::calls());
@@ -248,9 +219,7 @@ TEST_F(CudaSilicon, AFrameAndAStepEnqueueNoMoreThanThis) {
     const auto capture = small_capture(24, 20, 60);
     auto training = cuda_training();
     training->start(capture, first_arrays(capture));
-    const auto step = [&](std::uint64_t n) {
-        training->step(plan_of(*capture, n, BackwardVariant::sub_tile));
-    };
+    const auto step = [&](std::uint64_t n) { training->step(plan_of(*capture, n)); };
     for (std::uint64_t n = 0; n < 6; ++n) step(n);
     before = emu::calls();
     step(6);
@@ -296,8 +265,7 @@ TEST_F(CudaSilicon, NoContextIsMadeOnAnotherDevice) {
         options.gradients = false;
         shown = rasterizer->forward_for_display(*source, camera, options, *state, result);
         training->start(capture, arrays);
-        for (std::uint64_t step = 0; step < 3; ++step)
-            training->step(plan_of(*capture, step, BackwardVariant::sub_tile));
+        for (std::uint64_t step = 0; step < 3; ++step) training->step(plan_of(*capture, step));
     });
     elsewhere([&] {  // the thread of the window
         std::size_t bytes = 0;

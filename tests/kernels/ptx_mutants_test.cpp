@@ -52,8 +52,6 @@ constexpr Spare kSpare[] = {
     {"blend_backward.cu", "clock64()", Hunted::Fate::alive, "before a clock is read"},
     {"emit.cu", "leave_out_missing(p, list.slot", Hunted::Fate::alive,
      "the barriers of the next turn come before anything is written anew"},
-    {"live_isects.cuh", "__shfl_sync(kAllLanes, up_to, group)", Hunted::Fate::unreached,
-     "the compiler's rest of a loop of a fixed number of turns, which it has none of"},
 };
 
 bool is_spare(const Source& place, Hunted::Fate fate) {

@@ -32,8 +32,6 @@ class RasterRun {
     DrawnGradients backward(const reference::PictureGradient& v);
     /// Of the last backward(), with options.costs.
     const BlendCosts& backward_costs() const { return state_->backward_costs(); }
-    /// How the next backward() gathers (CUDA).
-    void gather(BackwardVariant way) { options_.backward = way; }
 
   private:
     std::unique_ptr<Rasterizer> rasterizer_;

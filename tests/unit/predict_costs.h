@@ -30,7 +30,7 @@ inline KernelCosts round_costs(const std::string& architecture = "90") {
         row(blend, "3,2,a.cu:90,,,3,38,21,16,11,1,3,0,0,0,130,0");
     }
     row("photo_loss", "kernel,0,,80,39232,0,2700,200,900,500,4,532,40,20,0,9000,3");
-    const std::string backward = "blend_backward_sub_tile<false, false, false>";
+    const std::string backward = "blend_backward<false, false>";
     row(backward, "kernel,0,,62,30976,0,600,100,120,250,8,20,12,15,9,2400,5");
     row(backward, "0,0,,,,0,300,50,20,190,4,5,3,9,0,900,2");
     row(backward, "4,0,a.cu:134,,,1,195,80,35,105,2,12,8,6,0,500,3");

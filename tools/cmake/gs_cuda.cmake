@@ -27,7 +27,7 @@ if(CMAKE_CUDA_COMPILER)
     COMPILE_DEFINITIONS "GAUSSCOPE_CUDA_CODE=\"${GAUSSCOPE_CUDA_CODE}\"")
   # Blending meets no denormals: without them a power of two is one instruction. The four decide alike about a pixel.
   set_source_files_properties(renderer/raster/cuda/blend.cu renderer/raster/cuda/composite.cu
-    renderer/raster/cuda/blend_backward.cu renderer/raster/cuda/blend_backward_systolic.cu
+    renderer/raster/cuda/blend_backward.cu
     PROPERTIES COMPILE_OPTIONS -ftz=true)
   # No fast mathematics elsewhere: a kernel asks for the fast intrinsics where it wants them. Multiply-adds are fused.
   # nvcc itself writes parentheses around member pointers that the host compiler would warn of; it knows no tls_model (1835).

@@ -18,8 +18,8 @@ struct IntakeParams {
 };
 void launch_intake(const Stream& stream, const IntakeParams& params);
 
-/// Projection backward that ends in an Adam step of every visible Gaussian. After blend backward,
-/// of whatever variant: it adds up the rows that are live.
+/// Projection backward that ends in an Adam step of every visible Gaussian. After blend
+/// backward, whose live rows it adds up.
 void launch_adam_step(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
                       const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
                       const StatisticsView& statistics);

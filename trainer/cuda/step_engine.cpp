@@ -161,7 +161,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
     tables_.begin_step(clock_, plan.rates, planes, run_.planes());
     fill_inputs(plan, feed_.open());
     feed_.send(clock_, tables_);
-    enqueue_step(limits, plan.options.backward);
+    enqueue_step(limits);
     Reading& reading = readings_[flight.slot];
     copy_to_host(&reading.result, result_.data(), sizeof(StepResult), stream_);
     copy_to_host(&reading.counts, pipeline_.arrays().counts, sizeof(FrameCounts), stream_);
@@ -171,11 +171,11 @@ void StepEngine::enqueue(const StepPlan& plan) {
     flights_.push_back(std::move(flight));
 }
 
-void StepEngine::enqueue_step(const FrameLimits& limits, BackwardVariant backward) {
+void StepEngine::enqueue_step(const FrameLimits& limits) {
     const bool steady = bounds_valid_ && clock_.steps % kTimedEvery != 0;
-    const StepShape shape{
-        limits,          backward,         generation_,      pipeline_.arrays().constants,
-        picture_.data(), gradient_.data(), partials_.data(), pipeline_.bytes()};
+    const StepShape shape{limits,           generation_,      pipeline_.arrays().constants,
+                          picture_.data(),  gradient_.data(), partials_.data(),
+                          pipeline_.bytes()};
     if (steady) {
         timers_.enable(false);
         const bool done = graphs_.run(shape, [&] { enqueue_kernels(shape); });
@@ -204,7 +204,7 @@ void StepEngine::enqueue_kernels(const StepShape& shape) {
                     {&inputs->loss, picture_.data(), gradient_.data(), partials_.data(),
                      pipeline_.arrays().counts, run_.flags(), result_.data()});
     }
-    pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr}, shape.backward);
+    pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr});
     // Adam is in it.
     const StageScope scope(&timers_, Stage::project_backward);
     launch_adam_step(stream_, limits, pipeline_.arrays(), model, inputs, run_.flags(),

@@ -78,7 +78,7 @@ class StepEngine {
 
     void enqueue(const StepPlan& plan);
     /// The step's kernels: recorded ones, or one by one.
-    void enqueue_step(const FrameLimits& limits, BackwardVariant backward);
+    void enqueue_step(const FrameLimits& limits);
     void enqueue_kernels(const StepShape& shape);
     void fill_inputs(const StepPlan& plan, StepInputs& in) const;
     void send_tables();

@@ -16,7 +16,6 @@ namespace gs::cuda {
 /// Everything a step's kernels were given when it was recorded.
 struct StepShape {
     FrameLimits limits;
-    BackwardVariant backward{};    ///< of blend, and with it the rows that Adam adds up
     std::uint64_t generation = 0;  ///< of the run's arrays
     const void *frame = nullptr, *picture = nullptr, *gradient = nullptr, *partials = nullptr;
     std::size_t frame_bytes = 0;  ///< changes when scratch memory does

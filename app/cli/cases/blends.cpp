@@ -151,17 +151,12 @@ double relative(const reference::Parameters& got, const reference::Parameters& t
 }
 
 struct WayBackward {
-    BackwardVariant variant;
     bool depth, costs;
 };
 constexpr WayBackward kWaysBackward[] = {
-    {BackwardVariant::sub_tile, false, false},
-    {BackwardVariant::sub_tile, true, false},
-    {BackwardVariant::sub_tile, false, true},
-    {BackwardVariant::systolic, false, false},
-    {BackwardVariant::systolic, true, false},
-    {BackwardVariant::sub_tile_atomic, false, false},
-    {BackwardVariant::sub_tile_atomic, true, false},
+    {false, false},
+    {true, false},
+    {false, true},
 };
 
 CheckRow check_backward(const Backend& backend, const BlendScene& s) {
@@ -180,7 +175,6 @@ CheckRow check_backward(const Backend& backend, const BlendScene& s) {
     double worst = 0;
     for (const WayBackward& way : kWaysBackward) {
         RenderOptions o;
-        o.backward = way.variant;
         o.depth = way.depth;
         o.counters = o.costs = way.costs;
         RenderResult drawn;

@@ -19,7 +19,7 @@ void add_cases(CheckList& list, const Backend& backend);
 /// chunks; sizes of pictures; degenerate parameters; lists of every length; rules and cameras.
 void add_frame_cases(CheckList& list, const Backend& backend);
 /// Every way of blending one frame, forward and backward, gives one picture and one gradient:
-/// depths, counters, costs, variants.
+/// depths, counters, costs.
 void add_blend_cases(CheckList& list, const Backend& backend);
 /// What the viewer asks for: tints, pictures left on the device, rooms that are too small.
 void add_viewer_cases(CheckList& list, const Backend& backend);

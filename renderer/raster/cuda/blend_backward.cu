@@ -1,4 +1,4 @@
-// Blend backward, variant B: a block per work item, a warp per 8 x 4 sub-tile, a lane per pixel.
+// Blend backward: a block per work item, a warp per 8 x 4 sub-tile, a lane per pixel.
 // Isects come 32 at a time, those of one word of `contributed`; each warp lists the ones whose bit
 // it set in forward and replays them four at a time, leaving what each pixel gives in shared
 // memory: two numbers. Then the lanes change roles, eight to a splat, four pixels to a lane, and
@@ -10,7 +10,6 @@
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/blend_backward.cuh"
 #include "renderer/raster/cuda/block_rank.cuh"
-#include "renderer/raster/cuda/live_isects.cuh"
 
 namespace gs::cuda {
 namespace {
@@ -134,33 +133,22 @@ GS_DEVICE void replay_some(const float4* batch, const std::uint32_t* list, float
 }
 
 /// The sums of a turn: of the first `count` entries of `list`, to where the sub-tiles meet.
-/// `rows`: of isect_gradients, by place in the batch.
-template <bool kDepth, bool kAtomic>
-GS_DEVICE void sum_turn(const BlendBackwardParams& p, const Summer<kDepth>& summer,
-                        const float4* batch, const std::uint32_t* list, int count,
-                        const std::uint32_t* rows) {
+template <bool kDepth>
+GS_DEVICE void sum_turn(const Summer<kDepth>& summer, const float4* batch,
+                        const std::uint32_t* list, int count) {
     __syncwarp();
     const bool wanted = (lane_id() & 3) < count;
     const std::uint32_t entry = wanted ? list[lane_id() & 3] : 0;
     const float4 center = *splat_at(batch, entry);
     const float2 sum = summer.sum(center.x, center.y);
     __syncwarp();
-    const bool first = wanted && summer.has_first(), second = wanted && summer.has_second();
-    if constexpr (kAtomic) {
-        float* to = &p.frame.isect_gradients[rows[entry / kEntry]].s;
-        const int third = summer.field() / 3, at = third > 2 ? 11 : summer.field() + third;
-        if (first) atomicAdd(to + at, sum.x);
-        if (second) atomicAdd(to + at + 2, sum.y);
-    } else {
-        float* to = summer.sums + entry / kEntry * WarpRoom<kDepth>::kFields;
-        if (first) to[0] = sum.x;
-        if (second) to[2] = sum.y;
-    }
+    float* to = summer.sums + entry / kEntry * WarpRoom<kDepth>::kFields;
+    if (wanted && summer.has_first()) to[0] = sum.x;
+    if (wanted && summer.has_second()) to[2] = sum.y;
 }
 
 /// Thread 3 i + part carries 16 bytes of the splat of isect i of a group from memory, one group
 /// ahead, and its slot two ahead.
-template <bool kAtomic>
 struct Carrier {
     int i, part;
     float4 splat;
@@ -176,7 +164,7 @@ struct Carrier {
         const std::uint32_t isect = item.first + static_cast<std::uint32_t>(group * kWarp + i);
         if (isect >= item.end) return;
         splat = reinterpret_cast<const float4*>(p.frame.splats + next_slot)[part];
-        row = kAtomic ? p.frame.first_emission[next_slot] : p.frame.payload[1][isect];
+        row = p.frame.payload[1][isect];
         fetch_slot(p, item, group + 1);
     }
 };
@@ -200,21 +188,19 @@ GS_DEVICE void store_tile(const BlendBackwardParams& p, const Rooms& rooms,
     if (any) store_row(p.frame, row, part, make_float4(total[0], total[1], total[2], total[3]));
 }
 
-template <bool kDepth, bool kAtomic, bool kTimed = false>
+template <bool kDepth, bool kTimed>
 GS_KERNEL(kTilePixels, kDepth ? 3 : 4)
-void blend_backward_sub_tile(BlendBackwardParams p) {
+void blend_backward(BlendBackwardParams p) {
     using Room = WarpRoom<kDepth>;
     GS_SHARED(std::uint32_t, words, kItemGroups * kSubTiles);
     GS_SHARED(std::uint32_t, group_any, kItemGroups);
     GS_SHARED(float4, batch, kWarp * 3);
-    GS_SHARED(std::uint32_t, rows, kAtomic ? kWarp : 1);
     GS_SHARED(Room, rooms, kSubTiles);
     if (p.frame.counts->overflow != 0 || blockIdx.x >= p.frame.counts->items) return;
     [[maybe_unused]] const long long begin = kTimed ? clock64() : 0;
     const WorkItem item = p.frame.items[p.frame.item_order[blockIdx.x]];
     if (item.first == item.end) return;
-    const int groups =
-        kWarp - __clz(static_cast<int>(load_masks<kTilePixels>(p, item, words, group_any)));
+    const int groups = kWarp - __clz(static_cast<int>(load_masks(p, item, words, group_any)));
 
     const FrameConstants& c = *p.frame.constants;
     const BlendRules rules(c);
@@ -233,7 +219,7 @@ void blend_backward_sub_tile(BlendBackwardParams p) {
     for (int i = 0; i < kTurn; ++i)
         pairs[i * kSplatPairs] = make_float2(0.0f, 0.0f);  // the last turn may be short
 
-    Carrier<kAtomic> carrier{thread / 3, thread % 3, {}, 0, 0};
+    Carrier carrier{thread / 3, thread % 3, {}, 0, 0};
     const unsigned below = static_cast<unsigned>(kept(static_cast<int>((1u << lane) - 1u)));
     const std::uint32_t own_entry = static_cast<std::uint32_t>(lane) * kEntry;
     const bool carries = warp < 3;
@@ -244,7 +230,6 @@ void blend_backward_sub_tile(BlendBackwardParams p) {
     for (int group = 0; group < groups; ++group) {
         const std::uint32_t row = carrier.row;
         if (carries) batch[thread] = carrier.splat;
-        if (kAtomic && carries && carrier.part == 0) rows[carrier.i] = row;
         const std::uint32_t* masks = &words[group * kSubTiles];
         const unsigned mask = masks[warp];
         if ((mask & (below + 1u)) != 0) room.list[__popc(mask & below)] = own_entry;
@@ -255,7 +240,7 @@ void blend_backward_sub_tile(BlendBackwardParams p) {
         int left = __popc(mask);
         for (; left >= kTurn; left -= kTurn, list += kTurn) {
             replay_some<kDepth, kTurn>(splats, list, pairs, pixel, state, g, rules);
-            sum_turn<kDepth, kAtomic>(p, summer, splats, list, kTurn, &rows[0]);
+            sum_turn(summer, splats, list, kTurn);
         }
         if (left > 0) {
             if ((left & 2) != 0)
@@ -263,10 +248,10 @@ void blend_backward_sub_tile(BlendBackwardParams p) {
             if ((left & 1) != 0)
                 replay_some<kDepth, 1>(splats, list + (left & 2), pairs + (left & 2) * kSplatPairs,
                                        pixel, state, g, rules);
-            sum_turn<kDepth, kAtomic>(p, summer, splats, list, left, &rows[0]);
+            sum_turn(summer, splats, list, left);
         }
         __syncthreads();
-        if (!kAtomic && carries) store_tile<kDepth>(p, rooms, masks, carrier.i, carrier.part, row);
+        if (carries) store_tile<kDepth>(p, rooms, masks, carrier.i, carrier.part, row);
     }
     if constexpr (kTimed) {
         __syncthreads();
@@ -306,72 +291,20 @@ void count_backward_pairs(BlendBackwardParams p) {
     if (lane_id() == 0) atomicAdd(&p.gradients.costs.tile_pairs[tile], sum);
 }
 
-/// No row is live: what another variant of the frame has left. A thread a word, `words` by
-/// limits.
-struct ClearParams {
-    std::uint32_t* live_rows;
-    std::uint32_t words;
-};
-GS_KERNEL(kChunk, 4)
-void clear_live_rows(ClearParams p) {
-    const std::uint32_t word = blockIdx.x * kChunk + threadIdx.x;
-    if (word < p.words) p.live_rows[word] = 0;
-}
-
-/// Zeros the rows that the atomic variant adds to, and makes them live.
-GS_KERNEL(kChunk, 4)
-void clear_first_rows(BlendBackwardParams p) {
-    const std::uint32_t slot = blockIdx.x * kChunk + threadIdx.x;
-    if (p.frame.counts->overflow != 0 || threadIdx.x >= p.frame.chunk_slots[blockIdx.x]) return;
-    for (int part = 0; part < 3; ++part)
-        store_row(p.frame, p.frame.first_emission[slot], part, make_float4(0.0f, 0.0f, 0.0f, 0.0f));
-}
-
 }  // namespace
 
-void launch_blend_backward_sub_tile(const Stream& stream, const FrameLimits& limits,
-                                    const BlendBackwardParams& params) {
+void launch_blend_backward(const Stream& stream, const FrameLimits& limits,
+                           const BlendBackwardParams& params) {
     const Grid grid{limits.max_items(), kTilePixels};
     if (params.gradients.costs.tile_cycles != nullptr) {
         launch(stream, "count backward pairs",
                Grid{static_cast<std::uint32_t>(limits.tiles), kTilePixels}, count_backward_pairs,
                params);
-        launch(stream, "blend backward", grid, blend_backward_sub_tile<false, false, true>, params);
+        launch(stream, "blend backward", grid, blend_backward<false, true>, params);
     } else if (params.gradients.depth != nullptr)
-        launch(stream, "blend backward", grid, blend_backward_sub_tile<true, false>, params);
+        launch(stream, "blend backward", grid, blend_backward<true, false>, params);
     else
-        launch(stream, "blend backward", grid, blend_backward_sub_tile<false, false>, params);
-}
-
-void launch_blend_backward_atomic(const Stream& stream, const FrameLimits& limits,
-                                  const BlendBackwardParams& params) {
-    launch_clear_live_rows(stream, limits, params.frame);
-    launch(stream, "clear first rows", Grid{limits.chunks(), kChunk}, clear_first_rows, params);
-    const Grid grid{limits.max_items(), kTilePixels};
-    if (params.gradients.depth != nullptr)
-        launch(stream, "blend backward, atomic", grid, blend_backward_sub_tile<true, true>, params);
-    else
-        launch(stream, "blend backward, atomic", grid, blend_backward_sub_tile<false, true>,
-               params);
-}
-
-void launch_clear_live_rows(const Stream& stream, const FrameLimits& limits,
-                            const FrameArrays& frame) {
-    const std::uint32_t words = limits.isects / 32 + 2;
-    launch(stream, "clear live rows", grid_for(words, kChunk), clear_live_rows,
-           ClearParams{frame.live_rows, words});
-}
-
-void launch_blend_backward(const Stream& stream, const FrameLimits& limits,
-                           const BlendBackwardParams& params, BackwardVariant variant) {
-    switch (variant) {
-        case BackwardVariant::sub_tile:
-            return launch_blend_backward_sub_tile(stream, limits, params);
-        case BackwardVariant::systolic:
-            return launch_blend_backward_systolic(stream, limits, params);
-        case BackwardVariant::sub_tile_atomic:
-            return launch_blend_backward_atomic(stream, limits, params);
-    }
+        launch(stream, "blend backward", grid, blend_backward<false, false>, params);
 }
 
 }  // namespace gs::cuda

@@ -1,6 +1,7 @@
-// What all variants of blend backward share: a pixel's state and its start, and one splat replayed
-// over one pixel. What they walk and leave: live_isects.cuh. The replay goes front to back with
-// forward's arithmetic and decisions, so over the same pixels. With T the transmittance before a
+// The parts of blend backward's kernel: which isects of a work item it walks, a pixel's state and
+// its start, one splat replayed over one pixel, and the rows it leaves for project backward, which
+// adds up those that are live. The replay goes front to back with forward's arithmetic and
+// decisions, so over the same pixels. With T the transmittance before a
 // splat and R what all splats behind it contribute, d loss / d alpha = T (c . g) - R / (1
 // - alpha); R starts as the whole pixel and loses each splat's own part.
 #pragma once
@@ -10,6 +11,37 @@
 #include "renderer/raster/cuda/blend_pixel.cuh"
 
 namespace gs::cuda {
+
+inline constexpr int kItemGroups = kItemIsects / 32;
+static_assert(kItemGroups == kWarp, "a lane per group of 32 isects");
+
+/// A third of a row; the first tells that the row is live.
+GS_DEVICE void store_row(const FrameArrays& frame, std::uint32_t row, int part, float4 value) {
+    reinterpret_cast<float4*>(frame.isect_gradients + row)[part] = value;
+    if (part == 0) atomicOr(&frame.live_rows[row / 32], 1u << (row % 32));
+}
+
+/// Fills words[group][sub-tile] with the contributed masks of an item and group_any[group] with
+/// their unions; the groups that have any, a bit each. All threads of a block call it; ends behind
+/// a barrier.
+template <class Words, class Any>
+GS_DEVICE unsigned load_masks(const BlendBackwardParams& p, const WorkItem& item, Words& words,
+                              Any& group_any) {
+    const std::uint32_t count = item.end - item.first;
+    const std::uint32_t* masks =
+        p.frame.contributed +
+        contributed_word(item.tile, p.frame.tile_begin[item.tile], item.first, 0);
+    for (std::uint32_t i = threadIdx.x; i < kItemGroups * kSubTiles; i += kTilePixels) {
+        const std::uint32_t group = i / kSubTiles;
+        std::uint32_t word = group * 32 < count ? masks[i] : 0;
+        if (count < group * 32 + 32) word &= (1u << (count % 32)) - 1;
+        words[i] = word;
+        for (int bit = 1; bit < kSubTiles; bit *= 2) word |= __shfl_xor_sync(kAllLanes, word, bit);
+        if (i % kSubTiles == 0) group_any[group] = word;
+    }
+    __syncthreads();
+    return __ballot_sync(kAllLanes, group_any[lane_id()] != 0);
+}
 
 struct PixelGradient {
     float red, green, blue, depth;  ///< d loss / d picture

@@ -379,8 +379,6 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
                               const PixelGradients& gradients, GradientSink& sink) {
     CHECK(options.gradients, "forward() was told that no gradients are wanted");
     CHECK(gradients.depth.values.empty() || options.depth, "depth gradients need a depth picture");
-    CHECK(!options.costs || options.backward == BackwardVariant::sub_tile,
-          "costs are measured of the usual way backward");
     use_device();
     CudaState& state = static_cast<CudaState&>(base);
     StoredGradients stored{};
@@ -394,7 +392,7 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
     if (options.costs)
         uploaded.costs = state.costs.start(static_cast<std::size_t>(state.pipeline.limits().tiles),
                                            source.count(), *stream_);
-    state.pipeline.blend_backward(state.picture.view, uploaded, options.backward);
+    state.pipeline.blend_backward(state.picture.view, uploaded);
     if (options.costs)
         state.costs.fetch(ns_a_cycle_, costs.tile_ns, costs.tile_evaluated, costs.evaluated,
                           nullptr, *stream_);

@@ -1,6 +1,5 @@
-// log2 of a splat's alpha at a pixel. Blend and both variants of its backward call this one
-// function, written so that the compiler has nothing left to contract: they decide about every
-// pixel on the same bits.
+// log2 of a splat's alpha at a pixel. Blend and its backward call this one function, written so
+// that the compiler has nothing left to contract: they decide about every pixel on the same bits.
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"

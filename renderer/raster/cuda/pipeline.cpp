@@ -42,7 +42,6 @@ void FramePipeline::project(const ModelView& model, const TintView& tint,
     CHECK(model.count <= limits_.gaussians, "{} Gaussians in a frame made for {}", model.count,
           limits_.gaussians);
     arrays_ = carved_;
-    summed_by_atomics_ = false;
     // The two lie side by side (frame_arrays.cpp): one fill.
     auto* const counts = reinterpret_cast<std::byte*>(arrays_.counts);
     auto* const end = reinterpret_cast<std::byte*>(arrays_.isect_total + 1);
@@ -83,14 +82,11 @@ void FramePipeline::blend(const PictureView& picture) {
     run_blend(stream_, limits_, arrays_, picture);
 }
 
-void FramePipeline::blend_backward(const PictureView& picture, const PictureGradientView& gradients,
-                                   BackwardVariant variant) {
+void FramePipeline::blend_backward(const PictureView& picture,
+                                   const PictureGradientView& gradients) {
     const StageScope scope(timers_, Stage::blend_backward);
     CHECK(limits_.gradients, "the frame was drawn without what its gradients need");
-    const bool atomic = variant == BackwardVariant::sub_tile_atomic;
-    if (summed_by_atomics_ && !atomic) launch_clear_live_rows(stream_, limits_, arrays_);
-    summed_by_atomics_ = atomic;
-    launch_blend_backward(stream_, limits_, {arrays_, picture, gradients}, variant);
+    launch_blend_backward(stream_, limits_, {arrays_, picture, gradients});
 }
 
 std::size_t FramePipeline::bytes() const { return arena_.bytes() + primitives_.bytes(); }

@@ -37,9 +37,8 @@ class FramePipeline {
     /// Sort, emit, sort, ranges: from visible Gaussians to every tile's list, front to back.
     void list_tiles();
     void blend(const PictureView& picture);
-    /// After blend() with limits().gradients, same picture; as often and in as many ways as wanted.
-    void blend_backward(const PictureView& picture, const PictureGradientView& gradients,
-                        BackwardVariant variant);
+    /// After blend() with limits().gradients, same picture; as often as wanted.
+    void blend_backward(const PictureView& picture, const PictureGradientView& gradients);
     // project backward is a template on its sink: raster/cuda/project_backward.cuh
 
     /// Memory between two frames, for whoever works on the stream then.
@@ -62,7 +61,6 @@ class FramePipeline {
     FrameLimits limits_;
     FrameArrays carved_{};  ///< before any sorting has swapped a pair
     FrameArrays arrays_{};
-    bool summed_by_atomics_ = false;  ///< rows of this frame: not for another variant
     Arena arena_{"arrays of a frame"};
     Primitives primitives_;
 };

@@ -61,9 +61,9 @@ std::uintptr_t clocks_of(const std::string& kernel, std::span<const std::byte> p
     constexpr std::size_t kForward = offsetof(cuda::BlendParams, picture.costs.tile_cycles),
                           kBackward =
                               offsetof(cuda::BlendBackwardParams, gradients.costs.tile_cycles);
-    const std::size_t at = kernel.starts_with("blend<")                    ? kForward
-                           : kernel.starts_with("blend_backward_sub_tile") ? kBackward
-                                                                           : parameters.size();
+    const std::size_t at = kernel.starts_with("blend<")            ? kForward
+                           : kernel.starts_with("blend_backward<") ? kBackward
+                                                                   : parameters.size();
     std::uintptr_t address = 0;
     if (at + sizeof address <= parameters.size())
         std::memcpy(&address, parameters.data() + at, sizeof address);
