@@ -11,6 +11,7 @@
 #include "app/cli/trace_export.h"
 #include "base/beside_program.h"
 #include "base/try.h"
+#include "profiler/analysis/pauses.h"
 #include "profiler/analysis/span_summary.h"
 #include "profiler/insights/insight.h"
 #include "profiler/store/node_gpus.h"
@@ -106,9 +107,21 @@ void add_losses(const TraceProcess& process, std::vector<std::string>& out) {
     if (!process.service) return;
     lost(process.service->cupti_dropped, "GPU records were lost by CUPTI");
     lost(process.service->budget_skipped, "ranges were left out to hold the budget");
-    if (process.service->duty < 1)
-        out.push_back(fmt::format("{}: recording is on {:.0f} % of the time, to hold the budget",
-                                  who(process), 100 * process.service->duty));
+}
+
+/// What the budget's pauses left out; empty: nothing.
+std::string pause_remark(const TraceStore& store, std::uint32_t index) {
+    const TraceProcess& process = store.processes()[index];
+    const auto paused_s = [&](Unrecorded what) {
+        return 1e-9 * static_cast<double>(length_of(pauses_of(store, index, what)));
+    };
+    const double gpu = paused_s(Unrecorded::gpu), ranges = paused_s(Unrecorded::ranges);
+    if (!process.service || process.service->budget <= 0 || gpu + ranges <= 0) return "";
+    const double whole = 1e-9 * static_cast<double>(store.end_ns() - store.begin_ns());
+    return fmt::format(
+        "{}: to hold the budget of {:.3g} %, for {:.1f} s of {:.1f} s no GPU work was recorded and "
+        "for {:.1f} s no ranges",
+        who(process), 100 * process.service->budget, gpu, whole, ranges);
 }
 
 Json process_json(const TraceProcess& p) {
@@ -188,6 +201,9 @@ std::vector<std::string> ProcessRecording::remarks() {
     for (const TraceProcess& process : store_.processes()) {
         if (auto remark = cupti_remark(process); !remark.empty()) out.push_back(std::move(remark));
         add_losses(process, out);
+        const auto index = static_cast<std::uint32_t>(&process - store_.processes().data());
+        if (auto remark = pause_remark(store_, index); !remark.empty())
+            out.push_back(std::move(remark));
     }
     if (!no_sampler_.empty()) out.push_back(no_sampler_);
     if (sampler_)

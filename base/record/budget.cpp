@@ -18,13 +18,12 @@ constexpr double kLeastCycleNs = 1e9;
 constexpr std::uint64_t kGraceNs = 1'000'000'000;  // for an outermost range to end by itself
 constexpr double kRefill = 0.25;
 
-/// The wall's time, or the processors' where several threads work.
-double time_between(const CostSample& from, const CostSample& to) {
+}  // namespace
+
+double time_between(const CostSample& from, const CostSample& to) noexcept {
     return static_cast<double>(
         std::max(to.now_ns - from.now_ns, to.process_cpu_ns - from.process_cpu_ns));
 }
-
-}  // namespace
 
 CostSample sample_costs() noexcept {
     CostSample out;
@@ -36,8 +35,8 @@ CostSample sample_costs() noexcept {
     const std::uint32_t used = std::atomic_ref(h->lanes_used).load(std::memory_order_acquire);
     for (std::uint32_t i = 0; i < used; ++i) {
         const std::uint64_t head = std::atomic_ref(lanes[i].head).load(std::memory_order_relaxed);
-        const bool activity = lanes[i].kind == static_cast<std::uint32_t>(abi::LaneKind::activity);
-        (activity ? out.activities : out.records) += head;
+        if (lanes[i].kind != static_cast<std::uint32_t>(abi::LaneKind::activity))
+            out.records += head;
     }
     out.service_ns = std::atomic_ref(h->service_cpu_ns).load(std::memory_order_relaxed);
     return out;
@@ -65,7 +64,6 @@ void BudgetController::set_budget(std::uint64_t ppm) noexcept {
 
 double BudgetController::price(const CostSample& from, const CostSample& to) const noexcept {
     return record_ns_ * static_cast<double>(to.records - from.records) +
-           activity_ns_ * static_cast<double>(to.activities - from.activities) +
            static_cast<double>(to.service_ns - from.service_ns);
 }
 

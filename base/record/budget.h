@@ -1,5 +1,6 @@
-// BudgetController: holds what recording costs a process to a stated share of its time. Asked once
-// a tick (endpoint.h) by whoever serves a ring: the injection library, and gausscope for its own.
+// BudgetController: holds what recording ranges costs a process to a stated share of its time.
+// Asked once a tick (endpoint.h) by whoever serves a ring: the injection library, and gausscope for
+// its own. What CUPTI costs is held by GpuWindows (gpu_windows.h), with what is left of the budget.
 // Two means, one inside the other:
 //
 //  - a token bucket. Every record, and the service's own work, takes its price from it; the budget
@@ -13,8 +14,7 @@
 //    an iteration is told whole or not at all.
 //
 // Prices: a record costs twice two reads of the clock, which is what span_bench and service_bench
-// hold the recorder to; the service's processor time is measured. What CUPTI takes on the launching
-// threads cannot be measured from inside; kActivityNs stands for it.
+// hold the recorder to; the service's processor time is measured.
 #pragma once
 
 #include <atomic>
@@ -24,17 +24,21 @@ namespace gs::service {
 
 /// What has been spent since the process began.
 struct CostSample {
-    std::uint64_t now_ns = 0;                   ///< CLOCK_MONOTONIC
-    std::uint64_t records = 0, activities = 0;  ///< written to lanes of threads, and of CUPTI
-    std::uint64_t service_ns = 0;  ///< processor time of the service's threads, and in slow paths
+    std::uint64_t now_ns = 0;      ///< CLOCK_MONOTONIC
+    std::uint64_t records = 0;     ///< written to lanes of threads
+    std::uint64_t service_ns = 0;  ///< processor time of the service's threads, and in slow paths,
+                                   ///< without cupti_ns
     std::uint64_t process_cpu_ns = 0;
+    std::uint64_t cupti_records = 0;  ///< that CUPTI made, whether they were kept or not
+    std::uint64_t cupti_ns = 0;       ///< fetching them, and switching CUPTI on and off
 };
-/// Of this process and its ring, now.
+/// Of this process and its ring, now; nothing of CUPTI, which is counted where it is called.
 CostSample sample_costs() noexcept;
+/// The wall's time, or the processors' where several threads work.
+double time_between(const CostSample& from, const CostSample& to) noexcept;
 
 /// Nanoseconds that one record may be taken to cost on this machine.
 double price_of_record() noexcept;
-inline constexpr double kActivityNs = 1000;
 
 enum class Gate : int {
     open,     ///< everything is recorded
@@ -45,9 +49,7 @@ enum class Gate : int {
 
 class BudgetController {
   public:
-    explicit BudgetController(double record_ns = price_of_record(),
-                              double activity_ns = kActivityNs)
-        : record_ns_(record_ns), activity_ns_(activity_ns) {}
+    explicit BudgetController(double record_ns = price_of_record()) : record_ns_(record_ns) {}
 
     /// Parts per million of the process's time, which is the wall's or its processors', whichever
     /// is more; 0: no limit.
@@ -68,7 +70,7 @@ class BudgetController {
     std::uint64_t cycle_ns() const noexcept;
     Gate gate_of_cycle(std::uint64_t now_ns) const noexcept;
 
-    double record_ns_, activity_ns_;
+    double record_ns_;
     double budget_ = 0;  ///< share
     double duty_ = 1, cost_ = 0;
     double tokens_ns_ = 0;

@@ -40,7 +40,8 @@ struct Control {
     // Graphs node by node: for how long from when it can be begun, and until when.
     std::atomic<std::uint64_t> nodes_asked_ns{0};
     std::uint64_t nodes_until = 0;
-    std::uint64_t changed = 0, paused_since = 0;  // kinds of records; recording
+    std::uint64_t changed = 0;  // kinds of records
+    std::atomic<std::uint64_t> switch_ns{0};
     bool robbed = false, node_setting_used = false;
     bool inherited = false;  // by the child of a fork: CUPTI is its parent's
     std::atomic<CuptiState> state{CuptiState::not_asked};  // written in a turn
@@ -100,9 +101,12 @@ std::uint64_t nanoseconds(std::uint64_t seconds) noexcept {
     return seconds < kForEver / kSecond ? seconds * kSecond : kForEver;
 }
 
-/// Kinds of records that are switched fast break what CUPTI tells of the kernels that run.
-bool may_change_kinds(std::uint64_t now) noexcept {
-    return control.changed == 0 || now - control.changed >= nanoseconds(settings().rest_s);
+bool may_change_kinds(std::uint64_t now, std::uint64_t rest_s) noexcept {
+    return control.changed == 0 || now - control.changed >= nanoseconds(rest_s);
+}
+
+void count_switch(std::uint64_t begin) noexcept {
+    control.switch_ns.fetch_add(monotonic_ns() - begin, std::memory_order_relaxed);
 }
 
 /// Begins the stretch in which graphs are told node by node, if one was asked for.
@@ -119,7 +123,9 @@ bool fetch_kinds() noexcept {
         control.nodes_asked_ns.store(nanoseconds(settings().graph_nodes_s));
     control.node_setting_used = true;
     control.changed = now;
-    if (control.session.switch_on(begin_nodes(now), control.failed_because, held)) return true;
+    const bool on = control.session.switch_on(begin_nodes(now), control.failed_because, held);
+    count_switch(now);
+    if (on) return true;
     control.session.leave_now();
     note_failure(held ? CuptiState::held : CuptiState::unavailable);
     return false;
@@ -134,26 +140,31 @@ void try_to_take() noexcept {
     if (control.paused.load() || fetch_kinds()) control.retry = control.next_try = 0;
 }
 
-/// Recording pauses at once, by leaving out what is told; what CUPTI itself costs ends with a pause
-/// that lasts.
+/// In a pause nothing is on that costs the program anything. What is told from its begin on is left
+/// out, until the GPU has done what was launched in it: of that nothing is known.
 void settle_pause(std::uint64_t now) noexcept {
     Session& session = control.session;
-    const bool pause = control.paused.load();
-    if (!pause) control.paused_since = 0;
-    if (pause && control.paused_since == 0) control.paused_since = now;
-    if (!session.recording()) {
-        if (pause || !may_change_kinds(now) || !fetch_kinds()) return;
+    const bool may_change = may_change_kinds(now, settings().pause_rest_s);
+    if (control.paused.load()) {
+        session.pause(true);
+        if (!session.recording() || !may_change) return;
+        session.switch_off();
+        count_switch(now);
+        control.changed = now;
+        return;
     }
-    session.pause(pause);
-    if (!pause || now - control.paused_since < nanoseconds(settings().rest_s)) return;
-    if (!may_change_kinds(now)) return;
-    session.switch_off();
-    control.changed = now;
+    if (!session.recording()) {
+        if (!may_change) return;
+        session.pause(true);
+        fetch_kinds();
+        return;
+    }
+    if (session.paused() && session.has_caught_up()) session.pause(false);
 }
 
 void settle_nodes(std::uint64_t now) noexcept {
     Session& session = control.session;
-    if (!session.recording() || !may_change_kinds(now)) return;
+    if (!session.recording() || !may_change_kinds(now, settings().rest_s)) return;
     const bool nodes = begin_nodes(now);
     if (nodes == session.tells_nodes()) return;
     session.tell_nodes(nodes);
@@ -244,6 +255,8 @@ void set_paused(bool paused) noexcept {
     control.paused.store(paused);
     settle_if_free();
 }
+
+Costs costs() noexcept { return {sink::told(), control.switch_ns.load(std::memory_order_relaxed)}; }
 
 bool is_paused() noexcept { return control.state.load() == CuptiState::paused; }
 

@@ -18,11 +18,20 @@ namespace gs::inject::cupti {
 /// that no slow-down stays behind. GAUSSCOPE_CUPTI=0 in the environment: never taken.
 void set_armed(bool armed) noexcept;
 
-/// The budget's duty cycle: what CUPTI tells is left out for a while; kinds of records go off when
-/// it lasts. CUPTI stays ours.
+/// The budget's pauses: kinds of records go off, so that CUPTI does nothing in the program's calls;
+/// CUPTI stays ours.
 void set_paused(bool paused) noexcept;
-/// True until recording goes on, which may be later than set_paused(false) when CUPTI is busy.
+/// True until recording goes on, which is later than set_paused(false): the GPU still runs what was
+/// launched in the pause.
 bool is_paused() noexcept;
+
+/// What CUPTI has cost since the process began.
+struct Costs {
+    std::uint64_t records = 0;    ///< made by it, kept or not
+    std::uint64_t switch_ns = 0;  ///< switching its kinds of records, by the clock: who calls CUDA
+                                  ///< meanwhile may have to wait
+};
+Costs costs() noexcept;
 
 /// CUDA graphs are told node by node for so long, once recording is on and CUPTI's kinds of records
 /// have been as they are for half a minute; otherwise as a whole.

@@ -38,6 +38,9 @@ struct CallbackHead {
 inline constexpr std::uint32_t kFlushForced = 1;
 /// CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED, a std::uint8_t.
 inline constexpr std::uint32_t kHostPinned = 8;
+/// CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, a std::uint8_t: buffers are zero when CUPTI gets
+/// them, and it need not clear them on a thread of the program.
+inline constexpr std::uint32_t kZeroedBuffers = 5;
 /// CUDA 12.6: since then CUPTI bears to be taken anew after it was finalised, graphs or not.
 inline constexpr std::uint32_t kSafeFinalize = 24;
 inline constexpr int kThreadIdSystem = 1;

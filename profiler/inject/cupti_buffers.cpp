@@ -97,6 +97,11 @@ void BufferPool::free(const std::uint8_t* buffer) noexcept {
 void BufferPool::recall() noexcept {
     const std::uint64_t kept =
         full_.load(std::memory_order_acquire) | reading_.load(std::memory_order_acquire);
+    // Nobody says how far they were filled: what they hold is given back to the system.
+    for (std::uint64_t out = ~(kept | free_.load(std::memory_order_acquire)); out != 0;
+         out &= out - 1)
+        ::madvise(memory_ + static_cast<std::size_t>(std::countr_zero(out)) * kBytes, kBytes,
+                  MADV_DONTNEED);
     free_.fetch_or(~kept, std::memory_order_release);
 }
 

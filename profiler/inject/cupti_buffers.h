@@ -19,8 +19,8 @@ class BufferPool {
 
     /// Maps the memory; again: nothing. False when the system refuses.
     bool prepare() noexcept;
-    /// A free buffer; null when all are out. It counts as handed out at `now_ns`, for up to
-    /// `records`.
+    /// A free buffer, all zero if whoever frees one sees to it; null when all are out. It counts as
+    /// handed out at `now_ns`, for up to `records`.
     std::uint8_t* take(std::uint64_t now_ns, std::uint64_t records) noexcept;
     /// Since when the oldest buffer is out that has not been freed again; `otherwise` when none is.
     std::uint64_t oldest_out(std::uint64_t otherwise) const noexcept;
@@ -36,7 +36,8 @@ class BufferPool {
     std::uint8_t* next_full(std::size_t& valid) noexcept;
     void free(const std::uint8_t* buffer) noexcept;
     bool any_full() const noexcept { return full_.load(std::memory_order_acquire) != 0; }
-    /// CUPTI has gone: what it still had is ours again. Not while another thread reads a full one.
+    /// CUPTI has gone: what it still had is ours again, and zero. Not while another thread reads a
+    /// full one.
     void recall() noexcept;
 
   private:

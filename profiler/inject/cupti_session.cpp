@@ -33,6 +33,8 @@ constexpr KindChoice kKinds[] = {
 
 /// So long CUPTI may go without a buffer before we ask whether it has nothing to tell.
 constexpr std::uint64_t kQuietNs = 5'000'000'000;
+/// What was launched before kinds went on has run, if nothing is told for so long.
+constexpr std::uint64_t kCatchUpNs = 500'000'000;
 
 // What the callback at the end of a CUDA call, on any thread, and the session share.
 enum class Leaving : int { no, wanted, under_way, done };
@@ -87,9 +89,8 @@ bool Session::take(char* why, bool& held) noexcept {
     timestamp.store(f.GetTimestamp, std::memory_order_release);
     finalize.store(f.Finalize, std::memory_order_release);
     // The program may have given all the GPU's memory out. Refused where it cannot be.
-    std::uint8_t pinned = 1;
-    std::size_t size = sizeof pinned;
-    if (f.ActivitySetAttribute != nullptr) f.ActivitySetAttribute(kHostPinned, &size, &pinned);
+    set_attribute(kHostPinned, 1);
+    set_attribute(kZeroedBuffers, 1);
     if (sink::begin(f, *library_.layouts, library_.version) &&
         f.ActivityRegisterCallbacks(sink::requested, sink::completed) == kSuccess)
         return true;
@@ -97,6 +98,12 @@ bool Session::take(char* why, bool& held) noexcept {
     f.Unsubscribe(subscriber_);
     forget();
     return false;
+}
+
+void Session::set_attribute(std::uint32_t attribute, std::uint8_t value) noexcept {
+    std::size_t size = sizeof value;
+    if (library_.f.ActivitySetAttribute != nullptr)
+        library_.f.ActivitySetAttribute(attribute, &size, &value);
 }
 
 Result Session::enable_calls() noexcept {
@@ -140,6 +147,7 @@ bool Session::switch_on(bool nodes, char* why, bool& held) noexcept {
     if (const Result result = enable_calls(); result != kSuccess) refused("CUDA calls", result);
     kinds_on_ = true;
     nodes_ = nodes;
+    told_at_switch_ = sink::gpu_told();
     quiet_since_ = monotonic_ns();
     return true;
 }
@@ -169,9 +177,15 @@ void Session::pause(bool on) noexcept {
     on ? sink::begin_pause(now) : sink::end_pause(now);
 }
 
+bool Session::has_caught_up() const noexcept {
+    return sink::gpu_told() != told_at_switch_ || monotonic_ns() - quiet_since_ >= kCatchUpNs;
+}
+
 void Session::collect(bool forced) noexcept {
     if (!devices_known_) devices_known_ = publish_gpu_devices();
     const std::uint64_t flushed = monotonic_ns();
+    // Nothing is on and nothing is to come: CUPTI is left alone.
+    if (!kinds_on_ && !forced && sink::nothing_out()) return set_cupti_complete(flushed);
     library_.f.ActivityFlushAll(forced ? kFlushForced : 0);
     set_cupti_complete(sink::complete_until(flushed));
     std::size_t dropped = 0;
@@ -250,6 +264,7 @@ void Session::leave_now() noexcept {
         return forget_detached();
     }
     if (called_off) watch_calls(false);
+    set_attribute(kZeroedBuffers, 0);  // whoever comes next has not promised it
     library_.f.Unsubscribe(subscriber_);
     forget();
 }

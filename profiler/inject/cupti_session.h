@@ -28,6 +28,9 @@ class Session {
     /// While kinds are on: what happens meanwhile is not recorded, or is again.
     void pause(bool on) noexcept;
     bool paused() const noexcept { return paused_; }
+    /// Since kinds went on the GPU has come to what was launched after that, or has nothing to do.
+    /// Until then it is busy with what is not told.
+    bool has_caught_up() const noexcept;
 
     /// Fetches completed buffers (`forced`: incomplete ones, too, and of those CUPTI never tells
     /// what still ran) and what CUPTI dropped; renews the clock and the table of GPUs.
@@ -49,6 +52,7 @@ class Session {
 
   private:
     Result subscribe(char* holder) noexcept;
+    void set_attribute(std::uint32_t attribute, std::uint8_t value) noexcept;
     Result enable_calls() noexcept;
     void watch_calls(bool on) noexcept;
     bool may_detach() const noexcept;
@@ -61,6 +65,7 @@ class Session {
     bool nodes_ = false, paused_ = false, looks_ = false, suspects_ = false;
     std::uint64_t dropped_ = 0;
     std::uint64_t visits_ = 0, quiet_since_ = 0;  ///< of CUPTI for buffers
+    std::uint64_t told_at_switch_ = 0;            ///< sink::gpu_told() when kinds went on
 };
 
 }  // namespace gs::inject::cupti

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstring>
 #include <new>
 
 #include "base/record/activity_lane.h"
@@ -21,6 +22,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kFewest = 16, kMost = 512, kBytesOfRecord = 128;
 constexpr int kManyOut = 8;
 constexpr std::uint64_t kSmallestRecord = 32;
+constexpr std::size_t kLargestRecord = 256, kSmallestBuffer = 64u << 10;
 
 /// Since CUPTI 12.9 a request may be refused; before that, refusing could crash CUPTI.
 constexpr std::uint32_t kMayRefuse = 27;
@@ -58,7 +60,7 @@ struct Sink {
     RecordConverter converter;
     std::atomic_flag reading = ATOMIC_FLAG_INIT;
     std::atomic<bool> closed{false};
-    std::atomic<std::uint64_t> written{0}, lost{0}, visits{0};
+    std::atomic<std::uint64_t> written{0}, told{0}, gpu_told{0}, lost{0}, visits{0};
     std::atomic<std::uint64_t> records_a_buffer{0};
     std::atomic<std::uint64_t> second_begin{0}, second_bytes{0};
     std::atomic<bool> graph_seen{false};
@@ -102,19 +104,29 @@ void note_graph(const abi::ActivityRecord& record) noexcept {
     if (graph) sink.graph_seen.store(true, std::memory_order_relaxed);
 }
 
+bool is_gpu_work(const abi::ActivityRecord& record) noexcept {
+    const auto kind = static_cast<abi::ActivityKind>(record.kind);
+    return kind == abi::ActivityKind::kernel || kind == abi::ActivityKind::copy ||
+           kind == abi::ActivityKind::fill || kind == abi::ActivityKind::graph;
+}
+
 void read_buffer(std::uint8_t* buffer, std::size_t valid) noexcept {
-    std::uint64_t written = 0, damaged = 0;
+    std::uint64_t written = 0, told = 0, gpu = 0, damaged = 0;
     const bool whole =
         for_each_record(buffer, valid, [&](const std::uint8_t* record, std::size_t left) {
             abi::ActivityRecord out;
+            ++told;
             const Conversion result = sink.converter.convert(record, left, out);
             if (result == Conversion::converted) {
                 note_graph(out);
+                gpu += is_gpu_work(out) ? 1 : 0;
                 if (!sink.pauses.contain(out.begin, out.end)) written += lane().write(out);
             }
             if (result == Conversion::damaged) ++damaged;
         });
     add(sink.written, written);
+    add(sink.told, told);
+    add(sink.gpu_told, gpu);
     add(sink.lost, damaged + (whole ? 0 : 1));
 }
 
@@ -133,6 +145,7 @@ void read_full_buffers() noexcept {
         std::size_t valid = 0;
         while (std::uint8_t* buffer = sink.pool.next_full(valid)) {
             read_buffer(buffer, valid);
+            std::memset(buffer, 0, valid);  // as CUPTI is told to find it (kZeroedBuffers)
             sink.pool.free(buffer);
         }
         sink.reading.clear(std::memory_order_release);
@@ -181,7 +194,10 @@ void requested(std::uint8_t** buffer, std::size_t* size, std::size_t* max_record
     const std::uint64_t most = many_out ? BufferPool::kBytes / kSmallestRecord : *max_records;
     *buffer = sink.closed.load(std::memory_order_relaxed) ? nullptr
                                                           : sink.pool.take(monotonic_ns(), most);
-    *size = BufferPool::kBytes;
+    // No more than is used: an older CUPTI clears all of it, on the program's own thread.
+    *size = many_out
+                ? BufferPool::kBytes
+                : std::clamp(*max_records * kLargestRecord, kSmallestBuffer, BufferPool::kBytes);
     if (*buffer != nullptr) return;
     *buffer = sink.may_refuse ? nullptr : sink.pool.discard();
     *size = sink.may_refuse ? 0 : BufferPool::kDiscardBytes;
@@ -203,10 +219,13 @@ std::uint64_t complete_until(std::uint64_t flushed_ns) noexcept {
     return sink.pool.oldest_out(flushed_ns);
 }
 std::uint64_t visits() noexcept { return sink.visits.load(std::memory_order_relaxed); }
+bool nothing_out() noexcept { return sink.pool.out() == 0; }
 std::uint64_t calls_without_visit() noexcept { return sink.pool.records_out(); }
 bool graph_seen() noexcept { return sink.graph_seen.load(std::memory_order_relaxed); }
 
 std::uint64_t written() noexcept { return sink.written.load(std::memory_order_relaxed); }
+std::uint64_t told() noexcept { return sink.told.load(std::memory_order_relaxed); }
+std::uint64_t gpu_told() noexcept { return sink.gpu_told.load(std::memory_order_relaxed); }
 std::uint64_t lost() noexcept { return sink.lost.load(std::memory_order_relaxed); }
 
 bool call_is_recorded(bool driver, std::uint32_t cbid) noexcept {

@@ -32,11 +32,15 @@ void end_pause(std::uint64_t cupti_ns) noexcept;
 std::uint64_t complete_until(std::uint64_t flushed_ns) noexcept;
 /// How often CUPTI has come for a buffer or brought one.
 std::uint64_t visits() noexcept;
+/// CUPTI has none of our buffers.
+bool nothing_out() noexcept;
 /// More calls than these cannot be told without a visit.
 std::uint64_t calls_without_visit() noexcept;
 bool graph_seen() noexcept;  ///< a CUDA graph has run
 
-std::uint64_t written() noexcept;  ///< records that reached the ring
+std::uint64_t written() noexcept;   ///< records that reached the ring
+std::uint64_t told() noexcept;      ///< records that CUPTI made for us, kept or not
+std::uint64_t gpu_told() noexcept;  ///< of those: work of the GPU
 /// Records that came but could not be kept: no buffer was left for them, or they were damaged.
 std::uint64_t lost() noexcept;
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 
 #include "base/record/budget.h"
 #include "base/record/endpoint.h"
+#include "base/record/gpu_windows.h"
 #include "base/record/pauses.h"
 #include "base/record/protocol.h"
 #include "base/record/service_status.h"
@@ -44,7 +46,7 @@ void arm_nvtx(bool on) {
 class LibraryHost final : public service::Host {
   public:
     void set_armed(bool on) noexcept override {
-        if (!on) hold(service::Gate::open);
+        if (!on) hold(service::Gate::open, true);
         if (armed.load(std::memory_order_acquire) != on) arm_nvtx(on);
         cupti::set_armed(on);
     }
@@ -63,9 +65,13 @@ class LibraryHost final : public service::Host {
             return cupti::tick();  // letting go of CUPTI may take until the program's next CUDA
                                    // call
         settle_modules();
-        hold(budget().update(service::sample_costs()));
+        const service::CostSample now = costs();
+        const service::Gate gate = budget().update(now);
+        hold(gate, windows_.update(now, share_of_gpu()));
         tell_budget();
+        const std::uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         cupti::tick();
+        cupti_cpu_ns_ += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
         pauses_.tell(paused_things());
     }
 
@@ -79,25 +85,45 @@ class LibraryHost final : public service::Host {
         }
         return *budget_;
     }
-    void tell_budget() { set_budget_words(budget().budget_ppm(), budget().duty_ppm()); }
-    // A pause is told from before the gate closes until after it has opened.
-    void hold(service::Gate gate) {
+    /// CUPTI is what a window of recording costs, and not what closes the ranges' gate.
+    service::CostSample costs() const {
+        service::CostSample now = service::sample_costs();
+        const cupti::Costs cupti = cupti::costs();
+        now.service_ns -= std::min(now.service_ns, cupti_cpu_ns_);
+        now.cupti_records = cupti.records;
+        now.cupti_ns = cupti_cpu_ns_ + cupti.switch_ns;
+        return now;
+    }
+    /// What the ranges leave of the budget; they need little, and come first.
+    double share_of_gpu() {
+        const double all = 1e-6 * budget().budget_ppm();
+        return std::max(all - budget().cost(), all / 20);
+    }
+    void tell_budget() {
+        const double duty = windows_.duty();
+        set_budget_words(budget().budget_ppm(),
+                         std::min(budget().duty_ppm(), static_cast<std::uint32_t>(duty * 1e6)));
+    }
+    // A pause is told from before something goes off until after it is on again.
+    void hold(service::Gate gate, bool gpu) {
         const std::uint64_t before = paused_things();
+        const bool pause = gate == service::Gate::closed || !gpu;
         gate_ = gate;
-        pauses_.tell(before | paused_things());
+        pauses_.tell(before | paused_things() | (pause ? abi::kPausesGpu : 0));
         set_gate(gate);
-        const bool pause = gate == service::Gate::closed;
         if (pause != paused_) cupti::set_paused(paused_ = pause);
         pauses_.tell(paused_things());
     }
     /// abi::kPauses...
     std::uint64_t paused_things() const {
-        const bool gpu = gate_ == service::Gate::closed || cupti::is_paused();
+        const bool gpu = paused_ || cupti::is_paused();
         return (gate_ != service::Gate::open ? abi::kPausesRanges : 0) |
                (gpu ? abi::kPausesGpu : 0);
     }
 
     service::BudgetController* budget_ = nullptr;
+    service::GpuWindows windows_;
+    std::uint64_t cupti_cpu_ns_ = 0;  ///< of this thread, in cupti::tick()
     service::PauseRecords pauses_;
     service::Gate gate_ = service::Gate::open;
     bool paused_ = false;

@@ -25,6 +25,7 @@ Settings read() {
     s.graph_nodes_s = is("GAUSSCOPE_CUPTI_GRAPHS", "nodes") ? ~std::uint64_t{0}
                                                             : number("GAUSSCOPE_CUPTI_GRAPHS", 0);
     s.rest_s = number("GAUSSCOPE_CUPTI_REST", s.rest_s);
+    s.pause_rest_s = number("GAUSSCOPE_CUPTI_REST", s.pause_rest_s);
     if (const char* path = ::secure_getenv("GAUSSCOPE_CUPTI_LIBRARY"))
         std::snprintf(s.cupti_library, sizeof s.cupti_library, "%s", path);
     return s;

@@ -8,7 +8,7 @@
 //   graph ID           a graph of two kernels
 //   copy               one of every kind of copy, and a fill
 //   poll N             N calls that nobody records
-//   busy / quiet       a thread that launches, on and off
+//   busy US / quiet    a thread that launches, with pauses of so many microseconds, on and off
 //   saturate MS N      N kernels of MS milliseconds each, three of them waiting at any time
 //   forget             a child that does nothing and is waited for
 //   child              a child that launches in a range; answers with its exit code
@@ -93,10 +93,13 @@ void copy() {
 
 class Busy {
   public:
-    void start() {
+    void start(int pause_us) {
         stop_ = false;
-        thread_ = std::thread([this] {
-            while (!stop_.load()) launch(2);
+        thread_ = std::thread([this, pause_us] {
+            while (!stop_.load()) {
+                launch(2);
+                if (pause_us > 0) ::usleep(static_cast<useconds_t>(pause_us));
+            }
         });
     }
     void stop() {
@@ -215,7 +218,7 @@ std::string obey(const std::string& line, Busy& busy, OtherTool& tool) {
         for (int i = 0; i < n; ++i) cudaGetLastError();
         return "ok";
     }
-    if (command == "busy") return busy.start(), "ok";
+    if (command == "busy") return busy.start(n), "ok";
     if (command == "quiet") return busy.stop(), "ok";
     if (command == "child") {
         static const nvtxDomainHandle_t domain = nvtxDomainCreateA("forked");

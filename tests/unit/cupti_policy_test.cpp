@@ -61,6 +61,45 @@ TEST(CuptiPolicy, KindsRest) {
     EXPECT_EQ(program.finish(), 0);
 }
 
+bool has_range(const TraceStore& store, const std::string& name) {
+    return std::ranges::any_of(store.tracks(), [&](const TraceTrack& track) {
+        return std::ranges::any_of(track.rows, [&](const auto& row) {
+            return std::ranges::any_of(
+                row.view(), [&](const TraceSpan& span) { return store.name(span.name) == name; });
+        });
+    });
+}
+
+// CUPTI takes its time in every call, kept or not: three microseconds here, as on a real GPU. The
+// program is held to its budget because in a pause nothing is on; its ranges are told all the same.
+TEST(CuptiPolicy, APauseOfTheBudgetCostsNothing) {
+    Program program(program_path(), {},
+                    {{"MOCK_CUPTI_WHOLE", "1"}, {"MOCK_CUPTI_CALL_NS", "3000"}});
+    EXPECT_EQ(program.tell("init"), "0");
+    constexpr double kShare = 0.005;
+    EXPECT_TRUE(done(program.ask(Op::set_budget, static_cast<std::uint64_t>(kShare * 1e6))));
+    const std::uint64_t begin = monotonic_ns();
+    EXPECT_EQ(program.tell("busy 250"), "ok");
+    program.drain_until([&] { return program.service().cupti == CuptiState::paused; });
+    EXPECT_GT(program.kernels(), 100u);
+    const long made = program.status("made");
+    for (const char* what : {"kinds", "calls", "domains"})
+        EXPECT_EQ(program.status(what), 0) << what;
+    EXPECT_EQ(program.tell("range meanwhile 1"), "ok");
+    program.drain_until([&] { return has_range(program.store(), "meanwhile"); });
+    EXPECT_EQ(program.status("made"), made);
+    program.drain_until([&] { return program.service().cupti == CuptiState::recording; });
+    // Three calls, their kernels and a wait are six records.
+    const double spent_s = 0.5 * 3e-6 * static_cast<double>(made);
+    const double passed_s = 1e-9 * static_cast<double>(monotonic_ns() - begin);
+    EXPECT_LE(spent_s, kShare * (passed_s + 1) * 1.2);
+    EXPECT_LT(program.service().duty, 0.9);
+    EXPECT_EQ(program.service().budget_skipped, 0u);
+    EXPECT_FALSE(program.store().processes()[0].pauses.view().empty());
+    EXPECT_EQ(program.tell("quiet"), "ok");
+    EXPECT_EQ(program.finish(), 0);
+}
+
 class Versions : public testing::TestWithParam<std::pair<const char*, long>> {};
 INSTANTIATE_TEST_SUITE_P(Cupti, Versions, testing::Values(std::pair("23", 0), std::pair("24", 1)));
 

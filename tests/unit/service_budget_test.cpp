@@ -13,7 +13,7 @@ constexpr double kRecordNs = 40;
 
 /// A program that would record `rate` records a second, on one core that is always busy.
 struct Program {
-    BudgetController controller{kRecordNs, kActivityNs};
+    BudgetController controller{kRecordNs};
     double rate = 0;
     double ring = 0;  // records written
     CostSample now{.now_ns = 1'000'000'000};

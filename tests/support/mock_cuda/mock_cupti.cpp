@@ -165,7 +165,7 @@ int cuptiFinalize() {
     mock.pending.clear();
     mock.bundles.clear();
     mock.broken |= mock.version < 24 && mock.graph_seen;
-    mock.requested = nullptr;
+    mock.requested = mock.promised = nullptr;
     mock.completed = nullptr;
     mock.out = 0;
     ++mock.finalized;
@@ -180,6 +180,7 @@ int cuptiActivityRegisterCallbacks(Requested requested, Completed completed) {
     MockCupti& mock = m();
     const std::lock_guard lock(mock.mutex);
     mock.requested = requested;
+    if (mock.promised == nullptr) mock.promised = requested;
     mock.completed = completed;
     if (mock.broken) {
         std::fputs("mock CUPTI: taken anew after CUDA graphs were seen and CUPTI was detached\n",
@@ -220,9 +221,9 @@ int cuptiActivityEnableDriverApi(std::uint32_t cbid, std::uint8_t on) {
     return 0;
 }
 int cuptiActivitySetAttribute(std::uint32_t attribute, std::size_t* size, void* value) {
-    if (attribute != 8 || *size != 1) return kInvalidParameter;
+    if ((attribute != 8 && attribute != 5) || *size != 1) return kInvalidParameter;
     const std::lock_guard lock(m().mutex);
-    m().host_pinned = *static_cast<std::uint8_t*>(value) != 0;
+    (attribute == 8 ? m().host_pinned : m().zeroed) = *static_cast<std::uint8_t*>(value) != 0;
     return 0;
 }
 int cuptiActivityEnableAllSyncRecords(std::uint8_t) { return 0; }

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/support/mock_cuda/mock_cupti_records.h"
@@ -65,6 +67,14 @@ std::vector<Pending> take_ready(Cupti& mock, bool forced) {
     return ready;
 }
 
+/// Whoever says that its buffers are zero has to keep that: CUPTI does not look.
+void check_zero(const Cupti& mock, const std::uint8_t* buffer, std::size_t size) {
+    if (!mock.zeroed || mock.cut || mock.requested != mock.promised || buffer == nullptr) return;
+    if (std::all_of(buffer, buffer + size, [](std::uint8_t b) { return b == 0; })) return;
+    std::fputs("mock CUPTI: was given a buffer that is not zero\n", stderr);
+    std::abort();
+}
+
 void give(Cupti& mock, std::uint8_t* buffer, std::size_t size, std::size_t valid,
           std::uint64_t records) {
     {
@@ -89,6 +99,7 @@ void deliver(Cupti& mock, const std::vector<Pending>& records) {
         if (buffer == nullptr) {
             mock.requested(&buffer, &size, &most);
             used = count = 0;
+            check_zero(mock, buffer, size);
             const std::lock_guard lock(mock.mutex);
             if (buffer == nullptr) {
                 mock.dropped += records.size() - i;
@@ -156,6 +167,7 @@ void put(Pending record, std::uint64_t thread) {
     const Requested ask = mock.requested;
     lock.unlock();
     ask(&fresh.buffer, &fresh.size, &fresh.most);
+    check_zero(mock, fresh.buffer, fresh.size);
     lock.lock();
     if (fresh.buffer == nullptr) {
         ++mock.dropped;

@@ -218,6 +218,8 @@ void on_call(const Call& c, bool exit) {
         record = exit && (mock.kinds[c.driver ? 4 : 5] || mock.calls[c.driver][c.cbid]);
     }
     if (record) keep_call(c);
+    if (record && mock.call_ns != 0)
+        for (const std::uint64_t until = now_ns() + mock.call_ns; now_ns() < until;) continue;
     if (callback == nullptr) return;
     CallbackData data{};
     data.site = exit ? 1 : 0;

@@ -56,18 +56,20 @@ struct Cupti {
          forge = environment("MOCK_CUPTI_FORGE", 0) != 0,
          whole = environment("MOCK_CUPTI_WHOLE", 0) != 0,
          per_thread = environment("MOCK_CUPTI_PER_THREAD", 0) != 0;
+    /// Nanoseconds that CUPTI takes inside each call that it tells of.
+    std::uint64_t call_ns = environment("MOCK_CUPTI_CALL_NS", 0);
     std::string holder =
         std::getenv("MOCK_CUPTI_HELD_BY") != nullptr ? std::getenv("MOCK_CUPTI_HELD_BY") : "";
     Callback callback = nullptr;
     void* user = nullptr;
-    Requested requested = nullptr;
+    Requested requested = nullptr, promised = nullptr;  ///< who said that its buffers are zero
     Completed completed = nullptr;
     std::bitset<64> kinds;
     std::bitset<2048> calls[2];
     bool domains[3] = {}, system_threads = false, started = false, asked = false, forced = false;
     std::vector<Pending> pending;
     std::vector<Bundle> bundles;
-    bool graph_seen = false, broken = false, host_pinned = false;
+    bool graph_seen = false, broken = false, host_pinned = false, zeroed = false;
     std::uint32_t changes = 0;  ///< of a kind of records, on or off
     std::vector<std::pair<std::uint8_t*, std::size_t>> hoard;
     std::uint32_t finalized = 0, out = 0;
