@@ -93,19 +93,71 @@ GS_HD Quat<T> quat_to_rotation_vjp(Quat<T> q, const Mat3<T>& v) {
 /// What projecting a mean and covariance gives, before blur.
 template <class T>
 struct Projection {
-    Vec3<T> camera;  ///< mean in camera axes; camera.z is the depth
+    Vec3<T> camera;  ///< mean in camera axes
+    T depth;         ///< camera.z; what a lens has instead: project_lens.h
     Vec2<T> mean;    ///< px
     Sym2<T> cov;     ///< px^2
     T det;  ///< of cov, px^4, free of the cancellation that xx yy - xy^2 suffers for needles
 };
-/// The factor U (2x3) with cov = U U^T, and what it is made of; shared by f and f_vjp.
+/// The factor U (2x3) with cov = U U^T is b diag(scale); shared by f and f_vjp of every camera.
 template <class T>
-struct ProjectionFactors {
+struct Footprint {
+    T a[2][3];  ///< J * camera_from_world
+    Mat3<T> r;  ///< world_from_gaussian
+    T b[2][3];  ///< a * r
+};
+/// r and b of a.
+template <class T>
+GS_HD void set_factors(Footprint<T>& f, Quat<T> quat) {
+    f.r = quat_to_rotation(quat);
+    for (int i = 0; i < 2; ++i)
+        for (int k = 0; k < 3; ++k)
+            f.b[i][k] = f.a[i][0] * f.r.m[0][k] + f.a[i][1] * f.r.m[1][k] + f.a[i][2] * f.r.m[2][k];
+}
+template <class T>
+GS_HD void set_covariance(Projection<T>& out, const Footprint<T>& f, Vec3<T> scale) {
+    const T s[3] = {scale.x, scale.y, scale.z};
+    const Vec3<T> u0{f.b[0][0] * s[0], f.b[0][1] * s[1], f.b[0][2] * s[2]};
+    const Vec3<T> u1{f.b[1][0] * s[0], f.b[1][1] * s[1], f.b[1][2] * s[2]};
+    out.cov = {dot(u0, u0), dot(u0, u1), dot(u1, u1)};
+    const Vec3<T> minors =
+        cross(u0, u1);  // Cauchy-Binet: det(U U^T) is the sum of the squared 2x2 minors of U
+    out.det = dot(minors, minors);
+}
+/// d loss / d what a footprint is made of, of d loss / d cov.
+template <class T>
+struct FootprintGradients {
+    T a[2][3];
+    Mat3<T> r;
+    T scale[3];
+};
+template <class T>
+GS_HD FootprintGradients<T> covariance_vjp(const Footprint<T>& f, Vec3<T> scale, Sym2<T> v_cov) {
+    const T s[3] = {scale.x, scale.y, scale.z}, two = T(2.0f);
+    FootprintGradients<T> out;
+    // cov = U U^T with U = b diag(s): back to b and s.
+    T v_b[2][3];
+    for (int k = 0; k < 3; ++k) {
+        const T u0 = f.b[0][k] * s[k], u1 = f.b[1][k] * s[k];
+        const T v_u0 = two * v_cov.xx * u0 + v_cov.xy * u1,
+                v_u1 = v_cov.xy * u0 + two * v_cov.yy * u1;
+        out.scale[k] = v_u0 * f.b[0][k] + v_u1 * f.b[1][k];
+        v_b[0][k] = v_u0 * s[k];
+        v_b[1][k] = v_u1 * s[k];
+    }
+    // b = a r: back to a and the rotation.
+    for (int k = 0; k < 3; ++k) {
+        for (int i = 0; i < 2; ++i)
+            out.a[i][k] =
+                v_b[i][0] * f.r.m[k][0] + v_b[i][1] * f.r.m[k][1] + v_b[i][2] * f.r.m[k][2];
+        for (int j = 0; j < 3; ++j) out.r.m[k][j] = f.a[0][k] * v_b[0][j] + f.a[1][k] * v_b[1][j];
+    }
+    return out;
+}
+template <class T>
+struct ProjectionFactors : Footprint<T> {
     T u, v;       ///< clamped x/z, y/z
     T inverse_z;  ///< 1 for parallel rays
-    T a[2][3];    ///< J * camera_from_world
-    Mat3<T> r;    ///< world_from_gaussian
-    T b[2][3];    ///< a * r
 };
 template <class T>
 GS_HD ProjectionFactors<T> projection_factors(const Pinhole<T>& cam, Vec3<T> c, Quat<T> quat) {
@@ -118,10 +170,7 @@ GS_HD ProjectionFactors<T> projection_factors(const Pinhole<T>& cam, Vec3<T> c, 
         f.a[0][k] = jx * (cam.rotation.m[0][k] - f.u * cam.rotation.m[2][k]);
         f.a[1][k] = jy * (cam.rotation.m[1][k] - f.v * cam.rotation.m[2][k]);
     }
-    f.r = quat_to_rotation(quat);
-    for (int i = 0; i < 2; ++i)
-        for (int k = 0; k < 3; ++k)
-            f.b[i][k] = f.a[i][0] * f.r.m[0][k] + f.a[i][1] * f.r.m[1][k] + f.a[i][2] * f.r.m[2][k];
+    set_factors(f, quat);
     return f;
 }
 
@@ -130,16 +179,11 @@ template <class T>
 GS_HD Projection<T> project(const Pinhole<T>& cam, Vec3<T> mean, Vec3<T> scale, Quat<T> quat) {
     Projection<T> out;
     out.camera = cam.rotation * mean + cam.translation;
+    out.depth = out.camera.z;
     const ProjectionFactors<T> f = projection_factors(cam, out.camera, quat);
     out.mean = {cam.fx * out.camera.x * f.inverse_z + cam.cx,
                 cam.fy * out.camera.y * f.inverse_z + cam.cy};
-    const T s[3] = {scale.x, scale.y, scale.z};
-    const Vec3<T> u0{f.b[0][0] * s[0], f.b[0][1] * s[1], f.b[0][2] * s[2]};
-    const Vec3<T> u1{f.b[1][0] * s[0], f.b[1][1] * s[1], f.b[1][2] * s[2]};
-    out.cov = {dot(u0, u0), dot(u0, u1), dot(u1, u1)};
-    const Vec3<T> minors =
-        cross(u0, u1);  // Cauchy-Binet: det(U U^T) is the sum of the squared 2x2 minors of U
-    out.det = dot(minors, minors);
+    set_covariance(out, f, scale);
     return out;
 }
 
@@ -156,26 +200,8 @@ GS_HD ProjectionGradients<T> project_vjp(const Pinhole<T>& cam, Vec3<T> mean, Ve
                                          Quat<T> quat, Vec2<T> v_mean2d, Sym2<T> v_cov, T v_depth) {
     const Vec3<T> c = cam.rotation * mean + cam.translation;
     const ProjectionFactors<T> f = projection_factors(cam, c, quat);
-    const T s[3] = {scale.x, scale.y, scale.z}, two = T(2.0f);
-
-    // cov = U U^T with U = b diag(s): back to b and s.
-    T v_b[2][3], v_s[3];
-    for (int k = 0; k < 3; ++k) {
-        const T u0 = f.b[0][k] * s[k], u1 = f.b[1][k] * s[k];
-        const T v_u0 = two * v_cov.xx * u0 + v_cov.xy * u1,
-                v_u1 = v_cov.xy * u0 + two * v_cov.yy * u1;
-        v_s[k] = v_u0 * f.b[0][k] + v_u1 * f.b[1][k];
-        v_b[0][k] = v_u0 * s[k];
-        v_b[1][k] = v_u1 * s[k];
-    }
-    // b = a r: back to a and the rotation.
-    T v_a[2][3];
-    Mat3<T> v_r;
-    for (int k = 0; k < 3; ++k) {
-        for (int i = 0; i < 2; ++i)
-            v_a[i][k] = v_b[i][0] * f.r.m[k][0] + v_b[i][1] * f.r.m[k][1] + v_b[i][2] * f.r.m[k][2];
-        for (int j = 0; j < 3; ++j) v_r.m[k][j] = f.a[0][k] * v_b[0][j] + f.a[1][k] * v_b[1][j];
-    }
+    const FootprintGradients<T> v = covariance_vjp(f, scale, v_cov);
+    const auto& v_a = v.a;
     // a = J camera_from_world: back to the Jacobian's entries, then to the mean in camera axes.
     const auto& w = cam.rotation.m;
     const T j00 = v_a[0][0] * w[0][0] + v_a[0][1] * w[0][1] + v_a[0][2] * w[0][2];
@@ -193,8 +219,9 @@ GS_HD ProjectionGradients<T> project_vjp(const Pinhole<T>& cam, Vec3<T> mean, Ve
     v_c.y = v_yz * f.inverse_z;
     v_c.z = v_depth + f.inverse_z * (jx * (f.u * j02 - j00) + jy * (f.v * j12 - j11) -
                                      v_xz * x_over_z - v_yz * y_over_z);
-    return {
-        transpose(cam.rotation) * v_c, {v_s[0], v_s[1], v_s[2]}, quat_to_rotation_vjp(quat, v_r)};
+    return {transpose(cam.rotation) * v_c,
+            {v.scale[0], v.scale[1], v.scale[2]},
+            quat_to_rotation_vjp(quat, v.r)};
 }
 
 /// Inverse of cov + blur I, and the opacity factor that keeps the blurred Gaussian's energy.
@@ -231,7 +258,7 @@ template <class T>
 GS_HD auto visible(const FrameBounds<T>& frame, const Projection<T>& p, const Conic<T>& conic,
                    T blur, T limit, Vec2<T> box) {
     const T zero(0.0f);
-    const auto in_depth = both(p.camera.z > frame.near_plane, p.camera.z < T(1e10f));
+    const auto in_depth = both(p.depth > frame.near_plane, p.depth < T(1e10f));
     const auto of_size = both(limit > zero, both(p.cov.xx + blur < T(1e15f),  //
                                                  p.cov.yy + blur < T(1e15f)));
     const auto regular = both(both(conic.det > zero, conic.det < T(1e30f)),

@@ -20,6 +20,12 @@ GS_HD inline float  exp(float x)   { return ::expf(x); }
 GS_HD inline double exp(double x)  { return ::exp(x); }
 GS_HD inline float  log(float x)   { return ::logf(x); }
 GS_HD inline double log(double x)  { return ::log(x); }
+GS_HD inline float  sin(float x)   { return ::sinf(x); }
+GS_HD inline double sin(double x)  { return ::sin(x); }
+GS_HD inline float  cos(float x)   { return ::cosf(x); }
+GS_HD inline double cos(double x)  { return ::cos(x); }
+GS_HD inline float  atan2(float y, float x)   { return ::atan2f(y, x); }
+GS_HD inline double atan2(double y, double x) { return ::atan2(y, x); }
 GS_HD inline float  ceil(float x)  { return ::ceilf(x); }
 GS_HD inline double ceil(double x) { return ::ceil(x); }
 GS_HD inline float  min(float a, float b)   { return a < b ? a : b; }

@@ -1,6 +1,7 @@
 // Compiles renderer/math for the device: every function that the CUDA backend will call must be
 // accepted by nvcc in device code. A compile-time test; nothing here runs.
 #include "renderer/math/project.h"
+#include "renderer/math/project_lens.h"
 #include "renderer/math/sh.h"
 #include "renderer/math/tiles.h"
 
@@ -10,6 +11,7 @@ using namespace gs;
 
 struct DeviceMathParams {
     math::Pinhole<float> camera;
+    math::LensCamera<float> lens;
     const Vec3<float>* means;                     // [count] world
     const Vec3<float>* scales;                    // [count] standard deviations, world units
     const Quat<float>* quats;                     // [count] any length
@@ -28,6 +30,10 @@ __global__ void use_math(DeviceMathParams p) {
         math::conic_of_vjp(projected.cov, projected.det, 0.3f, conic.inverse, conic.compensation);
     p.gradients[i] = math::project_vjp(p.camera, p.means[i], p.scales[i], p.quats[i],
                                        projected.mean, v_cov, 1.0f);
+    const auto through = math::project(p.lens, p.means[i], p.scales[i], p.quats[i]);
+    const auto back = math::project_vjp(p.lens, p.means[i], p.scales[i], p.quats[i], through.mean,
+                                        v_cov, through.depth);
+    p.gradients[i].mean += back.mean + math::lens_ray(p.lens.lens, through.mean).direction;
     float basis[16];
     const Vec3<float> direction = math::normalize(p.means[i]);
     math::sh_basis(3, direction, basis);

@@ -46,6 +46,9 @@ inline Dual sqrt(Dual a) { const double r = std::sqrt(a.value); return {r, a.slo
 inline Dual exp(Dual a)  { const double e = std::exp(a.value); return {e, a.slope * e}; }
 inline Dual exp2(Dual a) { const double e = std::exp2(a.value); return {e, a.slope * e * 0.69314718055994530942}; }
 inline Dual log(Dual a)  { return {std::log(a.value), a.slope / a.value}; }
+inline Dual sin(Dual a)  { return {std::sin(a.value), a.slope * std::cos(a.value)}; }
+inline Dual cos(Dual a)  { return {std::cos(a.value), -a.slope * std::sin(a.value)}; }
+inline Dual atan2(Dual y, Dual x) { return {std::atan2(y.value, x.value), (y.slope * x.value - x.slope * y.value) / (x.value * x.value + y.value * y.value)}; }
 inline Dual log2(Dual a) { return {std::log2(a.value), a.slope / (a.value * 0.69314718055994530942)}; }
 // clang-format on
 

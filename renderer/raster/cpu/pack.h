@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 namespace gs::cpu {
 
@@ -96,6 +97,38 @@ inline Pack log(Pack x) {
     const Pack value = p * s + e * Pack(0.69314718056f);
     return Pack(x.v > 0.0f ? value.v : (Pack(-1e30f)).v);
 }
+
+/// Angle of (x, y), absolute error 2e-7, relative to small angles too; (0, 0) gives 0. The quotient
+/// of the smaller by the larger is at most 1; above tan(pi / 8) it is turned back by pi / 4
+/// (Cephes' polynomial).
+inline Pack atan2(Pack y, Pack x) {
+    const Pack zero(0.0f), one(1.0f), ax = max(x, -x), ay = max(y, -y);
+    const PackMask steep = ay > ax;
+    const Pack small = select(steep, ax, ay), large = max(select(steep, ay, ax), Pack(1e-38f));
+    const Pack q = small / large;
+    const PackMask high = q > Pack(0.41421356f);
+    const Pack t = select(high, (q - one) / (q + one), q), t2 = t * t;
+    Pack p(8.05374449538e-2f);
+    for (const float c : {-1.38776856032e-1f, 1.99777106478e-1f, -3.33329491539e-1f})
+        p = p * t2 + Pack(c);
+    Pack angle = p * t2 * t + t + select(high, Pack(0.785398163f), zero);
+    angle = select(steep, Pack(1.57079633f) - angle, angle);
+    angle = select(x < zero, Pack(3.14159265f) - angle, angle);
+    const Pack result = select(y < zero, -angle, angle);
+    return Pack(x.v == x.v ? (y.v == y.v ? result.v : y.v) : x.v);
+}
+/// For |x| <= pi: Taylor polynomials about 0 after folding at pi / 2, absolute error 2e-7.
+inline Pack sin(Pack x) {
+    const Pack pi(3.14159265f), half_pi(1.57079633f);
+    x = select(x > half_pi, pi - x, select(x < -half_pi, -pi - x, x));
+    const Pack x2 = x * x;
+    Pack p(1.0f / 6227020800.0f);
+    for (const float c :
+         {-1.0f / 39916800.0f, 1.0f / 362880.0f, -1.0f / 5040.0f, 1.0f / 120.0f, -1.0f / 6.0f})
+        p = p * x2 + Pack(c);
+    return x + x * x2 * p;
+}
+inline Pack cos(Pack x) { return sin(Pack(1.57079633f) - max(x, -x)); }
 
 /// Bit i: lane i is set.
 inline std::uint32_t bits_of(PackMask m) {

@@ -1,0 +1,201 @@
+#include "renderer/scene/camera_lens.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+
+namespace gs::math {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+constexpr double kNever = 1e30;  // r^2 that no point reaches
+
+Lens<double> plain(const Camera& c, LensBase base) {
+    Lens<double> lens{};
+    lens.base = base;
+    lens.fx = c.fx;
+    lens.fy = c.fy;
+    lens.cx = c.cx;
+    lens.cy = c.cy;
+    lens.mix[0][0] = lens.mix[1][1] = 1;
+    lens.limit_squared = kNever;
+    lens.a_lo = lens.b_lo = -kNever;
+    lens.a_hi = lens.b_hi = kNever;
+    return lens;
+}
+
+void set_coefficients(const Camera& c, Lens<double>& lens) {
+    const auto& k = c.distortion;
+    switch (c.model) {
+        case CameraModel::pinhole:
+        case CameraModel::orthographic:
+        case CameraModel::equirectangular:
+            return;
+        case CameraModel::simple_radial:
+            lens.n[0] = k[0];
+            break;
+        case CameraModel::radial:
+            std::copy_n(&k[0], 2, lens.n);
+            break;
+        case CameraModel::opencv:
+            std::copy_n(&k[0], 2, lens.n);
+            lens.p1 = k[2];
+            lens.p2 = k[3];
+            break;
+        case CameraModel::opencv_fisheye:
+            std::copy_n(&k[0], 4, lens.n);
+            break;
+        case CameraModel::full_opencv:
+            std::copy_n(&k[0], 2, lens.n);
+            lens.n[2] = k[4];
+            std::copy_n(&k[5], 3, lens.m);
+            lens.p1 = k[2];
+            lens.p2 = k[3];
+            lens.s1 = k[8];
+            lens.s2 = k[9];
+            lens.s3 = k[10];
+            lens.s4 = k[11];
+            break;
+        case CameraModel::thin_prism_fisheye:
+            std::copy_n(&k[0], 2, lens.n);
+            std::copy_n(&k[4], 2, lens.n + 2);
+            lens.p1 = k[2];
+            lens.p2 = k[3];
+            lens.s1 = k[6];
+            lens.s3 = k[7];
+            break;
+        case CameraModel::ftheta:
+            std::copy_n(&k[1], 5, lens.poly);
+            lens.mix[0][0] = k[6];
+            lens.mix[0][1] = k[7];
+            lens.mix[1][0] = k[8];
+            lens.radial = k[10] != 0 ? LensRadial::inverse_polynomial : LensRadial::polynomial;
+            return;
+    }
+    const auto counts = [](const auto& part) {
+        return std::any_of(std::begin(part), std::end(part), [](double x) { return x != 0; });
+    };
+    lens.decentred = counts(std::array{lens.p1, lens.p2, lens.s1, lens.s2, lens.s3, lens.s4});
+    if (counts(lens.n) || counts(lens.m)) lens.radial = LensRadial::rational;
+}
+
+/// Whether the radial part still goes outwards at r, on the near side of any pole.
+bool goes_outwards(const Lens<double>& lens, double r) {
+    const double q = r * r;
+    if (lens.radial == LensRadial::rational &&
+        !(1 + q * (lens.m[0] + q * (lens.m[1] + q * lens.m[2])) > 0))
+        return false;
+    const RadialFactor<double> f = radial_factor(lens, q);
+    return f.d > 0 && f.d + 2 * q * f.d1 > 0;
+}
+
+/// The largest angle from the axis up to which `good(angle)` holds from 0 on.
+template <class Good>
+double last_good(double most, Good&& good) {
+    constexpr int kSteps = 256;
+    for (int i = 1; i <= kSteps; ++i) {
+        double hi = most * i / kSteps;
+        if (good(hi)) continue;
+        double lo = most * (i - 1) / kSteps;
+        for (int k = 0; k < 60; ++k) {
+            const double middle = 0.5 * (lo + hi);
+            (good(middle) ? lo : hi) = middle;
+        }
+        return lo;
+    }
+    return most;
+}
+
+/// r at which the lens folds back or ends; kNever where it does not.
+double fold_radius(const Camera& c, const Lens<double>& lens) {
+    if (lens.base == LensBase::equidistant) {
+        if (lens.radial == LensRadial::inverse_polynomial) {
+            // The polynomial gives the angle of a distance: it must grow until the largest angle.
+            const double widest = std::min(c.distortion[9], kPi);
+            const double d = last_good(widest / lens.poly[0] * 4, [&](double at) {
+                return polynomial_slope(lens, at) > 0 && polynomial_at(lens, at) < widest;
+            });
+            return std::min(widest, polynomial_at(lens, d));
+        }
+        const double most = c.model == CameraModel::ftheta ? std::min(c.distortion[9], kPi) : kPi;
+        return last_good(most, [&](double angle) { return goes_outwards(lens, angle); });
+    }
+    if (lens.radial == LensRadial::none) return kNever;
+    constexpr double kMost = 89.9 / 180 * kPi;
+    const double angle =
+        last_good(kMost, [&](double at) { return goes_outwards(lens, std::tan(at)); });
+    return angle < kMost ? std::tan(angle) : kNever;
+}
+
+/// Bounds of (x/z, y/z) over the picture's border, widened as a pinhole's are.
+void set_bounds(const Camera& c, Lens<double>& lens) {
+    const double margin_x = 0.3 * 0.5 * c.width / c.fx, margin_y = 0.3 * 0.5 * c.height / c.fy;
+    double lo[2] = {-c.cx / c.fx, -c.cy / c.fy},
+           hi[2] = {(c.width - c.cx) / c.fx, (c.height - c.cy) / c.fy};
+    if (lens.radial != LensRadial::none || lens.decentred) {
+        const double farthest = std::min(std::sqrt(lens.limit_squared), 10.0);
+        double seen[4] = {0, 0, 0, 0};
+        const auto look = [&](double u, double v) {
+            const Ray<double> ray = lens_ray(lens, {u, v});
+            double x = (u - c.cx) / c.fx, y = (v - c.cy) / c.fy;
+            if (ray.valid) {
+                x = ray.direction.x / ray.direction.z;
+                y = ray.direction.y / ray.direction.z;
+            } else {  // nothing is seen there: as far as anything is, that way
+                const double length = std::sqrt(x * x + y * y);
+                x *= farthest / length;
+                y *= farthest / length;
+            }
+            seen[0] = std::min(seen[0], x);
+            seen[1] = std::max(seen[1], x);
+            seen[2] = std::min(seen[2], y);
+            seen[3] = std::max(seen[3], y);
+        };
+        constexpr int kSamples = 16;
+        for (int i = 0; i <= kSamples; ++i) {
+            const double t = static_cast<double>(i) / kSamples;
+            look(t * c.width, 0);
+            look(t * c.width, c.height);
+            look(0, t * c.height);
+            look(c.width, t * c.height);
+        }
+        lo[0] = seen[0], hi[0] = seen[1], lo[1] = seen[2], hi[1] = seen[3];
+    }
+    lens.a_lo = lo[0] - margin_x;
+    lens.a_hi = hi[0] + margin_x;
+    lens.b_lo = lo[1] - margin_y;
+    lens.b_hi = hi[1] + margin_y;
+}
+
+LensBase base_of(CameraModel model) {
+    switch (model) {
+        case CameraModel::opencv_fisheye:
+        case CameraModel::thin_prism_fisheye:
+        case CameraModel::ftheta:
+            return LensBase::equidistant;
+        case CameraModel::equirectangular:
+            return LensBase::angles;
+        case CameraModel::orthographic:
+            return LensBase::parallel;
+        default:
+            return LensBase::perspective;
+    }
+}
+
+}  // namespace
+
+Lens<double> make_lens(const Camera& camera) {
+    Lens<double> lens = plain(camera, base_of(camera.model));
+    set_coefficients(camera, lens);
+    lens.by_distance = lens.base == LensBase::equidistant || lens.base == LensBase::angles;
+    // gsplat's rule for the lens with a denominator, whose scale may come back after a dip.
+    if (camera.model == CameraModel::full_opencv) lens.least_scale = 0.8;
+    const double fold = fold_radius(camera, lens);
+    lens.limit_squared = std::min(fold * fold, kNever);
+    if (lens.base == LensBase::perspective) set_bounds(camera, lens);
+    if (lens.base == LensBase::angles) lens.wrap_width = camera.width;
+    return lens;
+}
+
+}  // namespace gs::math
