@@ -24,24 +24,29 @@ class GpuWindows {
     /// Whether CUPTI may record until the next call. `share` of the time is what it may cost; 0 or
     /// less: no limit.
     bool update(const CostSample& now, double share) noexcept;
-    /// The price of a record as it was found to be, over kCuptiRecordNs or what the constructor
-    /// got.
-    void correct_price(double factor) noexcept { factor_ = factor; }
+    /// By what share of its time the program took longer in the last window than around it: what
+    /// the median of some windows says is from then on what a record costs here.
+    void learn(double slower) noexcept;
+    /// The price of a record as it was found to be, over what the constructor got.
+    double factor() const { return factor_; }
 
     /// Share of the time that CUPTI recorded, over the last window and the pause that paid for it.
     double duty() const { return duty_; }
 
   private:
     double price(const CostSample& from, const CostSample& to) const noexcept;
-    void turn(bool on, std::uint64_t now_ns) noexcept;
+    void turn(bool on, const CostSample& now) noexcept;
 
+    static constexpr std::uint32_t kLearned = 5;
     double record_ns_, factor_ = 1;
-    double tokens_ns_ = 0;  ///< what may be spent yet; below zero: what has to be paid first
+    double factors_[kLearned] = {};
+    std::uint32_t learned_ = 0;
+    double window_share_ = 0;  ///< of the last window's time, at the first price
+    double tokens_ns_ = 0;     ///< what may be spent yet; below zero: what has to be paid first
     double duty_ = 1;
     bool on_ = true, began_ = false;
-    CostSample last_;
-    std::uint64_t since_ns_ = 0,
-                  window_ns_ = 0;  ///< of the present state; length of the last window
+    CostSample last_, window_;                    ///< newest; at the begin of the last window
+    std::uint64_t since_ns_ = 0, window_ns_ = 0;  ///< of this state; length of the last window
 };
 
 }  // namespace gs::service

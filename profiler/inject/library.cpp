@@ -13,6 +13,7 @@
 #include "base/record/budget.h"
 #include "base/record/endpoint.h"
 #include "base/record/gpu_windows.h"
+#include "base/record/loop_pace.h"
 #include "base/record/pauses.h"
 #include "base/record/protocol.h"
 #include "base/record/service_status.h"
@@ -67,6 +68,8 @@ class LibraryHost final : public service::Host {
         settle_modules();
         const service::CostSample now = costs();
         const service::Gate gate = budget().update(now);
+        if (budget().budget_ppm() != 0)
+            if (const auto slower = pace_.look(!cupti::is_paused())) windows_.learn(*slower);
         hold(gate, windows_.update(now, share_of_gpu()));
         tell_budget();
         const std::uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -123,6 +126,7 @@ class LibraryHost final : public service::Host {
 
     service::BudgetController* budget_ = nullptr;
     service::GpuWindows windows_;
+    service::LoopPace pace_;
     std::uint64_t cupti_cpu_ns_ = 0;  ///< of this thread, in cupti::tick()
     service::PauseRecords pauses_;
     service::Gate gate_ = service::Gate::open;
