@@ -17,6 +17,9 @@
 
 #include <cuda_runtime.h>
 
+#ifndef __CUDACC__
+#include <atomic>
+#endif
 #include <cstddef>
 #include <cstdint>
 
@@ -57,5 +60,15 @@ inline constexpr unsigned kAllLanes = 0xffffffffu;
 
 GS_DEVICE int lane_id() { return static_cast<int>(threadIdx.x) & (kWarp - 1); }
 GS_DEVICE int warp_id() { return static_cast<int>(threadIdx.x) / kWarp; }
+
+/// A word of device memory that other blocks write while this one runs, as it is now.
+template <class Word>
+GS_DEVICE Word look_at(Word* at) {
+#ifdef __CUDACC__
+    return *static_cast<volatile Word*>(at);
+#else
+    return std::atomic_ref(*at).load(std::memory_order_relaxed);
+#endif
+}
 
 }  // namespace gs::cuda

@@ -7,8 +7,8 @@
 namespace gs::cuda {
 
 struct BlockRank {
-    std::uint32_t rank;   ///< kept threads before this one
-    std::uint32_t total;  ///< kept threads of the block
+    std::uint32_t rank;   ///< kept threads, or what is summed, before this one
+    std::uint32_t total;  ///< the same of the block
 };
 /// All 256 threads call it. `warp_counts`: shared, [8]; free to use again after the next
 /// __syncthreads().
@@ -52,6 +52,21 @@ GS_DEVICE std::uint32_t warp_sum_before(std::uint32_t x) {
         sum += lane >= distance ? below : 0u;
     }
     return sum - x;
+}
+
+/// Sums over the threads before this one and over the block. All 256 threads call it; `warp_sums`:
+/// shared, [8], as in block_rank().
+template <class Shared>
+GS_DEVICE BlockRank block_sum_before(std::uint32_t x, Shared& warp_sums) {
+    BlockRank out{warp_sum_before(x), 0};
+    if (lane_id() == kWarp - 1) warp_sums[warp_id()] = out.rank + x;
+    __syncthreads();
+    for (int w = 0; w < 8; ++w) {
+        const std::uint32_t sum = warp_sums[w];
+        out.rank += w < warp_id() ? sum : 0u;
+        out.total += sum;
+    }
+    return out;
 }
 
 }  // namespace gs::cuda

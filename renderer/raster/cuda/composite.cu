@@ -15,31 +15,69 @@ namespace {
 /// share.
 constexpr float kProductSlack = 1.001f;
 
-/// Blends the isects [first, end) into the pixels whose floor is open. A warp at a time, straight
-/// from global memory.
+/// A splat as the three 16-byte loads it is.
+struct LoadedSplat {
+    float4 form, rest, color;  ///< x y a b; c l depth extent_x; red green blue extent_y
+    GS_DEVICE Splat splat() const {
+        return {form.x, form.y, form.z,  form.w,  rest.x,  rest.y,
+                rest.z, rest.w, color.x, color.y, color.z, color.w};
+    }
+};
+GS_DEVICE LoadedSplat load_splat(const BlendParams& p, std::uint32_t slot) {
+    const float4* from = reinterpret_cast<const float4*>(p.splats + slot);
+    return {from[0], from[1], from[2]};
+}
+
+/// Where a warp keeps what of 32 splats comes near its pixels; all shared, [kWarp].
+struct NearSplats {
+    float4 *form, *rest, *color;
+    std::uint32_t* position;  ///< within the tile; with counters
+};
+
+/// Blends the isects [first, end) into the pixels whose floor is open. A warp at a time: the next
+/// 32 splats are on their way while these are blended, and the slots of those behind them.
 template <Depths kDepths, bool kCounters>
-GS_DEVICE void replay(const BlendParams& p, const SubTile& sub_tile, const ThreadPixel& pixel,
-                      const PixelRules& rules, float log2_alpha_min, std::uint32_t tile_first,
-                      std::uint32_t first, std::uint32_t end, PixelState& s) {
+GS_DEVICE void replay(const BlendParams& p, const NearSplats& list, const SubTile& sub_tile,
+                      const ThreadPixel& pixel, const PixelRules& rules, float log2_alpha_min,
+                      std::uint32_t tile_first, std::uint32_t first, std::uint32_t end,
+                      PixelState& s) {
+    const std::uint32_t lane = static_cast<std::uint32_t>(lane_id());
+    const auto slot_at = [&](std::uint32_t isect) {
+        return p.slot_from_isect[min(isect, end - 1)];
+    };
+    LoadedSplat mine = load_splat(p, slot_at(first + lane));
+    std::uint32_t next_slot = slot_at(first + kWarp + lane);
     for (std::uint32_t base = first; base < end; base += kWarp) {
         if (__all_sync(kAllLanes, s.floor >= kEndedFloor) != 0) return;
-        const std::uint32_t mine = base + static_cast<std::uint32_t>(lane_id());
-        const std::uint32_t slot = p.slot_from_isect[min(mine, end - 1)];
-        const bool near = mine < end && reaches(sub_tile, p.splats[slot], log2_alpha_min);
-        for (unsigned bits = __ballot_sync(kAllLanes, near); bits != 0; bits &= bits - 1) {
-            const int from = __ffs(static_cast<int>(bits)) - 1;
-            const Splat splat = p.splats[__shfl_sync(kAllLanes, slot, from)];
+        const LoadedSplat next = load_splat(p, next_slot);
+        next_slot = slot_at(base + 2 * kWarp + lane);
+        const bool near = base + lane < end && reaches(sub_tile, mine.splat(), log2_alpha_min);
+        const unsigned bits = __ballot_sync(kAllLanes, near);
+        const int place = __popc(bits & ((1u << lane) - 1u)), count = __popc(bits);
+        if (near) {
+            list.form[place] = mine.form;
+            list.rest[place] = mine.rest;
+            list.color[place] = mine.color;
+            if constexpr (kCounters) list.position[place] = base - tile_first + lane;
+        }
+        __syncwarp();
+        GS_UNROLL
+        for (int i = 0; i < count; ++i) {
+            const Splat splat = LoadedSplat{list.form[i], list.rest[i], list.color[i]}.splat();
             const float power = log2_alpha(splat, pixel.x - splat.x, pixel.y - splat.y);
             blend_into<kDepths, kCounters>(s, power, splat.red, splat.green, splat.blue,
-                                           splat.depth, rules,
-                                           base - tile_first + static_cast<std::uint32_t>(from));
+                                           splat.depth, rules, kCounters ? list.position[i] : 0u);
         }
+        __syncwarp();
+        mine = next;
     }
 }
 
 template <Depths kDepths, bool kCounters>
 GS_KERNEL(kBlendThreads, 4)
 void composite(BlendParams p) {
+    GS_SHARED(float4, near, 3 * kBlendThreads);
+    GS_SHARED(std::uint32_t, positions, kCounters ? kBlendThreads : 1);
     GS_SHARED(std::uint32_t, tile_end, 1);
     if (p.counts->overflow != 0 || blockIdx.x >= p.counts->long_tiles) return;
     const FrameConstants& c = *p.constants;
@@ -49,6 +87,9 @@ void composite(BlendParams p) {
     const ThreadPixel pixel = thread_pixel(c, tile);
     const SubTile sub_tile = sub_tile_of(c, tile, warp_id());
     const PixelRules rules = pixel_rules(c);
+    const int of_warp = warp_id() * kWarp;
+    const NearSplats list{&near[of_warp], &near[kBlendThreads + of_warp],
+                          &near[2 * kBlendThreads + of_warp], &positions[kCounters ? of_warp : 0]};
     PixelState s = start_of(pixel, c, tile_last - tile_first);
     for (std::uint32_t i = 0; i <= last.index; ++i) {
         const std::uint32_t partial = last.partial - last.index + i;
@@ -87,8 +128,8 @@ void composite(BlendParams p) {
         if (__any_sync(kAllLanes, again) == 0) continue;
         const float floor = s.floor;
         if (!again) s.floor = kEndedFloor;  // looks on
-        replay<kDepths, kCounters>(p, sub_tile, pixel, rules, c.log2_alpha_min, tile_first, first,
-                                   end, s);
+        replay<kDepths, kCounters>(p, list, sub_tile, pixel, rules, c.log2_alpha_min, tile_first,
+                                   first, end, s);
         if (!again) s.floor = floor;
     }
     finish<kDepths, kCounters>(p, c, pixel, s);

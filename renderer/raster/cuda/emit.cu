@@ -1,44 +1,84 @@
-// Emit: visible Gaussians, front to back, list their tiles (count, scan, emit); the stable sort by
-// tile that follows leaves every tile's list front to back. Costs: count 12 V bytes, emit 92 V + (4
-// or 10) I written.
+// Emit: visible Gaussians, front to back, list their tiles; the stable sort by tile that follows
+// leaves every tile's list front to back. Count adds up how many tiles each will list, so that each
+// knows where its own begin. Then a block lists kEmitted of the emissions whoever they belong to:
+// what fills the picture is near, so all of it has neighbouring ranks, and whoever took a Gaussian
+// a thread, a warp or a block would have the device wait for one block. Costs: count 12 V bytes,
+// emit 40 V + (4 or 10) I written; 48 bytes more where a box has over 32 tiles.
 #include <algorithm>
 
 #include "renderer/device/cuda/launch.h"
-#include "renderer/raster/cuda/block_rank.cuh"
+#include "renderer/raster/cuda/chained_sum.cuh"
 #include "renderer/raster/cuda/stages.h"
 #include "renderer/raster/cuda/tile_rows.cuh"
 
 namespace gs::cuda {
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
-/// A slot with more isects than this is listed by its whole warp or block, others by a lane each.
-/// As many as leave four blocks room in the 100 KB of a multiprocessor that has no more.
-constexpr std::uint32_t kLaneIsects = 23;
-/// A slot with more than this is listed by the whole block: a warp can have many of them, as ranks
-/// are sorted by depth and what fills the picture is near, and the device would wait for it.
-constexpr std::uint32_t kWarpIsects = 128;
-constexpr std::uint32_t kStaged = kWarp * kLaneIsects;  ///< of a warp
-constexpr std::uint32_t kLists = 3 * kThreads;  ///< of `staged`, where what a block lists begins
-constexpr int kOwnerShift = 27;                 ///< tiles are fewer than 2^26
-
-GS_DEVICE std::uint32_t global_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
+constexpr std::uint32_t kThreads = 256, kWarps = kThreads / kWarp;
+constexpr std::uint32_t kCounted = kCountedRanks / kThreads;  ///< ranks of one thread
 
 struct CountParams {
     const FrameCounts* counts;
     const std::uint32_t* slot_from_rank;  ///< [visible_limit]
     const std::uint32_t* isects_of_slot;  ///< [slot]
-    std::uint32_t* isects_of_rank;        ///< [visible_limit]
-    std::uint32_t visible_limit;
+    std::uint32_t* emission_of_rank;      ///< [visible_limit]
+    std::uint32_t* rank_of_part;          ///< [isect_limit / kEmitted]
+    std::uint32_t* first_emission;        ///< [slot], or null: nobody asks
+    unsigned long long* chain;
 };
 
-GS_KERNEL(kThreads, 8)
+/// A warp adds up kCounted times 32 ranks that lie side by side.
+GS_KERNEL(kThreads, 6)
 void count(CountParams p) {
-    const std::uint32_t rank = global_thread();
-    if (rank >= p.visible_limit) return;
-    // A frame that does not fit counts nothing: the sum of what is listed must fit 32 bits.
-    const bool counts = p.counts->overflow == 0 && rank < p.counts->visible;
-    p.isects_of_rank[rank] = counts ? p.isects_of_slot[p.slot_from_rank[rank]] : 0u;
+    GS_SHARED(std::uint32_t, ticket, 1);
+    GS_SHARED(std::uint32_t, warp_sums, kWarps);
+    GS_SHARED(std::uint32_t, base, 1);
+    // Of a frame that does not fit the sum need not fit 32 bits.
+    if (p.counts->overflow != 0) return;
+    const std::uint32_t block = take_ticket(p.chain, ticket), visible = p.counts->visible;
+    if (block * kCountedRanks >= visible) return;
+    const std::uint32_t lane = static_cast<std::uint32_t>(lane_id()),
+                        warp = static_cast<std::uint32_t>(warp_id());
+    const std::uint32_t first_rank = block * kCountedRanks + warp * kCounted * kWarp + lane;
+    std::uint32_t slots[kCounted], isects[kCounted];
+    GS_UNROLL
+    for (std::uint32_t i = 0; i < kCounted; ++i) {
+        const std::uint32_t rank = first_rank + i * kWarp;
+        slots[i] = rank < visible ? p.slot_from_rank[rank] : ~0u;
+    }
+    GS_UNROLL
+    for (std::uint32_t i = 0; i < kCounted; ++i)
+        isects[i] = slots[i] != ~0u ? p.isects_of_slot[slots[i]] : 0;
+    std::uint32_t before[kCounted], of_warp = 0;
+    GS_UNROLL
+    for (std::uint32_t i = 0; i < kCounted; ++i) {
+        const std::uint32_t in_row = warp_sum_before(isects[i]);
+        before[i] = of_warp + in_row;
+        of_warp += __shfl_sync(kAllLanes, in_row + isects[i], kWarp - 1);
+    }
+    if (lane == 0) warp_sums[warp] = of_warp;
+    __syncthreads();
+    std::uint32_t of_block = 0, earlier_warps = 0;
+    for (std::uint32_t w = 0; w < kWarps; ++w) {
+        earlier_warps += w < warp ? warp_sums[w] : 0u;
+        of_block += warp_sums[w];
+    }
+    if (warp == 0) {
+        const unsigned long long earlier = sum_of_earlier(p.chain, block, of_block);
+        if (lane == 0) base[0] = static_cast<std::uint32_t>(earlier);
+    }
+    __syncthreads();
+    GS_UNROLL
+    for (std::uint32_t i = 0; i < kCounted; ++i) {
+        if (slots[i] == ~0u) continue;
+        const std::uint32_t first = base[0] + earlier_warps + before[i],
+                            rank = first_rank + i * kWarp;
+        p.emission_of_rank[rank] = first;
+        if (p.first_emission != nullptr) p.first_emission[slots[i]] = first;
+        for (std::uint32_t part = (first + kEmitted - 1) / kEmitted;
+             part * kEmitted < first + isects[i]; ++part)
+            p.rank_of_part[part] = rank;
+    }
 }
 
 template <class Key>
@@ -50,7 +90,7 @@ struct EmitParams {
     std::uint32_t* isects_of_slot;          ///< [slot] lowered where fewer were found
     const std::uint32_t* slot_from_rank;    ///< [visible_limit]
     const std::uint32_t* emission_of_rank;  ///< [visible_limit]
-    std::uint32_t* first_emission;          ///< [slot]
+    const std::uint32_t* rank_of_part;      ///< [isect_limit / kEmitted]
     Key* tile_keys;                         ///< [isect_limit]
     std::uint32_t* payload;                 ///< [isect_limit]
     std::uint32_t* slot_of_emission;        ///< [isect_limit], or null: payload is the slot
@@ -69,161 +109,108 @@ GS_DEVICE void put(const EmitParams<Key>& p, std::uint32_t emission, std::uint32
     p.slot_of_emission[emission] = slot;
 }
 
-/// Project counted `counted` tiles for a slot, and `found` were listed. Should the two ever
-/// disagree, the emissions left over are sentinels, which no tile lists and blend backward never
-/// sees: project backward must not add up their rows, which nobody wrote.
+/// The last of 256 ascending numbers that is not above `x`; the first is not.
+template <class Shared>
+GS_DEVICE std::uint32_t last_not_above(const Shared& ascending, std::uint32_t x) {
+    std::uint32_t at = 0;
+    GS_UNROLL
+    for (std::uint32_t step = kThreads / 2; step > 0; step /= 2)
+        at += ascending[at + step] <= x ? step : 0u;
+    return at;
+}
+
+/// A block lists the emissions [kEmitted * block, ...). It goes over the Gaussians they belong to,
+/// 256 ranks at a time, over those Gaussians' rows of tiles, a thread each, 256 at a time, and has
+/// the rows' tiles written by all threads, neighbours by neighbours.
+/// Project counted each slot's tiles. Should rows and counts ever disagree, tiles too many are left
+/// out and emissions too many are sentinels, which no tile lists and blend backward never sees:
+/// project backward must not add up their rows, which nobody wrote, so the count is lowered.
 template <class Key>
-GS_DEVICE void leave_out_missing(const EmitParams<Key>& p, std::uint32_t slot, std::uint32_t found,
-                                 std::uint32_t counted) {
-    if (found < counted) p.isects_of_slot[slot] = found;
-}
-
-/// One lane lists a slot's tiles, row by row, into shared memory from `at`. As many as project
-/// counted, to the last entry.
-template <class Key, class Shared>
-GS_DEVICE void list_by_lane(const EmitParams<Key>& p, std::uint32_t slot, std::uint32_t at,
-                            std::uint32_t end, Shared& staged) {
-    const Splat splat = p.splats[slot];
-    const Coverage cover = p.coverage[slot];
-    const int tiles_x = p.constants->tiles_x;
-    const std::uint32_t owner = static_cast<std::uint32_t>(lane_id()) << kOwnerShift, first = at;
-    for (int row = cover.y0; row < cover.y1; ++row) {
-        const TileRange range = row_tiles(cover, splat, row, tiles_x);
-        for (int x = range.first; x < range.end && at < end; ++x, ++at)
-            staged[at] = static_cast<std::uint32_t>(row * tiles_x + x) | owner;
-    }
-    leave_out_missing(p, slot, at - first, end - first);
-    for (; at < end; ++at) staged[at] = p.tiles | owner;
-}
-
-/// The warp lists a slot's tiles: a lane per row finds the ranges, then all lanes write row after
-/// row.
-template <class Key>
-GS_DEVICE void emit_by_warp(const EmitParams<Key>& p, std::uint32_t slot, std::uint32_t first,
-                            std::uint32_t end) {
-    const Splat splat = p.splats[slot];
-    const Coverage cover = p.coverage[slot];
-    const int tiles_x = p.constants->tiles_x, lane = lane_id();
-    std::uint32_t emission = first;
-    for (int top = cover.y0; top < cover.y1; top += kWarp) {
-        TileRange mine{0, 0};
-        if (top + lane < cover.y1) mine = row_tiles(cover, splat, top + lane, tiles_x);
-        for (int i = 0; i < kWarp && top + i < cover.y1; ++i) {
-            const int x0 = __shfl_sync(kAllLanes, mine.first, i),
-                      x1 = __shfl_sync(kAllLanes, mine.end, i);
-            const std::uint32_t width = static_cast<std::uint32_t>(x1 - x0);
-            const std::uint32_t tile = static_cast<std::uint32_t>((top + i) * tiles_x + x0);
-            for (std::uint32_t k = static_cast<std::uint32_t>(lane);
-                 k < width && emission + k < end; k += kWarp)
-                put(p, emission + k, tile + k, slot);
-            emission += width;
-        }
-    }
-    if (lane == 0) leave_out_missing(p, slot, emission - first, end - first);
-    for (emission += static_cast<std::uint32_t>(lane); emission < end; emission += kWarp)
-        put(p, emission, p.tiles, slot);
-}
-
-/// What a block lists together: emissions [first, end) of a slot.
-struct LongList {
-    std::uint32_t slot, first, end;
-};
-
-/// The block lists a slot's tiles: every thread finds the range of a row, sums of the widths say
-/// where each row's begin, then warps write row after row. By all threads; `rows_of`: shared,
-/// [3 thread], `warps`: shared, [warp].
-template <class Key, class Rows, class Warps>
-GS_DEVICE void emit_by_block(const EmitParams<Key>& p, const LongList& list, Rows& rows_of,
-                             Warps& warps) {
-    const Splat splat = p.splats[list.slot];
-    const Coverage cover = p.coverage[list.slot];
-    const int tiles_x = p.constants->tiles_x, thread = static_cast<int>(threadIdx.x);
-    const std::uint32_t lane = static_cast<std::uint32_t>(lane_id());
-    std::uint32_t emission = list.first;
-    for (int top = cover.y0; top < cover.y1; top += static_cast<int>(kThreads)) {
-        const int rows = min(cover.y1 - top, static_cast<int>(kThreads));
-        TileRange mine{0, 0};
-        if (thread < rows) mine = row_tiles(cover, splat, top + thread, tiles_x);
-        const std::uint32_t width = static_cast<std::uint32_t>(mine.end - mine.first),
-                            before = warp_sum_before(width), in_warp = warp_sum(width);
-        if (lane == 0) warps[warp_id()] = in_warp;
-        __syncthreads();
-        std::uint32_t begin = emission + before;
-        for (int w = 0; w < static_cast<int>(kThreads) / kWarp; ++w) {
-            begin += w < warp_id() ? warps[w] : 0u;
-            emission += warps[w];
-        }
-        const std::uint32_t tile =
-            static_cast<std::uint32_t>((top + thread) * tiles_x + mine.first);
-        rows_of[3 * threadIdx.x] = begin;
-        rows_of[3 * threadIdx.x + 1] = width;
-        rows_of[3 * threadIdx.x + 2] = tile;
-        __syncthreads();
-        for (int row = warp_id(); row < rows; row += static_cast<int>(kThreads) / kWarp) {
-            const std::uint32_t at = rows_of[3 * row], count = rows_of[3 * row + 1],
-                                first_tile = rows_of[3 * row + 2];
-            for (std::uint32_t k = lane; k < count && at + k < list.end; k += kWarp)
-                put(p, at + k, first_tile + k, list.slot);
-        }
-        __syncthreads();
-    }
-    if (thread == 0) leave_out_missing(p, list.slot, emission - list.first, list.end - list.first);
-    for (emission += threadIdx.x; emission < list.end; emission += kThreads)
-        put(p, emission, p.tiles, list.slot);
-}
-
-/// A thread per rank. Short lists are gathered in shared memory first: the emissions of
-/// neighbouring ranks lie side by side, so the warp then writes them 32 at a time instead of each
-/// lane its own few scattered words.
-template <class Key>
-GS_KERNEL(kThreads, 4)
+GS_KERNEL(kThreads, 6)
 void emit(EmitParams<Key> p) {
-    GS_SHARED(std::uint32_t, staged, kThreads / kWarp * kStaged);  // tile, owner's lane above it
-    GS_SHARED(std::uint32_t, warps, kThreads / kWarp);
+    GS_SHARED(std::uint32_t, slots, kThreads);            // of the ranks looked at
+    GS_SHARED(std::uint32_t, firsts, kThreads + 1);       // emissions theirs begin with
+    GS_SHARED(std::uint32_t, rows_before, kThreads + 1);  // rows of those before each
+    GS_SHARED(std::uint32_t, tiles_before, kThreads);     // by row, of those looked at
+    GS_SHARED(std::uint32_t, row_at, kThreads);           // emission that a row begins with
+    GS_SHARED(std::uint32_t, row_tile, kThreads);         // its first tile
+    GS_SHARED(std::uint32_t, row_size, kThreads);         // and how many it has
+    GS_SHARED(std::uint32_t, row_slot, kThreads);
+    GS_SHARED(std::uint32_t, warps, kWarps);
+    GS_SHARED(std::uint32_t, next, 2);  // emission behind the rows; tiles of the last one's slot
     if (p.counts->overflow != 0) return;
-    const std::uint32_t rank = global_thread(), lane = static_cast<std::uint32_t>(lane_id());
-    std::uint32_t slot = 0, first = 0, isects = 0;
-    if (rank < p.counts->visible) {
-        slot = p.slot_from_rank[rank];
-        first = p.emission_of_rank[rank];
-        isects = p.isects_of_slot[slot];
-        p.first_emission[slot] = first;
-    }
-    const std::uint32_t mine = isects <= kLaneIsects ? isects : 0, before = warp_sum_before(mine),
-                        total = warp_sum(mine);
-    const std::uint32_t base = static_cast<std::uint32_t>(warp_id()) * kStaged;
-    if (mine > 0) list_by_lane(p, slot, base + before, base + before + mine, staged);
-    __syncwarp();
-    for (std::uint32_t start = 0; start < total; start += kWarp) {
-        const bool in = start + lane < total;
-        const std::uint32_t entry = in ? staged[base + start + lane] : 0;
-        const int owner = static_cast<int>(entry >> kOwnerShift);
-        const std::uint32_t emission = __shfl_sync(kAllLanes, first - before, owner) + start + lane;
-        const std::uint32_t owner_slot = __shfl_sync(kAllLanes, slot, owner);
-        if (in) put(p, emission, entry & ((1u << kOwnerShift) - 1u), owner_slot);
-    }
-    for (unsigned large = __ballot_sync(kAllLanes, isects > kLaneIsects && isects <= kWarpIsects);
-         large != 0; large &= large - 1) {
-        const int from = __ffs(static_cast<int>(large)) - 1;
-        const std::uint32_t start = __shfl_sync(kAllLanes, first, from);
-        emit_by_warp(p, __shfl_sync(kAllLanes, slot, from), start,
-                     start + __shfl_sync(kAllLanes, isects, from));
-    }
-    // What was staged has been written: its memory serves for what the block lists together, and
-    // behind that for their rows.
-    const BlockRank lists = block_rank(isects > kWarpIsects, warps);
-    if (isects > kWarpIsects) {
-        staged[kLists + 3 * lists.rank] = slot;
-        staged[kLists + 3 * lists.rank + 1] = first;
-        staged[kLists + 3 * lists.rank + 2] = first + isects;
-    }
-    __syncthreads();
-    for (std::uint32_t i = 0; i < lists.total; ++i) {
-        const std::uint32_t at = kLists + 3 * i;
-        emit_by_block(p, {staged[at], staged[at + 1], staged[at + 2]}, staged, warps);
-    }
-    for (std::uint32_t i = p.counts->isects + rank; i < p.isect_limit; i += gridDim.x * kThreads)
+    const std::uint32_t thread = threadIdx.x, begin = blockIdx.x * kEmitted;
+    const std::uint32_t isects = p.counts->isects, visible = p.counts->visible;
+    const std::uint32_t limit = min(begin + kEmitted, p.isect_limit), end = min(limit, isects);
+    for (std::uint32_t i = max(begin, isects) + thread; i < limit; i += kThreads)
         put(p, i, p.tiles, 0u);
+    if (begin >= isects) return;
+
+    const int tiles_x = p.constants->tiles_x;
+    std::uint32_t done = begin;
+    for (std::uint32_t rank = p.rank_of_part[blockIdx.x]; done < end && rank < visible;
+         rank += kThreads) {
+        const std::uint32_t mine = rank + thread;
+        std::uint32_t slot = 0, first = isects, rows = 0;
+        if (mine < visible) {
+            slot = p.slot_from_rank[mine];
+            first = p.emission_of_rank[mine];
+            if (first < end)
+                rows = static_cast<std::uint32_t>(p.coverage[slot].y1 - p.coverage[slot].y0);
+        }
+        slots[thread] = slot;
+        firsts[thread] = first;
+        if (thread == kThreads - 1)
+            firsts[kThreads] = mine + 1 < visible ? p.emission_of_rank[mine + 1] : isects;
+        const BlockRank all = block_sum_before(rows, warps);
+        rows_before[thread] = all.rank;
+        if (thread == 0) rows_before[kThreads] = all.total;
+        __syncthreads();
+
+        std::uint32_t carried = 0;  // tiles of the first row's slot in rows before it
+        for (std::uint32_t row0 = 0; row0 < all.total && done < end; row0 += kThreads) {
+            const std::uint32_t row = row0 + thread, rows_here = min(all.total - row0, kThreads);
+            const bool in = thread < rows_here;
+            const std::uint32_t owner = last_not_above(rows_before, in ? row : 0u),
+                                own_row = rows_before[owner];
+            TileRange tiles{0, 0};
+            int y = 0;
+            if (in) {
+                const Coverage& cover = p.coverage[slots[owner]];
+                y = cover.y0 + static_cast<int>(row - own_row);
+                tiles = row_tiles(cover, p.splats[slots[owner]], y, tiles_x);
+            }
+            const std::uint32_t found = static_cast<std::uint32_t>(tiles.end - tiles.first);
+            const BlockRank sum = block_sum_before(found, warps);
+            tiles_before[thread] = sum.rank;
+            __syncthreads();
+            const std::uint32_t own_end = firsts[owner + 1],
+                                earlier = own_row < row0 ? carried + sum.rank
+                                                         : sum.rank - tiles_before[own_row - row0],
+                                at = min(firsts[owner] + earlier, own_end),
+                                size = min(found, own_end - at);
+            row_at[thread] = in ? at : ~0u;
+            row_tile[thread] = static_cast<std::uint32_t>(y * tiles_x + tiles.first);
+            row_size[thread] = size;
+            row_slot[thread] = slots[owner];
+            const bool last_of_slot = in && row + 1 == rows_before[owner + 1];
+            if (last_of_slot && at + size < own_end)
+                p.isects_of_slot[slots[owner]] = at + size - firsts[owner];
+            if (thread == rows_here - 1) {
+                next[0] = last_of_slot ? own_end : at + size;
+                next[1] = earlier + found;
+            }
+            __syncthreads();
+            const std::uint32_t behind = min(next[0], end);
+            carried = next[1];
+            for (std::uint32_t i = done + thread; i < behind; i += kThreads) {
+                const std::uint32_t of = last_not_above(row_at, i), in_row = i - row_at[of];
+                put(p, i, in_row < row_size[of] ? row_tile[of] + in_row : p.tiles, row_slot[of]);
+            }
+            done = max(done, behind);
+            __syncthreads();
+        }
+    }
 }
 
 template <class Key>
@@ -235,26 +222,23 @@ void run_emit_as(const Stream& stream, const FrameLimits& limits, const FrameArr
                                  a.isects_of_slot,
                                  a.slot_from_rank[1],
                                  a.emission_of_rank,
-                                 a.first_emission,
+                                 a.rank_of_part,
                                  reinterpret_cast<Key*>(a.tile_keys[0]),
                                  a.payload[0],
                                  limits.gradients ? a.slot_of_emission : nullptr,
                                  limits.isects,
                                  static_cast<std::uint32_t>(limits.tiles)};
-    // Enough threads for a lane per rank, and for a tail of a quarter of the isects at a few each.
-    launch(stream, "emit", grid_for(std::max(limits.visible, limits.isects / 16 + 1), kThreads),
-           emit<Key>, params);
+    launch(stream, "emit", {limits.emitting_blocks(), kThreads}, emit<Key>, params);
 }
 
 }  // namespace
 
-void run_emit(const Stream& stream, const FrameLimits& limits, FrameArrays& a,
-              Primitives& primitives) {
-    const CountParams params{a.counts, a.slot_from_rank[1], a.isects_of_slot, a.emission_of_rank,
-                             limits.visible};
-    launch(stream, "count", grid_for(limits.visible, kThreads), count, params);
-    if (limits.visible > 0)
-        primitives.exclusive_sum(a.emission_of_rank, a.emission_of_rank, limits.visible, stream);
+void run_emit(const Stream& stream, const FrameLimits& limits, const FrameArrays& a) {
+    const CountParams params{a.counts,         a.slot_from_rank[1],
+                             a.isects_of_slot, a.emission_of_rank,
+                             a.rank_of_part,   limits.gradients ? a.first_emission : nullptr,
+                             a.count_chain};
+    launch(stream, "count", {limits.counting_blocks(), kThreads}, count, params);
     if (short_tile_keys(limits))
         run_emit_as<std::uint16_t>(stream, limits, a);
     else

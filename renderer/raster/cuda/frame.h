@@ -10,8 +10,9 @@
 // - compact: chunk_slots -> the first rank of each chunk; depth_keys, slot_from_rank,
 //   FrameCounts::visible
 // - sort by depth: `limits.visible` keys, the tail holds sentinels
-// - count: isects_of_slot by rank -> first_emission, an exclusive sum; FrameCounts::isects
-// - emit: tile keys and payload (the emission), the tail holds sentinels
+// - count: isects_of_slot by rank, added up -> first_emission, emission_of_rank, rank_of_part
+// - emit, a block per kEmitted emissions: tile keys and payload (the emission), the tail holds
+//   sentinels
 // - sort by tile, stable: `limits.isects` keys
 // - ranges: tile_begin, slot_from_isect, emission_from_isect; items, longest first,
 //   FrameCounts::items
@@ -41,8 +42,10 @@ inline constexpr int kTilePixels = kTileSize * kTileSize;
 inline constexpr int kSubTileWidth = 8,
                      kSubTileHeight = 4;            ///< pixels of one warp; 2 x 4 sub-tiles a tile
 inline constexpr int kSubTiles = kTilePixels / 32;  ///< 8: warp w covers x 8 (w % 2), y 4 (w / 2)
-inline constexpr int kItemIsects = 1024;            ///< isects of one work item at most
-inline constexpr int kSizeClasses = 64;             ///< of work items, for longest first
+inline constexpr std::uint32_t kEmitted = 1024;     ///< emissions that one block lists
+inline constexpr std::uint32_t kCountedRanks = 2048;   ///< ranks whose isects one block adds up
+inline constexpr int kItemIsects = 1024;               ///< isects of one work item at most
+inline constexpr int kSizeClasses = 64;                ///< of work items, for longest first
 inline constexpr int kOrderCounts = kSizeClasses + 2;  ///< items by class; full items; long tiles
 inline constexpr int kPartialPlanes = 5;
 inline constexpr float kLog2E = 1.4426950408889634f;
@@ -72,7 +75,8 @@ struct alignas(16) Coverage {
     float limit;                         ///< 2 ln(opacity / alpha_min)
     std::uint16_t x0, y0, x1, y1;        ///< tiles [x0, x1) x [y0, y1) of the profile's box
     std::uint32_t exact;                 ///< 1: rows are cut to the ellipse
-    std::uint32_t reserved;
+    std::uint32_t
+        mask;  ///< exact, box of at most 32 tiles: its tiles, a bit each, row by row; else 0
 };
 static_assert(sizeof(Coverage) == 32);
 
@@ -140,6 +144,8 @@ struct FrameLimits {
     std::uint32_t max_partials() const { return 2 * (isects / item_isects); }
     std::uint32_t max_long_tiles() const { return isects / item_isects; }
     std::uint32_t chunks() const { return (gaussians + kChunk - 1) / kChunk; }
+    std::uint32_t emitting_blocks() const { return (isects + kEmitted - 1) / kEmitted; }
+    std::uint32_t counting_blocks() const { return (visible + kCountedRanks - 1) / kCountedRanks; }
     bool operator==(const FrameLimits&) const = default;
 };
 
@@ -191,9 +197,11 @@ struct FrameArrays {
     std::uint32_t* chunk_slots;         ///< [chunk] slots used
     std::uint32_t* chunk_first_rank;    ///< [chunk] before sorting
     unsigned long long* isect_total;    ///< I before it is known to fit 32 bits
+    unsigned long long* count_chain;    ///< [1 + limits.counting_blocks()] chained_sum.cuh
     std::uint32_t* depth_keys[2];       ///< [limits.visible]
     std::uint32_t* slot_from_rank[2];   ///< [limits.visible]
     std::uint32_t* emission_of_rank;    ///< [limits.visible] first emission, by rank
+    std::uint32_t* rank_of_part;  ///< [limits.emitting_blocks()] rank of emission kEmitted * part
     std::uint32_t*
         tile_keys[2];           ///< [limits.isects] 16-bit keys when there are at most 65,535 tiles
     std::uint32_t* payload[2];  ///< [limits.isects] emission, or slot when no gradients are wanted

@@ -36,6 +36,7 @@ void each_array(const FrameLimits& limits, FrameArrays& a, Take&& take) {
     take(a.constants, 1);
     take(a.counts, 1);  // and what is filled with it, next to it
     take(a.isect_total, 1);
+    take(a.count_chain, 1 + limits.counting_blocks());
     take(a.splats, slots);
     take(a.coverage, slots);
     take(a.gaussian_from_slot, slots);
@@ -50,6 +51,7 @@ void each_array(const FrameLimits& limits, FrameArrays& a, Take&& take) {
         take(a.payload[i], isects);
     }
     take(a.emission_of_rank, limits.visible);
+    take(a.rank_of_part, limits.emitting_blocks());
     take(a.tile_begin, tiles + 1);
     take(a.order_counts, (tiles + 255) / 256 * kOrderCounts);
     take(a.items, limits.max_items());

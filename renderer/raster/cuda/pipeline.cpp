@@ -24,8 +24,7 @@ void FramePipeline::prepare(const FrameLimits& limits) {
           limits.item_isects <= kItemIsects);
     carved_ = arrays_ = {};  // also where what follows fails
     arena_.reset(frame_bytes(limits), stream_);
-    primitives_.reserve(std::max(limits.visible, limits.isects),
-                        std::max(limits.visible, limits.chunks()), stream_);
+    primitives_.reserve(std::max(limits.visible, limits.isects), limits.chunks(), stream_);
     limits_ = limits;
     carved_ = arrays_ = carve_frame(limits, arena_);
 }
@@ -42,10 +41,11 @@ void FramePipeline::project(const ModelView& model, const TintView& tint,
     CHECK(model.count <= limits_.gaussians, "{} Gaussians in a frame made for {}", model.count,
           limits_.gaussians);
     arrays_ = carved_;
-    // The two lie side by side (frame_arrays.cpp): one fill.
+    // They lie side by side (frame_arrays.cpp): one fill.
     auto* const counts = reinterpret_cast<std::byte*>(arrays_.counts);
-    auto* const end = reinterpret_cast<std::byte*>(arrays_.isect_total + 1);
-    CHECK(end > counts && end - counts <= 1024);
+    auto* const end =
+        reinterpret_cast<std::byte*>(arrays_.count_chain + 1 + limits_.counting_blocks());
+    CHECK(arrays_.isect_total < arrays_.count_chain && end > counts);
     fill_bytes(counts, 0, static_cast<std::size_t>(end - counts), stream_);
     run_project(stream_, limits_, arrays_, model, tint, colors);
 }
@@ -57,7 +57,7 @@ void FramePipeline::list_tiles() {
     }
     {
         const StageScope scope(timers_, Stage::emit);
-        run_emit(stream_, limits_, arrays_, primitives_);
+        run_emit(stream_, limits_, arrays_);
     }
     {
         const StageScope scope(timers_, Stage::sort);

@@ -109,15 +109,24 @@ GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy
     return true;
 }
 
-GS_DEVICE std::uint32_t count_isects(const Coverage& cover, const Splat& splat, int tiles_x) {
-    if (cover.exact == 0)
-        return static_cast<std::uint32_t>(cover.x1 - cover.x0) *
-               static_cast<std::uint32_t>(cover.y1 - cover.y0);
-    std::uint32_t isects = 0;
-    for (int row = cover.y0; row < cover.y1; ++row) {
+/// How many tiles it is listed in; and which, where a mask can say it, so that emit need not look
+/// at the splat again.
+GS_DEVICE std::uint32_t count_isects(Coverage& cover, const Splat& splat, int tiles_x) {
+    const std::uint32_t width = static_cast<std::uint32_t>(cover.x1 - cover.x0),
+                        box = width * static_cast<std::uint32_t>(cover.y1 - cover.y0);
+    if (cover.exact == 0) return box;
+    std::uint32_t isects = 0, mask = 0, row_begin = 0;
+    bool fits = box <= 32;
+    for (int row = cover.y0; row < cover.y1; ++row, row_begin += width) {
         const TileRange range = row_tiles(cover, splat, row, tiles_x);
-        isects += static_cast<std::uint32_t>(range.end - range.first);
+        const std::uint32_t tiles = static_cast<std::uint32_t>(range.end - range.first);
+        isects += tiles;
+        fits = fits && (tiles == 0 || (range.first >= cover.x0 && range.end <= cover.x1));
+        if (fits && tiles > 0)
+            mask |= low_bits(tiles)
+                    << (row_begin + static_cast<std::uint32_t>(range.first - cover.x0));
     }
+    cover.mask = fits ? mask : 0;
     return isects;
 }
 

@@ -23,8 +23,7 @@ void run_sort_by_tile(const Stream& stream, const FrameLimits& limits, FrameArra
 
 // emit.cu
 /// Tile keys and payload by emission, in the order of ranks; sentinels behind them.
-void run_emit(const Stream& stream, const FrameLimits& limits, FrameArrays& a,
-              Primitives& primitives);
+void run_emit(const Stream& stream, const FrameLimits& limits, const FrameArrays& a);
 /// Whether tile keys are 16 bits wide, and the key of what is behind the last isect.
 constexpr bool short_tile_keys(const FrameLimits& limits) { return limits.tiles <= 65535; }
 
