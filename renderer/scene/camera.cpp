@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
-#include "renderer/math/project.h"
+#include "renderer/scene/camera_lens.h"
 
 namespace gs {
 namespace {
@@ -18,13 +19,46 @@ Vec3d normalized(Vec3d v) {
 Vec3d Camera::position() const { return -(transpose(rotation) * translation); }
 
 Vec2<double> Camera::pixel_of(Vec3d p) const {
-    const double w = orthographic() ? 1 : p.z;
-    return {fx * p.x / w + cx, fy * p.y / w + cy};
+    if (draws_as_pinhole(*this)) {
+        const double w = orthographic() ? 1 : p.z;
+        return {fx * p.x / w + cx, fy * p.y / w + cy};
+    }
+    const math::Lens<double> lens = math::make_lens(*this);
+    const math::Rolling<double> roll = math::make_rolling(*this);
+    if (roll.on)
+        p = math::point_at(roll, math::moment_of_point(roll, lens, p, translation), p, translation);
+    const auto on = math::lens_project(lens, p);
+    constexpr double kNowhere = std::numeric_limits<double>::quiet_NaN();
+    return on.valid ? on.uv : Vec2<double>{kNowhere, kNowhere};
 }
 
-Vec3d Camera::point_at(double x, double y, double z) const {
-    const double w = orthographic() ? 1 : z;
-    return transpose(rotation) * (Vec3d{(x - cx) / fx * w, (y - cy) / fy * w, z} - translation);
+double Camera::depth_of(Vec3d p) const {
+    return math::measures_distance(*this) ? std::sqrt(dot(p, p)) : p.z;
+}
+
+CameraRay Camera::ray_of(double x, double y) const {
+    const auto ray = math::lens_ray(math::make_lens(*this), {x, y});
+    const Pose pose = pose_at(0.5 + math::moment_of(math::make_rolling(*this), {x, y}));
+    const Mat3d world_from_camera = transpose(pose.rotation);
+    return {world_from_camera * (ray.origin - pose.translation), world_from_camera * ray.direction,
+            ray.valid};
+}
+
+Vec3d Camera::point_at(double x, double y, double depth) const {
+    if (draws_as_pinhole(*this)) {
+        const double w = orthographic() ? 1 : depth;
+        return transpose(rotation) *
+               (Vec3d{(x - cx) / fx * w, (y - cy) / fy * w, depth} - translation);
+    }
+    // Depth is counted from the one pose, which a rolling shutter's ray need not start at.
+    const CameraRay ray = ray_of(x, y);
+    const Vec3d from = rotation * ray.origin + translation, along = rotation * ray.direction;
+    double t = (depth - from.z) / along.z;
+    if (math::measures_distance(*this)) {  // |from + t along| = depth
+        const double b = dot(from, along);
+        t = std::sqrt(std::max(b * b - dot(from, from) + depth * depth, 0.0)) - b;
+    }
+    return ray.origin + t * ray.direction;
 }
 
 Pose Camera::pose_at(double time) const {

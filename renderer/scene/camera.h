@@ -30,6 +30,12 @@ struct Pose {
     Vec3d translation{};
 };
 
+/// Half a line in the world.
+struct CameraRay {
+    Vec3d origin, direction;  ///< direction of length 1
+    bool valid = false;       ///< false where the lens sees nothing
+};
+
 struct Camera {
     CameraModel model = CameraModel::pinhole;
     int width = 0, height = 0;  ///< pixels
@@ -59,11 +65,18 @@ struct Camera {
     bool rolling() const { return shutter != Shutter::global; }
     /// The pose at this share of the read-out, 0 first to 1 last; the one pose of a global shutter.
     Pose pose_at(double time) const;
-    /// Where a point in camera axes falls, px, for the models that renderers take. A pinhole's
-    /// point has z > 0.
+    // Through any lens, at the moment that a rolling shutter reads the place: for single points.
+    // For many, make the lens once (camera_lens.h).
+    /// Where a point falls, px. `camera_point`: in axes of the one pose. A pinhole's has z > 0;
+    /// other lenses give NaN where they do not see it.
     Vec2<double> pixel_of(Vec3d camera_point) const;
-    /// The world point that falls on this place of the picture (px) at this camera z.
-    Vec3d point_at(double x, double y, double z) const;
+    /// What depth is through this lens: z, or the distance where rays go sideways or back
+    /// (fisheyes, ftheta, equirectangular).
+    double depth_of(Vec3d camera_point) const;
+    /// Where the light of a place of the picture (px) comes from.
+    CameraRay ray_of(double x, double y) const;
+    /// The world point that falls on this place of the picture (px) at this depth.
+    Vec3d point_at(double x, double y, double depth) const;
     /// True when sizes and focal lengths are positive and every number that counts is finite.
     bool valid() const;
     /// The same view at `scale` times the picture size: intrinsics follow exactly the rounded size.

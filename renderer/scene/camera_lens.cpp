@@ -188,7 +188,7 @@ LensBase base_of(CameraModel model) {
 Lens<double> make_lens(const Camera& camera) {
     Lens<double> lens = plain(camera, base_of(camera.model));
     set_coefficients(camera, lens);
-    lens.by_distance = lens.base == LensBase::equidistant || lens.base == LensBase::angles;
+    lens.by_distance = measures_distance(camera);
     // gsplat's rule for the lens with a denominator, whose scale may come back after a dip.
     if (camera.model == CameraModel::full_opencv) lens.least_scale = 0.8;
     const double fold = fold_radius(camera, lens);
@@ -196,6 +196,39 @@ Lens<double> make_lens(const Camera& camera) {
     if (lens.base == LensBase::perspective) set_bounds(camera, lens);
     if (lens.base == LensBase::angles) lens.wrap_width = camera.width;
     return lens;
+}
+
+bool measures_distance(const Camera& camera) {
+    const LensBase base = base_of(camera.model);
+    return base == LensBase::equidistant || base == LensBase::angles;
+}
+
+Rolling<double> make_rolling(const Camera& c) {
+    Rolling<double> r{};
+    r.axis = {1, 0, 0};
+    if (!c.rolling()) return r;
+    // last = turn first, the shorter way.
+    const Quatd a = quat_from_rotation(c.first.rotation), b = quat_from_rotation(c.last.rotation);
+    const double sign = a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z < 0 ? -1 : 1;
+    const double w = b.w * a.w + b.x * a.x + b.y * a.y + b.z * a.z;
+    const Vec3d v{b.x * a.w - b.w * a.x - (b.y * a.z - b.z * a.y),
+                  b.y * a.w - b.w * a.y - (b.z * a.x - b.x * a.z),
+                  b.z * a.w - b.w * a.z - (b.x * a.y - b.y * a.x)};
+    const double length = std::sqrt(dot(v, v));
+    if (length > 1e-15) {  // nearer than that the poses are one
+        r.axis = (sign / length) * v;
+        r.angle = 2 * std::atan2(length, sign * w);
+    }
+    r.drift = c.last.translation - c.first.translation;
+    r.on = r.angle != 0 || dot(r.drift, r.drift) != 0;
+    // Of a pixel's centre: 0 .. 1 over rows or columns, then from half.
+    const bool rows = c.shutter == Shutter::top_to_bottom || c.shutter == Shutter::bottom_to_top;
+    const bool back = c.shutter == Shutter::bottom_to_top || c.shutter == Shutter::right_to_left;
+    const int count = rows ? c.height : c.width;
+    const double per = count > 1 ? (back ? -1.0 : 1.0) / (count - 1) : 0.0;
+    (rows ? r.per_v : r.per_u) = per;
+    r.at_0 = -0.5 * per * count;
+    return r;
 }
 
 }  // namespace gs::math

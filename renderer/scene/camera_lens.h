@@ -16,20 +16,27 @@ template <class T>
 Lens<T> make_lens(const Camera& camera) {
     return lens_cast<T>(make_lens(camera));
 }
-/// The lens at the camera's one pose.
+/// Whether depth through its lens is the distance from the camera (Lens::by_distance).
+bool measures_distance(const Camera& camera);
+/// Off where the poses of first and last row are the same.
+Rolling<double> make_rolling(const Camera& camera);
 template <class T>
 LensCamera<T> make_lens_camera(const Camera& camera) {
-    return lens_camera_cast<T>(
-        LensCamera<double>{camera.rotation, camera.translation, make_lens(camera)});
+    return lens_camera_cast<T>(LensCamera<double>{camera.rotation, camera.translation,
+                                                  make_lens(camera), make_rolling(camera)});
 }
 
 }  // namespace gs::math
 
 namespace gs {
 
-/// True for the models that renderers draw as a Pinhole (math/project.h).
+/// True for the models without distortion whose picture is flat, whatever the shutter.
 inline bool is_pinhole(const Camera& camera) {
     return camera.model == CameraModel::pinhole || camera.orthographic();
+}
+/// True for what renderers draw as a Pinhole (math/project.h): no distortion, one pose.
+inline bool draws_as_pinhole(const Camera& camera) {
+    return is_pinhole(camera) && (!camera.rolling() || !math::make_rolling(camera).on);
 }
 
 }  // namespace gs
