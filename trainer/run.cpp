@@ -12,6 +12,7 @@
 #include "renderer/io/splats/splat_io.h"
 #include "trainer/checkpoint.h"
 #include "trainer/run_pictures.h"
+#include "trainer/schedule.h"
 
 namespace gs {
 namespace {
@@ -210,7 +211,9 @@ Run::Did Run::train() {
             tell(LogLevel::warning, log.error().text());
         draw_thumbnails();
     }
-    if (due(options_.evaluate_every) && !trainer_->capture().view_indices(true).empty()) evaluate();
+    if (evaluation_due(trainer_->settings(), options_.evaluate_every, last_.step) &&
+        !trainer_->capture().view_indices(true).empty())
+        evaluate();
     return Did::step;
 }
 

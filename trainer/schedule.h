@@ -54,6 +54,17 @@ inline bool opacity_reset_due(const TrainingSettings& s, std::uint64_t steps_don
     return every > 0 && static_cast<double>(steps_done) < s.densify_until &&
            steps_done % every == 0;
 }
+/// Are the test photos due after `steps_done` steps, being due every `every`th (0: never)? A step
+/// that ends in a reset of opacities leaves a model that nobody would look at: what is due after it
+/// is measured one step earlier (Kerbl et al.'s program measures before the update, too).
+inline bool evaluation_due(const TrainingSettings& s, std::uint64_t every,
+                           std::uint64_t steps_done) {
+    if (every == 0) return false;
+    const auto due_here = [&](std::uint64_t step) { return step % every == 0; };
+    const auto resets = [&](std::uint64_t step) { return opacity_reset_due(s, step); };
+    return (due_here(steps_done) && !resets(steps_done)) ||
+           (due_here(steps_done + 1) && resets(steps_done + 1));
+}
 /// Large Gaussians are pruned only once an opacity reset has had its effect.
 inline bool prunes_large(const TrainingSettings& s, std::uint64_t steps_done) {
     return s.opacity_reset_every > 0 && static_cast<double>(steps_done) > s.opacity_reset_every;

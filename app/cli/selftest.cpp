@@ -6,6 +6,9 @@
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "app/backend/limits.h"
 #include "app/cli/bench_limits.h"
@@ -25,7 +28,8 @@ namespace {
 struct SelftestArguments {
     bool quick = false;
     bool cases = false;
-    std::string report;  ///< file
+    std::vector<std::string> only;  ///< parts of names of cases
+    std::string report;             ///< file
 };
 
 void add_options(CLI::App& app, SelftestArguments& a) {
@@ -33,9 +37,17 @@ void add_options(CLI::App& app, SelftestArguments& a) {
     app.add_flag("--cases", a.cases,
                  "the directed cases instead: every kernel's shapes and edges, small");
     app.add_option(
+           "--only", a.only,
+           "of the cases those with TEXT in their name, \"frame:\" or \"split tiles\"; may be "
+           "given several times")
+        ->needs("--cases")
+        ->expected(1)
+        ->take_all()
+        ->option_text("TEXT");
+    app.add_option(
            "--report", a.report,
            "write what this machine is, every check, ceilings and the times of a few scenes "
-           "to this file, and as text beside it")
+           "to this file, and as text beside it; anew after each check")
         ->option_text("FILE");
 }
 
@@ -78,44 +90,84 @@ Result<Checked> backends(const CommonArguments& common) {
     return out;
 }
 
-/// Carries out the checks, prints a row of each as it ends.
-struct Outcome {
-    Json rows = Json::array();
-    std::size_t failed = 0, absent = 0;
+/// What is known so far, in its file: a check that hangs, or ends the process, loses nothing.
+class SelftestReport {
+  public:
+    /// An empty `file`: none is written.
+    SelftestReport(int device, std::string file) : file_(std::move(file)) {
+        json = {{"command", "selftest"},
+                {"machine", file_.empty() ? Json() : machine_json(device)},
+                {"problem", nullptr},
+                {"under_way", nullptr},
+                {"checks", Json::array()},
+                {"failed", 0},
+                {"absent", 0},
+                {"ceilings", nullptr},
+                {"scenes", Json::array()}};
+    }
+    /// Says what comes next. Errors: the file cannot be written.
+    Result<void> before(const std::string& what) {
+        json["under_way"] = what;
+        return write();
+    }
+    Result<void> end() {
+        json["under_way"] = nullptr;
+        return write();
+    }
+    bool wanted() const { return !file_.empty(); }
+    Json json;
+
+  private:
+    Result<void> write() const { return wanted() ? write_report(json, file_) : Result<void>(); }
+    std::string file_;
 };
-Outcome carry_out_all(const CheckList& checks, int name_width) {
-    Outcome out;
-    for (const auto& check : checks) {
-        const CheckRow row = carry_out(check);
+
+/// Carries out the checks, prints a row of each as it ends.
+Result<void> carry_out_all(const CheckList& checks, int name_width, SelftestReport& report) {
+    std::size_t failed = 0, absent = 0;
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+        GS_TRY_VOID(report.before(fmt::format("check {} of {}", i + 1, checks.size())));
+        const CheckRow row = carry_out(checks[i]);
         const char* verdict = !row.ran ? "absent" : row.passed ? "ok" : "FAILED";
-        out.failed += row.ran && !row.passed ? 1 : 0;
-        out.absent += row.ran ? 0 : 1;
+        failed += row.ran && !row.passed ? 1 : 0;
+        absent += row.ran ? 0 : 1;
         fmt::print("{:<7} {:<9} {:<{}} {:>7.0f} ms  {}\n", verdict, row.backend, row.name,
                    name_width, row.milliseconds, row.measured);
         std::fflush(stdout);
-        out.rows.push_back({{"backend", row.backend},
-                            {"name", row.name},
-                            {"verdict", verdict},
-                            {"passed", row.passed},
-                            {"ran", row.ran},
-                            {"measured", row.measured},
-                            {"ms", row.milliseconds}});
+        report.json["checks"].push_back({{"backend", row.backend},
+                                         {"name", row.name},
+                                         {"verdict", verdict},
+                                         {"passed", row.passed},
+                                         {"ran", row.ran},
+                                         {"measured", row.measured},
+                                         {"ms", row.milliseconds}});
+        report.json["failed"] = failed;
+        report.json["absent"] = absent;
     }
-    return out;
+    return {};
 }
 
-Json report_of(int device) {
-    return {{"command", "selftest"}, {"machine", machine_json(device)},
-            {"problem", nullptr},    {"checks", Json::array()},
-            {"failed", 0},           {"absent", 0},
-            {"ceilings", nullptr},   {"scenes", Json::array()}};
+/// Of the cases, those that were asked for. Errors (usage): none is called so.
+Result<void> choose_cases(const CaseList& all, const std::vector<std::string>& only,
+                          CheckList& checks) {
+    const auto asked_for = [&](const std::string& name) {
+        return only.empty() || std::ranges::any_of(only, [&](const std::string& part) {
+                   return name.find(part) != std::string::npos;
+               });
+    };
+    for (const DirectedCase& one : all)
+        if (asked_for(one.name)) checks.push_back(one.check);
+    if (!checks.empty()) return {};
+    return fail(ErrorKind::usage, "", fmt::format("no case has \"{}\" in its name", only.front()),
+                "gausscope selftest --cases prints the names of all");
 }
 
 /// Everything of the report that is measured beside the checks. What cannot be is told in its
 /// place.
-void time_scenes(const Backend& backend, bool quick, Json& report) {
+Result<void> time_scenes(const Backend& backend, bool quick, SelftestReport& report) {
+    if (auto told = report.before("measuring the ceilings"); !told) return told;
     const auto ceilings = machine_ceilings(backend.device, {}, true);
-    if (ceilings) report["ceilings"] = ceilings_json(*ceilings);
+    if (ceilings) report.json["ceilings"] = ceilings_json(*ceilings);
     std::string gpu;
     int multiprocessors = 0;
     if (backend.cuda)  // asking makes a context
@@ -124,6 +176,7 @@ void time_scenes(const Backend& backend, bool quick, Json& report) {
             multiprocessors = device->multiprocessors;
         }
     for (const ReportScene& scene : report_scenes(quick)) {
+        GS_TRY_VOID(report.before(fmt::format("timing the scene {}", scene.name)));
         fmt::print("timing  {:<9} {} Gaussians, {} x {}\n", label_of(backend), scene.scene.count,
                    scene.width, scene.height);
         std::fflush(stdout);
@@ -139,8 +192,9 @@ void time_scenes(const Backend& backend, bool quick, Json& report) {
         } catch (const DeviceError& error) {
             row["problem"] = error.what();
         }
-        report["scenes"].push_back(std::move(row));
+        report.json["scenes"].push_back(std::move(row));
     }
+    return {};
 }
 
 Result<int> run(const SelftestArguments& a, const CommonArguments& common) {
@@ -148,21 +202,22 @@ Result<int> run(const SelftestArguments& a, const CommonArguments& common) {
     auto found = backends(common);
     if (!found) {
         // Also where nothing can be checked the file says what is there, and why not.
-        Json report = report_of(-1);
-        report["problem"] = found.error().text();
-        if (!a.report.empty()) GS_TRY_VOID(write_report(report, a.report));
+        SelftestReport report(-1, a.report);
+        report.json["problem"] = found.error().text();
+        GS_TRY_VOID(report.end());
         return tl::unexpected(found.error());
     }
     Checked chosen = std::move(*found);
     const SelftestEffort effort = a.quick ? SelftestEffort::quick() : SelftestEffort{};
     CheckList checks;
+    CaseList cases;
     if (!a.cases) add_reference_checks(checks);
     std::string names;
     Json checked = Json::array();
     for (const auto* backend : {&chosen.cpu, &chosen.cuda}) {
         if (!*backend) continue;
         if (a.cases) {
-            add_cases(checks, **backend);
+            add_cases(cases, **backend);
         } else {
             add_backend_checks(checks, **backend, effort);
             (*backend)->cuda ? add_cuda_checks(checks, **backend, effort)
@@ -171,31 +226,30 @@ Result<int> run(const SelftestArguments& a, const CommonArguments& common) {
         names += (names.empty() ? "" : ", ") + (*backend)->name;
         checked.push_back((*backend)->cuda ? "cuda" : "cpu");
     }
+    if (a.cases) GS_TRY_VOID(choose_cases(cases, a.only, checks));
     if (!chosen.cuda && common.backend == "auto") checks.push_back(no_cuda);
     const Backend& first = chosen.cuda ? *chosen.cuda : *chosen.cpu;
     if (!a.cases) add_gl_checks(checks, first);
 
     fmt::print("{}\n\n", names);
-    Outcome done = carry_out_all(checks, a.cases ? 62 : 42);
-    if (!a.report.empty()) {
-        Json report = report_of(first.device);
-        report["checks"] = done.rows;
-        report["failed"] = done.failed;
-        report["absent"] = done.absent;
-        time_scenes(first, a.quick, report);
-        GS_TRY_VOID(write_report(report, a.report));
+    SelftestReport report(first.device, a.report);
+    GS_TRY_VOID(carry_out_all(checks, a.cases ? 62 : 42, report));
+    const auto failed = report.json["failed"].get<std::size_t>();
+    if (report.wanted()) {
+        GS_TRY_VOID(time_scenes(first, a.quick, report));
+        GS_TRY_VOID(report.end());
         fmt::print("\nreport: {}\n", a.report);
     }
     fmt::print("\nbackends checked: {}\n{} checks, {} failed, {} absent\n", names, checks.size(),
-               done.failed, done.absent);
+               failed, report.json["absent"].get<std::size_t>());
     if (common.json)
         print_json({{"command", "selftest"},
                     {"backend", names},
                     {"backends_checked", checked},
-                    {"checks", done.rows},
-                    {"failed", done.failed},
-                    {"absent", done.absent}});
-    return done.failed > 0 ? kGate : kDone;
+                    {"checks", report.json["checks"]},
+                    {"failed", failed},
+                    {"absent", report.json["absent"]}});
+    return failed > 0 ? kGate : kDone;
 }
 
 }  // namespace

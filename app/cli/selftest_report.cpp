@@ -247,6 +247,8 @@ void say_times(const char* what, const Json& times, std::FILE* to) {
 void say_report(const Json& report, std::FILE* to) {
     say_machine(report["machine"], to);
     if (!report["problem"].is_null()) say("\nNot checked: {problem}", report, to);
+    if (report.contains("under_way") && !report["under_way"].is_null())
+        say("\nNot finished: this was written before {under_way}, which has not ended", report, to);
     if (!report["checks"].empty()) {
         say("\nChecks: {failed} failed, {absent} absent", report, to);
         static constexpr Column kColumns[] = {{"", "{verdict}", true},

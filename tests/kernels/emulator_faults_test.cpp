@@ -244,6 +244,22 @@ TEST(EmulatorFaults, CopiesAndFreesOfWhatIsNoAllocation) {
     EXPECT_EQ(fault_of([&] { cudaFree(memory); }), Fault::bad_pointer);
 }
 
+TEST(EmulatorFaults, CopiesToTheHostOfWhatNobodyWroteAreCounted) {
+    std::vector<int> host(32);
+    int* memory = nullptr;
+    ASSERT_EQ(cudaMalloc(&memory, 32 * sizeof(int)), cudaSuccess);
+    ASSERT_EQ(cudaMemset(memory, 0, 8 * sizeof(int)), cudaSuccess);
+    const auto counted = [&](std::size_t first, std::size_t count) {
+        const auto before = emu::calls("copy of what nobody wrote");
+        cudaMemcpy(host.data(), memory + first, count * sizeof(int), cudaMemcpyDeviceToHost);
+        return emu::calls("copy of what nobody wrote") - before;
+    };
+    EXPECT_EQ(counted(0, 9), 1u);
+    EXPECT_EQ(counted(31, 1), 1u);
+    EXPECT_EQ(counted(0, 8), 0u);
+    EXPECT_EQ(cudaFree(memory), cudaSuccess);
+}
+
 void GS_KERNEL(32, 1) doubles(Unused p) { p.out[threadIdx.x] *= 2; }
 TEST(EmulatorFaults, SeparateMemoryIsOutOfTheHostsReach) {
     die_in_a_new_process();

@@ -20,6 +20,7 @@
 #include "app/cli/cases/apart.h"
 #include "app/cli/cases/cases.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
+#include "tests/support/emulator/emulator.h"
 #include "tests/support/emulator/kernel_name.h"
 #include "tests/support/emulator/observer.h"
 #include "tests/support/ptx_launches/launch_executor.h"
@@ -96,13 +97,18 @@ struct Done {
 };
 /// `executor`: also runs what nvcc made of each kernel; or null.
 std::vector<Done> run_all(const Backend& backend, ptx::LaunchExecutor* executor = nullptr) {
-    CheckList list;
+    CaseList list;
     add_cases(list, backend);
     Reached reached;
+    auto unwritten_before = emulator::calls("copy of what nobody wrote");
     std::vector<Done> out;
-    for (const auto& check : list) {
-        Done done{check(), {}};
+    for (const DirectedCase& one : list) {
+        Done done{one.check(), {}};
         done.kernels = reached.take();
+        const auto unwritten = emulator::calls("copy of what nobody wrote");
+        EXPECT_EQ(unwritten - std::exchange(unwritten_before, unwritten), 0u)
+            << one.name << ": the host copied device memory that nobody had written";
+        EXPECT_EQ(done.row.name, one.name);
         EXPECT_TRUE(done.row.passed || !done.row.ran)
             << done.row.backend << ", " << done.row.name << ": " << done.row.measured;
         if (executor != nullptr) expect_executed(executor->take_complaints(), done.row.name);

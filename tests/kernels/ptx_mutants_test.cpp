@@ -178,9 +178,9 @@ TEST(PtxMutants, AreFoundInEveryKernel) {
                           [] { return make_cuda_training(0); },
                           {},
                           0};
-    cli::CheckList list;
+    cli::CaseList list;
     cli::add_cases(list, backend);
-    for (const auto& check : list) check();
+    for (const cli::DirectedCase& one : list) one.check();
     print_table(hunter.prey);
     // A place of the source may be in many kernels, of which one is enough: "project" of
     // "project<true, false>" and its line.

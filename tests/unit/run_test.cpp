@@ -70,6 +70,22 @@ TEST_F(RunTest, NothingIsMeasuredOrSavedInBetweenUnlessAskedFor) {
     EXPECT_EQ(metrics()["evaluations"].size(), 1u) << "0 is at the end only, not never";
 }
 
+TEST_F(RunTest, WhatIsDueAtAResetOfOpacitiesIsMeasuredBeforeIt) {
+    options_.evaluate_every = 13;  // as often as opacities are reset
+    const auto run = make();
+    drive(*run);
+    std::vector<std::uint64_t> steps;
+    for (const Evaluation& e : run->evaluations()) steps.push_back(e.step);
+    EXPECT_EQ(steps, (std::vector<std::uint64_t>{12, 25, 30}));
+    TrainingSettings never = busy_settings();
+    never.opacity_reset_every = 0;
+    for (std::uint64_t step = 1; step < 40; ++step) {
+        EXPECT_EQ(evaluation_due(never, 13, step), step % 13 == 0) << step;
+        EXPECT_FALSE(evaluation_due(busy_settings(), 0, step)) << step;
+    }
+    EXPECT_TRUE(evaluation_due(busy_settings(), 13, 39)) << "opacities are reset no more";
+}
+
 TEST_F(RunTest, FinishedInTheMiddleItIsSavedOnceAndGoesOnFromThere) {
     const auto run = make();
     for (int i = 0; i < 7; ++i) run->step();

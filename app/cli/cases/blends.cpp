@@ -101,7 +101,8 @@ CheckRow check_forward(const Backend& backend, const BlendScene& s) {
         if (o.costs) costs = costs && costs_add_up(drawn);
     }
     return {
-        label_of(backend), fmt::format("blend: every way forward, {}", s.name),
+        label_of(backend),
+        {},
         fmt::format("{} ways: colour {:.1e}, alpha {:.1e} (limit {:.0e}), depth {:.1e}, median "
                     "{:.1e} (limit {:.0e}), {} counts differ, costs {}",
                     ways.size(), apart.color, apart.alpha, kColorLimit, apart.depth, apart.median,
@@ -184,7 +185,8 @@ CheckRow check_backward(const Backend& backend, const BlendScene& s) {
                              (way.depth ? deep : plain).pixels, store);
         widen(worst, relative(store.gradients, truths[way.depth ? 1 : 0]));
     }
-    return {label_of(backend), fmt::format("blend: every way backward, {}", s.name),
+    return {label_of(backend),
+            {},
             fmt::format("{} ways: gradient {:.1e} (limit {:.0e})", std::size(kWaysBackward), worst,
                         kGradientLimit),
             worst <= kGradientLimit};
@@ -192,10 +194,12 @@ CheckRow check_backward(const Backend& backend, const BlendScene& s) {
 
 }  // namespace
 
-void add_blend_cases(CheckList& list, const Backend& backend) {
+void add_blend_cases(CaseList& list, const Backend& backend) {
     for (const BlendScene& s : kScenes) {
-        list.push_back([b = &backend, &s] { return check_forward(*b, s); });
-        list.push_back([b = &backend, &s] { return check_backward(*b, s); });
+        add_case(list, fmt::format("blend: every way forward, {}", s.name),
+                 [b = &backend, &s] { return check_forward(*b, s); });
+        add_case(list, fmt::format("blend: every way backward, {}", s.name),
+                 [b = &backend, &s] { return check_backward(*b, s); });
     }
 }
 

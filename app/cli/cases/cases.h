@@ -7,27 +7,39 @@
 // How to add one: docs/development.md.
 #pragma once
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "app/cli/selftest_checks.h"
 
 namespace gs::cli {
 
-/// All of them. `backend` outlives the list. A row's name is "kind: the edge".
-void add_cases(CheckList& list, const Backend& backend);
+struct DirectedCase {
+    std::string name;  ///< "kind: the edge"; known before it runs, so that some can be chosen
+    std::function<CheckRow()> check;
+};
+using CaseList = std::vector<DirectedCase>;
+/// What `check` returns is given `name`.
+void add_case(CaseList& list, std::string name, std::function<CheckRow()> check);
+
+/// All of them. `backend` outlives the list.
+void add_cases(CaseList& list, const Backend& backend);
 
 // ---- its parts, a file each
 /// Pictures and gradients against the reference: numbers of Gaussians around blocks, warps and
 /// chunks; sizes of pictures; degenerate parameters; lists of every length; rules and cameras.
-void add_frame_cases(CheckList& list, const Backend& backend);
+void add_frame_cases(CaseList& list, const Backend& backend);
 /// Every way of blending one frame, forward and backward, gives one picture and one gradient:
 /// depths, counters, costs.
-void add_blend_cases(CheckList& list, const Backend& backend);
+void add_blend_cases(CaseList& list, const Backend& backend);
 /// What the viewer asks for: tints, pictures left on the device, rooms that are too small.
-void add_viewer_cases(CheckList& list, const Backend& backend);
+void add_viewer_cases(CaseList& list, const Backend& backend);
 /// Training steps beside the CPU's: degrees, masks, sleepers, locked and broken Gaussians.
-void add_training_cases(CheckList& list, const Backend& backend);
+void add_training_cases(CaseList& list, const Backend& backend);
 /// Rounds of density control and resets of opacity beside the CPU's, row for row.
-void add_density_cases(CheckList& list, const Backend& backend);
+void add_density_cases(CaseList& list, const Backend& backend);
 /// CUDA only: what no picture small enough for every day reaches.
-void add_device_cases(CheckList& list, const Backend& backend);
+void add_device_cases(CaseList& list, const Backend& backend);
 
 }  // namespace gs::cli

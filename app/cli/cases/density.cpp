@@ -60,8 +60,7 @@ double rows_apart(const RunArrays& a, const RunArrays& b) {
 }
 
 template <class Change>
-CheckRow check_beside_cpu(const Backend& backend, std::string name, const RunArrays& start,
-                          Change&& change) {
+CheckRow check_beside_cpu(const Backend& backend, const RunArrays& start, Change&& change) {
     RunArrays after[2];
     std::string told[2];
     for (int k = 0; k < 2; ++k) {
@@ -73,7 +72,8 @@ CheckRow check_beside_cpu(const Backend& backend, std::string name, const RunArr
         after[k] = training->arrays();
     }
     const double apart = rows_apart(after[0], after[1]);
-    return {label_of(backend), "density: " + name,
+    return {label_of(backend),
+            {},
             fmt::format("{}{}; parameters and moments {:.1e} (limit {:.0e})", told[0],
                         told[0] == told[1] ? "" : ", CPU " + told[1], apart, kRowLimit),
             told[0] == told[1] && apart <= kRowLimit};
@@ -82,7 +82,7 @@ CheckRow check_beside_cpu(const Backend& backend, std::string name, const RunArr
 CheckRow check_round(const Backend& backend, const RoundCase& c) {
     RunArrays start = busy_run(c.count, 3, c.locks);
     for (std::size_t i = 0; c.faint && i < c.count; ++i) start.model.at(kOpacityLogits, i) = -9;
-    return check_beside_cpu(backend, c.name, start, [&](TrainingBackend& training) {
+    return check_beside_cpu(backend, start, [&](TrainingBackend& training) {
         const DensityReport r = training.densify_and_prune(settings_for(c.most), 1.0, c.large);
         return fmt::format("{} cloned, {} split, {} pruned of {} wanted", r.cloned, r.split,
                            r.pruned, r.wanted);
@@ -90,31 +90,30 @@ CheckRow check_round(const Backend& backend, const RoundCase& c) {
 }
 
 CheckRow check_reset(const Backend& backend) {
-    return check_beside_cpu(backend, "opacities reset, some rows locked", busy_run(200, 2, true),
-                            [](TrainingBackend& training) {
-                                training.reset_opacity();
-                                return std::string("reset");
-                            });
+    return check_beside_cpu(backend, busy_run(200, 2, true), [](TrainingBackend& training) {
+        training.reset_opacity();
+        return std::string("reset");
+    });
 }
 
 CheckRow check_edit(const Backend& backend) {
-    return check_beside_cpu(backend, "rows changed by hand", busy_run(100, 4),
-                            [](TrainingBackend& training) {
-                                training.edit([](RunArrays& arrays) {
-                                    for (std::size_t i = 0; i < arrays.model.count; i += 5)
-                                        arrays.model.at(kMeans, i) += 0.5f;
-                                });
-                                return fmt::format("{} rows", training.count());
-                            });
+    return check_beside_cpu(backend, busy_run(100, 4), [](TrainingBackend& training) {
+        training.edit([](RunArrays& arrays) {
+            for (std::size_t i = 0; i < arrays.model.count; i += 5)
+                arrays.model.at(kMeans, i) += 0.5f;
+        });
+        return fmt::format("{} rows", training.count());
+    });
 }
 
 }  // namespace
 
-void add_density_cases(CheckList& list, const Backend& backend) {
+void add_density_cases(CaseList& list, const Backend& backend) {
     const Backend* const b = &backend;
-    for (const RoundCase& c : kRounds) list.push_back([b, &c] { return check_round(*b, c); });
-    list.push_back([b] { return check_reset(*b); });
-    list.push_back([b] { return check_edit(*b); });
+    for (const RoundCase& c : kRounds)
+        add_case(list, std::string("density: ") + c.name, [b, &c] { return check_round(*b, c); });
+    add_case(list, "density: opacities reset, some rows locked", [b] { return check_reset(*b); });
+    add_case(list, "density: rows changed by hand", [b] { return check_edit(*b); });
 }
 
 }  // namespace gs::cli

@@ -10,11 +10,11 @@ namespace gs::cli {
 namespace {
 
 CheckRow check_wide_lists(int index) {
-    const char* const name = "device: lists of more tiles than 16 bits number";
     const auto r = check_cuda_lists(make_proof_model({40, 0, 71, 0.02f, 0.05f}),
                                     make_proof_camera(71, 0, 4112, 4112), index);
-    if (!r) return {"CUDA", name, r.error().text(), false};
-    return {"CUDA", name,
+    if (!r) return {"CUDA", {}, r.error().text(), false};
+    return {"CUDA",
+            {},
             fmt::format("{} tiles, {} pairs of {} Gaussians: {} listed wrong, {} out of order",
                         r->tiles, r->isects, r->visible, r->wrong, r->unsorted),
             r->tiles > 65535 && r->isects > 0 && r->wrong == 0 && r->unsorted == 0};
@@ -22,11 +22,21 @@ CheckRow check_wide_lists(int index) {
 
 }  // namespace
 
-void add_device_cases(CheckList& list, const Backend& backend) {
-    if (backend.cuda) list.push_back([index = backend.device] { return check_wide_lists(index); });
+void add_device_cases(CaseList& list, const Backend& backend) {
+    if (backend.cuda)
+        add_case(list, "device: lists of more tiles than 16 bits number",
+                 [index = backend.device] { return check_wide_lists(index); });
 }
 
-void add_cases(CheckList& list, const Backend& backend) {
+void add_case(CaseList& list, std::string name, std::function<CheckRow()> check) {
+    list.push_back({name, [name, check = std::move(check)] {
+                        CheckRow row = check();
+                        row.name = name;
+                        return row;
+                    }});
+}
+
+void add_cases(CaseList& list, const Backend& backend) {
     add_frame_cases(list, backend);
     add_blend_cases(list, backend);
     add_viewer_cases(list, backend);

@@ -46,7 +46,7 @@ CheckRow check_frame_case(const Backend& backend, const FrameCase& c) {
     if (c.truth == Truth::cpu) {
         const Likeness l = compare(drawn_both_ways(*rasterizer, scene),
                                    drawn_both_ways(*make_cpu_rasterizer(), scene));
-        return {label_of(backend), "frame: " + c.name, text_of(l), l.alike};
+        return {label_of(backend), {}, text_of(l), l.alike};
     }
     const bool gradients = c.truth == Truth::gradients;
     const Verification v =
@@ -56,7 +56,7 @@ CheckRow check_frame_case(const Backend& backend, const FrameCase& c) {
     if (gradients)
         measured += fmt::format(", gradient {:.1e} (limit {:.0e})", v.gradient, kGradientLimit);
     if (v.contributors > 0) measured += fmt::format(", {} counts differ", v.contributors);
-    return {label_of(backend), "frame: " + c.name, measured, v.ok()};
+    return {label_of(backend), {}, measured, v.ok()};
 }
 
 /// Around a warp, a block of 16, a projection block of 256 and several of them; every SH degree.
@@ -238,15 +238,18 @@ void add_rules(FrameCases& out) {
 
 }  // namespace
 
-void add_frame_cases(CheckList& list, const Backend& backend) {
+void add_frame_cases(CaseList& list, const Backend& backend) {
     FrameCases cases;
     add_counts(cases);
     add_sizes(cases);
     add_degenerate(cases);
     add_lists(cases);
     add_rules(cases);
-    for (FrameCase& c : cases)
-        list.push_back([b = &backend, one = std::move(c)] { return check_frame_case(*b, one); });
+    for (FrameCase& c : cases) {
+        std::string name = "frame: " + c.name;
+        add_case(list, std::move(name),
+                 [b = &backend, one = std::move(c)] { return check_frame_case(*b, one); });
+    }
 }
 
 }  // namespace gs::cli

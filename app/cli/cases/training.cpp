@@ -105,7 +105,8 @@ CheckRow check_training(const Backend& backend, const TrainingCase& c) {
                                                       truth.arrays.statistics.radius_px)),
                  views = relative_apart(got.arrays.statistics.views, truth.arrays.statistics.views);
     const bool stayed = !c.locks || locked_rows_stayed(c.model, got.model);
-    return {label_of(backend), "training: " + c.name,
+    return {label_of(backend),
+            {},
             fmt::format("{} steps: loss {:.1e} (limit {:.0e}), {:.1e} of the way (limit {:.0e}), "
                         "statistics {:.1e} (limit {:.0e}){}{}",
                         c.steps, loss, kStepLossLimit, way, kWayLimit, statistics, kStatisticsLimit,
@@ -160,9 +161,12 @@ std::vector<TrainingCase> training_cases() {
 
 }  // namespace
 
-void add_training_cases(CheckList& list, const Backend& backend) {
-    for (TrainingCase& c : training_cases())
-        list.push_back([b = &backend, one = std::move(c)] { return check_training(*b, one); });
+void add_training_cases(CaseList& list, const Backend& backend) {
+    for (TrainingCase& c : training_cases()) {
+        std::string name = "training: " + c.name;
+        add_case(list, std::move(name),
+                 [b = &backend, one = std::move(c)] { return check_training(*b, one); });
+    }
 }
 
 }  // namespace gs::cli

@@ -45,7 +45,7 @@ CheckRow check_tint(const Backend& backend) {
     o.gradients = false;
     const Likeness l = compare(drawn_by(*rasterizer_of(backend), scene, o),
                                drawn_by(*make_cpu_rasterizer(), scene, o));
-    return {label_of(backend), "viewer: tinted and hidden Gaussians", text_of(l), l.alike};
+    return {label_of(backend), {}, text_of(l), l.alike};
 }
 
 /// Sleepers are drawn with the steps they slept through.
@@ -60,8 +60,7 @@ CheckRow check_run(const Backend& backend, bool tinted) {
         training->render(make_proof_camera(45, 0, 50, 40), o, pictures[k]);
     }
     const Likeness l = compare(pictures[0], pictures[1]);
-    return {label_of(backend), fmt::format("viewer: a run under way{}", tinted ? ", tinted" : ""),
-            text_of(l), l.alike};
+    return {label_of(backend), {}, text_of(l), l.alike};
 }
 
 struct DisplayCase {
@@ -70,17 +69,17 @@ struct DisplayCase {
     int degree = 3;
     bool tinted = false;
 };
+std::string name_of(const DisplayCase& c) {
+    const std::string name = fmt::format("viewer: {} x {} left on the device", c.width, c.height);
+    if (c.precision != Precision::fast) return name;
+    return name + fmt::format(", fast, degree {}{}", c.degree, c.tinted ? ", tinted" : "");
+}
 /// The bytes that would be on the screen are those of forward()'s picture, exactly drawn, give or
 /// take 1: a device may fuse the multiplication by 255 with what rounds it; and 1 more where they
 /// are drawn fast.
 CheckRow check_display(const Backend& backend, const DisplayCase& asked) {
     const auto [width, height, precision, degree, tinted] = asked;
     const int step = precision == Precision::fast ? 2 : 1;
-    const std::string name =
-        precision == Precision::fast
-            ? fmt::format("viewer: {} x {} left on the device, fast, degree {}{}", width, height,
-                          degree, tinted ? ", tinted" : "")
-            : fmt::format("viewer: {} x {} left on the device", width, height);
     const CaseScene scene = case_scene(500, degree, width, height, 42);
     const auto rasterizer = rasterizer_of(backend);
     const auto source = rasterizer->source_of(scene.model);
@@ -94,7 +93,7 @@ CheckRow check_display(const Backend& backend, const DisplayCase& asked) {
     o.precision = precision;
     const auto picture = rasterizer->forward_for_display(*source, scene.camera, o, *state, result);
     if (!picture)
-        return {label_of(backend), name, "draws in host memory", !backend.cuda, backend.cuda};
+        return {label_of(backend), {}, "draws in host memory", !backend.cuda, backend.cuda};
     int worst = 0;
     picture->download([&](std::span<const std::uint8_t> bytes) {
         for (std::size_t i = 0; i < truth.pixels(); ++i) {
@@ -103,7 +102,9 @@ CheckRow check_display(const Backend& backend, const DisplayCase& asked) {
             if (bytes[4 * i + 3] != 255) worst = 256;
         }
     });
-    return {label_of(backend), name, fmt::format("bytes differ by {} (limit {})", worst, step),
+    return {label_of(backend),
+            {},
+            fmt::format("bytes differ by {} (limit {})", worst, step),
             worst <= step};
 }
 
@@ -124,7 +125,8 @@ CheckRow check_rooms(const Backend& backend) {
                std::ranges::equal(got.depth.values, fresh.depth.values);
         isects = std::max(isects, got.counters.isects);
     }
-    return {label_of(backend), "viewer: frames that outgrow their room",
+    return {label_of(backend),
+            {},
             fmt::format("up to {} pairs of Gaussian and tile: {}", isects,
                         same ? "the same bits as with room from the start" : "they differ"),
             same && isects > 8192};
@@ -132,11 +134,12 @@ CheckRow check_rooms(const Backend& backend) {
 
 }  // namespace
 
-void add_viewer_cases(CheckList& list, const Backend& backend) {
+void add_viewer_cases(CaseList& list, const Backend& backend) {
     const Backend* const b = &backend;
-    list.push_back([b] { return check_tint(*b); });
+    add_case(list, "viewer: tinted and hidden Gaussians", [b] { return check_tint(*b); });
     for (const bool tinted : {false, true})
-        list.push_back([b, tinted] { return check_run(*b, tinted); });
+        add_case(list, fmt::format("viewer: a run under way{}", tinted ? ", tinted" : ""),
+                 [b, tinted] { return check_run(*b, tinted); });
     constexpr DisplayCase kDisplays[] = {{60, 44},
                                          {1, 1},
                                          {257, 3},
@@ -145,8 +148,8 @@ void add_viewer_cases(CheckList& list, const Backend& backend) {
                                          {60, 44, Precision::fast, 3},
                                          {60, 44, Precision::fast, 3, true}};
     for (const DisplayCase& one : kDisplays)
-        list.push_back([b, one] { return check_display(*b, one); });
-    list.push_back([b] { return check_rooms(*b); });
+        add_case(list, name_of(one), [b, one] { return check_display(*b, one); });
+    add_case(list, "viewer: frames that outgrow their room", [b] { return check_rooms(*b); });
 }
 
 }  // namespace gs::cli

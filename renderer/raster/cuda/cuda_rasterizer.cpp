@@ -14,6 +14,7 @@
 #include "renderer/raster/cuda/device_model.h"
 #include "renderer/raster/cuda/device_tint.h"
 #include "renderer/raster/cuda/display.h"
+#include "renderer/raster/cuda/frame_arrays.h"
 #include "renderer/raster/cuda/frame_limits.h"
 #include "renderer/raster/cuda/pipeline.h"
 #include "renderer/raster/cuda/project_backward.h"
@@ -34,9 +35,9 @@ struct DevicePicture {
         const std::size_t pixels =
             static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
         const std::size_t tiles = static_cast<std::size_t>(limits.tiles);
-        planes.resize_discard(pixels * (limits.median_depth ? 6 : limits.depth ? 5 : 4), stream);
-        per_tile.resize_discard(tiles * 2, stream);
-        if (limits.counters) contributors.resize_discard(pixels, stream);
+        make(planes, pixels * (limits.median_depth ? 6 : limits.depth ? 5 : 4), stream);
+        make(per_tile, tiles * 2, stream);
+        if (limits.counters) make(contributors, pixels, stream);
         view = {};
         view.color = planes.data();
         view.alpha = planes.data() + 3 * pixels;
@@ -45,6 +46,15 @@ struct DevicePicture {
         view.contributors = limits.counters ? contributors.data() : nullptr;
         view.isects_per_tile = per_tile.data();
         view.pairs_per_tile = limits.counters ? per_tile.data() + tiles : nullptr;
+    }
+    /// New memory is cleared: a frame that does not fit draws nothing, and is fetched before that
+    /// is known.
+    template <class T>
+    static void make(DeviceBuffer<T>& buffer, std::size_t size, const Stream& stream) {
+        const std::size_t before = buffer.capacity_bytes();
+        buffer.resize_discard(size, stream);
+        if (buffer.capacity_bytes() != before)
+            fill_bytes(buffer.data(), 0, buffer.capacity_bytes(), stream);
     }
     std::size_t bytes() const {
         return planes.capacity_bytes() + contributors.capacity_bytes() + per_tile.capacity_bytes();
@@ -419,11 +429,12 @@ bool CudaRasterizer::probe(const ForwardState& base, FrameProbe& out) const {
                       isects = state.counts[0].isects, visible = state.counts[0].visible;
     Buffer<Splat> splats(slots);
     Buffer<std::uint32_t> rows(slots), used(limits.chunks());
+    fetch(used.data(), arrays.chunk_slots, used.size(), *state.stream);
+    state.stream->synchronize();
+    copy_slots(splats.data(), arrays.splats, used.span(), *state.stream);
+    copy_slots(rows.data(), arrays.gaussian_from_slot, used.span(), *state.stream);
     out.tile_begin.resize_discard(static_cast<std::size_t>(limits.tiles) + 1);
     out.row_from_isect.resize_discard(isects);
-    fetch(splats.data(), arrays.splats, slots, *state.stream);
-    fetch(rows.data(), arrays.gaussian_from_slot, slots, *state.stream);
-    fetch(used.data(), arrays.chunk_slots, used.size(), *state.stream);
     fetch(out.tile_begin.data(), arrays.tile_begin, out.tile_begin.size(), *state.stream);
     fetch(out.row_from_isect.data(), arrays.slot_from_isect, isects, *state.stream);
     state.stream->synchronize();

@@ -4,6 +4,7 @@
 
 #include "renderer/device/cuda/device.h"
 #include "renderer/raster/cuda/device_model.h"
+#include "renderer/raster/cuda/frame_arrays.h"
 #include "renderer/raster/cuda/frame_limits.h"
 #include "renderer/raster/cuda/pipeline.h"
 
@@ -52,11 +53,15 @@ Listed list(const GaussianModel& model, const Camera& camera, const Stream& stre
         copy_to_host(&out.counts, a.counts, sizeof out.counts, stream);
         stream.synchronize();
         if (out.counts.overflow != 0) continue;
-        const std::size_t slots = std::size_t{limits.chunks()} * kChunk;
-        bring(out.splats, a.splats, slots, stream);
-        bring(out.coverage, a.coverage, slots, stream);
-        bring(out.isects_of_slot, a.isects_of_slot, slots, stream);
         bring(out.chunk_slots, a.chunk_slots, limits.chunks(), stream);
+        stream.synchronize();
+        const auto bring_slots = [&](auto& to, const auto* from) {
+            to.resize(std::size_t{limits.chunks()} * kChunk);
+            copy_slots(to.data(), from, out.chunk_slots, stream);
+        };
+        bring_slots(out.splats, a.splats);
+        bring_slots(out.coverage, a.coverage);
+        bring_slots(out.isects_of_slot, a.isects_of_slot);
         bring(out.tile_begin, a.tile_begin, static_cast<std::size_t>(limits.tiles) + 1, stream);
         bring(out.slot_from_isect, a.slot_from_isect, out.counts.isects, stream);
         stream.synchronize();

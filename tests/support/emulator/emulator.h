@@ -84,7 +84,8 @@ using Calls = std::map<std::string, std::uint64_t, std::less<>>;
 /// Runtime calls by name, since the start. "launch" and "launch:<kernel>" count kernels when
 /// enqueued (a graph's when it is launched); "implicit synchronization" counts calls that wait
 /// though their name does not say so, "busy wait" those that keep a host core at work meanwhile,
-/// "page-locked memory freed under way" what it says.
+/// "page-locked memory freed under way" what it says, "copy of what nobody wrote" copies to the
+/// host of device memory with a word that still is as it was allocated.
 Calls calls();
 std::uint64_t calls(std::string_view name);
 /// What `later` has more than `earlier`.

@@ -18,4 +18,14 @@ inline void poison(void* to, std::size_t bytes) {
     if (done < bytes) std::memcpy(at + done, &kPoison, bytes - done);
 }
 
+/// The offset of the first whole word of [from, from + bytes) that still is what poison() wrote, or
+/// `bytes`. Words as poison() laid them: 4 bytes aligned.
+inline std::size_t first_poison(const void* from, std::size_t bytes) {
+    const auto* const at = static_cast<const unsigned char*>(from);
+    const auto address = reinterpret_cast<std::uintptr_t>(from);
+    for (std::size_t i = (4 - address % 4) % 4; i + sizeof kPoison <= bytes; i += sizeof kPoison)
+        if (std::memcmp(at + i, &kPoison, sizeof kPoison) == 0) return i;
+    return bytes;
+}
+
 }  // namespace gs::emulator
