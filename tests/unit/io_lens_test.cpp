@@ -5,14 +5,14 @@
 
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/captures/undistort.h"
+#include "renderer/scene/camera_lens.h"
 #include "tests/support/data.h"
-#include "tests/support/npz.h"
 #include "tests/unit/io_files.h"
 
 namespace gs::test {
 namespace {
 
-Camera lens(CameraModel model, std::array<double, 4> distortion, int width = 320, int height = 240,
+Camera lens(CameraModel model, std::array<double, 12> distortion, int width = 320, int height = 240,
             double f = 300) {
     Camera camera;
     camera.model = model;
@@ -26,48 +26,9 @@ Camera lens(CameraModel model, std::array<double, 4> distortion, int width = 320
     return camera;
 }
 
-TEST(Lens, FormulasAgreeWithOpenCv) {
-    GS_NEED_DATA("reference/camera/camera_models.npz");
-    const Arrays data = load_npz(data_path("reference/camera/camera_models.npz"));
-    struct Case {
-        const char* name;
-        CameraModel model;
-        const char* points;
-        const char* k;
-    };
-    for (const Case& c :
-         {Case{"pinhole", CameraModel::pinhole, "points_cam", "K"},
-          Case{"simple_radial", CameraModel::simple_radial, "points_cam", "K"},
-          Case{"radial", CameraModel::radial, "points_cam", "K"},
-          Case{"opencv", CameraModel::opencv, "points_cam", "K"},
-          Case{"opencv_fisheye", CameraModel::opencv_fisheye, "fisheye_points_cam", "fisheye_K"}}) {
-        SCOPED_TRACE(c.name);
-        const Array &points = data[c.points], &k = data[c.k],
-                    &uv = data[std::string(c.name) + "_uv"],
-                    &params = data[std::string(c.name) + "_params"];
-        Camera camera;
-        camera.model = c.model;
-        camera.fx = k[0];
-        camera.fy = k[4];
-        camera.cx = k[2];
-        camera.cy = k[5];
-        for (std::size_t i = 0; i < params.size(); ++i) camera.distortion[i] = params[i];
-        for (std::size_t i = 0; i < points.dim(0); ++i) {
-            const double z = points[3 * i + 2];
-            const Vec2<double> p =
-                project_through_lens(camera, points[3 * i] / z, points[3 * i + 1] / z);
-            ASSERT_NEAR(p.x, uv[2 * i], 1e-6 * std::max(1.0, std::abs(uv[2 * i])));
-            ASSERT_NEAR(p.y, uv[2 * i + 1], 1e-6 * std::max(1.0, std::abs(uv[2 * i + 1])));
-        }
-    }
-}
-
-TEST(Lens, LimitIsWhereTheRadiusStopsGrowing) {
-    // r (1 - 0.3 r^2) peaks at r = 1 / sqrt(0.9).
-    EXPECT_NEAR(lens_limit(lens(CameraModel::simple_radial, {-0.3})), 1 / std::sqrt(0.9), 0.01);
-    EXPECT_TRUE(std::isinf(lens_limit(lens(CameraModel::radial, {0.1, 0.02}))));
-    EXPECT_TRUE(std::isinf(lens_limit(lens(CameraModel::opencv_fisheye, {}))));
-    EXPECT_LT(lens_limit(lens(CameraModel::opencv_fisheye, {-0.3})), 3.0);
+/// Where a direction (x/z, y/z) lands, px.
+Vec2<double> landing(const math::Lens<double>& lens, double x, double y) {
+    return math::lens_project(lens, Vec3d{x, y, 1}).uv;
 }
 
 TEST(Lens, UndistortedPictureIsCoveredAndNotMuchSmaller) {
@@ -97,11 +58,12 @@ TEST(Lens, ResamplingPutsEveryRayInItsPlace) {
         return 128 + 100 * std::sin(3 * x) * std::cos(2 * y);
     };
     Image8 photo{camera.width, camera.height, 1, {}};
+    const auto through = math::make_lens(camera);
     for (int row = 0; row < camera.height; ++row)
         for (int column = 0; column < camera.width; ++column) {
             double x = 0, y = 0;  // the ray of this pixel, by fixed-point iteration
             for (int i = 0; i < 200; ++i) {
-                const Vec2<double> p = project_through_lens(camera, x, y);
+                const Vec2<double> p = landing(through, x, y);
                 x += (column + 0.5 - p.x) / camera.fx;
                 y += (row + 0.5 - p.y) / camera.fy;
             }
@@ -126,11 +88,11 @@ TEST(Lens, MasksAreResampledWithTheirPhoto) {
         std::fill_n(mask.bytes.begin() + y * camera.width + 60, 30, std::uint8_t{0});
     const Undistorted out =
         undistort(constant(camera.width, camera.height, {5}), mask, camera, pinhole);
+    const auto through = math::make_lens(camera);
     for (int row = 0; row < pinhole.height; ++row)
         for (int column = 0; column < pinhole.width; ++column) {
-            const Vec2<double> p =
-                project_through_lens(camera, (column + 0.5 - pinhole.cx) / pinhole.fx,
-                                     (row + 0.5 - pinhole.cy) / pinhole.fy);
+            const Vec2<double> p = landing(through, (column + 0.5 - pinhole.cx) / pinhole.fx,
+                                           (row + 0.5 - pinhole.cy) / pinhole.fy);
             // Inside the ignored block, or within a pixel of it.
             const auto in = [&](double margin) {
                 return p.x > 60 - margin && p.x < 90 + margin && p.y > 100 - margin &&

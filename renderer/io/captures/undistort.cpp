@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/check.h"
+#include "renderer/scene/camera_lens.h"
 
 namespace gs {
 namespace {
@@ -18,13 +20,21 @@ struct Rect {
     double x0, x1, y0, y1;  // of (x/z, y/z)
 };
 
+// Where the direction (x/z, y/z) lands in the photo; nothing outside it or the lens's range.
+std::optional<Vec2<double>> place_in_photo(const Camera& photo, const math::Lens<double>& lens,
+                                           double x, double y) {
+    const auto on = math::lens_project(lens, Vec3d{x, y, 1});
+    const Vec2<double> p = on.uv;
+    if (on.valid && p.x >= 0 && p.x <= photo.width && p.y >= 0 && p.y <= photo.height) return p;
+    return std::nullopt;
+}
+
 // How far one can go from the axis in direction (dx, dy) before leaving the photo or the lens's
 // range.
-double reach(const Camera& lens, double limit, double dx, double dy) {
-    double inside = 0, outside = std::min(kWidest, limit);
+double reach(const Camera& photo, const math::Lens<double>& lens, double dx, double dy) {
+    double inside = 0, outside = kWidest;
     const auto covered = [&](double t) {
-        const Vec2<double> p = project_through_lens(lens, dx * t, dy * t);
-        return p.x >= 0 && p.x <= lens.width && p.y >= 0 && p.y <= lens.height;
+        return place_in_photo(photo, lens, dx * t, dy * t).has_value();
     };
     if (!covered(0)) return 0;
     if (covered(outside)) return outside;
@@ -37,20 +47,21 @@ double reach(const Camera& lens, double limit, double dx, double dy) {
 
 // Moves inwards every side of the rectangle across which a border point leaves the photo; true when
 // one did.
-bool pull_in(const Camera& lens, double limit, Rect& r, const Rect& step) {
+bool pull_in(const Camera& photo, const math::Lens<double>& lens, Rect& r, const Rect& step) {
     constexpr int kSamples = 48;
     bool x0 = false, x1 = false, y0 = false, y1 = false;
     const auto look = [&](double x, double y) {
-        if (x * x + y * y > limit * limit) {
+        const auto on = math::lens_project(lens, Vec3d{x, y, 1});
+        const Vec2<double> p = on.uv;
+        if (!on.valid) {
             (std::abs(x) * (r.y1 - r.y0) > std::abs(y) * (r.x1 - r.x0) ? (x < 0 ? x0 : x1)
                                                                        : (y < 0 ? y0 : y1)) = true;
             return;
         }
-        const Vec2<double> p = project_through_lens(lens, x, y);
         x0 |= p.x < 0;
-        x1 |= p.x > lens.width;
+        x1 |= p.x > photo.width;
         y0 |= p.y < 0;
-        y1 |= p.y > lens.height;
+        y1 |= p.y > photo.height;
     };
     for (int i = 0; i <= kSamples; ++i) {
         const double t = static_cast<double>(i) / kSamples;
@@ -70,95 +81,27 @@ bool pull_in(const Camera& lens, double limit, Rect& r, const Rect& step) {
 // Calls f(output pixel, source x, source y) with the source position in pixel indices, or with NaN
 // when not covered.
 template <class F>
-void for_each_source(const Camera& lens, const Camera& pinhole, F&& f) {
-    const double limit = lens_limit(lens), nan = std::numeric_limits<double>::quiet_NaN();
+void for_each_source(const Camera& photo, const Camera& pinhole, F&& f) {
+    const math::Lens<double> lens = math::make_lens(photo);
+    const double nan = std::numeric_limits<double>::quiet_NaN();
     std::size_t index = 0;
     for (int row = 0; row < pinhole.height; ++row) {
         const double y = (row + 0.5 - pinhole.cy) / pinhole.fy;
         for (int column = 0; column < pinhole.width; ++column, ++index) {
             const double x = (column + 0.5 - pinhole.cx) / pinhole.fx;
-            const Vec2<double> p = project_through_lens(lens, x, y);
-            const bool covered = p.x >= 0 && p.x <= lens.width && p.y >= 0 && p.y <= lens.height &&
-                                 x * x + y * y <= limit * limit;
+            const auto p = place_in_photo(photo, lens, x, y);
             // Half a pixel at the rim repeats the last one.
-            f(index, covered ? std::clamp(p.x - 0.5, 0.0, lens.width - 1.0) : nan,
-              covered ? std::clamp(p.y - 0.5, 0.0, lens.height - 1.0) : nan);
+            f(index, p ? std::clamp(p->x - 0.5, 0.0, photo.width - 1.0) : nan,
+              p ? std::clamp(p->y - 0.5, 0.0, photo.height - 1.0) : nan);
         }
     }
 }
 
 }  // namespace
 
-Vec2<double> project_through_lens(const Camera& camera, double x, double y) {
-    const auto& k = camera.distortion;
-    const double r2 = x * x + y * y;
-    switch (camera.model) {
-        case CameraModel::pinhole:
-        case CameraModel::orthographic:  // no capture has one
-        case CameraModel::full_opencv:   // nor, so far, one of these
-        case CameraModel::thin_prism_fisheye:
-        case CameraModel::ftheta:
-        case CameraModel::equirectangular:
-            break;
-        case CameraModel::simple_radial: {
-            const double radial = 1 + k[0] * r2;
-            x *= radial;
-            y *= radial;
-            break;
-        }
-        case CameraModel::radial: {
-            const double radial = 1 + r2 * (k[0] + r2 * k[1]);
-            x *= radial;
-            y *= radial;
-            break;
-        }
-        case CameraModel::opencv: {
-            const double radial = 1 + r2 * (k[0] + r2 * k[1]), xy2 = 2 * x * y;
-            const double dx = k[2] * xy2 + k[3] * (r2 + 2 * x * x),
-                         dy = k[2] * (r2 + 2 * y * y) + k[3] * xy2;
-            x = x * radial + dx;
-            y = y * radial + dy;
-            break;
-        }
-        case CameraModel::opencv_fisheye: {
-            const double r = std::sqrt(r2);
-            if (r < 1e-12) break;
-            const double theta = std::atan(r), t2 = theta * theta;
-            const double scale =
-                theta * (1 + t2 * (k[0] + t2 * (k[1] + t2 * (k[2] + t2 * k[3])))) / r;
-            x *= scale;
-            y *= scale;
-            break;
-        }
-    }
-    return {camera.fx * x + camera.cx, camera.fy * y + camera.cy};
-}
-
-double lens_limit(const Camera& camera) {
-    const auto& k = camera.distortion;
-    if (camera.model == CameraModel::pinhole) return std::numeric_limits<double>::infinity();
-    // The derivative of the radial part along the radius, followed from the axis to 89 degrees in
-    // steps of a tenth.
-    constexpr int kSteps = 890;
-    for (int i = 1; i <= kSteps; ++i) {
-        const double theta = 0.1 * i * 3.14159265358979323846 / 180, r = std::tan(theta);
-        double slope = 0;
-        if (camera.model == CameraModel::opencv_fisheye) {
-            const double s = theta * theta;
-            slope = 1 + s * (3 * k[0] + s * (5 * k[1] + s * (7 * k[2] + s * 9 * k[3])));
-        } else {
-            const double s = r * r;
-            slope = 1 + s * (3 * k[0] +
-                             (camera.model == CameraModel::simple_radial ? 0 : s * 5 * k[1]));
-        }
-        if (!(slope > 0)) return std::tan(0.1 * (i - 1) * 3.14159265358979323846 / 180);
-    }
-    return std::numeric_limits<double>::infinity();
-}
-
 bool is_distorted(const Camera& camera) {
-    if (camera.model == CameraModel::pinhole) return false;
-    if (camera.model == CameraModel::opencv_fisheye) return true;
+    if (is_pinhole(camera)) return false;
+    if (math::measures_distance(camera)) return true;
     return std::any_of(camera.distortion.begin(), camera.distortion.end(),
                        [](double k) { return k != 0; });
 }
@@ -171,28 +114,28 @@ const char* name_of(CameraModel model) {
     return kNames[static_cast<std::size_t>(model)];
 }
 
-Camera undistorted_camera(const Camera& lens) {
-    Camera out = lens;
+Camera undistorted_camera(const Camera& photo) {
+    Camera out = photo;
     out.model = CameraModel::pinhole;
     out.distortion = {};
-    const double limit = lens_limit(lens);
-    Rect r{-reach(lens, limit, -1, 0), reach(lens, limit, 1, 0), -reach(lens, limit, 0, -1),
-           reach(lens, limit, 0, 1)};
+    const math::Lens<double> lens = math::make_lens(photo);
+    Rect r{-reach(photo, lens, -1, 0), reach(photo, lens, 1, 0), -reach(photo, lens, 0, -1),
+           reach(photo, lens, 0, 1)};
     const Rect step{-r.x0 / 512, r.x1 / 512, -r.y0 / 512, r.y1 / 512};
-    for (int i = 0; i < 512 && pull_in(lens, limit, r, step); ++i) {
+    for (int i = 0; i < 512 && pull_in(photo, lens, r, step); ++i) {
     }
-    const double width = std::floor(lens.fx * (r.x1 - r.x0)),
-                 height = std::floor(lens.fy * (r.y1 - r.y0));
+    const double width = std::floor(photo.fx * (r.x1 - r.x0)),
+                 height = std::floor(photo.fy * (r.y1 - r.y0));
     // Nothing sensible (a principal point outside the photo, an absurd lens): keep the frame, mark
     // what is not covered. Such a lens must not ask for a picture much larger than the photo
     // either.
-    if (!(width >= 0.25 * lens.width && height >= 0.25 * lens.height && width <= 4.0 * lens.width &&
-          height <= 4.0 * lens.height))
+    if (!(width >= 0.25 * photo.width && height >= 0.25 * photo.height &&
+          width <= 4.0 * photo.width && height <= 4.0 * photo.height))
         return out;
     out.width = static_cast<int>(width);
     out.height = static_cast<int>(height);
-    out.cx = -lens.fx * r.x0;
-    out.cy = -lens.fy * r.y0;
+    out.cx = -photo.fx * r.x0;
+    out.cy = -photo.fy * r.y0;
     return out;
 }
 
