@@ -19,6 +19,9 @@ bool ends(double next, const Options& options) {
 Evaluation evaluate(const Projected& p, int x, int y, const Options& options) {
     Evaluation e;
     e.dx = x + 0.5 - p.mean.x;
+    // Where the picture repeats, the copy nearest to the middle of the pixel's tile of 16.
+    if (p.wrap_width > 0)
+        e.dx -= p.wrap_width * std::round((16 * (x / 16) + 8 - p.mean.x) / p.wrap_width);
     e.dy = y + 0.5 - p.mean.y;
     const double sigma =
         0.5 * (p.conic.xx * e.dx * e.dx + p.conic.yy * e.dy * e.dy) + p.conic.xy * e.dx * e.dy;

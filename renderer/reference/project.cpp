@@ -10,10 +10,6 @@ namespace {
 
 constexpr double kCompensationFloor = 0.005 * 0.005;
 
-struct Mat2x3 {
-    double m[2][3];
-};
-
 // Every intermediate of the forward pass, so that backward reads like its mirror.
 struct Steps {
     Vec3d camera;  // mean in camera axes
@@ -25,6 +21,7 @@ struct Steps {
     double u = 0, v = 0;                  // clamped x/z, y/z
     bool u_free = false, v_free = false;  // not clamped
     Mat2x3 jw;                            // Jacobian times camera_from_world
+    LensPlace place;                      // through a lens
     double xx, xy, yy;                    // 2D covariance before blur
     double det0, det1;                    // determinants before and after blur
 };
@@ -57,10 +54,11 @@ void jacobian(const Camera& camera, Steps& s) {
         }
 }
 
-Steps run(const Parameters& p, std::size_t i, const Camera& camera, const Options& options) {
+Steps run(const Parameters& p, std::size_t i, const DrawnCamera& drawn, const Options& options) {
     Steps s;
-    s.camera = camera.rotation * Vec3d{p.at(kMeans, i), p.at(kMeans + 1, i), p.at(kMeans + 2, i)} +
-               camera.translation;
+    const Camera& camera = drawn.camera;
+    const Vec3d mean{p.at(kMeans, i), p.at(kMeans + 1, i), p.at(kMeans + 2, i)};
+    s.camera = camera.rotation * mean + camera.translation;
     s.scale = options.scale_modifier * Vec3d{std::exp(p.at(kLogScales, i)),
                                              std::exp(p.at(kLogScales + 1, i)),
                                              std::exp(p.at(kLogScales + 2, i))};
@@ -77,7 +75,12 @@ Steps run(const Parameters& p, std::size_t i, const Camera& camera, const Option
             for (int k = 0; k < 3; ++k)
                 s.covariance.m[a][b] += s.rotation.m[a][k] * variance[k] * s.rotation.m[b][k];
         }
-    jacobian(camera, s);
+    if (drawn.lens) {
+        s.place = place_through(*drawn.lens, mean);
+        s.jw = s.place.footprint;
+    } else {
+        jacobian(camera, s);
+    }
     double cov[2][2] = {};
     for (int a = 0; a < 2; ++a)
         for (int b = 0; b < 2; ++b)
@@ -133,22 +136,30 @@ void set_box(Projected& p, double xx, double xy, double yy, const Camera& camera
     p.x1 = to_pixel(std::ceil(p.mean.x + half_x), camera.width);
     p.y0 = to_pixel(std::floor(p.mean.y - half_y), camera.height);
     p.y1 = to_pixel(std::ceil(p.mean.y + half_y), camera.height);
+    // Beyond one edge of a picture that repeats lies the other.
+    if (p.wrap_width > 0 && (p.mean.x < half_x || p.mean.x + half_x > camera.width)) {
+        p.x0 = 0;
+        p.x1 = camera.width;
+    }
 }
 
 }  // namespace
 
-Projected project(const Parameters& scene, std::size_t i, const Camera& camera,
+Projected project(const Parameters& scene, std::size_t i, const DrawnCamera& drawn,
                   const Options& options) {
     Projected out;
-    const Steps s = run(scene, i, camera, options);
-    out.depth = s.camera.z;
+    const Camera& camera = drawn.camera;
+    const Steps s = run(scene, i, drawn, options);
+    out.depth = drawn.lens ? s.place.depth : s.camera.z;
+    out.wrap_width = drawn.wrap_width();
+    if (drawn.lens && !s.place.valid) return out;
     if (!(out.depth > options.near_plane && out.depth < options.far_plane)) return out;
     if (!(s.det1 > 0)) return out;
     const Vec3d mean{scene.at(kMeans, i), scene.at(kMeans + 1, i), scene.at(kMeans + 2, i)};
     if (options.clip && !inside(*options.clip, mean)) return out;
     const double xx = s.xx + options.blur, yy = s.yy + options.blur;
     out.conic = {yy / s.det1, -s.xy / s.det1, xx / s.det1};
-    out.mean = camera.pixel_of(s.camera);
+    out.mean = drawn.lens ? s.place.pixel : camera.pixel_of(s.camera);
     if (options.antialiased)
         out.compensation = std::sqrt(std::max(s.det0 / s.det1, kCompensationFloor));
     out.opacity = sigmoid(scene.at(kOpacityLogits, i)) * out.compensation;
@@ -231,6 +242,18 @@ void covariance3d_backward(const Steps& s, const Mat3d& v, std::size_t i, Parame
     quaternion_backward(s, v_rotation, i, gradients);
 }
 
+// Gradient with respect to the mean in the world, through a lens.
+Vec3d lens_backward(const Steps& s, const ProjectedGradient& v, const Mat2x3& v_jw) {
+    const LensPlace& p = s.place;
+    double out[3];
+    for (int k = 0; k < 3; ++k) {
+        out[k] = v.mean.x * p.slope.m[0][k] + v.mean.y * p.slope.m[1][k];
+        for (int r = 0; r < 2; ++r)
+            for (int c = 0; c < 3; ++c) out[k] += v_jw.m[r][c] * p.bend[k].m[r][c];
+    }
+    return Vec3d{out[0], out[1], out[2]} + v.depth * p.depth_slope;
+}
+
 // Gradient with respect to the mean in camera axes: picture position, depth, and the Jacobian.
 Vec3d mean_backward(const Steps& s, const Camera& camera, const ProjectedGradient& v,
                     const Mat2x3& v_jw) {
@@ -257,9 +280,10 @@ Vec3d mean_backward(const Steps& s, const Camera& camera, const ProjectedGradien
 
 }  // namespace
 
-void project_backward(const Parameters& scene, std::size_t i, const Camera& camera,
+void project_backward(const Parameters& scene, std::size_t i, const DrawnCamera& drawn,
                       const Options& options, const ProjectedGradient& v, Parameters& gradients) {
-    const Steps s = run(scene, i, camera, options);
+    const Camera& camera = drawn.camera;
+    const Steps s = run(scene, i, drawn, options);
     const double opacity = sigmoid(scene.at(kOpacityLogits, i));
     const double compensation =
         options.antialiased ? std::sqrt(std::max(s.det0 / s.det1, kCompensationFloor)) : 1;
@@ -278,7 +302,9 @@ void project_backward(const Parameters& scene, std::size_t i, const Camera& came
                     v_jw.m[a][k] += 2 * g[a][b] * s.jw.m[b][l] * s.covariance.m[l][k];
                 }
     covariance3d_backward(s, v_covariance, i, gradients);
-    const Vec3d v_mean = transpose(camera.rotation) * mean_backward(s, camera, v, v_jw);
+    const Vec3d v_mean = drawn.lens
+                             ? lens_backward(s, v, v_jw)
+                             : transpose(camera.rotation) * mean_backward(s, camera, v, v_jw);
     gradients.at(kMeans, i) += v_mean.x;
     gradients.at(kMeans + 1, i) += v_mean.y;
     gradients.at(kMeans + 2, i) += v_mean.z;

@@ -1,7 +1,8 @@
-// One Gaussian through a pinhole camera (EWA splatting, Zwicker et al. 2001, as in 3DGS and
-// gsplat), and back.
+// One Gaussian through a camera (EWA splatting, Zwicker et al. 2001, as in 3DGS and gsplat), and
+// back.
 #pragma once
 
+#include "renderer/reference/lens.h"
 #include "renderer/reference/options.h"
 #include "renderer/reference/parameters.h"
 #include "renderer/scene/camera.h"
@@ -11,7 +12,8 @@ namespace gs::reference {
 struct Projected {
     bool visible =
         false;         ///< in front, finite, not degenerate, its 3.33 sigma box touches the picture
-    double depth = 0;  ///< camera z
+    double depth = 0;  ///< camera z, or what the lens has for it
+    double wrap_width = 0;    ///< px after which the picture repeats, 0: never
     Vec2<double> mean;        ///< px
     Sym2<double> conic;       ///< inverse of cov + blur I
     double opacity = 0;       ///< compensation included
@@ -21,7 +23,7 @@ struct Projected {
     int x0 = 0, x1 = 0, y0 = 0,
         y1 = 0;  ///< pixels [x0, x1) x [y0, y1) outside which alpha is below the cut
 };
-Projected project(const Parameters& scene, std::size_t i, const Camera& camera,
+Projected project(const Parameters& scene, std::size_t i, const DrawnCamera& camera,
                   const Options& options);
 
 /// d loss / d what project() returns.
@@ -33,7 +35,7 @@ struct ProjectedGradient {
     Vec3d color;
 };
 /// Adds to the gradients of Gaussian i.
-void project_backward(const Parameters& scene, std::size_t i, const Camera& camera,
+void project_backward(const Parameters& scene, std::size_t i, const DrawnCamera& camera,
                       const Options& options, const ProjectedGradient& v, Parameters& gradients);
 
 }  // namespace gs::reference

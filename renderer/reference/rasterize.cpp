@@ -62,8 +62,9 @@ Picture render(const Parameters& scene, const Camera& camera, const Options& opt
     out.height = camera.height;
     const std::size_t n = out.pixels();
     out.projected.resize(scene.count);
+    const DrawnCamera drawn(camera);
     parallel_for(scene.count, 1024,
-                 [&](std::size_t i) { out.projected[i] = project(scene, i, camera, options); });
+                 [&](std::size_t i) { out.projected[i] = project(scene, i, drawn, options); });
     out.order = front_to_back(out.projected);
     out.last.assign(n, 0);
     std::vector<PixelBlend> pixels(n);
@@ -114,6 +115,7 @@ SceneGradient render_backward(const Parameters& scene, const Camera& camera, con
                               const Picture& picture, const PictureGradient& v) {
     SceneGradient out{Parameters(scene.count, scene.sh_degree),
                       std::vector<ProjectedGradient>(scene.count)};
+    const DrawnCamera drawn(camera);
     std::vector<PixelBackward> states(picture.pixels());
     for (std::size_t i = 0; i < states.size(); ++i) {
         PixelBackward& state = states[i];
@@ -133,7 +135,7 @@ SceneGradient render_backward(const Parameters& scene, const Camera& camera, con
                 if (rank < picture.last[pixel])
                     blend_backward(p, x, y, options, states[pixel], out.projected[gaussian]);
             }
-        project_backward(scene, gaussian, camera, options, out.projected[gaussian], out.parameters);
+        project_backward(scene, gaussian, drawn, options, out.projected[gaussian], out.parameters);
     }
     return out;
 }

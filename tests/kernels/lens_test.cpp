@@ -8,6 +8,7 @@
 #pragma GCC diagnostic ignored "-Wpsabi"  // packs stay within this file
 #include "renderer/raster/cpu/pack.h"
 #include "renderer/scene/camera_lens.h"
+#include "tests/kernels/lens_cameras.h"
 #include "tests/kernels/stored_lenses.h"
 #include "tests/support/data.h"
 #include "tests/support/npz.h"
@@ -154,41 +155,6 @@ TEST(LensModels, AgreeWithOpenCv) {
             ASSERT_NEAR(on.uv.y, uv[2 * i + 1], 1e-9 * std::max(1.0, std::abs(uv[2 * i + 1])));
         }
     }
-}
-
-/// Cameras of every model with distortion that counts, 640 x 480.
-std::vector<Camera> every_lens() {
-    std::vector<Camera> out;
-    const auto add = [&](CameraModel model, double f, std::array<double, 12> k) {
-        Camera c;
-        c.model = model;
-        c.width = 640;
-        c.height = 480;
-        c.fx = f;
-        c.fy = 1.01 * f;
-        c.cx = 321.5;
-        c.cy = 238.25;
-        c.distortion = k;
-        out.push_back(c);
-    };
-    add(CameraModel::pinhole, 500, {});
-    add(CameraModel::simple_radial, 500, {-0.2});
-    add(CameraModel::radial, 500, {0.12, -0.03});
-    add(CameraModel::opencv, 500, {-0.25, 0.08, 0.001, -0.002});
-    add(CameraModel::full_opencv, 450,
-        {-0.12, 0.03, 0.0011, -0.0007, -0.004, 0.01, 0.002, -0.001, 4e-4, -2e-4, 3e-4, 1e-4});
-    add(CameraModel::opencv_fisheye, 250, {0.05, -0.01, 0.002, -0.0003});
-    add(CameraModel::thin_prism_fisheye, 260,
-        {0.02, -0.004, 0.0008, -0.0005, 0.001, -0.0002, 0.0006, -0.0004});
-    add(CameraModel::ftheta, 300,
-        {0, 1, 0.02, -0.05, 0.004, 0.001, 0.9997, 0.0002, -0.0004, 2.2, 0});
-    add(CameraModel::ftheta, 300, {0, 1, 0.02, 0.03, 0, 0.002, 1, 0, 0, 2.2, 1});
-    add(CameraModel::orthographic, 90, {});
-    add(CameraModel::equirectangular, 640 / 6.283185307179586, {});
-    out.back().fy = 480 / 3.141592653589793;
-    out.back().cx = 320;
-    out.back().cy = 240;
-    return out;
 }
 
 TEST(LensModels, PixelToRayToPixel) {
