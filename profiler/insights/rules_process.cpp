@@ -2,6 +2,7 @@
 // cost.
 #include <cmath>
 
+#include "base/record/gpu_windows.h"
 #include "profiler/analysis/compare.h"
 #include "profiler/insights/rules.h"
 #include "profiler/store/statistics.h"
@@ -221,6 +222,7 @@ namespace {
 struct SelfCost {
     double share = std::numeric_limits<double>::quiet_NaN();
     double budget = kSelfCost;
+    double in_calls = 0;  ///< of `share`: by a price that was measured elsewhere
     std::uint64_t lost = 0;
     std::string parts;
 };
@@ -262,6 +264,13 @@ SelfCost self_cost(const Subject& s) {
     }
     out.lost += p.loss.lapped + p.loss.dropped + p.loss.untimed;
     const auto kept_ns = static_cast<double>(s.store.end_ns() - s.store.begin_ns());
+    // Every piece of GPU work and the call that launched it are a record of CUPTI's.
+    const bool cupti = p.service && (p.service->cupti == abi::CuptiState::recording ||
+                                     p.service->cupti == abi::CuptiState::paused);
+    const double calls_ns =
+        cupti ? 2 * service::kCuptiRecordNs * static_cast<double>(s.works.size()) : 0;
+    add(calls_ns, "CUPTI in the program's calls");
+    if (traced_ns > 0) out.in_calls = calls_ns / traced_ns;
     const double service_share = traced_ns > 0 ? ns / traced_ns : 0;
     add(static_cast<double>(handing), "CUPTI");
     out.share = service_share + (kept_ns > 0 ? static_cast<double>(handing) / kept_ns : 0);
@@ -280,7 +289,7 @@ Answer own_cost(const Subject& s) {
                                                : std::numeric_limits<double>::quiet_NaN();
     Insight i = insight(
         s, cost.share > cost.budget ? "Recording costs more than its budget" : "Records were lost",
-        ms, Confidence::measured);
+        ms, cost.in_calls > 0.5 * cost.share ? Confidence::inferred : Confidence::measured);
     i.text = fmt::format("Recording took {:.2f} % of the traced time", 100 * cost.share);
     i.text += cost.parts.empty()
                   ? "."
@@ -294,9 +303,9 @@ Answer own_cost(const Subject& s) {
         i.text += fmt::format(" of {}: figures around them are too low.", p.written + cost.lost);
     }
     i.advice =
-        "Fewer ranges per iteration, a lower share of the time with recording on (the budget's "
-        "duty cycle), or a "
-        "larger ring; read it more often.";
+        "A budget (--budget 1: GPU work is then recorded in windows), fewer ranges per iteration, "
+        "or "
+        "a larger ring; read it more often.";
     i.evidence.push_back({kNoTrack, 0, s.store.begin_ns(), s.store.end_ns(), "the whole trace"});
     return {{std::move(i)}, {}};
 }

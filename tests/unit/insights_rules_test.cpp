@@ -529,9 +529,11 @@ TEST(Rules, R23Stragglers) {
 }
 
 TEST(Rules, R24SelfCost) {
-    const auto serviced = [](double cpu_share, std::uint64_t dropped) {
+    const auto serviced = [](double cpu_share, std::uint64_t dropped,
+                             abi::CuptiState cupti = abi::CuptiState::not_asked) {
         TraceMaker maker = make_loop({});
         ServiceStatus status;
+        status.cupti = cupti;
         status.service_cpu_ns = static_cast<std::int64_t>(cpu_share * 200e6);  // of 200 ms
         status.cupti_dropped = dropped;
         maker.batch.service = status;
@@ -548,6 +550,11 @@ TEST(Rules, R24SelfCost) {
               std::string::npos)
         << find(lossy, "R24")->text;
     EXPECT_TRUE(is_clear(serviced(0.001, 0), "R24"));
+    // What CUPTI took inside the program's calls is told by the price of a record.
+    const auto told = serviced(0.03, 0, abi::CuptiState::recording);
+    ASSERT_NE(find(told, "R24"), nullptr);
+    EXPECT_NE(find(told, "R24")->text.find("CUPTI in the program's calls"), std::string::npos);
+    EXPECT_GT(find(told, "R24")->recoverable_ms, find(costly, "R24")->recoverable_ms);
 }
 
 }  // namespace
