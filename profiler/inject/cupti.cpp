@@ -23,6 +23,9 @@ constexpr std::uint64_t kSecond = 1'000'000'000, kMillisecond = 1'000'000;
 /// Another tool may keep CUPTI for hours, and asking costs it nothing, but us.
 constexpr std::uint64_t kFirstRetry = kSecond, kLastRetry = 60 * kSecond;
 constexpr std::uint64_t kPresenceInterval = kSecond / 5;
+/// The GPU needs less for what a host may have launched ahead of it, unless its kernels are very
+/// long; then sink::read_buffer() throws away what cannot be true.
+constexpr std::uint64_t kWorkOff = kSecond / 5;
 /// How long a client that asked for CUPTI waits for the program's next CUDA call; it gives up on
 /// answers after 2 s.
 constexpr std::uint64_t kLeaveTime = kSecond / 3, kPatience = kSecond / 2;
@@ -40,7 +43,7 @@ struct Control {
     // Graphs node by node: for how long from when it can be begun, and until when.
     std::atomic<std::uint64_t> nodes_asked_ns{0};
     std::uint64_t nodes_until = 0;
-    std::uint64_t changed = 0;  // kinds of records
+    std::uint64_t changed = 0, paused_since = 0;  // kinds of records; recording
     std::atomic<std::uint64_t> switch_ns{0};
     bool robbed = false, node_setting_used = false;
     bool inherited = false;  // by the child of a fork: CUPTI is its parent's
@@ -140,14 +143,18 @@ void try_to_take() noexcept {
     if (control.paused.load() || fetch_kinds()) control.retry = control.next_try = 0;
 }
 
-/// In a pause nothing is on that costs the program anything. What is told from its begin on is left
-/// out, until the GPU has done what was launched in it: of that nothing is known.
+/// In a pause nothing is on that costs the program anything, once the GPU has worked off what was
+/// launched before: CUPTI may tell wrong times of what runs when its kinds are switched. What is
+/// told from the begin of the pause on is left out, until the GPU has done what was launched in it:
+/// of that nothing is known.
 void settle_pause(std::uint64_t now) noexcept {
     Session& session = control.session;
     const bool may_change = may_change_kinds(now, settings().pause_rest_s);
     if (control.paused.load()) {
+        if (!session.paused()) control.paused_since = now;
         session.pause(true);
-        if (!session.recording() || !may_change) return;
+        const bool worked_off = now - control.paused_since >= kWorkOff;
+        if (!session.recording() || !may_change || !worked_off) return;
         session.switch_off();
         count_switch(now);
         control.changed = now;

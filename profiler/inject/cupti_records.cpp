@@ -64,7 +64,8 @@ OverheadType overhead_type(std::uint32_t kind) noexcept {
                                        OverheadType::resource,
                                        OverheadType::module_load,
                                        OverheadType::function_load,
-                                       OverheadType::command_buffer_full};
+                                       OverheadType::command_buffer_full,
+                                       OverheadType::buffer_flush};  // asking for a buffer
     const std::uint32_t upper = kind >> 16;
     return (kind & 0xFFFF) == 0 && upper < std::size(kUpper) ? kUpper[upper] : OverheadType::other;
 }

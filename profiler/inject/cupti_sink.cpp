@@ -22,6 +22,8 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kFewest = 16, kMost = 512, kBytesOfRecord = 128;
 constexpr int kManyOut = 8;
 constexpr std::uint64_t kSmallestRecord = 32;
+/// By so much CUPTI's times of the GPU may be off those of the host.
+constexpr std::uint64_t kClockSlackNs = 10'000'000;
 constexpr std::size_t kLargestRecord = 256, kSmallestBuffer = 64u << 10;
 
 /// Since CUPTI 12.9 a request may be refused; before that, refusing could crash CUPTI.
@@ -66,6 +68,7 @@ struct Sink {
     std::atomic<bool> graph_seen{false};
     Pauses pauses;
     Result (*next_record)(std::uint8_t*, std::size_t, void**) = nullptr;
+    Result (*timestamp)(std::uint64_t*) = nullptr;
     bool may_refuse = false;
 };
 constinit Sink sink;
@@ -111,12 +114,16 @@ bool is_gpu_work(const abi::ActivityRecord& record) noexcept {
 }
 
 void read_buffer(std::uint8_t* buffer, std::size_t valid) noexcept {
-    std::uint64_t written = 0, told = 0, gpu = 0, damaged = 0;
+    std::uint64_t written = 0, told = 0, gpu = 0, damaged = 0, now = 0;
+    if (sink.timestamp(&now) != kSuccess) now = ~std::uint64_t{0} - kClockSlackNs;
     const bool whole =
         for_each_record(buffer, valid, [&](const std::uint8_t* record, std::size_t left) {
             abi::ActivityRecord out;
             ++told;
-            const Conversion result = sink.converter.convert(record, left, out);
+            Conversion result = sink.converter.convert(record, left, out);
+            // What was told before it ended bears a time that is not true.
+            if (result == Conversion::converted && out.end > now + kClockSlackNs)
+                result = Conversion::damaged;
             if (result == Conversion::converted) {
                 note_graph(out);
                 gpu += is_gpu_work(out) ? 1 : 0;
@@ -172,6 +179,7 @@ void learn_pace(std::size_t valid) noexcept {
 bool begin(const Functions& cupti, const Layouts& layouts, std::uint32_t version) noexcept {
     if (sink.reading.test_and_set(std::memory_order_acquire)) return false;
     sink.next_record = cupti.ActivityGetNextRecord;
+    sink.timestamp = cupti.GetTimestamp;
     sink.may_refuse = version >= kMayRefuse;
     sink.converter.begin(layouts, cupti);
     const bool ready = sink.pool.prepare();

@@ -82,6 +82,7 @@ TEST(CuptiPolicy, APauseOfTheBudgetCostsNothing) {
     EXPECT_EQ(program.tell("busy 250"), "ok");
     program.drain_until([&] { return program.service().cupti == CuptiState::paused; });
     EXPECT_GT(program.kernels(), 100u);
+    program.drain_until([&] { return program.status("kinds") == 0; });
     const long made = program.status("made");
     for (const char* what : {"kinds", "calls", "domains"})
         EXPECT_EQ(program.status(what), 0) << what;

@@ -20,8 +20,8 @@ void forge(std::vector<Pending>& records, Record record) {
     std::memcpy(p.bytes.data(), &record, sizeof record);
     records.push_back(std::move(p));
 }
-/// Records a careful reader refuses: no times, an end before the begin, no name, a kind nobody
-/// asked for.
+/// Records a careful reader refuses: no times, an end before the begin or in times to come, no
+/// name, a kind nobody asked for.
 void add_forgeries(std::vector<Pending>& records, bool newer) {
     rec::Kernel10 kernel{};
     kernel.base.kind = 10;
@@ -32,6 +32,7 @@ void add_forgeries(std::vector<Pending>& records, bool newer) {
     };
     add([](rec::Kernel9&) {});
     add([](rec::Kernel9& k) { k.start = 2, k.end = 1; });
+    add([](rec::Kernel9& k) { k.start = 2, k.end = ~std::uint64_t{0} / 2; });
     add([](rec::Kernel9& k) {
         k.start = 1, k.end = 2, k.device = ~0u, k.context = ~0u, k.grid[1] = -1;
     });
