@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/parallel.h"
 #include "renderer/math/sh.h"
+#include "renderer/scene/camera_lens.h"
 
 namespace gs {
 namespace {
@@ -45,17 +46,19 @@ bool is_seen(const ImageF& surface, const ScreenMask& mask, int x, int y, float 
 Hits rows_on_screen(const GaussianModel& model, const Sight& sight, const ScreenMask& mask) {
     const Camera& camera = sight.camera;
     CHECK(mask.width == camera.width && mask.height == camera.height, "a mask of the picture");
+    const CameraPixels pixels(camera);
     return rows_where(model, [&](std::size_t i) {
         const Vec3f mean = model.mean(i);
         if (sight.clip && !inside(*sight.clip, mean)) return false;
         const Vec3d at = camera.rotation * Vec3d{mean.x, mean.y, mean.z} + camera.translation;
-        if (!(at.z > std::max(sight.near_plane, 1e-9))) return false;
-        const Vec2<double> pixel = camera.pixel_of(at);
+        const double depth = pixels.depth_of(at);
+        if (!(depth > std::max(sight.near_plane, 1e-9))) return false;
+        const Vec2<double> pixel = pixels.pixel_of(at);
         if (!(pixel.x >= 0 && pixel.x < mask.width && pixel.y >= 0 && pixel.y < mask.height))
             return false;
         const int x = static_cast<int>(pixel.x), y = static_cast<int>(pixel.y);
         if (!mask.at(x, y)) return false;
-        return !sight.surface || is_seen(*sight.surface, mask, x, y, static_cast<float>(at.z),
+        return !sight.surface || is_seen(*sight.surface, mask, x, y, static_cast<float>(depth),
                                          largest_deviation(model, i));
     });
 }
@@ -87,8 +90,8 @@ float own_value(const GaussianModel& m, std::size_t i, OwnValue value, const Cam
             return std::sqrt(sum);
         }
         case OwnValue::depth:
-            return static_cast<float>(dot(camera.forward(), Vec3d{mean.x, mean.y, mean.z}) +
-                                      camera.translation.z);
+            return static_cast<float>(camera.depth_of(
+                camera.rotation * Vec3d{mean.x, mean.y, mean.z} + camera.translation));
         case OwnValue::x:
             return mean.x;
         case OwnValue::y:

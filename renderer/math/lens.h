@@ -128,6 +128,11 @@ struct Ray {
     Vec3<T> direction;  ///< length 1
     MaskOf<T> valid;
 };
+/// Newton's steps double the digits: the square of the last step that counts, relative.
+template <class T>
+GS_HD T root_step() {
+    return sizeof(T) > sizeof(float) ? number<T>(1e-18) : number<T>(1e-10);
+}
 /// The r below the lens's limit with r D(r^2) = `to`: Newton's steps, kept between bounds.
 template <class T>
 GS_HD T undistorted_radius(const Lens<T>& lens, T to) {
@@ -142,9 +147,10 @@ GS_HD T undistorted_radius(const Lens<T>& lens, T to) {
         hi = select(over < T(0.0f), hi, r);
         const T step = r - over / (f.d + T(2.0f) * r * r * f.d1), middle = T(0.5f) * (lo + hi);
         const T next = select(both(step >= lo, step <= hi), step, middle);
-        if constexpr (std::is_same_v<MaskOf<T>, bool>)
-            if (both(next <= r, next >= r)) break;
+        const T by = next - r;
         r = next;
+        if constexpr (std::is_same_v<MaskOf<T>, bool>)
+            if (by * by <= root_step<T>() * r * r) break;
     }
     return r;
 }
@@ -160,8 +166,11 @@ GS_HD Vec2<T> undistorted_place(const Lens<T>& lens, Vec2<T> to) {
         const Vec2<T> off = to - moved.at;
         const auto& j = moved.j;
         const T inverse = T(1.0f) / (j[0][0] * j[1][1] - j[0][1] * j[1][0]);
-        at.x = at.x + inverse * (j[1][1] * off.x - j[0][1] * off.y);
-        at.y = at.y + inverse * (j[0][0] * off.y - j[1][0] * off.x);
+        const Vec2<T> by{inverse * (j[1][1] * off.x - j[0][1] * off.y),
+                         inverse * (j[0][0] * off.y - j[1][0] * off.x)};
+        at = at + by;
+        if constexpr (std::is_same_v<MaskOf<T>, bool>)
+            if (by.x * by.x + by.y * by.y <= root_step<T>() * (at.x * at.x + at.y * at.y)) break;
     }
     return at;
 }

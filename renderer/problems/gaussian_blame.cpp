@@ -40,11 +40,10 @@ class BlameSink final : public GradientSink {
         if (error > to.worst) to.worst = error, to.view = static_cast<std::uint32_t>(index_);
         if (weight < kSeenWeight) return;
         ++to.photos;
-        const auto& m = camera_.rotation.m;
         const Vec3f mean = model_.mean(row);
-        const double z = m[2][0] * static_cast<double>(mean.x) +
-                         m[2][1] * static_cast<double>(mean.y) +
-                         m[2][2] * static_cast<double>(mean.z) + camera_.translation.z;
+        const Vec3d at{static_cast<double>(mean.x), static_cast<double>(mean.y),
+                       static_cast<double>(mean.z)};
+        const double z = camera_.depth_of(camera_.rotation * at + camera_.translation);
         if (!(depth_ > 0) || !(z > 0)) return;
         const float nearness = static_cast<float>(z) / depth_;
         if (to.nearness == 0 || nearness < to.nearness) to.nearness = nearness;

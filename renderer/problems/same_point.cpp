@@ -48,7 +48,8 @@ bool PointSearch::next() {
 /// False: the place is not in its picture.
 bool PointSearch::look(const View& view, std::size_t index) {
     const Vec3d seen = view.camera.rotation * found_.point + view.camera.translation;
-    const auto at = seen.z > 0 ? view.camera.pixel_of(seen) : Vec2<double>{-1, -1};
+    const double far = view.camera.depth_of(seen);
+    const auto at = far > 0 ? view.camera.pixel_of(seen) : Vec2<double>{-1, -1};
     if (!(at.x >= 0 && at.y >= 0 && at.x < view.camera.width && at.y < view.camera.height) ||
         view.photo.empty()) {
         ++found_.outside;
@@ -57,7 +58,7 @@ bool PointSearch::look(const View& view, std::size_t index) {
     const int x = static_cast<int>(at.x), y = static_cast<int>(at.y);
     const RenderResult& drawn = drawer_.draw(view.camera);
     const auto depth = static_cast<double>(drawn.median_depth.at(0, x, y));
-    if (depth > 0 && depth < kHidden * seen.z) {
+    if (depth > 0 && depth < kHidden * far) {
         ++found_.hidden;
         return true;
     }
@@ -65,7 +66,7 @@ bool PointSearch::look(const View& view, std::size_t index) {
     one.view = index;
     one.x = at.x;
     one.y = at.y;
-    one.depth = seen.z;
+    one.depth = far;
     one.error = error_around(photo_error(drawn, view), view, x, y);
     one.rect = crop_around({x, y, x + 1, y + 1}, kCropPixels, view);
     one.crops = crops_of(drawn, view, one.rect);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "renderer/scene/camera_lens.h"
 
@@ -18,26 +17,14 @@ Vec3d normalized(Vec3d v) {
 
 Vec3d Camera::position() const { return -(transpose(rotation) * translation); }
 
-Vec2<double> Camera::pixel_of(Vec3d p) const {
-    if (draws_as_pinhole(*this)) {
-        const double w = orthographic() ? 1 : p.z;
-        return {fx * p.x / w + cx, fy * p.y / w + cy};
-    }
-    const math::Lens<double> lens = math::make_lens(*this);
-    const math::Rolling<double> roll = math::make_rolling(*this);
-    if (roll.on)
-        p = math::point_at(roll, math::moment_of_point(roll, lens, p, translation), p, translation);
-    const auto on = math::lens_project(lens, p);
-    constexpr double kNowhere = std::numeric_limits<double>::quiet_NaN();
-    return on.valid ? on.uv : Vec2<double>{kNowhere, kNowhere};
-}
+Vec2<double> Camera::pixel_of(Vec3d p) const { return CameraPixels(*this).pixel_of(p); }
 
 double Camera::depth_of(Vec3d p) const {
     return math::measures_distance(*this) ? std::sqrt(dot(p, p)) : p.z;
 }
 
 CameraRay Camera::ray_of(double x, double y) const {
-    const auto ray = math::lens_ray(math::make_lens(*this), {x, y});
+    const auto ray = math::lens_ray(math::make_point_lens(*this), {x, y});
     const Pose pose = pose_at(0.5 + math::moment_of(math::make_rolling(*this), {x, y}));
     const Mat3d world_from_camera = transpose(pose.rotation);
     return {world_from_camera * (ray.origin - pose.translation), world_from_camera * ray.direction,

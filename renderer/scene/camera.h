@@ -66,7 +66,7 @@ struct Camera {
     /// The pose at this share of the read-out, 0 first to 1 last; the one pose of a global shutter.
     Pose pose_at(double time) const;
     // Through any lens, at the moment that a rolling shutter reads the place: for single points.
-    // For many, make the lens once (camera_lens.h).
+    // For many: CameraPixels (camera_lens.h).
     /// Where a point falls, px. `camera_point`: in axes of the one pose. A pinhole's has z > 0;
     /// other lenses give NaN where they do not see it.
     Vec2<double> pixel_of(Vec3d camera_point) const;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 namespace gs::math {
 namespace {
@@ -93,7 +94,7 @@ bool goes_outwards(const Lens<double>& lens, double r) {
 /// The largest angle from the axis up to which `good(angle)` holds from 0 on.
 template <class Good>
 double last_good(double most, Good&& good) {
-    constexpr int kSteps = 256;
+    constexpr int kSteps = 128;
     for (int i = 1; i <= kSteps; ++i) {
         double hi = most * i / kSteps;
         if (good(hi)) continue;
@@ -152,7 +153,7 @@ void set_bounds(const Camera& c, Lens<double>& lens) {
             seen[2] = std::min(seen[2], y);
             seen[3] = std::max(seen[3], y);
         };
-        constexpr int kSamples = 16;
+        constexpr int kSamples = 8;
         for (int i = 0; i <= kSamples; ++i) {
             const double t = static_cast<double>(i) / kSamples;
             look(t * c.width, 0);
@@ -185,7 +186,7 @@ LensBase base_of(CameraModel model) {
 
 }  // namespace
 
-Lens<double> make_lens(const Camera& camera) {
+Lens<double> make_point_lens(const Camera& camera) {
     Lens<double> lens = plain(camera, base_of(camera.model));
     set_coefficients(camera, lens);
     lens.by_distance = measures_distance(camera);
@@ -193,8 +194,13 @@ Lens<double> make_lens(const Camera& camera) {
     if (camera.model == CameraModel::full_opencv) lens.least_scale = 0.8;
     const double fold = fold_radius(camera, lens);
     lens.limit_squared = std::min(fold * fold, kNever);
-    if (lens.base == LensBase::perspective) set_bounds(camera, lens);
     if (lens.base == LensBase::angles) lens.wrap_width = camera.width;
+    return lens;
+}
+
+Lens<double> make_lens(const Camera& camera) {
+    Lens<double> lens = make_point_lens(camera);
+    if (lens.base == LensBase::perspective) set_bounds(camera, lens);
     return lens;
 }
 
@@ -232,3 +238,26 @@ Rolling<double> make_rolling(const Camera& c) {
 }
 
 }  // namespace gs::math
+
+namespace gs {
+
+CameraPixels::CameraPixels(const Camera& camera)
+    : pinhole_(draws_as_pinhole(camera)),
+      lens_(math::make_point_lens(camera)),
+      shutter_(math::make_rolling(camera)),
+      translation_(camera.translation) {}
+
+Vec2<double> CameraPixels::pixel_of(Vec3d p) const {
+    if (pinhole_) {
+        const double w = lens_.base == math::LensBase::parallel ? 1 : p.z;
+        return {lens_.fx * p.x / w + lens_.cx, lens_.fy * p.y / w + lens_.cy};
+    }
+    if (shutter_.on)
+        p = math::point_at(shutter_, math::moment_of_point(shutter_, lens_, p, translation_), p,
+                           translation_);
+    const auto on = math::lens_project(lens_, p);
+    constexpr double kNowhere = std::numeric_limits<double>::quiet_NaN();
+    return on.valid ? on.uv : Vec2<double>{kNowhere, kNowhere};
+}
+
+}  // namespace gs

@@ -9,9 +9,11 @@
 
 namespace gs::math {
 
-/// In double. Some 10 us where a lens is distorted: it follows the radius outwards to where the
+/// In double. Some 20 us where a lens is distorted: it follows the radius outwards to where the
 /// lens folds back, and the picture's border.
 Lens<double> make_lens(const Camera& camera);
+/// For points and rays alone, without the bounds of a Gaussian's extent: a third of that.
+Lens<double> make_point_lens(const Camera& camera);
 template <class T>
 Lens<T> make_lens(const Camera& camera) {
     return lens_cast<T>(make_lens(camera));
@@ -29,6 +31,22 @@ LensCamera<T> make_lens_camera(const Camera& camera) {
 }  // namespace gs::math
 
 namespace gs {
+
+/// Many points through a camera: what Camera's questions about one answer, the lens made once.
+class CameraPixels {
+  public:
+    explicit CameraPixels(const Camera& camera);
+    /// Camera::pixel_of.
+    Vec2<double> pixel_of(Vec3d camera_point) const;
+    /// Camera::depth_of.
+    double depth_of(Vec3d camera_point) const { return math::lens_depth(lens_, camera_point); }
+
+  private:
+    bool pinhole_;
+    math::Lens<double> lens_;
+    math::Rolling<double> shutter_;
+    Vec3d translation_;
+};
 
 /// True for the models without distortion whose picture is flat, whatever the shutter.
 inline bool is_pinhole(const Camera& camera) {

@@ -80,6 +80,27 @@ TEST(ScreenMasks, cover_the_pixels_of_their_shapes) {
     EXPECT_EQ(pixels_of(brush_mask(20, 10, std::span(path).first(1), 0)), 1u);
 }
 
+TEST(Questions, see_through_the_lens) {
+    // A panorama shows what lies behind it, at its distance.
+    Camera around;
+    around.model = CameraModel::equirectangular;
+    around.width = 64;
+    around.height = 32;
+    around.fx = 64 / 6.283185307179586;
+    around.fy = 32 / 3.141592653589793;
+    around.cx = 32;
+    around.cy = 16;
+    GaussianModel m = some_model(2, 0);
+    for (std::size_t i = 0; i < 2; ++i)
+        for (int k = 0; k < 3; ++k) m.at(kMeans + k, i) = 0.1f;
+    m.at(kMeans + 2, 0) = -5;  // behind, near the right edge
+    m.at(kMeans + 2, 1) = 5;
+    const Hits hits = rows_on_screen(m, {around, 0.1}, rectangle_mask(64, 32, {60, 10}, {64, 20}));
+    EXPECT_TRUE(hits[0] && !hits[1]);
+    EXPECT_NEAR(own_value(m, 0, OwnValue::depth, around), std::sqrt(25.02), 1e-5);
+    around.model = CameraModel::pinhole;
+    EXPECT_NEAR(own_value(m, 0, OwnValue::depth, around), -5, 1e-6);
+}
 TEST(Questions, find_the_centres_on_the_screen_that_can_be_seen) {
     Camera camera = look_at({0, 0, -4}, {0, 0, 0}, {0, -1, 0}, 64, 48, 0.9);
     GaussianModel m = some_model(500, 0);
