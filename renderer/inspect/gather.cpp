@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <variant>
 
 #include "base/parallel.h"
 #include "renderer/raster/tile_cover.h"
@@ -10,39 +11,49 @@
 namespace gs {
 namespace {
 
-math::Pinhole<float> pinhole_of(const Camera& c) {
-    return math::make_pinhole<float>(c.rotation, c.translation, c.fx, c.fy, c.cx, c.cy, c.width,
-                                     c.height, c.orthographic());
-}
-
 /// The farthest that anything is drawn from its middle: 3.33 standard deviations (alpha 1/255 of an
 /// opaque one), and the larger of them is no more than the root of the covariance's trace.
 constexpr float kDeviations = 3.34f;
 /// px: rounding of boxes outwards; with squares of whole tiles, a tile.
 constexpr float kSlack = 4.0f, kSquareSlack = 4.0f + static_cast<float>(kTileSize);
 
+/// Where a mean falls, and a bound for the Jacobian's squared entries, summed: px, px per unit.
+struct Place {
+    float x, y, depth, squares;
+};
+Place place_of(const math::Pinhole<float>& p, Vec3f mean) {
+    const Vec3f c = p.rotation * mean + p.translation;
+    const float w = 1.0f / (p.w_from_z * c.z + p.w_constant);
+    const float u = std::clamp(c.x * w, p.x_lo, p.x_hi), v = std::clamp(c.y * w, p.y_lo, p.y_hi);
+    // Rows of the Jacobian are fx / z (1, 0, -u) and fy / z (0, 1, -v).
+    const float jx = p.fx * w, jy = p.fy * w;
+    return {p.fx * c.x * w + p.cx, p.fy * c.y * w + p.cy, c.z,
+            jx * jx * (1.0f + u * u) + jy * jy * (1.0f + v * v)};
+}
+/// Of a sphere's extent: the trace of its covariance is what the squares add up to.
+Place place_of(const math::LensCamera<float>& lens, Vec3f mean) {
+    const auto p = math::project(lens, mean, Vec3f{1, 1, 1}, Quatf{1, 0, 0, 0});
+    return {p.mean.x, p.mean.y, p.depth, p.cov.xx + p.cov.yy};
+}
+
 /// Decides for one Gaussian whether it may show within a rectangle. Whatever is no number passes.
 struct QuickTest {
-    math::Pinhole<float> pinhole;
+    CameraConstants camera;
     float near_plane, blur, scale_modifier, slack;
     float middle_x, middle_y, half_x, half_y;  // of the rectangle, px
+    float wrap;
 
     bool may_show(const GaussianModel& m, std::size_t i) const {
-        const Vec3f c = pinhole.rotation * m.mean(i) + pinhole.translation;
-        if (c.z <= near_plane) return false;
-        const float w = 1.0f / (pinhole.w_from_z * c.z + pinhole.w_constant);
-        const float u = std::clamp(c.x * w, pinhole.x_lo, pinhole.x_hi),
-                    v = std::clamp(c.y * w, pinhole.y_lo, pinhole.y_hi);
+        const Place at =
+            std::visit([&](const auto& through) { return place_of(through, m.mean(i)); }, camera);
+        if (at.depth <= near_plane) return false;
         const float largest =
             scale_modifier * std::exp(std::max({m.at(kLogScales, i), m.at(kLogScales + 1, i),
                                                 m.at(kLogScales + 2, i)}));
-        // Rows of the Jacobian are fx / z (1, 0, -u) and fy / z (0, 1, -v).
-        const float jx = pinhole.fx * w * largest, jy = pinhole.fy * w * largest;
-        const float trace = jx * jx * (1.0f + u * u) + jy * jy * (1.0f + v * v) + 2.0f * blur;
+        const float trace = largest * largest * at.squares + 2.0f * blur;
         const float radius = kDeviations * std::sqrt(trace + 0.4f) + slack;
-        const float x = pinhole.fx * c.x * w + pinhole.cx, y = pinhole.fy * c.y * w + pinhole.cy;
-        return !(std::abs(x - middle_x) > half_x + radius) &&
-               !(std::abs(y - middle_y) > half_y + radius);
+        return !(std::abs(nearest_copy(at.x, middle_x, wrap) - middle_x) > half_x + radius) &&
+               !(std::abs(at.y - middle_y) > half_y + radius);
     }
 };
 
@@ -52,7 +63,8 @@ std::vector<std::uint64_t> rows_near(const GaussianModel& model, const Camera& c
                                      const RenderOptions& options, const PixelRect& rect) {
     const RasterRules rules = rules_for(options);
     QuickTest test{};
-    test.pinhole = pinhole_of(camera);
+    test.camera = camera_constants(camera);
+    test.wrap = wrap_width(camera);
     test.near_plane = 0.999f * rules.near_plane;
     test.blur = options.blur;
     test.scale_modifier = options.scale_modifier;
@@ -74,20 +86,25 @@ std::vector<std::uint64_t> rows_near(const GaussianModel& model, const Camera& c
 }
 
 TileLists::TileLists(const Camera& camera, const RenderOptions& options)
-    : pinhole_(pinhole_of(camera)),
+    : camera_(camera_constants(camera)),
       rules_(rules_for(options)),
       options_(options),
       width_(static_cast<float>(camera.width)),
-      height_(static_cast<float>(camera.height)) {}
+      height_(static_cast<float>(camera.height)),
+      wrap_(wrap_width(camera)) {}
 
 // As ProjectBlock and cover() of renderer/raster/cpu/project.cpp.
 bool TileLists::hold(const GaussianModel& model, std::size_t i, int column, int row) const {
     const auto scale = [&](int k) {
         return options_.scale_modifier * std::exp(model.at(kLogScales + k, i));
     };
-    const auto p = math::project(pinhole_, model.mean(i), Vec3f{scale(0), scale(1), scale(2)},
+    const auto p = std::visit(
+        [&](const auto& through) {
+            return math::project(through, model.mean(i), Vec3f{scale(0), scale(1), scale(2)},
                                  Quat<float>{model.at(kQuats, i), model.at(kQuats + 1, i),
                                              model.at(kQuats + 2, i), model.at(kQuats + 3, i)});
+        },
+        camera_);
     const auto conic = math::conic_of(p.cov, p.det, options_.blur);
     float opacity = math::sigmoid(model.at(kOpacityLogits, i));
     if (options_.antialiased) opacity *= conic.compensation;
@@ -101,12 +118,13 @@ bool TileLists::hold(const GaussianModel& model, std::size_t i, int column, int 
         return false;
     const int tiles_x = (static_cast<int>(width_) + kTileSize - 1) / kTileSize,
               tiles_y = (static_cast<int>(height_) + kTileSize - 1) / kTileSize;
-    const TileBox tiles = tile_box(rules_, p.mean, extent, box, tiles_x, tiles_y);
+    const TileBox tiles = tile_box(rules_, p.mean, extent, box, tiles_x, tiles_y, wrap_);
     if (tiles.empty() || row < tiles.rows.first || row >= tiles.rows.end) return false;
-    const TileRange columns = rules_.exact_tiles && tiles.several()
-                                  ? ellipse_row(conic.inverse, limit, p.mean, extent, row, tiles_x)
-                                  : tiles.columns;
-    return column >= columns.first && column < columns.end;
+    const TileRange columns =
+        rules_.exact_tiles && tiles.several()
+            ? ellipse_row(conic.inverse, limit, p.mean, extent, row, tiles_x, wrap_)
+            : tiles.columns;
+    return (column >= columns.first && column < columns.end) || column + tiles_x < columns.end;
 }
 
 }  // namespace gs

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "renderer/inspect/inspect.h"
-#include "renderer/math/project.h"
+#include "renderer/raster/view_setup.h"
 
 namespace gs {
 
@@ -24,10 +24,10 @@ class TileLists {
     bool hold(const GaussianModel& model, std::size_t i, int column, int row) const;
 
   private:
-    math::Pinhole<float> pinhole_;
+    CameraConstants camera_;
     RasterRules rules_;
     RenderOptions options_;
-    float width_, height_;
+    float width_, height_, wrap_;
 };
 
 }  // namespace gs

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <variant>
 
 #include "base/parallel.h"
 #include "base/sort.h"
@@ -37,9 +38,7 @@ Buffer<Mark> project_marks(DrawStyle style, const GaussianModel& model, const Ca
     const std::optional<ClipBox>& clip = options.clip;
     const std::span<const std::uint32_t> tint =
         options.tint ? options.tint->words.span() : std::span<const std::uint32_t>{};
-    const auto pinhole = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx,
-                                                   camera.fy, camera.cx, camera.cy, camera.width,
-                                                   camera.height, camera.orthographic());
+    const CameraConstants constants = camera_constants(camera);
     Buffer<Mark> marks(model.count);
     parallel_for(model.count, 4096, [&](std::size_t i) {
         Mark& mark = marks.data()[i];
@@ -52,11 +51,15 @@ Buffer<Mark> project_marks(DrawStyle style, const GaussianModel& model, const Ca
                           std::exp(model.at(kLogScales + 2, i))};
         const Quatf quat{model.at(kQuats, i), model.at(kQuats + 1, i), model.at(kQuats + 2, i),
                          model.at(kQuats + 3, i)};
-        const auto projected = math::project(pinhole, mean, options.scale_modifier * scale, quat);
+        const auto projected = std::visit(
+            [&](const auto& through) {
+                return math::project(through, mean, options.scale_modifier * scale, quat);
+            },
+            constants);
         const bool finite = std::isfinite(projected.mean.x + projected.mean.y + projected.cov.xx +
                                           projected.cov.yy);
         mark.opacity = math::sigmoid(model.at(kOpacityLogits, i));
-        if (!finite || !(projected.camera.z > nearest) || !(mark.opacity > kLeastOpacity)) return;
+        if (!finite || !(projected.depth > nearest) || !(mark.opacity > kLeastOpacity)) return;
         mark.x = projected.mean.x;
         mark.y = projected.mean.y;
         for (int c = 0; c < 3; ++c)
@@ -73,9 +76,23 @@ Buffer<Mark> project_marks(DrawStyle style, const GaussianModel& model, const Ca
             mark.half_width = std::min(std::sqrt(projected.cov.xx + 0.3f), most);
             mark.half_height = std::min(std::sqrt(projected.cov.yy + 0.3f), most);
         }
-        mark.depth = projected.camera.z;
+        mark.depth = projected.depth;
     });
     return marks;
+}
+
+/// What reaches over the seam of a picture that repeats is drawn a second time, at its other side.
+/// `margin`: px that marks are painted beyond their boxes.
+void add_copies(Buffer<Mark>& marks, float wrap, float margin) {
+    if (wrap == 0) return;
+    for (std::size_t i = 0, own = marks.size(); i < own; ++i) {
+        Mark copy = marks[i];
+        const float reach = copy.half_width + margin;
+        if (copy.depth < 0 || (copy.x >= reach && copy.x <= wrap - reach)) continue;
+        copy.x += copy.x < reach ? wrap : -wrap;
+        marks.resize(marks.size() + 1);
+        marks[marks.size() - 1] = copy;
+    }
 }
 
 /// Pixels [left, right) x [top, bottom) of a mark, cut to rows y0 .. y1 - 1 of a picture `w` wide.
@@ -266,9 +283,10 @@ void fade_towards(Vec3f background, ImageF& color) {
 
 void draw_over_splats(DrawStyle style, const GaussianModel& model, const Camera& camera,
                       const RenderOptions& options, float point_px, RenderResult& result) {
-    const Buffer<Mark> marks =
-        back_to_front(project_marks(style, model, camera, options, point_px));
     const bool rings = style == DrawStyle::rings;
+    Buffer<Mark> all = project_marks(style, model, camera, options, point_px);
+    add_copies(all, wrap_width(camera), rings ? kRingReach : 1.0f);
+    const Buffer<Mark> marks = back_to_front(all);
     if (rings) fade_towards(options.background, result.color);
     for_each_mark_by_bands(marks, camera.width, camera.height, rings ? kRingReach : 1.0f,
                            [&](const Mark& mark, int y0, int y1) {
@@ -282,7 +300,8 @@ void draw_model_as(DrawStyle style, const GaussianModel& model, const Camera& ca
     const Vec3f background = options.background;
     constexpr float kFar = std::numeric_limits<float>::infinity();
     const int w = camera.width, h = camera.height;
-    const Buffer<Mark> marks = project_marks(style, model, camera, options, point_px);
+    Buffer<Mark> marks = project_marks(style, model, camera, options, point_px);
+    add_copies(marks, wrap_width(camera), 0);
     result.width = w;
     result.height = h;
     result.color.resize(w, h, 3);
@@ -296,7 +315,7 @@ void draw_model_as(DrawStyle style, const GaussianModel& model, const Camera& ca
         paint_mark(style, mark, y0, y1, result);
     });
     std::uint64_t visible = 0;
-    for (const Mark& mark : marks) visible += mark.depth >= 0 ? 1 : 0;
+    for (std::size_t i = 0; i < model.count; ++i) visible += marks[i].depth >= 0 ? 1 : 0;
     result.counters = {};
     result.counters.gaussians = model.count;
     result.counters.visible = visible;

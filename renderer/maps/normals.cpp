@@ -7,6 +7,8 @@
 
 #include "base/parallel.h"
 #include "renderer/maps/plane.h"
+#include "renderer/raster/view_setup.h"
+#include "renderer/scene/camera_lens.h"
 
 namespace gs {
 namespace {
@@ -21,8 +23,8 @@ constexpr int kReach = 3, kLeastSamples = 6;
 constexpr float kOthers = 0.9f;
 constexpr int kFarthest = 16;
 
-/// What runs straight across the picture of a plane: one over depth, or with parallel rays depth
-/// itself. 0 where there is none.
+/// What runs straight across the picture of a plane, or smoothly where a lens is bent: one over
+/// depth, or with parallel rays depth itself. 0 where there is none.
 ImageF straight_depths(const RenderResult& result, bool parallel) {
     const float* median = result.median_depth.plane(0);
     return plane_of(result.width, result.height, [=](std::size_t i) {
@@ -106,9 +108,39 @@ std::optional<Slope> slope_at(const ImageF& depths, int x, int y, const Jump& ju
     return slope;
 }
 
+/// How the ray of a pixel, long enough to be at depth 1, moves with the pixel; in camera axes.
+struct MovingRay {
+    Vec3d ray, right, down;
+};
+std::optional<MovingRay> moving_ray(const math::Lens<double>& lens, int x, int y) {
+    constexpr double kStep = 0.25;  // px
+    bool valid = true;
+    const auto ray_at = [&](double dx, double dy) {
+        const auto ray = math::lens_ray(lens, Vec2<double>{x + 0.5 + dx, y + 0.5 + dy});
+        valid = valid && ray.valid;
+        return (lens.by_distance ? 1 : 1 / ray.direction.z) * ray.direction;
+    };
+    const MovingRay out{ray_at(0, 0), (0.5 / kStep) * (ray_at(kStep, 0) - ray_at(-kStep, 0)),
+                        (0.5 / kStep) * (ray_at(0, kStep) - ray_at(0, -kStep))};
+    return valid ? std::optional(out) : std::nullopt;
+}
+/// On a plane n . p = 1 a point is ray / s with s = n . ray: s and its slopes are three equations
+/// for n, whose direction is away from the camera.
+std::optional<Vec3d> world_normal(const Slope& slope, const Camera& camera,
+                                  const math::Lens<double>& lens, int x, int y) {
+    const auto at = moving_ray(lens, x, y);
+    if (!at) return std::nullopt;
+    const double s = static_cast<double>(slope.value), right = static_cast<double>(slope.right),
+                 down = static_cast<double>(slope.down);
+    const Vec3d away = s * cross(at->right, at->down) + right * cross(at->down, at->ray) +
+                       down * cross(at->ray, at->right);
+    const double side = dot(at->ray, cross(at->right, at->down)) < 0 ? -1 : 1;
+    return transpose(camera.rotation) * ((-side / std::sqrt(dot(away, away))) * away);
+}
+
 /// Pinhole: a X + b Y + c Z = 1 holds on the plane whose 1 / Z is a (X / Z) + b (Y / Z) + c.
 /// Parallel rays: Z = a X + b Y + d does. Both give the direction away from the camera.
-Vec3d world_normal(const Slope& slope, const Camera& camera, int x, int y) {
+std::optional<Vec3d> world_normal(const Slope& slope, const Camera& camera, int x, int y) {
     const double a = static_cast<double>(slope.right) * camera.fx,
                  b = static_cast<double>(slope.down) * camera.fy,
                  c = static_cast<double>(slope.value) - a * (x + 0.5 - camera.cx) / camera.fx -
@@ -128,15 +160,21 @@ ImageF normals_of(const RenderResult& result, const Camera& camera) {
     const ImageF depths = straight_depths(result, camera.orthographic());
     const Jump jump{kSteepest / static_cast<float>(std::max(camera.fx, camera.fy)),
                     camera.orthographic()};
+    const bool straight = draws_as_pinhole(camera);
+    const math::Lens<double> lens = math::make_lens(camera);
+    const auto normal_at = [&](const Slope& slope, int x, int y) {
+        return straight ? world_normal(slope, camera, x, y)
+                        : world_normal(slope, camera, lens, x, y);
+    };
     parallel_for(static_cast<std::size_t>(result.height), 8, [&](std::size_t row) {
         const int y = static_cast<int>(row);
         int step = 1;
         for (int x = 0; x < result.width; ++x) {
             const auto slope = slope_at(depths, x, y, jump, step);
-            const Vec3d n = slope ? world_normal(*slope, camera, x, y) : Vec3d{};
-            out.at(0, x, y) = slope ? static_cast<float>(n.x) : kNoNormal;
-            out.at(1, x, y) = slope ? static_cast<float>(n.y) : kNoNormal;
-            out.at(2, x, y) = slope ? static_cast<float>(n.z) : kNoNormal;
+            const std::optional<Vec3d> n = slope ? normal_at(*slope, x, y) : std::nullopt;
+            out.at(0, x, y) = n ? static_cast<float>(n->x) : kNoNormal;
+            out.at(1, x, y) = n ? static_cast<float>(n->y) : kNoNormal;
+            out.at(2, x, y) = n ? static_cast<float>(n->z) : kNoNormal;
         }
     });
     return out;

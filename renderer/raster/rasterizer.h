@@ -247,7 +247,7 @@ class Rasterizer {
                                                        std::span<const BlockBounds> bounds = {}) {
         return std::make_unique<ModelSource>(model, bounds);
     }
-    /// Draws. `camera` must be a valid pinhole or orthographic. Poison parameters (NaN, Inf,
+    /// Draws. `camera` must be valid. Poison parameters (NaN, Inf,
     /// degenerate) draw nothing.
     virtual void forward(ParameterSource& source, const Camera& camera,
                          const RenderOptions& options, ForwardState& state,
@@ -263,8 +263,8 @@ class Rasterizer {
                                                                      RenderResult& /*result*/) {
         return nullptr;
     }
-    /// Gradients of the last forward() on `state`, with the same source, camera (a pinhole) and
-    /// options, model unchanged since.
+    /// Gradients of the last forward() on `state`, with the same source, camera (not orthographic)
+    /// and options, model unchanged since.
     virtual void backward(ParameterSource& source, const Camera& camera,
                           const RenderOptions& options, ForwardState& state,
                           const RenderResult& result, const PixelGradients& gradients,

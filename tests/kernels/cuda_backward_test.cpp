@@ -28,14 +28,10 @@ class PipelineFrame {
         view_.stride = model.capacity;
         view_.count = static_cast<std::uint32_t>(model.count);
         view_.sh_degree = model.sh_degree;
-        FrameLimits limits;
+        FrameLimits limits = FramePipeline::limits_of(camera);
         limits.gaussians = view_.count;
         limits.visible = view_.count + 5;
         limits.isects = 60000;
-        limits.width = camera.width;
-        limits.height = camera.height;
-        limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) *
-                       ((camera.height + kTileSize - 1) / kTileSize);
         limits.gradients = limits.depth = true;
         limits.item_isects = item_isects;
         pipeline_.prepare(limits);

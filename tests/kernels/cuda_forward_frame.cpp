@@ -4,13 +4,9 @@ namespace gs::test {
 
 cuda::FrameLimits ForwardFrame::roomy(const GaussianModel& model, const Camera& camera,
                                       const RenderOptions& options, std::uint32_t isects_each) {
-    cuda::FrameLimits limits;
+    cuda::FrameLimits limits = cuda::FramePipeline::limits_of(camera);
     limits.gaussians = limits.visible = static_cast<std::uint32_t>(model.count);
     limits.isects = limits.visible * isects_each;
-    limits.width = camera.width;
-    limits.height = camera.height;
-    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) *
-                   ((camera.height + kTileSize - 1) / kTileSize);
     limits.gradients = options.gradients;
     limits.depth = options.depth;
     limits.median_depth = options.median_depth;

@@ -105,7 +105,7 @@ void check_lists(const ForwardFrame& frame) {
         looked_at.mask = 0;  // what it says must be what the ellipse says
         for (int row = coverage[slot].y0; row < coverage[slot].y1; ++row) {
             const TileRange range =
-                row_tiles(looked_at, splats[slot], row, frame.constants.tiles_x);
+                row_tiles(looked_at, splats[slot], row, frame.constants.tiles_x, 0.0f);
             for (int x = range.first; x < range.end; ++x)
                 lists[static_cast<std::uint32_t>(row * frame.constants.tiles_x + x)].push_back(
                     {slot, next++});

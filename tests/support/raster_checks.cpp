@@ -224,14 +224,13 @@ const std::vector<Poison>& poisons() {
     return all;
 }
 
-void check_poison(const RasterizerFactory& make, int plane) {
+void check_poison(const RasterizerFactory& make, int plane, const Camera& camera) {
     constexpr std::size_t kVictim = 18;
     SceneRecipe recipe;
     recipe.count = 40;
     const GaussianModel healthy = random_model(recipe);
     GaussianModel removed = healthy;
     removed.at(kOpacityLogits, kVictim) = -100.0f;
-    const Camera camera = random_camera(20, 0, 70, 50);
     const auto v = case_upstream(camera.width, camera.height);
     RasterRun run(make());
     const Drawn without = run.draw(removed, camera, {});

@@ -9,6 +9,7 @@
 
 #include "renderer/raster/rasterizer.h"
 #include "tests/support/compare.h"
+#include "tests/support/random_scene.h"
 #include "tests/support/raster_run.h"
 
 namespace gs::test {
@@ -49,6 +50,7 @@ struct Poison {
 const std::vector<Poison>& poisons();
 /// One Gaussian of `model` gets each poison in plane `plane`: everything stays finite, and nothing
 /// changes but what it can reach.
-void check_poison(const RasterizerFactory& make, int plane);
+void check_poison(const RasterizerFactory& make, int plane,
+                  const Camera& camera = random_camera(20, 0, 70, 50));
 
 }  // namespace gs::test

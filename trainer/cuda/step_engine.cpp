@@ -113,14 +113,10 @@ void StepEngine::send_tables() {
 FrameLimits StepEngine::limits_of(const StepPlan& plan) const {
     const Camera& camera = plan.view->camera;
     const StepRooms::Rooms room = rooms_.of(plan.view_index);
-    FrameLimits limits;
+    FrameLimits limits = FramePipeline::limits_of(camera);
     limits.gaussians = static_cast<std::uint32_t>(run_.count());
     limits.visible = room.visible;
     limits.isects = room.isects;
-    limits.width = camera.width;
-    limits.height = camera.height;
-    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) *
-                   ((camera.height + kTileSize - 1) / kTileSize);
     limits.gradients = true;
     limits.counters = plan.options.counters;
     return limits;

@@ -2,16 +2,23 @@
 // all cases.
 #include <fmt/core.h>
 
+#include <numbers>
+
 #include "app/cli/cases/cases.h"
+#include "app/cli/cases/scenes.h"
 #include "app/cli/proof_scene.h"
 #include "renderer/raster/cuda/lists_check.h"
 
 namespace gs::cli {
 namespace {
 
-CheckRow check_wide_lists(int index) {
-    const auto r = check_cuda_lists(make_proof_model({40, 0, 71, 0.02f, 0.05f}),
-                                    make_proof_camera(71, 0, 4112, 4112), index);
+CheckRow check_wide_lists(int index, bool around) {
+    CaseScene scene{make_proof_model({40, 0, 71, 0.02f, 0.05f}),
+                    make_proof_camera(71, 0, 4112, 4112)};
+    if (around)
+        scene =
+            through_lens(std::move(scene), CameraModel::equirectangular, 2 * std::numbers::pi, {});
+    const auto r = check_cuda_lists(scene.model, scene.camera, index);
     if (!r) return {"CUDA", {}, r.error().text(), false};
     return {"CUDA",
             {},
@@ -23,9 +30,12 @@ CheckRow check_wide_lists(int index) {
 }  // namespace
 
 void add_device_cases(CaseList& list, const Backend& backend) {
-    if (backend.cuda)
-        add_case(list, "device: lists of more tiles than 16 bits number",
-                 [index = backend.device] { return check_wide_lists(index); });
+    if (!backend.cuda) return;
+    for (const bool around : {false, true})
+        add_case(list,
+                 fmt::format("device: lists of more tiles than 16 bits number{}",
+                             around ? ", around a panorama" : ""),
+                 [index = backend.device, around] { return check_wide_lists(index, around); });
 }
 
 void add_case(CaseList& list, std::string name, std::function<CheckRow()> check) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <functional>
+#include <numbers>
 #include <utility>
 
 #include "app/cli/cases/cases.h"
@@ -236,6 +237,63 @@ void add_rules(FrameCases& out) {
                    Truth::picture});
 }
 
+/// Gaussians around a camera that stands among them.
+CaseScene surrounding_scene(std::size_t count, int width, int height) {
+    CaseScene out = case_scene(count, 2, width, height, 23);
+    out.camera = axis_camera(width, height);
+    out.camera.translation = {0.1, -0.05, 0.2};
+    for (std::size_t i = 0; i < count; ++i)
+        for (int axis = 0; axis < 3; ++axis) out.model.at(kMeans + axis, i) *= 2.5f;
+    return out;
+}
+
+/// Cameras that are no pinholes have projections of their own.
+void add_lenses(FrameCases& out) {
+    constexpr double kTurn = 2 * std::numbers::pi;
+    out.push_back({"a distorted lens", [] {
+                       return through_lens(case_scene(300, 3, 49, 35, 24), CameraModel::full_opencv,
+                                           0.9,
+                                           {0.1, 0.03, 0.002, -0.003, 0.01, 0.12, 0.02, 0.004,
+                                            0.003, -0.002, -0.004, 0.001});
+                   }});
+    out.push_back({"a fisheye of 220 degrees among the Gaussians", [] {
+                       return through_lens(surrounding_scene(260, 48, 48),
+                                           CameraModel::opencv_fisheye, 3.84,
+                                           {-0.02, 0.004, -0.0005, 0});
+                   }});
+    out.push_back({"ftheta by its inverse polynomial", [] {
+                       return through_lens(
+                           surrounding_scene(200, 48, 40), CameraModel::ftheta, 3.4,
+                           {0, 1, -0.01, 0.02, -0.003, 0.0005, 1, 0.002, -0.001, 2.2, 1});
+                   }});
+    out.push_back({"a panorama, its seam within a tile", [] {
+                       return through_lens(surrounding_scene(260, 72, 36),
+                                           CameraModel::equirectangular, kTurn, {});
+                   }});
+    out.push_back({"a panorama of 1100 faint Gaussians over its seam", [] {
+                       CaseScene s = crowded_scene(1100, 40, 20, 0.012f);
+                       s.camera.translation.z = -1.5;  // behind the camera
+                       return through_lens(s, CameraModel::equirectangular, kTurn, {});
+                   }});
+    RenderOptions clipped;
+    clipped.clip = ClipBox{{-2, -1, -2}, {2, 1.5f, 2}};
+    out.push_back({"a box that cuts, through a fisheye",
+                   [] {
+                       return through_lens(surrounding_scene(200, 40, 40),
+                                           CameraModel::thin_prism_fisheye, 2.6,
+                                           {0.02, -0.005, 0.002, -0.001, 0.001, 0, 0.003, -0.002});
+                   },
+                   clipped, Truth::picture});
+    out.push_back({"values that no file should hold, through a panorama",
+                   [] {
+                       CaseScene s = surrounding_scene(400, 48, 24);
+                       break_every_other(s.model);
+                       return through_lens(s, CameraModel::equirectangular, kTurn, {});
+                   },
+                   {},
+                   Truth::cpu});
+}
+
 }  // namespace
 
 void add_frame_cases(CaseList& list, const Backend& backend) {
@@ -245,6 +303,7 @@ void add_frame_cases(CaseList& list, const Backend& backend) {
     add_degenerate(cases);
     add_lists(cases);
     add_rules(cases);
+    add_lenses(cases);
     for (FrameCase& c : cases) {
         std::string name = "frame: " + c.name;
         add_case(list, std::move(name),

@@ -2,8 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "app/cli/proof_scene.h"
 #include "app/verify/frame_check.h"
@@ -63,6 +65,19 @@ std::string text_of(const Likeness& l) {
         "{} pixels differ from the CPU's by more than {:.0e}, {} Gaussians are seen "
         "by one of them alone",
         l.pixels, kColorLimit, l.visible);
+}
+
+CaseScene through_lens(CaseScene scene, CameraModel model, double angle,
+                       std::initializer_list<double> coefficients) {
+    Camera& c = scene.camera;
+    c.model = model;
+    std::copy(coefficients.begin(), coefficients.end(), c.distortion.begin());
+    const bool whole = model == CameraModel::equirectangular;
+    c.fx = c.fy = c.width / angle;
+    c.cx = 0.5 * c.width + (whole ? 0 : 1.5);
+    c.cy = 0.5 * c.height;
+    if (whole) c.fy = c.height / std::numbers::pi;
+    return scene;
 }
 
 Camera axis_camera(int width, int height) {

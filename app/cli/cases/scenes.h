@@ -3,6 +3,7 @@
 // reference has no opinion.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 
 #include "renderer/raster/rasterizer.h"
@@ -38,6 +39,10 @@ Likeness compare(const RenderResult& got, const RenderResult& truth);
 /// "3 of 900 pixels differ from the CPU's ..."
 std::string text_of(const Likeness& likeness);
 
+/// The scene through another lens: `angle` across the picture's width, radians; coefficients as
+/// Camera::distortion has them. Of an equirectangular camera the picture is the whole sphere.
+CaseScene through_lens(CaseScene scene, CameraModel model, double angle,
+                       std::initializer_list<double> coefficients);
 /// A camera at (0, 0, -4) that looks along +z: depth is z + 4.
 Camera axis_camera(int width, int height);
 

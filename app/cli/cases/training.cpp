@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <utility>
 
 #include "app/cli/cases/apart.h"
@@ -32,6 +33,7 @@ struct TrainingCase {
     /// From this step on with higher rates, which settles everybody first.
     int raised_from = 1 << 30;
     bool locks = false;  ///< every third row
+    bool bent = false;   ///< each view through another lens
     std::size_t views = 3;
 };
 
@@ -40,11 +42,24 @@ struct Trained {
     RunArrays arrays;
     GaussianModel model;
 };
+/// Lenses that see about as much as the pinholes did, and a whole panorama.
+void bend(Capture& capture) {
+    const auto through = [&](std::size_t view, CameraModel model, double angle,
+                             std::initializer_list<double> coefficients) {
+        Camera& camera = capture.views[view].camera;
+        camera = through_lens({{}, camera}, model, angle, coefficients).camera;
+    };
+    through(1, CameraModel::opencv, 1.0, {-0.1, 0.03, 0.002, -0.003});
+    through(2, CameraModel::opencv_fisheye, 1.2, {0.02, -0.004, 0.001, 0});
+    through(3, CameraModel::equirectangular, 2 * std::numbers::pi, {});
+}
+
 Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
     const auto capture = case_capture(c.width, c.height, c.masked);
     if (c.apart)
         for (std::size_t v = 0; v < capture->views.size(); ++v)
             capture->views[v].camera.cx += (v % 2 == 0 ? 0.5 : -0.5) * c.width;
+    if (c.bent) bend(*capture);
     RunArrays start = fresh_run(c.model);
     for (std::size_t i = 0; c.locks && i < c.model.count; i += 3)
         start.identity.tags[i] |= kLockedTag;
@@ -142,6 +157,9 @@ std::vector<TrainingCase> training_cases() {
     sleepers.steps = 12;
     sleepers.raised_from = 7;
     add("locked rows", 120, 1).locks = true;
+    TrainingCase& bent = add("photos of bent lenses", 140, 2);
+    bent.bent = true;
+    bent.steps = 6;
     TrainingCase& broken = add("values that no file should hold", 240, 1);
     break_every_other(broken.model);
     TrainingCase& steady = add("one view again and again, recorded and replayed", 40, 0);

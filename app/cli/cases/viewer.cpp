@@ -38,8 +38,14 @@ std::shared_ptr<const GaussianTint> some_tints(std::size_t rows) {
     return tint;
 }
 
-CheckRow check_tint(const Backend& backend) {
-    const CaseScene scene = case_scene(500, 2, 60, 44, 41);
+/// A fisheye of 115 degrees in place of the pinhole.
+CaseScene bent(CaseScene scene) {
+    return through_lens(std::move(scene), CameraModel::opencv_fisheye, 2.0, {0.02, -0.01, 0, 0});
+}
+
+CheckRow check_tint(const Backend& backend, bool by_lens) {
+    CaseScene scene = case_scene(500, 2, 60, 44, 41);
+    if (by_lens) scene = bent(std::move(scene));
     RenderOptions o;
     o.tint = some_tints(450);
     o.gradients = false;
@@ -49,7 +55,7 @@ CheckRow check_tint(const Backend& backend) {
 }
 
 /// Sleepers are drawn with the steps they slept through.
-CheckRow check_run(const Backend& backend, bool tinted) {
+CheckRow check_run(const Backend& backend, bool tinted, bool by_lens) {
     RenderResult pictures[2];
     RenderOptions o;
     if (tinted) o.tint = some_tints(150);
@@ -57,7 +63,8 @@ CheckRow check_run(const Backend& backend, bool tinted) {
         const auto training =
             k == 0 ? training_of(backend) : make_cpu_training(make_cpu_rasterizer());
         training->start(case_capture(20, 20), busy_run(200, 45));
-        training->render(make_proof_camera(45, 0, 50, 40), o, pictures[k]);
+        const Camera camera = make_proof_camera(45, 0, 50, 40);
+        training->render(by_lens ? bent({{}, camera}).camera : camera, o, pictures[k]);
     }
     const Likeness l = compare(pictures[0], pictures[1]);
     return {label_of(backend), {}, text_of(l), l.alike};
@@ -136,10 +143,15 @@ CheckRow check_rooms(const Backend& backend) {
 
 void add_viewer_cases(CaseList& list, const Backend& backend) {
     const Backend* const b = &backend;
-    add_case(list, "viewer: tinted and hidden Gaussians", [b] { return check_tint(*b); });
-    for (const bool tinted : {false, true})
-        add_case(list, fmt::format("viewer: a run under way{}", tinted ? ", tinted" : ""),
-                 [b, tinted] { return check_run(*b, tinted); });
+    for (const bool by_lens : {false, true}) {
+        const char* const lens = by_lens ? ", by a fisheye" : "";
+        add_case(list, fmt::format("viewer: tinted and hidden Gaussians{}", lens),
+                 [b, by_lens] { return check_tint(*b, by_lens); });
+        for (const bool tinted : {false, true})
+            add_case(list,
+                     fmt::format("viewer: a run under way{}{}", tinted ? ", tinted" : "", lens),
+                     [b, tinted, by_lens] { return check_run(*b, tinted, by_lens); });
+    }
     constexpr DisplayCase kDisplays[] = {{60, 44},
                                          {1, 1},
                                          {257, 3},

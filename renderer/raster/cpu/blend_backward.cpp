@@ -177,8 +177,8 @@ void blend_backward(const BlendBackwardParams& params, std::uint32_t tile) {
         const Splat& from = f.splats[f.slot_from_isect[k]];
         TileSplat splat;
         splat.set(from, rect);
-        const auto mean_x = hn::Set(D(), from.x - static_cast<float>(rect.x)),
-                   mean_y = hn::Set(D(), from.y - static_cast<float>(rect.y));
+        const auto mean_x = hn::Set(D(), rect.mean_x(from)),
+                   mean_y = hn::Set(D(), rect.mean_y(from));
         Sums sums;
         for (; squares != 0; squares &= squares - 1) {
             const int square = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(squares));

@@ -45,6 +45,7 @@ BlendParams blend_params(const CpuState& state, const ProjectParams& project,
     p.tiles_x = state.tiles_x;
     p.width = camera.width;
     p.height = camera.height;
+    p.wrap = project.wrap;
     p.rules = project.rules;
     p.log2_alpha_min = std::log2(project.rules.alpha_min);
     p.transmittance_min = ending_transmittance(project.rules);

@@ -8,17 +8,20 @@
 namespace gs::cpu {
 namespace {
 
-/// Tests block spheres in double: five planes of the view volume.
+/// Tests block spheres in double against the view volume.
 struct Frustum {
-    ViewSides<double> sides;
+    const ViewSides<double> sides;
+    const ViewCone<double>* cone;  ///< in place of the sides, or null
     const Camera& camera;
     double near_plane;
 
     bool may_show(const BlockBounds& b, double scale_modifier) const {
         if (!(b.radius >= 0.0f)) return std::isnan(b.radius);
         if (!std::isfinite(b.radius)) return true;
-        return sphere_may_show(sides, camera.rotation * Vec3d{b.x, b.y, b.z} + camera.translation,
-                               b.radius * std::max(1.0, scale_modifier), near_plane);
+        const Vec3d center = camera.rotation * Vec3d{b.x, b.y, b.z} + camera.translation;
+        const double radius = b.radius * std::max(1.0, scale_modifier);
+        return cone != nullptr ? sphere_may_show(*cone, center, radius, near_plane)
+                               : sphere_may_show(sides, center, radius, near_plane);
     }
 };
 
@@ -30,7 +33,8 @@ void cull_blocks(ParameterSource& source, const Camera& camera, const ProjectPar
     const std::span<const BlockBounds> bounds = source.bounds();
     state.candidate_blocks.resize_discard(blocks);
     std::size_t kept = 0;
-    const Frustum frustum{view_sides(camera), camera, static_cast<double>(params.rules.near_plane)};
+    const Frustum frustum{view_sides(camera), params.lens ? &params.cone : nullptr, camera,
+                          static_cast<double>(params.rules.near_plane)};
     for (std::size_t block = 0; block < blocks; ++block)
         if (bounds.size() < blocks || frustum.may_show(bounds[block], params.scale_modifier))
             state.candidate_blocks[kept++] = static_cast<std::uint32_t>(block);

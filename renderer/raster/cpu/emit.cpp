@@ -13,14 +13,18 @@ const TileSpan* spans_of(const CpuState& state, std::uint32_t slot) {
     return state.spans[slot / kSlotsPerChunk].data() + state.coverage[slot].first;
 }
 
-/// Calls f(tile) for every tile of a slot, row by row: the order of its emissions.
+/// Calls f(tile) for every tile of a slot, row by row: the order of its emissions. A span that ends
+/// behind the last column goes on from the first.
 template <class F>
 void for_each_tile(const CpuState& state, std::uint32_t slot, F&& f) {
     const Coverage& coverage = state.coverage[slot];
     const TileSpan* spans = spans_of(state, slot);
     for (std::uint32_t row = 0; row < coverage.rows; ++row) {
-        const std::uint32_t base = (coverage.y0 + row) * static_cast<std::uint32_t>(state.tiles_x);
-        for (std::uint32_t x = spans[row].x0; x < spans[row].x1; ++x) f(base + x);
+        const std::uint32_t columns = static_cast<std::uint32_t>(state.tiles_x),
+                            base = (coverage.y0 + row) * columns;
+        const std::uint32_t end = spans[row].x1;
+        for (std::uint32_t x = spans[row].x0; x < std::min(end, columns); ++x) f(base + x);
+        for (std::uint32_t x = columns; x < end; ++x) f(base + x - columns);
     }
 }
 

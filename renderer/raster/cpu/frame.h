@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/buffer.h"
 #include "base/sort.h"
 #include "renderer/math/project.h"
+#include "renderer/raster/cpu/pack.h"
 #include "renderer/raster/rasterizer.h"
+#include "renderer/raster/view_setup.h"
 
 namespace gs::cpu {
 
@@ -36,7 +39,7 @@ struct Splat {
     float s, r, w;  ///< 1/px, of the conic times log2(e) / 2
     float l;        ///< log2 opacity, compensation included
     float red, green, blue;
-    float depth;             ///< camera z
+    float depth;             ///< Projection::depth
     float slope_x, slope_y;  ///< of the lines where a row (d x / d y) and a column (d y / d x) are
                              ///< densest
 };
@@ -47,7 +50,7 @@ struct WarpForm {
     float x, y, a, b, c, l;
 };
 
-/// Tiles [x0, x1) of one row of tiles.
+/// Tiles [x0, x1) of one row of tiles, around a seam as TileRange has them.
 struct TileSpan {
     std::uint16_t x0, x1;
 };
@@ -69,8 +72,12 @@ static_assert(sizeof(IsectGradient) == 48);
 
 struct ProjectParams {
     math::Pinhole<float> camera;
-    Vec3f ray_origin;     ///< as ray_origin() of view_setup.h
-    float width, height;  ///< px
+    /// What the kernels project through in its place: null where the camera draws_as_pinhole().
+    std::shared_ptr<const math::LensCamera<Pack>> lens;
+    ViewCone<double> cone;  ///< what it shows; only with `lens`
+    Vec3f ray_origin;       ///< as ray_origin() of view_setup.h
+    float width, height;    ///< px
+    float wrap;             ///< px after which the picture repeats sideways, or 0
     RasterRules rules;
     float log_alpha_min;  ///< natural log of rules.alpha_min
     float blur;           ///< px^2
@@ -105,6 +112,7 @@ struct BlendParams {
     const std::uint32_t* slot_from_isect;
     const std::uint32_t* tile_begin;  ///< [tiles + 1] first isect of each tile
     int tiles_x, width, height;
+    float wrap;  ///< px after which the picture repeats sideways, or 0
     RasterRules rules;
     float log2_alpha_min;     ///< log2 of rules.alpha_min
     float transmittance_min;  ///< a pixel ends when its next transmittance would be this or less

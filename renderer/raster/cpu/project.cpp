@@ -15,14 +15,14 @@
 #include "base/parallel.h"
 #include "renderer/raster/cpu/project_lanes.h"
 #include "renderer/raster/tile_cover.h"
-#include "renderer/raster/view_setup.h"
+#include "renderer/scene/camera_lens.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
 
-HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, std::size_t lanes,
-                              ProjectedBlock& out) {
-    const math::Pinhole<Pack> camera = broadcast(params.camera);
+template <class Camera>
+HWY_INLINE void project_through(const Camera& camera, const ProjectParams& params,
+                                BlockView geometry, std::size_t lanes, ProjectedBlock& out) {
     const auto projected =
         math::project(camera, plane3(geometry, kMeans), scale_at(geometry, params.scale_modifier),
                       quat_at(geometry));
@@ -41,7 +41,7 @@ HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, s
     const PackMask visible = math::visible(frame, projected, conic, blur, limit, box);
     store(projected.mean.x, out.x);
     store(projected.mean.y, out.y);
-    store(projected.camera.z, out.depth);
+    store(projected.depth, out.depth);
     store(conic.inverse.xx, out.conic_xx);
     store(conic.inverse.xy, out.conic_xy);
     store(conic.inverse.yy, out.conic_yy);
@@ -65,6 +65,15 @@ HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, s
     if (lanes < kBlock) out.mask &= (1u << lanes) - 1u;
 }
 
+HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, std::size_t lanes,
+                              ProjectedBlock& out) {
+    project_through(broadcast(params.camera), params, geometry, lanes, out);
+}
+HWY_FLATTEN void ProjectBlockByLens(const ProjectParams& params, BlockView geometry,
+                                    std::size_t lanes, ProjectedBlock& out) {
+    project_through(*params.lens, params, geometry, lanes, out);
+}
+
 HWY_FLATTEN void ShadeBlock(const ProjectParams& params, BlockView geometry, BlockView sh,
                             ProjectedBlock& out) {
     Pack basis[16];
@@ -85,12 +94,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace gs::cpu {
 HWY_EXPORT(ProjectBlock);
+HWY_EXPORT(ProjectBlockByLens);
 HWY_EXPORT(ShadeBlock);
 namespace {
 
 void project_block(const ProjectParams& params, BlockView geometry, std::size_t lanes,
                    ProjectedBlock& out) {
-    HWY_DYNAMIC_DISPATCH(ProjectBlock)(params, geometry, lanes, out);
+    if (params.lens == nullptr)
+        HWY_DYNAMIC_DISPATCH(ProjectBlock)(params, geometry, lanes, out);
+    else
+        HWY_DYNAMIC_DISPATCH(ProjectBlockByLens)(params, geometry, lanes, out);
 }
 void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh,
                  ProjectedBlock& block) {
@@ -105,7 +118,7 @@ void cover(const ProjectParams& params, const ProjectedBlock& block, std::size_t
     const Vec2f mean{block.x[lane], block.y[lane]},
         extent{block.extent_x[lane], block.extent_y[lane]};
     const TileBox box = tile_box(params.rules, mean, extent, {block.box_x[lane], block.box_y[lane]},
-                                 tiles_x, tiles_y);
+                                 tiles_x, tiles_y, params.wrap);
     coverage = {static_cast<std::uint32_t>(spans.size()),
                 static_cast<std::uint16_t>(box.rows.first), 0, 0, 0};
     if (box.empty()) return;
@@ -113,7 +126,8 @@ void cover(const ProjectParams& params, const ProjectedBlock& block, std::size_t
     const Sym2<float> conic{block.conic_xx[lane], block.conic_xy[lane], block.conic_yy[lane]};
     for (int row = box.rows.first; row < box.rows.end; ++row) {
         const TileRange span =
-            exact ? ellipse_row(conic, block.limit[lane], mean, extent, row, tiles_x) : box.columns;
+            exact ? ellipse_row(conic, block.limit[lane], mean, extent, row, tiles_x, params.wrap)
+                  : box.columns;
         spans.push_back(
             {static_cast<std::uint16_t>(span.first), static_cast<std::uint16_t>(span.end)});
         coverage.isects += static_cast<std::uint32_t>(span.end - span.first);
@@ -201,9 +215,13 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
 ProjectParams make_project_params(const Camera& camera, const RenderOptions& options,
                                   int model_sh_degree) {
     ProjectParams p{};
-    p.camera = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx, camera.fy,
-                                         camera.cx, camera.cy, camera.width, camera.height,
-                                         camera.orthographic());
+    p.camera = pinhole_of(camera);
+    if (!draws_as_pinhole(camera)) {
+        const auto lens = math::make_lens_camera<double>(camera);
+        p.lens = std::make_shared<const math::LensCamera<Pack>>(math::lens_camera_cast<Pack>(lens));
+        p.cone = view_cone(camera, lens.lens);
+    }
+    p.wrap = wrap_width(camera);
     p.ray_origin = ray_origin(camera);
     p.width = static_cast<float>(camera.width);
     p.height = static_cast<float>(camera.height);

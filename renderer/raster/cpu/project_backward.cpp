@@ -36,10 +36,10 @@ HWY_INLINE Vec3<Pack> shade_backward(const ProjectParams& params, BlockView geom
 
 HWY_INLINE void store_masked(Pack x, PackMask m, float* to) { store(select(m, x, Pack(0.0f)), to); }
 
-HWY_FLATTEN void ProjectBlockBackward(const ProjectParams& params, BlockView geometry, BlockView sh,
-                                      const SplatGradients& in, std::uint32_t mask,
-                                      BlockGradients& out) {
-    const math::Pinhole<Pack> camera = broadcast(params.camera);
+template <class Camera>
+HWY_INLINE void through_camera_backward(const Camera& camera, const ProjectParams& params,
+                                        BlockView geometry, BlockView sh, const SplatGradients& in,
+                                        std::uint32_t mask, BlockGradients& out) {
     const Pack half(0.5f), zero(0.0f), blur(params.blur);
     const PackMask active = mask_from_bits(mask);
     Pack v[10];
@@ -78,15 +78,30 @@ HWY_FLATTEN void ProjectBlockBackward(const ProjectParams& params, BlockView geo
     store_masked(Pack(3.0f) * sqrt(largest), active, out.radius_px);
 }
 
+HWY_FLATTEN void ProjectBlockBackward(const ProjectParams& params, BlockView geometry, BlockView sh,
+                                      const SplatGradients& in, std::uint32_t mask,
+                                      BlockGradients& out) {
+    through_camera_backward(broadcast(params.camera), params, geometry, sh, in, mask, out);
+}
+HWY_FLATTEN void ProjectBlockBackwardByLens(const ProjectParams& params, BlockView geometry,
+                                            BlockView sh, const SplatGradients& in,
+                                            std::uint32_t mask, BlockGradients& out) {
+    through_camera_backward(*params.lens, params, geometry, sh, in, mask, out);
+}
+
 }  // namespace gs::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace gs::cpu {
 HWY_EXPORT(ProjectBlockBackward);
+HWY_EXPORT(ProjectBlockBackwardByLens);
 void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh,
                             const SplatGradients& in, std::uint32_t mask, BlockGradients& out) {
-    HWY_DYNAMIC_DISPATCH(ProjectBlockBackward)(params, geometry, sh, in, mask, out);
+    if (params.lens == nullptr)
+        HWY_DYNAMIC_DISPATCH(ProjectBlockBackward)(params, geometry, sh, in, mask, out);
+    else
+        HWY_DYNAMIC_DISPATCH(ProjectBlockBackwardByLens)(params, geometry, sh, in, mask, out);
     // SH gradients of lanes that were not visible are zero times the basis: NaN where the mean is.
     // (Selecting in the kernel trips g++ 12.)
     for (std::uint32_t hidden = ~mask & 0xFFFFu; hidden != 0; hidden &= hidden - 1)

@@ -14,17 +14,27 @@
 
 #include "renderer/raster/cpu/frame.h"
 #include "renderer/raster/cpu/lanes.h"
+#include "renderer/raster/tile_cover.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
 
 struct TileRect {
     int x, y, columns, rows;  ///< px; columns and rows are 16 except at the right and bottom edge
+    float wrap;               ///< as in BlendParams
+
+    /// Of a splat's mean, from the tile's corner; of its nearest copy where the picture repeats.
+    HWY_INLINE float mean_x(const Splat& s) const {
+        const float left = static_cast<float>(x);
+        if (HWY_LIKELY(wrap == 0.0f)) return s.x - left;
+        return nearest_copy(s.x, left + 0.5f * static_cast<float>(kTileSize), wrap) - left;
+    }
+    HWY_INLINE float mean_y(const Splat& s) const { return s.y - static_cast<float>(y); }
 };
 HWY_INLINE TileRect tile_rect(const BlendParams& p, std::uint32_t tile) {
     const int x = static_cast<int>(tile) % p.tiles_x * kTileSize,
               y = static_cast<int>(tile) / p.tiles_x * kTileSize;
-    return {x, y, std::min(kTileSize, p.width - x), std::min(kTileSize, p.height - y)};
+    return {x, y, std::min(kTileSize, p.width - x), std::min(kTileSize, p.height - y), p.wrap};
 }
 /// Squares with a pixel inside the picture.
 HWY_INLINE std::uint32_t squares_inside(const TileRect& rect) {
@@ -66,8 +76,7 @@ struct TileSplat {
     float k1, k2, s, r, w, l, red, green, blue, depth, slope_x, slope_y;
 
     HWY_INLINE void set(const Splat& from, const TileRect& rect) {
-        const float x = from.x - static_cast<float>(rect.x),
-                    y = from.y - static_cast<float>(rect.y);
+        const float x = rect.mean_x(from), y = rect.mean_y(from);
         std::memcpy(this, &from, sizeof(from));
         k1 = -(from.s * x + from.r * y);
         k2 = -(from.w * y);
@@ -89,8 +98,7 @@ HWY_INLINE std::uint32_t squares_reached(const Splat& splat, const TileRect& rec
     const D d;
     const auto s = hn::Set(d, splat.s), r = hn::Set(d, splat.r), w = hn::Set(d, splat.w),
                zero = hn::Zero(d), side = hn::Set(d, static_cast<float>(kSquareSide - 1)),
-               mean_x = hn::Set(d, splat.x - static_cast<float>(rect.x)),
-               mean_y = hn::Set(d, splat.y - static_cast<float>(rect.y)),
+               mean_x = hn::Set(d, rect.mean_x(splat)), mean_y = hn::Set(d, rect.mean_y(splat)),
                // What the form may reach; the slack is far above its rounding.
         most = hn::Set(d, splat.l - log2_alpha_min + 1e-3f);
     const auto form = [&](hn::Vec<D> x, hn::Vec<D> y) {

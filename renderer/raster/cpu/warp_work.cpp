@@ -95,13 +95,14 @@ HWY_INLINE bool walk_splat(WarpPixels& w, const WarpForm& s, const Rules& rules)
 /// Isects [first, first + count) of a list, at most 32, by one warp. Bit i of what comes back:
 /// isect i was open.
 std::uint32_t walk_group(WarpPixels& w, const BlendParams& p, const WarpForm* forms,
-                         const Rules& rules, std::uint32_t first, std::uint32_t count,
-                         WarpWork& work) {
+                         const TileRect& rect, const Rules& rules, std::uint32_t first,
+                         std::uint32_t count, WarpWork& work) {
     if (w.ended) return 0;
     ++work.group_tests;
     std::uint32_t touched = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
-        const WarpForm& s = forms[p.slot_from_isect[first + i]];
+        WarpForm s = forms[p.slot_from_isect[first + i]];
+        s.x = nearest_copy(s.x, static_cast<float>(rect.x + kTileSize / 2), rect.wrap);
         if (!warp_reaches(w, s, p.log2_alpha_min)) continue;
         ++work.near;
         if (!walk_splat(w, s, rules)) continue;
@@ -127,8 +128,9 @@ void walk_item(const BlendParams& p, const WarpForm* forms, const TileRect& rect
         for (std::uint32_t group = base; group < batch_end; group += kGroupIsects) {
             std::uint32_t live = 0;
             for (WarpPixels& w : warps) {
-                const std::uint32_t touched = walk_group(
-                    w, p, forms, rules, group, std::min(kGroupIsects, batch_end - group), work);
+                const std::uint32_t touched =
+                    walk_group(w, p, forms, rect, rules, group,
+                               std::min(kGroupIsects, batch_end - group), work);
                 work.live_sub_tiles += hwy::PopCount(touched);
                 live |= touched;
             }

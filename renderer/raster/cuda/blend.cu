@@ -214,7 +214,10 @@ void blend(BlendParams p) {
         if (base + thread < item.end) {
             const float4* from =
                 reinterpret_cast<const float4*>(p.splats + p.slot_from_isect[base + thread]);
-            for (std::uint32_t part = 0; part < 3; ++part)
+            float4 place = from[0];
+            place.x = x_for_tile(place.x, pixel.x, c.wrap);
+            batch[thread] = place;
+            for (std::uint32_t part = 1; part < 3; ++part)
                 batch[part * kBatch + thread] = from[part];
         }
         __syncthreads();

@@ -155,6 +155,12 @@ struct Carrier {
     std::uint32_t row;        ///< of isect_gradients
     std::uint32_t next_slot;  ///< in the group after
 
+    /// What it carries, as the tile of the pixel at `pixel_x` sees it.
+    GS_DEVICE float4 seen(float pixel_x, float wrap) const {
+        float4 out = splat;
+        if (part == 0) out.x = x_for_tile(out.x, pixel_x, wrap);
+        return out;
+    }
     GS_DEVICE void fetch_slot(const BlendBackwardParams& p, const WorkItem& item, int group) {
         const std::uint32_t isect = item.first + static_cast<std::uint32_t>(group * kWarp + i);
         if (isect < item.end) next_slot = p.frame.slot_from_isect[isect];
@@ -229,7 +235,7 @@ void blend_backward(BlendBackwardParams p) {
     }
     for (int group = 0; group < groups; ++group) {
         const std::uint32_t row = carrier.row;
-        if (carries) batch[thread] = carrier.splat;
+        if (carries) batch[thread] = carrier.seen(pixel.x, c.wrap);
         const std::uint32_t* masks = &words[group * kSubTiles];
         const unsigned mask = masks[warp];
         if ((mask & (below + 1u)) != 0) room.list[__popc(mask & below)] = own_entry;

@@ -7,6 +7,7 @@
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/raster/cuda/frame.h"
 #include "renderer/raster/cuda/log2_alpha.cuh"
+#include "renderer/raster/tile_cover.h"
 
 namespace gs::cuda {
 
@@ -31,6 +32,12 @@ GS_DEVICE ThreadPixel thread_pixel(const FrameConstants& c, std::uint32_t tile) 
                 static_cast<std::uint32_t>(x),
             static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f,
             x < c.width && y < c.height};
+}
+
+/// A mean's x as the tile of the pixel at `pixel_x` sees it: nearest_copy().
+GS_DEVICE float x_for_tile(float x, float pixel_x, float wrap) {
+    constexpr float kSide = static_cast<float>(kTileSize);
+    return nearest_copy(x, floorf(pixel_x * (1.0f / kSide)) * kSide + 0.5f * kSide, wrap);
 }
 
 /// Centres of a warp's first and last pixel, px.

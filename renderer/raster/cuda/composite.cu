@@ -23,9 +23,13 @@ struct LoadedSplat {
                 rest.z, rest.w, color.x, color.y, color.z, color.w};
     }
 };
-GS_DEVICE LoadedSplat load_splat(const BlendParams& p, std::uint32_t slot) {
+/// As the tile of the pixel at `pixel_x` sees it.
+GS_DEVICE LoadedSplat load_splat(const BlendParams& p, std::uint32_t slot, float pixel_x,
+                                 float wrap) {
     const float4* from = reinterpret_cast<const float4*>(p.splats + slot);
-    return {from[0], from[1], from[2]};
+    LoadedSplat out{from[0], from[1], from[2]};
+    out.form.x = x_for_tile(out.form.x, pixel_x, wrap);
+    return out;
 }
 
 /// Where a warp keeps what of 32 splats comes near its pixels; all shared, [kWarp].
@@ -39,17 +43,17 @@ struct NearSplats {
 template <Depths kDepths, bool kCounters>
 GS_DEVICE void replay(const BlendParams& p, const NearSplats& list, const SubTile& sub_tile,
                       const ThreadPixel& pixel, const PixelRules& rules, float log2_alpha_min,
-                      std::uint32_t tile_first, std::uint32_t first, std::uint32_t end,
+                      float wrap, std::uint32_t tile_first, std::uint32_t first, std::uint32_t end,
                       PixelState& s) {
     const std::uint32_t lane = static_cast<std::uint32_t>(lane_id());
     const auto slot_at = [&](std::uint32_t isect) {
         return p.slot_from_isect[min(isect, end - 1)];
     };
-    LoadedSplat mine = load_splat(p, slot_at(first + lane));
+    LoadedSplat mine = load_splat(p, slot_at(first + lane), pixel.x, wrap);
     std::uint32_t next_slot = slot_at(first + kWarp + lane);
     for (std::uint32_t base = first; base < end; base += kWarp) {
         if (__all_sync(kAllLanes, s.floor >= kEndedFloor) != 0) return;
-        const LoadedSplat next = load_splat(p, next_slot);
+        const LoadedSplat next = load_splat(p, next_slot, pixel.x, wrap);
         next_slot = slot_at(base + 2 * kWarp + lane);
         const bool near = base + lane < end && reaches(sub_tile, mine.splat(), log2_alpha_min);
         const unsigned bits = __ballot_sync(kAllLanes, near);
@@ -128,8 +132,8 @@ void composite(BlendParams p) {
         if (__any_sync(kAllLanes, again) == 0) continue;
         const float floor = s.floor;
         if (!again) s.floor = kEndedFloor;  // looks on
-        replay<kDepths, kCounters>(p, list, sub_tile, pixel, rules, c.log2_alpha_min, tile_first,
-                                   first, end, s);
+        replay<kDepths, kCounters>(p, list, sub_tile, pixel, rules, c.log2_alpha_min, c.wrap,
+                                   tile_first, first, end, s);
         if (!again) s.floor = floor;
     }
     finish<kDepths, kCounters>(p, c, pixel, s);

@@ -19,6 +19,7 @@
 #include "renderer/raster/cuda/pipeline.h"
 #include "renderer/raster/cuda/project_backward.h"
 #include "renderer/raster/frame_probe.h"
+#include "renderer/scene/camera_lens.h"
 
 namespace gs {
 namespace cuda {
@@ -100,12 +101,8 @@ void fetch(T* to, const T* from, std::size_t count, const Stream& stream) {
 }
 
 FrameLimits limits_of(const CudaState& state, const Camera& camera, const RenderOptions& options) {
-    FrameLimits limits;
+    FrameLimits limits = FramePipeline::limits_of(camera);
     limits.gaussians = state.model.count;
-    limits.width = camera.width;
-    limits.height = camera.height;
-    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) *
-                   ((camera.height + kTileSize - 1) / kTileSize);
     limits.gradients = options.gradients;
     limits.depth = options.depth;
     limits.median_depth = options.median_depth;
@@ -292,7 +289,8 @@ void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& sourc
     ResidentSource* const resident = dynamic_cast<ResidentSource*>(&source);
     state.model = resident != nullptr ? resident->view() : state.copied.copy(source, *stream_);
     const bool fast = options.precision == Precision::fast && !options.gradients;
-    state.colors = fast && resident != nullptr ? resident->half_colors() : HalfColors{};
+    state.colors = fast && draws_as_pinhole(camera) && resident != nullptr ? resident->half_colors()
+                                                                           : HalfColors{};
     state.measures = options.costs;
     state.tint = state.device_tint.show(options.tint, *stream_);
     state.constants[0] = FramePipeline::constants_of(camera, options, source.sh_degree());

@@ -125,9 +125,9 @@ GS_DEVICE std::uint32_t last_not_above(const Shared& ascending, std::uint32_t x)
 /// Project counted each slot's tiles. Should rows and counts ever disagree, tiles too many are left
 /// out and emissions too many are sentinels, which no tile lists and blend backward never sees:
 /// project backward must not add up their rows, which nobody wrote, so the count is lowered.
-template <class Key>
-GS_KERNEL(kThreads, 6)
-void emit(EmitParams<Key> p) {
+/// `kAround`: the picture repeats sideways, and rows may go on behind its seam.
+template <class Key, bool kAround>
+GS_DEVICE void emit_part(const EmitParams<Key>& p) {
     GS_SHARED(std::uint32_t, slots, kThreads);            // of the ranks looked at
     GS_SHARED(std::uint32_t, firsts, kThreads + 1);       // emissions theirs begin with
     GS_SHARED(std::uint32_t, rows_before, kThreads + 1);  // rows of those before each
@@ -147,6 +147,7 @@ void emit(EmitParams<Key> p) {
     if (begin >= isects) return;
 
     const int tiles_x = p.constants->tiles_x;
+    const float wrap = kAround ? p.constants->wrap : 0.0f;
     std::uint32_t done = begin;
     for (std::uint32_t rank = p.rank_of_part[blockIdx.x]; done < end && rank < visible;
          rank += kThreads) {
@@ -178,7 +179,7 @@ void emit(EmitParams<Key> p) {
             if (in) {
                 const Coverage& cover = p.coverage[slots[owner]];
                 y = cover.y0 + static_cast<int>(row - own_row);
-                tiles = row_tiles(cover, p.splats[slots[owner]], y, tiles_x);
+                tiles = row_tiles(cover, p.splats[slots[owner]], y, tiles_x, wrap);
             }
             const std::uint32_t found = static_cast<std::uint32_t>(tiles.end - tiles.first);
             const BlockRank sum = block_sum_before(found, warps);
@@ -205,12 +206,28 @@ void emit(EmitParams<Key> p) {
             carried = next[1];
             for (std::uint32_t i = done + thread; i < behind; i += kThreads) {
                 const std::uint32_t of = last_not_above(row_at, i), in_row = i - row_at[of];
-                put(p, i, in_row < row_size[of] ? row_tile[of] + in_row : p.tiles, row_slot[of]);
+                std::uint32_t tile = row_tile[of] + in_row;
+                if constexpr (kAround) {
+                    const std::uint32_t columns = static_cast<std::uint32_t>(tiles_x);
+                    tile -= row_tile[of] % columns + in_row < columns ? 0u : columns;
+                }
+                put(p, i, in_row < row_size[of] ? tile : p.tiles, row_slot[of]);
             }
             done = max(done, behind);
             __syncthreads();
         }
     }
+}
+
+template <class Key>
+GS_KERNEL(kThreads, 6)
+void emit(EmitParams<Key> p) {
+    emit_part<Key, false>(p);
+}
+template <class Key>
+GS_KERNEL(kThreads, 6)
+void emit_around(EmitParams<Key> p) {
+    emit_part<Key, true>(p);
 }
 
 template <class Key>
@@ -228,7 +245,8 @@ void run_emit_as(const Stream& stream, const FrameLimits& limits, const FrameArr
                                  limits.gradients ? a.slot_of_emission : nullptr,
                                  limits.isects,
                                  static_cast<std::uint32_t>(limits.tiles)};
-    launch(stream, "emit", {limits.emitting_blocks(), kThreads}, emit<Key>, params);
+    launch(stream, "emit", {limits.emitting_blocks(), kThreads},
+           limits.wraps ? emit_around<Key> : emit<Key>, params);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ struct alignas(16) Splat {
     float a, b;  ///< 1/px^2, conic times log2(e), a and c halved
     float c;
     float l;                 ///< log2 opacity, compensation included
-    float depth;             ///< camera z
+    float depth;             ///< Projection::depth
     float extent_x;          ///< px, half sizes of the box of { alpha >= alpha_min }
     float red, green, blue;  ///< by shown_channel()
     float extent_y;
@@ -73,7 +73,7 @@ GS_HD inline float shown_channel(float raw) { return raw >= 0.0f ? raw : -0.0f; 
 struct alignas(16) Coverage {
     float conic_xx, conic_xy, conic_yy;  ///< inverse of the blurred covariance
     float limit;                         ///< 2 ln(opacity / alpha_min)
-    std::uint16_t x0, y0, x1, y1;        ///< tiles [x0, x1) x [y0, y1) of the profile's box
+    std::uint16_t x0, y0, x1, y1;        ///< tiles of the profile's box, as TileBox has them
     std::uint32_t exact;                 ///< 1: rows are cut to the ellipse
     std::uint32_t
         mask;  ///< exact, box of at most 32 tiles: its tiles, a bit each, row by row; else 0
@@ -115,6 +115,11 @@ struct FrameConstants {
     ViewSides<float> sides;
     int clipped;  ///< 1: by the box `clip`
     ClipBox clip;
+    // Of cameras that do not draw as pinholes (draws_as_pinhole()); projection reads no further for
+    // the others.
+    math::LensCamera<float> lens;  ///< in the place of `camera`
+    ViewCone<float> cone;          ///< in the place of `sides`
+    float wrap;                    ///< px after which the picture repeats sideways, or 0
 };
 
 struct FrameCounts {
@@ -135,6 +140,8 @@ struct FrameLimits {
     int width = 0, height = 0, tiles = 0;
     bool gradients = false, depth = false, counters = false;
     bool median_depth = false;  ///< only with depth
+    bool lens = false;          ///< not draws_as_pinhole(): projected through FrameConstants::lens
+    bool wraps = false;         ///< the picture repeats sideways; only with lens
     std::uint32_t item_isects =
         kItemIsects;  ///< a multiple of 32; tests lower it to split small scenes
     std::uint32_t max_items() const {

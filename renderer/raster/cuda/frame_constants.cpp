@@ -1,16 +1,21 @@
-// A camera and options as the kernels read them.
+// A camera and options as the kernels read them, and which kernels it takes.
 #include <cmath>
 
 #include "renderer/raster/cuda/pipeline.h"
+#include "renderer/scene/camera_lens.h"
 
 namespace gs::cuda {
 
 FrameConstants FramePipeline::constants_of(const Camera& camera, const RenderOptions& options,
                                            int model_sh_degree) {
     FrameConstants c{};
-    c.camera = math::make_pinhole<float>(camera.rotation, camera.translation, camera.fx, camera.fy,
-                                         camera.cx, camera.cy, camera.width, camera.height,
-                                         camera.orthographic());
+    c.camera = pinhole_of(camera);
+    if (!draws_as_pinhole(camera)) {
+        const auto lens = math::make_lens_camera<double>(camera);
+        c.lens = math::lens_camera_cast<float>(lens);
+        c.cone = to_float(view_cone(camera, lens.lens));
+    }
+    c.wrap = wrap_width(camera);
     c.ray_origin = ray_origin(camera);
     c.width = camera.width;
     c.height = camera.height;
@@ -34,6 +39,17 @@ FrameConstants FramePipeline::constants_of(const Camera& camera, const RenderOpt
     c.clipped = options.clip.has_value() ? 1 : 0;
     c.clip = options.clip.value_or(ClipBox{});
     return c;
+}
+
+FrameLimits FramePipeline::limits_of(const Camera& camera) {
+    FrameLimits limits;
+    limits.width = camera.width;
+    limits.height = camera.height;
+    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) *
+                   ((camera.height + kTileSize - 1) / kTileSize);
+    limits.lens = !draws_as_pinhole(camera);
+    limits.wraps = wrap_width(camera) > 0.0f;
+    return limits;
 }
 
 }  // namespace gs::cuda

@@ -27,13 +27,9 @@ void bring(std::vector<T>& to, const T* from, std::size_t count, const Stream& s
 }
 
 FrameLimits room_of(const GaussianModel& model, const Camera& camera, std::uint32_t isects) {
-    FrameLimits limits;
+    FrameLimits limits = FramePipeline::limits_of(camera);
     limits.gaussians = limits.visible = stepped(model.count);
     limits.isects = isects;
-    limits.width = camera.width;
-    limits.height = camera.height;
-    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) *
-                   ((camera.height + kTileSize - 1) / kTileSize);
     return limits;
 }
 
@@ -72,7 +68,8 @@ Listed list(const GaussianModel& model, const Camera& camera, const Stream& stre
 bool in_box(const Coverage& c, std::uint32_t tile, int tiles_x) {
     const auto x = tile % static_cast<std::uint32_t>(tiles_x),
                y = tile / static_cast<std::uint32_t>(tiles_x);
-    return x >= c.x0 && x < c.x1 && y >= c.y0 && y < c.y1;
+    const auto columns = static_cast<std::uint32_t>(tiles_x);
+    return ((x >= c.x0 && x < c.x1) || x + columns < c.x1) && y >= c.y0 && y < c.y1;
 }
 
 ListsCheck judge(const Listed& l, int tiles_x) {

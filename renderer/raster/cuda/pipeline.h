@@ -25,6 +25,9 @@ class FramePipeline {
     static FrameConstants constants_of(const Camera& camera, const RenderOptions& options,
                                        int model_sh_degree);
 
+    /// Limits that say what of a frame its camera decides: sizes, and what it is projected through.
+    static FrameLimits limits_of(const Camera& camera);
+
     /// Makes the arrays for `limits`; their content is lost when the limits are others. Grows (and
     /// waits) only when they exceed what was ever asked for.
     void prepare(const FrameLimits& limits);

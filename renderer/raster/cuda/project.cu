@@ -44,32 +44,49 @@ GS_DEVICE BlockBounds bounds_of(const ModelView& model, std::uint32_t block) {
     if (model.bounds == nullptr) return {0, 0, 0, __int_as_float(0x7f800000)};
     return model.bounds[block];
 }
+template <class Camera>
 GS_DEVICE bool block_may_show(const FrameConstants& c, const BlockBounds& b) {
     if (!(b.radius >= 0.0f)) return b.radius != b.radius;
     if (b.radius > 3e38f) return true;
     // In single precision where the CPU has double: widened by what rounding can move the centre.
     const Vec3f t = c.camera.translation;
     const float terms = fabsf(b.x) + fabsf(b.y) + fabsf(b.z) + fabsf(t.x) + fabsf(t.y) + fabsf(t.z);
-    return sphere_may_show(c.sides, c.camera.rotation * Vec3f{b.x, b.y, b.z} + t,
-                           b.radius * fmaxf(1.0f, c.scale_modifier) + 2e-6f * terms,
-                           c.rules.near_plane);
+    const Vec3f center = c.camera.rotation * Vec3f{b.x, b.y, b.z} + t;
+    const float radius = b.radius * fmaxf(1.0f, c.scale_modifier) + 2e-6f * terms;
+    if constexpr (kThroughLens<Camera>)
+        return sphere_may_show(c.cone, center, radius, c.rules.near_plane);
+    else
+        return sphere_may_show(c.sides, center, radius, c.rules.near_plane);
+}
+
+/// Of a point in camera axes that the camera sees.
+GS_DEVICE float depth_of(const math::Pinhole<float>&, Vec3f at) { return at.z; }
+GS_DEVICE float depth_of(const math::LensCamera<float>& camera, Vec3f at) {
+    return math::lens_depth(camera.lens, at);
+}
+
+/// Pictures of straight cameras end at their sides.
+template <class Camera>
+GS_DEVICE float wrap_of(const FrameConstants& c) {
+    return kThroughLens<Camera> ? c.wrap : 0.0f;
 }
 
 /// The decisions of the CPU backend's ProjectBlock (math::visible), after the cheapest of them
 /// alone. False: draws nothing. The splat's colour is left open.
-template <bool kLazy>
+template <class Camera, bool kLazy>
 GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy>& gaussian,
                                 Vec3f& mean, Splat& splat, Coverage& cover) {
+    const Camera& camera = camera_of<Camera>(c);
     mean = gaussian.mean();
     const float logit = gaussian.opacity_logit();
     if (c.clipped != 0 && !math::inside(c.clip.lo, c.clip.hi, mean)) return false;
-    const float depth = (c.camera.rotation * mean + c.camera.translation).z;
+    const float depth = depth_of(camera, camera.rotation * mean + camera.translation);
     float opacity = math::sigmoid(logit);
     const bool faint = !(opacity > 0.9999f * c.rules.alpha_min);  // compensation only lowers it
     if (faint || !(depth > c.rules.near_plane && depth < 1e10f)) return false;
     const Vec3f scale = gaussian.scale(c.scale_modifier);
     const Quatf quat = gaussian.quat();
-    const auto projected = math::project(c.camera, mean, scale, quat);
+    const auto projected = math::project(camera, mean, scale, quat);
     const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
     if (c.antialiased != 0) opacity = opacity * conic.compensation;
     const float limit = 2.0f * math::log(opacity / c.rules.alpha_min);
@@ -81,7 +98,8 @@ GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy
                                          static_cast<float>(c.height)};
     if (!math::visible(frame, projected, conic, c.blur, limit, box)) return false;
 
-    const TileBox tiles = tile_box(c.rules, at, extent, box, c.tiles_x, c.tiles_y);
+    const TileBox tiles =
+        tile_box(c.rules, at, extent, box, c.tiles_x, c.tiles_y, wrap_of<Camera>(c));
     if (tiles.empty()) return false;
     cover = {conic.inverse.xx,
              conic.inverse.xy,
@@ -111,14 +129,14 @@ GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy
 
 /// How many tiles it is listed in; and which, where a mask can say it, so that emit need not look
 /// at the splat again.
-GS_DEVICE std::uint32_t count_isects(Coverage& cover, const Splat& splat, int tiles_x) {
+GS_DEVICE std::uint32_t count_isects(Coverage& cover, const Splat& splat, int tiles_x, float wrap) {
     const std::uint32_t width = static_cast<std::uint32_t>(cover.x1 - cover.x0),
                         box = width * static_cast<std::uint32_t>(cover.y1 - cover.y0);
     if (cover.exact == 0) return box;
     std::uint32_t isects = 0, mask = 0, row_begin = 0;
     bool fits = box <= 32;
     for (int row = cover.y0; row < cover.y1; ++row, row_begin += width) {
-        const TileRange range = row_tiles(cover, splat, row, tiles_x);
+        const TileRange range = row_tiles(cover, splat, row, tiles_x, wrap);
         const std::uint32_t tiles = static_cast<std::uint32_t>(range.end - range.first);
         isects += tiles;
         fits = fits && (tiles == 0 || (range.first >= cover.x0 && range.end <= cover.x1));
@@ -195,22 +213,22 @@ GS_DEVICE Vec3f color_of(int degree, const Reader& gaussian, Vec3f direction) {
     return color_of<3>(gaussian, direction);
 }
 
-/// `kHalf`: colours come from ProjectParams::colors, and the model is current.
-template <bool kLazy, bool kTinted, bool kHalf>
-GS_KERNEL(kChunk, 3)
-void project(ProjectParams p) {
+/// What project and project_lens do. `kHalf`: colours come from ProjectParams::colors, and the
+/// model is current.
+template <class Camera, bool kLazy, bool kTinted, bool kHalf>
+GS_DEVICE void project_chunk(const ProjectParams& p) {
     GS_SHARED(std::uint32_t, blocks_in_view, 1);
     GS_SHARED(std::uint32_t, warp_counts, kChunk / kWarp);
     GS_SHARED(std::uint32_t, survivors, kChunk);
     GS_SHARED(float, ray_then_color, 3 * kChunk);  // of the Gaussian, by its place in the chunk
-    GS_SHARED(std::uint32_t, constants, kConstantWords);
+    GS_SHARED(std::uint32_t, constants, kConstantWords<Camera>);
     const std::uint32_t chunk = blockIdx.x, thread = threadIdx.x;
-    const FrameConstants& c = share_constants<kChunk>(p.constants, constants);
+    const FrameConstants& c = share_constants<kChunk, Camera>(p.constants, constants);
     BlockBounds bounds{0, 0, 0, -1.0f};
     if (thread < kBlocksPerChunk) bounds = bounds_of(p.model, chunk * kBlocksPerChunk + thread);
     __syncthreads();
     if (warp_id() == 0) {
-        const std::uint32_t mask = __ballot_sync(kAllLanes, block_may_show(c, bounds)),
+        const std::uint32_t mask = __ballot_sync(kAllLanes, block_may_show<Camera>(c, bounds)),
                             lane = static_cast<std::uint32_t>(lane_id());
         if (lane == 0) {
             blocks_in_view[0] = mask;
@@ -231,8 +249,9 @@ void project(ProjectParams p) {
     std::uint32_t isects = 0;
     if (visible) {
         Vec3f mean;
-        visible = project_gaussian(c, ModelReader<kLazy>(p.model, gaussian), mean, splat, cover);
-        if (visible) isects = count_isects(cover, splat, c.tiles_x);
+        visible =
+            project_gaussian<Camera>(c, ModelReader<kLazy>(p.model, gaussian), mean, splat, cover);
+        if (visible) isects = count_isects(cover, splat, c.tiles_x, wrap_of<Camera>(c));
         visible = isects > 0;
         const Vec3f ray = c.camera.w_from_z * mean - c.ray_origin;
         ray_then_color[thread] = ray.x;
@@ -282,6 +301,17 @@ void project(ProjectParams p) {
         atomicAdd(p.isect_total, static_cast<unsigned long long>(of_warp));
 }
 
+template <bool kLazy, bool kTinted, bool kHalf>
+GS_KERNEL(kChunk, 3)
+void project(ProjectParams p) {
+    project_chunk<math::Pinhole<float>, kLazy, kTinted, kHalf>(p);
+}
+template <bool kLazy, bool kTinted>
+GS_KERNEL(kChunk, 2)
+void project_lens(ProjectParams p) {
+    project_chunk<math::LensCamera<float>, kLazy, kTinted, false>(p);
+}
+
 }  // namespace
 
 void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
@@ -298,17 +328,16 @@ void run_project(const Stream& stream, const FrameLimits& limits, const FrameArr
                                tint,
                                colors};
     const bool lazy = model.lazy.moments != nullptr, half = colors.words != nullptr;
-    CHECK(!(lazy && half), "rounded colours of a model that moves");
+    CHECK(!(half && (lazy || limits.lens)), "rounded colours of a model that moves, or by a lens");
     using Kernel = void (*)(ProjectParams);
-    static constexpr Kernel kernels[3][2] = {
+    static constexpr Kernel kernels[5][2] = {
         {project<false, false, false>, project<false, true, false>},
         {project<true, false, false>, project<true, true, false>},
-        {project<false, false, true>, project<false, true, true>}};
-    launch(stream, "project", Grid{limits.chunks(), kChunk},
-           kernels[half   ? 2
-                   : lazy ? 1
-                          : 0][tint.count > 0],
-           params);
+        {project<false, false, true>, project<false, true, true>},
+        {project_lens<false, false>, project_lens<false, true>},
+        {project_lens<true, false>, project_lens<true, true>}};
+    const int kind = half ? 2 : (lazy ? 1 : 0) + (limits.lens ? 3 : 0);
+    launch(stream, "project", Grid{limits.chunks(), kChunk}, kernels[kind][tint.count > 0], params);
 }
 void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
                  const ModelView& model, const TintView& tint) {

@@ -100,14 +100,15 @@ GS_DEVICE Vec3f through_direction(int degree, Vec3f direction, const Update& upd
 
 /// All but what reaches the mean through the colour and but the bases. Returns the mean. What was
 /// clamped is known from the splat.
-template <bool kLazy>
+template <class Camera, bool kLazy>
 GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy>& reader,
                                 const Splat& splat, const SplatSums& sums, GaussianGradient& out) {
     const Vec3f mean = reader.mean(), scale = reader.scale(c.scale_modifier);
     const Quatf quat = reader.quat();
     const float logit = reader.opacity_logit();
     const Vec3f shown{splat.red, splat.green, splat.blue};
-    const auto projected = math::project(c.camera, mean, scale, quat);
+    const Camera& camera = camera_of<Camera>(c);
+    const auto projected = math::project(camera, mean, scale, quat);
     const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
 
     // ln alpha = ln opacity - 0.5 (xx dx^2 + yy dy^2) - xy dx dy, d = pixel - mean.
@@ -118,7 +119,7 @@ GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy
     const float v_compensation = c.antialiased != 0 ? s / conic.compensation : 0.0f;
     const auto v_cov =
         math::conic_of_vjp(projected.cov, projected.det, c.blur, v_conic, v_compensation);
-    const auto g = math::project_vjp(c.camera, mean, scale, quat, v_mean2d, v_cov, sums.c.w);
+    const auto g = math::project_vjp(camera, mean, scale, quat, v_mean2d, v_cov, sums.c.w);
     out.geometry[kLogScales] = g.scale.x * scale.x;
     out.geometry[kLogScales + 1] = g.scale.y * scale.y;
     out.geometry[kLogScales + 2] = g.scale.z * scale.z;
@@ -140,11 +141,11 @@ GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy
     return mean;
 }
 
-template <bool kLazy, class Update>
+template <class Camera, bool kLazy, class Update>
 GS_DEVICE void hand_over(const FrameConstants& c, const ModelReader<kLazy>& reader, Update& update,
                          const Splat& splat, const SplatSums& sums) {
     GaussianGradient gradient;
-    const Vec3f mean = direct_gradient(c, reader, splat, sums, gradient);
+    const Vec3f mean = direct_gradient<Camera>(c, reader, splat, sums, gradient);
     const Vec3f ray = mean - c.ray_origin, direction = math::normalize(ray);
     GS_UNROLL
     for (int k = 1; k < 16; ++k) gradient.basis[k] = 0.0f;
@@ -158,16 +159,15 @@ GS_DEVICE void hand_over(const FrameConstants& c, const ModelReader<kLazy>& read
     update.finish(gradient);
 }
 
-template <class Sink, bool kLazy>
-GS_KERNEL(kChunk, 2)
-void project_backward(ProjectBackwardParams<Sink> p) {
+template <class Camera, class Sink, bool kLazy>
+GS_DEVICE void project_chunk_backward(const ProjectBackwardParams<Sink>& p) {
     GS_SHARED(std::uint32_t, long_runs, kChunk / kWarp);
     GS_SHARED(RowRun, runs, kChunk);
     GS_SHARED(SplatSums, partial_sums, 2 * kChunk / kWarp);
-    GS_SHARED(std::uint32_t, constants, kConstantWords);
+    GS_SHARED(std::uint32_t, constants, kConstantWords<Camera>);
     if (p.frame.counts->overflow != 0) return;
     const FrameConstants& c =
-        share_constants<kChunk>(p.frame.constants, constants);  // sum_long_runs waits
+        share_constants<kChunk, Camera>(p.frame.constants, constants);  // sum_long_runs waits
     const bool used = threadIdx.x < p.frame.chunk_slots[blockIdx.x];
     const std::uint32_t slot = blockIdx.x * kChunk + threadIdx.x;
     RowRun mine{0, 0};
@@ -179,7 +179,19 @@ void project_backward(ProjectBackwardParams<Sink> p) {
     const std::uint32_t gaussian = p.frame.gaussian_from_slot[slot];
     auto update = update_of<Sink, kLazy>(p.sink, p.model, gaussian);
     if (update.wanted())
-        hand_over(c, ModelReader<kLazy>(p.model, gaussian), update, p.frame.splats[slot], sums);
+        hand_over<Camera>(c, ModelReader<kLazy>(p.model, gaussian), update, p.frame.splats[slot],
+                          sums);
+}
+
+template <class Sink, bool kLazy>
+GS_KERNEL(kChunk, 2)
+void project_backward(ProjectBackwardParams<Sink> p) {
+    project_chunk_backward<math::Pinhole<float>, Sink, kLazy>(p);
+}
+template <class Sink, bool kLazy>
+GS_KERNEL(kChunk, 1)
+void project_backward_lens(ProjectBackwardParams<Sink> p) {
+    project_chunk_backward<math::LensCamera<float>, Sink, kLazy>(p);
 }
 
 /// `name` as for launch(). `kLazy`: reads through the optimizer, which the model then has.
@@ -187,7 +199,9 @@ template <class Sink, bool kLazy>
 void launch_project_backward(const Stream& stream, const char* name, const FrameLimits& limits,
                              ProjectBackwardParams<Sink> params) {
     CHECK((params.model.lazy.moments != nullptr) == kLazy);
-    launch(stream, name, Grid{limits.chunks(), kChunk}, project_backward<Sink, kLazy>, params);
+    launch(stream, name, Grid{limits.chunks(), kChunk},
+           limits.lens ? project_backward_lens<Sink, kLazy> : project_backward<Sink, kLazy>,
+           params);
 }
 
 }  // namespace gs::cuda

@@ -38,6 +38,8 @@ constexpr KernelTolerance kTolerances[] = {
     {"finish_loss", {1e-12, 0, true}, "sums in double"},
     {"project<", {1e-4, 0}, "conics of needles cancel"},
     {"project_backward<", {1e-3, 2e-6}, "through those conics, and back"},
+    {"project_lens<", {2e-4, 0}, "the same, through a lens's own slopes"},
+    {"project_backward_lens<", {2e-3, 4e-6}, "through those conics and slopes, and back"},
     {"refresh_bounds", {1e-6, 0}, "drifts are fused"},
     {"settle_all", {1e-6, 0}, "the steps slept through are fused"},
     {"read_plane", {1e-6, 0}, "the same"},
