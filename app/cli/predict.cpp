@@ -6,6 +6,7 @@
 
 #include "app/backend/counted_work.h"
 #include "app/backend/frame_work.h"
+#include "app/backend/measured_times.h"
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/predict_report.h"
@@ -34,7 +35,8 @@ void add_options(CLI::App& app, PredictArguments& a) {
     app.add_option("--gpu", a.gpus, "which GPUs, by the names of --list, or all [h200,rtx4090]")
         ->option_text("A,B");
     app.add_flag("--list", a.list, "the GPUs there are figures of, and where each comes from");
-    app.add_flag("--validation", a.validation, "published times, and what would have been said");
+    app.add_flag("--validation", a.validation,
+                 "published times and our own, and what would have been said");
     app.add_option("--capture", a.capture, "count what the cameras of this capture see")
         ->option_text("DIR");
     app.add_option("--cameras", a.cameras, "count what the cameras of this JSON file see")
@@ -164,8 +166,11 @@ Result<PredictedWork> work_to_predict(const PredictArguments& a, const CommonArg
 Result<int> run(const PredictArguments& a, const CommonArguments& common) {
     catch_interrupts();
     if (a.list || a.validation) {
-        const Json out = a.list ? devices_json(gpu_devices())
-                                : validation_json(validate_model(published_times(), gpu_devices()));
+        const Json out =
+            a.list ? devices_json(gpu_devices())
+                   : validation_json(validate_model(published_times(), gpu_devices()),
+                                     compare_measured(measured_times(), KernelCosts::built_in(),
+                                                      gpu_devices(), published_fit()));
         a.list ? say_devices(out) : say_validation(out);
         if (common.json) print_json(out);
         return kDone;

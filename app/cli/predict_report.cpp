@@ -4,6 +4,7 @@
 
 #include "app/backend/counted_work.h"
 #include "app/cli/common.h"
+#include "base/format.h"
 
 namespace gs::cli {
 namespace {
@@ -67,7 +68,10 @@ Json prediction_json(const Prediction& prediction) {
                           {"share", std::move(share)},
                           {"counted", s.counted}});
     }
-    return {{"ms", ms_json(prediction.total)}, {"stages", std::move(stages)}};
+    return {{"ms", ms_json(prediction.total)},
+            {"memory_bytes", number(prediction.memory_bytes)},
+            {"fits", prediction.fits},
+            {"stages", std::move(stages)}};
 }
 
 Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
@@ -96,6 +100,7 @@ Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
     for (const GpuDevice& gpu : gpus)
         all.push_back({{"gpu", gpu.id},
                        {"name", gpu.name},
+                       {"memory_gb", gpu.memory_gb},
                        {"frame", prediction_json(predict_frame(work, costs, gpu, fit))},
                        {"step", prediction_json(predict_step(work, costs, gpu, fit))}});
     out["predictions"] = std::move(all);
@@ -123,6 +128,11 @@ void say_predictions(const Json& out) {
     for (const Json& gpu : out["predictions"]) {
         say("\n{name} ({gpu}), predicted:", gpu);
         say_table(stage_rows(gpu), kStages, {"  "});
+        for (const char* what : {"frame", "step"})
+            if (gpu[what]["fits"] == false)
+                fmt::print("  a {} does not fit this GPU's memory: it takes about {} of {:g} GB\n",
+                           what, format_bytes(gpu[what]["memory_bytes"].get<double>()),
+                           gpu["memory_gb"].get<double>());
     }
     fmt::print(
         "\npredicted, not measured: one time in ten it takes less than P10, one in ten more than "
@@ -203,7 +213,8 @@ void say_devices(const Json& out) {
     fmt::print("--list --json has the source of every figure; docs/model.md how to add a GPU\n");
 }
 
-Json validation_json(const ModelValidation& validation) {
+Json validation_json(const ModelValidation& validation,
+                     const std::vector<ComparedStage>& measured) {
     Json rows = Json::array();
     constexpr const char* kKinds[] = {"throughput", "fixed", "ratio"};
     for (const ValidatedTime& v : validation.rows)
@@ -218,8 +229,20 @@ Json validation_json(const ModelValidation& validation) {
                         {"error", v.predicted / v.row.published - 1},
                         {"source", v.row.source},
                         {"missed", v.row.miss.empty() ? Json(nullptr) : Json(v.row.miss)}});
+    Json ours = Json::array();
+    for (const ComparedStage& row : measured)
+        ours.push_back(
+            {{"what", row.what},
+             {"work", row.kind},
+             {"gpu", row.gpu},
+             {"stage", name_of(row.measured.stage)},
+             {"measured_ms", row.measured.ms},
+             {"blind_ms", row.measured.blind},
+             {"predicted_ms", row.replaced ? Json(nullptr) : number(row.now)},
+             {"error", row.replaced ? Json(nullptr) : number(row.now / row.measured.ms - 1)}});
     return {{"command", "predict"},
             {"rows", std::move(rows)},
+            {"measured", std::move(ours)},
             {"bandwidth_use", validation.fit.bandwidth_use},
             {"memory_log_sd", validation.fit.memory_log_sd},
             {"instruction_log_sd", validation.fit.instruction_log_sd},
@@ -233,7 +256,19 @@ void say_validation(const Json& out) {
         {"ms or ratio", "{published:.3g}"}, {"predicted", "{predicted:.3g}"},
         {"error", "{error:percent}"},       {"missed because", "{missed}", true}};
     say_table(out["rows"], kRows);
-    say("each predicted with what the others fit. Bands of predictions (log): what memory binds "
+    constexpr Column kOurs[] = {{"measured", "{what}", true},
+                                {"work", "{work}", true},
+                                {"GPU", "{gpu}", true},
+                                {"stage", "{stage}", true},
+                                {"ms", "{measured_ms:.3f}"},
+                                {"said blind", "{blind_ms:.3f}"},
+                                {"says now", "{predicted_ms:.3f}"},
+                                {"error", "{error:percent}"}};
+    fmt::print("\n");
+    say_table(out["measured"], kOurs);
+    fmt::print("\n");
+    say("published times: each predicted with what the others fit. Bands of predictions (log): "
+        "what memory binds "
         "{memory_log_sd:.2f}, the spread of its rows ({log_sd_with_misses:.2f} with those missed); "
         "what instructions bind {instruction_log_sd:.2f}, of which one row "
         "({instruction_rows_log_sd:.2f}) cannot tell the spread",

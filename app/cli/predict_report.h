@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/backend/measured_times.h"
 #include "app/cli/report.h"
 #include "profiler/predict/validation.h"
 #include "profiler/store/statistics.h"
@@ -44,7 +45,7 @@ void say_predicted_beside(const Json& beside);
 
 Json devices_json(const std::vector<GpuDevice>& gpus);
 void say_devices(const Json& devices);
-Json validation_json(const ModelValidation& validation);
+Json validation_json(const ModelValidation& validation, const std::vector<ComparedStage>& measured);
 void say_validation(const Json& validation);
 
 }  // namespace gs::cli

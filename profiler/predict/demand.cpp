@@ -6,9 +6,11 @@
 namespace gs {
 namespace {
 
-constexpr double kOverlap = 4;        ///< p of the throughputs: docs/model.md, "Together"
-constexpr double kWaitOverlap = 1.6;  ///< of throughput and waits: equal ones make 1.54 of each
-constexpr double kLaunchSeconds = 1.3e-6;  ///< a dependent kernel, from the last one's end
+constexpr double kOverlap = 4;      ///< p of the throughputs: docs/model.md, "Together"
+constexpr double kWaitOverlap = 2;  ///< of throughput and waits: equal ones make 1.41 of each
+/// From the end of one kernel to the end of the next that has nothing to do: 2.2 us in the kernel,
+/// 1.1 between them (H100, 2026-11-23).
+constexpr double kLaunchSeconds = 3.3e-6;
 constexpr double kWarpLanes = 32;
 
 double& at(ResourceSeconds& seconds, GpuResource r) { return seconds[static_cast<std::size_t>(r)]; }
@@ -67,7 +69,8 @@ ResourceSeconds resource_seconds(const StageDemand& d, const GpuDevice& gpu, con
         return gpu.l2_latency + share * (gpu.memory_latency - gpu.l2_latency);
     };
     at(out, GpuResource::latency) =
-        (d.wait_rounds * wait(miss) + d.again_rounds * wait(again)) / (gpu.clock_ghz * 1e9);
+        (d.wait_rounds * wait(miss) + d.again_rounds * wait(again) + d.wait_clocks) /
+        (gpu.clock_ghz * 1e9);
     at(out, GpuResource::launch) = d.launches * kLaunchSeconds;
     double slowest = 0;
     for (const GpuResource r :

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "base/record/stage.h"
@@ -21,6 +22,8 @@ struct StageDemand {
     /// Waits for loads that a warp makes one after the other, times the rounds of blocks
     /// ("waves") that follow each other on a multiprocessor with the usual number of warps.
     double wait_rounds = 0;
+    double wait_clocks =
+        0;  ///< fixed waits of the code, of the same warps: what a block takes alone
     /// Of what the kernel itself read a moment ago and reads again: bytes, waits as above, and the
     /// bytes that all blocks under way hold between the two.
     double again_bytes = 0, again_rounds = 0, again_set = 0;
@@ -40,8 +43,17 @@ struct ModelDraw {
 ResourceSeconds resource_seconds(const StageDemand& demand, const GpuDevice& gpu,
                                  const ModelFit& fit);
 /// Together: throughputs overlap (a p-norm, p = 4: the slowest counts most), waits overlap with
-/// them in part (p = 1.6), the tail and launches come on top.
+/// them in part (p = 2), the tail and launches come on top.
 double seconds_of(const ResourceSeconds& resources, const ModelDraw& draw = {});
+
+/// Kernels and fills that `stage` enqueues in a frame for the viewer, or in a step of training:
+/// ours, and the calls of CUB's sort and scan, which enqueue several each. tests/kernels/
+/// launches_test.cpp holds them to what the pipeline enqueues.
+struct StageLaunches {
+    Stage stage;
+    int ours = 0, sorts = 0, scans = 0;
+};
+std::span<const StageLaunches> stage_launches(bool training);
 
 /// Blocks of a kernel that a multiprocessor holds at once, by CUDA's rules: 1 at least.
 int resident_blocks(const GpuArchitecture& architecture, int threads, int registers,

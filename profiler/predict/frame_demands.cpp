@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "profiler/predict/block_schedule.h"
 #include "profiler/predict/demand.h"
@@ -18,27 +19,22 @@ constexpr std::uint32_t kItem = 1024;         ///< isects of a work item at most
 constexpr double kBackwardBatch = 28;         ///< live isects of the 32 that backward stages
 constexpr double kBackwardInstructions = 70;  ///< of a splat of a sub-tile, 60 to 100
 constexpr double kSplatArithmetic = 15;       ///< FP32 instructions that blend one splat
-constexpr double kRowArithmetic = 30;         ///< FP32 instructions of a row of tiles, at least
-constexpr double kPutInstructions = 30;       ///< of a warp that stores 32 isects
-constexpr double kWarpsAnIsect = 1.6;         ///< near, of an isect that nobody counted
-constexpr double kSeldom = 0.1;               ///< loops of blend that only ended tiles enter
-constexpr double kRowSectors = 64.0 / 48.0;   ///< 48-byte rows at random places: sectors of 32
-/// Kernels that one stage enqueues, by stage; sorts with those of their passes. By reading what the
-/// stages enqueue; cuda_silicon_test holds how much that is in all: 12 of ours a frame, 19 a step,
-/// and 4 sorts and scans of up to twelve kernels each.
-struct Launches {
-    Stage stage;
-    double viewer, step;
-};
-constexpr Launches kLaunches[] = {{Stage::project, 4, 4},
-                                  {Stage::sort, 24, 24},
-                                  {Stage::emit, 5, 5},
-                                  {Stage::ranges, 2, 3},
-                                  {Stage::blend, 2, 2},
-                                  {Stage::loss, 0, 2},
-                                  {Stage::blend_backward, 0, 1},
-                                  {Stage::project_backward, 0, 3},
-                                  {Stage::pack, 1, 0}};
+constexpr double kThreads = 256;
+constexpr double kEmitted = 1024, kCountedRanks = 2048;  ///< a block's, as in raster/cuda/frame.h
+constexpr double kWarpsAnIsect = 1.6;                    ///< near, of an isect that nobody counted
+constexpr double kSeldom = 0.1;              ///< loops of blend that only ended tiles enter
+constexpr double kRowSectors = 64.0 / 48.0;  ///< 48-byte rows at random places: sectors of 32
+constexpr double kGatherSector = 32;         ///< bytes that a word at a random place moves
+/// CUB's radix sort (Onesweep), per 32 keys and pass, as Nsight Compute counted it on an H100
+/// (2026-11-23): 90 instructions in the pass and 10 of the histogram, of whose slots its barriers
+/// leave half unused; turns of shared memory.
+constexpr double kSortSlots = 195, kSortShared = 23;
+/// Waits that follow each other in a pass however few keys it has: 11 us of 17,000, less a launch.
+constexpr double kPassRounds = 60;
+constexpr double kSorted = 2, kScanned = 2;  ///< kernels of a sort besides its passes, of a scan
+constexpr double kPassLaunches = 2;          ///< a pass, and the fill of its book
+constexpr double kLossRun = 0.83;            ///< of the loss, executed: all but what its edges skip
+constexpr double kItemsRounds = 24;          ///< of loads that follow each other in make_items
 
 /// The counts of a frame that the kernels' costs are multiplied by, guessed where they were not
 /// counted.
@@ -169,10 +165,13 @@ class Frame {
         d.stage = stage;
         d.bytes = bytes * work_.batch;
         d.working_set = working_set;
-        for (const Launches& l : kLaunches)
-            if (l.stage == stage) d.launches = (f_.gradients ? l.step : l.viewer) * work_.batch;
+        for (const StageLaunches& l : stage_launches(f_.gradients))
+            if (l.stage == stage)
+                d.launches = (l.ours + kSorted * l.sorts + kScanned * l.scans) * work_.batch;
         return d;
     }
+    /// Of the keys of tiles: 8 bits a pass, of which the tiles, and one more, need so many.
+    double tile_passes() const { return std::ceil(std::log2(f_.tiles + 1) / 8); }
     double layout_bytes(Stage stage) const {
         FrameWork cuda = f_;
         cuda.cuda = true;
@@ -187,6 +186,7 @@ class Frame {
         const double waves =
             std::ceil(blocks / (gpu_.multiprocessors * kernel.resident(gpu_, 256)));
         d.wait_rounds += kernel.all().rounds * share * waves;
+        if (blocks > 0) d.wait_clocks += kernel.all().stall * share;
         d.counted = d.counted && kernel.there();
     }
     double planes() const { return 11 + 3 * (f_.sh_degree + 1.0) * (f_.sh_degree + 1.0); }
@@ -207,37 +207,56 @@ class Frame {
         constexpr double kRoom = 1.06;  // a sort costs by its room (raster/cuda/frame_limits.h)
         StageDemand& d =
             add(Stage::sort, layout_bytes(Stage::sort) * kRoom, f_.isects * 12 + f_.visible * 16);
-        // Ranking a key of a pass: some 30 instructions a key and pass in the published sources.
-        const double tile_passes = f_.tiles > 255 ? 2 : 1,
-                     keys = (f_.visible * 4 + f_.isects * tile_passes) * kRoom * work_.batch;
-        d.executed.issue = keys * 30 / kWarpSize;
-        d.executed.integer = keys * 20 / kWarpSize;
-        d.executed.shared_load = d.executed.shared_store = keys * 3 / kWarpSize;
+        constexpr double kDepthPasses = 4;
+        const double passes = kDepthPasses + tile_passes(),
+                     keys = (f_.visible * kDepthPasses + f_.isects * tile_passes()) * kRoom *
+                            work_.batch;
+        d.launches += passes * kPassLaunches * work_.batch;
+        d.executed.issue = keys * kSortSlots / kWarpSize;
+        d.executed.shared_load = keys * kSortShared / kWarpSize;
+        if (keys > 0) d.wait_rounds = passes * kPassRounds * work_.batch;
     }
     void emit() {
         StageDemand& d =
             add(Stage::emit, layout_bytes(Stage::emit), f_.isects * 8 + f_.visible * 48);
         const CountedKernel k = kernel({"emit<unsigned short>", "emit<*"});
         if (!(f_.visible > 0)) return;
-        // A lane a splat: a warp goes over rows of tiles as often as its largest splat has them,
-        // and puts 32 isects a turn. What floaters take besides is not in it.
-        const double warps = f_.visible / kWarpSize * work_.batch, each = f_.isects / f_.visible,
-                     rows = 1 + 1.5 * std::sqrt(each);
-        const LoopCost* row = nullptr;
-        for (const LoopCost& loop : k.loops())
-            if (row == nullptr && loop.depth == 1 && loop.code.fp32 >= kRowArithmetic) row = &loop;
-        d.executed += (row != nullptr ? k.outside() : k.all()) * warps;
-        d.executed += code_of(row) * (warps * rows);
-        d.executed.issue += warps * each * kPutInstructions;
-        d.wait_rounds += k.outside().rounds *
-                         std::ceil(warps / kWarps / (gpu_.multiprocessors * k.resident(gpu_, 256)));
+        // A block lists kEmitted isects: it goes over the splats they belong to, over those's rows
+        // of tiles, a thread each, and has all threads write what the rows hold.
+        const double n = work_.batch, blocks = std::ceil(f_.isects / kEmitted),
+                     rows = f_.visible * (0.5 + std::sqrt(f_.isects / f_.visible)),
+                     splat_turns = f_.visible / kThreads + blocks,
+                     row_turns = rows / kThreads + splat_turns,
+                     put_turns = f_.isects / kThreads + row_turns;
+        const LoopCost* row = k.loop_with(&CodeCost::fp32, false);
+        bool put = false;  // one of the loops that do, by where the slot goes
+        for (const LoopCost& loop : k.loops()) {
+            if (&loop == row)
+                d.executed += loop.code * (row_turns * kWarps * n);
+            else if (k.lies_in(row, loop))
+                d.executed += loop.code * (splat_turns * kWarps * n);
+            else if (row != nullptr && loop.parent == row->number && !std::exchange(put, true))
+                d.executed += loop.code * (put_turns * kWarps * n);
+        }
+        d.executed += k.outside() * (blocks * kWarps * n);
+        const CountedKernel counts = kernel({"count"});
+        run_blocks(d, counts, std::ceil(f_.visible / kCountedRanks));
+        // Their boxes and, of large ones, splats lie at random places.
+        d.bytes += f_.visible * (kGatherSector - 12) * n;
+        const double waves = std::ceil(blocks / (gpu_.multiprocessors * k.resident(gpu_, 256)));
+        d.wait_rounds += k.all().rounds * waves;
+        d.wait_clocks += k.all().stall;
         d.counted = k.there();
     }
     void ranges() {
         StageDemand& d =
             add(Stage::ranges, layout_bytes(Stage::ranges) * (f_.gradients ? 2 : 1), f_.isects * 8);
-        // log2(I) loads that depend on each other find a tile's beginning.
-        d.wait_rounds += std::log2(std::max(2.0, f_.isects)) * work_.batch;
+        // log2(I) loads that depend on each other find a tile's beginning, and as many its end.
+        d.wait_rounds += (2 * std::log2(std::max(2.0, f_.isects)) + kItemsRounds) * work_.batch;
+        if (f_.gradients) {  // slots are looked up at random places
+            d.again_bytes = f_.isects * (kGatherSector - 4) * work_.batch;
+            d.again_set = f_.visible * 4;
+        }
         d.executed.issue = (f_.tiles * 200 + f_.isects * 15) / kWarpSize * work_.batch;
     }
     void blend() {
@@ -300,7 +319,7 @@ class Frame {
     void loss() {
         StageDemand& d = add(Stage::loss, layout_bytes(Stage::loss), f_.pixels * 27);
         // A block a channel of 32 x 32 pixels.
-        run_blocks(d, kernel({"photo_loss"}), 3 * f_.pixels / 1024);
+        run_blocks(d, kernel({"photo_loss"}), 3 * f_.pixels / 1024, kLossRun);
     }
     void blend_backward() {
         StageDemand& d =
@@ -348,7 +367,11 @@ class Frame {
             f_.training ? kernel({"project_backward<AdamSink, true>", "project_backward<AdamSink*"})
                         : kernel({"project_backward<StoringSink*"});
         run_blocks(d, k, f_.candidates / 256, std::min(1.0, (planes() + 40) / 99));
-        if (!f_.training) return;
+        if (!f_.training) {  // all that could be stored is cleared first
+            d.bytes += f_.gaussians * (planes() + 3) * 4 * work_.batch;
+            d.launches = 2 * work_.batch;
+            return;
+        }
         // Its gradients' pass reads the parameters and moments of 256 Gaussians; the sink reads
         // them again, with two thirds of the waits.
         d.again_bytes = f_.visible * planes() * 12 * work_.batch;
@@ -371,6 +394,17 @@ class Frame {
 };
 
 }  // namespace
+
+std::span<const StageLaunches> stage_launches(bool training) {
+    static constexpr StageLaunches kFrame[] = {{Stage::project, 4}, {Stage::sort, 1, 2, 1},
+                                               {Stage::emit, 2},    {Stage::ranges, 2},
+                                               {Stage::blend, 2},   {Stage::pack, 1}};
+    static constexpr StageLaunches kStep[] = {
+        {Stage::project, 4},        {Stage::sort, 1, 2, 1},      {Stage::emit, 2},
+        {Stage::ranges, 3},         {Stage::blend, 2},           {Stage::loss, 2},
+        {Stage::blend_backward, 1}, {Stage::project_backward, 3}};
+    return training ? std::span<const StageLaunches>(kStep) : kFrame;
+}
 
 std::vector<StageDemand> frame_demands(const PredictedWork& work, const KernelCosts& costs,
                                        const GpuDevice& gpu) {

@@ -84,6 +84,15 @@ const std::map<std::string, GpuArchitecture>& known_architectures() {
 constexpr std::string_view kOtherModels[] = {"Ti",    "SUPER", "D",   "Laptop", "Mobile",
                                              "Max-Q", "PCIe",  "NVL", "MIG"};
 
+/// As names are compared: in small letters, without the spaces around.
+std::string plain_name(std::string_view name) {
+    while (!name.empty() && name.front() == ' ') name.remove_prefix(1);
+    while (!name.empty() && name.back() == ' ') name.remove_suffix(1);
+    std::string out(name);
+    std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
+    return out;
+}
+
 bool is_called(const GpuDevice& gpu, std::string_view name) {
     const auto in_word = [&](std::size_t i) {
         return i < name.size() && std::isalnum(static_cast<unsigned char>(name[i])) != 0;
@@ -193,21 +202,25 @@ const GpuDevice* gpu_called(const std::vector<GpuDevice>& gpus, const std::strin
 
 Result<std::vector<GpuDevice>> gpu_devices_named(const std::string& list) {
     const std::vector<GpuDevice> all = gpu_devices();
-    if (list == "all") return all;
     std::vector<GpuDevice> out;
+    const auto taken = [&](const GpuDevice& gpu) {
+        return std::ranges::any_of(out, [&](const GpuDevice& one) { return one.id == gpu.id; });
+    };
     for (std::size_t at = 0; at <= list.size();) {
         const std::size_t end = std::min(list.find(',', at), list.size());
-        const std::string id = list.substr(at, end - at);
-        const auto found = std::find_if(all.begin(), all.end(),
-                                        [&](const GpuDevice& device) { return device.id == id; });
+        const std::string id = plain_name(std::string_view(list).substr(at, end - at));
+        at = end + 1;
+        if (id == "all") return all;
+        const auto found = std::find_if(all.begin(), all.end(), [&](const GpuDevice& device) {
+            return plain_name(device.id) == id;
+        });
         if (found == all.end()) {
             std::string ids;
             for (const GpuDevice& device : all) ids += (ids.empty() ? "" : ", ") + device.id;
             return fail(ErrorKind::usage, "", fmt::format("no figures of a GPU \"{}\"", id),
                         fmt::format("all, or of {}", ids));
         }
-        out.push_back(*found);
-        at = end + 1;
+        if (!taken(*found)) out.push_back(*found);
     }
     return out;
 }

@@ -56,8 +56,8 @@ Result<std::map<std::string, GpuArchitecture>> parse_gpu_architectures(const std
 /// All of them, the user's among them, by id. A file of the user's that is wrong is told and left
 /// out.
 std::vector<GpuDevice> gpu_devices();
-/// "h200,rtx4090" or "all". Errors (usage): one that is not there, with the names of those that
-/// are.
+/// "h200,rtx4090", also "H200, RTX4090", each once however often it is named; or "all". Errors
+/// (usage): one that is not there, with the names of those that are.
 Result<std::vector<GpuDevice>> gpu_devices_named(const std::string& list);
 
 /// The one that a driver calls `name` ("NVIDIA A100-SXM4-80GB"): whose `known_as` is in it as whole

@@ -12,6 +12,8 @@ namespace gs {
 namespace {
 
 constexpr int kDraws = 400;
+/// Of a GPU's memory: the driver, CUDA's context and our code.
+constexpr double kOthersBytes = 0.6e9;
 constexpr std::uint64_t kDrawSeed = 0x6750752D6D6F6465ull;
 
 /// Normal, mean 0 and deviation 1 (Box and Muller).
@@ -63,6 +65,8 @@ Prediction predict(const PredictedWork& work, const KernelCosts& costs, const Gp
     Prediction out;
     out.gpu = gpu.id;
     out.training = work.frame.training;
+    out.memory_bytes = predicted_memory(work);
+    out.fits = out.memory_bytes + kOthersBytes <= gpu.memory_gb * 1e9;
     const std::vector<StageDemand> demands = frame_demands(work, costs, gpu);
     std::vector<double> totals(kDraws, 0.0);
     double point = 0;
@@ -99,6 +103,20 @@ Prediction predict_step(PredictedWork work, const KernelCosts& costs, const GpuD
                         const ModelFit& fit) {
     work.frame.training = work.frame.gradients = true;
     return predict(work, costs, gpu, fit);
+}
+
+double predicted_memory(const PredictedWork& work) {
+    const FrameWork& f = work.frame;
+    const double planes = 11 + 3 * (f.sh_degree + 1.0) * (f.sh_degree + 1.0),
+                 // Parameters; moments, last step, id, statistics and bounds where it trains.
+        model = f.training ? planes * 12 + 22 : planes * 4,
+                 slots = 64 + 20,  // a splat and what is counted of it; keys and ranks, twice
+        // The first frame is given room for four a Gaussian.
+        room = std::max(4 * f.gaussians, 1.1 * f.isects),
+                 // Keys and payloads twice; with gradients a row of 48, slots, what was live.
+        isects = (f.tiles > 65535 ? 16 : 12) + (f.gradients ? 58 : 0),
+                 pixels = f.gradients ? 44 : 24;
+    return f.gaussians * (model + slots) + room * isects + f.pixels * pixels;
 }
 
 std::vector<float> predicted_tile_us(const Prediction& prediction,

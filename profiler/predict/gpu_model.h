@@ -56,6 +56,8 @@ struct Prediction {
     bool training = false;               ///< a step, else a frame
     std::vector<PredictedStage> stages;  ///< in the order they run
     PredictedMs total;                   ///< of the whole frame or step; P50s do not quite add up
+    double memory_bytes = 0;             ///< that this takes of the GPU, about
+    bool fits = true;                    ///< in what the GPU has
 };
 
 /// Blending's work by tile, for the tail and for maps: [tiles].
@@ -94,6 +96,10 @@ Prediction predict_frame(PredictedWork work, const KernelCosts& costs, const Gpu
                          const ModelFit& fit);
 Prediction predict_step(PredictedWork work, const KernelCosts& costs, const GpuDevice& gpu,
                         const ModelFit& fit);
+
+/// Bytes of GPU memory that a frame, or training with all it keeps, takes: what the arrays of
+/// raster/cuda/frame_arrays.cpp, the parameters and Adam's moments hold for these counts.
+double predicted_memory(const PredictedWork& work);
 
 /// Microseconds of blending (forward; with backward for a step) that fall to each tile: the
 /// prediction's P50, shared out by the tiles' work. [tiles], or empty where `tiles` is.

@@ -16,11 +16,12 @@ namespace {
 using PublishedJson = nlohmann::json;
 
 constexpr double kLeastBand = 0.1;  ///< log: fewer than ten rows cannot show a smaller spread
-/// log: the one published row that instructions bind is no spread. A fifth is what is expected of a
-/// prediction from a kernel's code and its warps' counts, until ours are measured.
-constexpr double kLeastInstructionBand = 0.2;
-constexpr double kLatencyBand = 0.3;  ///< log; of latencies and launches no rows are published:
-                                      ///< the review of the kernels says 30 to 35 %
+/// log: the one published row that instructions bind is no spread. Blending, its backward and the
+/// loss, blind on an H100 in three scenes: 0.12 (docs/model.md, tests/unit/predict_measured_test);
+/// with one GPU of ours and one of others' it is no less than this.
+constexpr double kLeastInstructionBand = 0.15;
+constexpr double kLatencyBand = 0.3;  ///< log; of latencies and launches no rows are published,
+                                      ///< and ours are of one GPU
 
 const GpuDevice* device_of(const std::vector<GpuDevice>& gpus, const std::string& id) {
     const auto found =

@@ -1,0 +1,53 @@
+// The performance model against times of our own kernels, measured on a GPU: what it said before it
+// had seen any, and what it says now. Published times of others set the model's fit
+// (profiler/predict/validation.h); these test it. Data: assets/gpu/measured_times.json; shown by
+// `gausscope predict --validation` and docs/model.md, which a test holds together.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/record/stage.h"
+#include "profiler/predict/gpu_model.h"
+
+namespace gs {
+
+struct MeasuredStage {
+    Stage stage = Stage::other;
+    double ms = 0;     ///< measured, median
+    double blind = 0;  ///< what the model had said, ms
+};
+/// One scene, drawn or stepped many times.
+struct MeasuredRun {
+    std::string id, what, gpu;  ///< gpu: GpuDevice::id
+    std::string kind;           ///< "frame", "step", "stored": a frame whose gradients are written
+    PredictedWork work;
+    std::vector<MeasuredStage> stages;
+};
+struct MeasuredTimes {
+    std::vector<MeasuredRun> runs;
+    /// Stages whose kernels are others since: not compared any more.
+    std::vector<Stage> replaced;
+};
+/// Errors: malformed, naming the run.
+Result<MeasuredTimes> parse_measured_times(const std::string& text, const std::string& origin);
+/// Of what is built in.
+MeasuredTimes measured_times();
+
+struct ComparedStage {
+    std::string what, kind, gpu;
+    MeasuredStage measured;
+    double now = 0;                              ///< what the model says, ms
+    bool replaced = false;                       ///< the kernels that were measured are no more
+    GpuResource bound_by = GpuResource::launch;  ///< by the model
+    double log_error() const;                    ///< of `now`
+};
+/// With the costs of today's kernels. Runs on GPUs that are not among `gpus` are left out.
+std::vector<ComparedStage> compare_measured(const MeasuredTimes& times, const KernelCosts& costs,
+                                            const std::vector<GpuDevice>& gpus,
+                                            const ModelFit& fit);
+/// The table of docs/model.md, as Markdown.
+std::string measured_table(const std::vector<ComparedStage>& rows);
+
+}  // namespace gs

@@ -1,0 +1,94 @@
+// The performance model's launches are those that the backend enqueues: every kernel belongs to a
+// stage, and stages, sorts and scans add up to the model's table (profiler/predict/demand.h).
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "profiler/predict/demand.h"
+#include "renderer/raster/cuda/cuda_rasterizer.h"
+#include "tests/kernels/cuda_training_scene.h"
+#include "tests/support/emulator/emulator.h"
+#include "tests/support/random_scene.h"
+
+namespace gs::test {
+namespace {
+
+namespace emu = emulator;
+
+/// Kernels of ours, by the names they are launched with.
+const std::map<std::string, Stage> kStageOfKernel = {{"step_intake", Stage::project},
+                                                     {"project", Stage::project},
+                                                     {"compact", Stage::sort},
+                                                     {"count", Stage::emit},
+                                                     {"emit", Stage::emit},
+                                                     {"ranges", Stage::ranges},
+                                                     {"items", Stage::ranges},
+                                                     {"slots", Stage::ranges},
+                                                     {"blend", Stage::blend},
+                                                     {"composite", Stage::blend},
+                                                     {"photo_loss", Stage::loss},
+                                                     {"finish_loss", Stage::loss},
+                                                     {"blend backward", Stage::blend_backward},
+                                                     {"adam_step", Stage::project_backward},
+                                                     {"refresh_bounds", Stage::project_backward},
+                                                     {"pack", Stage::pack}};
+
+void expect_enqueued(emu::Calls calls, std::span<const StageLaunches> table) {
+    std::map<Stage, std::uint64_t> kernels;
+    for (const auto& [name, count] : calls) {
+        constexpr std::string_view kLaunch = "launch:";
+        if (!name.starts_with(kLaunch) || count == 0) continue;
+        const std::string kernel = name.substr(kLaunch.size());
+        if (kernel == "sort" || kernel == "scan") continue;
+        const auto stage = kStageOfKernel.find(kernel);
+        ASSERT_NE(stage, kStageOfKernel.end()) << "kernel " << kernel << " is of no stage";
+        kernels[stage->second] += count;
+    }
+    std::uint64_t ours = 0, sorts = 0, scans = 0;
+    for (const StageLaunches& one : table) {
+        EXPECT_LE(kernels[one.stage], static_cast<std::uint64_t>(one.ours)) << name_of(one.stage);
+        kernels.erase(one.stage);
+        ours += static_cast<std::uint64_t>(one.ours);
+        sorts += static_cast<std::uint64_t>(one.sorts);
+        scans += static_cast<std::uint64_t>(one.scans);
+    }
+    EXPECT_TRUE(kernels.empty()) << name_of(kernels.begin()->first) << " is not in the table";
+    const std::uint64_t cub = calls["launch:sort"] + calls["launch:scan"];
+    EXPECT_EQ(calls["launch:sort"], sorts);
+    EXPECT_EQ(calls["launch:scan"], scans);
+    EXPECT_EQ(calls["launch"] - cub + calls["cudaMemsetAsync"] + calls["cudaMemcpyAsync"], ours);
+}
+
+TEST(CudaLaunches, OfAFrameAreTheModels) {
+    const GaussianModel model = random_model({});
+    const auto rasterizer = std::move(*make_cuda_rasterizer(0));
+    const auto source = rasterizer->source_of(model);
+    const auto state = rasterizer->make_state();
+    RenderOptions options;
+    options.depth = options.gradients = false;
+    RenderResult result;
+    emu::Calls before;
+    for (int i = 0; i < 3; ++i) {
+        before = emu::calls();
+        (void)rasterizer->forward_for_display(*source, random_camera(8, 0, 40, 30), options, *state,
+                                              result);
+    }
+    expect_enqueued(emu::difference(before, emu::calls()), stage_launches(false));
+}
+
+TEST(CudaLaunches, OfAStepAreTheModels) {
+    TrainingSettings settings = busy_settings();
+    settings.densify_from = settings.steps;
+    settings.opacity_reset_every = 0;
+    const auto trainer = trainer_on(cuda_training(), small_capture(24, 20, 60), settings);
+    emu::Calls before;
+    for (int n = 0; n < 7; ++n) {
+        before = emu::calls();
+        trainer->step();
+    }
+    expect_enqueued(emu::difference(before, emu::calls()), stage_launches(true));
+}
+
+}  // namespace
+}  // namespace gs::test
