@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
+#include "renderer/math/lens_intrinsics.h"
 #include "renderer/scene/camera_lens.h"
 #include "tests/kernels/stored_lenses.h"
 #include "tests/support/compare.h"
@@ -101,6 +103,52 @@ TEST(LensVjp, IsWhatDualNumbersSay) {
             ASSERT_LE(relative_l2(jacobian, slopes), 1e-9) << p.x << ' ' << p.y << ' ' << p.z;
             ASSERT_LE(relative_l2(Values{g.x, g.y, g.z}, expected), 1e-8)
                 << p.x << ' ' << p.y << ' ' << p.z;
+        }
+    }
+}
+
+TEST(LensVjp, OfTheLenssOwnNumbers) {
+    GS_NEED_DATA("reference/sensors/lenses.npz");
+    const Arrays data = load_npz(data_path("reference/sensors/lenses.npz"));
+    Numbers random(35);
+    for (const NamedCamera& c : lenses(data)) {
+        const auto lens = math::make_lens(c.camera);
+        const bool rational = lens.radial == math::LensRadial::rational;
+        if (!rational) continue;
+        SCOPED_TRACE(c.name);
+        for (const Vec3d& p : seen_points(data, c, 9)) {
+            const Vec2<double> v_uv{random.in(-1, 1), random.in(-1, 1)};
+            double v_j[2][3];
+            for (auto& row : v_j)
+                for (double& x : row) x = random.in(-1, 1);
+            const auto at = math::bounded_place(lens, math::base_place(lens.base, p));
+            const auto g = math::lens_intrinsics_vjp(lens, p, at, v_uv, v_j);
+            auto duals = math::lens_cast<Dual>(lens);
+            duals.decentred = true;
+            const std::pair<Dual*, double> numbers[] = {
+                {&duals.fx, g.fx},     {&duals.fy, g.fy},     {&duals.cx, g.cx},
+                {&duals.cy, g.cy},     {&duals.n[0], g.n[0]}, {&duals.n[1], g.n[1]},
+                {&duals.n[2], g.n[2]}, {&duals.n[3], g.n[3]}, {&duals.m[0], g.m[0]},
+                {&duals.m[1], g.m[1]}, {&duals.m[2], g.m[2]}, {&duals.p1, g.p1},
+                {&duals.p2, g.p2},     {&duals.s1, g.s1},     {&duals.s2, g.s2},
+                {&duals.s3, g.s3},     {&duals.s4, g.s4}};
+            const Vec3<Dual> point{p.x, p.y, p.z};
+            const Vec2<Dual> place{at.x, at.y};
+            int index = 0;
+            for (const auto& [number, own] : numbers) {
+                number->slope = 1;
+                const auto on = math::lens_project(duals, point);
+                const auto j = math::lens_jacobian_at(duals, point, place);
+                number->slope = 0;
+                double expected = v_uv.x * on.uv.x.slope + v_uv.y * on.uv.y.slope, size = 0;
+                for (int k = 0; k < 6; ++k) {
+                    const double part = v_j[k / 3][k % 3] * j.j[k / 3][k % 3].slope;
+                    expected += part;
+                    size += std::abs(part);
+                }
+                ASSERT_NEAR(own, expected, 1e-9 * (1 + size + std::abs(expected))) << index;
+                ++index;
+            }
         }
     }
 }
