@@ -50,8 +50,6 @@ struct Spare {
 constexpr Spare kSpare[] = {
     {"blend.cuh", "clock64()", Hunted::Fate::alive, "before a clock is read"},
     {"blend_backward.cu", "clock64()", Hunted::Fate::alive, "before a clock is read"},
-    {"emit.cu", "leave_out_missing(p, list.slot", Hunted::Fate::alive,
-     "the barriers of the next turn come before anything is written anew"},
 };
 
 bool is_spare(const Source& place, Hunted::Fate fate) {

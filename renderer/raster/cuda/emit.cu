@@ -213,8 +213,7 @@ GS_DEVICE void emit_part(const EmitParams<Key>& p) {
                 }
                 put(p, i, in_row < row_size[of] ? tile : p.tiles, row_slot[of]);
             }
-            done = max(done, behind);
-            __syncthreads();
+            done = max(done, behind);  // the barriers of the next turn come before any new rows
         }
     }
 }

@@ -1,16 +1,20 @@
 // Where each tile's list begins, and the work items that blending is launched with: a tile of at
 // most `item_isects` isects is one item, a longer one several, so that no block is left working
 // alone at the end. Items are ordered longest first by counting classes of size; everything is
-// counted per 256 tiles and added up in order, so the order is the same every time. Cost: log2(I)
-// dependent loads a tile, some microseconds; reading all keys instead would move 2 I bytes.
+// counted per 256 tiles and added up in order, so the order is the same every time. Cost: a third
+// of log2(I) rounds of loads that wait for each other; reading all keys instead would move 2 I
+// bytes.
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
+#include "renderer/raster/cuda/block_rank.cuh"
 #include "renderer/raster/cuda/stages.h"
 
 namespace gs::cuda {
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kThreads = 256, kWarps = kThreads / kWarp;
+constexpr int kSizeClassBits = 6;
+static_assert(1 << kSizeClassBits == kSizeClasses && kSizeClasses == 2 * kWarp);
 constexpr std::uint32_t kFullItems = kSizeClasses,
                         kLongTiles = kSizeClasses + 1;  // columns of order_counts
 
@@ -37,16 +41,24 @@ GS_DEVICE TileWork work_of(std::uint32_t isects, std::uint32_t item_isects) {
     return {full, rest, min(place, static_cast<std::uint32_t>(kSizeClasses - 1))};
 }
 
-/// The first isect whose key is not below `tile`.
+/// The first isect whose key is not below `tile`. Loads that wait for each other are what it takes:
+/// each turn looks at seven places at once and leaves an eighth.
 template <class Key>
 GS_DEVICE std::uint32_t lower_bound(const Key* keys, std::uint32_t isects, std::uint32_t tile) {
+    constexpr std::uint32_t kParts = 8;
     std::uint32_t lo = 0, hi = isects;
     while (lo < hi) {
-        const std::uint32_t mid = lo + (hi - lo) / 2;
-        if (keys[mid] < tile)
-            lo = mid + 1;
-        else
-            hi = mid;
+        const std::uint32_t part = (hi - lo + kParts - 1) / kParts;
+        std::uint32_t below = 0;  // of the places looked at, all keys but the last part's begin
+        GS_UNROLL
+        for (std::uint32_t i = 1; i < kParts; ++i) {
+            const std::uint32_t at = lo + i * part - 1;
+            below += at < hi && keys[at] < tile ? 1u : 0u;
+        }
+        const std::uint32_t first = lo + below * part;
+        // Of the part that is left the last key is known not to be below, but for the last part.
+        hi = below + 1 < kParts ? min(first + part - 1, hi) : hi;
+        lo = min(first, hi);
     }
     return lo;
 }
@@ -84,44 +96,81 @@ void find_ranges(RangeParams p) {
     if (thread < kOrderCounts) p.order_counts[blockIdx.x * kOrderCounts + thread] = columns[thread];
 }
 
+/// The lanes of the warp that have this lane's class.
+GS_DEVICE unsigned lanes_of_class(std::uint32_t size_class) {
+    unsigned lanes = kAllLanes;
+    GS_UNROLL
+    for (int bit = 0; bit < kSizeClassBits; ++bit) {
+        const bool set = (size_class >> bit & 1u) != 0;
+        const unsigned with = __ballot_sync(kAllLanes, set);
+        lanes &= set ? with : ~with;
+    }
+    return lanes;
+}
+
+/// How many of the block's threads before this one have its class, of kSizeClasses. All threads
+/// call it; `counts`: shared, [kWarps * kSizeClasses].
+template <class Shared>
+GS_DEVICE std::uint32_t rank_in_class(std::uint32_t size_class, Shared& counts) {
+    for (std::uint32_t i = threadIdx.x; i < kWarps * kSizeClasses; i += kThreads) counts[i] = 0;
+    __syncthreads();
+    const unsigned peers = lanes_of_class(size_class);
+    const std::uint32_t warp = static_cast<std::uint32_t>(warp_id());
+    const unsigned before = peers & ((1u << lane_id()) - 1u);
+    if (before == 0)
+        counts[warp * kSizeClasses + size_class] = static_cast<std::uint32_t>(__popc(peers));
+    __syncthreads();
+    std::uint32_t rank = static_cast<std::uint32_t>(__popc(before));
+    for (std::uint32_t w = 0; w < kWarps; ++w)
+        rank += w < warp ? counts[w * kSizeClasses + size_class] : 0u;
+    return rank;
+}
+
 /// A thread per tile writes its items and their places in the order.
 GS_KERNEL(kThreads, 4)
 void make_items(RangeParams p) {
     GS_SHARED(std::uint32_t, before, kOrderCounts);  // in the blocks before this one
     GS_SHARED(std::uint32_t, all, kOrderCounts);
-    GS_SHARED(std::uint32_t, full, kThreads);
-    GS_SHARED(std::uint32_t, size_class, kThreads);
+    GS_SHARED(std::uint32_t, class_begin, kSizeClasses);
+    GS_SHARED(std::uint32_t, class_counts, kWarps * kSizeClasses);
+    GS_SHARED(std::uint32_t, full_sums, kWarps);
+    GS_SHARED(std::uint32_t, long_sums, kWarps);
     if (p.counts->overflow != 0) return;
     const std::uint32_t thread = threadIdx.x, tile = blockIdx.x * kThreads + thread;
+    const bool inside = tile < p.tiles;
+    const std::uint32_t first = inside ? p.tile_begin[tile] : 0,
+                        end = inside ? p.tile_begin[tile + 1] : 0;
     if (thread < kOrderCounts) {
         std::uint32_t sum = 0, sum_before = 0;
+        GS_UNROLL
         for (std::uint32_t block = 0; block < gridDim.x; ++block) {
-            if (block == blockIdx.x) sum_before = sum;
-            sum += p.order_counts[block * kOrderCounts + thread];
+            const std::uint32_t of = p.order_counts[block * kOrderCounts + thread];
+            sum_before += block < blockIdx.x ? of : 0u;
+            sum += of;
         }
         before[thread] = sum_before;
         all[thread] = sum;
     }
-    const bool inside = tile < p.tiles;
-    const std::uint32_t first = inside ? p.tile_begin[tile] : 0,
-                        end = inside ? p.tile_begin[tile + 1] : 0;
     const TileWork work = work_of(end - first, p.item_isects);
-    full[thread] = work.full;
-    size_class[thread] = work.size_class;
+    const std::uint32_t of_class = rank_in_class(work.size_class, class_counts);
+    const BlockRank full = block_sum_before(work.full, full_sums),
+                    longer = block_rank(work.full > 0, long_sums);
+    if (warp_id() == 0) {  // two classes a lane
+        const std::uint32_t here = all[2 * thread] + all[2 * thread + 1],
+                            begin = warp_sum_before(here);
+        class_begin[2 * thread] = begin;
+        class_begin[2 * thread + 1] = begin + all[2 * thread];
+    }
     __syncthreads();
     if (tile == 0) {
         p.counts->items = p.tiles + all[kFullItems];
         p.counts->long_tiles = all[kLongTiles];
     }
     if (!inside) return;
-    std::uint32_t place = all[kFullItems] + before[work.size_class];
-    for (std::uint32_t c = 0; c < work.size_class; ++c) place += all[c];
-    std::uint32_t full_before = before[kFullItems], long_before = before[kLongTiles];
-    for (std::uint32_t t = 0; t < thread; ++t) {
-        place += size_class[t] == work.size_class ? 1u : 0u;
-        full_before += full[t];
-        long_before += full[t] > 0 ? 1u : 0u;
-    }
+    const std::uint32_t place =
+        all[kFullItems] + class_begin[work.size_class] + before[work.size_class] + of_class;
+    const std::uint32_t full_before = before[kFullItems] + full.rank,
+                        long_before = before[kLongTiles] + longer.rank;
     const std::uint32_t partial = full_before + long_before;
     for (std::uint32_t i = 0; i < work.full; ++i) {
         const std::uint32_t begin = first + i * p.item_isects;
