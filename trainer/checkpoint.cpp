@@ -34,7 +34,9 @@ enum class Tag : std::uint32_t {
     last_step,
     statistics,
     ids,  // this and the next: not in older files
-    births
+    births,
+    appearance,  // this and the next: where exposure and colour are learned
+    appearance_moments
 };
 
 std::uint32_t crc_of(const std::byte* data, std::size_t bytes) {
@@ -215,9 +217,22 @@ Result<void> read_identity(Reader& reader, const RunNumbers& n, RowIdentity& ide
     return {};
 }
 
-/// The sections after the numbers, in order.
-Result<void> read_arrays(Reader& reader, const RunNumbers& n, RunArrays& arrays) {
-    auto& [model, adam, statistics, identity] = arrays;
+Result<void> read_appearance(Reader& reader, AppearanceState& appearance) {
+    Reader ahead = reader;
+    GS_TRY(const auto payload, ahead.section(Tag::appearance, "exposure and colour"));
+    const std::size_t values = payload.size() / sizeof(float);
+    GS_TRY_VOID(reader.array(Tag::appearance, "exposure and colour", values, appearance.values));
+    GS_TRY_VOID(reader.array(Tag::appearance_moments, "exposure and colour's moments", 2 * values,
+                             appearance.moments));
+    for (const float x : appearance.values)
+        if (!std::isfinite(x))
+            return reader.broken("exposure and colour", "has values that are not finite");
+    return {};
+}
+
+/// The sections after the numbers, in order. `looks`: exposure and colour are among them.
+Result<void> read_arrays(Reader& reader, const RunNumbers& n, bool looks, RunArrays& arrays) {
+    auto& [model, adam, statistics, identity, appearance] = arrays;
     const auto capacity = static_cast<std::size_t>(n.capacity);
     model.count = static_cast<std::size_t>(n.count);
     model.capacity = capacity;
@@ -248,9 +263,10 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, RunArrays& arrays)
         GS_TRY_VOID(reader.array(Tag::statistics, "statistics", capacity, *row));
     // Files of older versions end here.
     identity = RowIdentity(model.count, capacity);
-    if (reader.at_end()) return {};
+    if (reader.at_end() && !looks) return {};
     GS_TRY_VOID(read_identity(reader, n, identity));
-    if (!reader.at_end()) return reader.broken("births", "is followed by something unknown");
+    if (looks) GS_TRY_VOID(read_appearance(reader, appearance));
+    if (!reader.at_end()) return reader.broken("last", "is followed by something unknown");
     return {};
 }
 
@@ -276,13 +292,19 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
     if (!plausible(numbers, reader.size())) return reader.broken("run", "has impossible numbers");
     out.extent = numbers.extent;
     out.drawn = numbers.drawn;
-    GS_TRY_VOID(read_arrays(reader, numbers, out.arrays));
+    const bool looks = appearance_of(settings) != AppearanceMode::none;
+    GS_TRY_VOID(read_arrays(reader, numbers, looks, out.arrays));
+    if (capture != nullptr && looks &&
+        out.arrays.appearance.values.size() != AppearanceRows(*capture).values())
+        return fail(ErrorKind::usage, path.string(),
+                    "the checkpoint has exposure and colour of other cameras than " + capture->path,
+                    "load the same photos with the same lenses");
     return out;
 }
 
 void write_contents(Writer& out, const Capture& capture, const TrainingSettings& settings,
                     RunNumbers n, const RunArraysView& arrays) {
-    const auto& [model, adam, statistics, identity] = arrays;
+    const auto& [model, adam, statistics, identity, appearance] = arrays;
     out.raw(std::as_bytes(std::span(kMagic)));
     out.section(Tag::settings, std::as_bytes(std::span<const char>(settings_text(settings))));
     out.section(Tag::capture, bytes_of(numbers_of(capture)));
@@ -311,6 +333,9 @@ void write_contents(Writer& out, const Capture& capture, const TrainingSettings&
         births.push_back(birth.step);
     }
     out.section(Tag::births, std::as_bytes(std::span<const std::uint32_t>(births)));
+    if (appearance.empty()) return;
+    out.section(Tag::appearance, bytes_of(appearance.values));
+    out.section(Tag::appearance_moments, bytes_of(appearance.moments));
 }
 
 }  // namespace

@@ -90,15 +90,19 @@ class CpuTraining final : public TrainingBackend {
     std::uint64_t steps() const override { return adam_.steps(); }
     std::size_t count() const override { return model_.count; }
     int sh_degree() const override { return model_.sh_degree; }
-    RunArrays arrays() const override { return {model_, adam_.state(), statistics_, identity_}; }
+    RunArrays arrays() const override {
+        return {model_, adam_.state(), statistics_, identity_, appearance_};
+    }
+    AppearanceState appearance() const override { return appearance_; }
     void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const override {
-        look({model_, adam_.state(), statistics_, identity_});
+        look({model_, adam_.state(), statistics_, identity_, appearance_});
     }
     RowIdentity identity() const override { return identity_; }
     void edit(const std::function<void(RunArrays&)>& change) override;
     GaussianModel model() const override;
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override;
-    PictureScore score(const View& view, const RenderOptions& options) override;
+    PictureScore score(const View& view, const RenderOptions& options,
+                       const AppliedLook* look) override;
     std::vector<MemoryUse> memory() const override;
     Rasterizer& rasterizer() override { return *rasterizer_; }
 
@@ -109,6 +113,7 @@ class CpuTraining final : public TrainingBackend {
     LazyAdam adam_;
     DensityStatistics statistics_;
     RowIdentity identity_;
+    AppearanceState appearance_;
     void take_over(RunArrays arrays);
     void keep_room_to_save();
     // As much as model() needs, untouched until then: what else grows meanwhile does not get it.
@@ -116,6 +121,7 @@ class CpuTraining final : public TrainingBackend {
     // Memory that steps and views use again and again.
     std::unique_ptr<ForwardState> forward_state_, view_state_;
     RenderResult picture_, view_picture_;
+    ImageF shown_;  ///< picture_ through its photo's look
     PixelGradients gradients_;
 };
 
@@ -130,13 +136,14 @@ void CpuTraining::take_over(RunArrays arrays) {
     adam_ = LazyAdam(model_, std::move(arrays.adam));
     statistics_ = std::move(arrays.statistics);
     identity_ = std::move(arrays.identity);
+    appearance_ = std::move(arrays.appearance);
 }
 
 /// In place: there may be no room for a second copy.
 void CpuTraining::edit(const std::function<void(RunArrays&)>& change) {
     adam_.flush(model_);
     RunArrays arrays{std::move(model_), adam_.take_state(), std::move(statistics_),
-                     std::move(identity_)};
+                     std::move(identity_), std::move(appearance_)};
     try {
         change(arrays);
     } catch (...) {
@@ -167,10 +174,21 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     rasterizer_->forward(source, view.camera, plan.options, *forward_state_, picture_);
 
     // How far it is from the photo.
+    AppliedLook look;
+    if (plan.appearance.on()) {
+        const Span look_span(appearance_stage());
+        look = look_of_photo(appearance_.values.data(), plan.appearance);
+        apply_look(look, picture_.color, &view.photo, shown_);
+    }
     {
         const Span loss_span(Stage::loss);
-        out.terms =
-            photo_loss(picture_.color, view.photo, view.mask, plan.lambda_dssim, &gradients_.color);
+        out.terms = photo_loss(plan.appearance.on() ? shown_ : picture_.color, view.photo,
+                               view.mask, plan.lambda_dssim, &gradients_.color);
+    }
+    if (plan.appearance.on() && std::isfinite(out.terms.loss)) {
+        const Span look_span(appearance_stage());
+        step_appearance(appearance_, plan.appearance,
+                        apply_look_vjp(look, picture_.color, view.photo, shown_, gradients_.color));
     }
     out.counters = picture_.counters;
 
@@ -192,7 +210,8 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
         out.hashes[HashStage::picture] = hash_array(std::as_const(picture_.color.values).span());
         // Where nothing was visible there is no block, but there is a stage.
         out.hashes[HashStage::gradients] = hash64(hashes.gradients);
-        out.hashes[HashStage::adam] = hash64(hashes.adam);
+        out.hashes[HashStage::adam] =
+            hash64(hash_array(std::as_const(appearance_.values).span(), hashes.adam));
     }
     return out;
 }
@@ -204,10 +223,12 @@ void CpuTraining::render(const Camera& camera, const RenderOptions& options, Ren
     rasterizer_->forward(source, camera, wanted, *view_state_, result);
 }
 
-PictureScore CpuTraining::score(const View& view, const RenderOptions& options) {
+PictureScore CpuTraining::score(const View& view, const RenderOptions& options,
+                                const AppliedLook* look) {
     RenderOptions wanted = options;
     wanted.depth = wanted.median_depth = wanted.counters = false;
     render(view.camera, wanted, view_picture_);
+    if (look != nullptr) apply_look(*look, view_picture_.color, nullptr, view_picture_.color);
     return score_picture(view_picture_.color, view.photo, view.mask);
 }
 
@@ -237,6 +258,7 @@ std::vector<MemoryUse> CpuTraining::memory() const {
     return {{"parameters", model_.bytes()},
             {"Adam moments", adam_.bytes()},
             {"density statistics", statistics_.bytes() + identity_.bytes()},
+            {"exposure and colour", appearance_.bytes() + shown_.values.capacity_bytes()},
             {"forward state", forward_state_->bytes()},
             {"view state", view_state_->bytes()},
             {"pictures", picture_bytes(picture_) + picture_bytes(view_picture_) +

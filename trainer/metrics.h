@@ -14,6 +14,9 @@ struct PictureScore {
     double psnr = kNotMeasured;  ///< dB, peak 1
     double ssim = kNotMeasured;  ///< zero padded, all channels
     double l1 = kNotMeasured;
+    /// PSNR of the right half after the affine map of colours (3 x 4) that suits the left half
+    /// best: what remains when exposure and colour are taken out.
+    double psnr_fitted = kNotMeasured;
 };
 
 using math::psnr_of;

@@ -80,14 +80,15 @@ std::vector<std::uint32_t> rows_to_crop(const GaussianModel& model, const RowIde
 }
 
 bool consistent(const RunArrays& arrays) {
-    const auto& [model, adam, statistics, identity] = arrays;
+    const auto& [model, adam, statistics, identity, appearance] = arrays;
     const std::size_t capacity = model.capacity;
     return model.count > 0 && model.count <= capacity && capacity % kBlock == 0 &&
            model.values.size() == static_cast<std::size_t>(model.planes()) * capacity &&
            adam.moments.size() == moment_planes(arrays) * capacity &&
            adam.last_step.size() == capacity && statistics.gradient_sum.size() == capacity &&
            statistics.views.size() == capacity && statistics.radius_px.size() == capacity &&
-           identity.tags.size() == capacity;
+           identity.tags.size() == capacity &&
+           appearance.moments.size() == 2 * appearance.values.size();
 }
 
 TakenRows take_rows(RunArrays& arrays, std::span<const std::uint32_t> rows) {

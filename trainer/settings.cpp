@@ -12,9 +12,9 @@ using S = TrainingSettings;
 constexpr const char *kAuthors = "3DGS, the authors' code", *kOwn = "gausscope",
                      *kLater = "3DGS, the authors' code since 2024 (0.05 before)",
                      *kPaper = "3DGS as published: its code never applies it",
-                     *kMip = "Mip-Splatting";
+                     *kMip = "Mip-Splatting", *kPpisp = "PPISP";
 
-// name, group, help, unit, source, value, min, max, integer, logarithmic, live
+// name, group, help, unit, source, value, min, max, integer, logarithmic, live, choices
 // clang-format off
 constexpr std::array kFields{
     SettingField{"steps", "Run", "iterations in all", "steps", kAuthors, &S::steps, 1, 1e7, true, true, true},
@@ -51,6 +51,8 @@ constexpr std::array kFields{
     SettingField{"background_g", "Background", "green, 0..1", "", kAuthors, &S::background_g, 0, 1, false, false, true},
     SettingField{"background_b", "Background", "blue, 0..1", "", kAuthors, &S::background_b, 0, 1, false, false, true},
     SettingField{"antialiased", "Rendering", "1: train with opacity compensation for the pixel blur", "", kMip, &S::antialiased, 0, 1, true, false, false},
+    SettingField{"appearance", "Appearance", "learn with each photo: nothing, its exposure and white balance, or all stages of PPISP", "", kOwn, &S::appearance, 0, 2, true, false, false, "none|exposure|ppisp"},
+    SettingField{"lr_appearance", "Appearance", "exposure and colour, at its highest", "", kPpisp, &S::lr_appearance, 0, 1, false, true, true},
 };
 // clang-format on
 
@@ -65,6 +67,31 @@ const SettingField* find_setting(std::string_view name) {
     const auto it = std::find_if(kFields.begin(), kFields.end(),
                                  [&](const SettingField& f) { return name == f.name; });
     return it == kFields.end() ? nullptr : &*it;
+}
+
+std::vector<std::string> choices_of(const SettingField& field) {
+    std::vector<std::string> out;
+    if (field.choices == nullptr) return out;
+    for (std::string_view rest = field.choices; !rest.empty();) {
+        const std::size_t end = std::min(rest.find('|'), rest.size());
+        out.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return out;
+}
+
+std::optional<double> choice_value(const SettingField& field, std::string_view word) {
+    const auto words = choices_of(field);
+    const auto it = std::find(words.begin(), words.end(), word);
+    if (it == words.end()) return std::nullopt;
+    return static_cast<double>(it - words.begin());
+}
+
+std::string setting_choice(std::string_view name, double value) {
+    const SettingField* field = find_setting(name);
+    const auto words = field == nullptr ? std::vector<std::string>() : choices_of(*field);
+    const auto i = static_cast<std::size_t>(value);
+    return value >= 0 && i < words.size() ? words[i] : fmt::format("{:g}", value);
 }
 
 Result<void> set_setting(TrainingSettings& settings, std::string_view name, double value) {

@@ -55,6 +55,9 @@ struct TrainingSettings {
     double background_r = 0, background_g = 0, background_b = 0;
     double antialiased = 0;  ///< 1: train with opacity compensation
 
+    double appearance = 0;        ///< AppearanceMode: learn each photo's exposure and colour
+    double lr_appearance = 2e-3;  ///< rises and falls with the run (trainer/appearance.h)
+
     double seed = 42;
 };
 
@@ -69,11 +72,18 @@ struct SettingField {
     double TrainingSettings::*value;
     double min, max;
     bool integer;
-    bool logarithmic;  ///< slider scale
-    bool live;         ///< may change while training runs
+    bool logarithmic;               ///< slider scale
+    bool live;                      ///< may change while training runs
+    const char* choices = nullptr;  ///< "none|exposure": words for 0, 1, ..; null: a number
 };
 std::span<const SettingField> setting_fields();
 const SettingField* find_setting(std::string_view name);
+/// The words of a field with choices, in order; of another, none.
+std::vector<std::string> choices_of(const SettingField& field);
+/// The value that a word stands for; none: the field knows no such word.
+std::optional<double> choice_value(const SettingField& field, std::string_view word);
+/// The word for a value of the setting `name`; the number where it has no words.
+std::string setting_choice(std::string_view name, double value);
 /// Checks the range. Error kind usage, naming field, value and range.
 Result<void> set_setting(TrainingSettings& settings, std::string_view name, double value);
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "renderer/scene/gaussian_model.h"
+#include "trainer/appearance.h"
 #include "trainer/density.h"
 #include "trainer/lazy_adam.h"
 #include "trainer/row_identity.h"
@@ -18,6 +19,7 @@ struct RunArrays {
     AdamState adam;
     DensityStatistics statistics;
     RowIdentity identity;
+    AppearanceState appearance{};  ///< of photos and cameras
 };
 /// The same where it lies.
 struct RunArraysView {
@@ -25,6 +27,7 @@ struct RunArraysView {
     const AdamState& adam;
     const DensityStatistics& statistics;
     const RowIdentity& identity;
+    const AppearanceState& appearance;
 };
 
 struct TrainingSnapshot {
@@ -37,7 +40,7 @@ struct TrainingSnapshot {
     std::uint64_t bytes() const {
         return arrays.model.bytes() + arrays.adam.moments.capacity_bytes() +
                arrays.adam.last_step.capacity_bytes() + arrays.statistics.bytes() +
-               arrays.identity.bytes();
+               arrays.identity.bytes() + arrays.appearance.bytes();
     }
 };
 

@@ -141,6 +141,8 @@ Result<CapturedStep> capture_of(const StepRecord& record, const std::string& cap
     in.mask = view.mask;
     in.options = record.plan.options;
     in.lambda_dssim = record.plan.lambda_dssim;
+    if (record.plan.appearance.on())
+        in.look = look_of_photo(record.before.appearance.values.data(), record.plan.appearance);
     in.rates = record.plan.rates;
     FrameProbe lists;
     read_model(record, rasterizer, in, lists);

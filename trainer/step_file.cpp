@@ -67,6 +67,11 @@ Json camera_json(const Camera& c) {
             {"translation", {c.translation.x, c.translation.y, c.translation.z}}};
 }
 
+Json look_json(const std::optional<AppliedLook>& look) {
+    if (!look) return nullptr;
+    return {{"simple", look->simple}, {"parts", look->look.at}};
+}
+
 Json options_json(const RenderOptions& o) {
     return {{"background", {o.background.x, o.background.y, o.background.z}},
             {"sh_degree", o.sh_degree},
@@ -109,6 +114,7 @@ Json manifest_of(const CapturedStep& step) {
                   {"options", options_json(in.options)},
                   {"masked", !in.mask.empty()},
                   {"lambda_dssim", in.lambda_dssim},
+                  {"look", look_json(in.look)},
                   {"rates", in.rates},
                   {"sample", in.sample.size()},
                   {"sample_rows", in.before.model.count},
@@ -203,6 +209,17 @@ struct StepCounts {
     bool masked = false;
 };
 
+/// Files of older versions name none.
+std::optional<AppliedLook> read_look(ManifestReader& r, const nlohmann::json& json) {
+    if (!json.is_object() || !json.contains("look") || json["look"].is_null()) return std::nullopt;
+    const nlohmann::json& from = r.at("look");
+    AppliedLook out;
+    out.simple = r.flag(from, "simple");
+    const auto parts = r.numbers<math::kLookParts>(from, "parts");
+    for (std::size_t i = 0; i < parts.size(); ++i) out.look.at[i] = static_cast<float>(parts[i]);
+    return out;
+}
+
 Camera read_camera(ManifestReader& r) {
     const nlohmann::json& from = r.at("camera");
     Camera c;
@@ -293,6 +310,7 @@ Result<StepCounts> read_manifest(const nlohmann::json& json, const std::string& 
     in.camera = read_camera(r);
     in.options = read_options(r);
     in.lambda_dssim = r.number(json, "lambda_dssim");
+    in.look = read_look(r, json);
     in.rates = r.numbers<kLearningGroups>(json, "rates");
     read_clock(r, plane_count(n.sh_degree), in.before.adam);
     const nlohmann::json &counters = r.at("counters"), &loss = r.at("loss");

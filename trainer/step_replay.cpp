@@ -266,10 +266,15 @@ StepOutputs run_step(const StepInputs& in, Rasterizer& rasterizer) {
     CHECK(rasterizer.probe(*state, out.lists), "{} tells nothing of its stages", rasterizer.name());
     out.counters = picture.counters;
     PixelGradients upstream;
+    ImageF shown;
+    if (in.look) apply_look(*in.look, picture.color, &in.photo, shown);
     {
         const Span span(Stage::loss);
-        out.terms = photo_loss(picture.color, in.photo, in.mask, in.lambda_dssim, &upstream.color);
+        out.terms = photo_loss(in.look ? shown : picture.color, in.photo, in.mask, in.lambda_dssim,
+                               &upstream.color);
     }
+    if (in.look && std::isfinite(out.terms.loss))
+        (void)apply_look_vjp(*in.look, picture.color, in.photo, shown, upstream.color);
     GradientTable table(in.model.blocks());
     const bool sound = std::isfinite(out.terms.loss);
     if (sound)

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct StepInputs {
     Image8 photo, mask;  ///< as the loss reads them; mask may be empty
     RenderOptions options;
     double lambda_dssim = 0;
+    std::optional<AppliedLook> look;  ///< of the photo, where exposure and colour are learned
     LearningRates rates{};
     /// The blocks whose step of the optimizer is kept, as places in `blocks`, ascending; and their
     /// rows as they were stored before the step, with their tags (statistics are empty).

@@ -69,7 +69,8 @@ Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& v
             break;
         if (!has_photo(view)) continue;
         const PictureScore score = score_of(view);
-        scores.images.push_back({v, view.name, score.psnr, score.ssim, score.l1});
+        scores.images.push_back(
+            {v, view.name, score.psnr, score.ssim, score.l1, score.psnr_fitted});
     }
     scores.seconds = milliseconds_since(start) / 1000.0;
     out.add(scores);
@@ -103,7 +104,8 @@ Trainer::State::State(std::shared_ptr<const Capture> given_capture,
                       std::unique_ptr<TrainingBackend> given_backend)
     : capture(std::move(given_capture)),
       settings(given_settings),
-      backend(std::move(given_backend)) {}
+      backend(std::move(given_backend)),
+      rows(*capture) {}
 
 int Trainer::State::sh_degree() const {
     return std::min(sh_degree_at(settings, steps()), backend->sh_degree());
@@ -154,6 +156,7 @@ Result<void> Trainer::State::begin() {
     arrays.adam = initial_adam_state(arrays.model);
     arrays.statistics.clear(arrays.model.capacity);
     arrays.identity = RowIdentity(arrays.model.count, arrays.model.capacity);
+    arrays.appearance = initial_appearance(rows, appearance_of(settings));
     GS_TRY_VOID(crop_at_start(arrays, settings));
     extent = static_cast<double>(scene_extent_of(*capture));
     sampler = Sampler(views, static_cast<std::uint64_t>(settings.seed));
@@ -177,6 +180,7 @@ StepPlan Trainer::State::next_plan() {
     plan.rates = learning_rates(settings, extent, plan.step);
     plan.gathers_statistics = gathers_statistics(settings, plan.step + 1);
     plan.lambda_dssim = settings.lambda_dssim;
+    plan.appearance = appearance_plan(settings, rows, plan.view_index, plan.step);
     plan.hashes = hashes;
     return plan;
 }
@@ -275,6 +279,7 @@ std::uint64_t Trainer::State::hash_of_arrays() const {
         out = hash_array(arrays.model.values.span());
         out = hash_array(arrays.adam.moments.span(), out);
         out = hash_array(arrays.adam.last_step.span(), out);
+        out = hash_array(arrays.appearance.values.span(), out);
     });
     return out;
 }
@@ -350,8 +355,16 @@ RenderOptions Trainer::render_options() const { return state_->options(); }
 Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progress& progress) {
     State& s = *state_;
     const Span span(Stage::evaluation, s.steps());
+    const AppearanceMode mode = appearance_of(s.settings);
+    const AppearanceState learned =
+        mode == AppearanceMode::ppisp ? s.backend->appearance() : AppearanceState();
     Evaluation out = score_views(
-        *s.capture, views, [&](const View& view) { return s.backend->score(view, s.options()); },
+        *s.capture, views,
+        [&](const View& view) {
+            const auto index = static_cast<std::size_t>(&view - s.capture->views.data());
+            const auto look = look_of_camera(learned, s.rows, index, mode);
+            return s.backend->score(view, s.options(), look ? &*look : nullptr);
+        },
         progress);
     out.step = s.steps();
     return out;
@@ -389,6 +402,7 @@ std::vector<std::uint8_t> Trainer::locked() const {
 }
 
 GaussianModel Trainer::model() const { return state_->backend->model(); }
+AppearanceState Trainer::appearance() const { return state_->backend->appearance(); }
 std::size_t Trainer::gaussian_count() const { return state_->backend->count(); }
 const Capture& Trainer::capture() const { return *state_->capture; }
 float Trainer::scene_extent() const { return static_cast<float>(state_->extent); }

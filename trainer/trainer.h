@@ -13,6 +13,7 @@
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/capture.h"
+#include "trainer/appearance.h"
 #include "trainer/settings.h"
 #include "trainer/trainer_types.h"
 
@@ -90,8 +91,8 @@ class Trainer {
                                                             RenderResult& result);
     /// Options that draw as training does: background, degree reached, antialiasing.
     RenderOptions render_options() const;
-    /// PSNR and SSIM of the given views (indices into capture.views); `progress` may cancel, then
-    /// what is done is returned.
+    /// PSNR and SSIM of the given views (indices into capture.views), through what was learned of
+    /// their cameras but not of photos; `progress` may cancel, then what is done is returned.
     Evaluation evaluate(const std::vector<std::size_t>& views, const Progress& progress = {});
 
     /// Changes the run between two steps: `change` gets everything settled, and may alter values,
@@ -109,6 +110,8 @@ class Trainer {
     std::vector<std::uint32_t> births() const;
     std::vector<std::uint8_t> locked() const;
 
+    /// What was learned of photos and cameras; empty where nothing is.
+    AppearanceState appearance() const;
     /// A copy of the model with every pending optimizer step applied.
     GaussianModel model() const;
     std::size_t gaussian_count() const;

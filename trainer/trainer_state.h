@@ -19,6 +19,7 @@ struct Trainer::State {
     // The run: this and the backend's arrays go into a checkpoint.
     double extent = 1;  ///< world units
     Sampler sampler;
+    AppearanceRows rows;               ///< of `capture`
     std::uint64_t newest_outcome = 0;  ///< step of the last outcome reported
     bool hashes = false;               ///< of every step
     std::deque<StepHashes> hashed;     ///< not taken yet; the last ones may lack what comes late

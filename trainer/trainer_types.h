@@ -18,10 +18,12 @@ struct ImageScore {
     std::size_t view = 0;
     std::string name;
     double psnr = kNotMeasured, ssim = kNotMeasured, l1 = kNotMeasured;
+    double psnr_fitted = kNotMeasured;  ///< PictureScore::psnr_fitted
 };
 struct Evaluation {
     std::uint64_t step = 0;
-    double psnr = kNotMeasured, ssim = kNotMeasured;  ///< means over the images that were measured
+    double psnr = kNotMeasured, ssim = kNotMeasured,
+           psnr_fitted = kNotMeasured;  ///< means over the images that were measured
     double seconds = 0;
     std::vector<ImageScore> images;
 

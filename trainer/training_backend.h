@@ -9,6 +9,7 @@
 
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/capture.h"
+#include "trainer/appearance.h"
 #include "trainer/density.h"
 #include "trainer/lazy_adam.h"
 #include "trainer/loss.h"
@@ -29,6 +30,7 @@ struct StepPlan {
     LearningRates rates{};
     bool gathers_statistics = false;
     double lambda_dssim = 0;
+    AppearancePlan appearance;
     bool hashes = false;  ///< fill StepOutcome::hashes
 };
 /// One step, computed.
@@ -65,7 +67,7 @@ class TrainingBackend {
     /// memory is short.
     virtual void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const {
         const RunArrays copy = arrays();
-        look({copy.model, copy.adam, copy.statistics, copy.identity});
+        look({copy.model, copy.adam, copy.statistics, copy.identity, copy.appearance});
     }
     /// Which Gaussian each row is. Waits for the device.
     virtual RowIdentity identity() const = 0;
@@ -83,7 +85,11 @@ class TrainingBackend {
                                                                     RenderResult& /*result*/) {
         return nullptr;
     }
-    virtual PictureScore score(const View& view, const RenderOptions& options) = 0;
+    /// `look`: what stands between the drawn picture and the photo; null: nothing.
+    virtual PictureScore score(const View& view, const RenderOptions& options,
+                               const AppliedLook* look) = 0;
+    /// What was learned of photos and cameras. Waits for the device.
+    virtual AppearanceState appearance() const = 0;
     virtual std::vector<MemoryUse> memory() const = 0;
     virtual Rasterizer& rasterizer() = 0;
 };

@@ -195,6 +195,16 @@ void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& ou
             option = app.add_flag_function(
                 flag_of(field) + ",--no-" + flag_of(field).substr(2) + "{false}",
                 [&out, name](std::int64_t n) { out.emplace_back(name, n > 0 ? 1.0 : 0.0); }, help);
+        else if (field.choices != nullptr)
+            option = app.add_option_function<std::string>(
+                            flag_of(field),
+                            [&out, name, &field](const std::string& word) {
+                                out.emplace_back(name, choice_value(field, word).value_or(0));
+                            },
+                            fmt::format("{} [{}]", field.help,
+                                        setting_choice(name, defaults.*field.value)))
+                         ->check(CLI::IsMember(choices_of(field)))
+                         ->option_text(field.choices);
         else
             option =
                 app.add_option_function<double>(

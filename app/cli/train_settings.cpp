@@ -22,6 +22,11 @@ Result<NamedValues> from_json(const std::string& path, const std::string& text) 
         return fail(ErrorKind::malformed, path, "the settings are not a JSON object");
     NamedValues out;
     for (const auto& [name, value] : object.items()) {
+        if (const SettingField* field = find_setting(name); field && value.is_string())
+            if (const auto chosen = choice_value(*field, value.get<std::string>())) {
+                out.emplace_back(name, *chosen);
+                continue;
+            }
         if (!value.is_number() && !value.is_boolean())
             return fail(
                 ErrorKind::malformed, path,
@@ -59,7 +64,9 @@ Result<NamedValues> from_lines(const std::string& path, const std::string& text)
         if (equals == std::string::npos || equals == 0)
             return fail_at_line(path, number, "this line is not \"name = value\"",
                                 "a # begins a comment");
-        const auto value = value_of(line.substr(equals + 1));
+        const SettingField* named = find_setting(line.substr(0, equals));
+        const auto chosen = named ? choice_value(*named, line.substr(equals + 1)) : std::nullopt;
+        const auto value = chosen ? Result<double>(*chosen) : value_of(line.substr(equals + 1));
         if (!value)
             return fail_at_line(path, number,
                                 fmt::format("\"{}\" is not a number", line.substr(equals + 1)));

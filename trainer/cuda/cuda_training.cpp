@@ -95,10 +95,16 @@ class CudaTraining final : public TrainingBackend {
         RunSource source(engine_->model(), options.sh_degree);
         return rasterizer_->forward_for_display(source, camera, wanted, *view_state_, result);
     }
-    PictureScore score(const View& view, const RenderOptions& options) override {
+    AppearanceState appearance() const override {
+        wait();
+        return engine_->arrays().appearance();
+    }
+    PictureScore score(const View& view, const RenderOptions& options,
+                       const AppliedLook* look) override {
         RenderOptions wanted = options;
         wanted.depth = wanted.median_depth = wanted.counters = false;
         render(view.camera, wanted, picture_);
+        if (look != nullptr) apply_look(*look, picture_.color, nullptr, picture_.color);
         return score_picture(picture_.color, view.photo, view.mask);
     }
     std::vector<MemoryUse> memory() const override;

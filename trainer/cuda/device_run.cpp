@@ -35,6 +35,8 @@ void DeviceRun::upload(const RunArrays& arrays, std::size_t table_rows) {
     gradient_sum_.upload(arrays.statistics.gradient_sum.span(), stream_);
     views_.upload(arrays.statistics.views.span(), stream_);
     radius_px_.upload(arrays.statistics.radius_px.span(), stream_);
+    look_values_.upload(arrays.appearance.values.span(), stream_);
+    look_moments_.upload(arrays.appearance.moments.span(), stream_);
     bounds_.resize_discard(capacity_ / kBlock, stream_);
     pending_.resize_discard(table_rows * kPendingColumns, stream_);
     std::vector<float> decay;
@@ -63,6 +65,16 @@ RunArrays DeviceRun::download() const {
     fetch(out.statistics.gradient_sum, gradient_sum_, stream_);
     fetch(out.statistics.views, views_, stream_);
     fetch(out.statistics.radius_px, radius_px_, stream_);
+    out.appearance = appearance();
+    stream_.synchronize();
+    return out;
+}
+
+AppearanceState DeviceRun::appearance() const {
+    AppearanceState out;
+    if (look_values_.size() == 0) return out;
+    fetch(out.values, look_values_, stream_);
+    fetch(out.moments, look_moments_, stream_);
     stream_.synchronize();
     return out;
 }
@@ -162,11 +174,13 @@ void DeviceRun::set_last_step(std::uint32_t step) {
 }
 
 std::vector<MemoryUse> DeviceRun::memory() const {
-    return {{"parameters", values_.capacity_bytes() + bounds_.capacity_bytes()},
-            {"Adam moments", moments_.capacity_bytes() + last_step_.capacity_bytes() +
-                                 pending_.capacity_bytes() + decay_.capacity_bytes()},
-            {"density statistics", gradient_sum_.capacity_bytes() + views_.capacity_bytes() +
-                                       radius_px_.capacity_bytes() + tags_.capacity_bytes()}};
+    return {
+        {"parameters", values_.capacity_bytes() + bounds_.capacity_bytes()},
+        {"Adam moments", moments_.capacity_bytes() + last_step_.capacity_bytes() +
+                             pending_.capacity_bytes() + decay_.capacity_bytes()},
+        {"density statistics", gradient_sum_.capacity_bytes() + views_.capacity_bytes() +
+                                   radius_px_.capacity_bytes() + tags_.capacity_bytes()},
+        {"exposure and colour", look_values_.capacity_bytes() + look_moments_.capacity_bytes()}};
 }
 
 }  // namespace gs::cuda

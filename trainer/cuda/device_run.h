@@ -51,6 +51,10 @@ class DeviceRun {
     void set_last_step(std::uint32_t step);
 
     float* values() { return values_.data(); }
+    float* look_values() { return look_values_.data(); }
+    float* look_moments() { return look_moments_.data(); }
+    /// What was learned of photos and cameras. Waits.
+    AppearanceState appearance() const;
     std::vector<MemoryUse> memory() const;
 
   private:
@@ -65,6 +69,7 @@ class DeviceRun {
     DeviceBuffer<float> gradient_sum_{"density statistics"}, views_{"density statistics"},
         radius_px_{"density statistics"};
     DeviceBuffer<BlockBounds> bounds_{"bounds of Gaussians"};
+    DeviceBuffer<float> look_values_{"exposure and colour"}, look_moments_{"exposure and colour"};
     DeviceBuffer<float> pending_{"optimizer tables"}, decay_{"optimizer tables"};
     DeviceBuffer<LazyClock> clock_{"optimizer clock"};
     DeviceBuffer<RunFlags> flags_{"flags of a run"};

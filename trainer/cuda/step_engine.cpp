@@ -125,6 +125,9 @@ FrameLimits StepEngine::limits_of(const StepPlan& plan) const {
 void StepEngine::fill_inputs(const StepPlan& plan, StepInputs& in) const {
     in.frame = FramePipeline::constants_of(plan.view->camera, plan.options, run_.sh_degree());
     in.loss = photos_.inputs(plan.view_index, plan.lambda_dssim);
+    const AppearancePlan& look = plan.appearance;
+    in.appearance = {look.photo, look.camera, look.photos, look.cameras, look.simple() ? 1u : 0u,
+                     look.rate,  look.epsilon};
     const adam::Step& step = tables_.step();
     std::copy_n(step.rate, kLearningGroups, in.rates);
     in.epsilon = step.epsilon;
@@ -152,12 +155,16 @@ void StepEngine::enqueue(const StepPlan& plan) {
     picture_.resize_discard(3 * pixels, stream_);
     gradient_.resize_discard(3 * pixels, stream_);
     partials_.resize_discard(loss_blocks(limits.width, limits.height), stream_);
+    if (plan.appearance.on()) {
+        shown_.resize_discard(3 * pixels, stream_);
+        look_sums_.resize_discard(kLookSums, stream_);
+    }
     result_.resize_discard(1, stream_);
     pipeline_.prepare(limits);
     tables_.begin_step(clock_, plan.rates, planes, run_.planes());
     fill_inputs(plan, feed_.open());
     feed_.send(clock_, tables_);
-    enqueue_step(limits);
+    enqueue_step(limits, plan.appearance.on());
     Reading& reading = readings_[flight.slot];
     copy_to_host(&reading.result, result_.data(), sizeof(StepResult), stream_);
     copy_to_host(&reading.counts, pipeline_.arrays().counts, sizeof(FrameCounts), stream_);
@@ -167,10 +174,16 @@ void StepEngine::enqueue(const StepPlan& plan) {
     flights_.push_back(std::move(flight));
 }
 
-void StepEngine::enqueue_step(const FrameLimits& limits) {
+void StepEngine::enqueue_step(const FrameLimits& limits, bool look) {
     const bool steady = bounds_valid_ && clock_.steps % kTimedEvery != 0;
-    const StepShape shape{limits,           generation_,      pipeline_.arrays().constants,
-                          picture_.data(),  gradient_.data(), partials_.data(),
+    const StepShape shape{limits,
+                          generation_,
+                          pipeline_.arrays().constants,
+                          picture_.data(),
+                          gradient_.data(),
+                          partials_.data(),
+                          look ? shown_.data() : nullptr,
+                          look ? look_sums_.data() : nullptr,
                           pipeline_.bytes()};
     if (steady) {
         timers_.enable(false);
@@ -194,18 +207,32 @@ void StepEngine::enqueue_kernels(const StepShape& shape) {
     pipeline_.project(model);
     pipeline_.list_tiles();
     pipeline_.blend(picture);
+    if (shape.shown != nullptr) enqueue_look(shape, false);
     {
         const StageScope scope(&timers_, Stage::loss);
         launch_loss(stream_, limits.width, limits.height,
-                    {&inputs->loss, picture_.data(), gradient_.data(), partials_.data(),
-                     pipeline_.arrays().counts, run_.flags(), result_.data()});
+                    {&inputs->loss, shape.shown != nullptr ? shown_.data() : picture_.data(),
+                     gradient_.data(), partials_.data(), pipeline_.arrays().counts, run_.flags(),
+                     result_.data()});
     }
+    if (shape.shown != nullptr) enqueue_look(shape, true);
     pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr});
     // Adam is in it.
     const StageScope scope(&timers_, Stage::project_backward);
     launch_adam_step(stream_, limits, pipeline_.arrays(), model, inputs, run_.flags(),
                      run_.statistics());
     launch_bounds(stream_, model, inputs, Blocks::touched);
+}
+
+void StepEngine::enqueue_look(const StepShape& shape, bool backward) {
+    const StageScope scope(&timers_, appearance_stage());
+    const StepInputs* inputs = feed_.inputs();
+    const LookJob job{&inputs->loss,       &inputs->appearance, picture_.data(),
+                      shown_.data(),       gradient_.data(),    run_.look_values(),
+                      run_.look_moments(), look_sums_.data(),   pipeline_.arrays().counts,
+                      run_.flags()};
+    (backward ? launch_look_backward : launch_look)(stream_, shape.limits.width,
+                                                    shape.limits.height, job);
 }
 
 StepOutcome StepEngine::outcome_of(const Flight& flight, const Reading& reading) const {
@@ -288,7 +315,8 @@ std::vector<MemoryUse> StepEngine::memory() const {
     std::vector<MemoryUse> out = run_.memory();
     out.push_back({"forward state", pipeline_.bytes(), true, pipeline_.high_water()});
     out.push_back({"pictures", picture_.capacity_bytes() + gradient_.capacity_bytes() +
-                                   partials_.capacity_bytes()});
+                                   partials_.capacity_bytes() + shown_.capacity_bytes() +
+                                   look_sums_.capacity_bytes()});
     out.push_back({"photos", photos_.bytes()});
     return out;
 }

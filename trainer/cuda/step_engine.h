@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "renderer/raster/cuda/pipeline.h"
+#include "trainer/cuda/appearance.h"
 #include "trainer/cuda/device_photos.h"
 #include "trainer/cuda/device_run.h"
 #include "trainer/cuda/loss.h"
@@ -78,9 +79,11 @@ class StepEngine {
 
     void enqueue(const StepPlan& plan);
     /// The step's kernels: recorded ones, or one by one.
-    void enqueue_step(const FrameLimits& limits);
+    void enqueue_step(const FrameLimits& limits, bool look);
     void enqueue_kernels(const StepShape& shape);
     void fill_inputs(const StepPlan& plan, StepInputs& in) const;
+    /// After the picture, and after its loss.
+    void enqueue_look(const StepShape& shape, bool backward);
     void send_tables();
     FrameLimits limits_of(const StepPlan& plan) const;
     /// Takes what has been reached.
@@ -103,6 +106,7 @@ class StepEngine {
     std::size_t table_rows_ = 0;    ///< room for optimizer tables
     bool bounds_valid_ = false, waited_ = false;
     DeviceBuffer<float> picture_{"picture"}, gradient_{"gradients of a picture"};
+    DeviceBuffer<float> shown_{"picture of a photo"}, look_sums_{"sums of exposure and colour"};
     DeviceBuffer<LossPartial> partials_{"sums of the loss"};
     DeviceBuffer<StepResult> result_{"result of a step"};
     PinnedBuffer<Reading> readings_{kMostInFlight, "results of steps"};  ///< by slot

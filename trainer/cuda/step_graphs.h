@@ -18,7 +18,8 @@ struct StepShape {
     FrameLimits limits;
     std::uint64_t generation = 0;  ///< of the run's arrays
     const void *frame = nullptr, *picture = nullptr, *gradient = nullptr, *partials = nullptr;
-    std::size_t frame_bytes = 0;  ///< changes when scratch memory does
+    const void *shown = nullptr, *look_sums = nullptr;  ///< null: no exposure is learned
+    std::size_t frame_bytes = 0;                        ///< changes when scratch memory does
     bool operator==(const StepShape&) const = default;
 };
 

@@ -23,10 +23,18 @@ struct LossInputs {
     float l1_scale, ssim_scale;  ///< d loss / d |difference|, d loss / d SSIM of one sample
 };
 
+/// Of exposure and colour: whose photo it is, and how far they may move.
+struct AppearanceInputs {
+    std::uint32_t photo, camera, photos, cameras;  ///< AppearanceRows
+    std::uint32_t simple;                          ///< exposure and white balance alone
+    float rate, epsilon;
+};
+
 /// One step, sent to the device as one piece; rows of the table follow it.
 struct StepInputs {
     FrameConstants frame;
     LossInputs loss;
+    AppearanceInputs appearance;
     LazyClock clock;
     float rates[kPendingColumns];  ///< of this step, bias corrections included, by learning group
     float epsilon;

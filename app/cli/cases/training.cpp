@@ -21,6 +21,7 @@ constexpr double kStepLossLimit = 1e-5;  ///< relative
 /// alone as for any other, so a few parameters in a thousand may go another way.
 constexpr double kWayLimit = 2e-3;
 constexpr double kStatisticsLimit = 1e-4;  ///< relative to the largest
+constexpr double kLooksLimit = 1e-3;       ///< of exposure and colour, relative to the largest
 
 struct TrainingCase {
     std::string name;
@@ -35,6 +36,7 @@ struct TrainingCase {
     bool locks = false;  ///< every third row
     bool bent = false;   ///< each view through another lens
     std::size_t views = 3;
+    AppearanceMode looks = AppearanceMode::none;  ///< else photos are saturated here and there
 };
 
 struct Trained {
@@ -60,7 +62,15 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
         for (std::size_t v = 0; v < capture->views.size(); ++v)
             capture->views[v].camera.cx += (v % 2 == 0 ? 0.5 : -0.5) * c.width;
     if (c.bent) bend(*capture);
+    TrainingSettings settings;
+    settings.appearance = static_cast<double>(c.looks);
+    settings.steps = 100;  // rates of some size at once
+    for (View& view : capture->views)
+        for (std::uint8_t& sample : view.photo.bytes)
+            if (c.looks != AppearanceMode::none && sample > 200) sample = 255;
     RunArrays start = fresh_run(c.model);
+    const AppearanceRows rows(*capture);
+    start.appearance = initial_appearance(rows, c.looks);
     for (std::size_t i = 0; c.locks && i < c.model.count; i += 3)
         start.identity.tags[i] |= kLockedTag;
     backend.start(capture, std::move(start));
@@ -70,6 +80,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
                                   static_cast<std::uint64_t>(step), c.sh_degree,
                                   step >= c.raised_from ? 1.5 : 1.0);
         plan.lambda_dssim = c.lambda;
+        plan.appearance = appearance_plan(settings, rows, plan.view_index, plan.step);
         const StepOutcome outcome = backend.step(plan);
         if (outcome.step != 0) out.outcomes[outcome.step] = outcome;
     }
@@ -118,17 +129,22 @@ CheckRow check_training(const Backend& backend, const TrainingCase& c) {
                                                       truth.arrays.statistics.gradient_sum),
                                        relative_apart(got.arrays.statistics.radius_px,
                                                       truth.arrays.statistics.radius_px)),
-                 views = relative_apart(got.arrays.statistics.views, truth.arrays.statistics.views);
+                 views = relative_apart(got.arrays.statistics.views, truth.arrays.statistics.views),
+                 looks =
+                     relative_apart(got.arrays.appearance.values, truth.arrays.appearance.values);
     const bool stayed = !c.locks || locked_rows_stayed(c.model, got.model);
     return {label_of(backend),
             {},
             fmt::format("{} steps: loss {:.1e} (limit {:.0e}), {:.1e} of the way (limit {:.0e}), "
-                        "statistics {:.1e} (limit {:.0e}){}{}",
+                        "statistics {:.1e} (limit {:.0e}){}{}{}",
                         c.steps, loss, kStepLossLimit, way, kWayLimit, statistics, kStatisticsLimit,
                         counted && views == 0 ? "" : ", counts differ",
-                        stayed ? "" : ", locked rows moved"),
+                        stayed ? "" : ", locked rows moved",
+                        c.looks == AppearanceMode::none
+                            ? ""
+                            : fmt::format(", looks {:.1e} (limit {:.0e})", looks, kLooksLimit)),
             loss <= kStepLossLimit && way <= kWayLimit && statistics <= kStatisticsLimit &&
-                views == 0 && counted && stayed && !got.outcomes.empty()};
+                views == 0 && counted && stayed && looks <= kLooksLimit && !got.outcomes.empty()};
 }
 
 std::vector<TrainingCase> training_cases() {
@@ -160,6 +176,16 @@ std::vector<TrainingCase> training_cases() {
     TrainingCase& bent = add("photos of bent lenses", 140, 2);
     bent.bent = true;
     bent.steps = 6;
+    add("exposure and white balance", 90, 1).looks = AppearanceMode::exposure;
+    TrainingCase& looks = add("every stage of a photo's look, with a mask", 90, 1);
+    looks.looks = AppearanceMode::ppisp;
+    looks.masked = true;
+    looks.steps = 6;
+    TrainingCase& wide = add("a look in pixels enough for many blocks", 300, 0);
+    wide.looks = AppearanceMode::ppisp;
+    wide.width = 190;
+    wide.height = 190;
+    wide.steps = 2;
     TrainingCase& broken = add("values that no file should hold", 240, 1);
     break_every_other(broken.model);
     TrainingCase& steady = add("one view again and again, recorded and replayed", 40, 0);

@@ -108,7 +108,7 @@ class DeviceClock {
 
 struct Pair {
     Event begin{Event::Timing::on}, end{Event::Timing::on};
-    Stage stage = Stage::other;
+    StringId name = 0;
     bool has_payload = false;
     int depth = 0;
     std::uint64_t payload = 0, correlation = 0, anchor = 0;
@@ -172,7 +172,7 @@ double StageTimers::newest_ms(Stage stage) const {
     return state_->newest_ms[static_cast<std::size_t>(stage)];
 }
 
-int StageTimers::begin(Stage stage, std::uint64_t payload, bool has_payload) {
+int StageTimers::begin(StringId name, std::uint64_t payload, bool has_payload) {
     State& s = *state_;
     if (!s.enabled) return -1;
     // In a captured graph an event is a dependency, not a time.
@@ -183,7 +183,7 @@ int StageTimers::begin(Stage stage, std::uint64_t payload, bool has_payload) {
     const int handle = s.free.back();
     Pair& pair = s.pairs[static_cast<std::size_t>(handle)];
     if (s.depth == 0) s.outer_anchor = s.clock.newest();
-    pair.stage = stage;
+    pair.name = name;
     pair.payload = payload;
     pair.has_payload = has_payload;
     pair.depth = s.depth;
@@ -229,7 +229,7 @@ void StageTimers::poll() {
 
 void StageTimers::State::write(Pair& pair) {
     const double ms = static_cast<double>(pair.end.milliseconds_since(pair.begin));
-    newest_ms[static_cast<std::size_t>(pair.stage)] = ms;
+    if (pair.name > 0 && pair.name <= kStageCount) newest_ms[pair.name - 1] = ms;
     const double length = ms * clock.ticks_per_ms();
     // Nothing begins before it was launched or ends after it was seen to have ended.
     double start = clock.ticks_at(pair.begin, pair.anchor);
@@ -241,7 +241,7 @@ void StageTimers::State::write(Pair& pair) {
 
     DeviceSpan span{.payload = pair.payload,
                     .correlation = pair.correlation,
-                    .name = string_of(pair.stage),
+                    .name = pair.name,
                     .depth = static_cast<std::uint8_t>(pair.depth),
                     .has_payload = pair.has_payload,
                     .launch = pair.launch};

@@ -22,7 +22,11 @@ class StageTimers {
     void enable(bool on);
     /// Opens a stage on the stream. `payload` as Span's. Returns a handle for end(), < 0: not
     /// timed.
-    int begin(Stage stage, std::uint64_t payload = 0, bool has_payload = false);
+    int begin(Stage stage, std::uint64_t payload = 0, bool has_payload = false) {
+        return begin(string_of(stage), payload, has_payload);
+    }
+    /// For names that are no stage, as Span takes them.
+    int begin(StringId name, std::uint64_t payload = 0, bool has_payload = false);
     void end(int handle);
     /// Takes what has been reached and writes it to the ring. Never waits. Called once a step or
     /// frame.
@@ -40,8 +44,9 @@ class StageTimer {
   public:
     StageTimer(StageTimers& timers, Stage stage) : StageTimer(&timers, stage) {}
     /// Null: not timed.
-    StageTimer(StageTimers* timers, Stage stage)
-        : timers_(timers), handle_(timers == nullptr ? -1 : timers->begin(stage)) {}
+    StageTimer(StageTimers* timers, Stage stage) : StageTimer(timers, string_of(stage)) {}
+    StageTimer(StageTimers* timers, StringId name)
+        : timers_(timers), handle_(timers == nullptr ? -1 : timers->begin(name)) {}
     ~StageTimer() {
         if (timers_ != nullptr) timers_->end(handle_);
     }
@@ -56,7 +61,8 @@ class StageTimer {
 /// A stage on both sides: the span of who launches it, and the GPU's time tied to it.
 class StageScope {
   public:
-    StageScope(StageTimers* timers, Stage stage) : span_(stage), timer_(timers, stage) {}
+    StageScope(StageTimers* timers, Stage stage) : StageScope(timers, string_of(stage)) {}
+    StageScope(StageTimers* timers, StringId name) : span_(name), timer_(timers, name) {}
 
   private:
     Span span_;

@@ -1,0 +1,131 @@
+// What learning exposure and colour is worth, and costs: a capture's photos are spoilt in memory by
+// a known amount, and trained with and without it, as are the clean ones.
+//   build/tests/appearance_bench CAPTURE DOWNSCALE STEPS [all | clean | light | camera [MODE]]
+// A line a run: PSNR of the test photos, the same after a fit of colours on their left halves, how
+// far the learned stops are from the true ones (means over photos taken out), milliseconds a step.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "renderer/io/captures/capture_io.h"
+#include "renderer/raster/rasterizer.h"
+#include "tests/support/spoilt_photos.h"
+#include "trainer/trainer.h"
+
+namespace gs {
+namespace {
+
+/// Stops of a grey scene through what was learned, against the camera alone.
+std::array<double, 3> learned_stops(const AppearanceState& state, const AppearanceRows& rows,
+                                    std::size_t view, AppearanceMode mode) {
+    const auto through = [&](const AppliedLook& look) {
+        std::array<float, 3> rgb{0.35f, 0.35f, 0.35f};
+        math::apply_look(look.look, look.simple, 0.0f, 0.0f, rgb.data());
+        return rgb;
+    };
+    TrainingSettings settings;
+    settings.appearance = static_cast<double>(mode);
+    const auto photo =
+        through(look_of_photo(state.values.data(), appearance_plan(settings, rows, view, 0)));
+    const auto camera = look_of_camera(state, rows, view, mode);
+    const auto plain = camera ? through(*camera) : std::array<float, 3>{0.35f, 0.35f, 0.35f};
+    std::array<double, 3> out{};
+    for (std::size_t c = 0; c < 3; ++c)
+        out[c] = std::log2(static_cast<double>(photo[c] / plain[c]));
+    return out;
+}
+
+struct Errors {
+    double worst_exposure = 0, mean_exposure = 0, mean_balance = 0;
+};
+Errors errors_of(const Trainer& trainer, const Spoilt& truth, double gamma, AppearanceMode mode) {
+    const AppearanceRows rows(trainer.capture());
+    const AppearanceState state = trainer.appearance();
+    const auto n = static_cast<double>(rows.photos());
+    std::vector<std::array<double, 3>> apart;
+    std::array<double, 3> mean{};
+    for (const std::size_t v : rows.view_of_photo) {
+        auto& row = apart.emplace_back(learned_stops(state, rows, v, mode));
+        for (std::size_t c = 0; c < 3; ++c) mean[c] += (row[c] -= gamma * truth[v][c]) / n;
+    }
+    Errors out;
+    for (auto& row : apart) {
+        for (std::size_t c = 0; c < 3; ++c) row[c] -= mean[c];
+        const double exposure = (row[0] + row[1] + row[2]) / 3;
+        out.worst_exposure = std::max(out.worst_exposure, std::abs(exposure));
+        out.mean_exposure += std::abs(exposure) / n;
+        out.mean_balance += (std::abs(row[0] - exposure) + std::abs(row[2] - exposure)) / (2 * n);
+    }
+    return out;
+}
+
+void run(const Capture& clean, const Spoiling* how, const char* name, AppearanceMode mode,
+         double steps) {
+    auto capture = std::make_shared<Capture>(clean);
+    const Spoilt truth = how ? spoil_photos(*capture, *how) : Spoilt(clean.views.size());
+    NamedValues given{{"steps", steps}, {"appearance", static_cast<double>(mode)}};
+    if (const char* rate = std::getenv("LR_APPEARANCE"))
+        given.emplace_back("lr_appearance", std::atof(rate));
+    auto trainer = Trainer::create(capture, *make_settings(given), make_cpu_rasterizer());
+    if (!trainer) {
+        fmt::print("{}\n", trainer.error().text());
+        std::exit(2);
+    }
+    const auto start = std::chrono::steady_clock::now();
+    while (!(*trainer)->finished()) (*trainer)->step();
+    const double ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    const Evaluation score = (*trainer)->evaluate(capture->view_indices(true));
+    std::string found;
+    if (mode != AppearanceMode::none) {
+        const Errors e = errors_of(**trainer, truth, how ? how->gamma : 1, mode);
+        found = fmt::format(", exposure {:.4f} mean {:.4f} worst, balance {:.4f} stops",
+                            e.mean_exposure, e.worst_exposure, e.mean_balance);
+    }
+    fmt::print("{:28} {:8} {:6.2f} dB, fitted {:6.2f} dB, {:6} Gaussians, {:5.1f} ms{}\n", name,
+               setting_choice("appearance", static_cast<double>(mode)), score.psnr,
+               score.psnr_fitted, (*trainer)->gaussian_count(), ms / steps, found);
+    std::fflush(stdout);
+}
+
+}  // namespace
+}  // namespace gs
+
+int main(int argc, char** argv) {
+    using namespace gs;
+    if (argc < 4) {
+        fmt::print(
+            "appearance_bench CAPTURE DOWNSCALE STEPS [all | clean | light | camera [MODE]]\n");
+        return 2;
+    }
+    CaptureOptions options;
+    options.downscale = std::atoi(argv[2]);
+    const auto capture = load_capture(argv[1], options);
+    if (!capture) {
+        fmt::print("{}\n", capture.error().text());
+        return 2;
+    }
+    const double steps = std::atof(argv[3]);
+    const std::string which = argc > 4 ? argv[4] : "all";
+    const auto wanted = [&](const char* name) { return which == "all" || which == name; };
+    using enum AppearanceMode;
+    const Spoiling light{.stops = 0.5, .balance = 0.12},
+        camera{.stops = 0.5, .balance = 0.12, .vignette = 0.4, .gamma = 0.8};
+    const std::string only = argc > 5 ? argv[5] : "";
+    const auto chosen = [&](const char* name, AppearanceMode mode) {
+        return wanted(name) &&
+               (only.empty() || only == setting_choice("appearance", static_cast<double>(mode)));
+    };
+    for (const AppearanceMode mode : {none, exposure, ppisp})
+        if (chosen("clean", mode)) run(*capture, nullptr, "clean", mode, steps);
+    for (const AppearanceMode mode : {none, exposure, ppisp})
+        if (chosen("light", mode)) run(*capture, &light, "exposure, balance", mode, steps);
+    for (const AppearanceMode mode : {none, ppisp})
+        if (chosen("camera", mode)) run(*capture, &camera, "and vignette, gamma", mode, steps);
+    return 0;
+}

@@ -1,0 +1,239 @@
+// A thread takes pixels a grid apart, so that how many there are changes no launch. The look of a
+// photo is made of its 36 values by one thread of each block and lies in shared memory; sums of its
+// gradient stay in a thread's registers to the end, then go over lanes, warps and blocks in one
+// order.
+#include "trainer/cuda/appearance.h"
+
+#include "renderer/device/cuda/kernel.cuh"
+#include "renderer/device/cuda/launch.h"
+#include "renderer/math/adam.h"
+#include "renderer/math/appearance.h"
+
+namespace gs::cuda {
+namespace {
+
+constexpr int kThreads = 256, kWarps = kThreads / kWarp;
+constexpr int kPhoto = math::kPhotoValues, kCamera = math::kCameraValues;
+
+GS_DEVICE bool simple(const AppearanceInputs& in) { return in.simple != 0; }
+GS_DEVICE const float* photo_values(const LookJob& job) {
+    return job.values + static_cast<std::size_t>(job.step->photo) * kPhoto;
+}
+GS_DEVICE std::size_t camera_at(const AppearanceInputs& in, std::uint32_t camera) {
+    return static_cast<std::size_t>(in.photos) * kPhoto +
+           static_cast<std::size_t>(camera) * kCamera;
+}
+GS_DEVICE const float* camera_values(const LookJob& job) {
+    return job.values + camera_at(*job.step, job.step->camera);
+}
+
+/// The block's look, for all its threads.
+template <class Shared>
+GS_DEVICE math::Look<float> read_look(const LookJob& job, Shared& shared) {
+    math::Look<float> look;
+    if (threadIdx.x == 0) {
+        math::look_of(photo_values(job), camera_values(job), simple(*job.step), look);
+        for (int i = 0; i < math::kLookParts; ++i)
+            shared[i] = !simple(*job.step) || i < math::kLookPartsSimple ? look.at[i] : 0.0f;
+    }
+    __syncthreads();
+    for (int i = 0; i < math::kLookParts; ++i) look.at[i] = shared[i];
+    return look;
+}
+
+/// A pixel of a picture: its place, and the photo's sample.
+struct LookPixel {
+    std::uint32_t index, pixels;
+    float u, v;
+    const std::uint8_t* sample;
+
+    GS_DEVICE LookPixel(const LossInputs& in, std::uint32_t i)
+        : index(i),
+          pixels(static_cast<std::uint32_t>(in.width * in.height)),
+          sample(in.photo + 3 * std::size_t{i}) {
+        const float scale = 1.0f / static_cast<float>(in.width > in.height ? in.width : in.height);
+        const int x = static_cast<int>(i) % in.width, y = static_cast<int>(i) / in.width;
+        u = (static_cast<float>(x) - (0.5f * static_cast<float>(in.width) - 0.5f)) * scale;
+        v = (static_cast<float>(y) - (0.5f * static_cast<float>(in.height) - 0.5f)) * scale;
+    }
+    GS_DEVICE std::size_t at(int channel) const {
+        return static_cast<std::size_t>(channel) * pixels + index;
+    }
+    GS_DEVICE bool saturated(int channel) const { return sample[channel] >= math::kSaturatedByte; }
+    GS_DEVICE float photo(int channel) const {
+        return static_cast<float>(sample[channel]) / 255.0f;
+    }
+};
+
+GS_KERNEL(kThreads, 4)
+void show_look(LookJob job) {
+    GS_SHARED(float, shared, math::kLookParts);
+    if (job.counts->overflow != 0) return;
+    const math::Look<float> look = read_look(job, shared);
+    const auto pixels = static_cast<std::uint32_t>(job.photo->width * job.photo->height);
+    for (std::uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < pixels;
+         i += gridDim.x * kThreads) {
+        const LookPixel pixel(*job.photo, i);
+        float rgb[3];
+        GS_UNROLL
+        for (int c = 0; c < 3; ++c) rgb[c] = job.picture[pixel.at(c)];
+        math::apply_look(look, simple(*job.step), pixel.u, pixel.v, rgb);
+        GS_UNROLL
+        for (int c = 0; c < 3; ++c)
+            job.shown[pixel.at(c)] = pixel.saturated(c) ? fminf(rgb[c], pixel.photo(c)) : rgb[c];
+    }
+}
+
+/// One pixel's gradient, in place; what it says of the look is added to `sums`.
+GS_DEVICE void pull_pixel(const LookJob& job, const math::Look<float>& look, const LookPixel& pixel,
+                          float (&sums)[math::kLookParts]) {
+    float rgb[3], grad[3], own[math::kLookParts];
+    bool whole = true;
+    GS_UNROLL
+    for (int c = 0; c < 3; ++c) {
+        const bool full = pixel.saturated(c);
+        rgb[c] = job.picture[pixel.at(c)];
+        const float given = job.gradient[pixel.at(c)];
+        grad[c] = full && job.shown[pixel.at(c)] >= pixel.photo(c) ? 0.0f : given;
+        whole = whole && !full;
+    }
+    GS_UNROLL
+    for (float& part : own) part = 0.0f;
+    math::apply_look_vjp(look, simple(*job.step), pixel.u, pixel.v, rgb, grad, own);
+    GS_UNROLL
+    for (int c = 0; c < 3; ++c) job.gradient[pixel.at(c)] = grad[c];
+    if (!whole) return;
+    GS_UNROLL
+    for (int i = 0; i < math::kLookParts; ++i) sums[i] += own[i];
+}
+
+GS_KERNEL(kThreads, 2)
+void pull_look(LookJob job) {
+    GS_SHARED(float, shared, math::kLookParts);
+    GS_SHARED(float, warps, math::kLookParts* kWarps);
+    if (job.flags->go == 0) return;
+    const math::Look<float> look = read_look(job, shared);
+    const auto pixels = static_cast<std::uint32_t>(job.photo->width * job.photo->height);
+    float sums[math::kLookParts];
+    GS_UNROLL
+    for (float& sum : sums) sum = 0.0f;
+    for (std::uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < pixels;
+         i += gridDim.x * kThreads)
+        pull_pixel(job, look, LookPixel(*job.photo, i), sums);
+    GS_UNROLL
+    for (int i = 0; i < math::kLookParts; ++i) {
+        float sum = sums[i];
+        for (int distance = 16; distance > 0; distance /= 2)
+            sum += __shfl_xor_sync(kAllLanes, sum, distance);
+        if (lane_id() == 0) warps[i * kWarps + warp_id()] = sum;
+    }
+    __syncthreads();
+    if (threadIdx.x >= math::kLookParts) return;
+    float sum = 0;
+    for (int w = 0; w < kWarps; ++w) sum += warps[static_cast<int>(threadIdx.x) * kWarps + w];
+    job.sums[threadIdx.x * kMostLookBlocks + blockIdx.x] = sum;
+}
+
+GS_DEVICE void step_value(const LookJob& job, std::size_t all, std::size_t i, float gradient) {
+    const math::AdamCell<float> cell{job.values[i], job.moments[i], job.moments[all + i]};
+    const auto next = math::adam_step<float>(cell, gradient, job.step->rate, job.step->epsilon);
+    job.values[i] = next.value;
+    job.moments[i] = next.m;
+    job.moments[all + i] = next.v;
+}
+
+/// Means over photos of each of their values: a warp a value.
+template <class Shared>
+GS_DEVICE void mean_photo(const LookJob& job, Shared& mean) {
+    const std::uint32_t photos = job.step->photos;
+    for (int k = warp_id(); k < kPhoto; k += kWarps) {
+        float sum = 0;
+        for (std::uint32_t p = static_cast<std::uint32_t>(lane_id()); p < photos; p += kWarp)
+            sum += job.values[static_cast<std::size_t>(p) * kPhoto + static_cast<std::size_t>(k)];
+        for (int distance = 16; distance > 0; distance /= 2)
+            sum += __shfl_xor_sync(kAllLanes, sum, distance);
+        if (lane_id() == 0) mean[k] = sum / static_cast<float>(photos);
+    }
+}
+
+struct LookStepParams {
+    LookJob job;
+    std::uint32_t blocks;  ///< that left sums
+};
+/// One block: the gradient of the step's photo and camera, then Adam for all of them.
+GS_KERNEL(kThreads, 1)
+void step_look(LookStepParams p) {
+    GS_SHARED(float, parts, math::kLookParts);
+    GS_SHARED(float, own, math::kLookValues);
+    GS_SHARED(float, mean, kPhoto);
+    const LookJob& job = p.job;
+    if (job.flags->go == 0) return;
+    const AppearanceInputs& in = *job.step;
+    const int thread = static_cast<int>(threadIdx.x);
+    if (thread < math::kLookParts) {
+        double sum = 0;
+        for (std::uint32_t b = 0; b < p.blocks; ++b)
+            sum += static_cast<double>(job.sums[threadIdx.x * kMostLookBlocks + b]);
+        parts[thread] = static_cast<float>(sum);
+    }
+    mean_photo(job, mean);
+    __syncthreads();
+    if (thread == 0) {
+        math::Look<float> look;
+        float v_look[math::kLookParts], v[math::kLookValues];
+        for (int i = 0; i < math::kLookParts; ++i) v_look[i] = parts[i];
+        math::look_of(photo_values(job), camera_values(job), simple(in), look);
+        math::look_of_vjp(photo_values(job), camera_values(job), simple(in), look, v_look, v,
+                          v + kPhoto);
+        bool sound = true;
+        for (const float x : v) sound = sound && isfinite(x);
+        for (int i = 0; i < math::kLookValues; ++i) own[i] = sound ? v[i] : 0.0f;
+    }
+    __syncthreads();
+    const std::size_t all = camera_at(in, in.cameras);
+    const auto photos = static_cast<float>(in.photos), cameras = static_cast<float>(in.cameras);
+    float means[kPhoto];
+    for (int k = 0; k < kPhoto; ++k) means[k] = mean[k];
+    for (std::size_t i = threadIdx.x; i < camera_at(in, 0); i += kThreads) {
+        const int k = static_cast<int>(i % kPhoto);
+        const float pull = math::mean_pull(means, simple(in), k, photos);
+        step_value(job, all, i, pull + (i / kPhoto == in.photo ? own[k] : 0.0f));
+    }
+    if (simple(in)) return;
+    // A camera's values hold each other: all are read before one is written.
+    for (std::uint32_t first = 0; first < in.cameras * kCamera;
+         first += kThreads / kCamera * kCamera) {
+        const std::uint32_t i = first + threadIdx.x;
+        const bool used = threadIdx.x < kThreads / kCamera * kCamera && i < in.cameras * kCamera;
+        const std::uint32_t camera = i / kCamera;
+        const int k = static_cast<int>(i % kCamera);
+        float gradient = 0;
+        if (used)
+            gradient = math::camera_pull(job.values + camera_at(in, camera), k, cameras) +
+                       (camera == in.camera ? own[kPhoto + k] : 0.0f);
+        __syncthreads();
+        if (used) step_value(job, all, camera_at(in, 0) + i, gradient);
+    }
+}
+
+std::uint32_t look_blocks(int width, int height) {
+    const std::uint32_t needed =
+        (static_cast<std::uint32_t>(width * height) + kThreads - 1) / kThreads;
+    return needed < kMostLookBlocks ? needed : kMostLookBlocks;
+}
+
+}  // namespace
+
+void launch_look(const Stream& stream, int width, int height, const LookJob& job) {
+    launch(stream, "show_look",
+           grid_for(static_cast<std::size_t>(width) * static_cast<std::size_t>(height), kThreads),
+           show_look, job);
+}
+
+void launch_look_backward(const Stream& stream, int width, int height, const LookJob& job) {
+    const std::uint32_t blocks = look_blocks(width, height);
+    launch(stream, "pull_look", {blocks, kThreads}, pull_look, job);
+    launch(stream, "step_look", {1, kThreads}, step_look, LookStepParams{job, blocks});
+}
+
+}  // namespace gs::cuda
