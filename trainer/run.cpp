@@ -729,6 +729,8 @@ Json Run::summary() const {
     for (const MemoryUse& m : trainer_->memory())
         out["memory"].push_back({{"category", m.category}, {"bytes", m.bytes}});
     out["settings"] = settings_json(trainer_->settings());
+    if (auto looks = appearance_json(*trainer_); !looks.is_null())
+        out["appearance"] = std::move(looks);
     out["skipped"] = trainer_->capture().skipped;
     if (lapse_.pictures() > 0)
         out["time_lapse"] = {{"every", text_of(lapse_.pace())},

@@ -91,15 +91,57 @@ nlohmann::ordered_json score_json(const Evaluation& evaluation) {
         images.push_back({{"name", s.name},
                           {"psnr", json_number(s.psnr)},
                           {"ssim", json_number(s.ssim)},
-                          {"l1", json_number(s.l1)}});
+                          {"l1", json_number(s.l1)},
+                          {"psnr_fitted", json_number(s.psnr_fitted)}});
     return {{"psnr", json_number(evaluation.psnr)},
             {"ssim", json_number(evaluation.ssim)},
+            {"psnr_fitted", json_number(evaluation.psnr_fitted)},
             {"images", std::move(images)}};
 }
 
 nlohmann::ordered_json settings_json(const TrainingSettings& settings) {
     nlohmann::ordered_json out;
     for (const SettingField& field : setting_fields()) out[field.name] = settings.*field.value;
+    return out;
+}
+
+nlohmann::ordered_json appearance_json(const Trainer& trainer) {
+    using Json = nlohmann::ordered_json;
+    const AppearanceMode mode = appearance_of(trainer.settings());
+    const AppearanceState learned = trainer.appearance();
+    if (learned.empty()) return nullptr;
+    const AppearanceRows rows(trainer.capture());
+    const auto values = [&](std::size_t first, int count) {
+        Json list = Json::array();
+        for (int i = 0; i < count; ++i)
+            list.push_back(json_number(learned.values[first + static_cast<std::size_t>(i)]));
+        return list;
+    };
+    Json out{{"mode", setting_choice("appearance", static_cast<double>(mode))},
+             {"photos", Json::array()},
+             {"cameras", Json::array()}};
+    for (std::size_t p = 0; p < rows.photos(); ++p) {
+        const std::size_t view = rows.view_of_photo[p], at = p * math::kPhotoValues;
+        out["photos"].push_back({{"name", trainer.capture().views[view].name},
+                                 {"camera", rows.camera_of_view[view]},
+                                 {"exposure", json_number(learned.values[at])},
+                                 {"stops", stops_of_photo(learned.values.data() + at, mode)},
+                                 {"colour", values(at + 1, math::kPhotoValues - 1)}});
+    }
+    for (std::uint32_t c = 0; mode == AppearanceMode::ppisp && c < rows.cameras; ++c) {
+        Json vignette = Json::array(), curve = Json::array();
+        for (int channel = 0; channel < 3; ++channel) {
+            const auto k = static_cast<std::size_t>(channel);
+            const std::size_t at = rows.camera_at(c) + k * math::kVignetteValues,
+                              raw = rows.camera_at(c) + math::kCameraCurve + k * math::kCurveValues;
+            float shape[5];
+            math::look::curve(learned.values.data() + raw, shape);
+            vignette.push_back(values(at, math::kVignetteValues));
+            curve.push_back({json_number(shape[0]), json_number(shape[1]), json_number(shape[2]),
+                             json_number(shape[3])});
+        }
+        out["cameras"].push_back({{"vignette", vignette}, {"curve", curve}});
+    }
     return out;
 }
 

@@ -16,8 +16,13 @@
 
 namespace gs {
 
-/// {psnr, ssim, images: [{name, psnr, ssim, l1}]}; what was not measured is null.
+/// {psnr, ssim, psnr_fitted, images: [{name, psnr, ssim, l1, psnr_fitted}]}; what was not measured
+/// is null.
 nlohmann::ordered_json score_json(const Evaluation& evaluation);
+/// What was learned of photos and cameras: {mode, photos: [{name, camera, exposure, stops of red,
+/// green, blue, colour}], cameras: [{vignette: centre x, y, a1, a2, a3 by channel, curve: toe,
+/// shoulder, gamma, centre by channel}]}; null where nothing is.
+nlohmann::ordered_json appearance_json(const Trainer& trainer);
 /// {name: value} of every setting.
 nlohmann::ordered_json settings_json(const TrainingSettings& settings);
 

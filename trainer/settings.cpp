@@ -135,6 +135,7 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     settings.densify_from = std::min(settings.densify_from, whole(steps / 12, 10));
     settings.densify_until = std::min(settings.densify_until, whole(steps / 2, 10));
     settings.densify_gradient *= 2 - share;
+    settings.lr_appearance *= std::min(1 / share, 5.0);  // as far in fewer steps
     return settings;
 }
 

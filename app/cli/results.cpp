@@ -20,15 +20,18 @@ void print_scores(const Evaluation& evaluation) {
     if (evaluation.images.empty()) return;
     std::size_t width = 4;
     for (const ImageScore& s : evaluation.images) width = std::max(width, s.name.size());
-    const auto row = [&](const std::string& name, double psnr, double ssim) {
-        fmt::print("{:<{}}  {:>8}  {:>6}\n", name, width, digits(psnr, 3), digits(ssim, 4));
+    const auto row = [&](const std::string& name, double psnr, double ssim, double fitted) {
+        fmt::print("{:<{}}  {:>8}  {:>6}  {:>9}\n", name, width, digits(psnr, 3), digits(ssim, 4),
+                   digits(fitted, 3));
     };
-    fmt::print("{:<{}}   PSNR dB    SSIM\n", "photo", width);
+    // Fitted: the right half after a fit of its colours on the left one.
+    fmt::print("{:<{}}   PSNR dB    SSIM  fitted dB\n", "photo", width);
     for (std::size_t i = 0; i < std::min(kMostRows, evaluation.images.size()); ++i)
-        row(evaluation.images[i].name, evaluation.images[i].psnr, evaluation.images[i].ssim);
+        row(evaluation.images[i].name, evaluation.images[i].psnr, evaluation.images[i].ssim,
+            evaluation.images[i].psnr_fitted);
     if (evaluation.images.size() > kMostRows)
         fmt::print("... and {} more\n", evaluation.images.size() - kMostRows);
-    row("mean", evaluation.psnr, evaluation.ssim);
+    row("mean", evaluation.psnr, evaluation.ssim, evaluation.psnr_fitted);
 }
 
 }  // namespace gs::cli

@@ -43,6 +43,9 @@ Result<void> set(S state, A a) {
     if (!field)
         return fail(ErrorKind::usage, "", fmt::format("there is no setting \"{}\"", a[0]),
                     "the Training panel lists them");
+    if (const auto chosen = choice_value(*field, a[1]))
+        return send(state,
+                    [name = a[0], value = *chosen](Engine& e) { e.training().set(name, value); });
     GS_TRY(const double value, number_argument(a[1], field->min, field->max, a[0]));
     return send(state, [name = a[0], value](Engine& e) { e.training().set(name, value); });
 }

@@ -1,8 +1,10 @@
 // What learning exposure and colour is worth, and costs: a capture's photos are spoilt in memory by
 // a known amount, and trained with and without it, as are the clean ones.
-//   build/tests/appearance_bench CAPTURE DOWNSCALE STEPS [all | clean | light | camera [MODE]]
+//   build/tests/appearance_bench CAPTURE DOWNSCALE STEPS [all | clean | light | camera [MODE|-
+//   [SETTING=VALUE ...]]]
 // A line a run: PSNR of the test photos, the same after a fit of colours on their left halves, how
-// far the learned stops are from the true ones (means over photos taken out), milliseconds a step.
+// far the learned stops are from those of the clean photos and what was done to them (means over
+// photos taken out; of the clean ones: their own), milliseconds a step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,21 +42,33 @@ std::array<double, 3> learned_stops(const AppearanceState& state, const Appearan
     return out;
 }
 
+using Stops = std::vector<std::array<double, 3>>;  // by photo
+Stops stops_of(const Trainer& trainer, AppearanceMode mode) {
+    Stops out;
+    const AppearanceRows rows(trainer.capture());
+    const AppearanceState state = trainer.appearance();
+    for (const std::size_t v : rows.view_of_photo)
+        out.push_back(learned_stops(state, rows, v, mode));
+    return out;
+}
+
 struct Errors {
     double worst_exposure = 0, mean_exposure = 0, mean_balance = 0;
 };
-Errors errors_of(const Trainer& trainer, const Spoilt& truth, double gamma, AppearanceMode mode) {
-    const AppearanceRows rows(trainer.capture());
-    const AppearanceState state = trainer.appearance();
-    const auto n = static_cast<double>(rows.photos());
-    std::vector<std::array<double, 3>> apart;
+/// Of what was learned beside what was done, both without their means. Photos have exposures of
+/// their own: `own`, learned of the clean ones, comes off first.
+Errors errors_of(Stops learned, const Stops& own, const Capture& capture, const Spoilt& truth,
+                 double gamma) {
+    const auto n = static_cast<double>(learned.size());
+    const std::vector<std::size_t> views = AppearanceRows(capture).view_of_photo;
     std::array<double, 3> mean{};
-    for (const std::size_t v : rows.view_of_photo) {
-        auto& row = apart.emplace_back(learned_stops(state, rows, v, mode));
-        for (std::size_t c = 0; c < 3; ++c) mean[c] += (row[c] -= gamma * truth[v][c]) / n;
-    }
+    for (std::size_t p = 0; p < learned.size(); ++p)
+        for (std::size_t c = 0; c < 3; ++c) {
+            learned[p][c] -= gamma * (truth[views[p]][c] + (own.empty() ? 0 : own[p][c]));
+            mean[c] += learned[p][c] / n;
+        }
     Errors out;
-    for (auto& row : apart) {
+    for (auto& row : learned) {
         for (std::size_t c = 0; c < 3; ++c) row[c] -= mean[c];
         const double exposure = (row[0] + row[1] + row[2]) / 3;
         out.worst_exposure = std::max(out.worst_exposure, std::abs(exposure));
@@ -64,13 +78,13 @@ Errors errors_of(const Trainer& trainer, const Spoilt& truth, double gamma, Appe
     return out;
 }
 
-void run(const Capture& clean, const Spoiling* how, const char* name, AppearanceMode mode,
-         double steps) {
+/// What was learned.
+Stops run(const Capture& clean, const Spoiling* how, const char* name, AppearanceMode mode,
+          double steps, const NamedValues& more, const Stops& own) {
     auto capture = std::make_shared<Capture>(clean);
     const Spoilt truth = how ? spoil_photos(*capture, *how) : Spoilt(clean.views.size());
     NamedValues given{{"steps", steps}, {"appearance", static_cast<double>(mode)}};
-    if (const char* rate = std::getenv("LR_APPEARANCE"))
-        given.emplace_back("lr_appearance", std::atof(rate));
+    given.insert(given.end(), more.begin(), more.end());
     auto trainer = Trainer::create(capture, *make_settings(given), make_cpu_rasterizer());
     if (!trainer) {
         fmt::print("{}\n", trainer.error().text());
@@ -82,8 +96,10 @@ void run(const Capture& clean, const Spoiling* how, const char* name, Appearance
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     const Evaluation score = (*trainer)->evaluate(capture->view_indices(true));
     std::string found;
+    Stops learned;
     if (mode != AppearanceMode::none) {
-        const Errors e = errors_of(**trainer, truth, how ? how->gamma : 1, mode);
+        learned = stops_of(**trainer, mode);
+        const Errors e = errors_of(learned, own, *capture, truth, how ? how->gamma : 1);
         found = fmt::format(", exposure {:.4f} mean {:.4f} worst, balance {:.4f} stops",
                             e.mean_exposure, e.worst_exposure, e.mean_balance);
     }
@@ -91,6 +107,7 @@ void run(const Capture& clean, const Spoiling* how, const char* name, Appearance
                setting_choice("appearance", static_cast<double>(mode)), score.psnr,
                score.psnr_fitted, (*trainer)->gaussian_count(), ms / steps, found);
     std::fflush(stdout);
+    return learned;
 }
 
 }  // namespace
@@ -100,7 +117,8 @@ int main(int argc, char** argv) {
     using namespace gs;
     if (argc < 4) {
         fmt::print(
-            "appearance_bench CAPTURE DOWNSCALE STEPS [all | clean | light | camera [MODE]]\n");
+            "appearance_bench CAPTURE DOWNSCALE STEPS [all | clean | light | camera [MODE|- "
+            "[SETTING=VALUE ...]]]\n");
         return 2;
     }
     CaptureOptions options;
@@ -112,20 +130,25 @@ int main(int argc, char** argv) {
     }
     const double steps = std::atof(argv[3]);
     const std::string which = argc > 4 ? argv[4] : "all";
-    const auto wanted = [&](const char* name) { return which == "all" || which == name; };
+    const std::string only = argc > 5 && argv[5] != std::string("-") ? argv[5] : "";
+    NamedValues more;
+    for (int i = 6; i < argc; ++i) {
+        const std::string text = argv[i];
+        const std::size_t equals = std::min(text.find('='), text.size() - 1);
+        more.emplace_back(text.substr(0, equals), std::atof(text.c_str() + equals + 1));
+    }
     using enum AppearanceMode;
     const Spoiling light{.stops = 0.5, .balance = 0.12},
         camera{.stops = 0.5, .balance = 0.12, .vignette = 0.4, .gamma = 0.8};
-    const std::string only = argc > 5 ? argv[5] : "";
-    const auto chosen = [&](const char* name, AppearanceMode mode) {
-        return wanted(name) &&
-               (only.empty() || only == setting_choice("appearance", static_cast<double>(mode)));
-    };
-    for (const AppearanceMode mode : {none, exposure, ppisp})
-        if (chosen("clean", mode)) run(*capture, nullptr, "clean", mode, steps);
-    for (const AppearanceMode mode : {none, exposure, ppisp})
-        if (chosen("light", mode)) run(*capture, &light, "exposure, balance", mode, steps);
-    for (const AppearanceMode mode : {none, ppisp})
-        if (chosen("camera", mode)) run(*capture, &camera, "and vignette, gamma", mode, steps);
+    for (const AppearanceMode mode : {none, exposure, ppisp}) {
+        if (!only.empty() && only != setting_choice("appearance", static_cast<double>(mode)))
+            continue;
+        const auto wanted = [&](const char* name) { return which == "all" || which == name; };
+        const Stops own = run(*capture, nullptr, "clean", mode, steps, more, {});
+        if (wanted("light"))
+            (void)run(*capture, &light, "exposure, balance", mode, steps, more, own);
+        if (wanted("camera"))
+            (void)run(*capture, &camera, "and vignette, gamma", mode, steps, more, own);
+    }
     return 0;
 }

@@ -65,7 +65,7 @@ struct LookPixel {
     }
 };
 
-GS_KERNEL(kThreads, 4)
+GS_KERNEL(kThreads, 3)
 void show_look(LookJob job) {
     GS_SHARED(float, shared, math::kLookParts);
     if (job.counts->overflow != 0) return;
@@ -107,7 +107,7 @@ GS_DEVICE void pull_pixel(const LookJob& job, const math::Look<float>& look, con
     for (int i = 0; i < math::kLookParts; ++i) sums[i] += own[i];
 }
 
-GS_KERNEL(kThreads, 2)
+GS_KERNEL(kThreads, 1)
 void pull_look(LookJob job) {
     GS_SHARED(float, shared, math::kLookParts);
     GS_SHARED(float, warps, math::kLookParts* kWarps);

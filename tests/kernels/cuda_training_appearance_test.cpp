@@ -1,0 +1,99 @@
+// Exposure and colour of photos on the emulated device: beside the CPU's, in any schedule, resumed
+// on the other backend. Single steps of more shapes are among the directed cases.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/kernels/cuda_training_scene.h"
+#include "tests/support/emulator/emulator.h"
+#include "tests/support/spoilt_photos.h"
+#include "tests/support/temporary_folder.h"
+
+namespace gs {
+namespace {
+
+using test::cpu_training;
+using test::cuda_training;
+using test::trainer_on;
+
+std::shared_ptr<Capture> spoilt_capture() {
+    const auto capture = test::small_capture(30, 26, 120);
+    spoil_photos(*capture, {.stops = 0.9, .balance = 0.2, .vignette = 0.3, .gamma = 0.9});
+    capture->views[2].mask = Image8{30, 26, 1, std::vector<std::uint8_t>(30 * 26, 255)};
+    for (std::size_t i = 0; i < 300; ++i) capture->views[2].mask.bytes[i] = 0;
+    return capture;
+}
+TrainingSettings settings_of(AppearanceMode mode) {
+    TrainingSettings settings = test::busy_settings();
+    settings.appearance = static_cast<double>(mode);
+    settings.lr_appearance = 0.02;
+    return settings;
+}
+double apart(const AppearanceState& a, const AppearanceState& b) {
+    double worst = 0, largest = 0;
+    EXPECT_EQ(a.values.size(), b.values.size());
+    for (std::size_t i = 0; i < a.values.size(); ++i) {
+        worst = std::max(worst, static_cast<double>(std::abs(a.values[i] - b.values[i])));
+        largest = std::max(largest, static_cast<double>(std::abs(a.values[i])));
+    }
+    EXPECT_GT(largest, 0);
+    return worst / largest;
+}
+bool same_bits(const AppearanceState& a, const AppearanceState& b) {
+    return std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end()) &&
+           std::equal(a.moments.begin(), a.moments.end(), b.moments.begin(), b.moments.end());
+}
+
+TEST(CudaAppearance, LearnsWhatTheCpuLearns) {
+    const auto capture = spoilt_capture();
+    for (const AppearanceMode mode : {AppearanceMode::exposure, AppearanceMode::ppisp}) {
+        const auto cpu = trainer_on(cpu_training(), capture, settings_of(mode)),
+                   device = trainer_on(cuda_training(), capture, settings_of(mode));
+        for (int step = 0; step < 8; ++step) {
+            cpu->step();
+            device->step();
+        }
+        EXPECT_LT(apart(cpu->appearance(), device->appearance()), 2e-3);
+        EXPECT_LT(test::share_without_twin(cpu->model(), device->model(), 0.03), 0.05);
+        const Evaluation a = cpu->evaluate({0}), b = device->evaluate({0});
+        EXPECT_NEAR(a.psnr, b.psnr, 0.05);
+        EXPECT_NEAR(a.psnr_fitted, b.psnr_fitted, 0.05);
+    }
+}
+
+TEST(CudaAppearance, SameBitsInAnySchedule) {
+    const auto capture = spoilt_capture();
+    const auto run = [&](std::uint64_t seed, bool deferred) {
+        emulator::set_seed(seed);
+        emulator::set_execution(deferred ? emulator::Execution::deferred
+                                         : emulator::Execution::eager);
+        emulator::set_event_lag(deferred ? 3 : 0);
+        const auto trainer =
+            trainer_on(cuda_training(), capture, settings_of(AppearanceMode::ppisp));
+        for (int step = 0; step < 12; ++step) trainer->step();
+        return trainer->appearance();
+    };
+    const AppearanceState first = run(1, false), second = run(2, true);
+    emulator::set_execution(emulator::Execution::eager);
+    emulator::set_event_lag(0);
+    emulator::set_seed(0);
+    EXPECT_TRUE(same_bits(first, second));
+}
+
+TEST(CudaAppearance, ACheckpointGoesOnOnTheOtherBackend) {
+    const test::TemporaryFolder folder;
+    const auto capture = spoilt_capture();
+    const auto device = trainer_on(cuda_training(), capture, settings_of(AppearanceMode::ppisp));
+    for (int step = 0; step < 5; ++step) device->step();
+    ASSERT_TRUE(device->save_checkpoint(folder / "device.gsc"));
+    auto cpu = Trainer::resume(folder / "device.gsc", capture, cpu_training());
+    ASSERT_TRUE(cpu) << cpu.error().text();
+    EXPECT_TRUE(same_bits(device->appearance(), (*cpu)->appearance()));
+    device->step();
+    (*cpu)->step();
+    EXPECT_LT(apart(device->appearance(), (*cpu)->appearance()), 2e-3);
+}
+
+}  // namespace
+}  // namespace gs
