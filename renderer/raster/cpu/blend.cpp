@@ -189,21 +189,27 @@ template <Depths kDepths, bool kCounters>
 HWY_INLINE void finish(const TileState& s, const TileRect& rect, const BlendParams& p) {
     const std::size_t plane =
         static_cast<std::size_t>(p.width) * static_cast<std::size_t>(p.height);
-    const auto row = [&](const ForwardSquare& square, int i, int columns, std::size_t o) {
-        for (int x = 0; x < columns; ++x, ++i, ++o) {
-            const float t = square.t[i];
-            p.color[o] = square.red[i] + t * p.background.x;
-            p.color[plane + o] = square.green[i] + t * p.background.y;
-            p.color[2 * plane + o] = square.blue[i] + t * p.background.z;
-            p.alpha[o] = 1.0f - t;
-            if constexpr (kDepths != Depths::none) p.depth[o] = square.depth[i];
-            if constexpr (kDepths == Depths::with_median) p.median_depth[o] = square.median[i];
-            if constexpr (kCounters)
-                p.contributors[o] = static_cast<std::uint16_t>(square.contributors[i]);
-        }
-    };
-    for_each_square_row(rect, p, [&](int square, int i, int columns, std::size_t o) {
-        row(s.squares[square], i, columns, o);
+    for_each_square_row(rect, p, [&](int index, int i, int columns, std::size_t o) {
+        const ForwardSquare& square = s.squares[index];
+        for_each_pixels(columns, [&](auto d, std::size_t x) {
+            const std::size_t from = static_cast<std::size_t>(i) + x, to = o + x;
+            const auto t = hn::LoadU(d, square.t + from);
+            const auto put = [&](const float* sum, float background, float* out) {
+                hn::StoreU(hn::Add(hn::LoadU(d, sum + from), hn::Mul(t, hn::Set(d, background))), d,
+                           out + to);
+            };
+            put(square.red, p.background.x, p.color);
+            put(square.green, p.background.y, p.color + plane);
+            put(square.blue, p.background.z, p.color + 2 * plane);
+            hn::StoreU(hn::Sub(hn::Set(d, 1.0f), t), d, p.alpha + to);
+        });
+        if constexpr (kDepths != Depths::none) std::copy_n(square.depth + i, columns, p.depth + o);
+        if constexpr (kDepths == Depths::with_median)
+            std::copy_n(square.median + i, columns, p.median_depth + o);
+        if constexpr (kCounters)
+            for (int x = 0; x < columns; ++x)
+                p.contributors[o + static_cast<std::size_t>(x)] =
+                    static_cast<std::uint16_t>(square.contributors[i + x]);
     });
 }
 

@@ -28,29 +28,39 @@ HWY_INLINE void start(BackwardSquare* squares, const TileRect& rect, const Blend
     const BlendParams& f = p.forward;
     const std::size_t plane =
         static_cast<std::size_t>(f.width) * static_cast<std::size_t>(f.height);
+    const bool whole = rect.columns == kTileSize && rect.rows == kTileSize;
     for (int i = 0; i < kSquares; ++i) {
         BackwardSquare& s = squares[i];
-        s = {};
+        if (!whole) s = {};
         start_floor(s.floor, rect, i, f.log2_alpha_min);
         std::fill_n(s.t, kSquarePixels, 1.0f);
         std::copy_n(kCentres.x[i % 4], kSquarePixels, s.x);
         std::copy_n(kCentres.y[i / 4], kSquarePixels, s.y);
     }
-    for_each_square_row(rect, f, [&](int square, int i, int columns, std::size_t o) {
+    for_each_square_row(rect, f, [&](int square, int first, int columns, std::size_t o) {
         BackwardSquare& s = squares[square];
-        for (int x = 0; x < columns; ++x, ++i, ++o) {
-            s.g_red[i] = p.v_color[o];
-            s.g_green[i] = p.v_color[plane + o];
-            s.g_blue[i] = p.v_color[2 * plane + o];
-            float rest = f.color[o] * s.g_red[i] + f.color[plane + o] * s.g_green[i] +
-                         f.color[2 * plane + o] * s.g_blue[i];
-            if (p.v_alpha != nullptr) rest -= (1.0f - f.alpha[o]) * p.v_alpha[o];
+        for_each_pixels(columns, [&](auto d, std::size_t x) {
+            const std::size_t i = static_cast<std::size_t>(first) + x, from = o + x;
+            const auto red = hn::LoadU(d, p.v_color + from),
+                       green = hn::LoadU(d, p.v_color + plane + from),
+                       blue = hn::LoadU(d, p.v_color + 2 * plane + from);
+            auto rest = hn::Mul(hn::LoadU(d, f.color + from), red);
+            rest = hn::Add(rest, hn::Mul(hn::LoadU(d, f.color + plane + from), green));
+            rest = hn::Add(rest, hn::Mul(hn::LoadU(d, f.color + 2 * plane + from), blue));
+            if (p.v_alpha != nullptr)
+                rest =
+                    hn::Sub(rest, hn::Mul(hn::Sub(hn::Set(d, 1.0f), hn::LoadU(d, f.alpha + from)),
+                                          hn::LoadU(d, p.v_alpha + from)));
             if constexpr (kDepth) {
-                s.g_depth[i] = p.v_depth[o];
-                rest += f.depth[o] * s.g_depth[i];
+                const auto depth = hn::LoadU(d, p.v_depth + from);
+                rest = hn::Add(rest, hn::Mul(hn::LoadU(d, f.depth + from), depth));
+                hn::StoreU(depth, d, s.g_depth + i);
             }
-            s.rest[i] = rest;
-        }
+            hn::StoreU(red, d, s.g_red + i);
+            hn::StoreU(green, d, s.g_green + i);
+            hn::StoreU(blue, d, s.g_blue + i);
+            hn::StoreU(rest, d, s.rest + i);
+        });
     });
 }
 
@@ -67,18 +77,17 @@ template <bool kDepth>
 HWY_INLINE void replay_square(BackwardSquare& at, Sums& sums, const TileSplat& splat,
                               hn::Vec<D> mean_x, hn::Vec<D> mean_y, const Rules& rules) {
     const D d;
-    const auto one = hn::Set(d, 1.0f), two = hn::Set(d, 2.0f);
     for (int lane = 0; lane < kSquarePixels; lane += static_cast<int>(hn::Lanes(d))) {
         const auto x = hn::Load(d, at.x + lane), y = hn::Load(d, at.y + lane);
         // The same arithmetic and decisions as blend_lanes, so the same pixels.
         const auto power = log2_alpha(splat, x, y), t = hn::Load(d, at.t + lane);
-        auto open = hn::Ge(power, hn::Load(d, at.floor + lane));
-        const auto raw_alpha = exp2(power), alpha = hn::Min(raw_alpha, rules.alpha_max);
-        auto w = hn::IfThenElseZero(open, hn::Mul(alpha, t)), behind = hn::Sub(t, w);
+        const auto open = hn::Ge(power, hn::Load(d, at.floor + lane));
+        const auto raw_alpha = exp2(power);
+        auto w = hn::IfThenElseZero(open, hn::Mul(hn::Min(raw_alpha, rules.alpha_max), t)),
+             behind = hn::Sub(t, w);
         const auto ends = hn::Le(behind, rules.transmittance_min);
         if (HWY_UNLIKELY(!hn::AllFalse(d, ends))) {
-            open = hn::AndNot(ends, open);
-            w = hn::IfThenElseZero(open, w);
+            w = hn::IfThenElseZero(hn::AndNot(ends, open), w);
             behind = hn::IfThenElse(ends, t, behind);
             hn::Store(hn::IfThenElse(ends, hn::Set(d, kEnded), hn::Load(d, at.floor + lane)), d,
                       at.floor + lane);
@@ -95,13 +104,10 @@ HWY_INLINE void replay_square(BackwardSquare& at, Sums& sums, const TileSplat& s
         const auto rest = hn::NegMulAdd(w, cg, hn::Load(d, at.rest + lane));
         hn::Store(rest, d, at.rest + lane);
 
-        // 1 / (1 - alpha) by estimate and one Newton step; 1 - alpha >= 0.01.
-        const auto remaining = hn::Sub(one, alpha), estimate = hn::ApproximateReciprocal(remaining);
-        const auto inverse = hn::Mul(estimate, hn::NegMulAdd(remaining, estimate, two));
-        const auto v_alpha = hn::NegMulAdd(rest, inverse, hn::Mul(t, cg));
+        // alpha d loss / d alpha, with alpha T = w and T (1 - alpha) = behind, which is never 0.
         // The clamp at alpha_max passes no gradient.
-        const auto v = hn::IfThenElseZero(hn::And(open, hn::Lt(raw_alpha, rules.alpha_max)),
-                                          hn::Mul(v_alpha, alpha));
+        const auto v = hn::IfThenElseZero(hn::Lt(raw_alpha, rules.alpha_max),
+                                          hn::Mul(w, hn::Sub(cg, hn::Div(rest, behind))));
 
         const auto dx = hn::Sub(x, mean_x), dy = hn::Sub(y, mean_y), vx = hn::Mul(v, dx),
                    vy = hn::Mul(v, dy);
@@ -151,12 +157,18 @@ HWY_INLINE void sum_four(hn::Vec<D> v0, hn::Vec<D> v1, hn::Vec<D> v2, hn::Vec<D>
                out);
 }
 #endif
+template <bool kDepth>
 HWY_INLINE void reduce(const Sums& sums, IsectGradient& out) {
-    const auto zero = hn::Zero(D());
+    const D d;
     float* const to = &out.s;
     sum_four(sums.s, sums.sx, sums.sy, sums.sxx, to);
     sum_four(sums.sxy, sums.syy, sums.red, sums.green, to + 4);
-    sum_four(sums.blue, sums.depth, zero, zero, to + 8);
+    if constexpr (kDepth) {
+        sum_four(sums.blue, sums.depth, hn::Zero(d), hn::Zero(d), to + 8);
+    } else {
+        out.blue = hn::GetLane(hn::SumOfLanes(d, sums.blue));
+        out.depth = out.reserved[0] = out.reserved[1] = 0.0f;
+    }
 }
 
 template <bool kDepth>
@@ -171,7 +183,7 @@ void blend_backward(const BlendBackwardParams& params, std::uint32_t tile) {
         if (k + 4 < end) hwy::Prefetch(f.splats + f.slot_from_isect[k + 4]);
         std::uint32_t squares = f.touched[k];  // where forward blended or ended a pixel
         if (squares == 0) {
-            params.isect_gradients[k] = {};
+            params.isect_gradients[f.emission_from_isect[k]] = {};
             continue;
         }
         const Splat& from = f.splats[f.slot_from_isect[k]];
@@ -184,8 +196,11 @@ void blend_backward(const BlendBackwardParams& params, std::uint32_t tile) {
             const int square = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(squares));
             replay_square<kDepth>(pixels[square], sums, splat, mean_x, mean_y, rules);
         }
-        reduce(sums, params.isect_gradients[k]);
+        reduce<kDepth>(sums, params.isect_gradients[f.emission_from_isect[k]]);
     }
+    // Isects behind the tile's end drew nothing.
+    for (std::uint32_t k = end; k < f.tile_begin[tile + 1]; ++k)
+        params.isect_gradients[f.emission_from_isect[k]] = {};
 }
 
 void BlendTileBackward(const BlendBackwardParams& params, std::uint32_t tile) {

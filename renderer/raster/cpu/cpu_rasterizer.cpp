@@ -27,7 +27,7 @@ std::size_t CpuState::bytes() const {
            depth_keys.capacity_bytes() + slot_from_rank.capacity_bytes() +
            part_tile_counts.capacity_bytes() + tile_begin.capacity_bytes() +
            tile_order.capacity_bytes() + list_end.capacity_bytes() +
-           slot_from_isect.capacity_bytes() + isect_from_emission.capacity_bytes() +
+           slot_from_isect.capacity_bytes() + emission_from_isect.capacity_bytes() +
            touched.capacity_bytes() + blended_pairs.capacity_bytes() +
            isect_gradients.capacity_bytes() + slot_evaluated.capacity_bytes() +
            slot_blended.capacity_bytes() + tile_warps.capacity_bytes() +
@@ -66,18 +66,17 @@ void for_each_visible(const CpuState& state, std::size_t candidate, F&& f) {
 void gather_isects(const CpuState& state, std::size_t candidate, SplatGradients& out) {
     for (auto& row : out.v) std::fill(std::begin(row), std::end(row), 0.0f);
     for_each_visible(state, candidate, [&](std::size_t lane, std::uint32_t slot) {
-        typedef float Four __attribute__((vector_size(16)));
-        static_assert(sizeof(IsectGradient) >= 3 * sizeof(Four));
+        typedef float Four __attribute__((vector_size(16), aligned(16)));
+        static_assert(sizeof(IsectGradient) == 3 * sizeof(Four));
         Four sums[3] = {};
         const Coverage& coverage = state.coverage[slot];
         const std::uint32_t first = state.chunk_emission[slot / kSlotsPerChunk] + coverage.emission;
-        for (std::uint32_t e = first; e < first + coverage.isects; ++e) {
-            Four g[3];
-            std::memcpy(g, &state.isect_gradients[state.isect_from_emission[e]], sizeof(g));
-            sums[0] += g[0];
-            sums[1] += g[1];
-            sums[2] += g[2];
-        }
+        for (std::uint32_t e = first; e < first + coverage.isects; ++e)
+            for (int part = 0; part < 3; ++part) {
+                Four g;
+                std::memcpy(&g, &state.isect_gradients[e].s + 4 * part, sizeof(g));
+                sums[part] += g;
+            }
         float sum[12];
         std::memcpy(sum, sums, sizeof(sum));
         for (int i = 0; i < 10; ++i) out.v[i][lane] = sum[i];
@@ -308,6 +307,7 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
         p.forward.depth = const_cast<float*>(result.depth.values.data());
         p.forward.list_end = state.list_end.data();
         p.forward.touched = state.touched.data();
+        p.forward.emission_from_isect = state.emission_from_isect.data();
         p.v_color = gradients.color.values.data();
         p.v_alpha = gradients.alpha.values.empty() ? nullptr : gradients.alpha.values.data();
         p.v_depth = gradients.depth.values.empty() ? nullptr : gradients.depth.values.data();
@@ -322,9 +322,6 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
                 state.backward.tile_ns[tile] = static_cast<float>(own_time_ns() - begin);
                 count_backward_pairs(state, p.forward, tile);
             }
-            // Isects behind the tile's end drew nothing.
-            std::fill(state.isect_gradients.begin() + state.tile_begin[tile] + state.list_end[tile],
-                      state.isect_gradients.begin() + state.tile_begin[tile + 1], IsectGradient{});
         });
     }
     if (options.costs) rows_from_slots(state, state.slot_evaluated, state.backward.evaluated);

@@ -70,7 +70,7 @@ void emit_isects(CpuState& state, bool gradients) {
 
     // Scatter, in depth order within each tile.
     state.slot_from_isect.resize_discard(total);
-    if (gradients) state.isect_from_emission.resize_discard(total);
+    if (gradients) state.emission_from_isect.resize_discard(total);
     parallel_for(parts, 1, [&](std::size_t part) {
         std::uint32_t* next = state.part_tile_counts.data() + part * tiles;
         const auto [begin, end] = ranks_of(part);
@@ -80,7 +80,7 @@ void emit_isects(CpuState& state, bool gradients) {
             for_each_tile(state, slot, [&](std::uint32_t tile) {
                 const std::uint32_t isect = next[tile]++;
                 state.slot_from_isect[isect] = slot;
-                if (gradients) state.isect_from_emission[emission] = isect;
+                if (gradients) state.emission_from_isect[isect] = emission;
                 ++emission;
             });
         });

@@ -110,7 +110,8 @@ struct SplatGradients {
 struct BlendParams {
     const Splat* splats;
     const std::uint32_t* slot_from_isect;
-    const std::uint32_t* tile_begin;  ///< [tiles + 1] first isect of each tile
+    const std::uint32_t* emission_from_isect;  ///< or null; backward only
+    const std::uint32_t* tile_begin;           ///< [tiles + 1] first isect of each tile
     int tiles_x, width, height;
     float wrap;  ///< px after which the picture repeats sideways, or 0
     RasterRules rules;
@@ -135,7 +136,7 @@ struct BlendBackwardParams {
     const float* v_color;            ///< [3][height][width]
     const float* v_alpha;            ///< or null
     const float* v_depth;            ///< or null
-    IsectGradient* isect_gradients;  ///< [isects] written for all isects up to list_end
+    IsectGradient* isect_gradients;  ///< [emission] written for all isects
 };
 
 struct CpuState final : ForwardState {
@@ -151,10 +152,10 @@ struct CpuState final : ForwardState {
     Buffer<std::uint32_t> part_tile_counts;            ///< [part][tile]
     Buffer<std::uint32_t> tile_begin, tile_order, list_end;
     Buffer<std::uint32_t> slot_from_isect;
-    Buffer<std::uint32_t> isect_from_emission;
+    Buffer<std::uint32_t> emission_from_isect;  ///< with gradients
     Buffer<std::uint16_t> touched;
     Buffer<std::uint64_t> blended_pairs;
-    Buffer<IsectGradient> isect_gradients;
+    Buffer<IsectGradient> isect_gradients;               ///< [emission]
     Buffer<std::uint32_t> slot_evaluated, slot_blended;  ///< [slot], with options.costs
     Buffer<WarpWork> tile_warps;                         ///< [tile], with options.counters
     Buffer<WarpForm> warp_forms;                         ///< [slot], the same
@@ -176,6 +177,10 @@ void blend_tile_backward(const BlendBackwardParams& params, std::uint32_t tile);
 /// lists, size and rules are read.
 void count_tile_warps(const BlendParams& params, const WarpForm* forms, std::uint32_t tile,
                       WarpWork& work);
+/// The tiles of the visible lanes: appends their spans, by lane, and fills coverage[lane] but for
+/// `emission`. Lanes that reach no tile leave the mask.
+void cover_block(const ProjectParams& params, ProjectedBlock& block, std::vector<TileSpan>& spans,
+                 Coverage* coverage);
 void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh,
                             const SplatGradients& in, std::uint32_t mask, BlockGradients& out);
 

@@ -20,22 +20,34 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// At most 16 floats: a square of a tile. Narrower machines take several steps.
 using D = hn::CappedTag<float, kTileSize>;
 
-/// 2^x for |x| < 126, relative error 1e-7: nearest integer into the exponent, degree-5 polynomial
-/// (Chebyshev nodes) for the rest.
+/// c[0] f^5 + ... + c[5].
+HWY_INLINE hn::Vec<D> polynomial(hn::Vec<D> f, const float (&c)[6]) {
+    const D d;
+    auto p = hn::Set(d, c[0]);
+    for (int i = 1; i < 6; ++i) p = hn::MulAdd(p, f, hn::Set(d, c[i]));
+    return p;
+}
+
+/// 2^x for |x| < 126, relative error 1e-7: an integer into the exponent, a polynomial for the rest
+/// (of least error, or through Chebyshev nodes).
 HWY_INLINE hn::Vec<D> exp2(hn::Vec<D> x) {
+#if HWY_TARGET <= HWY_AVX3
+    // Both halves are instructions: x - floor(x), and times 2^floor(x).
+    constexpr float kAboveFloor[6] = {0.0018775767f, 0.0089893400f, 0.0558263181f,
+                                      0.2401536170f, 0.6931530732f, 0.9999999251f};
+    const hn::Vec<D> f{_mm512_reduce_ps(x.raw, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+    return hn::Vec<D>{_mm512_scalef_ps(polynomial(f, kAboveFloor).raw, x.raw)};
+#else
+    constexpr float kAroundNearest[6] = {0.0013390863365f, 0.0096760319183f, 0.0555035711422f,
+                                         0.2402210748531f, 0.6931471880262f, 1.0f};
     const D d;
     const hn::RebindToSigned<D> di;
     // Adding 1.5 * 2^23 rounds to the nearest integer and leaves it in the low bits, ready to
     // become an exponent.
-    const auto magic = hn::Set(d, 12582912.0f), shifted = hn::Add(x, magic),
-               f = hn::Sub(x, hn::Sub(shifted, magic));
-    auto p = hn::Set(d, 0.0013390863364533504f);
-    p = hn::MulAdd(p, f, hn::Set(d, 0.009676031918326564f));
-    p = hn::MulAdd(p, f, hn::Set(d, 0.05550357114219461f));
-    p = hn::MulAdd(p, f, hn::Set(d, 0.24022107485308208f));
-    p = hn::MulAdd(p, f, hn::Set(d, 0.6931471880262287f));
-    p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
+    const auto magic = hn::Set(d, 12582912.0f), shifted = hn::Add(x, magic);
+    const auto p = polynomial(hn::Sub(x, hn::Sub(shifted, magic)), kAroundNearest);
     return hn::BitCast(d, hn::Add(hn::BitCast(di, p), hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+#endif
 }
 
 }  // namespace gs::cpu::HWY_NAMESPACE

@@ -110,32 +110,6 @@ void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh,
     HWY_DYNAMIC_DISPATCH(ShadeBlock)(params, geometry, sh, block);
 }
 
-/// Appends the tile spans of one lane.
-void cover(const ProjectParams& params, const ProjectedBlock& block, std::size_t lane,
-           std::vector<TileSpan>& spans, Coverage& coverage) {
-    const int tiles_x = (static_cast<int>(params.width) + kTileSize - 1) / kTileSize;
-    const int tiles_y = (static_cast<int>(params.height) + kTileSize - 1) / kTileSize;
-    const Vec2f mean{block.x[lane], block.y[lane]},
-        extent{block.extent_x[lane], block.extent_y[lane]};
-    const TileBox box = tile_box(params.rules, mean, extent, {block.box_x[lane], block.box_y[lane]},
-                                 tiles_x, tiles_y, params.wrap);
-    coverage = {static_cast<std::uint32_t>(spans.size()),
-                static_cast<std::uint16_t>(box.rows.first), 0, 0, 0};
-    if (box.empty()) return;
-    const bool exact = params.rules.exact_tiles && box.several();
-    const Sym2<float> conic{block.conic_xx[lane], block.conic_xy[lane], block.conic_yy[lane]};
-    for (int row = box.rows.first; row < box.rows.end; ++row) {
-        const TileRange span =
-            exact ? ellipse_row(conic, block.limit[lane], mean, extent, row, tiles_x, params.wrap)
-                  : box.columns;
-        spans.push_back(
-            {static_cast<std::uint16_t>(span.first), static_cast<std::uint16_t>(span.end)});
-        coverage.isects += static_cast<std::uint32_t>(span.end - span.first);
-    }
-    coverage.rows = static_cast<std::uint16_t>(box.rows.end - box.rows.first);
-    if (coverage.isects == 0) spans.resize(coverage.first);
-}
-
 /// The words of a block's rows; those behind the last are each Gaussian as it is.
 struct BlockTint {
     std::uint32_t words[kBlock];
@@ -188,11 +162,7 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
                       projected);
         if (!params.tint.empty()) projected.mask &= ~BlockTint(params.tint, block).hidden_lanes();
         Coverage coverage[kBlock];
-        for (std::uint32_t lanes = projected.mask; lanes != 0; lanes &= lanes - 1) {
-            const std::size_t lane = static_cast<std::size_t>(std::countr_zero(lanes));
-            cover(params, projected, lane, spans, coverage[lane]);
-            if (coverage[lane].isects == 0) projected.mask &= ~(1u << lane);
-        }
+        cover_block(params, projected, spans, coverage);
         if (projected.mask != 0)
             shade_block(params, geometry, source.sh(block, sh_scratch), projected);
         if (!params.tint.empty()) BlockTint(params.tint, block).colour(projected);

@@ -143,6 +143,16 @@ HWY_INLINE void start_floor(float* floor, const TileRect& rect, int square, floa
     for (int i = 0; i < kSquarePixels; ++i)
         if (i % kSquareSide >= columns || i / kSquareSide >= rows) floor[i] = kEnded;
 }
+/// Calls f(d, x) with `d` the vectors that pixels x .. of a row of `columns` are taken in: four at
+/// a time, what is left one by one.
+template <class F>
+HWY_INLINE void for_each_pixels(int columns, F&& f) {
+    const hn::CappedTag<float, kSquareSide> d;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    int x = 0;
+    for (; x + lanes <= columns; x += lanes) f(d, static_cast<std::size_t>(x));
+    for (; x < columns; ++x) f(hn::CappedTag<float, 1>(), static_cast<std::size_t>(x));
+}
 /// Calls f(square, i, columns, o) for every row of every square: its pixels in the picture are
 /// i .. i + columns - 1 of the square and o .. of the picture. Whole rows get a constant 4, which
 /// makes vectors of them.
