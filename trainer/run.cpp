@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "renderer/device/device_error.h"
 #include "renderer/io/splats/splat_io.h"
+#include "renderer/scene/lens_width.h"
 #include "trainer/checkpoint.h"
 #include "trainer/run_pictures.h"
 #include "trainer/schedule.h"
@@ -46,6 +47,7 @@ Run::Run(std::unique_ptr<Trainer> trainer, RunOptions options)
     : trainer_(std::move(trainer)),
       options_(std::move(options)),
       alarms_(trainer_->capture().view_indices(false).size()),
+      widest_angle_(widest_angle(trainer_->capture())),
       first_step_(trainer_->steps_done()),
       saved_step_(first_step_) {
     if (!options_.tell)
@@ -156,6 +158,7 @@ Result<void> Run::write_description(const fs::path& path) const {
     const fs::path capture = fs::absolute(options_.capture, error);
     RunDescription description{error ? options_.capture : capture.lexically_normal().string(),
                                options_.loading,
+                               widest_angle_,
                                parent_,
                                parent_step_,
                                marks_,

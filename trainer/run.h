@@ -255,6 +255,7 @@ class Run {
     double best_psnr_ = kNotMeasured;  // of best.gsc
     std::string parent_;
     std::uint64_t parent_step_ = 0;
+    double widest_angle_ = 0;  // as RunDescription has it
     TimeLapse lapse_;
     StepKeeper keeper_;
     RunFiles files_;

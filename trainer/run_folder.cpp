@@ -124,6 +124,7 @@ CaptureOptions loading_of(const nlohmann::json& json) {
     out.max_side = std::max(0, integer_of(member(json, "max_side"), 0));
     out.test_every = std::max(0, integer_of(member(json, "test_every"), out.test_every));
     out.masks = text_of(member(json, "masks"));
+    out.undistort = member(json, "undistort") != false;  // older runs do not say it, and did
     out.seed = whole_number(member(json, "seed"), ~std::uint64_t{0} >> 1).value_or(0);
     for (const nlohmann::json& name : member(json, "test_views"))
         if (name.is_string()) out.test_views.push_back(name.get<std::string>());
@@ -172,6 +173,7 @@ Json to_json(const RunDescription& d) {
     if (!d.parent.empty()) parent = {{"run", d.parent}, {"step", d.parent_step}};
     return {{"format", "gausscope run 1"},
             {"capture", d.capture},
+            {"widest_angle", json_number(d.widest_angle)},
             {"parent", std::move(parent)},
             {"loading",
              {{"downscale", l.downscale},
@@ -180,6 +182,7 @@ Json to_json(const RunDescription& d) {
               {"test_views", l.test_views},
               {"background", {l.background.x, l.background.y, l.background.z}},
               {"masks", l.masks},
+              {"undistort", l.undistort},
               {"seed", l.seed}}},
             {"marks", std::move(marks)},
             {"evaluations", std::move(evaluations)}};
@@ -195,6 +198,8 @@ Result<RunDescription> read_run_description(const fs::path& folder, std::uint64_
     RunDescription out;
     out.capture = text_of(member(json, "capture"));
     out.loading = loading_of(member(json, "loading"));
+    const double widest = number_or_none(member(json, "widest_angle"));
+    out.widest_angle = widest >= 0 && widest <= 180 ? widest : 0;
     const nlohmann::json& parent = member(json, "parent");
     out.parent = text_of(member(parent, "run"));
     out.parent_step = whole_number(member(parent, "step"), ~std::uint64_t{0} >> 1).value_or(0);

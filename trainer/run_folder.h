@@ -28,9 +28,10 @@ struct RunMark {
 
 /// run.json.
 struct RunDescription {
-    std::string capture;     ///< an absolute path
-    CaptureOptions loading;  ///< how its photos were read; threads and progress are not kept
-    std::string parent;      ///< the run it was branched from; empty: none
+    std::string capture;      ///< an absolute path
+    CaptureOptions loading;   ///< how its photos were read; threads and progress are not kept
+    double widest_angle = 0;  ///< degrees from the axis, of lenses that bend lines; 0: none does
+    std::string parent;       ///< the run it was branched from; empty: none
     std::uint64_t parent_step = 0;
     std::vector<RunMark> marks;
     std::vector<Evaluation> evaluations;

@@ -8,6 +8,7 @@
 #include "base/json_write.h"
 #include "base/parallel.h"
 #include "base/try.h"
+#include "renderer/io/paths/camera_json.h"
 #include "trainer/run_files.h"
 #include "trainer/step_pack.h"
 
@@ -51,20 +52,6 @@ std::vector<PackedArray> arrays_of(const CapturedStep& step) {
             {"outputs/gradients", words_of(out.gradients)},
             {"outputs/values", words_of(out.values), values},
             {"outputs/moments", words_of(out.moments), moments}};
-}
-
-Json camera_json(const Camera& c) {
-    Json rotation = Json::array();
-    for (const auto& row : c.rotation.m)
-        for (const double value : row) rotation.push_back(value);
-    return {{"width", c.width},
-            {"height", c.height},
-            {"fx", c.fx},
-            {"fy", c.fy},
-            {"cx", c.cx},
-            {"cy", c.cy},
-            {"rotation", rotation},
-            {"translation", {c.translation.x, c.translation.y, c.translation.z}}};
 }
 
 Json look_json(const std::optional<AppliedLook>& look) {
@@ -222,19 +209,9 @@ std::optional<AppliedLook> read_look(ManifestReader& r, const nlohmann::json& js
 
 Camera read_camera(ManifestReader& r) {
     const nlohmann::json& from = r.at("camera");
-    Camera c;
-    c.width = static_cast<int>(r.whole(from, "width", 1, kMostSide));
-    c.height = static_cast<int>(r.whole(from, "height", 1, kMostSide));
-    c.fx = r.number(from, "fx");
-    c.fy = r.number(from, "fy");
-    c.cx = r.number(from, "cx");
-    c.cy = r.number(from, "cy");
-    const auto rotation = r.numbers<9>(from, "rotation");
-    for (std::size_t i = 0; i < 9; ++i) c.rotation.m[i / 3][i % 3] = rotation[i];
-    const auto t = r.numbers<3>(from, "translation");
-    c.translation = {t[0], t[1], t[2]};
-    if (!c.valid()) r.refuse("camera");
-    return c;
+    const auto camera = camera_from_json(from);
+    if (!camera) r.refuse("camera");
+    return camera.value_or(Camera());
 }
 
 RenderOptions read_options(ManifestReader& r) {

@@ -15,6 +15,7 @@
 #include "base/seconds.h"
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
+#include "renderer/io/paths/camera_json.h"
 
 namespace gs {
 namespace {
@@ -25,7 +26,6 @@ constexpr std::uint64_t kLargestCamerasFile = 16 << 20;
 constexpr std::uint64_t kChosenGrid = 10;  // steps between two that the program may choose
 constexpr std::uint64_t kMostSteps = std::uint64_t{1} << 53;
 constexpr int kQuality = 88;
-constexpr const char *kPinholeModel = "pinhole", *kOrthographicModel = "orthographic";
 
 /// A folder's name that no file system minds.
 std::string plain(const std::string& name) {
@@ -53,21 +53,9 @@ std::vector<std::uint64_t> steps_in(const fs::path& folder) {
 }
 
 Json json_of(const LapseCamera& view, const std::string& folder) {
-    const Camera& c = view.camera;
-    Json rotation = Json::array();
-    for (const auto& row : c.rotation.m)
-        for (const double value : row) rotation.push_back(value);
-    return {{"name", view.name},
-            {"folder", folder},
-            {"model", c.orthographic() ? kOrthographicModel : kPinholeModel},
-            {"width", c.width},
-            {"height", c.height},
-            {"fx", c.fx},
-            {"fy", c.fy},
-            {"cx", c.cx},
-            {"cy", c.cy},
-            {"rotation", std::move(rotation)},
-            {"translation", {c.translation.x, c.translation.y, c.translation.z}}};
+    Json out{{"name", view.name}, {"folder", folder}};
+    out.update(camera_json(view.camera));
+    return out;
 }
 
 /// Pictures from both are one row of pictures.
@@ -75,27 +63,12 @@ bool same_place(const Camera& a, const Camera& b) {
     return json_of({{}, a}, {}) == json_of({{}, b}, {});
 }
 
-double number_of(const nlohmann::json& json) { return json.is_number() ? json.get<double>() : 0; }
-
 /// nullopt: it is none that could be drawn from.
 std::optional<LapseCamera> camera_of(const nlohmann::json& json) {
-    LapseCamera out;
-    Camera& c = out.camera;
-    const nlohmann::json &name = member(json, "name"), &rotation = member(json, "rotation"),
-                         &translation = member(json, "translation");
-    if (!name.is_string() || rotation.size() != 9 || translation.size() != 3) return std::nullopt;
-    out.name = name.get<std::string>();
-    if (member(json, "model") == kOrthographicModel) c.model = CameraModel::orthographic;
-    c.width = static_cast<int>(whole_number(member(json, "width"), 1 << 16).value_or(0));
-    c.height = static_cast<int>(whole_number(member(json, "height"), 1 << 16).value_or(0));
-    c.fx = number_of(member(json, "fx"));
-    c.fy = number_of(member(json, "fy"));
-    c.cx = number_of(member(json, "cx"));
-    c.cy = number_of(member(json, "cy"));
-    for (std::size_t i = 0; i < 9; ++i) c.rotation.m[i / 3][i % 3] = number_of(rotation[i]);
-    c.translation = {number_of(translation[0]), number_of(translation[1]),
-                     number_of(translation[2])};
-    return c.valid() ? std::optional(out) : std::nullopt;
+    const nlohmann::json& name = member(json, "name");
+    const auto camera = camera_from_json(json);
+    if (!name.is_string() || !camera) return std::nullopt;
+    return LapseCamera{name.get<std::string>(), *camera};
 }
 
 struct Stored {

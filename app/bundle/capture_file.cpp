@@ -6,6 +6,7 @@
 
 #include "base/json_write.h"
 #include "base/try.h"
+#include "renderer/io/captures/transforms_camera.h"
 #include "renderer/io/files/file_set.h"
 #include "renderer/io/images/image_io.h"
 
@@ -55,15 +56,16 @@ Result<void> write_capture(const fs::path& folder, const Capture& capture, bool 
         const View& view = capture.views[i];
         const Camera& c = view.camera;
         const fs::path name = fs::path("images") / stored_name(capture, i);
-        (view.test ? test : train)
-            .push_back({{"file_path", name.generic_string()},
-                        {"w", c.width},
-                        {"h", c.height},
-                        {"fl_x", c.fx},
-                        {"fl_y", c.fy},
-                        {"cx", c.cx},
-                        {"cy", c.cy},
-                        {"transform_matrix", matrix_of(c)}});
+        CaptureJson& frame = (view.test ? test : train).emplace_back();
+        frame = {{"file_path", name.generic_string()},
+                 {"w", c.width},
+                 {"h", c.height},
+                 {"fl_x", c.fx},
+                 {"fl_y", c.fy},
+                 {"cx", c.cx},
+                 {"cy", c.cy},
+                 {"transform_matrix", matrix_of(c)}};
+        write_frame_lens(frame, c);
         if (!photos || view.photo.empty()) continue;
         if (progress && !progress("packing photos", i, capture.views.size()))
             return fail(ErrorKind::cancelled, folder.string(), "was cancelled");

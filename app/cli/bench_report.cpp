@@ -30,6 +30,9 @@ void add_camera(Identity& id, const Camera& c) {
     for (const auto& row : c.rotation.m)
         for (const double value : row) id.add(value);
     id.add(c.translation);
+    if (c.model == CameraModel::pinhole) return;
+    id.add(static_cast<std::uint32_t>(c.model));
+    for (const double k : c.distortion) id.add(k);
 }
 
 constexpr double kTooShortMs = 0.02;  // below this the timer and the scheduler are what is measured

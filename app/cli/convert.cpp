@@ -13,6 +13,7 @@
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/crop.h"
+#include "renderer/scene/lens_width.h"
 #include "trainer/run_folder.h"
 
 namespace gs::cli {
@@ -95,6 +96,14 @@ Result<ConversionCost> verify(const ConvertArguments& a, const CommonArguments& 
     return verify_conversion(source, result.model, a.verify, common);
 }
 
+/// Of the run whose folder or checkpoint this is; 0: it is none's.
+double widest_angle_of_run(const fs::path& input) {
+    std::error_code ignored;
+    const auto run =
+        read_run_description(fs::is_directory(input, ignored) ? input : input.parent_path());
+    return run ? run->widest_angle : 0;
+}
+
 Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     catch_interrupts();
     const fs::path output(a.output);
@@ -128,6 +137,8 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     fmt::print("{}: {} Gaussians, degree {}, {}\n", a.output, scene.model.count,
                scene.model.sh_degree, human_bytes(bytes));
     for (const std::string& note : *written) fmt::print("  note: {}\n", note);
+    const std::string lenses = wide_lens_warning(widest_angle_of_run(a.input));
+    if (!lenses.empty()) log_warning("{}: {}", a.input, lenses);
 
     Json out{{"command", "convert"},
              {"input", a.input},
@@ -138,6 +149,7 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
              {"bytes", bytes},
              {"notes", scene.notes},
              {"lost", *written}};
+    if (!lenses.empty()) out["lenses"] = lenses;
     if (!a.verify.empty()) {
         GS_TRY(const auto cost, verify(a, common, scene.model));
         print_cost(cost);

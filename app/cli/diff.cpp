@@ -111,6 +111,7 @@ Json differences_of(const Side& a, const Side& b) {
     add("capture", a.description->capture, b.description->capture);
     const CaptureOptions &of_a = a.description->loading, &of_b = b.description->loading;
     add("downscale", of_a.downscale, of_b.downscale);
+    add("undistort", of_a.undistort, of_b.undistort);
     add("changes while training", a.description->marks.size(), b.description->marks.size());
     return out;
 }

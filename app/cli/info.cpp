@@ -370,7 +370,8 @@ Result<int> run(const InfoArguments& a, const CommonArguments& common) {
     if (fs::is_regular_file(path, error) || is_splat_file(path) || run_in(path))
         return splat_info(a, common);
     return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file",
-                "captures hold sparse/0 (COLMAP) or transforms.json; splat files are " +
+                "captures hold sparse/0 (COLMAP), transforms.json or OpenSfM's "
+                "reconstruction.json; splat files are " +
                     splat_extensions(false));
 }
 

@@ -5,6 +5,7 @@
 #include "base/record/scope.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/crop.h"
+#include "renderer/scene/lens_width.h"
 #include "trainer/lapse_video.h"
 
 namespace gs {
@@ -45,6 +46,10 @@ void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::stri
                 editor_.exported();
                 doctor_.exported();
             }
+            if (lent_.scene && lent_.scene->capture)
+                if (std::string warning = wide_lens_warning(widest_angle(*lent_.scene->capture));
+                    !warning.empty())
+                    notes.push_back(std::move(warning));
             lent_.tell.done(fmt::format("exported {} Gaussians to {} ({})",
                                         format_count(static_cast<double>(model->count)), path,
                                         format_bytes(static_cast<double>(splat_bytes(path)))),

@@ -190,6 +190,7 @@ Result<LoadedScene> load_bundle(const OpenRequest& request, const SessionOptions
         // As they were packed: nothing is shrunk or held out anew.
         CaptureOptions as_packed;
         as_packed.photos = bundle->facts.photos;
+        as_packed.undistort = false;
         as_packed.threads = capture_options.threads;
         as_packed.progress = capture_options.progress;
         capture_options = std::move(as_packed);
@@ -362,10 +363,10 @@ Result<PathKind> kind_of_path(const std::string& path) {
     if (is_capture(path)) return PathKind::capture;
     if (run_in(path)) return PathKind::run;
     if (is_splat_file(path)) return PathKind::splats;  // a folder with a SOG in it
-    return fail(
-        ErrorKind::unsupported, path, "neither a capture nor a splat file nor a run",
-        fmt::format("captures hold sparse/0 (COLMAP) or transforms.json; splat files are {}",
-                    splat_extensions(false)));
+    return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file nor a run",
+                fmt::format("captures hold sparse/0 (COLMAP), transforms.json or OpenSfM's "
+                            "reconstruction.json; splat files are {}",
+                            splat_extensions(false)));
 }
 
 bool knows_its_capture(const std::string& path) {

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/parallel.h"
 #include "renderer/doctor/doctor.h"
+#include "renderer/scene/camera_lens.h"
 
 namespace gs {
 namespace {
@@ -82,6 +83,16 @@ void add_loading(const Capture& capture, Findings& out) {
         else if (note.kind == CaptureNote::Kind::lens)
             add_one("lens", Severity::note, note.text, "the edges of wide lenses are cut off",
                     "nothing; undistorting beforehand saves time at loading", out);
+        else if (note.kind == CaptureNote::Kind::own_lens)
+            add_one("own-lens", Severity::note, note.text,
+                    "programs that know pinholes only show what is learnt from very wide ones "
+                    "differently",
+                    "nothing; --undistort resamples the photos instead", out);
+        else if (note.kind == CaptureNote::Kind::shutter)
+            add_one("rolling-shutter", Severity::note, note.text,
+                    "where it does not count, photos from a moving camera are skewed",
+                    "poses of the first and last row (viewmat_start, viewmat_end) let it count",
+                    out);
         else if (note.kind == CaptureNote::Kind::mask)
             add_one(
                 "masks", Severity::warning, note.text,
@@ -206,11 +217,10 @@ std::vector<Vec3d> points_looked_at(const Capture& capture) {
 }
 
 bool sees_any(const Camera& c, const std::vector<Vec3d>& points) {
+    const auto lens = math::make_lens(c);
     return std::any_of(points.begin(), points.end(), [&](Vec3d world) {
-        const Vec3d p = c.rotation * world + c.translation;
-        if (!(p.z > 0)) return false;
-        const double u = c.fx * p.x / p.z + c.cx, v = c.fy * p.y / p.z + c.cy;
-        return u >= 0 && v >= 0 && u < c.width && v < c.height;
+        const auto at = math::lens_project(lens, c.rotation * world + c.translation);
+        return at.valid && at.uv.x >= 0 && at.uv.y >= 0 && at.uv.x < c.width && at.uv.y < c.height;
     });
 }
 

@@ -1,5 +1,5 @@
-// Capture: posed photos and sparse points, as loaded from COLMAP or transforms.json
-// (io/capture_io.h). Immutable once loaded.
+// Capture: posed photos and sparse points, as loaded from COLMAP, transforms.json or OpenSfM
+// (io/captures/capture_io.h). Immutable once loaded.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@
 
 namespace gs {
 
-/// One photo with its camera. The photo is RGB, already undistorted, scaled, and composited over
-/// the background.
+/// One photo with its camera. The photo is RGB, scaled, and composited over the background; it is
+/// as its lens drew it, unless it was resampled to a pinhole (CaptureOptions::undistort).
 struct View {
     std::string name;   ///< file name relative to the photo folder, unique within the capture
-    Camera camera;      ///< pinhole, of exactly the photo's size
+    Camera camera;      ///< of exactly the photo's size; any lens, perhaps a rolling shutter
     Image8 photo;       ///< 3 channels
-    Image8 mask;        ///< 1 channel, 0 = ignore this pixel; empty when the view has no mask
+    Image8 mask;        ///< 1 channel, 0 = ignore this pixel (hidden, or the lens has no ray for
+                        ///< it); empty when every pixel counts
     bool test = false;  ///< held out of training
 };
 
@@ -33,6 +34,8 @@ struct CaptureNote {
     enum class Kind {
         other,
         lens,        ///< resampled
+        own_lens,    ///< seen through their own lens
+        shutter,     ///< a rolling one, or what is missing for it
         photo_size,  ///< not the size its camera is listed with
         mask         ///< masks that are there and do not count
     };

@@ -244,6 +244,14 @@ TEST(BundleCapture, IsReadWithTheSameCameras) {
         view.name = "a/photo " + std::to_string(i) + ".jpg";
         view.camera = look_at({1.0 + i, 2, 3}, {0, 0.1, 0}, {0, -1, 0}, 16, 12, 0.8);
         view.camera.cx += 0.25;
+        if (i == 2) {  // one with a lens and a shutter of its own
+            view.camera.model = CameraModel::full_opencv;
+            for (std::size_t k = 0; k < 12; ++k) view.camera.distortion[k] = 0.001 * (1.0 + k);
+            view.camera.shutter = Shutter::left_to_right;
+            view.camera.first = view.camera.last = {view.camera.rotation, view.camera.translation};
+            view.camera.last.translation.x += 0.125;
+            view.camera.first.translation.x -= 0.125;
+        }
         view.photo = {16, 12, 3, std::vector<std::uint8_t>(16 * 12 * 3, std::uint8_t(40 * i))};
         view.test = i == 1;
         capture.views.push_back(std::move(view));
@@ -253,6 +261,7 @@ TEST(BundleCapture, IsReadWithTheSameCameras) {
         ASSERT_TRUE(write_capture(to, capture, photos, {}));
         CaptureOptions options;
         options.photos = photos;
+        options.undistort = false;
         const auto back = load_capture(to, options);
         ASSERT_TRUE(back) << back.error().text();
         ASSERT_EQ(back->views.size(), 3u);
@@ -264,6 +273,10 @@ TEST(BundleCapture, IsReadWithTheSameCameras) {
             EXPECT_EQ(is.test, was.test);
             EXPECT_EQ(is.camera.fx, was.camera.fx);
             EXPECT_EQ(is.camera.cx, was.camera.cx);
+            EXPECT_EQ(is.camera.model, was.camera.model);
+            EXPECT_EQ(is.camera.distortion, was.camera.distortion);
+            EXPECT_EQ(is.camera.shutter, was.camera.shutter);
+            EXPECT_NEAR(is.camera.last.translation.x, was.camera.last.translation.x, 1e-13);
             for (int r = 0; r < 3; ++r)
                 for (int c = 0; c < 3; ++c)
                     EXPECT_NEAR(is.camera.rotation.m[r][c], was.camera.rotation.m[r][c], 1e-14);

@@ -121,13 +121,13 @@ TEST(Capture, LensesAreResampledAndSaidSo) {
 TEST(Capture, UnsupportedLensGivesAdvice) {
     const TempFolder folder;
     ColmapFiles files;
-    files.model = 6;
-    files.params.assign(12, 0.1);
+    files.model = 7;
+    files.params.assign(5, 0.1);
     files.write(folder);
     files.write_photos(folder);
     const auto capture = load_capture(folder.path(), no_split());
     ASSERT_FALSE(capture);
-    EXPECT_THAT(capture.error().text(), HasSubstr("FULL_OPENCV is not supported"));
+    EXPECT_THAT(capture.error().text(), HasSubstr("FOV is not supported"));
     EXPECT_THAT(capture.error().text(), HasSubstr("image_undistorter"));
 }
 

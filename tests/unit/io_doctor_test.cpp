@@ -349,6 +349,14 @@ const std::vector<CaptureCase>& capture_cases() {
          [](Capture& c) {
              c.notes = {{"3 photos through another lens", CaptureNote::Kind::lens}};
          }},
+        {"own-lens", Severity::note, 1,
+         [](Capture& c) {
+             c.notes = {{"3 photos through their own lens", CaptureNote::Kind::own_lens}};
+         }},
+        {"rolling-shutter", Severity::note, 1,
+         [](Capture& c) {
+             c.notes = {{"3 photos have a rolling shutter", CaptureNote::Kind::shutter}};
+         }},
         {"loading", Severity::note, 1,
          [](Capture& c) { c.notes = {{"2 points resampled from nowhere"}}; }},
         {"photos-without-pose", Severity::note, 1, [](Capture& c) { c.unposed = {"a.jpg"}; }},

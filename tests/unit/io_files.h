@@ -137,6 +137,12 @@ inline CaptureOptions no_split() {
     options.test_every = 0;
     return options;
 }
+/// The same, and each view keeps its lens and its shutter.
+inline CaptureOptions own_lenses() {
+    CaptureOptions options = no_split();
+    options.undistort = false;
+    return options;
+}
 inline std::string matrix_at(double x, double z) {
     return fmt::format("[[1,0,0,{}],[0,1,0,0],[0,0,1,{}],[0,0,0,1]]", x, z);
 }

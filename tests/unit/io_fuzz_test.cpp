@@ -84,6 +84,45 @@ TEST(Fuzz, TransformsJson) {
     });
 }
 
+TEST(Fuzz, TransformsLensesAndShutters) {
+    const TempFolder folder;
+    put_png(folder / "a.png", pattern(12, 8, 3));
+    const std::string whole =
+        "{\"camera_model\": \"FULL_OPENCV\", \"fl_x\": 50, \"k1\": 0.01, \"k6\": -0.02, \"s4\": "
+        "0.1, "
+        "\"rolling_shutter\": \"TOP_TO_BOTTOM\", \"frames\": [{\"file_path\": \"a.png\", "
+        "\"timestamp\": "
+        "1.5, \"viewmat_start\": " +
+        matrix_at(1, 2) +
+        ", \"pose_end_tq\": [1, 0, 2.5, 0.99, 0.1, 0, 0.01], \"transform_matrix\": " +
+        matrix_at(1, 2) + "}]}";
+    CaptureOptions options = small_options();
+    options.undistort = false;
+    hammer(whole, 1500, [&](const std::string& bytes) {
+        folder.write("transforms.json", bytes);
+        const auto capture = load_capture(folder.path(), options);
+        for (const View& view : capture ? capture->views : std::vector<View>())
+            EXPECT_TRUE(view.camera.valid());
+        return capture.has_value();
+    });
+}
+
+TEST(Fuzz, OpenSfm) {
+    const TempFolder folder;
+    put_png(folder / "images/a.png", pattern(12, 8, 3));
+    const std::string whole =
+        "[{\"cameras\": {\"c\": {\"projection_type\": \"fisheye\", \"width\": 12, \"height\": 8, "
+        "\"focal\": 0.8, \"k1\": 0.01, \"k2\": 0}}, \"shots\": {\"a.png\": {\"camera\": \"c\", "
+        "\"rotation\": [0, 1.5, 0], \"translation\": [1, 2, 3]}}, \"points\": {\"1\": "
+        "{\"coordinates\": [1, 2, 3], \"color\": [9, 8, 7]}}}]";
+    CaptureOptions options = small_options();
+    options.undistort = false;
+    hammer(whole, 1500, [&](const std::string& bytes) {
+        folder.write("reconstruction.json", bytes);
+        return load_capture(folder.path(), options).has_value();
+    });
+}
+
 TEST(Fuzz, PointsPly) {
     const TempFolder folder;
     put_png(folder / "a.png", pattern(12, 8, 3));

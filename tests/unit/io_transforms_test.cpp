@@ -130,7 +130,7 @@ TEST(Transforms, BadFramesAreSkippedAndNamed) {
     folder.write("transforms.json",
                  "{\"fl_x\": 50, \"frames\": [" + frame("a.png") + "," + frame("missing.png") +
                      "," + bad_pose + "," + scaled + "," + mirrored + ", 7, {}, " +
-                     frame("eq.png", "\"camera_model\": \"EQUIRECTANGULAR\",") + "," +
+                     frame("eq.png", "\"camera_model\": \"PUSHBROOM\",") + "," +
                      frame("w.png", "\"w\": 1e300,") + "," +
                      frame("f.png", "\"fl_x\": -Infinity,") + "," + frame("a.png") + "]}");
     const auto capture = load_capture(folder.path(), no_split());
@@ -141,7 +141,7 @@ TEST(Transforms, BadFramesAreSkippedAndNamed) {
          {"missing.png: no such photo", "a2.png: transform_matrix holds something",
           "a3.png: transform_matrix is not a rotation",
           "a4.png: transform_matrix is not a rotation", "frame 5", "frame 6",
-          "EQUIRECTANGULAR is not supported", "w.png: ", "f.png: ", "a.png: it is listed twice"})
+          "PUSHBROOM is not supported", "w.png: ", "f.png: ", "a.png: it is listed twice"})
         EXPECT_THAT(skipped, HasSubstr(what));
 }
 

@@ -35,7 +35,7 @@ Result<CaptureForecast> forecast_capture(const fs::path& path, const CaptureOpti
             is_distorted(plan->lens) || !source.frames[i].mask.empty() || size->channels == 4;
         needs[i] = {plan->scaled.width, plan->scaled.height, area(plan->scaled) * (masked ? 4 : 3),
                     area(plan->lens) * static_cast<std::uint64_t>(size->channels + 4) +
-                        area(plan->pinhole) * 4};
+                        (plan->resampled ? area(plan->full) * 4 : 0)};
     });
     CaptureForecast out;
     std::uint64_t largest = 0;

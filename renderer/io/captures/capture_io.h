@@ -1,5 +1,5 @@
-// Loading captures: COLMAP sparse models (binary, text) and transforms.json (instant-ngp,
-// nerfstudio, NeRF-synthetic).
+// Loading captures: COLMAP sparse models (binary, text), transforms.json (instant-ngp,
+// nerfstudio, NeRF-synthetic) and OpenSfM's reconstruction.json.
 #pragma once
 
 #include <memory>
@@ -27,6 +27,8 @@ struct CaptureOptions {
     Vec3f background{0, 0, 0};  ///< photos with alpha are composited over this
     std::string masks;       ///< folder of masks; empty = "masks" beside the photos where present;
                              ///< kNoMasks = none count
+    bool undistort = true;   ///< photos are resampled to pinholes and a rolling shutter is left
+                             ///< out; false: each keeps its lens and its shutter
     bool photos = true;      ///< false: cameras and points only
     int threads = 0;         ///< for decoding; 0 = all cores
     std::uint64_t seed = 0;  ///< for random points when the capture has none

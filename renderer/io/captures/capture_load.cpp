@@ -15,6 +15,7 @@
 #include "renderer/io/captures/photo_load.h"
 #include "renderer/io/captures/random_points.h"
 #include "renderer/io/captures/undistort.h"
+#include "renderer/scene/camera_names.h"
 
 namespace gs {
 namespace {
@@ -98,10 +99,22 @@ void count_events(const LoadedView& loaded, bool photos, Tally& tally) {
         happened.kind = kind;
     };
     const Camera& camera = loaded.view.camera;
-    if (loaded.lens != CameraModel::pinhole)
+    if (loaded.resampled)
         count(fmt::format("photos resampled from {} to a pinhole, now {} x {}",
                           name_of(loaded.lens), camera.width, camera.height),
               Kind::lens);
+    else if (loaded.lens != CameraModel::pinhole)
+        count(fmt::format("photos are seen through their own lens, {}", name_of(loaded.lens)),
+              Kind::own_lens);
+    if (loaded.shutter != Shutter::global)
+        count(fmt::format("photos have a rolling shutter, {}{}", text_of(loaded.shutter),
+                          camera.rolling() ? "" : ", which is left out: one pose each"),
+              Kind::shutter);
+    if (loaded.shutter_without_poses)
+        count(
+            "photos of a rolling shutter come without poses of their first and last row: one "
+            "pose each",
+            Kind::shutter);
     if (loaded.listed_width > 0)
         count(fmt::format("photos are not of the {} x {} pixels their camera is listed with: "
                           "intrinsics scaled to the photo",

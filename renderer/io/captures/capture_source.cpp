@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numbers>
 #include <set>
 
 #include "base/text.h"
@@ -70,14 +71,28 @@ void find_unposed(CaptureSource& source) {
 
 bool is_capture(const fs::path& path) {
     if (!find_colmap_model(path).empty()) return true;
-    const fs::path json = find_transforms(path);
-    if (json.empty() || json != path) return !json.empty();
+    std::error_code ignored;
+    if (!fs::is_regular_file(path, ignored))
+        return !find_transforms(path).empty() || !find_opensfm(path).empty();
     // Many other things are .json files too.
+    return head_has(path, "\"frames\"") || !find_opensfm(path).empty();
+}
+
+Camera sphere_camera(Camera camera) {
+    camera.fx = camera.width / (2 * std::numbers::pi);
+    camera.fy = camera.height / std::numbers::pi;
+    camera.cx = 0.5 * camera.width;
+    camera.cy = 0.5 * camera.height;
+    return camera;
+}
+
+bool head_has(const fs::path& json, std::string_view text) {
+    if (json.extension() != ".json") return false;
     const auto file = InputFile::open(json);
     if (!file) return false;
     std::string head(std::min<std::uint64_t>(file->size(), 1 << 20), '\0');
     return file->read_at(0, std::as_writable_bytes(std::span(head))) &&
-           head.find("\"frames\"") != std::string::npos;
+           head.find(text) != std::string::npos;
 }
 
 Result<CaptureSource> read_capture_source(const fs::path& path) {
@@ -90,10 +105,15 @@ Result<CaptureSource> read_capture_source(const fs::path& path) {
     if (!there) return fail(ErrorKind::not_found, path.string(), "does not exist");
     if (const fs::path model = find_colmap_model(path); !model.empty())
         return read_colmap(path, model);
+    // A file may be either's.
+    if (const fs::path json = find_opensfm(path); json == path && !json.empty())
+        return read_opensfm(json);
     if (const fs::path json = find_transforms(path); !json.empty()) return read_transforms(json);
+    if (const fs::path json = find_opensfm(path); !json.empty()) return read_opensfm(json);
     return fail(ErrorKind::not_found, path.string(),
-                "is not a capture: it has neither a COLMAP model (sparse/0) nor a transforms.json",
-                "give the folder that holds images/ and sparse/, or a transforms.json");
+                "is not a capture: it has no COLMAP model (sparse/0), no transforms.json and no "
+                "reconstruction.json of OpenSfM",
+                "give the folder that holds images/ and sparse/, or one of those files");
 }
 
 tl::unexpected<Error> no_view_left(const CaptureSource& source,

@@ -1,9 +1,10 @@
-// What a capture's model files say, before any photo is decoded: the common form that the COLMAP
-// and transforms.json readers produce and that load_capture and forecast_capture consume.
+// What a capture's model files say, before any photo is decoded: the common form that the COLMAP,
+// transforms.json and OpenSfM readers produce and that load_capture and forecast_capture consume.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/expected.h"
@@ -24,6 +25,7 @@ struct Frame {
     std::optional<double> angle_x, angle_y;
     bool centred = false;  ///< the principal point is the centre of the picture, whatever its size
     bool test = false;     ///< from a file of test frames
+    bool shutter_without_poses = false;  ///< a rolling one, but nobody says how the camera moved
 };
 
 struct CaptureSource {
@@ -47,6 +49,12 @@ Result<void> prepare_frames(CaptureSource& source, const CaptureOptions& options
 tl::unexpected<Error> no_view_left(const CaptureSource& source,
                                    const std::vector<std::string>& skipped);
 
+/// Whether this text stands in the first megabyte of a .json file.
+bool head_has(const fs::path& json, std::string_view text);
+/// The same camera with the intrinsics of an equirectangular picture of its size: all directions,
+/// once.
+Camera sphere_camera(Camera camera);
+
 /// Folder with cameras, images (and points3D) as .bin or .txt: `path`/sparse/0, `path`/sparse,
 /// `path` itself, ...; empty if none.
 fs::path find_colmap_model(const fs::path& path);
@@ -55,5 +63,10 @@ Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& model);
 /// The transforms.json to read: `path` itself or the one in it; empty if none.
 fs::path find_transforms(const fs::path& path);
 Result<CaptureSource> read_transforms(const fs::path& json);
+
+/// OpenSfM's reconstruction.json: `path` itself or the one in it (or in its opensfm folder, as
+/// OpenDroneMap has it); empty if none.
+fs::path find_opensfm(const fs::path& path);
+Result<CaptureSource> read_opensfm(const fs::path& json);
 
 }  // namespace gs

@@ -24,7 +24,7 @@ constexpr std::array<ColmapLens, 12> kLenses = {{{"SIMPLE_PINHOLE", 3},
                                                  {"THIN_PRISM_FISHEYE", 12},
                                                  {"RAD_TAN_THIN_PRISM_FISHEYE", 16}}};
 
-// What of COLMAP's models our five cover: which one, how many focal lengths, how many distortion
+// What of COLMAP's models ours cover: which one, how many focal lengths, how many distortion
 // numbers.
 struct Cover {
     CameraModel model;
@@ -35,7 +35,8 @@ const Cover* cover_of(int model) {
         kPinhole{CameraModel::pinhole, 2, 0}, kSimpleRadial{CameraModel::simple_radial, 1, 1},
         kRadial{CameraModel::radial, 1, 2}, kOpenCv{CameraModel::opencv, 2, 4},
         kFisheye{CameraModel::opencv_fisheye, 2, 4}, kFisheye1{CameraModel::opencv_fisheye, 1, 1},
-        kFisheye2{CameraModel::opencv_fisheye, 1, 2};
+        kFisheye2{CameraModel::opencv_fisheye, 1, 2}, kFullOpenCv{CameraModel::full_opencv, 2, 8},
+        kThinPrism{CameraModel::thin_prism_fisheye, 2, 8};
     switch (model) {
         case 0:
             return &kPinhole1;
@@ -49,6 +50,10 @@ const Cover* cover_of(int model) {
             return &kOpenCv;
         case 5:
             return &kFisheye;
+        case 6:
+            return &kFullOpenCv;
+        case 10:
+            return &kThinPrism;
         case 8:
             return &kFisheye1;  // the same formula with k2 = k3 = k4 = 0
         case 9:

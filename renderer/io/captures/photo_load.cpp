@@ -11,6 +11,7 @@ namespace gs {
 namespace {
 
 constexpr int kAutoSide = 1600;
+constexpr double kLeastWithRays = 0.01;  // of a photo: a lens with less folds back on itself
 
 tl::unexpected<Error> because(const Frame& frame, std::string why) {
     return fail(ErrorKind::malformed, frame.photo.string(), std::move(why));
@@ -27,6 +28,7 @@ Result<Camera> lens_for(const Frame& frame, int width, int height) {
         if (frame.angle_y) camera.fy = 0.5 * height / std::tan(0.5 * *frame.angle_y);
         if (!frame.angle_y && frame.angle_x) camera.fy = camera.fx;
         if (!frame.angle_x && frame.angle_y) camera.fx = camera.fy;
+        if (camera.model == CameraModel::equirectangular) camera = sphere_camera(camera);
         if (frame.centred) {
             camera.cx = 0.5 * width;
             camera.cy = 0.5 * height;
@@ -47,6 +49,7 @@ Result<Camera> lens_for(const Frame& frame, int width, int height) {
         return because(frame,
                        "its camera is not usable: a size or focal length is not positive, or a "
                        "number is not finite");
+    if (!is_distorted(camera)) camera.model = CameraModel::pinhole;
     return camera;
 }
 
@@ -155,6 +158,12 @@ Image8 shrunk_mask(const Image8& mask, double step_x, double step_y, int width, 
     return out;
 }
 
+// 0 where either is.
+Image8 both_masks(Image8 a, const Image8& b) {
+    for (std::size_t i = 0; i < a.bytes.size(); ++i) a.bytes[i] = std::min(a.bytes[i], b.bytes[i]);
+    return a;
+}
+
 Image8 scaled_mask(const Image8& mask, const ViewPlan& plan) {
     const int width = shrunk_size(mask.width, plan.factor),
               height = shrunk_size(mask.height, plan.factor);
@@ -176,7 +185,10 @@ LoadedView described(const Frame& frame, const ViewPlan& plan) {
     out.view.camera = plan.scaled;
     out.view.test = frame.test;
     out.factor = plan.factor;
-    if (is_distorted(plan.lens)) out.lens = plan.lens.model;
+    out.lens = plan.lens.model;
+    out.shutter = plan.lens.shutter;
+    out.shutter_without_poses = frame.shutter_without_poses;
+    out.resampled = plan.resampled;
     if (frame.camera.width > 0 &&
         (frame.camera.width != plan.lens.width || frame.camera.height != plan.lens.height)) {
         out.listed_width = frame.camera.width;
@@ -196,17 +208,30 @@ std::string why_skipped(const Frame& frame, const Error& error) {
 
 Result<ViewPlan> plan_view(const Frame& frame, int width, int height,
                            const CaptureOptions& options) {
-    GS_TRY(auto lens, lens_for(frame, width, height));
+    GS_TRY(const auto lens, lens_for(frame, width, height));
     ViewPlan plan;
-    plan.lens = plan.pinhole = lens;
-    plan.pinhole.model = CameraModel::pinhole;
-    if (is_distorted(lens)) plan.pinhole = undistorted_camera(lens);
-    plan.factor = factor_for(plan.pinhole, options);
-    plan.scaled = plan.pinhole;
-    plan.scaled.width = shrunk_size(plan.pinhole.width, plan.factor);
-    plan.scaled.height = shrunk_size(plan.pinhole.height, plan.factor);
-    for (double* value : {&plan.scaled.fx, &plan.scaled.fy, &plan.scaled.cx, &plan.scaled.cy})
-        *value /= plan.factor;
+    plan.lens = plan.full = lens;
+    if (options.undistort) {
+        if (lens.model == CameraModel::equirectangular)
+            return because(frame, "a photo of all directions cannot be resampled to a pinhole");
+        plan.resampled = is_distorted(lens);
+        if (plan.resampled) plan.full = undistorted_camera(lens);
+        plan.full.shutter = Shutter::global;
+    } else if (share_with_rays(lens) < kLeastWithRays) {
+        return because(frame,
+                       "its lens has a direction for hardly any pixel: the distortion folds "
+                       "back near the axis");
+    }
+    plan.factor = factor_for(plan.full, options);
+    plan.scaled = plan.full.scaled_to(shrunk_size(plan.full.width, plan.factor),
+                                      shrunk_size(plan.full.height, plan.factor));
+    // Whole blocks of pixels became one, whatever is left over at the rim.
+    if (lens.model != CameraModel::equirectangular) {
+        plan.scaled.fx = plan.full.fx / plan.factor;
+        plan.scaled.fy = plan.full.fy / plan.factor;
+        plan.scaled.cx = plan.full.cx / plan.factor;
+        plan.scaled.cy = plan.full.cy / plan.factor;
+    }
     const int longest = std::max(plan.scaled.width, plan.scaled.height);
     if (options.max_side > 0 && longest > options.max_side) {
         const double scale = static_cast<double>(options.max_side) / longest;
@@ -234,14 +259,16 @@ Result<LoadedView> load_view(const Frame& frame, const CaptureOptions& options,
     }
     Image8 photo = composited(decoded, options.background);
     decoded = {};
-    if (is_distorted(plan.lens)) {
-        Undistorted straight = undistort(photo, mask, plan.lens, plan.pinhole);
+    if (plan.resampled) {
+        Undistorted straight = undistort(photo, mask, plan.lens, plan.full);
         photo = std::move(straight.photo);
         mask = std::move(straight.mask);
     }
     out.view.photo = scaled_photo(photo, plan);
     if (!mask.empty()) out.view.mask = scaled_mask(mask, plan);
-    out.has_mask = !mask.empty();
+    if (const auto of_lens = masks.of_lenses->of(plan.scaled))
+        out.view.mask = mask.empty() ? *of_lens : both_masks(std::move(out.view.mask), *of_lens);
+    out.has_mask = !out.view.mask.empty();
     return out;
 }
 

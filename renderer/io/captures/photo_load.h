@@ -1,9 +1,10 @@
-// From one listed frame to one View: decode, composite, undistort, scale, mask. Called by
-// load_capture on loader threads and, without pixels, by forecast_capture.
+// From one listed frame to one View: decode, composite, undistort where that is asked for, scale,
+// mask. Called by load_capture on loader threads and, without pixels, by forecast_capture.
 #pragma once
 
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/captures/capture_source.h"
+#include "renderer/io/captures/lens_mask.h"
 
 namespace gs {
 
@@ -11,11 +12,16 @@ namespace gs {
 struct MaskFolder {
     fs::path folder;
     bool chosen = false;  ///< named by the user, so it wins over masks named by the model file
+    std::shared_ptr<LensMasks> of_lenses = std::make_shared<LensMasks>();
 };
 
 struct LoadedView {
     View view;
-    CameraModel lens = CameraModel::pinhole;  ///< what was resampled, pinhole if nothing was
+    CameraModel lens =
+        CameraModel::pinhole;            ///< the photo's; pinhole also where it distorts nothing
+    bool resampled = false;              ///< from that lens to a pinhole
+    Shutter shutter = Shutter::global;   ///< the photo's
+    bool shutter_without_poses = false;  ///< as in Frame
     int listed_width = 0,
         listed_height = 0;      ///< the size in the model file when the photo has another, else 0
     int factor = 1;             ///< the integer factor it was shrunk by
@@ -27,10 +33,11 @@ struct LoadedView {
 
 /// Size and intrinsics of the photo and of the view made of it.
 struct ViewPlan {
-    Camera lens;     ///< as the photo is
-    Camera pinhole;  ///< undistorted, full size
-    Camera scaled;   ///< what the View gets
+    Camera lens;    ///< as the photo is
+    Camera full;    ///< the same, or the pinhole that the photo is resampled to, at full size
+    Camera scaled;  ///< what the View gets
     int factor = 1;
+    bool resampled = false;
 };
 
 /// "NAME: why, at byte N (advice)".

@@ -1,0 +1,49 @@
+#include "renderer/io/captures/capture_json.h"
+
+#include "base/try.h"
+
+namespace gs {
+namespace {
+
+using Json = nlohmann::json;
+
+// Python writes NaN and Infinity, which JSON does not have. They become empty strings padded to the
+// same length, so that places in error messages stay right; a number that is a string makes its
+// frame unusable, not the file.
+void replace_not_finite(std::string& text) {
+    bool inside = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (inside && text[i] == '\\') {
+            ++i;
+            continue;
+        }
+        if (text[i] == '"') inside = !inside;
+        if (inside || (text[i] != 'N' && text[i] != 'I' && text[i] != '-')) continue;
+        for (const std::string_view word :
+             {std::string_view("-Infinity"), std::string_view("Infinity"), std::string_view("NaN")})
+            if (text.compare(i, word.size(), word) == 0) {
+                text.replace(i, word.size(), "\"\"" + std::string(word.size() - 2, ' '));
+                i += word.size() - 1;
+                break;
+            }
+    }
+}
+
+}  // namespace
+
+Result<Json> read_capture_json(const fs::path& path) {
+    GS_TRY(auto text, read_text_file(path, 1ull << 30));
+    if (text.empty()) return fail(ErrorKind::malformed, path.string(), "is empty", "copy it again");
+    replace_not_finite(text);
+    try {
+        return Json::parse(text);
+    } catch (const Json::parse_error& error) {
+        return fail_at_byte(path.string(), error.byte, "is not valid JSON",
+                            "the file is cut or damaged");
+    } catch (const Json::exception& error) {
+        return fail(ErrorKind::malformed, path.string(),
+                    fmt::format("is not valid JSON: {}", error.what()), "the file is damaged");
+    }
+}
+
+}  // namespace gs

@@ -1,0 +1,15 @@
+// JSON that comes with captures: large, and sometimes with NaN in it, as Python writes it. Used by
+// the readers of transforms.json and of OpenSfM.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "base/expected.h"
+#include "base/file.h"
+
+namespace gs {
+
+/// NaN and Infinity become empty strings. Errors: unreadable; malformed, with the byte.
+Result<nlohmann::json> read_capture_json(const fs::path& path);
+
+}  // namespace gs

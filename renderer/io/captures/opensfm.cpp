@@ -1,0 +1,222 @@
+// OpenSfM's reconstruction.json, which OpenDroneMap has too: cameras with intrinsics in units of
+// the photo's longer side, shots with a camera-from-world pose as angle-axis and translation,
+// points with colours. Formulas of its cameras: its documentation, "Geometric models".
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "base/try.h"
+#include "renderer/io/captures/capture_json.h"
+#include "renderer/io/captures/capture_source.h"
+
+namespace gs {
+namespace {
+
+using SfmJson = nlohmann::json;
+
+// NaN where there is no number.
+double sfm_number(const SfmJson& json, const char* key, double usual) {
+    const auto it = json.find(key);
+    if (it == json.end() || it->is_null()) return usual;
+    return it->is_number() ? it->get<double>() : std::nan("");
+}
+
+std::optional<Vec3d> sfm_vector(const SfmJson& json, const char* key) {
+    const auto it = json.find(key);
+    if (it == json.end() || !it->is_array() || it->size() != 3) return {};
+    std::array<double, 3> v{};
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (!(*it)[i].is_number() || !std::isfinite((*it)[i].get<double>())) return {};
+        v[i] = (*it)[i].get<double>();
+    }
+    return Vec3d{v[0], v[1], v[2]};
+}
+
+std::string sfm_text(const SfmJson& json, const char* key) {
+    const auto it = json.find(key);
+    return it != json.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+// Its models that are ours, and the keys of their distortion in Camera's order.
+struct SfmLens {
+    const char* name;
+    CameraModel model;
+    bool two_focals;  // focal_x, focal_y, c_x, c_y; else one focal, centred
+    std::array<const char*, 6> keys{};
+};
+constexpr SfmLens kSfmLenses[] = {
+    {"perspective", CameraModel::radial, false, {"k1", "k2"}},
+    {"simple_radial", CameraModel::simple_radial, true, {"k1"}},
+    {"radial", CameraModel::radial, true, {"k1", "k2"}},
+    {"brown", CameraModel::full_opencv, true, {"k1", "k2", "p1", "p2", "k3"}},
+    {"fisheye", CameraModel::opencv_fisheye, false, {"k1", "k2"}},
+    {"fisheye_opencv", CameraModel::opencv_fisheye, true, {"k1", "k2", "k3", "k4"}},
+    {"spherical", CameraModel::equirectangular, false},
+    {"equirectangular", CameraModel::equirectangular, false}};
+
+// Why no photo of this camera can be used; empty: they can.
+std::string sfm_camera(const SfmJson& json, Camera& out) {
+    if (!json.is_object()) return "its camera is no object";
+    const std::string model = sfm_text(json, "projection_type");
+    const auto* lens = std::find_if(std::begin(kSfmLenses), std::end(kSfmLenses),
+                                    [&](const SfmLens& known) { return model == known.name; });
+    if (lens == std::end(kSfmLenses))
+        return fmt::format("projection_type \"{}\" is not supported; undistort the photos first",
+                           model);
+    const double width = sfm_number(json, "width", 0), height = sfm_number(json, "height", 0);
+    if (!(width >= 1 && height >= 1 && width <= 1e6 && height <= 1e6))
+        return fmt::format("camera size {} x {} is not possible", width, height);
+    out = {};
+    out.model = lens->model;
+    out.width = static_cast<int>(std::lround(width));
+    out.height = static_cast<int>(std::lround(height));
+    if (out.model == CameraModel::equirectangular) {
+        out = sphere_camera(out);
+        return {};
+    }
+    const double side = std::max(out.width, out.height);
+    const double focal = sfm_number(json, lens->two_focals ? "focal_x" : "focal", 0);
+    out.fx = focal * side;
+    out.fy = (lens->two_focals ? sfm_number(json, "focal_y", focal) : focal) * side;
+    // Its pictures' middle is (0, 0), wherever it counts pixels from.
+    out.cx = 0.5 * out.width + (lens->two_focals ? sfm_number(json, "c_x", 0) * side : 0);
+    out.cy = 0.5 * out.height + (lens->two_focals ? sfm_number(json, "c_y", 0) * side : 0);
+    for (std::size_t i = 0; i < lens->keys.size() && lens->keys[i] != nullptr; ++i)
+        out.distortion[i] = sfm_number(json, lens->keys[i], 0);
+    return out.valid() ? "" : "focal length or another camera number is not usable";
+}
+
+// Rodrigues.
+Mat3d rotation_from_axis(Vec3d v) {
+    const double angle = std::sqrt(dot(v, v));
+    const double s = angle > 1e-12 ? std::sin(0.5 * angle) / angle : 0.5;
+    return rotation_from_quat(Quatd{std::cos(0.5 * angle), s * v.x, s * v.y, s * v.z});
+}
+
+std::string sfm_pose(const SfmJson& shot, Camera& camera) {
+    const auto axis = sfm_vector(shot, "rotation"), translation = sfm_vector(shot, "translation");
+    if (!axis || !translation) return "rotation or translation is not three finite numbers";
+    camera.rotation = rotation_from_axis(*axis);
+    camera.translation = *translation;
+    return {};
+}
+
+struct SfmCamera {
+    Camera camera;
+    std::string problem;
+};
+
+void read_shots(const SfmJson& json, CaptureSource& source) {
+    std::map<std::string, SfmCamera> cameras;
+    if (const auto list = json.find("cameras"); list != json.end() && list->is_object())
+        for (const auto& [name, camera] : list->items()) {
+            SfmCamera& one = cameras[name];
+            one.problem = sfm_camera(camera, one.camera);
+        }
+    for (const auto& [name, shot] : json.at("shots").items()) {
+        Frame frame;
+        frame.name = fs::path(name).lexically_normal().generic_string();
+        frame.photo = source.photo_folder / frame.name;
+        std::string problem = shot.is_object() ? "" : "its shot is no object";
+        const auto camera =
+            problem.empty() ? cameras.find(sfm_text(shot, "camera")) : cameras.end();
+        if (problem.empty() && camera == cameras.end()) problem = "its camera is not in the file";
+        if (problem.empty()) problem = camera->second.problem;
+        if (problem.empty()) {
+            frame.camera = camera->second.camera;
+            problem = sfm_pose(shot, frame.camera);
+        }
+        if (problem.empty())
+            source.frames.push_back(std::move(frame));
+        else
+            source.skipped.push_back(fmt::format("{}: {}", frame.name, problem));
+    }
+}
+
+void read_sfm_points(const SfmJson& json, CaptureSource& source) {
+    const auto list = json.find("points");
+    if (list == json.end() || !list->is_object()) return;
+    std::size_t bad = 0;
+    for (const auto& [name, point] : list->items()) {
+        const auto at = point.is_object() ? sfm_vector(point, "coordinates") : std::nullopt;
+        if (!at || std::abs(at->x) > 1e30 || std::abs(at->y) > 1e30 || std::abs(at->z) > 1e30) {
+            ++bad;
+            continue;
+        }
+        SparsePoint out;
+        out.position = {static_cast<float>(at->x), static_cast<float>(at->y),
+                        static_cast<float>(at->z)};
+        if (const auto color = sfm_vector(point, "color")) {
+            const double rgb[3] = {color->x, color->y, color->z};
+            for (int c = 0; c < 3; ++c)
+                out.rgb[c] = static_cast<std::uint8_t>(std::clamp(rgb[c], 0.0, 255.0) + 0.5);
+        }
+        source.points.push_back(out);
+    }
+    if (bad > 0)
+        source.notes.push_back(
+            fmt::format("{} points without a finite position were dropped", bad));
+}
+
+bool has_shots(const SfmJson& json) {
+    return json.is_object() && json.contains("shots") && json.at("shots").is_object();
+}
+
+// The folder that holds the photos: beside the file, or beside its folder (OpenDroneMap).
+fs::path sfm_photo_folder(const fs::path& folder, const SfmJson& shots) {
+    std::error_code ignored;
+    for (const fs::path& candidate : {folder / "images", folder / ".." / "images"})
+        for (const auto& shot : shots.items())
+            if (fs::is_regular_file(candidate / shot.key(), ignored))
+                return candidate.lexically_normal();
+    return folder / "images";
+}
+
+}  // namespace
+
+fs::path find_opensfm(const fs::path& path) {
+    std::error_code ignored;
+    if (fs::is_regular_file(path, ignored))
+        return head_has(path, "\"shots\"") || head_has(path, "\"projection_type\"") ? path
+                                                                                    : fs::path();
+    for (const char* place : {"reconstruction.json", "opensfm/reconstruction.json"})
+        if (fs::is_regular_file(path / place, ignored)) return path / place;
+    return {};
+}
+
+Result<CaptureSource> read_opensfm(const fs::path& path) {
+    GS_TRY(auto json, read_capture_json(path));
+    // A list, as parts that could not be joined have worlds of their own.
+    if (!json.is_array()) {
+        SfmJson one = std::move(json);
+        json = SfmJson::array();
+        json.push_back(std::move(one));
+    }
+    const SfmJson* most = nullptr;
+    std::size_t parts = 0;
+    for (const SfmJson& part : json) {
+        if (!has_shots(part)) continue;
+        ++parts;
+        if (most == nullptr || part.at("shots").size() > most->at("shots").size()) most = &part;
+    }
+    if (most == nullptr)
+        return fail(ErrorKind::malformed, path.string(), "has no reconstruction with \"shots\"",
+                    "is it OpenSfM's reconstruction.json?");
+    CaptureSource source;
+    source.format = "OpenSfM";
+    const fs::path folder = path.parent_path().empty() ? fs::path(".") : path.parent_path();
+    source.photo_folder = sfm_photo_folder(folder, most->at("shots"));
+    source.root = source.photo_folder.parent_path();
+    if (parts > 1)
+        source.notes.push_back(
+            fmt::format("{} holds {} reconstructions, each in a world of its own: the one with the "
+                        "most photos is used",
+                        path.filename().string(), parts));
+    read_shots(*most, source);
+    read_sfm_points(*most, source);
+    return source;
+}
+
+}  // namespace gs
