@@ -293,8 +293,9 @@ Result<PathCameras> path_cameras(const PathRequest& request, const PathPlace& pl
     const int height =
         request.height > 0 ? request.height : static_cast<int>(std::lround(width / aspect));
     for (const PathPose& pose : poses)
-        out.cameras.push_back({fmt::format("frame_{:04}", out.cameras.size()),
-                               camera_of(pose, std::max(width, 1), std::max(height, 1))});
+        out.cameras.push_back(
+            {fmt::format("frame_{:04}", out.cameras.size()),
+             through(film.lens, camera_of(pose, std::max(width, 1), std::max(height, 1)))});
     return out;
 }
 

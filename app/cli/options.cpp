@@ -152,6 +152,10 @@ void add_loading(CLI::App& app, CaptureArguments& a) {
            "photos")
         ->group(group)
         ->option_text("DIR|none");
+    app.add_flag("--undistort,!--no-undistort", a.undistort,
+                 "resample photos to pinholes and leave a rolling shutter out (default); else each "
+                 "keeps its lens and shutter")
+        ->group(group);
     app.add_option("--test-every", a.test_every,
                    "every N-th photo is held out for testing, 0 = none (default 8)")
         ->check(whole_from(0, 1000000))
@@ -311,6 +315,7 @@ Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
     GS_TRY(options.background, parse_color(arguments.background));
     options.max_side = arguments.max_side;
     options.masks = arguments.masks;
+    if (arguments.undistort) options.undistort = *arguments.undistort;
     options.test_views = split(arguments.test_views, ',');
     if (arguments.test_every) options.test_every = *arguments.test_every;
     options.threads = common.threads;
@@ -325,6 +330,7 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
     if (arguments.downscale != usual.downscale) known.downscale = asked.downscale;
     if (arguments.max_side != usual.max_side) known.max_side = asked.max_side;
     if (arguments.masks != usual.masks) known.masks = asked.masks;
+    if (arguments.undistort) known.undistort = *arguments.undistort;
     if (arguments.background != usual.background) known.background = asked.background;
     // Another split is another split as a whole.
     if (arguments.test_every || !arguments.test_views.empty())

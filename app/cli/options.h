@@ -52,6 +52,7 @@ struct CaptureArguments {
     std::optional<int> test_every;
     std::string test_views;  ///< names, comma separated
     std::string background;  ///< "r,g,b", each 0..1; empty: black
+    std::optional<bool> undistort;
     bool operator==(const CaptureArguments&) const = default;
 };
 /// --stacks[=HZ]: call stacks of another program, so many times a second.

@@ -37,7 +37,8 @@ struct RenderArguments {
     std::string maps;  ///< comma separated names of kMaps, or "all"; empty: color for png, all for
                        ///< npy
     int width = 0, height = 0;
-    double fov = 50;    ///< degrees, vertical, of --path
+    double fov = 50;  ///< degrees, vertical, of --path
+    ViewerLens lens{};
     double fps = 0;     ///< pictures a second, of --path FILE and --video; 0: as it says, else 30
     std::string video;  ///< the file; empty: pictures into `output`
     std::string codec = kVideoCodecNames[0];
@@ -94,6 +95,17 @@ void add_options(CLI::App& app, RenderArguments& a) {
                    "vertical field of view of --path orbit:N and the like, degrees [50]")
         ->check(number_from(1, 170))
         ->option_text("X");
+    app.add_option_function<std::string>(
+           "--lens", [&a](const std::string& text) { a.lens = *viewer_lens_named(text); },
+           "look from the same places through another lens: fisheye[:DEGREES] (across the height, "
+           "10 to 360 [180]) or equirectangular")
+        ->check(CLI::Validator(
+            [](std::string& text) {
+                const auto lens = viewer_lens_named(text);
+                return lens && lens->wide() ? std::string() : "\"" + text + "\" is no such lens";
+            },
+            ""))
+        ->option_text("NAME");
     app.add_option("--fps", a.fps, "pictures a second; those of --path FILE without, else 30")
         ->check(number_from(0.01, 1000))
         ->option_text("X");
@@ -213,7 +225,7 @@ Result<void> RenderRun::prepare() {
     options_.antialiased |= model_.antialiased;
     if (options_.compatibility == Compatibility::tight) options_.near_plane = near_plane_of(model_);
     GS_TRY(cameras_, choose_cameras());
-    for (NamedCamera& c : cameras_) c.camera = sized(c.camera);
+    for (NamedCamera& c : cameras_) c.camera = through(a_.lens, sized(c.camera));
     if (!a_.video.empty()) return prepare_video();
     return {};
 }

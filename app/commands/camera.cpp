@@ -80,12 +80,12 @@ Result<void> focus_on(S state, A a) {
 Result<void> place_camera(S state, A given) {
     double v[10] = {};
     Arguments a = given;
-    const bool parallel = a.back() == kOrthographicWord;
-    if (parallel) a.pop_back();
+    const auto lens = viewer_lens_named(a.back());
+    if (lens) a.pop_back();
     if (a.size() < 6 || a.size() == 8 || a.size() > 10)
         return fail(ErrorKind::usage, "",
                     "a camera is EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z] [FOV_DEGREES] "
-                    "[orthographic]");
+                    "[pinhole|orthographic|fisheye:DEGREES|equirectangular]");
     for (std::size_t i = 0; i < a.size(); ++i)
         GS_TRY_VOID(set_number(v[i], a[i], -1e9, 1e9, "a coordinate"));
     const Vec3d up{v[6], v[7], v[8]};
@@ -94,7 +94,7 @@ Result<void> place_camera(S state, A given) {
     if (!place(state.navigation, {v[0], v[1], v[2]}, {v[3], v[4], v[5]},
                a.size() >= 9 ? &up : nullptr, has_fov ? &fov : nullptr))
         return fail(ErrorKind::usage, "", "a camera cannot look at its own position");
-    state.navigation.parallel = parallel;
+    state.navigation.through = lens.value_or(ViewerLens());
     state.view.capture_view = -1;
     return {};
 }
@@ -182,9 +182,9 @@ const CommandRow kRows[] = {
     {"view.focus",                "Focus",                   "",     "",       "X Y",
      "Looks at, and turns around, what lies at this pixel of the picture.", focus_on},
     {"view.camera",               "Place the camera",        "",     "",
-     "EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z FOV orthographic]",
+     "EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z FOV LENS]",
      "Three numbers each: position, point looked at, up; then, or without up, the vertical field "
-     "of view in degrees; then orthographic where rays are parallel.", place_camera},
+     "of view in degrees; then the lens where it is no pinhole: orthographic, fisheye:DEGREES, equirectangular.", place_camera},
     {"view.along.x",              "Look along: x",           "View/Look from 3", "", "",
      "From outside along the world's x axis at what is looked at now.", along<0>},
     {"view.along.y",              "Look along: y",           "View/Look from 3", "", "",

@@ -166,6 +166,15 @@ Result<void> fps(S state, A a) {
     GS_TRY(film.fps, number_argument(a[0], 0.1, 240, "the pictures a second"));
     return state.film.set(std::move(film));
 }
+Result<void> film_lens(S state, A a) {
+    Film film = state.film.film();
+    const auto lens = viewer_lens_named(a[0]);
+    if (!lens || lens->orthographic())
+        return fail(ErrorKind::usage, "", fmt::format("a film has no lens \"{}\"", a[0]),
+                    "pinhole, fisheye:DEGREES (10 to 360, across the height) or equirectangular");
+    film.lens = *lens;
+    return state.film.set(std::move(film));
+}
 Result<void> codec(S state, A a) {
     GS_TRY(const std::size_t which, choice_argument(a[0], kVideoCodecNames));
     state.film.codec = kVideoCodecNames[which];
@@ -210,8 +219,9 @@ Result<void> render(S state, A a) {
                     "fewer a second, or a shorter path");
     GS_TRY(const std::size_t codec_index, choice_argument(state.film.codec, kVideoCodecNames));
     FilmRequest request{
-        a[0],     poses_along(film.path, count),        film.width,         film.height,
-        film.fps, static_cast<VideoCodec>(codec_index), state.film.quality, state.view};
+        a[0],      poses_along(film.path, count),        film.width,         film.height,
+        film.fps,  static_cast<VideoCodec>(codec_index), state.film.quality, film.lens,
+        state.view};
     return send(state, [request = std::move(request)](Engine& e) { e.film().start(request); });
 }
 
@@ -253,6 +263,8 @@ const CommandRow kRows[] = {
      "Pixels, 16 to 16384 each.", size},
     {"film.fps",     "Pictures a second",            "",       "", "NUMBER",
      "Of the film, 0.1 to 240.", fps},
+    {"film.lens",    "Lens of the film",             "",       "", "NAME",
+     "pinhole, fisheye:DEGREES or equirectangular: what all of it is seen through.", film_lens},
     {"film.codec",   "Codec of films",               "",       "", "h264|av1",
      "h264 is played by anything, av1 takes about half the bytes.", codec},
     {"film.quality", "Quality of films",             "",       "", "NUMBER",

@@ -7,7 +7,9 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
+#include "base/try.h"
 #include "panels/viewport/frusta.h"
+#include "renderer/scene/camera_names.h"
 
 namespace gs {
 namespace {
@@ -29,13 +31,30 @@ void move_to(S state, const NavigationState& to) {
 }
 
 Result<void> orthographic(S state, A a) {
-    bool on = !state.navigation.parallel;
+    bool on = !state.navigation.parallel();
     if (!a.empty()) {
         GS_TRY(on, switch_argument(a[0]));
     }
-    if (on == state.navigation.parallel) return {};  // a photo's camera stays
-    move_to(state, state.navigation);
-    state.navigation.parallel = on;
+    if (on == state.navigation.parallel()) return {};  // a photo's camera stays
+    ViewerLens to;
+    if (on) to.model = CameraModel::orthographic;
+    move_to(state, with_lens(state.navigation, to));
+    return {};
+}
+Result<void> lens(S state, A a) {
+    const bool fisheye = a[0] == text_of(CameraModel::opencv_fisheye) && a.size() > 1;
+    const auto to = viewer_lens_named(fisheye ? a[0] + ":" + a[1] : a[0]);
+    if (!to)
+        return fail(ErrorKind::usage, "",
+                    fmt::format("there is no such lens: {}", fmt::join(a, " ")),
+                    "pinhole, orthographic, fisheye (10 to 360 degrees) or equirectangular");
+    NavigationState place = with_lens(state.navigation, *to);
+    if (!fisheye && a.size() > 1) {
+        if (to->wide()) return fail(ErrorKind::usage, "", "it sees every direction");
+        GS_TRY(const double degrees, number_argument(a[1], 5, 150, "the field of view"));
+        place = with_fov(place, degrees * std::numbers::pi / 180);
+    }
+    move_to(state, place);
     return {};
 }
 Result<void> fov(S state, A a) {
@@ -60,6 +79,8 @@ Result<void> up(S state, A a) {
     return {};
 }
 const auto grid = set_switch<&ViewSettings::grid>;
+const auto shutter = set_switch<&ViewSettings::shutter>;
+const auto shutter_arrows = set_switch<&ViewSettings::shutter_arrows>;
 
 template <Side which>
 Result<void> look_from_side(S state, A) {
@@ -128,6 +149,12 @@ const CommandRow kRows[] = {
      "ones, else to the capture camera under the mouse or last gone to.", frame_selection},
     {"view.orthographic",         "Orthographic",            "View/Camera 3", "Keypad5", "[on|off]",
      "Parallel rays: sizes do not depend on depth. Zooming changes the width that is shown.", orthographic},
+    {"camera.lens",               "Look through another lens", "",   "",       "NAME [DEGREES]",
+     "pinhole, orthographic, fisheye (DEGREES across the height, usually 180) or equirectangular: the free camera from where it stands.", lens},
+    {"view.shutter",              "Rolling shutter",         "View/Camera 3", "",     "[on|off]",
+     "Through the camera of a photo with a rolling shutter: every row from its own pose, or all from the one of half the read-out.", shutter},
+    {"view.shutter.arrows",       "What the shutter moves",  "View/Camera 3", "",     "[on|off]",
+     "Over the picture of such a camera: when each row is read, and arrows from where one pose would draw to where the rows' own poses do.", shutter_arrows},
     {"view.from.front",           "Look from: front",        "View/Look from 3", "Keypad1", "",
      "At what is looked at now, from the front: along the world's y where z is up, else along z.", look_from_side<Side::front>},
     {"view.from.back",            "Look from: back",         "View/Look from 3", "Ctrl+Keypad1", "",

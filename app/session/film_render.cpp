@@ -77,7 +77,8 @@ bool FilmRender::draw_when_due(const Shown& shown) {
     if (!going_ || !viewer_.may_draw(shown)) return false;
     FilmRequest& request = going_->request;
     ViewRequest view;
-    view.camera = camera_of(request.poses[going_->next], request.width, request.height);
+    view.camera = through(request.lens,
+                          camera_of(request.poses[going_->next], request.width, request.height));
     view.settings = request.settings;
     const StreamedLevels::For levels = levels_.choose_for(view);
     if (levels == StreamedLevels::For::reading) return false;

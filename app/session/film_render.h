@@ -25,6 +25,7 @@ struct FilmRequest {
     double fps = 30;
     VideoCodec codec = VideoCodec::h264;
     int quality = 75;
+    ViewerLens lens{};
     ViewSettings settings{};  ///< what is drawn: mode, style, background, clip box
 };
 

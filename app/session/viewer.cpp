@@ -86,6 +86,7 @@ Camera camera_of(const LoadedScene& scene, const ViewRequest& request, double sc
             request.settings.mode == ViewMode::error || request.settings.mode == ViewMode::photo;
         fit = scale * (exact_size && !measured ? room : std::min(1.0, room));
     }
+    if (!request.settings.shutter) camera.shutter = Shutter::global;
     const auto size = [&](int full) {
         return std::max(1, static_cast<int>(std::lround(full * fit)));
     };

@@ -266,7 +266,8 @@ NavigationState navigation_at(NavigationState state, const PathPose& pose) {
     state.rotation = pose.rotation;
     state.target = pose.position + state.distance * Vec3d{m[2][0], m[2][1], m[2][2]};
     state.fov_y = pose.fov_y;
-    state.parallel = state.snapped = false;
+    if (state.parallel()) state.through = {};
+    state.snapped = false;
     return state;
 }
 

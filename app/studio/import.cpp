@@ -70,12 +70,15 @@ std::string flag_of(const std::string& name, double value) {
 
 /// Sizes and lenses, as many as differ.
 std::string lenses_of(const Capture& capture) {
-    std::set<std::tuple<int, int, double, double>> lenses;
+    std::set<std::tuple<int, int, double, double, CameraModel, std::array<double, 12>>> lenses;
     for (const View& v : capture.views)
-        lenses.insert({v.camera.width, v.camera.height, v.camera.fx, v.camera.fy});
+        lenses.insert({v.camera.width, v.camera.height, v.camera.fx, v.camera.fy, v.camera.model,
+                       v.camera.distortion});
     std::string out = fmt::format("{} {}", lenses.size(), lenses.size() == 1 ? "lens" : "lenses");
     for (const CaptureNote& note : capture.notes)
-        if (note.kind == CaptureNote::Kind::lens) out += "; " + note.text;
+        if (note.kind == CaptureNote::Kind::lens || note.kind == CaptureNote::Kind::own_lens ||
+            note.kind == CaptureNote::Kind::shutter)
+            out += "; " + note.text;
     return out;
 }
 
@@ -102,6 +105,8 @@ Import::Import(std::string path, ImportBase base, std::function<void()> wake)
     for (const std::string& name : l.test_views)
         values_["test-views"] += (values_["test-views"].empty() ? "" : ",") + name;
     values_["masks"] = l.masks;
+    if (l.undistort != CaptureOptions().undistort)
+        values_["undistort"] = l.undistort ? "yes" : "no";
     if (!base_.output.empty() && !run_in(base_.output)) values_["output"] = base_.output;
     for (const auto& [name, number] : base_.settings) {
         if (name == "steps") values_["steps"] = fmt::format("{:.0f}", number);
@@ -217,6 +222,11 @@ Result<CaptureOptions> Import::loading() const {
     }
     out.test_views = names_in(value("test-views"));
     out.masks = value("masks") == "auto" ? "" : value("masks");
+    const std::string& undistort = value("undistort");
+    if (!undistort.empty() && undistort != "yes" && undistort != "no")
+        return fail(ErrorKind::usage, "", fmt::format("undistort is not \"{}\"", undistort),
+                    "yes: photos are resampled to pinholes; no: each keeps its lens");
+    out.undistort = undistort.empty() ? CaptureOptions().undistort : undistort == "yes";
     GS_TRY(out.background, color_of(value("background")));
     return out;
 }
@@ -267,6 +277,8 @@ std::string Import::command_line() const {
     };
     for (const char* name : {"downscale", "test-every", "test-views", "masks", "background"})
         if (value(name) != "auto") option((std::string("--") + name).c_str(), value(name));
+    if (!value("undistort").empty())
+        out += value("undistort") == "yes" ? " --undistort" : " --no-undistort";
     if (base_.loading.max_side > 0) option("--max-side", std::to_string(base_.loading.max_side));
     for (const auto& [name, number] : settings())
         if (!name.starts_with("background_")) out += flag_of(name, number);
@@ -304,6 +316,10 @@ std::vector<ImportState::Choice> Import::choices() const {
                "none by name", {}),
         choice("masks", "Masks", "Pixels that do not count: a folder, or none at all",
                "where the capture has some", {{"", "as the capture has them"}, {kNoMasks, "off"}}),
+        choice("undistort", "Lens",
+               "Distorted photos are trained through their own lens, or resampled to a pinhole",
+               CaptureOptions().undistort ? "a pinhole" : "their own",
+               {{"", "as usual"}, {"no", "their own"}, {"yes", "a pinhole"}}),
         choice("background", "Background", "Behind everything: r,g,b from 0 to 1, black or white",
                "black", {{"", "black"}, {"white", "white"}}),
         choice("steps", "Steps", "Of the whole training; the schedule shrinks with it", "30000",

@@ -41,9 +41,9 @@ struct StepSpeed {
 class Import {
   public:
     /// The names of choices, for import.set.
-    static constexpr std::array<const char*, 8> kNames{"downscale", "test-every", "test-views",
-                                                       "masks",     "background", "steps",
-                                                       "gaussians", "output"};
+    static constexpr std::array<const char*, 9> kNames{"downscale", "test-every", "test-views",
+                                                       "masks",     "undistort",  "background",
+                                                       "steps",     "gaussians",  "output"};
     Import(std::string path, ImportBase base, std::function<void()> wake);
 
     /// Errors (usage): no such choice, or a value that it cannot have; then nothing has changed.

@@ -12,21 +12,29 @@ auto clip_key(const ClipBox& box) {
 auto color_key(const ColorBy& c) {
     return std::tuple(c.value, c.map, c.automatic, c.lo, c.hi, c.filter);
 }
+auto pose_key(const Mat3d& r, Vec3d t) {
+    const auto& m = r.m;
+    return std::array{m[0][0], m[0][1], m[0][2], m[1][0], m[1][1], m[1][2],
+                      m[2][0], m[2][1], m[2][2], t.x,     t.y,     t.z};
+}
+auto camera_key(const Camera& c) {
+    const bool rolling = c.rolling();
+    return std::tuple(
+        c.model, c.width, c.height, std::array{c.fx, c.fy, c.cx, c.cy}, c.distortion,
+        pose_key(c.rotation, c.translation), c.shutter,
+        pose_key(rolling ? c.first.rotation : Mat3d{}, rolling ? c.first.translation : Vec3d{}),
+        pose_key(rolling ? c.last.rotation : Mat3d{}, rolling ? c.last.translation : Vec3d{}));
+}
 /// What of a request decides the picture.
 auto picture_key(const ViewRequest& r) {
-    const Camera& c = r.camera;
     const ViewSettings& v = r.settings;
-    const auto& m = c.rotation.m;
-    return std::tuple(
-        c.width, c.height,
-        std::array{c.fx, c.fy, c.cx, c.cy, c.translation.x, c.translation.y, c.translation.z},
-        std::array{m[0][0], m[0][1], m[0][2], m[1][0], m[1][1], m[1][2], m[2][0], m[2][1], m[2][2]},
-        v.mode, v.style, v.colormap, v.range, v.range_lo, v.range_hi, v.percentile, v.logarithmic,
-        v.capture_view, v.sh_degree, v.scale_modifier, v.viewer_budget, v.lod_budget, v.lod_pixels,
-        v.lod_level, v.level_colors, color_key(v.color_by), v.point_size, v.compare != Compare::off,
-        v.with, v.swapped, v.signed_error,
-        std::array{v.background.x, v.background.y, v.background.z}, c.model, v.near_plane,
-        v.clip.has_value(), clip_key(v.clip.value_or(ClipBox{})));
+    return std::tuple(camera_key(r.camera), v.mode, v.style, v.shutter, v.colormap, v.range,
+                      v.range_lo, v.range_hi, v.percentile, v.logarithmic, v.capture_view,
+                      v.sh_degree, v.scale_modifier, v.viewer_budget, v.lod_budget, v.lod_pixels,
+                      v.lod_level, v.level_colors, color_key(v.color_by), v.point_size,
+                      v.compare != Compare::off, v.with, v.swapped, v.signed_error,
+                      std::array{v.background.x, v.background.y, v.background.z}, v.near_plane,
+                      v.clip.has_value(), clip_key(v.clip.value_or(ClipBox{})));
 }
 
 }  // namespace

@@ -25,8 +25,10 @@ bool take_place(const std::string& text, SavedView& view) {
         if (index) view.photo = static_cast<int>(*index);
         return index.has_value();
     }
-    view.place.parallel = words.size() == 11 && words[10] == kOrthographicWord;
-    if (words.size() != 10 && !view.place.parallel) return false;
+    if (words.size() != 10 && words.size() != 11) return false;
+    const auto lens = viewer_lens_named(words.size() == 11 ? words[10] : "pinhole");
+    if (!lens) return false;
+    view.place.through = *lens;
     double v[10] = {};
     for (std::size_t i = 0; i < 10; ++i) {
         const auto number = number_argument(words[i], -1e9, 1e9, "a coordinate");
@@ -45,7 +47,8 @@ std::string camera_text(const NavigationState& state) {
     for (const double v : {eye.x, eye.y, eye.z, at.x, at.y, at.z, state.up.x, state.up.y,
                            state.up.z, state.fov_y / kDegree})
         out += (out.empty() ? "" : " ") + fmt::format("{:.9g}", v);
-    return state.parallel ? fmt::format("{} {}", out, kOrthographicWord) : out;
+    const bool usual = state.through.model == CameraModel::pinhole;
+    return usual ? out : fmt::format("{} {}", out, text_of(state.through));
 }
 
 bool place(NavigationState& state, Vec3d eye, Vec3d at, const Vec3d* up,

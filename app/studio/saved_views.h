@@ -1,6 +1,7 @@
 // Saved views: places to look from, with names, in a text file of a run's folder or of the user's.
-// One a line, "NAME = EYE AT UP FOV [orthographic]" (world units, degrees) or "NAME = photo INDEX":
-// easily read, copied and handed on. Called by the studio and its view.* commands.
+// One a line, "NAME = EYE AT UP FOV [LENS]" (world units, degrees; orthographic, fisheye:DEGREES,
+// equirectangular) or "NAME = photo INDEX": easily read, copied and handed on. Called by the studio
+// and its view.* commands.
 #pragma once
 
 #include <span>
@@ -22,10 +23,7 @@ struct SavedView {
 /// Where the run was looked at last: kept under this name.
 inline constexpr const char* kLastView = "(last)";
 
-/// After the ten numbers of a camera whose rays are parallel.
-inline constexpr const char* kOrthographicWord = "orthographic";
-
-/// The arguments of view.camera that lead there: ten numbers, and the word above where it holds.
+/// The arguments of view.camera that lead there: ten numbers, and the lens where it is no pinhole.
 std::string camera_text(const NavigationState& state);
 /// `state` looking from EYE at AT. `up`, `fov_degrees`: as they are when null. False: EYE is AT.
 bool place(NavigationState& state, Vec3d eye, Vec3d at, const Vec3d* up, const double* fov_degrees);

@@ -11,6 +11,8 @@
 #include "base/format.h"
 #include "panels/viewport/navigation.h"
 #include "panels/widgets/widgets.h"
+#include "renderer/scene/camera_names.h"
+#include "renderer/scene/viewer_lens.h"
 
 namespace gs {
 namespace {
@@ -23,13 +25,35 @@ float wide() { return 11 * em(); }
 void draw_fov(const Snapshot& snapshot, Commands& commands) {
     auto degrees = static_cast<float>(snapshot.fov_y * 180 / std::numbers::pi);
     ImGui::SetNextItemWidth(wide());
-    ImGui::BeginDisabled(snapshot.camera.orthographic());
+    ImGui::BeginDisabled(snapshot.camera.model != CameraModel::pinhole);
     if (ImGui::SliderFloat("field of view", &degrees, 5, 150, "%.1f deg",
                            ImGuiSliderFlags_AlwaysClamp))
         commands.push("view.fov", {fmt::format("{:.2f}", degrees)});
     ImGui::EndDisabled();
     tooltip(snapshot.camera.orthographic() ? "Parallel rays have none: zooming changes the width"
                                            : "Vertical, of the free camera, where it stands");
+}
+
+/// What the free camera looks through; at a photo's camera its own lens is named.
+void draw_lens(const Snapshot& snapshot, Commands& commands) {
+    const CameraModel now = snapshot.camera.model;
+    ImGui::SetNextItemWidth(wide());
+    if (ImGui::BeginCombo("lens", text_of(now))) {
+        for (const CameraModel model : kViewerLenses)
+            if (ImGui::Selectable(text_of(model), now == model))
+                commands.push("camera.lens", {text_of(model)});
+        ImGui::EndCombo();
+    }
+    tooltip(
+        "What the scene is looked at through: fisheye sees half of all directions "
+        "(camera.lens fisheye DEGREES up to all), equirectangular every one");
+    if (now != CameraModel::opencv_fisheye || snapshot.view.capture_view >= 0) return;
+    auto degrees =
+        static_cast<float>(snapshot.camera.height / snapshot.camera.fy * 180 / std::numbers::pi);
+    ImGui::SetNextItemWidth(wide());
+    if (ImGui::SliderFloat("across", &degrees, 10, 360, "%.0f deg", ImGuiSliderFlags_AlwaysClamp))
+        commands.push("camera.lens", {text_of(now), fmt::format("{:.1f}", degrees)});
+    tooltip("Angle across the picture's height");
 }
 
 void draw_near(const Snapshot& snapshot, Commands& commands) {
@@ -144,6 +168,11 @@ void draw_camera_popup(const Snapshot& snapshot, Commands& commands) {
         toggle_command(commands, "orthographic", "view.orthographic",
                        snapshot.camera.orthographic(),
                        "Parallel rays: sizes do not depend on depth (5 of the number pad)");
+        draw_lens(snapshot, commands);
+        toggle_command(commands, "rolling shutter", "view.shutter", snapshot.view.shutter,
+                       "At a photo that has one: every row from its own pose, or all from one");
+        toggle_command(commands, "shutter arrows", "view.shutter.arrows",
+                       snapshot.view.shutter_arrows, "When each row is read, and what that moves");
         ImGui::Separator();
         draw_sides(commands);
         draw_up(snapshot, commands);

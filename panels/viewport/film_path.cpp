@@ -25,9 +25,10 @@ void draw_key(ImDrawList& list, const FilmState& film, std::size_t index, const 
     const auto corners = frustum_corners(camera_of(pose, film.film.width, film.film.height), size);
     const ImU32 color = film.selected == index ? theme().accent : theme().warning;
     for (const auto& [a, b] : edges)
-        if (const auto line = project_segment(viewer, corners[a], corners[b], 0.02 * size))
-            list.AddLine(screen_place(picture, viewer, (*line)[0]),
-                         screen_place(picture, viewer, (*line)[1]), color, hairline());
+        project_line(viewer, corners[a], corners[b], 0.02 * size, [&](const auto& line) {
+            list.AddLine(screen_place(picture, viewer, line[0]),
+                         screen_place(picture, viewer, line[1]), color, hairline());
+        });
 }
 
 }  // namespace
@@ -38,10 +39,11 @@ void draw_film_path(ImDrawList& list, const FilmState& film, const ViewFrame& fr
     if (!film.shown || film.playing || !viewer.valid()) return;
     const double size = kKeySize * (extent > 0 && std::isfinite(extent) ? extent : 1);
     for (std::size_t i = 0; i + 1 < film.line.size(); ++i)
-        if (const auto line = project_segment(viewer, film.line[i], film.line[i + 1], 0.02 * size))
-            list.AddLine(screen_place(picture, viewer, (*line)[0]),
-                         screen_place(picture, viewer, (*line)[1]),
-                         with_alpha(theme().warning, 200), 2 * hairline());
+        project_line(viewer, film.line[i], film.line[i + 1], 0.02 * size, [&](const auto& line) {
+            list.AddLine(screen_place(picture, viewer, line[0]),
+                         screen_place(picture, viewer, line[1]), with_alpha(theme().warning, 200),
+                         2 * hairline());
+        });
     for (std::size_t i = 0; i < film.film.path.keys.size(); ++i)
         draw_key(list, film, i, viewer, size, picture);
 }

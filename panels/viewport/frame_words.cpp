@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/format.h"
+#include "renderer/scene/camera_names.h"
 
 namespace gs {
 namespace {
@@ -52,7 +53,9 @@ double map_value(const ViewFrame& frame, int x, int y) {
 std::vector<std::string> facts_of(const ViewFrame& frame) {
     std::vector<std::string> words{fmt::format("{} x {}", frame.camera.width, frame.camera.height)};
     if (frame.step > 0) words.push_back("step " + format_count(static_cast<double>(frame.step)));
-    if (frame.camera.orthographic()) words.push_back("orthographic");
+    if (frame.camera.model != CameraModel::pinhole) words.push_back(text_of(frame.camera.model));
+    if (frame.camera.rolling())
+        words.push_back(std::string("shutter ") + text_of(frame.camera.shutter));
     if (frame.milliseconds > 0) words.push_back(format_ms(frame.milliseconds));
     if (frame.visible > 0)
         words.push_back(format_count(static_cast<double>(frame.visible)) + " visible");

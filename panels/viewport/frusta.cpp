@@ -3,17 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 namespace gs {
 namespace {
 
 Vec3d in_camera(const Camera& camera, Vec3d point) {
     return camera.rotation * point + camera.translation;
-}
-
-Pixel image_of(const Camera& camera, Vec3d p) {
-    const auto at = camera.pixel_of(p);
-    return {at.x, at.y};
 }
 
 /// Distance of a point to a segment, pixels.
@@ -27,31 +23,63 @@ double distance_to(const std::array<Pixel, 2>& line, Pixel at) {
     return std::hypot(line[0].x + t * dx - at.x, line[0].y + t * dy - at.y);
 }
 
-}  // namespace
+constexpr int kRimPieces = 8;      // a side
+constexpr int kCirclePieces = 48;  // of a globe
 
-std::optional<Pixel> project_point(const Camera& camera, Vec3d point, double near_depth) {
-    const Vec3d p = in_camera(camera, point);
-    if (!(p.z >= near_depth)) return {};
-    return image_of(camera, p);
+bool same_lens(const Camera& a, const Camera& b) {
+    return a.model == b.model && a.width == b.width && a.height == b.height && a.fx == b.fx &&
+           a.fy == b.fy && a.cx == b.cx && a.cy == b.cy && a.distortion == b.distortion;
 }
 
-std::optional<std::array<Pixel, 2>> project_segment(const Camera& camera, Vec3d a, Vec3d b,
-                                                    double near_depth) {
-    Vec3d p = in_camera(camera, a), q = in_camera(camera, b);
-    if (!(p.z >= near_depth) && !(q.z >= near_depth)) return {};
-    const auto cut = [&](Vec3d inside, Vec3d outside) {
-        const double t = (near_depth - inside.z) / (outside.z - inside.z);
-        Vec3d at = inside + t * (outside - inside);
-        at.z = near_depth;
-        return at;
+CameraLines globe() {
+    CameraLines out;
+    const auto on_circle = [](int axis, int i) {
+        const double angle = 2 * std::numbers::pi * i / kCirclePieces;
+        const double c = std::cos(angle), s = std::sin(angle);
+        return axis == 0 ? Vec3d{0, c, s} : axis == 1 ? Vec3d{s, 0, c} : Vec3d{c, s, 0};
     };
-    if (p.z < near_depth)
-        p = cut(q, p);
-    else if (q.z < near_depth)
-        q = cut(p, q);
-    const std::array<Pixel, 2> out{image_of(camera, p), image_of(camera, q)};
-    const double sum = out[0].x + out[0].y + out[1].x + out[1].y;
-    if (!std::isfinite(sum)) return {};
+    for (int axis = 0; axis < 3; ++axis)
+        for (int i = 0; i < kCirclePieces; ++i)
+            out.push_back({on_circle(axis, i), on_circle(axis, i + 1)});
+    out.push_back({Vec3d{}, Vec3d{0, 0, 1}});  // ahead
+    return out;
+}
+
+/// The direction of the picture's rim at (x, y), pulled in towards the axis to where there is one.
+Vec3d rim_direction(const Camera& camera, double x, double y) {
+    if (const auto ray = ray_direction(camera, x, y)) return *ray;
+    double inside = 0, outside = 1;
+    Vec3d out{0, 0, 1};
+    for (int i = 0; i < 20; ++i) {
+        const double t = 0.5 * (inside + outside);
+        const auto ray =
+            ray_direction(camera, camera.cx + t * (x - camera.cx), camera.cy + t * (y - camera.cy));
+        (ray ? inside : outside) = t;
+        if (ray) out = *ray;
+    }
+    return out;
+}
+
+}  // namespace
+
+CameraLines lines_of_lens(const Camera& camera) {
+    if (camera.model == CameraModel::equirectangular) return globe();
+    const double w = camera.width, h = camera.height;
+    const std::array<std::array<double, 2>, 4> corners{{{0, 0}, {w, 0}, {w, h}, {0, h}}};
+    const bool straight = camera.model == CameraModel::pinhole || camera.orthographic();
+    const int pieces = straight ? 1 : kRimPieces;
+    const auto place = [&](std::size_t side, int piece) {
+        const auto &a = corners[side], &b = corners[(side + 1) % 4];
+        const double t = static_cast<double>(piece) / pieces, x = a[0] + t * (b[0] - a[0]),
+                     y = a[1] + t * (b[1] - a[1]);
+        if (straight) return Vec3d{(x - camera.cx) / camera.fx, (y - camera.cy) / camera.fy, 1};
+        return rim_direction(camera, x, y);
+    };
+    CameraLines out;
+    for (std::size_t side = 0; side < 4; ++side) out.push_back({Vec3d{}, place(side, 0)});
+    for (std::size_t side = 0; side < 4; ++side)
+        for (int piece = 0; piece < pieces; ++piece)
+            out.push_back({place(side, piece), place(side, piece + 1)});
     return out;
 }
 
@@ -69,34 +97,40 @@ std::array<Vec3d, 5> frustum_corners(const Camera& camera, double size) {
 
 std::vector<FrustumLines> visible_frusta(const Camera& viewer, std::span<const CameraRow> rows,
                                          double size) {
-    constexpr std::array<std::array<std::size_t, 2>, 8> edges{
-        {{0, 1}, {0, 2}, {0, 3}, {0, 4}, {1, 2}, {2, 3}, {3, 4}, {4, 1}}};
     std::vector<FrustumLines> out;
     if (!viewer.valid()) return out;
     const double near_depth = 0.02 * size;
+    const Camera* lens = nullptr;  // that `own` is of: a capture's cameras mostly share one
+    CameraLines own;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (!rows[i].camera.valid()) continue;
-        const auto corners = frustum_corners(rows[i].camera, size);
-        const Vec3d way = corners[0] - viewer.position();
+        const Camera& camera = rows[i].camera;
+        if (!camera.valid()) continue;
+        if (lens == nullptr || !same_lens(*lens, camera)) own = lines_of_lens(camera);
+        lens = &camera;
+        const Vec3d eye = camera.position();
+        const Mat3d world_from_camera = transpose(camera.rotation);
+        const Vec3d way = eye - viewer.position();
         if (dot(way, way) < 2.25 * size * size)
             continue;  // so near that its lines would cross the whole picture
         FrustumLines seen;
         seen.row = i;
-        seen.depth = in_camera(viewer, corners[0]).z;
+        seen.depth = in_camera(viewer, eye).z;
         bool inside = false;
         seen.label = {1e30, 1e30};
-        for (const auto& [a, b] : edges) {
-            const auto line = project_segment(viewer, corners[a], corners[b], near_depth);
-            if (!line) continue;
-            for (const Pixel& p : *line) {
-                inside = inside || (p.x > -20 && p.y > -20 && p.x < viewer.width + 20 &&
-                                    p.y < viewer.height + 20);
-                seen.label = {std::min(seen.label.x, p.x), std::min(seen.label.y, p.y)};
-            }
-            seen.lines.push_back(*line);
-        }
+        for (const auto& [a, b] : own)
+            project_line(
+                viewer, eye + world_from_camera * (size * a), eye + world_from_camera * (size * b),
+                near_depth, [&](const std::array<Pixel, 2>& line) {
+                    for (const Pixel& p : line) {
+                        inside = inside || (p.x > -20 && p.y > -20 && p.x < viewer.width + 20 &&
+                                            p.y < viewer.height + 20);
+                        seen.label = {std::min(seen.label.x, p.x), std::min(seen.label.y, p.y)};
+                    }
+                    seen.lines.push_back(line);
+                });
+        const auto corners = frustum_corners(camera, size);
         std::array<Pixel, 4> photo{};
-        bool before = true;
+        bool before = camera.model == CameraModel::pinhole;  // a bent photo is no quadrangle
         for (std::size_t k = 0; k < photo.size() && before; ++k) {
             const auto at = project_point(viewer, corners[k + 1], near_depth);
             before = at.has_value();

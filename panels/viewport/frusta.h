@@ -1,5 +1,6 @@
-// Capture cameras as wire pyramids over the viewport's picture: projection, clipping at the near
-// plane, picking. Pure geometry on pixel coordinates of the picture; the viewport draws the lines.
+// Capture cameras as wire pyramids over the viewport's picture, each as its lens sees: a bent rim
+// where lines bend, a globe where it sees all directions. Pure geometry on pixel coordinates of the
+// picture; the viewport draws the lines.
 #pragma once
 
 #include <array>
@@ -8,24 +9,19 @@
 #include <vector>
 
 #include "panels/state/snapshot.h"
+#include "panels/viewport/projection.h"
 #include "renderer/scene/camera.h"
 
 namespace gs {
 
-struct Pixel {
-    double x = 0, y = 0;
-};
-
-/// Where `point` (world) appears in `camera`'s picture; nothing when it lies nearer than
-/// `near_depth` or behind.
-std::optional<Pixel> project_point(const Camera& camera, Vec3d point, double near_depth);
-/// The visible part of a world segment, cut at the near plane; nothing when it lies behind.
-std::optional<std::array<Pixel, 2>> project_segment(const Camera& camera, Vec3d a, Vec3d b,
-                                                    double near_depth);
-
-/// The apex and the four corners (top left, top right, bottom right, bottom left) of a camera's
+/// The apex and the four corners (top left, top right, bottom right, bottom left) of a pinhole's
 /// pyramid of depth `size`.
 std::array<Vec3d, 5> frustum_corners(const Camera& camera, double size);
+/// What is drawn of a camera, in its own axes and for depth 1: world lines.
+using CameraLines = std::vector<std::array<Vec3d, 2>>;
+/// Of a pinhole its pyramid. Of other lenses four edges and the rim of the picture, where it has no
+/// ray pulled in to the last that has one; of an equirectangular one three great circles.
+CameraLines lines_of_lens(const Camera& camera);
 
 struct FrustumLines {
     std::size_t row = 0;  ///< index into the rows

@@ -42,9 +42,10 @@ Pixel frame_pixel_at(const Camera& camera, PictureRect picture, ImVec2 mouse) {
 
 void world_line(ImDrawList& list, const Camera& camera, PictureRect picture, Vec3d a, Vec3d b,
                 ImU32 color, float thickness) {
-    if (const auto line = project_segment(camera, a, b, kInFront))
-        list.AddLine(on_screen(picture, camera, (*line)[0]), on_screen(picture, camera, (*line)[1]),
+    project_line(camera, a, b, kInFront, [&](const auto& line) {
+        list.AddLine(on_screen(picture, camera, line[0]), on_screen(picture, camera, line[1]),
                      color, thickness);
+    });
 }
 
 /// A circle around `axis` (unit), in 48 lines.

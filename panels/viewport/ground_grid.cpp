@@ -116,9 +116,10 @@ std::vector<GridLine> lines_of(const GroundGrid& grid, const Camera& camera) {
                 const double strength = 1 - std::hypot(i * grid.spacing, middle) / reach;
                 if (strength <= 0.02) continue;
                 const double b = grid.center[1 - across];
-                if (const auto ends = project_segment(camera, at(across, a, b + from),
-                                                      at(across, a, b + to), nearest))
-                    out.push_back({*ends, kind, strength});
+                project_line(camera, at(across, a, b + from), at(across, a, b + to), nearest,
+                             [&](const auto& ends) {
+                                 out.push_back({ends, kind, strength});
+                             });
             }
         }
     return out;

@@ -10,6 +10,7 @@ constexpr double kTurnPerHeight = 3.5;  // radians for a drag across the picture
 constexpr double kZoomPerNotch = 0.88;  // factor on the distance
 constexpr double kPoleMargin = 0.02;    // radians kept from looking straight along up
 constexpr double kFast = 5;
+constexpr double kWidestPinhole = 2.967;  // radians: 170 degrees
 
 double length(Vec3d v) { return std::sqrt(dot(v, v)); }
 Vec3d unit(Vec3d v, Vec3d fallback) {
@@ -95,7 +96,7 @@ void pan(NavigationState& state, const NavigationInput& input) {
 }
 
 void zoom(NavigationState& state, const NavigationInput& input) {
-    if (input.mode == Navigation::fly && !state.parallel) {
+    if (input.mode == Navigation::fly && !state.parallel()) {
         state.target += (0.1 * input.zoom * state.extent) * row(state.rotation, 2);
         return;
     }
@@ -147,13 +148,13 @@ Camera camera_of(const NavigationState& state, int width, int height) {
     camera.cy = 0.5 * height;
     camera.rotation = state.rotation;
     Vec3d eye = state.eye();
-    if (state.parallel) {
+    if (state.parallel()) {
         camera.model = CameraModel::orthographic;
         camera.fx = camera.fy = camera.fx / state.distance;
         eye = state.target - (kParallelStandoff * state.extent) * row(state.rotation, 2);
     }
     camera.translation = -(state.rotation * eye);
-    return camera;
+    return gs::through(state.through, camera);
 }
 
 NavigationState frame_sphere(NavigationState state, Vec3d center, double radius) {
@@ -186,7 +187,7 @@ NavigationState focus(NavigationState state, Vec3d point) {
     const double distance = length(way);
     if (!(distance > 1e-9 * state.extent) || !std::isfinite(distance)) return state;
     state.snapped = false;
-    if (state.parallel) {
+    if (state.parallel()) {
         state.target = point;
         return state;
     }
@@ -201,8 +202,9 @@ NavigationState snap(NavigationState state, const Camera& camera) {
     const double along = dot(state.target - camera.position(), camera.forward());
     state.distance = along > 0.05 * state.extent ? along : state.extent;
     state.rotation = camera.rotation;
-    state.fov_y = 2 * std::atan(0.5 * camera.height / camera.fy);
-    state.parallel = false;  // no photo is
+    // A free camera that begins here has a pinhole's field of view, whatever the photo's lens.
+    state.fov_y = std::min(2 * std::atan(0.5 * camera.height / camera.fy), kWidestPinhole);
+    state.through = {};
     set_eye(state, camera.position());
     state.snapped = true;
     state.lens = camera;
@@ -222,10 +224,16 @@ NavigationState with_fov(NavigationState state, double fov_y) {
     state.snapped = false;
     const double zoom = std::tan(0.5 * state.fov_y) / std::tan(0.5 * fov_y);
     state.fov_y = fov_y;
-    if (state.parallel)
+    if (state.parallel())
         state.distance *= zoom;
     else
         set_eye(state, eye);
+    return state;
+}
+
+NavigationState with_lens(NavigationState state, const ViewerLens& lens) {
+    state.snapped = false;
+    state.through = lens;
     return state;
 }
 

@@ -7,6 +7,7 @@
 
 #include "panels/state/snapshot.h"
 #include "renderer/scene/camera.h"
+#include "renderer/scene/viewer_lens.h"
 
 namespace gs {
 
@@ -16,12 +17,14 @@ struct NavigationState {
     Vec3d target{};                                     ///< what orbiting turns around, world
     double distance = 3;                                ///< eye to target, world units, > 0
     Mat3d rotation{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};  ///< camera_from_world
-    Vec3d up{0, -1, 0};     ///< unit vector, world; orbit and fly keep the horizon level to it
-    double fov_y = 0.87;    ///< radians, vertical
-    bool parallel = false;  ///< orthographic: the width that the field of view has at the target
-    double extent = 1;      ///< size of the scene, world units: scales fly speed and limits
-    bool snapped = false;   ///< at a capture camera: its lens is used unchanged
-    Camera lens;            ///< that camera
+    Vec3d up{0, -1, 0};    ///< unit vector, world; orbit and fly keep the horizon level to it
+    double fov_y = 0.87;   ///< radians, vertical
+    ViewerLens through{};  ///< orthographic: the width that the field of view has at the target
+    double extent = 1;     ///< size of the scene, world units: scales fly speed and limits
+    bool snapped = false;  ///< at a capture camera: its lens is used unchanged
+    Camera lens;           ///< that camera
+
+    bool parallel() const { return through.orthographic(); }
 
     Vec3d eye() const;
 };
@@ -72,6 +75,8 @@ NavigationState level(NavigationState state);
 /// With another vertical field of view (radians). A pinhole stays where it is; with parallel rays
 /// the picture stays.
 NavigationState with_fov(NavigationState state, double fov_y);
+/// Through another lens, from the same place. A photo's camera is left.
+NavigationState with_lens(NavigationState state, const ViewerLens& lens);
 /// What steering holds upright: `up` (any length but zero), and the horizon level to it.
 NavigationState with_up(NavigationState state, Vec3d up);
 

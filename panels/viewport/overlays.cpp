@@ -16,6 +16,7 @@
 #include "panels/viewport/measure_lines.h"
 #include "panels/viewport/note_pins.h"
 #include "panels/viewport/predicted_tiles.h"
+#include "panels/viewport/shutter_overlay.h"
 #include "panels/viewport/verify_overlay.h"
 #include "panels/widgets/sheet_texture.h"
 #include "panels/widgets/theme.h"
@@ -197,12 +198,13 @@ void draw_clip_box(ImDrawList& list, const ClipBox& box, const Camera& camera,
     };
     for (int from = 0; from < 8; ++from)
         for (const int axis : {1, 2, 4})
-            if (const auto line =
-                    (from & axis) == 0
-                        ? project_segment(camera, corner(from), corner(from | axis), kNearestLine)
-                        : std::nullopt)
-                list.AddLine(on_screen(picture, camera, (*line)[0]),
-                             on_screen(picture, camera, (*line)[1]), theme().warning, hairline());
+            if ((from & axis) == 0)
+                project_line(camera, corner(from), corner(from | axis), kNearestLine,
+                             [&](const auto& line) {
+                                 list.AddLine(on_screen(picture, camera, line[0]),
+                                              on_screen(picture, camera, line[1]), theme().warning,
+                                              hairline());
+                             });
 }
 
 void draw_grid(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
@@ -356,6 +358,9 @@ void put_texts(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fram
     if (snapshot.view.grid)
         chips.put({picture.a.x + 5 * em(), room.b.y - 2 * em()}, Chips::Side::left, Chips::Way::up,
                   words_of_grid(snapshot, grid_of(snapshot, frame)), theme().dim);
+    if (const std::string words = words_of_shutter(snapshot, frame); !words.empty())
+        chips.put({picture.a.x + 5 * em(), room.b.y - 2 * em()}, Chips::Side::left, Chips::Way::up,
+                  words, theme().dim);
     if (snapshot.view.level_colors && snapshot.levels && frame.mode == ViewMode::color)
         put_level_legend(list, chips, *snapshot.levels, room);
     put_side_names(chips, state, picture);
@@ -398,6 +403,7 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
     if (!state.photo_instead) draw_cost_region(list, snapshot, frame, picture);
     if (snapshot.measured && !state.photo_instead)
         draw_measures(list, *snapshot.measured, frame.camera, picture);
+    draw_shutter(list, snapshot, frame, picture);
     draw_problem_mark(list, snapshot, frame, picture);
     draw_verified(list, snapshot, frame, picture);
     if (snapshot.marked) draw_mark(list, *snapshot.marked, frame.camera, picture);

@@ -133,6 +133,8 @@ struct ViewSettings {
     double frusta_size = 1;  ///< times what suits the scene
     bool grid = false;       ///< on the ground
     bool overlays = true;    ///< legend, value under mouse, axes
+    bool shutter = true;     ///< a photo's rolling shutter counts; false: one pose for all rows
+    bool shutter_arrows = false;  ///< what it moves, and when each row is read, over its picture
     Navigation navigation = Navigation::orbit;
     int sh_degree = 3;
     double scale_modifier = 1;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "renderer/scene/camera.h"
+#include "renderer/scene/viewer_lens.h"
 
 namespace gs {
 
@@ -41,6 +42,8 @@ struct Film {
     CameraPath path;
     int width = 1920, height = 1080;  ///< pixels
     double fps = 30;                  ///< pictures a second
+    ViewerLens
+        lens{};  ///< a wide one sees the same all along; of a pinhole the keys have the field
 };
 /// How many pictures a film of `seconds` has; a closed one ends one before its beginning.
 std::size_t pictures_of(const CameraPath& path, double fps);

@@ -106,7 +106,7 @@ TEST(CostsInTheStudio, maps_are_shown_with_what_they_are_of) {
         }
     }
     h.state.view.capture_view = -1;
-    h.state.navigation.parallel = true;
+    h.state.navigation.through.model = CameraModel::orthographic;
     const auto frame = h.look();
     EXPECT_TRUE(frame->map_empty) << "no gradients through parallel rays";
     EXPECT_FALSE(frame->note.empty());

@@ -205,7 +205,8 @@ TEST(Session, a_clip_box_counts_in_every_style_under_both_projections) {
     for (const bool parallel : {false, true})
         for (const DrawStyle style :
              {DrawStyle::splats, DrawStyle::points, DrawStyle::ellipsoids}) {
-            h.state.navigation.parallel = parallel;
+            h.state.navigation.through.model =
+                parallel ? CameraModel::orthographic : CameraModel::pinhole;
             ViewRequest request = request_for(h);
             request.settings.style = style;
             const auto whole = draw(request);
@@ -232,7 +233,7 @@ TEST(Session, a_point_is_found_with_parallel_rays) {
     SessionHarness h(quiet_options());
     ASSERT_TRUE(h.open(tiny_capture()));
     h.state.navigation = first_view(*h.state.scene);
-    h.state.navigation.parallel = true;
+    h.state.navigation.through.model = CameraModel::orthographic;
     const NavigationState before = h.state.navigation;
     h.session.send(jobs::focus(request_for(h), 0.5, 0.55));
     ASSERT_TRUE(h.until([&] {
@@ -244,7 +245,7 @@ TEST(Session, a_point_is_found_with_parallel_rays) {
                                   camera_of(before, 160, 120).translation);
     EXPECT_NEAR(at.x, 80, 2);
     EXPECT_NEAR(at.y, 66, 2);
-    EXPECT_TRUE(h.state.navigation.parallel);
+    EXPECT_TRUE(h.state.navigation.parallel());
 }
 
 TEST(Session, heatmaps_arrive_while_training_from_a_free_camera) {

@@ -286,7 +286,7 @@ TEST(Navigation, SnapIsExactAndLeavesByMoving) {
 TEST(Navigation, ParallelRaysShowWhatTheTargetShowed) {
     NavigationState state = first_view(a_scene());
     const Camera pinhole = camera_of(state, 640, 480);
-    state.parallel = true;
+    state.through.model = CameraModel::orthographic;
     const Camera camera = camera_of(state, 640, 480);
     ASSERT_TRUE(camera.orthographic() && camera.valid());
     // Across the target, points fall where they fell before; elsewhere depth makes no difference.
@@ -378,7 +378,7 @@ TEST(GroundGrid, SpacingIsRoundAndFollowsTheZoom) {
     NavigationState state = with_up(first_view(scene), {0, 0, 1});
     snapshot.up = state.up;
     for (const bool parallel : {false, true}) {
-        state.parallel = parallel;
+        state.through.model = parallel ? CameraModel::orthographic : CameraModel::pinhole;
         double before = 1e30;
         for (const double distance : {30.0, 3.0, 0.3}) {
             state = from_side(state, Side::top);
@@ -405,7 +405,7 @@ TEST(GroundGrid, SpacingIsRoundAndFollowsTheZoom) {
         }
     }
     EXPECT_EQ(words_of_grid({{0, 0, 1}, {}, 0, 0.5, {}}), "grid 0.5 world units");
-    state.parallel = false;
+    state.through = {};
     frame.camera = Camera();
     EXPECT_TRUE(lines_of(grid_of(snapshot, frame), frame.camera).empty());
 }
@@ -420,10 +420,10 @@ TEST(GroundGrid, FacesParallelRaysFromASide) {
     snapshot.up = state.up;
     for (const Side side : {Side::front, Side::left, Side::top}) {
         state = from_side(state, side);
-        state.parallel = true;
+        state.through.model = CameraModel::orthographic;
         frame.camera = camera_of(state, 640, 480);
         EXPECT_NEAR(std::abs(dot(grid_of(snapshot, frame).up, frame.camera.forward())), 1, 1e-9);
-        state.parallel = false;
+        state.through = {};
         frame.camera = camera_of(state, 640, 480);
         EXPECT_NEAR(grid_of(snapshot, frame).up.z, 1, 1e-9) << "the ground, to the horizon";
     }

@@ -40,13 +40,13 @@ TEST_F(SavedViews, ComeBackAsTheyWere) {
 TEST_F(SavedViews, ParallelRaysComeBack) {
     NavigationState at;
     ASSERT_TRUE(place(at, {0, 0, -3}, {0, 0, 0}, nullptr, nullptr));
-    at.parallel = true;
+    at.through.model = CameraModel::orthographic;
     const fs::path file = folder_ / "views.txt";
     ASSERT_TRUE(write_views(file, {{"plan", -1, at}, {"usual", -1, {}}}));
     const auto back = read_views(file);
     ASSERT_EQ(back.size(), 2u);
-    EXPECT_TRUE(back[0].place.parallel);
-    EXPECT_FALSE(back[1].place.parallel);
+    EXPECT_TRUE(back[0].place.parallel());
+    EXPECT_FALSE(back[1].place.parallel());
     ASSERT_TRUE(write_text_file(file, "a = 0 0 -3 0 0 0 0 -1 0 50 flat\n"));
     EXPECT_TRUE(read_views(file).empty());
 }

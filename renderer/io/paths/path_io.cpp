@@ -70,6 +70,14 @@ Result<PathFile> read_own(const nlohmann::json& json, const std::string& file) {
     path.ease = member(json, "ease") == true;
     path.speed = member(json, "speed") == "keys" ? PathSpeed::keys : PathSpeed::even;
     GS_TRY_VOID(read_film_size(json, {"width", "height"}, file, out.film));
+    if (const nlohmann::json& lens = member(json, "lens"); !lens.is_null()) {
+        const auto named =
+            lens.is_string() ? viewer_lens_named(lens.get<std::string>()) : std::nullopt;
+        if (!named || named->orthographic())
+            return fail(ErrorKind::malformed, file,
+                        "\"lens\" must be pinhole, fisheye:DEGREES or equirectangular");
+        out.film.lens = *named;
+    }
     return out;
 }
 
@@ -125,6 +133,7 @@ Result<void> write_path_file(const fs::path& file, const Film& film) {
                   {"closing", film.path.closing},
                   {"ease", film.path.ease},
                   {"speed", kPathSpeedNames[static_cast<std::size_t>(film.path.speed)]}};
+    if (film.lens.wide()) json["lens"] = text_of(film.lens);
     PathJson keys = PathJson::array();
     for (const PathKey& key : film.path.keys) {
         const Quatd q = quat_from_rotation(transpose(key.pose.rotation));

@@ -1,0 +1,20 @@
+// The rolling shutter of the photo whose camera is looked through, over its picture
+// (view.shutter.arrows): arrows in the colours of their rows' times, and the times beside them.
+// Drawn with the viewport's overlays.
+#pragma once
+
+#include <imgui.h>
+
+#include <string>
+
+#include "panels/state/snapshot.h"
+#include "panels/viewport/chips.h"
+
+namespace gs {
+
+void draw_shutter(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
+                  PictureRect picture);
+/// What it says in words; empty: nothing is to be drawn.
+std::string words_of_shutter(const Snapshot& snapshot, const ViewFrame& frame);
+
+}  // namespace gs
