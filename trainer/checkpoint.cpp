@@ -36,7 +36,8 @@ enum class Tag : std::uint32_t {
     ids,  // this and the next: not in older files
     births,
     appearance,  // this and the next: where exposure and colour are learned
-    appearance_moments
+    appearance_moments,
+    poses = 32  // after the run's numbers, where poses are corrected
 };
 
 std::uint32_t crc_of(const std::byte* data, std::size_t bytes) {
@@ -230,6 +231,38 @@ Result<void> read_appearance(Reader& reader, AppearanceState& appearance) {
     return {};
 }
 
+static_assert(std::is_trivially_copyable_v<PoseRow> && std::is_trivially_copyable_v<PoseGradient>);
+/// How many rows there are, the rows, then gradients.
+std::vector<std::byte> bytes_of(const PoseState& poses) {
+    std::vector<std::byte> out;
+    const auto add = [&](std::span<const std::byte> part) {
+        out.insert(out.end(), part.begin(), part.end());
+    };
+    const std::uint64_t rows = poses.rows.size();
+    add(bytes_of(rows));
+    add(std::as_bytes(std::span(poses.rows)));
+    add(std::as_bytes(std::span(poses.gradients)));
+    return out;
+}
+Result<void> read_poses(Reader& reader, PoseState& out) {
+    GS_TRY(const auto payload, reader.section(Tag::poses, "poses"));
+    std::uint64_t rows = 0;
+    if (payload.size() < sizeof rows) return reader.broken("poses", "ends early");
+    std::memcpy(&rows, payload.data(), sizeof rows);
+    const std::size_t left = payload.size() - sizeof rows;
+    if (rows > left / sizeof(PoseRow) ||
+        (left - rows * sizeof(PoseRow)) % sizeof(PoseGradient) != 0)
+        return reader.broken("poses", "has the wrong size");
+    out.rows.resize(rows);
+    out.gradients.resize((left - rows * sizeof(PoseRow)) / sizeof(PoseGradient));
+    const std::byte* from = payload.data() + sizeof rows;
+    if (rows > 0) std::memcpy(out.rows.data(), from, rows * sizeof(PoseRow));
+    if (!out.gradients.empty())
+        std::memcpy(out.gradients.data(), from + rows * sizeof(PoseRow),
+                    out.gradients.size() * sizeof(PoseGradient));
+    return {};
+}
+
 /// The sections after the numbers, in order. `looks`: exposure and colour are among them.
 Result<void> read_arrays(Reader& reader, const RunNumbers& n, bool looks, RunArrays& arrays) {
     auto& [model, adam, statistics, identity, appearance] = arrays;
@@ -292,6 +325,7 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
     if (!plausible(numbers, reader.size())) return reader.broken("run", "has impossible numbers");
     out.extent = numbers.extent;
     out.drawn = numbers.drawn;
+    if (settings.refine_poses != 0) GS_TRY_VOID(read_poses(reader, out.poses));
     const bool looks = appearance_of(settings) != AppearanceMode::none;
     GS_TRY_VOID(read_arrays(reader, numbers, looks, out.arrays));
     if (capture != nullptr && looks &&
@@ -303,7 +337,7 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
 }
 
 void write_contents(Writer& out, const Capture& capture, const TrainingSettings& settings,
-                    RunNumbers n, const RunArraysView& arrays) {
+                    RunNumbers n, const PoseState& poses, const RunArraysView& arrays) {
     const auto& [model, adam, statistics, identity, appearance] = arrays;
     out.raw(std::as_bytes(std::span(kMagic)));
     out.section(Tag::settings, std::as_bytes(std::span<const char>(settings_text(settings))));
@@ -317,6 +351,7 @@ void write_contents(Writer& out, const Capture& capture, const TrainingSettings&
     n.planes = static_cast<std::uint32_t>(adam.planes);
     std::copy(adam.highest.begin(), adam.highest.end(), n.highest);
     out.section(Tag::run, bytes_of(n));
+    if (settings.refine_poses != 0) out.section(Tag::poses, bytes_of(poses));
     out.section(Tag::model, bytes_of(model.values));
     std::vector<double> tables;
     for (const auto& table : adam.pending) tables.insert(tables.end(), table.begin(), table.end());
@@ -344,11 +379,12 @@ Result<void> Trainer::save_checkpoint(const fs::path& path) const {
     const Span span(Stage::checkpoint, steps_done());
     GS_TRY(auto file, AtomicFile::create(path));
     Writer out(file);
+    const PoseState poses = state_->pose_state();
     state_->backend->look_at_arrays([&](const RunArraysView& arrays) {
         RunNumbers numbers{};
         numbers.extent = state_->extent;
         numbers.drawn = state_->sampler.drawn();
-        write_contents(out, *state_->capture, state_->settings, numbers, arrays);
+        write_contents(out, *state_->capture, state_->settings, numbers, poses, arrays);
     });
     if (!out.result) return out.result;
     return file.commit();
@@ -367,6 +403,9 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
     state->extent = contents.extent;
     state->sampler = Sampler(std::move(views), static_cast<std::uint64_t>(contents.settings.seed),
                              contents.drawn);
+    if (!state->restore_poses(contents.poses))
+        return fail(ErrorKind::malformed, checkpoint.string(),
+                    "its corrections of poses cannot be those of this capture");
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
 }
 

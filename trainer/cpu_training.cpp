@@ -1,5 +1,6 @@
 // The TrainingBackend of the CPU: everything in host memory, a step is over when step() returns.
 // Works with any Rasterizer that takes host memory.
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>
@@ -38,18 +39,30 @@ struct BlockHashes {
     }
 };
 
+/// BlockGradients::motion of a block.
+using BlockMotion = std::array<float, 6>;
+/// In the blocks' order, whatever order they came in.
+SceneMotion sum_of(const std::vector<BlockMotion>& blocks) {
+    double sum[6] = {};
+    for (const BlockMotion& block : blocks)
+        for (std::size_t i = 0; i < 6; ++i) sum[i] += static_cast<double>(block[i]);
+    return {{sum[0], sum[1], sum[2]}, {sum[3], sum[4], sum[5]}};
+}
+
 /// Takes each block's gradients as backward makes them and steps that block at once: gradients are
 /// never stored.
 class TrainingSink final : public GradientSink {
   public:
     TrainingSink(GaussianModel& model, LazyAdam& adam, const Buffer<std::uint32_t>& tags,
-                 DensityStatistics* statistics, const Camera& camera, BlockHashes* hashes)
+                 DensityStatistics* statistics, const Camera& camera, BlockHashes* hashes,
+                 std::vector<BlockMotion>* motion)
         : model_(model),
           adam_(adam),
           tags_(tags),
           statistics_(statistics),
           camera_(camera),
-          hashes_(hashes) {}
+          hashes_(hashes),
+          motion_(motion) {}
     void take(const BlockGradients& gradients) override {
         const std::uint32_t locked = locked_lanes(tags_, gradients.block),
                             skipped = adam_.apply(model_, gradients, locked);
@@ -59,6 +72,8 @@ class TrainingSink final : public GradientSink {
         if (statistics_ != nullptr)
             statistics_->add(gradients, skipped | locked, camera_.width, camera_.height);
         if (hashes_ != nullptr) hashes_->add(model_, adam_.state(), gradients);
+        if (motion_ != nullptr)
+            std::copy_n(gradients.motion, 6, (*motion_)[gradients.block].begin());
     }
     std::size_t poisoned() const { return poisoned_.load(); }
 
@@ -68,7 +83,8 @@ class TrainingSink final : public GradientSink {
     const Buffer<std::uint32_t>& tags_;
     DensityStatistics* const statistics_;
     const Camera& camera_;
-    BlockHashes* const hashes_;  ///< null: not wanted
+    BlockHashes* const hashes_;               ///< null: not wanted
+    std::vector<BlockMotion>* const motion_;  ///< by block; null: not wanted
     std::atomic<std::size_t> poisoned_{0};
 };
 
@@ -101,7 +117,7 @@ class CpuTraining final : public TrainingBackend {
     void edit(const std::function<void(RunArrays&)>& change) override;
     GaussianModel model() const override;
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override;
-    PictureScore score(const View& view, const RenderOptions& options,
+    PictureScore score(const View& view, const Camera& camera, const RenderOptions& options,
                        const AppliedLook* look) override;
     std::vector<MemoryUse> memory() const override;
     Rasterizer& rasterizer() override { return *rasterizer_; }
@@ -123,6 +139,7 @@ class CpuTraining final : public TrainingBackend {
     RenderResult picture_, view_picture_;
     ImageF shown_;  ///< picture_ through its photo's look
     PixelGradients gradients_;
+    std::vector<BlockMotion> motion_;
 };
 
 void CpuTraining::start(std::shared_ptr<const Capture> capture, RunArrays arrays) {
@@ -171,7 +188,7 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
         adam_.begin_step(model_, plan.rates, plane_count(plan.options.sh_degree));
     }
     LazySource source(model_, adam_, plan.options.sh_degree);
-    rasterizer_->forward(source, view.camera, plan.options, *forward_state_, picture_);
+    rasterizer_->forward(source, plan.camera, plan.options, *forward_state_, picture_);
 
     // How far it is from the photo.
     AppliedLook look;
@@ -195,11 +212,13 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     // Gradients, and an Adam step for every Gaussian seen.
     BlockHashes hashes;
     TrainingSink sink(model_, adam_, identity_.tags,
-                      plan.gathers_statistics ? &statistics_ : nullptr, view.camera,
-                      plan.hashes ? &hashes : nullptr);
+                      plan.gathers_statistics ? &statistics_ : nullptr, plan.camera,
+                      plan.hashes ? &hashes : nullptr, plan.options.motion ? &motion_ : nullptr);
+    if (plan.options.motion) motion_.assign(model_.blocks(), {});
     if (std::isfinite(out.terms.loss))
-        rasterizer_->backward(source, view.camera, plan.options, *forward_state_, picture_,
+        rasterizer_->backward(source, plan.camera, plan.options, *forward_state_, picture_,
                               gradients_, sink);
+    if (plan.options.motion && std::isfinite(out.terms.loss)) out.motion = sum_of(motion_);
     {
         const Span adam_span(Stage::adam);
         adam_.end_step();
@@ -223,11 +242,11 @@ void CpuTraining::render(const Camera& camera, const RenderOptions& options, Ren
     rasterizer_->forward(source, camera, wanted, *view_state_, result);
 }
 
-PictureScore CpuTraining::score(const View& view, const RenderOptions& options,
-                                const AppliedLook* look) {
+PictureScore CpuTraining::score(const View& view, const Camera& camera,
+                                const RenderOptions& options, const AppliedLook* look) {
     RenderOptions wanted = options;
     wanted.depth = wanted.median_depth = wanted.counters = false;
-    render(view.camera, wanted, view_picture_);
+    render(camera, wanted, view_picture_);
     if (look != nullptr) apply_look(*look, view_picture_.color, nullptr, view_picture_.color);
     return score_picture(view_picture_.color, view.photo, view.mask);
 }

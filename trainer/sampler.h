@@ -19,6 +19,8 @@ class Sampler {
         if (!views_.empty()) shuffle();
     }
     std::uint64_t drawn() const { return drawn_; }
+    /// Every view has come equally often.
+    bool at_start() const { return drawn_ % views_.size() == 0; }
 
     /// Index of the next view. There must be one.
     std::size_t next() {

@@ -34,6 +34,12 @@ inline LearningRates learning_rates(const TrainingSettings& s, double extent, st
     return {means * extent, s.lr_scales, s.lr_quats, s.lr_opacity, s.lr_sh0, s.lr_sh_rest};
 }
 
+/// Of the correction of poses, x picture width: it falls to a hundredth, exponentially.
+inline double pose_rate(const TrainingSettings& s, std::uint64_t step) {
+    const double u = std::clamp(static_cast<double>(step) / std::max(1.0, s.steps), 0.0, 1.0);
+    return s.lr_pose * std::pow(0.01, u);
+}
+
 /// The SH degree step `step` (0-based) trains: one more every sh_interval, from 0.
 inline int sh_degree_at(const TrainingSettings& s, std::uint64_t step) {
     const double reached = std::floor(static_cast<double>(step) / std::max(1.0, s.sh_interval));

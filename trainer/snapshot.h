@@ -8,6 +8,7 @@
 #include "trainer/appearance.h"
 #include "trainer/density.h"
 #include "trainer/lazy_adam.h"
+#include "trainer/pose_refinement.h"
 #include "trainer/row_identity.h"
 #include "trainer/settings.h"
 
@@ -34,6 +35,7 @@ struct TrainingSnapshot {
     TrainingSettings settings;
     double extent = 1;        ///< of the scene, world units
     std::uint64_t drawn = 0;  ///< views that were trained on
+    PoseState poses;          ///< empty: poses are taken as given
     RunArrays arrays;
 
     std::uint64_t steps() const { return arrays.adam.steps; }

@@ -160,17 +160,56 @@ Result<void> Trainer::State::begin() {
     GS_TRY_VOID(crop_at_start(arrays, settings));
     extent = static_cast<double>(scene_extent_of(*capture));
     sampler = Sampler(views, static_cast<std::uint64_t>(settings.seed));
+    poses = settings.refine_poses != 0 ? PoseRefinement(*capture, views) : PoseRefinement();
+    pose_gradients.clear();
     backend->start(capture, std::move(arrays));
     return {};
 }
 
+/// A device tells what a step gave one to three steps later, and not always equally late. So every
+/// gradient is taken when three more steps have been planned, on every backend.
+void Trainer::State::refine_poses() {
+    constexpr std::uint64_t kDelay = 3;
+    for (; !pose_gradients.empty() && pose_gradients.front().step + kDelay <= steps();
+         pose_gradients.pop_front()) {
+        const PoseGradient& g = pose_gradients.front();
+        if (static_cast<double>(g.step) > settings.pose_from)
+            (void)poses.step(g.view, g.motion,
+                             pose_rate(settings, g.step) * capture->views[g.view].camera.width);
+    }
+    if (sampler.at_start()) poses.hold_gauge(*capture);
+}
+
+PoseState Trainer::State::pose_state() const {
+    if (poses.empty()) return {};
+    PoseState out{poses.rows(), {pose_gradients.begin(), pose_gradients.end()}};
+    for (const StepOutcome& outcome : backend->untold())
+        if (outcome.motion)
+            out.gradients.push_back({outcome.step, outcome.view_index, *outcome.motion});
+    return out;
+}
+
+bool Trainer::State::restore_poses(const PoseState& from) {
+    poses = PoseRefinement();
+    pose_gradients.clear();
+    if (settings.refine_poses == 0) return true;
+    poses = PoseRefinement(*capture, trainable_views(*capture));
+    for (const PoseGradient& g : from.gradients)
+        if (g.view >= capture->views.size()) return false;
+    pose_gradients.assign(from.gradients.begin(), from.gradients.end());
+    return poses.restore(from.rows);
+}
+
 StepPlan Trainer::State::next_plan() {
+    if (!poses.empty()) refine_poses();
     StepPlan plan;
     plan.step = steps();
     plan.view_index = sampler.next();
     plan.view = &capture->views[plan.view_index];
+    plan.camera = poses.camera(*capture, plan.view_index);
     plan.options = options();
     plan.options.depth = false;
+    plan.options.motion = !poses.empty();
     if (settings.random_background != 0) {
         const auto seed = static_cast<std::uint64_t>(settings.seed);
         plan.options.background = {random_uniform(seed, kBackgroundStream + plan.step, 0),
@@ -231,6 +270,8 @@ StepReport Trainer::step(StepRecord* record) {
 void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     if (outcome.step == 0 || outcome.step <= newest_outcome) return;
     newest_outcome = outcome.step;
+    if (outcome.motion)
+        pose_gradients.push_back({outcome.step, outcome.view_index, *outcome.motion});
     report.measured_step = outcome.step;
     report.measured_view = outcome.view_index;
     report.loss = outcome.terms.loss;
@@ -363,7 +404,8 @@ Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progre
         [&](const View& view) {
             const auto index = static_cast<std::size_t>(&view - s.capture->views.data());
             const auto look = look_of_camera(learned, s.rows, index, mode);
-            return s.backend->score(view, s.options(), look ? &*look : nullptr);
+            return s.backend->score(view, s.poses.camera(*s.capture, index), s.options(),
+                                    look ? &*look : nullptr);
         },
         progress);
     out.step = s.steps();
@@ -405,6 +447,9 @@ GaussianModel Trainer::model() const { return state_->backend->model(); }
 AppearanceState Trainer::appearance() const { return state_->backend->appearance(); }
 std::size_t Trainer::gaussian_count() const { return state_->backend->count(); }
 const Capture& Trainer::capture() const { return *state_->capture; }
+Camera Trainer::camera_of(std::size_t view) const {
+    return state_->poses.camera(*state_->capture, view);
+}
 float Trainer::scene_extent() const { return static_cast<float>(state_->extent); }
 Rasterizer& Trainer::rasterizer() { return state_->backend->rasterizer(); }
 std::shared_ptr<const TrainingSnapshot> Trainer::snapshot() const {
@@ -412,6 +457,7 @@ std::shared_ptr<const TrainingSnapshot> Trainer::snapshot() const {
     out->settings = state_->settings;
     out->extent = state_->extent;
     out->drawn = state_->sampler.drawn();
+    out->poses = state_->pose_state();
     out->arrays = state_->backend->arrays();
     return out;
 }
@@ -431,6 +477,7 @@ void Trainer::restore(const TrainingSnapshot& snapshot) {
     state_->extent = snapshot.extent;
     state_->sampler = Sampler(trainable_views(*state_->capture),
                               static_cast<std::uint64_t>(snapshot.settings.seed), snapshot.drawn);
+    CHECK(state_->restore_poses(snapshot.poses), "a snapshot of another capture");
     state_->newest_outcome = snapshot.steps();
     state_->hashed.clear();
 }

@@ -116,6 +116,8 @@ class Trainer {
     GaussianModel model() const;
     std::size_t gaussian_count() const;
     const Capture& capture() const;
+    /// What a view's photo is trained on and measured from: as given, or as corrected by now.
+    Camera camera_of(std::size_t view) const;
     float scene_extent() const;
     Rasterizer& rasterizer();
 

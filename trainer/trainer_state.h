@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 
+#include "trainer/pose_refinement.h"
 #include "trainer/sampler.h"
 #include "trainer/trainer.h"
 #include "trainer/training_backend.h"
@@ -19,10 +20,12 @@ struct Trainer::State {
     // The run: this and the backend's arrays go into a checkpoint.
     double extent = 1;  ///< world units
     Sampler sampler;
-    AppearanceRows rows;               ///< of `capture`
-    std::uint64_t newest_outcome = 0;  ///< step of the last outcome reported
-    bool hashes = false;               ///< of every step
-    std::deque<StepHashes> hashed;     ///< not taken yet; the last ones may lack what comes late
+    AppearanceRows rows;                      ///< of `capture`
+    PoseRefinement poses;                     ///< empty: they are taken as given
+    std::deque<PoseGradient> pose_gradients;  ///< told and not taken yet, oldest first
+    std::uint64_t newest_outcome = 0;         ///< step of the last outcome reported
+    bool hashes = false;                      ///< of every step
+    std::deque<StepHashes> hashed;  ///< not taken yet; the last ones may lack what comes late
     // Complaints are logged once.
     bool told_poison = false, told_memory = false;
 
@@ -34,6 +37,10 @@ struct Trainer::State {
     int sh_degree() const;
     RenderOptions options() const;
     StepPlan next_plan();
+    void refine_poses();
+    PoseState pose_state() const;
+    /// False: they cannot be this capture's.
+    bool restore_poses(const PoseState& poses);
     void take(const StepOutcome& outcome, StepReport& report);
     bool control_density(StepReport& report);
     void note_hashes(const StepPlan& plan, const StepOutcome& outcome, bool changed);

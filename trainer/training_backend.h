@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "renderer/raster/rasterizer.h"
@@ -26,6 +27,7 @@ struct StepPlan {
     std::uint64_t step = 0;      ///< steps done before it
     std::size_t view_index = 0;  ///< into Capture::views
     const View* view = nullptr;  ///< lives as long as the capture
+    Camera camera;               ///< what the photo was taken from, as far as is known by now
     RenderOptions options;       ///< background and SH degree of this step, depth off
     LearningRates rates{};
     bool gathers_statistics = false;
@@ -40,7 +42,9 @@ struct StepOutcome {
     LossTerms terms;
     RenderCounters counters;
     std::size_t poisoned =
-        0;              ///< Gaussians whose gradient was not finite; their update was left out
+        0;  ///< Gaussians whose gradient was not finite; their update was left out
+    /// Where the plan's options ask for it and the loss was finite.
+    std::optional<SceneMotion> motion;
     StepHashes hashes;  ///< of the stages that this backend tells, where they were asked for
 };
 
@@ -85,9 +89,12 @@ class TrainingBackend {
                                                                     RenderResult& /*result*/) {
         return nullptr;
     }
-    /// `look`: what stands between the drawn picture and the photo; null: nothing.
-    virtual PictureScore score(const View& view, const RenderOptions& options,
+    /// Of a picture from `camera` against the view's photo. `look`: what stands between the two;
+    /// null: nothing.
+    virtual PictureScore score(const View& view, const Camera& camera, const RenderOptions& options,
                                const AppliedLook* look) = 0;
+    /// Outcomes that step() has not told yet, oldest first; it still will. Waits for the device.
+    virtual std::vector<StepOutcome> untold() const { return {}; }
     /// What was learned of photos and cameras. Waits for the device.
     virtual AppearanceState appearance() const = 0;
     virtual std::vector<MemoryUse> memory() const = 0;

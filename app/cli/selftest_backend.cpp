@@ -73,6 +73,7 @@ StepPlan plan_of(const Capture& capture, std::size_t view, std::uint64_t step) {
     plan.step = step;
     plan.view_index = view;
     plan.view = &capture.views[view];
+    plan.camera = plan.view->camera;
     plan.options.depth = false;
     plan.options.sh_degree = 1;
     const TrainingSettings settings;
@@ -150,11 +151,11 @@ void dense_step(reference::Parameters& parameters, reference::Adam& adam, const 
     ModelSource source(model);
     const auto state = rasterizer->make_state();
     RenderResult result;
-    rasterizer->forward(source, plan.view->camera, plan.options, *state, result);
+    rasterizer->forward(source, plan.camera, plan.options, *state, result);
     PixelGradients pixels;
     photo_loss(result.color, plan.view->photo, plan.view->mask, plan.lambda_dssim, &pixels.color);
     GradientStore store(parameters);
-    rasterizer->backward(source, plan.view->camera, plan.options, *state, result, pixels, store);
+    rasterizer->backward(source, plan.camera, plan.options, *state, result, pixels, store);
     const LearningRates& r = plan.rates;
     adam.step(parameters, store.gradients,
               {r[kGroupMeans], r[kGroupQuats], r[kGroupScales], r[kGroupOpacity], r[kGroupSh0],

@@ -70,6 +70,15 @@ GS_HD Mat3<T> quat_to_rotation(Quat<T> q) {
     return unit_quat_to_rotation(
         Quat<T>{q.w * inverse, q.x * inverse, q.y * inverse, q.z * inverse});
 }
+/// The gradient with respect to a small turn (radians) that a rotation of this quaternion, of any
+/// length, is followed by; `v`: with respect to the raw quaternion. From dq = (0, turn / 2) q.
+template <class T>
+GS_HD Vec3<T> quat_turn_vjp(Quat<T> q, Quat<T> v) {
+    const T half = T(0.5f);
+    return {half * (q.w * v.x - q.x * v.w + q.y * v.z - q.z * v.y),
+            half * (q.w * v.y - q.y * v.w + q.z * v.x - q.x * v.z),
+            half * (q.w * v.z - q.z * v.w + q.x * v.y - q.y * v.x)};
+}
 /// Gradient with respect to the raw quaternion.
 template <class T>
 GS_HD Quat<T> quat_to_rotation_vjp(Quat<T> q, const Mat3<T>& v) {

@@ -75,6 +75,7 @@ struct RenderOptions {
     bool depth = true;          ///< fill RenderResult::depth
     bool median_depth = false;  ///< fill RenderResult::median_depth; only together with `depth`
     bool gradients = true;      ///< keep what backward() needs; false is a little faster
+    bool motion = false;        ///< backward() fills BlockGradients::motion
     bool counters =
         false;  ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
     /// With `counters`: fill RenderCounters::warps, too. On the CPU that takes longer than drawing.
@@ -213,6 +214,14 @@ struct BlockGradients {
     alignas(64) float planes[kMaxPlanes][kBlock];  ///< by Plane number; unused SH planes are zero
     alignas(64) float mean2d[2][kBlock];           ///< d loss / d projected mean, per pixel
     alignas(64) float radius_px[kBlock];           ///< extent on the picture in pixels
+    /// With options.motion: what these Gaussians add to SceneMotion, turn x y z, then move x y z.
+    float motion[6];
+};
+/// d loss / d a small rigid motion of all Gaussians as one sees it from the camera: turned by
+/// `turn` (radians, world axes) about the camera's position without a change of colour, then moved
+/// by `move` (world units). A motion of the camera is its opposite, through every lens.
+struct SceneMotion {
+    Vec3d turn, move;
 };
 /// Takes the gradients as they are made, block by block, in no particular order, from many threads
 /// (each block once).

@@ -117,6 +117,7 @@ StepPlan plan_of(const Capture& capture, std::uint64_t step) {
     plan.step = step;
     plan.view_index = 1 + static_cast<std::size_t>(step % 5);
     plan.view = &capture.views[plan.view_index];
+    plan.camera = plan.view->camera;
     plan.options.depth = false;
     plan.options.sh_degree = 1;
     plan.rates = {2e-3, 5e-3, 1e-3, 2.5e-2, 2.5e-3, 1.25e-4};

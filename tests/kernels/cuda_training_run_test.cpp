@@ -53,6 +53,7 @@ StepPlan plan_of(const Capture& capture, std::uint64_t step) {
     plan.step = step;
     plan.view_index = 1 + static_cast<std::size_t>(step % 5);
     plan.view = &capture.views[plan.view_index];
+    plan.camera = plan.view->camera;
     plan.options.depth = false;
     plan.options.sh_degree = 1;
     plan.rates = {2e-3, 5e-3, 1e-3, 2.5e-2, 2.5e-3, 1.25e-4};
@@ -417,8 +418,7 @@ TEST_F(CudaTrainingRun, AMeanWhoseGradientIsAbsurdStaysWhereItIs) {
     plan.lambda_dssim = -1e11;  // gradients of 1e8 and more
     RunArrays arrays = arrays_of(capture);
     constexpr std::size_t kRow = 3;
-    const Vec3f direction =
-        math::normalize(arrays.model.mean(kRow) - ray_origin(plan.view->camera));
+    const Vec3f direction = math::normalize(arrays.model.mean(kRow) - ray_origin(plan.camera));
     // A coefficient of 1e10 in a colour of some 6,000.
     const double slope = 0.4886025119029199 * static_cast<double>(direction.z), steep = 1e10;
     arrays.model.at(kSh0 + 3 * 2, kRow) = static_cast<float>(steep);

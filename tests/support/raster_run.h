@@ -2,6 +2,7 @@
 // comparisons.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "renderer/raster/rasterizer.h"
@@ -20,6 +21,7 @@ struct DrawnGradients {
     std::vector<double> mean2d;         ///< [Gaussian][2]
     std::vector<int> taken;             ///< [block] how often the sink was called
     std::vector<std::uint8_t> visible;  ///< [Gaussian]
+    std::array<double, 6> motion{};     ///< SceneMotion's turn and move, where options ask for it
 };
 
 class RasterRun {

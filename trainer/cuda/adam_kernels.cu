@@ -153,6 +153,31 @@ void read_plane(ReadPlaneParams p) {
     if (row < p.model.count) p.out[row] = ModelReader<true>(p.model, row).plane(p.plane);
 }
 
+constexpr std::uint32_t kMotionParts = 6;
+struct SumMotionParams {
+    const float* motion;  ///< [6][stride]
+    std::uint64_t stride;
+    std::uint32_t count;
+    StepResult* result;
+};
+// A block per part. Thread t adds rows t, t + kThreads, ...; then the threads' sums are added in
+// halves: the same order always.
+GS_KERNEL(kThreads, 1)
+void sum_motion(SumMotionParams p) {
+    GS_SHARED(double, partial, kThreads);
+    const float* from = p.motion + blockIdx.x * p.stride;
+    double total = 0;
+    for (std::uint32_t row = threadIdx.x; row < p.count; row += kThreads)
+        total += static_cast<double>(from[row]);
+    partial[threadIdx.x] = total;
+    __syncthreads();
+    for (unsigned width = kThreads / 2; width > 0; width /= 2) {
+        if (threadIdx.x < width) partial[threadIdx.x] += partial[threadIdx.x + width];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) p.result->motion[blockIdx.x] = partial[0];
+}
+
 }  // namespace
 
 void launch_intake(const Stream& stream, const IntakeParams& params) {
@@ -161,9 +186,21 @@ void launch_intake(const Stream& stream, const IntakeParams& params) {
 
 void launch_adam_step(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
                       const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
-                      const StatisticsView& statistics) {
+                      const StatisticsView& statistics, float* motion) {
     const AdamSink sink{inputs, flags, frame.counts, statistics};
-    launch_project_backward<AdamSink, true>(stream, "adam_step", limits, {frame, model, sink});
+    if (motion == nullptr) {
+        launch_project_backward<AdamSink, true>(stream, "adam_step", limits, {frame, model, sink});
+        return;
+    }
+    fill_bytes(motion, 0, kMotionParts * model.stride * sizeof(float), stream);
+    launch_project_backward<AdamMotionSink, true>(stream, "adam_step", limits,
+                                                  {frame, model, {sink, motion}});
+}
+
+void launch_sum_motion(const Stream& stream, const ModelView& model, const float* motion,
+                       StepResult* result) {
+    launch(stream, "sum_motion", {kMotionParts, kThreads}, sum_motion,
+           SumMotionParams{motion, model.stride, model.count, result});
 }
 
 void launch_bounds(const Stream& stream, const ModelView& model, const StepInputs* inputs,

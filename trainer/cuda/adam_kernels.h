@@ -20,9 +20,13 @@ void launch_intake(const Stream& stream, const IntakeParams& params);
 
 /// Projection backward that ends in an Adam step of every visible Gaussian. After blend
 /// backward, whose live rows it adds up.
+/// `motion`: [6][model.stride] for launch_sum_motion, or null: nobody asks.
 void launch_adam_step(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
                       const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
-                      const StatisticsView& statistics);
+                      const StatisticsView& statistics, float* motion);
+/// Adds up what launch_adam_step told of the scene's motion, in the rows' order.
+void launch_sum_motion(const Stream& stream, const ModelView& model, const float* motion,
+                       StepResult* result);
 
 enum class Blocks : std::uint32_t { touched, all };  ///< touched: by the step under way
 /// Bounding spheres (model.bounds) of blocks of 16, as adam::bounds. `inputs` say how far sleepers

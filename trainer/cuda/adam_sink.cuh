@@ -182,4 +182,30 @@ class AdamSink::Update {
     const AdamRow row_;
 };
 
+/// The same, and what every Gaussian that was stepped adds to the scene's motion, by row.
+struct AdamMotionSink : AdamSink {
+    using Motion = std::true_type;
+    float* motion;  ///< [6][model.stride], zero where nothing is written: turn x y z, move x y z
+
+    class Update : public AdamSink::Update {
+      public:
+        GS_DEVICE Update(const AdamMotionSink& sink, const ModelView& model, std::uint32_t gaussian)
+            : AdamSink::Update(sink, model, gaussian),
+              motion_(sink.motion + gaussian),
+              stride_(model.stride) {}
+        GS_DEVICE void finish(GaussianGradient& gradient) const {
+            AdamSink::Update::finish(gradient);
+            for (int i = 0; i < 3; ++i) {
+                motion_[static_cast<std::uint64_t>(i) * stride_] = gradient.turn[i];
+                motion_[static_cast<std::uint64_t>(3 + i) * stride_] =
+                    gradient.geometry[kMeans + i];
+            }
+        }
+
+      private:
+        float* const motion_;
+        const std::uint64_t stride_;
+    };
+};
+
 }  // namespace gs::cuda

@@ -79,6 +79,10 @@ class CudaTraining final : public TrainingBackend {
         stream_->synchronize();
     }
     GaussianModel model() const override;
+    std::vector<StepOutcome> untold() const override {
+        wait();
+        return engine_->untold();
+    }
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override {
         wait();
         RenderOptions wanted = options;
@@ -99,11 +103,11 @@ class CudaTraining final : public TrainingBackend {
         wait();
         return engine_->arrays().appearance();
     }
-    PictureScore score(const View& view, const RenderOptions& options,
+    PictureScore score(const View& view, const Camera& camera, const RenderOptions& options,
                        const AppliedLook* look) override {
         RenderOptions wanted = options;
         wanted.depth = wanted.median_depth = wanted.counters = false;
-        render(view.camera, wanted, picture_);
+        render(camera, wanted, picture_);
         if (look != nullptr) apply_look(*look, picture_.color, nullptr, picture_.color);
         return score_picture(picture_.color, view.photo, view.mask);
     }

@@ -111,7 +111,7 @@ void StepEngine::send_tables() {
 }
 
 FrameLimits StepEngine::limits_of(const StepPlan& plan) const {
-    const Camera& camera = plan.view->camera;
+    const Camera& camera = plan.camera;
     const StepRooms::Rooms room = rooms_.of(plan.view_index);
     FrameLimits limits = FramePipeline::limits_of(camera);
     limits.gaussians = static_cast<std::uint32_t>(run_.count());
@@ -123,7 +123,7 @@ FrameLimits StepEngine::limits_of(const StepPlan& plan) const {
 }
 
 void StepEngine::fill_inputs(const StepPlan& plan, StepInputs& in) const {
-    in.frame = FramePipeline::constants_of(plan.view->camera, plan.options, run_.sh_degree());
+    in.frame = FramePipeline::constants_of(plan.camera, plan.options, run_.sh_degree());
     in.loss = photos_.inputs(plan.view_index, plan.lambda_dssim);
     const AppearancePlan& look = plan.appearance;
     in.appearance = {look.photo, look.camera, look.photos, look.cameras, look.simple() ? 1u : 0u,
@@ -136,8 +136,8 @@ void StepEngine::fill_inputs(const StepPlan& plan, StepInputs& in) const {
     in.drift_means = drift.means;
     in.drift_scales = drift.scales;
     in.gathers_statistics = plan.gathers_statistics ? 1 : 0;
-    in.to_ndc_x = 0.5f * static_cast<float>(plan.view->camera.width);
-    in.to_ndc_y = 0.5f * static_cast<float>(plan.view->camera.height);
+    in.to_ndc_x = 0.5f * static_cast<float>(plan.camera.width);
+    in.to_ndc_y = 0.5f * static_cast<float>(plan.camera.height);
 }
 
 void StepEngine::enqueue(const StepPlan& plan) {
@@ -160,11 +160,12 @@ void StepEngine::enqueue(const StepPlan& plan) {
         look_sums_.resize_discard(kLookSums, stream_);
     }
     result_.resize_discard(1, stream_);
+    if (plan.options.motion) motion_.resize_discard(6 * run_.view(true).stride, stream_);
     pipeline_.prepare(limits);
     tables_.begin_step(clock_, plan.rates, planes, run_.planes());
     fill_inputs(plan, feed_.open());
     feed_.send(clock_, tables_);
-    enqueue_step(limits, plan.appearance.on());
+    enqueue_step(limits, plan.appearance.on(), plan.options.motion ? motion_.data() : nullptr);
     Reading& reading = readings_[flight.slot];
     copy_to_host(&reading.result, result_.data(), sizeof(StepResult), stream_);
     copy_to_host(&reading.counts, pipeline_.arrays().counts, sizeof(FrameCounts), stream_);
@@ -174,7 +175,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
     flights_.push_back(std::move(flight));
 }
 
-void StepEngine::enqueue_step(const FrameLimits& limits, bool look) {
+void StepEngine::enqueue_step(const FrameLimits& limits, bool look, float* motion) {
     const bool steady = bounds_valid_ && clock_.steps % kTimedEvery != 0;
     const StepShape shape{limits,
                           generation_,
@@ -184,7 +185,8 @@ void StepEngine::enqueue_step(const FrameLimits& limits, bool look) {
                           partials_.data(),
                           look ? shown_.data() : nullptr,
                           look ? look_sums_.data() : nullptr,
-                          pipeline_.bytes()};
+                          pipeline_.bytes(),
+                          motion};
     if (steady) {
         timers_.enable(false);
         const bool done = graphs_.run(shape, [&] { enqueue_kernels(shape); });
@@ -220,7 +222,8 @@ void StepEngine::enqueue_kernels(const StepShape& shape) {
     // Adam is in it.
     const StageScope scope(&timers_, Stage::project_backward);
     launch_adam_step(stream_, limits, pipeline_.arrays(), model, inputs, run_.flags(),
-                     run_.statistics());
+                     run_.statistics(), shape.motion);
+    if (shape.motion != nullptr) launch_sum_motion(stream_, model, shape.motion, result_.data());
     launch_bounds(stream_, model, inputs, Blocks::touched);
 }
 
@@ -252,6 +255,9 @@ StepOutcome StepEngine::outcome_of(const Flight& flight, const Reading& reading)
     out.counters.longest_tile = static_cast<int>(reading.counts.longest_tile);
     out.counters.warps = reading.counts.warps;
     out.poisoned = reading.counts.poisoned;
+    const double* m = reading.result.motion;
+    if (flight.plan.options.motion && std::isfinite(out.terms.loss))
+        out.motion = SceneMotion{{m[0], m[1], m[2]}, {m[3], m[4], m[5]}};
     return out;
 }
 

@@ -34,6 +34,8 @@ class StepEngine {
     void run(const StepPlan& plan);
     /// The oldest outcome nobody has taken yet.
     std::optional<StepOutcome> take_outcome();
+    /// All of these, oldest first, which stay. After drain().
+    std::vector<StepOutcome> untold() const { return {known_.begin(), known_.end()}; }
     /// Waits until every step is done, the ones that did not fit included; what reads the model
     /// then sees it as it is.
     void drain();
@@ -79,7 +81,7 @@ class StepEngine {
 
     void enqueue(const StepPlan& plan);
     /// The step's kernels: recorded ones, or one by one.
-    void enqueue_step(const FrameLimits& limits, bool look);
+    void enqueue_step(const FrameLimits& limits, bool look, float* motion);
     void enqueue_kernels(const StepShape& shape);
     void fill_inputs(const StepPlan& plan, StepInputs& in) const;
     /// After the picture, and after its loss.
@@ -109,6 +111,7 @@ class StepEngine {
     DeviceBuffer<float> shown_{"picture of a photo"}, look_sums_{"sums of exposure and colour"};
     DeviceBuffer<LossPartial> partials_{"sums of the loss"};
     DeviceBuffer<StepResult> result_{"result of a step"};
+    DeviceBuffer<float> motion_{"motion of the scene"};  ///< by row, where poses are corrected
     PinnedBuffer<Reading> readings_{kMostInFlight, "results of steps"};  ///< by slot
     std::vector<Event> reached_;                                         ///< by slot
     std::size_t next_slot_ = 0;

@@ -20,6 +20,7 @@ struct StepShape {
     const void *frame = nullptr, *picture = nullptr, *gradient = nullptr, *partials = nullptr;
     const void *shown = nullptr, *look_sums = nullptr;  ///< null: no exposure is learned
     std::size_t frame_bytes = 0;                        ///< changes when scratch memory does
+    float* motion = nullptr;                            ///< where poses are corrected
     bool operator==(const StepShape&) const = default;
 };
 

@@ -57,6 +57,7 @@ struct StepResult {
     double l1, mse, ssim, loss;  ///< as LossTerms
     std::uint32_t halted;        ///< the step changed nothing
     std::uint32_t reserved;
+    double motion[6];  ///< SceneMotion's turn and move, of steps that ask for it
 };
 
 /// What is known of each row besides its parameters: DensityStatistics and RowIdentity::tags in

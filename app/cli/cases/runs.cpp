@@ -80,6 +80,7 @@ StepPlan case_plan(const Capture& capture, std::size_t view, std::uint64_t step,
     plan.step = step;
     plan.view_index = view;
     plan.view = &capture.views[view];
+    plan.camera = plan.view->camera;
     plan.options.depth = false;
     plan.options.sh_degree = sh_degree;
     plan.rates = learning_rates(TrainingSettings(), 1.0, step);

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numbers>
@@ -22,6 +23,7 @@ constexpr double kStepLossLimit = 1e-5;  ///< relative
 constexpr double kWayLimit = 2e-3;
 constexpr double kStatisticsLimit = 1e-4;  ///< relative to the largest
 constexpr double kLooksLimit = 1e-3;       ///< of exposure and colour, relative to the largest
+constexpr double kMotionLimit = 1e-4;      ///< relative to the largest part
 
 struct TrainingCase {
     std::string name;
@@ -37,6 +39,7 @@ struct TrainingCase {
     bool bent = false;   ///< each view through another lens
     std::size_t views = 3;
     AppearanceMode looks = AppearanceMode::none;  ///< else photos are saturated here and there
+    bool motion = false;                          ///< and what moves the camera
 };
 
 struct Trained {
@@ -81,6 +84,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
                                   step >= c.raised_from ? 1.5 : 1.0);
         plan.lambda_dssim = c.lambda;
         plan.appearance = appearance_plan(settings, rows, plan.view_index, plan.step);
+        plan.options.motion = c.motion;
         const StepOutcome outcome = backend.step(plan);
         if (outcome.step != 0) out.outcomes[outcome.step] = outcome;
     }
@@ -105,6 +109,22 @@ double way_apart(const GaussianModel& start, const GaussianModel& got, const Gau
     return difference == 0 ? 0 : std::sqrt(difference / way);
 }
 
+/// Between two gradients of a motion, relative to the largest part; where one is missing, infinite.
+double motion_apart(const StepOutcome& a, const StepOutcome& b) {
+    if (a.motion.has_value() != b.motion.has_value()) return HUGE_VAL;
+    if (!a.motion) return 0;
+    const auto parts = [](const SceneMotion& m) {
+        return std::array{m.turn.x, m.turn.y, m.turn.z, m.move.x, m.move.y, m.move.z};
+    };
+    const auto x = parts(*a.motion), y = parts(*b.motion);
+    double difference = 0, largest = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        widen(difference, std::abs(x[i] - y[i]));
+        largest = std::max(largest, std::abs(y[i]));
+    }
+    return difference == 0 ? 0 : difference / largest;
+}
+
 bool locked_rows_stayed(const GaussianModel& start, const GaussianModel& got) {
     for (int p = 0; p < start.planes(); ++p)
         for (std::size_t i = 0; i < start.count; i += 3)
@@ -116,11 +136,13 @@ CheckRow check_training(const Backend& backend, const TrainingCase& c) {
     const auto ours = training_of(backend);
     const auto cpu = make_cpu_training(make_cpu_rasterizer());
     const Trained got = train_case(*ours, c), truth = train_case(*cpu, c);
-    double loss = 0;
+    double loss = 0, motion = 0;
     bool counted = true;
     for (const auto& [step, outcome] : got.outcomes) {
         const StepOutcome& other = truth.outcomes.at(step);
         widen(loss, relative_apart(outcome.terms.loss, other.terms.loss));
+        // Before the first step nothing has gone another way.
+        if (step == 1) motion = motion_apart(outcome, other);
         counted = counted && outcome.poisoned == other.poisoned &&
                   outcome.counters.visible == other.counters.visible;
     }
@@ -133,18 +155,23 @@ CheckRow check_training(const Backend& backend, const TrainingCase& c) {
                  looks =
                      relative_apart(got.arrays.appearance.values, truth.arrays.appearance.values);
     const bool stayed = !c.locks || locked_rows_stayed(c.model, got.model);
+    const std::string looked =
+        c.looks == AppearanceMode::none
+            ? ""
+            : fmt::format(", looks {:.1e} (limit {:.0e})", looks, kLooksLimit);
+    const std::string moved =
+        c.motion ? fmt::format(", camera's motion {:.1e} (limit {:.0e})", motion, kMotionLimit)
+                 : "";
     return {label_of(backend),
             {},
             fmt::format("{} steps: loss {:.1e} (limit {:.0e}), {:.1e} of the way (limit {:.0e}), "
-                        "statistics {:.1e} (limit {:.0e}){}{}{}",
+                        "statistics {:.1e} (limit {:.0e}){}{}{}{}",
                         c.steps, loss, kStepLossLimit, way, kWayLimit, statistics, kStatisticsLimit,
                         counted && views == 0 ? "" : ", counts differ",
-                        stayed ? "" : ", locked rows moved",
-                        c.looks == AppearanceMode::none
-                            ? ""
-                            : fmt::format(", looks {:.1e} (limit {:.0e})", looks, kLooksLimit)),
-            loss <= kStepLossLimit && way <= kWayLimit && statistics <= kStatisticsLimit &&
-                views == 0 && counted && stayed && looks <= kLooksLimit && !got.outcomes.empty()};
+                        stayed ? "" : ", locked rows moved", looked, moved),
+            loss <= kStepLossLimit && motion <= kMotionLimit && way <= kWayLimit &&
+                statistics <= kStatisticsLimit && views == 0 && counted && stayed &&
+                looks <= kLooksLimit && !got.outcomes.empty()};
 }
 
 std::vector<TrainingCase> training_cases() {
@@ -186,6 +213,7 @@ std::vector<TrainingCase> training_cases() {
     wide.width = 190;
     wide.height = 190;
     wide.steps = 2;
+    add("poses corrected, too", 150, 2).motion = true;
     TrainingCase& broken = add("values that no file should hold", 240, 1);
     break_every_other(broken.model);
     TrainingCase& steady = add("one view again and again, recorded and replayed", 40, 0);

@@ -84,6 +84,7 @@ struct ProjectParams {
     float scale_modifier;
     bool antialiased;
     int sh_degree;  ///< bases used
+    bool motion;    ///< backward: fill BlockGradients::motion
     bool clipped;   ///< by the box `clip`
     ClipBox clip;
     std::span<const std::uint32_t> tint;  ///< words of GaussianTint by row, or none

@@ -201,6 +201,7 @@ ProjectParams make_project_params(const Camera& camera, const RenderOptions& opt
     p.scale_modifier = options.scale_modifier;
     p.antialiased = options.antialiased;
     p.sh_degree = used_sh_degree(options, model_sh_degree);
+    p.motion = options.motion;
     p.clipped = options.clip.has_value();
     p.clip = options.clip.value_or(ClipBox{});
     if (options.tint) p.tint = options.tint->words.span();

@@ -36,6 +36,21 @@ HWY_INLINE Vec3<Pack> shade_backward(const ProjectParams& params, BlockView geom
 
 HWY_INLINE void store_masked(Pack x, PackMask m, float* to) { store(select(m, x, Pack(0.0f)), to); }
 
+/// Sums over the lanes of SceneMotion's parts. `direct`: of the mean, all but what reaches it
+/// through the colour; `whole`: all.
+HWY_INLINE void sum_motion(const ProjectParams& params, BlockView geometry, Quat<Pack> v_quat,
+                           Vec3<Pack> direct, Vec3<Pack> whole, PackMask active, float* out) {
+    const Vec3<Pack> turn =
+        cross(view_ray(params, geometry), direct) + math::quat_turn_vjp(quat_at(geometry), v_quat);
+    const Pack parts[6] = {turn.x, turn.y, turn.z, whole.x, whole.y, whole.z};
+    for (int i = 0; i < 6; ++i) {
+        alignas(64) float lanes[kBlock];
+        store_masked(parts[i], active, lanes);
+        out[i] = 0.0f;
+        for (const float lane : lanes) out[i] += lane;
+    }
+}
+
 template <class Camera>
 HWY_INLINE void through_camera_backward(const Camera& camera, const ProjectParams& params,
                                         BlockView geometry, BlockView sh, const SplatGradients& in,
@@ -59,7 +74,9 @@ HWY_INLINE void through_camera_backward(const Camera& camera, const ProjectParam
     const Sym2<Pack> v_cov =
         math::conic_of_vjp(projected.cov, projected.det, blur, v_conic, v_compensation);
     auto g = math::project_vjp(camera, mean, scale, quat, v_mean2d, v_cov, v[9]);
+    const Vec3<Pack> direct = g.mean;
     g.mean += shade_backward(params, geometry, sh, {v[6], v[7], v[8]}, active, out);
+    if (params.motion) sum_motion(params, geometry, g.quat, direct, g.mean, active, out.motion);
 
     store_masked(g.mean.x, active, out.planes[kMeans]);
     store_masked(g.mean.y, active, out.planes[kMeans + 1]);

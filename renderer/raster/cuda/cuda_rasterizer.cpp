@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -378,6 +379,13 @@ void feed(const StoredGradients& g, std::size_t count, GradientSink& sink) {
         take(g.mean2d(), out.mean2d[0]);
         take(g.mean2d() + g.stride, out.mean2d[1]);
         take(g.radius_px(), out.radius_px);
+        for (int i = 0; g.motion && i < 3; ++i) {
+            alignas(64) float turn[kBlock];
+            take(g.turn() + static_cast<std::size_t>(i) * g.stride, turn);
+            out.motion[i] = std::accumulate(turn, turn + kBlock, 0.0f);
+            out.motion[3 + i] =
+                std::accumulate(out.planes[kMeans + i], out.planes[kMeans + i] + kBlock, 0.0f);
+        }
         sink.take(out);
     });
 }
@@ -392,6 +400,7 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
     StoredGradients stored{};
     stored.stride = (source.count() + kBlock - 1) / kBlock * kBlock;
     stored.planes = plane_count(state.model.sh_degree);
+    stored.motion = options.motion;
     state.gradients.resize_discard(stored.bytes() / sizeof(float), *stream_);
     stored.values = state.gradients.data();
     PictureGradientView uploaded = upload(gradients, state.pixel_gradients, *stream_);

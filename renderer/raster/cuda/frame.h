@@ -98,6 +98,7 @@ struct GaussianGradient {
     float basis[16];                  ///< SH basis in the view direction, up to the degree in use
     float mean2d[2];                  ///< d loss / d projected mean, per pixel
     float radius_px;
+    float turn[3];  ///< its part of SceneMotion::turn, for sinks that want Motion (else anything)
 };
 
 /// Constants of a frame in device memory, so that a captured graph reads new ones without being

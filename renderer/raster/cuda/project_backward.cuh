@@ -12,10 +12,14 @@
 // above the degree in use. In a frame that overflowed nothing is called. Launch with
 // launch_project_backward().
 //
+// A sink whose Motion is std::true_type is told GaussianGradient::turn, too.
+//
 // What a Gaussian's SH coefficients get is known before they are read (basis times colour), and the
 // direction of view is all they are read for. A sink that reads them itself, to write them at
 // once, has a class Update in place of take(): see WholeGradient.
 #pragma once
+
+#include <type_traits>
 
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
@@ -26,6 +30,11 @@
 #include "renderer/raster/cuda/shared_constants.cuh"
 
 namespace gs::cuda {
+
+template <class Sink>
+inline constexpr bool kWantsMotion = requires {
+    requires Sink::Motion::value;
+};
 
 template <class Sink>
 struct ProjectBackwardParams {
@@ -100,7 +109,7 @@ GS_DEVICE Vec3f through_direction(int degree, Vec3f direction, const Update& upd
 
 /// All but what reaches the mean through the colour and but the bases. Returns the mean. What was
 /// clamped is known from the splat.
-template <class Camera, bool kLazy>
+template <bool kMotion, class Camera, bool kLazy>
 GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy>& reader,
                                 const Splat& splat, const SplatSums& sums, GaussianGradient& out) {
     const Vec3f mean = reader.mean(), scale = reader.scale(c.scale_modifier);
@@ -132,6 +141,12 @@ GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy
     out.mean2d[1] = v_mean2d.y;
     out.radius_px = 3.0f * math::sqrt(math::max(projected.cov.xx, projected.cov.yy) + c.blur);
 
+    if constexpr (kMotion) {
+        const Vec3f turn = cross(mean - c.ray_origin, g.mean) + math::quat_turn_vjp(quat, g.quat);
+        out.turn[0] = turn.x;
+        out.turn[1] = turn.y;
+        out.turn[2] = turn.z;
+    }
     out.geometry[kMeans] = g.mean.x;
     out.geometry[kMeans + 1] = g.mean.y;
     out.geometry[kMeans + 2] = g.mean.z;
@@ -141,11 +156,11 @@ GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy
     return mean;
 }
 
-template <class Camera, bool kLazy, class Update>
+template <bool kMotion, class Camera, bool kLazy, class Update>
 GS_DEVICE void hand_over(const FrameConstants& c, const ModelReader<kLazy>& reader, Update& update,
                          const Splat& splat, const SplatSums& sums) {
     GaussianGradient gradient;
-    const Vec3f mean = direct_gradient<Camera>(c, reader, splat, sums, gradient);
+    const Vec3f mean = direct_gradient<kMotion, Camera>(c, reader, splat, sums, gradient);
     const Vec3f ray = mean - c.ray_origin, direction = math::normalize(ray);
     GS_UNROLL
     for (int k = 1; k < 16; ++k) gradient.basis[k] = 0.0f;
@@ -179,8 +194,8 @@ GS_DEVICE void project_chunk_backward(const ProjectBackwardParams<Sink>& p) {
     const std::uint32_t gaussian = p.frame.gaussian_from_slot[slot];
     auto update = update_of<Sink, kLazy>(p.sink, p.model, gaussian);
     if (update.wanted())
-        hand_over<Camera>(c, ModelReader<kLazy>(p.model, gaussian), update, p.frame.splats[slot],
-                          sums);
+        hand_over<kWantsMotion<Sink>, Camera>(c, ModelReader<kLazy>(p.model, gaussian), update,
+                                              p.frame.splats[slot], sums);
 }
 
 template <class Sink, bool kLazy>

@@ -1,0 +1,58 @@
+// The gradient of a small rigid motion of the scene, on every backend, against differences of the
+// oracle's loss when the camera moves the other way.
+#include <array>
+#include <cmath>
+
+#include "tests/kernels/raster_backend.h"
+#include "tests/support/random_scene.h"
+#include "tests/support/render_case.h"
+
+namespace gs::test {
+namespace {
+
+class RasterMotion : public RasterSuite {};
+INSTANTIATE_TEST_SUITE_P(, RasterMotion, ::testing::ValuesIn(kRasterBackends), name_of_backend);
+
+/// Turned about its own position (axes 0 to 2 of the world, radians), or moved along them (3 to 5).
+Camera moved(Camera camera, int axis, double by) {
+    Vec3d eye = camera.position();
+    const double half = 0.5 * by, s = std::sin(half);
+    if (axis < 3)
+        camera.rotation =
+            camera.rotation * transpose(rotation_from_quat({std::cos(half), axis == 0 ? s : 0,
+                                                            axis == 1 ? s : 0, axis == 2 ? s : 0}));
+    else
+        eye += Vec3d{axis == 3 ? by : 0, axis == 4 ? by : 0, axis == 5 ? by : 0};
+    camera.translation = -(camera.rotation * eye);
+    return camera;
+}
+
+TEST_P(RasterMotion, IsTheOraclesByDifferences) {
+    SceneRecipe recipe;
+    recipe.count = 60;
+    recipe.sh_rest = 0.5f;  // colours that depend on the direction of view
+    const GaussianModel model = random_model(recipe);
+    const reference::Parameters scene(model);
+    const Camera camera = random_camera(3, 0, 48, 40);
+    reference::Options plain;
+    RenderOptions options;
+    options.motion = true;
+    RasterRun run(backend().make());
+    (void)run.draw(model, camera, options);
+    const std::array<double, 6> scene_moves = run.backward(case_upstream(48, 40)).motion;
+    double size = 0;
+    for (const double g : scene_moves) size = std::max(size, std::abs(g));
+    ASSERT_GT(size, 1.0);
+    for (int axis = 0; axis < 6; ++axis) {
+        const double h = 1e-6;
+        const auto loss = [&](double by) {
+            return case_loss(reference::render(scene, moved(camera, axis, by), plain));
+        };
+        const double camera_moves = (loss(h) - loss(-h)) / (2 * h);
+        EXPECT_NEAR(-scene_moves[static_cast<std::size_t>(axis)], camera_moves, 2e-4 * size)
+            << "axis " << axis;
+    }
+}
+
+}  // namespace
+}  // namespace gs::test

@@ -1,0 +1,228 @@
+// Corrections of poses: what one does to a camera, the gauge, steps, and whole runs: the same bits
+// resumed, and disturbed poses that come back.
+#include "trainer/pose_refinement.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "small_run.h"
+#include "tests/support/random_scene.h"
+#include "tests/support/raster_run.h"
+#include "tests/support/temporary_folder.h"
+#include "trainer/trainer.h"
+
+namespace gs::test {
+namespace {
+
+Capture ring(std::size_t views) {
+    Capture out;
+    for (std::size_t v = 0; v < views; ++v) {
+        View view;
+        view.camera = random_camera(8, v, 40, 30);
+        out.views.push_back(std::move(view));
+    }
+    return out;
+}
+
+TEST(PoseRefinement, ACorrectionTurnsAndMovesTheCamera) {
+    Camera camera = random_camera(1, 0, 40, 30);
+    const PoseCorrection c{{std::cos(0.1), 0, std::sin(0.1), 0}, {0.5, 0, -1}};
+    EXPECT_NEAR(c.angle(), 0.2, 1e-12);
+    const Camera moved = corrected(camera, c);
+    const Vec3d went = moved.position() - camera.position();
+    EXPECT_NEAR(went.x, 0.5, 1e-12);
+    EXPECT_NEAR(went.z, -1, 1e-12);
+    const Vec3d turned = rotation_from_quat(c.turn) * camera.forward();
+    EXPECT_NEAR(dot(turned, moved.forward()), 1, 1e-12);
+    // Rows of a rolling shutter keep their places among each other.
+    camera.shutter = Shutter::top_to_bottom;
+    camera.first = camera.last = {camera.rotation, camera.translation};
+    camera.last.translation += Vec3d{0.1, 0.2, 0.3};
+    const Camera rolled = corrected(camera, c);
+    EXPECT_NEAR(rolled.first.translation.x, moved.translation.x, 1e-12);
+    const auto gap = [](const Camera& of) {
+        const Vec3d a = -(transpose(of.first.rotation) * of.first.translation),
+                    b = -(transpose(of.last.rotation) * of.last.translation);
+        return dot(a - b, a - b);
+    };
+    EXPECT_NEAR(gap(rolled), gap(camera), 1e-12);
+}
+
+TEST(PoseRefinement, WhatAllHaveInCommonIsTakenOut) {
+    const Capture capture = ring(6);
+    const std::vector<std::size_t> all{0, 1, 2, 3, 4, 5};
+    PoseRefinement poses(capture, all);
+    std::vector<PoseRefinement::Row> rows(6);
+    Vec3d centre{};
+    for (const std::size_t v : all) centre += (1.0 / 6) * capture.views[v].camera.position();
+    const double turn = 1e-3;
+    for (const std::size_t v : all) {
+        const Vec3d arm = capture.views[v].camera.position() - centre;
+        rows[v].steps = 1;
+        rows[v].correction.turn = {std::cos(turn / 2), 0, 0, std::sin(turn / 2)};
+        rows[v].correction.move =
+            Vec3d{0.1, -0.2, 0.3} + cross(Vec3d{0, 0, turn}, arm) + 0.02 * arm;
+    }
+    rows[2].correction.move.x += 0.06;  // its own
+    ASSERT_TRUE(poses.restore(rows));
+    poses.hold_gauge(capture);
+    // Nothing common is left, and what was one camera's own still is, but for its share in the
+    // rest.
+    Vec3d move{};
+    double along = 0;
+    for (const std::size_t v : all) {
+        const PoseCorrection& c = poses.rows()[v].correction;
+        EXPECT_NEAR(c.angle(), 0, 1e-9);
+        move += c.move;
+        along += dot(c.move, capture.views[v].camera.position() - centre);
+    }
+    EXPECT_NEAR(dot(move, move), 0, 1e-18);
+    EXPECT_NEAR(along, 0, 1e-12);
+    EXPECT_GT(poses.rows()[2].correction.move.x, 0.04);
+}
+
+TEST(PoseRefinement, StepsGoDownhillAndBadOnesAreRefused) {
+    Capture capture = ring(2);
+    for (int i = 0; i < 400; ++i)  // what the cameras see
+        capture.points.push_back({{static_cast<float>(random_in(5, 0, i, -1, 1)),
+                                   static_cast<float>(random_in(5, 1, i, -1, 1)),
+                                   static_cast<float>(random_in(5, 2, i, -1, 1))}});
+    const std::vector<std::size_t> both{0, 1};
+    PoseRefinement poses(capture, both);
+    // A loss that asks the middle of the scene to be seen further right: the scene's motion along
+    // the picture's x, at unit depth.
+    const Camera before = poses.camera(capture, 1);
+    const Vec3d right{before.rotation.m[0][0], before.rotation.m[0][1], before.rotation.m[0][2]};
+    const auto middle = [](const Camera& c) { return c.pixel_of(c.translation); };
+    ASSERT_TRUE(poses.step(1, {cross(before.position(), right), -right}, 0.5));
+    const Camera after = poses.camera(capture, 1);
+    const double went = middle(after).x - middle(before).x;
+    EXPECT_GT(went, 0.1) << "downhill";
+    EXPECT_LT(went, 3.0) << "half a pixel a coordinate";
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_FALSE(poses.step(1, {{nan, 0, 0}, {0, 0, 0}}, 0.5));
+    EXPECT_EQ(poses.rows()[1].steps, 1u);
+    EXPECT_EQ(poses.rows()[0].steps, 0u);
+    std::vector<PoseRefinement::Row> broken(2);
+    broken[0].correction.turn.w = 0.5;
+    EXPECT_FALSE(poses.restore(broken));
+}
+
+/// Photos drawn from a model, and cameras that are not quite where they were taken from.
+struct Disturbed {
+    std::shared_ptr<Capture> capture = testing::small_capture(64, 48);
+    std::vector<Camera> true_cameras;
+
+    Disturbed() {
+        SceneRecipe recipe;
+        recipe.count = 300;
+        recipe.sh_degree = 0;
+        recipe.extent = 0.5f;
+        recipe.scale_hi = 0.08f;
+        const GaussianModel model = random_model(recipe);
+        capture->points.clear();
+        for (std::size_t i = 0; i < model.count; ++i) {
+            SparsePoint point{model.mean(i)};
+            for (int c = 0; c < 3; ++c)
+                point.rgb[c] = static_cast<std::uint8_t>(
+                    255 * std::clamp(0.5f + 0.282095f * model.at(kSh0 + c, i), 0.0f, 1.0f));
+            capture->points.push_back(point);
+        }
+        RasterRun run(make_cpu_rasterizer());
+        for (View& view : capture->views) {
+            true_cameras.push_back(view.camera);
+            const Drawn drawn = run.draw(model, view.camera, {});
+            for (std::size_t i = 0; i < drawn.color.size(); ++i)
+                view.photo.bytes[i] = static_cast<std::uint8_t>(
+                    std::lround(255 * std::clamp(drawn.color[i], 0.0, 1.0)));
+        }
+        std::uint64_t v = 0;
+        for (View& view : capture->views) {
+            const auto random = [&](std::uint64_t what) { return random_in(11, v, what, -1, 1); };
+            const double a = 0.012 * random(0), b = 0.012 * random(1), c = 0.012 * random(2);
+            const double w = std::sqrt(1 - a * a - b * b - c * c);
+            if (!view.test)
+                view.camera = corrected(
+                    view.camera, {{w, a, b, c}, 0.04 * Vec3d{random(3), random(4), random(5)}});
+            ++v;
+        }
+    }
+    /// How far points of the scene fall from where they should, px, root mean square.
+    double error(const Trainer& trainer) const {
+        double sum = 0, n = 0;
+        for (std::size_t v = 0; v < capture->views.size(); ++v) {
+            if (capture->views[v].test) continue;
+            const Camera camera = trainer.camera_of(v);
+            for (std::size_t i = 0; i < capture->points.size(); i += 10) {
+                const Vec3f at = capture->points[i].position;
+                const Vec3d p{at.x, at.y, at.z};
+                const auto pixel = [&](const Camera& c) {
+                    return c.pixel_of(c.rotation * p + c.translation);
+                };
+                const Vec2<double> a = pixel(camera), b = pixel(true_cameras[v]);
+                sum += (a.x - b.x) * (a.x - b.x) + (a.y - b.y) * (a.y - b.y);
+                ++n;
+            }
+        }
+        return std::sqrt(sum / n);
+    }
+    std::unique_ptr<Trainer> train(double steps, double refine) const {
+        const auto settings = make_settings({{"steps", steps},
+                                             {"refine_poses", refine},
+                                             {"lr_pose", 4e-3},
+                                             {"pose_from", 0},
+                                             {"densify_until", 0},
+                                             {"opacity_reset_every", 0},
+                                             {"sh_degree", 0}});
+        auto trainer = Trainer::create(capture, *settings, make_cpu_rasterizer());
+        EXPECT_TRUE(trainer);
+        return std::move(*trainer);
+    }
+};
+
+TEST(PoseRefinement, DisturbedPosesComeBack) {
+    const Disturbed disturbed;
+    const auto trainer = disturbed.train(400, 1), plain = disturbed.train(400, 0);
+    const double before = disturbed.error(*trainer);
+    ASSERT_GT(before, 1.0);
+    double corrected_loss = 0, plain_loss = 0;
+    for (int i = 0; i < 400; ++i) {
+        const double a = trainer->step().loss, b = plain->step().loss;
+        if (i < 350) continue;
+        corrected_loss += a;
+        plain_loss += b;
+    }
+    EXPECT_LT(disturbed.error(*trainer), 0.4 * before);
+    EXPECT_LT(corrected_loss, 0.6 * plain_loss);
+    EXPECT_EQ(disturbed.error(*plain), before);
+    EXPECT_EQ(trainer->camera_of(0).translation.x, disturbed.true_cameras[0].translation.x)
+        << "test photos stay where they are";
+}
+
+TEST(PoseRefinement, ResumesWithTheSameBits) {
+    const Disturbed disturbed;
+    const auto straight = disturbed.train(30, 1), first = disturbed.train(30, 1);
+    for (int i = 0; i < 30; ++i) straight->step();
+    for (int i = 0; i < 13; ++i) first->step();
+    const TemporaryFolder folder;
+    ASSERT_TRUE(first->save_checkpoint(folder / "run.gsc"));
+    auto second = Trainer::resume(folder / "run.gsc", disturbed.capture, make_cpu_rasterizer());
+    ASSERT_TRUE(second) << second.error().text();
+    const auto snapshot = first->snapshot();
+    for (int i = 13; i < 30; ++i) (*second)->step();
+    for (int i = 0; i < 5; ++i) first->step();
+    first->restore(*snapshot);
+    for (int i = 13; i < 30; ++i) first->step();
+    for (const Trainer* other : {second->get(), first.get()}) {
+        const GaussianModel a = straight->model(), b = other->model();
+        EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), b.values.begin()));
+        for (std::size_t v = 0; v < disturbed.capture->views.size(); ++v)
+            EXPECT_EQ(straight->camera_of(v).translation.x, other->camera_of(v).translation.x) << v;
+    }
+}
+
+}  // namespace
+}  // namespace gs::test

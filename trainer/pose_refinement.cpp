@@ -1,0 +1,243 @@
+#include "trainer/pose_refinement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "renderer/math/adam.h"
+
+namespace gs {
+namespace {
+
+Quatd times(Quatd a, Quatd b) {
+    return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+            a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+            a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+            a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
+}
+Quatd unit(Quatd q) {
+    const double n = 1 / std::sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+    return {n * q.w, n * q.x, n * q.y, n * q.z};
+}
+/// Turning by the length of v, radians, about it.
+Quatd turn_by(Vec3d v) {
+    const double angle = std::sqrt(dot(v, v)), half = 0.5 * angle;
+    const double s = angle < 1e-12 ? 0.5 : std::sin(half) / angle;
+    return {std::cos(half), s * v.x, s * v.y, s * v.z};
+}
+Vec3d vector_of(Quatd turn) {
+    if (turn.w < 0) turn = {-turn.w, -turn.x, -turn.y, -turn.z};
+    const Vec3d v{turn.x, turn.y, turn.z};
+    const double sine = std::sqrt(dot(v, v));
+    return (sine < 1e-12 ? 2.0 : 2 * std::atan2(sine, turn.w) / sine) * v;
+}
+
+using Six = std::array<double, 6>;
+using Square = std::array<Six, 6>;
+
+Six times(const Square& a, const Six& v) {
+    Six out{};
+    for (std::size_t i = 0; i < 6; ++i)
+        for (std::size_t j = 0; j < 6; ++j) out[i] += a[i][j] * v[j];
+    return out;
+}
+
+/// Of a symmetric matrix, by Jacobi's rotations: `a` becomes its eigenvalues on the diagonal, the
+/// columns of the result are its eigenvectors.
+Square diagonalise(Square& a) {
+    Square v{};
+    for (std::size_t i = 0; i < 6; ++i) v[i][i] = 1;
+    for (int sweep = 0; sweep < 30; ++sweep)
+        for (std::size_t p = 0; p < 6; ++p)
+            for (std::size_t q = p + 1; q < 6; ++q) {
+                if (a[p][q] == 0) continue;
+                const double ratio = (a[q][q] - a[p][p]) / (2 * a[p][q]);
+                const double t =
+                    (ratio < 0 ? -1 : 1) / (std::abs(ratio) + std::sqrt(ratio * ratio + 1));
+                const double c = 1 / std::sqrt(t * t + 1), s = t * c;
+                for (std::size_t k = 0; k < 6; ++k) {
+                    const double x = a[k][p], y = a[k][q];
+                    a[k][p] = c * x - s * y;
+                    a[k][q] = s * x + c * y;
+                }
+                for (std::size_t k = 0; k < 6; ++k) {
+                    const double x = a[p][k], y = a[q][k];
+                    a[p][k] = c * x - s * y;
+                    a[q][k] = s * x + c * y;
+                    const double e = v[k][p], f = v[k][q];
+                    v[k][p] = c * e - s * f;
+                    v[k][q] = s * e + c * f;
+                }
+            }
+    return v;
+}
+
+/// A matrix p with p p^T the inverse of a + diag(a) / 10, `a` symmetric and not negative: what is
+/// added keeps directions that hardly show from going far by chance. All zero, where nothing shows.
+Square inverse_root(const Square& a) {
+    Six alone{};
+    for (std::size_t i = 0; i < 6; ++i) {
+        if (!(a[i][i] > 0) || !std::isfinite(a[i][i])) return {};
+        alone[i] = 1 / std::sqrt(a[i][i]);
+    }
+    Square scaled = a;
+    for (std::size_t i = 0; i < 6; ++i)
+        for (std::size_t j = 0; j < 6; ++j) scaled[i][j] *= alone[i] * alone[j];
+    const Square v = diagonalise(scaled);
+    Square out{};
+    for (std::size_t i = 0; i < 6; ++i)
+        for (std::size_t j = 0; j < 6; ++j)
+            for (std::size_t k = 0; k < 6; ++k)
+                out[i][j] += alone[i] * v[i][k] * v[j][k] / std::sqrt(scaled[k][k] + 0.1);
+    return out;
+}
+
+/// Adds what one point's pixel says of the camera's motion, by differences, through any lens.
+/// False: the camera does not see it.
+bool add_point(const Camera& camera, Vec3d point, Square& sum) {
+    const auto in_camera = [&](Vec3d p) { return camera.rotation * p + camera.translation; };
+    const Vec3d eye = camera.position(), arm = point - eye;
+    const double far = std::sqrt(dot(arm, arm)), h = 1e-4;
+    const auto pixel = [&](Vec3d p) { return camera.pixel_of(in_camera(p)); };
+    if (!(in_camera(point).z > 0)) return false;
+    const Vec2<double> at = pixel(point);
+    if (!(at.x >= 0 && at.x <= camera.width && at.y >= 0 && at.y <= camera.height)) return false;
+    double jacobian[2][6];
+    for (int i = 0; i < 6; ++i) {
+        Vec3d axis{i % 3 == 0 ? 1.0 : 0.0, i % 3 == 1 ? 1.0 : 0.0, i % 3 == 2 ? 1.0 : 0.0};
+        // The camera turns or moves one way, what it sees the other.
+        const Vec3d way = i < 3 ? -cross(axis, arm) : -far * axis;
+        const double unit = i < 3 ? 1 : far;
+        const Vec2<double> ahead = pixel(point + h * way), behind = pixel(point + (-h) * way);
+        jacobian[0][i] = (ahead.x - behind.x) / (2 * h * unit);
+        jacobian[1][i] = (ahead.y - behind.y) / (2 * h * unit);
+    }
+    for (std::size_t i = 0; i < 6; ++i)
+        for (std::size_t j = 0; j < 6; ++j)
+            for (const auto& row : jacobian) sum[i][j] += row[i] * row[j];
+    return true;
+}
+
+/// p_camera = R (T^-1 (p - (e + m)) ) with R, e as before: turned by T about the centre `eye`.
+void move_pose(Mat3d& rotation, Vec3d& translation, Vec3d eye, const Mat3d& turn, Vec3d move) {
+    const Vec3d own = -(transpose(rotation) * translation);  // one row's, with a rolling shutter
+    rotation = rotation * transpose(turn);
+    translation = -(rotation * (eye + turn * (own - eye) + move));
+}
+
+}  // namespace
+
+double PoseCorrection::angle() const {
+    const Vec3d v = vector_of(turn);
+    return std::sqrt(dot(v, v));
+}
+
+Camera corrected(const Camera& camera, const PoseCorrection& correction) {
+    Camera out = camera;
+    const Mat3d turn = rotation_from_quat(correction.turn);
+    const Vec3d eye = camera.position();
+    move_pose(out.rotation, out.translation, eye, turn, correction.move);
+    if (camera.rolling())
+        for (Pose* pose : {&out.first, &out.last})
+            move_pose(pose->rotation, pose->translation, eye, turn, correction.move);
+    return out;
+}
+
+PoseRefinement::PoseRefinement(const Capture& capture, std::span<const std::size_t> views)
+    : rows_(capture.views.size()),
+      views_(views.begin(), views.end()),
+      whitenings_(capture.views.size()) {
+    for (const std::size_t v : views_)
+        whitenings_[v] = whitening_of(capture, capture.views[v].camera);
+}
+
+PoseRefinement::Whitening PoseRefinement::whitening_of(const Capture& capture,
+                                                       const Camera& camera) {
+    constexpr std::size_t kMost = 2000;  // points looked at
+    const std::size_t stride = std::max<std::size_t>(1, capture.points.size() / kMost);
+    Square sum{};
+    std::size_t seen = 0;
+    for (std::size_t i = 0; i < capture.points.size(); i += stride) {
+        const Vec3f at = capture.points[i].position;
+        seen += add_point(
+            camera,
+            {static_cast<double>(at.x), static_cast<double>(at.y), static_cast<double>(at.z)}, sum);
+    }
+    for (Six& row : sum)
+        for (double& x : row) x /= static_cast<double>(std::max<std::size_t>(1, seen));
+    return inverse_root(sum);
+}
+
+Camera PoseRefinement::camera(const Capture& capture, std::size_t view) const {
+    const Camera& given = capture.views[view].camera;
+    if (rows_.empty() || rows_[view].steps == 0) return given;
+    return corrected(given, rows_[view].correction);
+}
+
+bool PoseRefinement::step(std::size_t view, const SceneMotion& gradient, double rate) {
+    Row& row = rows_[view];
+    const Whitening& whitening = whitenings_[view];
+    // The camera's motion is the scene's, backwards.
+    const Six camera = {-gradient.turn.x, -gradient.turn.y, -gradient.turn.z,
+                        -gradient.move.x, -gradient.move.y, -gradient.move.z};
+    Six g{};
+    for (std::size_t i = 0; i < 6; ++i)
+        for (std::size_t j = 0; j < 6; ++j) g[i] += whitening[j][i] * camera[j];
+    if (!std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); })) return false;
+    ++row.steps;
+    const double t = static_cast<double>(row.steps);
+    const double unbias1 = 1 - std::pow(math::kAdamBeta1, t),
+                 unbias2 = 1 - std::pow(math::kAdamBeta2, t);
+    Six by;
+    for (std::size_t i = 0; i < 6; ++i) {
+        row.first[i] = math::kAdamBeta1 * row.first[i] + (1 - math::kAdamBeta1) * g[i];
+        row.second[i] = math::kAdamBeta2 * row.second[i] + (1 - math::kAdamBeta2) * g[i] * g[i];
+        const double size = std::sqrt(row.second[i] / unbias2);
+        by[i] = size > 0 ? -rate * row.first[i] / unbias1 / size : 0;
+    }
+    const Six motion = times(whitening, by);
+    PoseCorrection& c = row.correction;
+    c.turn = unit(times(turn_by({motion[0], motion[1], motion[2]}), c.turn));
+    c.move += Vec3d{motion[3], motion[4], motion[5]};
+    return true;
+}
+
+void PoseRefinement::hold_gauge(const Capture& capture) {
+    const std::vector<std::size_t>& views = views_;
+    if (views.empty()) return;
+    const double share = 1 / static_cast<double>(views.size());
+    Vec3d centre{}, turn{}, move{};
+    for (const std::size_t v : views) {
+        centre += share * capture.views[v].camera.position();
+        turn += share * vector_of(rows_[v].correction.turn);
+        move += share * rows_[v].correction.move;
+    }
+    // What is left of the moves after a common move and turn, along the way from the middle.
+    const auto arm = [&](std::size_t v) { return capture.views[v].camera.position() - centre; };
+    double along = 0, arms = 0;
+    for (const std::size_t v : views) {
+        along += dot(rows_[v].correction.move - move, arm(v));
+        arms += dot(arm(v), arm(v));
+    }
+    const double growth = arms > 0 ? along / arms : 0;
+    const Quatd back = turn_by(-turn);
+    for (const std::size_t v : views) {
+        PoseCorrection& c = rows_[v].correction;
+        c.turn = unit(times(back, c.turn));
+        c.move += -(move + cross(turn, arm(v)) + growth * arm(v));
+    }
+}
+
+bool PoseRefinement::restore(std::vector<Row> rows) {
+    const auto sound = [](const Row& row) {
+        const Quatd& q = row.correction.turn;
+        double sum = row.correction.move.x + row.correction.move.y + row.correction.move.z;
+        for (int i = 0; i < 6; ++i) sum += row.first[i] + row.second[i];
+        return std::isfinite(sum) &&
+               std::abs(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z - 1) < 1e-6;
+    };
+    if (rows.size() != rows_.size() || !std::all_of(rows.begin(), rows.end(), sound)) return false;
+    rows_ = std::move(rows);
+    return true;
+}
+
+}  // namespace gs
