@@ -12,6 +12,7 @@
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/lens_width.h"
 #include "trainer/checkpoint.h"
+#include "trainer/pose_file.h"
 #include "trainer/run_pictures.h"
 #include "trainer/schedule.h"
 
@@ -682,6 +683,9 @@ void Run::save_records() {
     leave("steps", options_.folder / "metrics.csv",
           [&](const fs::path& p) { return steps_.write(p); });
     if (!options_.trace.empty()) leave("trace", options_.trace, options_.write_trace);
+    if (trainer_->settings().refine_poses != 0)
+        leave("poses", options_.folder / "poses.json",
+              [&](const fs::path& p) { return write_poses(p, *trainer_); });
     leave("metrics", options_.folder / "metrics.json",
           [&](const fs::path& p) { return write_text_file(p, json_text(summary(), 2) + "\n"); });
 }

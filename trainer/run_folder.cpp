@@ -26,9 +26,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr const char* kLockFile = "run.lock";
-constexpr const char* kOwnFiles[] = {"checkpoint.gsc", "point_cloud.ply", "metrics.json",
-                                     "metrics.csv",    "run.json",        "best.gsc",
-                                     "views.txt",      "layout.txt",      "notes.json"};
+constexpr const char* kOwnFiles[] = {
+    "checkpoint.gsc", "point_cloud.ply", "metrics.json", "metrics.csv", "run.json",
+    "best.gsc",       "views.txt",       "layout.txt",   "notes.json",  "poses.json"};
 constexpr std::uint64_t kLargestDescription = 256 << 20;
 
 bool is_file(const fs::path& path) {

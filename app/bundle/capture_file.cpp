@@ -23,17 +23,6 @@ std::string stored_name(const Capture& capture, std::size_t view) {
                : fmt::format("photo-{:05}", view);
 }
 
-/// world_from_camera, with OpenGL's axes: y up, z backwards.
-CaptureJson matrix_of(const Camera& camera) {
-    const auto& r = camera.rotation.m;
-    const Vec3d eye = camera.position();
-    const double e[3] = {eye.x, eye.y, eye.z};
-    CaptureJson out = CaptureJson::array();
-    for (int i = 0; i < 3; ++i) out.push_back({r[0][i], -r[1][i], -r[2][i], e[i]});
-    out.push_back({0, 0, 0, 1});
-    return out;
-}
-
 Result<void> write_points(const fs::path& file, const Capture& capture) {
     std::string text = fmt::format(
         "ply\nformat ascii 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty "
@@ -54,18 +43,8 @@ Result<void> write_capture(const fs::path& folder, const Capture& capture, bool 
     CaptureJson train = CaptureJson::array(), test = CaptureJson::array();
     for (std::size_t i = 0; i < capture.views.size(); ++i) {
         const View& view = capture.views[i];
-        const Camera& c = view.camera;
         const fs::path name = fs::path("images") / stored_name(capture, i);
-        CaptureJson& frame = (view.test ? test : train).emplace_back();
-        frame = {{"file_path", name.generic_string()},
-                 {"w", c.width},
-                 {"h", c.height},
-                 {"fl_x", c.fx},
-                 {"fl_y", c.fy},
-                 {"cx", c.cx},
-                 {"cy", c.cy},
-                 {"transform_matrix", matrix_of(c)}};
-        write_frame_lens(frame, c);
+        (view.test ? test : train).push_back(frame_json(name.generic_string(), view.camera));
         if (!photos || view.photo.empty()) continue;
         if (progress && !progress("packing photos", i, capture.views.size()))
             return fail(ErrorKind::cancelled, folder.string(), "was cancelled");

@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "small_run.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/raster_run.h"
 #include "tests/support/temporary_folder.h"
+#include "trainer/pose_file.h"
 #include "trainer/trainer.h"
 
 namespace gs::test {
@@ -200,6 +203,27 @@ TEST(PoseRefinement, DisturbedPosesComeBack) {
     EXPECT_EQ(disturbed.error(*plain), before);
     EXPECT_EQ(trainer->camera_of(0).translation.x, disturbed.true_cameras[0].translation.x)
         << "test photos stay where they are";
+}
+
+TEST(PoseRefinement, PosesAreWrittenAsTheyAreNow) {
+    const Disturbed disturbed;
+    const auto trainer = disturbed.train(20, 1);
+    for (int i = 0; i < 20; ++i) trainer->step();
+    const TemporaryFolder folder;
+    ASSERT_TRUE(write_poses(folder / "poses.json", *trainer));
+    std::ifstream file(folder / "poses.json");
+    const auto json = nlohmann::json::parse(file);
+    ASSERT_EQ(json["frames"].size(), disturbed.capture->views.size());
+    for (std::size_t v = 0; v < disturbed.capture->views.size(); ++v) {
+        const auto& frame = json["frames"][v];
+        const Camera now = trainer->camera_of(v);
+        EXPECT_EQ(frame["file_path"], disturbed.capture->views[v].name);
+        EXPECT_NEAR(frame["transform_matrix"][0][3].get<double>(), now.position().x, 1e-12);
+        // OpenGL's axes: the third column points backwards.
+        EXPECT_NEAR(frame["transform_matrix"][2][2].get<double>(), -now.forward().z, 1e-12);
+        EXPECT_EQ(frame.contains("correction_degrees"), !disturbed.capture->views[v].test);
+        if (v == 1) EXPECT_GT(frame["correction_degrees"].get<double>(), 0.01);
+    }
 }
 
 TEST(PoseRefinement, ResumesWithTheSameBits) {

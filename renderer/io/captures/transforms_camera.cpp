@@ -265,7 +265,22 @@ std::string read_frame_camera(const Json& frame, const Json& file, Frame& out) {
     return problem;
 }
 
-void write_frame_lens(nlohmann::ordered_json& frame, const Camera& camera) {
+namespace {
+
+using OutJson = nlohmann::ordered_json;
+
+/// world_from_camera, with OpenGL's axes: y up, z backwards.
+OutJson matrix_of(const Camera& camera) {
+    const auto& r = camera.rotation.m;
+    const Vec3d eye = camera.position();
+    const double e[3] = {eye.x, eye.y, eye.z};
+    OutJson out = OutJson::array();
+    for (int i = 0; i < 3; ++i) out.push_back({r[0][i], -r[1][i], -r[2][i], e[i]});
+    out.push_back({0, 0, 0, 1});
+    return out;
+}
+
+void add_lens(OutJson& frame, const Camera& camera) {
     // Models of one or two radial numbers are OpenCV's without the others.
     const bool radial =
         camera.model == CameraModel::radial || camera.model == CameraModel::simple_radial;
@@ -277,7 +292,9 @@ void write_frame_lens(nlohmann::ordered_json& frame, const Camera& camera) {
         for (std::size_t i = 0; i < lens->keys.size() && lens->keys[i] != nullptr; ++i)
             frame[lens->keys[i]] = camera.distortion[i];
     }
-    if (!camera.rolling()) return;
+}
+
+void add_shutter(OutJson& frame, const Camera& camera) {
     std::string name = text_of(camera.shutter);
     for (char& c : name) c = c == '-' ? '_' : static_cast<char>(c >= 'a' ? c - 'a' + 'A' : c);
     frame["rolling_shutter"] = name;
@@ -291,6 +308,22 @@ void write_frame_lens(nlohmann::ordered_json& frame, const Camera& camera) {
         }
         rows.push_back({0, 0, 0, 1});
     }
+}
+
+}  // namespace
+
+nlohmann::ordered_json frame_json(const std::string& file_path, const Camera& c) {
+    OutJson out{{"file_path", file_path},
+                {"w", c.width},
+                {"h", c.height},
+                {"fl_x", c.fx},
+                {"fl_y", c.fy},
+                {"cx", c.cx},
+                {"cy", c.cy},
+                {"transform_matrix", matrix_of(c)}};
+    add_lens(out, c);
+    if (c.rolling()) add_shutter(out, c);
+    return out;
 }
 
 }  // namespace gs

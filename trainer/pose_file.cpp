@@ -1,0 +1,33 @@
+#include "trainer/pose_file.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "base/json_write.h"
+#include "renderer/io/captures/transforms_camera.h"
+
+namespace gs {
+
+Result<void> write_poses(const fs::path& path, const Trainer& trainer) {
+    const Capture& capture = trainer.capture();
+    // Names are relative to the photos' folder, which these formats have by convention.
+    const bool own_folder =
+        capture.format.starts_with("COLMAP") || capture.format.starts_with("OpenSfM");
+    nlohmann::ordered_json out{{"camera_model", "PINHOLE"}};
+    auto& frames = out["frames"] = nlohmann::ordered_json::array();
+    for (std::size_t v = 0; v < capture.views.size(); ++v) {
+        const View& view = capture.views[v];
+        const Camera camera = trainer.camera_of(v);
+        auto& frame =
+            frames.emplace_back(frame_json((own_folder ? "images/" : "") + view.name, camera));
+        if (view.test) continue;
+        const Vec3d moved = camera.position() - view.camera.position();
+        const PoseCorrection turned{
+            quat_from_rotation(transpose(camera.rotation) * view.camera.rotation), moved};
+        frame["correction_degrees"] = turned.angle() * 180 / std::numbers::pi;
+        frame["correction_move"] = std::sqrt(dot(moved, moved));
+    }
+    return write_text_file(path, json_text(out, 1));
+}
+
+}  // namespace gs
