@@ -6,7 +6,7 @@ namespace gs::service {
 namespace {
 
 // Shorter windows hold too few iterations, and switching would be what they cost.
-constexpr std::uint64_t kLeastOnNs = 1'000'000'000, kLeastOffNs = 1'000'000'000;
+constexpr std::uint64_t kShortestOnNs = 1'000'000'000, kShortestOffNs = 1'000'000'000;
 /// So long a time's share is saved up at most while the program is cheap.
 constexpr double kSavedNs = 1e9;
 /// A window that is not paid for by a pause any more: recording is on for good.
@@ -65,8 +65,8 @@ bool GpuWindows::update(const CostSample& now, double share) noexcept {
                           share * kSavedNs);
     last_ = now;
     const std::uint64_t length = now.now_ns - since_ns_;
-    if (on_ && tokens_ns_ <= 0 && length >= kLeastOnNs) turn(false, now);
-    if (!on_ && tokens_ns_ >= 0 && length >= kLeastOffNs) turn(true, now);
+    if (on_ && tokens_ns_ <= 0 && length >= kShortestOnNs) turn(false, now);
+    if (!on_ && tokens_ns_ >= 0 && length >= kShortestOffNs) turn(true, now);
     if (on_ && now.now_ns - since_ns_ >= kForGoodNs) duty_ = 1;
     return on_;
 }

@@ -12,7 +12,7 @@ namespace gs {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::uint64_t kLargestMeta = 16 << 20;
+constexpr std::uint64_t kLargestSogMeta = 16 << 20;
 
 // Collects the first thing that is wrong, so that parsing reads as a list.
 class MetaReader {
@@ -101,7 +101,7 @@ void read_tables_2(MetaReader& reader, SogMeta& out) {
 }  // namespace
 
 Result<SogMeta> read_sog_meta(const FileSet& files, const std::string& meta_name) {
-    GS_TRY(const auto bytes, files.read(meta_name, kLargestMeta));
+    GS_TRY(const auto bytes, files.read(meta_name, kLargestSogMeta));
     const std::string name = files.describe(meta_name);
     GS_TRY(const auto json, parse_json_object(bytes, name));
     MetaReader reader(json, name);
