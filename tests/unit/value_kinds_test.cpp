@@ -55,7 +55,8 @@ TEST(ValueKinds, of_a_run) {
     seen.views[3] = 4;
     RowIdentity identity(m.count, m.capacity);
     identity.tags[2] = identity.book.give(1, 70) | kLockedTag;
-    const RunArraysView run{m, adam, seen, identity};
+    const AppearanceState no_looks;
+    const RunArraysView run{m, adam, seen, identity, no_looks};
     Buffer<float> out;
     values_of_run(GaussianValue::second_moment, run, out);
     EXPECT_EQ(out[17], 5.0f);
