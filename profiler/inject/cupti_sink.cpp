@@ -18,7 +18,7 @@ namespace {
 /// fill. So one holds as many records as half a second lately brought, unless many are out: then
 /// as many as it can.
 constexpr double kFillNs = 5e8;
-constexpr std::uint64_t kToldEvery = 1'000'000'000;  // ns
+constexpr std::uint64_t kLearnEvery = 1'000'000'000;  // ns
 constexpr std::uint64_t kFewest = 16, kMost = 512, kBytesOfRecord = 128;
 constexpr int kManyOut = 8;
 constexpr std::uint64_t kSmallestRecord = 32;
@@ -165,7 +165,7 @@ void learn_pace(std::size_t valid) noexcept {
     const std::uint64_t now = monotonic_ns();
     std::uint64_t begin = sink.second_begin.load(std::memory_order_relaxed);
     if (begin == 0) sink.second_begin.compare_exchange_strong(begin, now);
-    if (begin == 0 || now - begin < kToldEvery) return;
+    if (begin == 0 || now - begin < kLearnEvery) return;
     if (!sink.second_begin.compare_exchange_strong(begin, now)) return;
     const std::uint64_t records = sink.second_bytes.exchange(0) / kBytesOfRecord;
     const double pace = static_cast<double>(records) / static_cast<double>(now - begin);

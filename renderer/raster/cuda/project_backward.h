@@ -13,7 +13,7 @@ struct StoredGradients {
     float* values;
     std::uint64_t stride;  ///< >= ModelView::count
     std::int32_t planes;   ///< of the model
-    bool motion;
+    bool motion = false;
     static constexpr int kExtraPlanes = 3;
     GS_HD float* mean2d() const { return values + static_cast<std::uint64_t>(planes) * stride; }
     GS_HD float* radius_px() const { return mean2d() + 2 * stride; }
