@@ -222,7 +222,9 @@ TEST(PoseRefinement, PosesAreWrittenAsTheyAreNow) {
         // OpenGL's axes: the third column points backwards.
         EXPECT_NEAR(frame["transform_matrix"][2][2].get<double>(), -now.forward().z, 1e-12);
         EXPECT_EQ(frame.contains("correction_degrees"), !disturbed.capture->views[v].test);
-        if (v == 1) EXPECT_GT(frame["correction_degrees"].get<double>(), 0.01);
+        if (v == 1) {
+            EXPECT_GT(frame["correction_degrees"].get<double>(), 0.01);
+        }
     }
 }
 
