@@ -201,6 +201,7 @@ class SceneRun {
             plan.step = static_cast<std::uint64_t>(i);
             plan.view_index = static_cast<std::size_t>(i % kCameras);
             plan.view = &capture->views[plan.view_index];
+            plan.camera = plan.view->camera;
             plan.options.depth = false;
             plan.options.sh_degree = model_.sh_degree;
             plan.rates = learning_rates(settings, 1.0, plan.step);

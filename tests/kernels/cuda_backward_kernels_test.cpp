@@ -321,6 +321,7 @@ TEST(CudaBackwardKernels, AFrameThatOverflowedIsLeftAlone) {
 
 /// What a sink is promised: each visible Gaussian once, all of the record filled.
 struct PromiseSink {
+    using Motion = std::true_type;
     std::uint32_t* taken;
     GaussianGradient* gradients;
     GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian,

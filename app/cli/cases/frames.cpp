@@ -256,6 +256,10 @@ void add_lenses(FrameCases& out) {
                                            {0.1, 0.03, 0.002, -0.003, 0.01, 0.12, 0.02, 0.004,
                                             0.003, -0.002, -0.004, 0.001});
                    }});
+    out.push_back({"a Gaussian over 300 tiles of a distorted lens, whose rows a block adds up", [] {
+                       return through_lens(covering_scene(3, 2, 320, 240), CameraModel::opencv, 0.9,
+                                           {0.05, 0.01, 0.001, -0.002});
+                   }});
     out.push_back({"a fisheye of 220 degrees among the Gaussians", [] {
                        return through_lens(surrounding_scene(260, 48, 48),
                                            CameraModel::opencv_fisheye, 3.84,

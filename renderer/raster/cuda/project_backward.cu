@@ -4,9 +4,8 @@
 namespace gs::cuda {
 namespace {
 
-template <bool kTurns>
 struct StoringSink {
-    using Motion = std::bool_constant<kTurns>;
+    using Motion = std::true_type;
     StoredGradients out;
     std::int32_t sh_degree;  ///< of the model
 
@@ -24,7 +23,7 @@ struct StoringSink {
         to[0] = gradient.mean2d[0];
         to[out.stride] = gradient.mean2d[1];
         out.radius_px()[gaussian] = gradient.radius_px;
-        if constexpr (kTurns)
+        if (out.motion)
             for (int i = 0; i < 3; ++i)
                 out.turn()[static_cast<std::uint64_t>(i) * out.stride + gaussian] =
                     gradient.turn[i];
@@ -37,12 +36,8 @@ void launch_store_gradients(const Stream& stream, const FrameLimits& limits,
                             const FrameArrays& frame, const ModelView& model,
                             const StoredGradients& out) {
     fill_bytes(out.values, 0, out.bytes(), stream);
-    if (out.motion)
-        launch_project_backward<StoringSink<true>, false>(stream, "project backward", limits,
-                                                          {frame, model, {out, model.sh_degree}});
-    else
-        launch_project_backward<StoringSink<false>, false>(stream, "project backward", limits,
-                                                           {frame, model, {out, model.sh_degree}});
+    launch_project_backward<StoringSink, false>(stream, "project backward", limits,
+                                                {frame, model, {out, model.sh_degree}});
 }
 
 }  // namespace gs::cuda
