@@ -51,7 +51,9 @@ std::uint64_t hash_array(std::span<const T> values, std::uint64_t seed = 0) {
         const std::size_t size = bytes.size() - first < kPiece ? bytes.size() - first : kPiece;
         pieces[i] = hash_bytes(bytes.subspan(first, size), seed);
     });
-    return hash_bytes(std::as_bytes(std::span<const std::uint64_t>(pieces)), bytes.size());
+    // Of nothing it is a hash of the seed: what was hashed before stays in it.
+    return hash_bytes(std::as_bytes(std::span<const std::uint64_t>(pieces)),
+                      pieces.empty() ? seed : bytes.size());
 }
 
 }  // namespace gs

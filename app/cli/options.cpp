@@ -152,9 +152,10 @@ void add_loading(CLI::App& app, CaptureArguments& a) {
            "photos")
         ->group(group)
         ->option_text("DIR|none");
-    app.add_flag("--undistort,!--no-undistort", a.undistort,
-                 "resample photos to pinholes and leave a rolling shutter out (default); else each "
-                 "keeps its lens and shutter")
+    app.add_flag_function(
+           "--undistort,!--no-undistort", [&a](std::int64_t given) { a.undistort = given > 0; },
+           "resample photos to pinholes and leave a rolling shutter out (default); else each "
+           "keeps its lens and shutter")
         ->group(group);
     app.add_option("--test-every", a.test_every,
                    "every N-th photo is held out for testing, 0 = none (default 8)")

@@ -379,7 +379,7 @@ class Training(Case):
         masked, other = result.json["test"]["images"]
         self.assertEqual((masked["name"], masked["psnr"], masked["ssim"], masked["l1"]), ("view_000.png", None, None, None))
         self.assertEqual(result.json["test"]["psnr"], other["psnr"])
-        self.assertTrue(any(line.split() == ["view_000.png", "-", "-"] for line in result.out.splitlines()), result.out)
+        self.assertTrue(any(line.split() == ["view_000.png", "-", "-", "-"] for line in result.out.splitlines()), result.out)
         found = self.expect(0, "eval", self.folder / "o" / "point_cloud.ply", capture, "--test-every", 4, "--json").json["test"]
         self.assertIsNone(found["images"][0]["psnr"])
         self.assertAlmostEqual(found["psnr"], other["psnr"], 3)
@@ -479,7 +479,7 @@ class BadInput(Case):
         images.write_text("\n".join(lines[:2]) + "\n")
         self.assertEqual(self.info(capture)["views"], 1)
         made = self.expect(0, "train", capture, "-o", self.folder / "one", "--steps", 5, "--json").json
-        self.assertEqual(made["test"], {"psnr": None, "ssim": None, "images": []})
+        self.assertEqual(made["test"], {"psnr": None, "ssim": None, "psnr_fitted": None, "images": []})
         shutil.rmtree(capture / "images")
         self.expect(2, "train", capture, "-o", self.folder / "none", "--steps", 5, says="error: ")
 
