@@ -260,6 +260,10 @@ void add_lenses(FrameCases& out) {
                        return through_lens(covering_scene(3, 2, 320, 240), CameraModel::opencv, 0.9,
                                            {0.05, 0.01, 0.001, -0.002});
                    }});
+    out.push_back({"64 Gaussians that cover 63 tiles each of a distorted lens", [] {
+                       return through_lens(covering_scene(64, 1, 129, 97), CameraModel::opencv, 0.9,
+                                           {0.05, 0.01, 0.001, -0.002});
+                   }});
     out.push_back({"a fisheye of 220 degrees among the Gaussians", [] {
                        return through_lens(surrounding_scene(260, 48, 48),
                                            CameraModel::opencv_fisheye, 3.84,

@@ -214,6 +214,8 @@ std::vector<TrainingCase> training_cases() {
     wide.height = 190;
     wide.steps = 2;
     add("poses corrected, too", 150, 2).motion = true;
+    TrainingCase& both = add("poses of bent lenses corrected, too", 140, 1);
+    both.bent = both.motion = true;
     TrainingCase& broken = add("values that no file should hold", 240, 1);
     break_every_other(broken.model);
     TrainingCase& steady = add("one view again and again, recorded and replayed", 40, 0);
