@@ -136,7 +136,7 @@ Result<CapturedStep> capture_of(const StepRecord& record, const std::string& cap
     const View& view = *record.plan.view;
     in.step = record.plan.step;
     in.gaussians = record.before.model.count;
-    in.camera = view.camera;
+    in.camera = record.plan.camera;
     in.photo = view.photo;
     in.mask = view.mask;
     in.options = record.plan.options;

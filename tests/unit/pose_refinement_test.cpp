@@ -15,6 +15,8 @@
 #include "tests/support/raster_run.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/pose_file.h"
+#include "trainer/step_capture.h"
+#include "trainer/step_record.h"
 #include "trainer/trainer.h"
 
 namespace gs::test {
@@ -226,6 +228,21 @@ TEST(PoseRefinement, PosesAreWrittenAsTheyAreNow) {
             EXPECT_GT(frame["correction_degrees"].get<double>(), 0.01);
         }
     }
+}
+
+TEST(PoseRefinement, ACapturedStepHasTheCorrectedCamera) {
+    const Disturbed disturbed;
+    const auto trainer = disturbed.train(40, 1);
+    for (int i = 0; i < 30; ++i) trainer->step();
+    StepRecord record;
+    trainer->step(&record);
+    const auto rasterizer = make_cpu_rasterizer();
+    const auto captured = capture_of(record, "made up", *rasterizer);
+    ASSERT_TRUE(captured) << captured.error().text();
+    const Vec3d at = captured->inputs.camera.position(), trained = record.plan.camera.position(),
+                given = record.plan.view->camera.position();
+    EXPECT_EQ(dot(at - trained, at - trained), 0);
+    EXPECT_GT(dot(at - given, at - given), 0);
 }
 
 TEST(PoseRefinement, ResumesWithTheSameBits) {
