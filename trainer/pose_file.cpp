@@ -5,6 +5,7 @@
 
 #include "base/json_write.h"
 #include "renderer/io/captures/transforms_camera.h"
+#include "trainer/pose_refinement.h"
 
 namespace gs {
 
