@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "renderer/scene/camera_lens.h"
+#include "renderer/scene/pose_twist.h"
 
 namespace gs {
 namespace {
@@ -50,9 +51,7 @@ Vec3d Camera::point_at(double x, double y, double depth) const {
 
 Pose Camera::pose_at(double time) const {
     if (!rolling()) return {rotation, translation};
-    const Quatd q =
-        slerp(quat_from_rotation(first.rotation), quat_from_rotation(last.rotation), time);
-    return {rotation_from_quat(q), (1 - time) * first.translation + time * last.translation};
+    return pose_between(first, last, time);
 }
 
 bool Camera::valid() const {
