@@ -8,6 +8,7 @@
 #include "app/cli/convert_verify.h"
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
+#include "app/cli/simplify.h"
 #include "app/cli/subcommand.h"
 #include "base/log.h"
 #include "base/try.h"
@@ -24,7 +25,8 @@ struct ConvertArguments {
     int lod = 0;          ///< level of a streamed set, 0 = finest
     int spz_version = 4;  ///< 3 or 4
     std::string crop;     ///< a box; empty: everything
-    std::string verify;   ///< a capture or a file of cameras; empty: not verified
+    SimplifyRequest simplify;
+    std::string verify;  ///< a capture or a file of cameras; empty: not verified
 };
 
 void add_options(CLI::App& app, ConvertArguments& a) {
@@ -45,6 +47,13 @@ void add_options(CLI::App& app, ConvertArguments& a) {
     app.add_option("--crop", a.crop,
                    "only what lies in this box, in the units of the file (x right, y down)")
         ->option_text("X0,Y0,Z0,X1,Y1,Z1");
+    app.add_option("--simplify", a.simplify.to,
+                   "only so many Gaussians, or so many in a hundred: neighbours are merged")
+        ->option_text("N|P%");
+    app.add_option("--simplify-from", a.simplify.views,
+                   "from where it is to look the same: a capture or a file of cameras [the run's "
+                   "capture; for another file, views all around it]")
+        ->option_text("VIEWS");
     app.add_option("--verify", a.verify,
                    "draw source and result from the views of a capture or a file of cameras, "
                    "print the difference")
@@ -111,6 +120,9 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     if (!a.crop.empty()) {
         GS_TRY(crop, parse_box(a.crop));
     }
+    if (a.simplify.to.empty() && !a.simplify.views.empty())
+        return fail(ErrorKind::usage, "", "--simplify-from without --simplify",
+                    "say how many Gaussians are to be left, for example --simplify 50%");
     // A SOG as a folder is given by the meta.json in it.
     std::optional<NewFolders> made;
     if (output.filename() == "meta.json" && output.has_parent_path()) {
@@ -126,30 +138,36 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
             return fail(ErrorKind::usage, a.input, "no Gaussian lies in the box of --crop",
                         "gausscope info tells the bounds of the scene");
     }
+    std::optional<Simplified> simple;
+    if (!a.simplify.to.empty()) {
+        GS_TRY(simple, simplified(scene.model, a.simplify, a.input, common));
+    }
+    const GaussianModel& result = simple ? simple->model : scene.model;
     SplatWriteOptions options;
     options.spz_version = a.spz_version;
     ProgressLine line("write");
     options.progress = told_by(line);
-    const auto written = write_splats(a.output, scene.model, options);
+    const auto written = write_splats(a.output, result, options);
     line.finish();
     if (!written) return tl::unexpected(written.error());
     const std::uint64_t bytes = splat_bytes(a.output);
-    fmt::print("{}: {} Gaussians, degree {}, {}\n", a.output, scene.model.count,
-               scene.model.sh_degree, human_bytes(bytes));
+    fmt::print("{}: {} Gaussians, degree {}, {}\n", a.output, result.count, result.sh_degree,
+               human_bytes(bytes));
+    if (simple)
+        fmt::print("  merged from {} Gaussians to look the same from {} views ({})\n",
+                   scene.model.count, simple->cameras, simple->from);
     for (const std::string& note : *written) fmt::print("  note: {}\n", note);
     const std::string lenses = wide_lens_warning(widest_angle_of_run(a.input));
     if (!lenses.empty()) log_warning("{}: {}", a.input, lenses);
 
-    Json out{{"command", "convert"},
-             {"input", a.input},
-             {"output", a.output},
-             {"format", scene.format},
-             {"gaussians", scene.model.count},
-             {"sh_degree", scene.model.sh_degree},
-             {"bytes", bytes},
-             {"notes", scene.notes},
-             {"lost", *written}};
+    Json out{{"command", "convert"},   {"input", a.input},          {"output", a.output},
+             {"format", scene.format}, {"gaussians", result.count}, {"sh_degree", result.sh_degree},
+             {"bytes", bytes},         {"notes", scene.notes},      {"lost", *written}};
     if (!lenses.empty()) out["lenses"] = lenses;
+    if (simple)
+        out["simplified"] = {{"from_gaussians", scene.model.count},
+                             {"views", simple->cameras},
+                             {"views_of", simple->from}};
     if (!a.verify.empty()) {
         GS_TRY(const auto cost, verify(a, common, scene.model));
         print_cost(cost);
@@ -167,7 +185,8 @@ Subcommand convert_command() {
         "  gausscope convert in.ply out.spz\n"
         "  gausscope convert in.ply out.sog --verify captures/fox\n"
         "  gausscope convert scene/lod-meta.json out.ply --lod 2\n"
-        "  gausscope convert in.ply part.ply --crop -1,-1,-1,1,1,1\n",
+        "  gausscope convert in.ply part.ply --crop -1,-1,-1,1,1,1\n"
+        "  gausscope convert out/ small.spz --simplify 50% --verify captures/fox\n",
         add_options, run);
 }
 

@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "renderer/math/sh.h"
 #include "renderer/scene/camera.h"
+#include "renderer/scene/covariance.h"
 
 namespace gs {
 namespace {
@@ -13,38 +14,11 @@ namespace {
 constexpr std::size_t kGrain = 4096;
 constexpr Mat3d kIdentity{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
-double determinant(const Mat3d& a) {
-    return a.m[0][0] * (a.m[1][1] * a.m[2][2] - a.m[1][2] * a.m[2][1]) -
-           a.m[0][1] * (a.m[1][0] * a.m[2][2] - a.m[1][2] * a.m[2][0]) +
-           a.m[0][2] * (a.m[1][0] * a.m[2][1] - a.m[1][1] * a.m[2][0]);
-}
-
 Quatd product(Quatd a, Quatd b) {
     return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
             a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
             a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
             a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
-}
-
-// Eigenvectors (columns) and eigenvalues of a symmetric matrix. Source: cyclic Jacobi rotations.
-void eigen(Mat3d a, Mat3d& vectors, double values[3]) {
-    vectors = kIdentity;
-    for (int sweep = 0; sweep < 30; ++sweep)
-        for (int p = 0; p < 2; ++p)
-            for (int q = p + 1; q < 3; ++q) {
-                if (a.m[p][q] == 0) continue;
-                const double theta = (a.m[q][q] - a.m[p][p]) / (2 * a.m[p][q]);
-                const double t =
-                    (theta < 0 ? -1 : 1) / (std::abs(theta) + std::sqrt(theta * theta + 1));
-                const double c = 1 / std::sqrt(t * t + 1), s = t * c;
-                Mat3d turn = kIdentity;
-                turn.m[p][p] = turn.m[q][q] = c;
-                turn.m[p][q] = s;
-                turn.m[q][p] = -s;
-                a = transpose(turn) * a * turn;
-                vectors = vectors * turn;
-            }
-    for (int i = 0; i < 3; ++i) values[i] = a.m[i][i];
 }
 
 // The nearest orthogonal matrix: Newton's iteration of the polar decomposition. Singular input
@@ -109,31 +83,13 @@ Parts parts_of(const Mat3d& linear) {
     return out;
 }
 
-Quatd quat_of(const GaussianModel& model, std::size_t i) {
-    const Quatd q{model.at(kQuats, i), model.at(kQuats + 1, i), model.at(kQuats + 2, i),
-                  model.at(kQuats + 3, i)};
-    return q.w == 0 && q.x == 0 && q.y == 0 && q.z == 0 ? Quatd{1, 0, 0, 0} : q;
-}
-void set_quat(GaussianModel& model, std::size_t i, Quatd q) {
-    const double values[4] = {q.w, q.x, q.y, q.z};
-    for (int c = 0; c < 4; ++c) model.at(kQuats + c, i) = static_cast<float>(values[c]);
-}
-
 // The covariance goes through the linear part and is taken apart again.
 void reshape(GaussianModel& model, std::size_t i, const Mat3d& linear) {
     Mat3d shape = linear * rotation_from_quat(quat_of(model, i));
     for (int r = 0; r < 3; ++r)
         for (int c = 0; c < 3; ++c)
             shape.m[r][c] *= std::exp(static_cast<double>(model.at(kLogScales + c, i)));
-    Mat3d axes;
-    double variances[3];
-    eigen(shape * transpose(shape), axes, variances);
-    if (determinant(axes) < 0)
-        for (auto& row : axes.m) row[0] = -row[0];
-    set_quat(model, i, quat_from_rotation(axes));
-    for (int c = 0; c < 3; ++c)
-        model.at(kLogScales + c, i) =
-            static_cast<float>(0.5 * std::log(std::max(variances[c], 1e-60)));
+    set_covariance(model, i, shape * transpose(shape));
 }
 
 void turn_harmonics(GaussianModel& model, std::size_t i,

@@ -206,6 +206,23 @@ class Files(Case):
         self.expect(2, "convert", self.folder / "m.csv", self.folder / "x.ply", says="written, not read")
         self.expect(2, "convert", out / "point_cloud.ply", self.folder / "x.ksplat", says="x.ksplat")
 
+    def test_convert_simplifies(self):
+        run, _ = self.trained()
+        whole = self.expect(0, "info", run / "point_cloud.ply", "--json").json["gaussians"]
+        done = self.expect(0, "convert", run, self.folder / "half.ply", "--simplify", "50%", "--json")
+        self.assertIn("merged from", done.out)
+        self.assertEqual(done.json["gaussians"], round(whole / 2))
+        self.assertEqual(done.json["simplified"]["from_gaussians"], whole)
+        self.assertEqual(done.json["simplified"]["views_of"], str(self.capture))
+        done = self.expect(0, "convert", run / "point_cloud.ply", self.folder / "10.ply", "--simplify", 10, "--simplify-from", self.capture,
+                           "--json")
+        self.assertEqual(done.json["gaussians"], 10)
+        for wrong in ["some", "0", "101%", "-5", "1.5", "0.0001%"]:
+            self.expect(2, "convert", run, self.folder / "n.ply", f"--simplify={wrong}", says="--simplify")
+        self.expect(2, "convert", run, self.folder / "n.ply", "--simplify-from", self.capture, says="without --simplify")
+        self.expect(2, "convert", run, self.folder / "n.ply", "--simplify", 10, "--simplify-from", self.folder / "none", says="none")
+        self.assertFalse((self.folder / "n.ply").exists())
+
     def test_convert_verifies_by_rendering(self):
         out, _ = self.trained()
         done = self.expect(0, "convert", out / "point_cloud.ply", self.folder / "m.spz", "--verify", self.capture, "--json")
