@@ -140,10 +140,8 @@ template <bool kCurrent>
 HWY_INLINE void step_lanes(const Block& b, const Step& step, const BlockGradients& gradients,
                            std::size_t lane, std::uint32_t good) {
     const D d;
-    const V beta1 = hn::Set(d, static_cast<float>(kBeta1)),
-            beta2 = hn::Set(d, static_cast<float>(kBeta2));
-    const V rest1 = hn::Set(d, static_cast<float>(1 - kBeta1)),
-            rest2 = hn::Set(d, static_cast<float>(1 - kBeta2));
+    const V beta1 = hn::Set(d, step.betas.beta1), beta2 = hn::Set(d, step.betas.beta2);
+    const V rest1 = hn::Set(d, step.betas.rest1), rest2 = hn::Set(d, step.betas.rest2);
     const V epsilon = hn::Set(d, step.epsilon);
     const auto active = mask_at(good, lane), seen = mask_at(gradients.mask, lane);
     const Sleep sleep(b, lane);
@@ -185,6 +183,21 @@ std::uint32_t Apply(const Block& b, const Step& step, const BlockGradients& grad
     for (std::uint32_t rest = good; rest != 0; rest &= rest - 1)
         b.last_step[std::countr_zero(rest)] = b.steps + 1;
     return gradients.mask & ~locked & ~good;
+}
+
+std::uint32_t AddGradients(const BlockGradients& gradients, std::uint32_t locked, int planes,
+                           bool first, float* sums) {
+    const D d;
+    const std::uint32_t good = finite_lanes(gradients, planes) & gradients.mask & ~locked;
+    for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
+        const auto taken = mask_at(good, lane);
+        for (int p = 0; p < planes; ++p) {
+            float* at = sums + static_cast<std::size_t>(p) * kBlock + lane;
+            const V g = hn::IfThenElseZero(taken, hn::Load(d, gradients.planes[p] + lane));
+            hn::Store(first ? g : hn::Add(hn::Load(d, at), g), d, at);
+        }
+    }
+    return good;
 }
 
 BlockBounds Bounds(const Block& b, const Drift& drift, std::size_t lanes) {
@@ -246,6 +259,7 @@ namespace gs::adam {
 HWY_EXPORT(CatchUp);
 HWY_EXPORT(Settle);
 HWY_EXPORT(Apply);
+HWY_EXPORT(AddGradients);
 HWY_EXPORT(Bounds);
 void catch_up(const Block& block, int first, int count, float* out) {
     HWY_DYNAMIC_DISPATCH(CatchUp)(block, first, count, out);
@@ -254,6 +268,10 @@ void settle(const Block& block, int planes) { HWY_DYNAMIC_DISPATCH(Settle)(block
 std::uint32_t apply(const Block& block, const Step& step, const BlockGradients& gradients,
                     std::uint32_t locked) {
     return HWY_DYNAMIC_DISPATCH(Apply)(block, step, gradients, locked);
+}
+std::uint32_t add_gradients(const BlockGradients& gradients, std::uint32_t locked, int planes,
+                            bool first, float* sums) {
+    return HWY_DYNAMIC_DISPATCH(AddGradients)(gradients, locked, planes, first, sums);
 }
 BlockBounds bounds(const Block& block, const Drift& drift, std::size_t lanes) {
     return HWY_DYNAMIC_DISPATCH(Bounds)(block, drift, lanes);

@@ -13,7 +13,6 @@
 
 namespace gs::adam {
 
-inline constexpr double kBeta1 = math::kAdamBeta1, kBeta2 = math::kAdamBeta2;
 inline constexpr float kEpsilon = math::kAdamEpsilon;
 inline constexpr float kLargestGradient = math::kLargestAdamGradient;
 
@@ -32,7 +31,8 @@ struct Block {
 struct Step {
     float rate[kLearningGroups];  ///< lr sqrt(1 - beta2^t) / (1 - beta1^t), t = T + 1
     float epsilon;                ///< eps sqrt(1 - beta2^t)
-    int planes;                   ///< planes that have or had gradients
+    math::AdamBetas<float> betas;
+    int planes;  ///< planes that have or had gradients
 };
 /// How far stale lanes may still move before they are touched again, per unit of |m| / sqrt(v).
 struct Drift {
@@ -51,6 +51,11 @@ void settle(const Block& block, int planes);
 /// untold.
 std::uint32_t apply(const Block& block, const Step& step, const BlockGradients& gradients,
                     std::uint32_t locked = 0);
+/// Adds one view's gradients of a block to `sums` [planes][16], lane by lane, but for lanes in
+/// `locked` and those whose gradient is not finite; `first`: nothing is in `sums` yet. Returns the
+/// lanes that were added.
+std::uint32_t add_gradients(const BlockGradients& gradients, std::uint32_t locked, int planes,
+                            bool first, float* sums);
 /// Sphere of everything the first `lanes` Gaussians can draw until they are touched next.
 BlockBounds bounds(const Block& block, const Drift& drift, std::size_t lanes);
 

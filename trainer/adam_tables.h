@@ -16,6 +16,7 @@ namespace gs {
 struct AdamClock {
     std::uint32_t steps = 0;  ///< T
     std::uint32_t base = 0;   ///< step of the last flush
+    std::uint32_t batch = 1;  ///< views a step, which the moments decay by; fixed in a run
     int planes = 0;           ///< planes that have or had gradients
     LearningRates highest{};  ///< largest rates since the last flush
     std::array<std::vector<double>, kLearningGroups> pending;  ///< by step - base
@@ -43,8 +44,9 @@ class AdamTables {
 
     /// How far Gaussians may drift at the highest rates until they are touched again.
     static adam::Drift drift(const AdamClock& clock);
-    static float decay1(std::size_t age);
-    static float decay2(std::size_t age);
+    /// beta1^age and beta2^age, of steps of `batch` views.
+    static float decay1(std::size_t age, std::uint32_t batch);
+    static float decay2(std::size_t age, std::uint32_t batch);
 
     const adam::Step& step() const { return step_; }
     const std::vector<float>& pending(std::size_t group) const { return pending_[group]; }

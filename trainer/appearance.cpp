@@ -103,7 +103,7 @@ AppearanceState initial_appearance(const AppearanceRows& rows, AppearanceMode mo
 }
 
 AppearancePlan appearance_plan(const TrainingSettings& settings, const AppearanceRows& rows,
-                               std::size_t view, std::uint64_t step) {
+                               std::size_t view, std::uint64_t shown) {
     AppearancePlan plan;
     plan.mode = appearance_of(settings);
     if (!plan.on()) return plan;
@@ -112,7 +112,8 @@ AppearancePlan appearance_plan(const TrainingSettings& settings, const Appearanc
     CHECK(plan.photo != AppearanceRows::kNone, "view {} is not trained on", view);
     plan.photos = static_cast<std::uint32_t>(rows.photos());
     plan.cameras = rows.cameras;
-    const double all = std::max(settings.steps, 1.0), t = static_cast<double>(step) + 1,
+    const double all = std::max(settings.steps * batch_of(settings), 1.0),
+                 t = static_cast<double>(shown) + 1,
                  rising = std::min(1.0, 0.01 + 0.99 * t / std::max(1.0, all / 60)),
                  falling = std::pow(0.01, std::min(1.0, t / all)),
                  root = std::sqrt(1 - std::pow(math::kAdamBeta2, t));

@@ -65,10 +65,11 @@ struct AppearancePlan {
         return std::size_t{photos} * math::kPhotoValues + std::size_t{which} * math::kCameraValues;
     }
 };
-/// Of step `step` (0-based) of a view that is trained on: lr_appearance, rising from a hundredth
-/// over the first sixtieth of the run and falling to a hundredth at its end.
+/// Of a view that is trained on, after `shown` others (steps, or more where each takes several):
+/// lr_appearance, rising from a hundredth over the first sixtieth of the run and falling to a
+/// hundredth at its end.
 AppearancePlan appearance_plan(const TrainingSettings& settings, const AppearanceRows& rows,
-                               std::size_t view, std::uint64_t step);
+                               std::size_t view, std::uint64_t shown);
 
 /// A look as it is applied.
 struct AppliedLook {

@@ -328,6 +328,7 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
     if (settings.refine_poses != 0) GS_TRY_VOID(read_poses(reader, out.poses));
     const bool looks = appearance_of(settings) != AppearanceMode::none;
     GS_TRY_VOID(read_arrays(reader, numbers, looks, out.arrays));
+    out.arrays.adam.batch = batch_of(settings);
     if (capture != nullptr && looks &&
         out.arrays.appearance.values.size() != AppearanceRows(*capture).values())
         return fail(ErrorKind::usage, path.string(),

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
+#include "trainer/batch_gradients.h"
 #include "trainer/run_edit.h"
 #include "trainer/training_backend.h"
 
@@ -21,21 +22,28 @@ namespace {
 struct BlockHashes {
     std::atomic<std::uint64_t> gradients{0}, adam{0};
 
-    void add(const GaussianModel& model, const AdamState& adam_state, const BlockGradients& g) {
+    void add_gradients(const GaussianModel& model, const BlockGradients& g) {
         const auto planes = static_cast<std::size_t>(model.planes());
-        const std::uint64_t seed = hash64(g.block) ^ g.mask;
-        const auto bytes = [](const float* from, std::size_t n) {
-            return std::as_bytes(std::span(from, n));
-        };
-        gradients.fetch_add(hash_bytes(bytes(&g.planes[0][0], planes * kBlock), seed),
+        gradients.fetch_add(hash_bytes(bytes(&g.planes[0][0], planes * kBlock), seed_of(g)),
                             std::memory_order_relaxed);
-        std::uint64_t after = seed;
+    }
+    /// A block as the step of these gradients left it.
+    void add_step(const GaussianModel& model, const AdamState& adam_state,
+                  const BlockGradients& g) {
+        const auto planes = static_cast<std::size_t>(model.planes());
+        std::uint64_t after = seed_of(g);
         for (std::size_t p = 0; p < planes; ++p)
             after = hash_bytes(bytes(model.plane(static_cast<int>(p)) + g.block * kBlock, kBlock),
                                after);
         const std::size_t moments = planes * 2 * kBlock;
         after = hash_bytes(bytes(adam_state.moments.data() + g.block * moments, moments), after);
         adam.fetch_add(after, std::memory_order_relaxed);
+    }
+
+  private:
+    static std::uint64_t seed_of(const BlockGradients& g) { return hash64(g.block) ^ g.mask; }
+    static std::span<const std::byte> bytes(const float* from, std::size_t n) {
+        return std::as_bytes(std::span(from, n));
     }
 };
 
@@ -50,14 +58,15 @@ SceneMotion sum_of(const std::vector<BlockMotion>& blocks) {
 }
 
 /// Takes each block's gradients as backward makes them and steps that block at once: gradients are
-/// never stored.
+/// stored nowhere, but in a batch of several views, whose last steps the blocks that any has shown.
 class TrainingSink final : public GradientSink {
   public:
-    TrainingSink(GaussianModel& model, LazyAdam& adam, const Buffer<std::uint32_t>& tags,
-                 DensityStatistics* statistics, const Camera& camera, BlockHashes* hashes,
-                 std::vector<BlockMotion>* motion)
+    TrainingSink(GaussianModel& model, LazyAdam& adam, BatchGradients* batch,
+                 const Buffer<std::uint32_t>& tags, DensityStatistics* statistics,
+                 const Camera& camera, BlockHashes* hashes, std::vector<BlockMotion>* motion)
         : model_(model),
           adam_(adam),
+          batch_(batch),
           tags_(tags),
           statistics_(statistics),
           camera_(camera),
@@ -65,21 +74,39 @@ class TrainingSink final : public GradientSink {
           motion_(motion) {}
     void take(const BlockGradients& gradients) override {
         const std::uint32_t locked = locked_lanes(tags_, gradients.block),
-                            skipped = adam_.apply(model_, gradients, locked);
-        if (skipped != 0)
-            poisoned_.fetch_add(static_cast<std::size_t>(std::popcount(skipped)),
-                                std::memory_order_relaxed);
+                            skipped = batch_ != nullptr ? batch_->add(gradients, locked)
+                                                        : step(gradients, locked);
+        count(skipped);
         if (statistics_ != nullptr)
             statistics_->add(gradients, skipped | locked, camera_.width, camera_.height);
-        if (hashes_ != nullptr) hashes_->add(model_, adam_.state(), gradients);
+        if (hashes_ != nullptr) hashes_->add_gradients(model_, gradients);
         if (motion_ != nullptr)
             std::copy_n(gradients.motion, 6, (*motion_)[gradients.block].begin());
+    }
+    /// The step of a batch's `views` views.
+    void step_batch(std::uint32_t views) {
+        parallel_for(model_.blocks(), 64, [&](std::size_t block) {
+            BlockGradients mean;
+            if (batch_->mean(block, views, mean)) count(step(mean, locked_lanes(tags_, block)));
+        });
     }
     std::size_t poisoned() const { return poisoned_.load(); }
 
   private:
+    std::uint32_t step(const BlockGradients& gradients, std::uint32_t locked) {
+        const std::uint32_t skipped = adam_.apply(model_, gradients, locked);
+        if (hashes_ != nullptr) hashes_->add_step(model_, adam_.state(), gradients);
+        return skipped;
+    }
+    void count(std::uint32_t skipped) {
+        if (skipped != 0)
+            poisoned_.fetch_add(static_cast<std::size_t>(std::popcount(skipped)),
+                                std::memory_order_relaxed);
+    }
+
     GaussianModel& model_;
     LazyAdam& adam_;
+    BatchGradients* const batch_;  ///< null: each block is stepped at once
     const Buffer<std::uint32_t>& tags_;
     DensityStatistics* const statistics_;
     const Camera& camera_;
@@ -140,6 +167,7 @@ class CpuTraining final : public TrainingBackend {
     ImageF shown_;  ///< picture_ through its photo's look
     PixelGradients gradients_;
     std::vector<BlockMotion> motion_;
+    BatchGradients batch_;  ///< where a step takes several views
 };
 
 void CpuTraining::start(std::shared_ptr<const Capture> capture, RunArrays arrays) {
@@ -183,9 +211,12 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     const View& view = *plan.view;
     StepOutcome out;
     out.view_index = plan.view_index;
-    {
+    out.part = plan.part;
+    const bool several = plan.part.several();
+    if (plan.part.first()) {
         const Span adam_span(Stage::adam);
         adam_.begin_step(model_, plan.rates, plane_count(plan.options.sh_degree));
+        if (several) batch_.begin(model_.blocks(), adam_.state().planes);
     }
     LazySource source(model_, adam_, plan.options.sh_degree);
     rasterizer_->forward(source, plan.camera, plan.options, *forward_state_, picture_);
@@ -211,7 +242,7 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
 
     // Gradients, and an Adam step for every Gaussian seen.
     BlockHashes hashes;
-    TrainingSink sink(model_, adam_, identity_.tags,
+    TrainingSink sink(model_, adam_, several ? &batch_ : nullptr, identity_.tags,
                       plan.gathers_statistics ? &statistics_ : nullptr, plan.camera,
                       plan.hashes ? &hashes : nullptr, plan.options.motion ? &motion_ : nullptr);
     if (plan.options.motion) motion_.assign(model_.blocks(), {});
@@ -219,18 +250,20 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
         rasterizer_->backward(source, plan.camera, plan.options, *forward_state_, picture_,
                               gradients_, sink);
     if (plan.options.motion && std::isfinite(out.terms.loss)) out.motion = sum_of(motion_);
-    {
+    if (plan.part.last()) {
         const Span adam_span(Stage::adam);
+        if (several) sink.step_batch(plan.part.count);
         adam_.end_step();
     }
     out.poisoned = sink.poisoned();
-    out.step = adam_.steps();
+    out.step = plan.step + 1;
     if (plan.hashes) {
         out.hashes[HashStage::picture] = hash_array(std::as_const(picture_.color.values).span());
         // Where nothing was visible there is no block, but there is a stage.
         out.hashes[HashStage::gradients] = hash64(hashes.gradients);
-        out.hashes[HashStage::adam] =
-            hash64(hash_array(std::as_const(appearance_.values).span(), hashes.adam));
+        if (plan.part.last())
+            out.hashes[HashStage::adam] =
+                hash64(hash_array(std::as_const(appearance_.values).span(), hashes.adam));
     }
     return out;
 }
@@ -276,6 +309,7 @@ std::vector<MemoryUse> CpuTraining::memory() const {
     };
     return {{"parameters", model_.bytes()},
             {"Adam moments", adam_.bytes()},
+            {"gradients of a batch", batch_.bytes()},
             {"density statistics", statistics_.bytes() + identity_.bytes()},
             {"exposure and colour", appearance_.bytes() + shown_.values.capacity_bytes()},
             {"forward state", forward_state_->bytes()},

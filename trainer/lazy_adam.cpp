@@ -16,8 +16,9 @@ std::size_t block_floats(int planes) { return static_cast<std::size_t>(planes) *
 
 }  // namespace
 
-AdamState initial_adam_state(const GaussianModel& model) {
+AdamState initial_adam_state(const GaussianModel& model, std::uint32_t batch) {
     AdamState state;
+    state.batch = batch;
     state.planes = kShRest;
     state.moments.resize(model.capacity / kBlock * block_floats(model.planes()), 0.0f);
     state.last_step.resize(model.capacity, 0u);

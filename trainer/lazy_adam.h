@@ -25,8 +25,8 @@ struct AdamState : AdamClock {
     Buffer<float> moments;            ///< [blocks of capacity][planes of the model][2][16]
     Buffer<std::uint32_t> last_step;  ///< [capacity]
 };
-/// Moments of zero for every row of `model`, nothing pending.
-AdamState initial_adam_state(const GaussianModel& model);
+/// Moments of zero for every row of `model`, nothing pending; steps of `batch` views.
+AdamState initial_adam_state(const GaussianModel& model, std::uint32_t batch = 1);
 
 class LazyAdam {
   public:

@@ -17,6 +17,12 @@ namespace {
 constexpr std::string_view kHeader =
     "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means\n";
 
+/// Field `index` of a row.
+std::string_view field_at(std::string_view row, std::size_t index) {
+    for (; index > 0; --index) row.remove_prefix(std::min(row.find(',') + 1, row.size()));
+    return row.substr(0, std::min(row.find(','), row.size()));
+}
+
 /// The numbers of a row; NaN where a field is empty.
 std::vector<double> fields_of(std::string_view row) {
     std::vector<double> out;
@@ -30,6 +36,36 @@ std::vector<double> fields_of(std::string_view row) {
     }
 }
 
+/// What a row of metrics.csv names as its view: of a batch "3:0.041:23.1;7:0.052:22", each photo
+/// with its loss and PSNR as far as they are known.
+std::string view_field(const StepReport& r) {
+    if (r.photos.empty()) return fmt::format("{}", r.view);
+    std::string out;
+    for (const MeasuredPhoto& photo : r.photos)
+        out += fmt::format("{}{}:{}:{}", out.empty() ? "" : ";", photo.view,
+                           std::isfinite(photo.loss) ? fmt::format("{:.7g}", photo.loss) : "",
+                           std::isfinite(photo.psnr) ? fmt::format("{:.5g}", photo.psnr) : "");
+    return out;
+}
+/// The photos of such a field; none where it names one view alone.
+std::vector<MeasuredPhoto> photos_of(std::string_view field) {
+    std::vector<MeasuredPhoto> out;
+    while (field.find(':') != std::string_view::npos) {
+        std::string_view one = field.substr(0, std::min(field.find(';'), field.size()));
+        field.remove_prefix(std::min(one.size() + 1, field.size()));
+        double numbers[3] = {0, kNotMeasured, kNotMeasured};
+        for (double& number : numbers) {
+            const std::size_t end = std::min(one.find(':'), one.size());
+            std::from_chars(one.data(), one.data() + end, number);
+            one.remove_prefix(std::min(end + 1, one.size()));
+        }
+        if (!(numbers[0] >= 0 && numbers[0] < 1e15)) return {};
+        out.push_back({static_cast<std::size_t>(numbers[0]), numbers[1], kNotMeasured, kNotMeasured,
+                       numbers[2]});
+    }
+    return out;
+}
+
 /// A row of metrics.csv; step 0: it is damaged.
 StepReport report_of(std::string_view row) {
     StepReport r;
@@ -41,7 +77,9 @@ StepReport report_of(std::string_view row) {
     r.step = count(0);
     r.milliseconds = f[5];
     r.gaussians = count(6);
-    r.view = r.measured_view = count(9);
+    r.photos = photos_of(field_at(row, 9));
+    r.batch = static_cast<std::uint32_t>(std::max<std::size_t>(1, r.photos.size()));
+    r.view = r.measured_view = r.photos.empty() ? count(9) : r.photos.back().view;
     r.lr_means = f[10];
     if (!std::isfinite(f[1])) return r;
     r.measured_step = r.step;
@@ -62,7 +100,7 @@ std::string row_of(const StepReport& r) {
         counted = fmt::format("{},{}", r.counters.visible, r.counters.isects);
     }
     return fmt::format("{},{},{:.4g},{},{},{},{:.6g}\n", r.step, measured, r.milliseconds,
-                       r.gaussians, counted, r.view, r.lr_means);
+                       r.gaussians, counted, view_field(r), r.lr_means);
 }
 
 fs::path rescue_folder() {
@@ -151,6 +189,7 @@ void StepLog::add(const StepReport& r) {
     row.measured_step = 0;
     row.loss = row.l1 = row.ssim = row.psnr = kNotMeasured;
     row.counters = {};
+    row.photos.clear();
     for (auto it = rows_.rbegin(); it != rows_.rend() && it->step >= r.measured_step; ++it) {
         if (it->step != r.measured_step) continue;
         it->measured_step = r.measured_step;
@@ -160,6 +199,7 @@ void StepLog::add(const StepReport& r) {
         it->ssim = r.ssim;
         it->psnr = r.psnr;
         it->counters = r.counters;
+        it->photos = r.photos;
     }
 }
 

@@ -19,8 +19,8 @@ class Sampler {
         if (!views_.empty()) shuffle();
     }
     std::uint64_t drawn() const { return drawn_; }
-    /// Every view has come equally often.
-    bool at_start() const { return drawn_ % views_.size() == 0; }
+    /// Every view has come equally often now or before one of the last `batch` - 1 draws.
+    bool began_epoch(std::uint64_t batch) const { return drawn_ % views_.size() < batch; }
 
     /// Index of the next view. There must be one.
     std::size_t next() {

@@ -24,14 +24,25 @@ enum LearningGroup : int {
 inline constexpr int kLearningGroups = 6;
 using LearningRates = std::array<double, kLearningGroups>;
 
-/// Rates of step `step` (0-based). `extent`: scene extent in world units, which positions scale
-/// with. Means: lr = exp((1 - u) ln(first) + u ln(last)), u = step / steps (Kerbl et al. 2023).
+/// Photos that one step takes.
+inline std::uint32_t batch_of(const TrainingSettings& s) {
+    return static_cast<std::uint32_t>(std::max(1.0, s.batch));
+}
+
+/// Rates of step `step` (0-based), of a batch of B photos sqrt(B) times those of one (Grendel-GS:
+/// the mean of B gradients scatters by 1 / sqrt(B), and Adam's step does not shrink with it).
+/// `extent`: scene extent in world units, which positions scale with. Means: lr = exp((1 - u)
+/// ln(first) + u ln(last)), u = step / steps (Kerbl et al. 2023).
 inline LearningRates learning_rates(const TrainingSettings& s, double extent, std::uint64_t step) {
     const double u = std::clamp(static_cast<double>(step) / std::max(1.0, s.steps), 0.0, 1.0);
     const bool decays = s.lr_means > 0 && s.lr_means_final > 0;
     const double means =
         decays ? s.lr_means * std::pow(s.lr_means_final / s.lr_means, u) : s.lr_means;
-    return {means * extent, s.lr_scales, s.lr_quats, s.lr_opacity, s.lr_sh0, s.lr_sh_rest};
+    LearningRates out{means * extent, s.lr_scales, s.lr_quats,
+                      s.lr_opacity,   s.lr_sh0,    s.lr_sh_rest};
+    const double by_batch = std::sqrt(static_cast<double>(batch_of(s)));
+    for (double& rate : out) rate *= by_batch;
+    return out;
 }
 
 /// Of the correction of poses, x picture width: it falls to a hundredth, exponentially.

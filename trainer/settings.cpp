@@ -12,12 +12,13 @@ using S = TrainingSettings;
 constexpr const char *kAuthors = "3DGS, the authors' code", *kOwn = "gausscope",
                      *kLater = "3DGS, the authors' code since 2024 (0.05 before)",
                      *kPaper = "3DGS as published: its code never applies it",
-                     *kMip = "Mip-Splatting", *kPpisp = "PPISP";
+                     *kMip = "Mip-Splatting", *kPpisp = "PPISP", *kGrendel = "Grendel-GS";
 
 // name, group, help, unit, source, value, min, max, integer, logarithmic, live, choices
 // clang-format off
 constexpr std::array kFields{
     SettingField{"steps", "Run", "iterations in all", "steps", kAuthors, &S::steps, 1, 1e7, true, true, true},
+    SettingField{"batch", "Run", "photos a step: their gradients are averaged, and rates and moments follow", "photos", kGrendel, &S::batch, 1, 64, true, false, false},
     SettingField{"seed", "Run", "seed of the view order, split samples and random backgrounds", "", kOwn, &S::seed, 0, 9007199254740991.0, true, false, false},
     SettingField{"lr_means", "Learning rates", "positions, x scene extent, at the start", "x scene extent", kAuthors, &S::lr_means, 0, 1, false, true, true},
     SettingField{"lr_means_final", "Learning rates", "positions, x scene extent, at the last step", "x scene extent", kAuthors, &S::lr_means_final, 0, 1, false, true, true},

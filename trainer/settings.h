@@ -20,6 +20,7 @@ namespace gs {
 
 struct TrainingSettings {
     double steps = 30000;  ///< iterations in all
+    double batch = 1;      ///< photos a step (trainer/schedule.h says how rates follow)
 
     double lr_means = 1.6e-4;        ///< x scene extent, at the start
     double lr_means_final = 1.6e-6;  ///< x scene extent, at `steps` (exponential in between)

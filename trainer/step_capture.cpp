@@ -131,6 +131,10 @@ std::string kind_of_backend(const std::string& name) {
 Result<CapturedStep> capture_of(const StepRecord& record, const std::string& capture,
                                 Rasterizer& rasterizer) {
     if (!record.problem.empty()) return fail(ErrorKind::unwritable, "", record.problem);
+    if (record.plan.part.several())
+        return fail(ErrorKind::unsupported, "",
+                    fmt::format("a step of {} photos cannot be captured", record.plan.part.count),
+                    "train with --batch 1");
     CapturedStep out;
     StepInputs& in = out.inputs;
     const View& view = *record.plan.view;

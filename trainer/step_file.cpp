@@ -290,6 +290,7 @@ Result<StepCounts> read_manifest(const nlohmann::json& json, const std::string& 
     in.look = read_look(r, json);
     in.rates = r.numbers<kLearningGroups>(json, "rates");
     read_clock(r, plane_count(n.sh_degree), in.before.adam);
+    in.before.adam.batch = batch_of(origin.settings);
     const nlohmann::json &counters = r.at("counters"), &loss = r.at("loss");
     out.counters.gaussians = n.rows;
     out.counters.visible = n.visible;

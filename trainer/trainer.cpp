@@ -33,25 +33,6 @@ double milliseconds_since(Clock::time_point start) {
 constexpr std::uint64_t kBackgroundStream =
     0xBAC6000000000000ull;  // apart from other users of the seed
 
-/// What a step's lists were like, as curves of the trace: the insights on tiles and intersections
-/// are made of them.
-void record_counts(const RenderCounters& c, const Camera& camera) {
-    if (c.isects == 0) return;
-    static const StringId gaussians = register_string("Gaussians"),
-                          visible = register_string("visible Gaussians"),
-                          isects = register_string("intersections"),
-                          longest = register_string("longest tile list"),
-                          average = register_string("mean tile list");
-    const auto tiles_along = [](int pixels) { return (pixels + kTileSize - 1) / kTileSize; };
-    const double tiles =
-        static_cast<double>(tiles_along(camera.width)) * tiles_along(camera.height);
-    record_counter(gaussians, static_cast<double>(c.gaussians));
-    record_counter(visible, static_cast<double>(c.visible));
-    record_counter(isects, static_cast<double>(c.isects));
-    record_counter(longest, c.longest_tile);
-    record_counter(average, static_cast<double>(c.isects) / tiles);
-}
-
 bool has_photo(const View& view) {
     return !view.photo.empty() && view.photo.width == view.camera.width &&
            view.photo.height == view.camera.height;
@@ -149,11 +130,16 @@ Result<void> Trainer::State::begin() {
     if (views.empty())
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on",
                     "hold out fewer test views, or check the photos");
+    if (batch_of(settings) > views.size())
+        return fail(ErrorKind::usage, capture->path,
+                    fmt::format("a step of {} photos needs as many, and there are {} to train on",
+                                batch_of(settings), views.size()),
+                    fmt::format("choose a batch of {} at most", views.size()));
     const auto degree = static_cast<int>(std::clamp(settings.sh_degree, 0.0, 3.0));
     RunArrays arrays;
     GS_TRY(arrays.model, gaussians_from_points(*capture, degree, 0));
     arrays.model.antialiased = settings.antialiased != 0;
-    arrays.adam = initial_adam_state(arrays.model);
+    arrays.adam = initial_adam_state(arrays.model, batch_of(settings));
     arrays.statistics.clear(arrays.model.capacity);
     arrays.identity = RowIdentity(arrays.model.count, arrays.model.capacity);
     arrays.appearance = initial_appearance(rows, appearance_of(settings));
@@ -177,7 +163,7 @@ void Trainer::State::refine_poses() {
             (void)poses.step(g.view, g.motion,
                              pose_rate(settings, g.step) * capture->views[g.view].camera.width);
     }
-    if (sampler.at_start()) poses.hold_gauge(*capture);
+    if (sampler.began_epoch(batch_of(settings))) poses.hold_gauge(*capture);
 }
 
 PoseState Trainer::State::pose_state() const {
@@ -200,10 +186,10 @@ bool Trainer::State::restore_poses(const PoseState& from) {
     return poses.restore(from.rows);
 }
 
-StepPlan Trainer::State::next_plan() {
-    if (!poses.empty()) refine_poses();
+StepPlan Trainer::State::next_plan(BatchPart part) {
     StepPlan plan;
     plan.step = steps();
+    plan.part = part;
     plan.view_index = sampler.next();
     plan.view = &capture->views[plan.view_index];
     plan.camera = poses.camera(*capture, plan.view_index);
@@ -211,15 +197,17 @@ StepPlan Trainer::State::next_plan() {
     plan.options.depth = false;
     plan.options.motion = !poses.empty();
     if (settings.random_background != 0) {
-        const auto seed = static_cast<std::uint64_t>(settings.seed);
-        plan.options.background = {random_uniform(seed, kBackgroundStream + plan.step, 0),
-                                   random_uniform(seed, kBackgroundStream + plan.step, 1),
-                                   random_uniform(seed, kBackgroundStream + plan.step, 2)};
+        const auto channel = [&](std::uint64_t c) {
+            return random_uniform(static_cast<std::uint64_t>(settings.seed),
+                                  kBackgroundStream + plan.step, 3 * part.index + c);
+        };
+        plan.options.background = {channel(0), channel(1), channel(2)};
     }
     plan.rates = learning_rates(settings, extent, plan.step);
     plan.gathers_statistics = gathers_statistics(settings, plan.step + 1);
     plan.lambda_dssim = settings.lambda_dssim;
-    plan.appearance = appearance_plan(settings, rows, plan.view_index, plan.step);
+    plan.appearance =
+        appearance_plan(settings, rows, plan.view_index, plan.step * part.count + part.index);
     plan.hashes = hashes;
     return plan;
 }
@@ -245,50 +233,31 @@ StepReport Trainer::step(StepRecord* record) {
     const Clock::time_point start = Clock::now();
     const Span span(Stage::iteration, s.steps() + 1);
     if (record != nullptr) keep_arrays(*s.backend, record->before, *record);
-    const StepPlan plan = s.next_plan();
-    const StepOutcome outcome = s.backend->step(plan);
+    if (!s.poses.empty()) s.refine_poses();
+    StepReport report;
+    StepPlan plan;
+    std::vector<StepOutcome> outcomes;
+    for (BatchPart part{0, batch_of(s.settings)}; part.index < part.count; ++part.index) {
+        plan = s.next_plan(part);
+        outcomes.push_back(s.backend->step(plan));
+        s.take(outcomes.back(), report);
+    }
     if (record != nullptr) {
         keep_arrays(*s.backend, record->after, *record);
         record->settings = s.settings;
         record->extent = s.extent;
         record->plan = plan;
-        if (outcome.step == plan.step + 1) record->outcome = outcome;
+        if (outcomes.back().step == plan.step + 1) record->outcome = outcomes.back();
     }
-    StepReport report;
     report.view = plan.view_index;
+    report.batch = plan.part.count;
     report.lr_means = plan.rates[kGroupMeans] / s.extent;
-    s.take(outcome, report);
     const bool changed = s.control_density(report);
-    if (plan.hashes) s.note_hashes(plan, outcome, changed);
+    if (plan.hashes) s.note_hashes(plan, outcomes, changed);
     report.step = s.steps();
     report.gaussians = s.backend->count();
     report.milliseconds = milliseconds_since(start);
     return report;
-}
-
-/// The same outcome is told once only.
-void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
-    if (outcome.step == 0 || outcome.step <= newest_outcome) return;
-    newest_outcome = outcome.step;
-    if (outcome.motion)
-        pose_gradients.push_back({outcome.step, outcome.view_index, *outcome.motion});
-    report.measured_step = outcome.step;
-    report.measured_view = outcome.view_index;
-    report.loss = outcome.terms.loss;
-    report.l1 = outcome.terms.l1;
-    report.ssim = outcome.terms.ssim;
-    report.psnr = psnr_of(outcome.terms);
-    report.counters = outcome.counters;
-    record_counts(outcome.counters, capture->views[outcome.view_index].camera);
-    const bool sound = std::isfinite(outcome.terms.loss);
-    if ((!sound || outcome.poisoned > 0) && !told_poison) {
-        told_poison = true;
-        log_warning("step {}: {} not finite on {}; their update is left out (said once)",
-                    outcome.step,
-                    sound ? fmt::format("gradients of {} Gaussians are", outcome.poisoned)
-                          : std::string("the loss is"),
-                    capture->views[outcome.view_index].name);
-    }
 }
 
 /// True: it changed the model.
@@ -312,50 +281,6 @@ bool Trainer::State::control_density(StepReport& report) {
     }
     if (reset) backend->reset_opacity();
     return true;
-}
-
-std::uint64_t Trainer::State::hash_of_arrays() const {
-    std::uint64_t out = 0;
-    backend->look_at_arrays([&](const RunArraysView& arrays) {
-        out = hash_array(arrays.model.values.span());
-        out = hash_array(arrays.adam.moments.span(), out);
-        out = hash_array(arrays.adam.last_step.span(), out);
-        out = hash_array(arrays.appearance.values.span(), out);
-    });
-    return out;
-}
-
-/// What the backend does not tell of the step itself is hashed from its arrays; what a device tells
-/// late goes into the row it belongs to.
-void Trainer::State::note_hashes(const StepPlan& plan, const StepOutcome& outcome, bool changed) {
-    StepHashes& row = hashed.emplace_back();
-    row.step = plan.step + 1;
-    row.view = plan.view_index;
-    row.gaussians = backend->count();
-    const bool told = outcome.hashes[HashStage::adam] != 0;
-    if (changed) row[HashStage::density] = hash_of_arrays();
-    if (!told && !changed) row[HashStage::adam] = hash_of_arrays();
-    for (StepHashes& late : hashed) {
-        if (late.step != outcome.step) continue;
-        for (std::size_t i = 0; i < kHashStages; ++i)
-            if (outcome.hashes.of[i] != 0) late.of[i] = outcome.hashes.of[i];
-        const RenderCounters& c = outcome.counters;
-        const std::uint64_t lists[] = {c.gaussians, c.visible, c.isects,
-                                       static_cast<std::uint64_t>(c.longest_tile)};
-        const double loss[] = {outcome.terms.loss, outcome.terms.l1, outcome.terms.ssim};
-        late[HashStage::lists] = hash_array(std::span<const std::uint64_t>(lists));
-        late[HashStage::loss] = hash_array(std::span<const double>(loss));
-    }
-}
-
-void Trainer::hash_steps(bool on) { state_->hashes = on; }
-
-std::vector<StepHashes> Trainer::take_hashes(bool all) {
-    std::vector<StepHashes> out;
-    auto& rows = state_->hashed;
-    for (; !rows.empty() && (all || rows.front()[HashStage::loss] != 0); rows.pop_front())
-        out.push_back(rows.front());
-    return out;
 }
 
 bool Trainer::finished() const {
@@ -478,7 +403,8 @@ void Trainer::restore(const TrainingSnapshot& snapshot) {
     state_->sampler = Sampler(trainable_views(*state_->capture),
                               static_cast<std::uint64_t>(snapshot.settings.seed), snapshot.drawn);
     CHECK(state_->restore_poses(snapshot.poses), "a snapshot of another capture");
-    state_->newest_outcome = snapshot.steps();
+    state_->told.clear();
+    state_->newest_outcome = {snapshot.steps(), ~0u};
     state_->hashed.clear();
 }
 

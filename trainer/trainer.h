@@ -19,11 +19,17 @@
 
 namespace gs {
 
+/// What a step measured of one of its photos before it, as the fields of StepReport.
+struct MeasuredPhoto {
+    std::size_t view = 0;
+    double loss = kNotMeasured, l1 = kNotMeasured, ssim = kNotMeasured, psnr = kNotMeasured;
+};
 /// Of one step. A device works behind the host: what it measured then belongs to an earlier step,
 /// or is not known yet.
 struct StepReport {
     std::uint64_t step = 0;   ///< iterations done, this one included
-    std::size_t view = 0;     ///< index into capture->views
+    std::size_t view = 0;     ///< index into capture->views; of a batch the last
+    std::uint32_t batch = 1;  ///< photos it took
     double milliseconds = 0;  ///< wall time of this step
     std::size_t gaussians = 0;
     bool densified = false;
@@ -31,11 +37,13 @@ struct StepReport {
     /// Step that the fields below belong to: `step` on the CPU, one to three before it on a device;
     /// 0: nothing new is known, and the numbers are NaN. Each step is reported at most once.
     std::uint64_t measured_step = 0;
-    std::size_t measured_view = 0;  ///< its view
+    std::size_t measured_view = 0;  ///< its view; of a batch the last, which `counters` are of
     double loss = kNotMeasured, l1 = kNotMeasured, ssim = kNotMeasured;
     double psnr = kNotMeasured;  ///< of its training view before the step, dB; NaN, too, when that
                                  ///< is masked entirely
     RenderCounters counters;
+    /// Of a batch each photo; the four numbers above are their means.
+    std::vector<MeasuredPhoto> photos;
 };
 
 class TrainingBackend;

@@ -4,6 +4,9 @@
 
 #include <deque>
 #include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "trainer/pose_refinement.h"
 #include "trainer/sampler.h"
@@ -23,9 +26,14 @@ struct Trainer::State {
     AppearanceRows rows;                      ///< of `capture`
     PoseRefinement poses;                     ///< empty: they are taken as given
     std::deque<PoseGradient> pose_gradients;  ///< told and not taken yet, oldest first
-    std::uint64_t newest_outcome = 0;         ///< step of the last outcome reported
-    bool hashes = false;                      ///< of every step
-    std::deque<StepHashes> hashed;  ///< not taken yet; the last ones may lack what comes late
+    std::pair<std::uint64_t, std::uint32_t> newest_outcome{};  ///< reported: its step, its part
+    std::vector<MeasuredPhoto> told;  ///< of a step whose photos are not all told yet
+    bool hashes = false;              ///< of every step
+    struct HashedStep {
+        StepHashes hashes;
+        std::uint32_t missing;  ///< views of which the device has not told yet
+    };
+    std::deque<HashedStep> hashed;  ///< not taken yet
     // Complaints are logged once.
     bool told_poison = false, told_memory = false;
 
@@ -36,14 +44,16 @@ struct Trainer::State {
     std::uint64_t steps() const { return backend->steps(); }
     int sh_degree() const;
     RenderOptions options() const;
-    StepPlan next_plan();
+    StepPlan next_plan(BatchPart part);
     void refine_poses();
     PoseState pose_state() const;
     /// False: they cannot be this capture's.
     bool restore_poses(const PoseState& poses);
     void take(const StepOutcome& outcome, StepReport& report);
     bool control_density(StepReport& report);
-    void note_hashes(const StepPlan& plan, const StepOutcome& outcome, bool changed);
+    /// `outcomes`: what the backend told when it was given the step's views, of which `plan` is the
+    /// last.
+    void note_hashes(const StepPlan& plan, std::span<const StepOutcome> outcomes, bool changed);
     std::uint64_t hash_of_arrays() const;
 };
 

@@ -11,6 +11,7 @@
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/capture.h"
 #include "trainer/appearance.h"
+#include "trainer/batch_part.h"
 #include "trainer/density.h"
 #include "trainer/lazy_adam.h"
 #include "trainer/loss.h"
@@ -22,9 +23,11 @@
 
 namespace gs {
 
-/// One step, decided.
+/// One view of a step, decided. The views of one step are told one after the other; rates, degree
+/// and what else belongs to the step are the same in all.
 struct StepPlan {
-    std::uint64_t step = 0;      ///< steps done before it
+    std::uint64_t step = 0;  ///< steps done before it
+    BatchPart part;
     std::size_t view_index = 0;  ///< into Capture::views
     const View* view = nullptr;  ///< lives as long as the capture
     Camera camera;               ///< what the photo was taken from, as far as is known by now
@@ -35,9 +38,10 @@ struct StepPlan {
     AppearancePlan appearance;
     bool hashes = false;  ///< fill StepOutcome::hashes
 };
-/// One step, computed.
+/// One view of a step, computed.
 struct StepOutcome {
     std::uint64_t step = 0;  ///< steps done with it; 0: none is known yet
+    BatchPart part;
     std::size_t view_index = 0;
     LossTerms terms;
     RenderCounters counters;
@@ -53,10 +57,13 @@ class TrainingBackend {
     virtual ~TrainingBackend() = default;
     /// Takes over a new or resumed run; what it had before is forgotten.
     virtual void start(std::shared_ptr<const Capture> capture, RunArrays arrays) = 0;
-    /// Carries out one step and returns the oldest outcome nobody was told yet: of this step on the
-    /// CPU, of one to three before it on a device that works behind; each step's once, in order,
-    /// but for the last ones of a run. Throws on device failure; the model of the last good step is
-    /// kept.
+    /// Carries out one view of a step and returns the oldest outcome nobody was told yet: of this
+    /// view on the CPU, of one to three before it on a device that works behind; each once, in
+    /// order, but for the last ones of a run. The last view of a batch steps the model by the mean
+    /// of the views' gradients, statistics and motions being each view's own; a view whose loss or
+    /// gradient is not finite adds nothing. Between two views of a batch nothing else is asked; a
+    /// batch that was left in the middle (its view threw) is forgotten by the next one. Throws on
+    /// device failure; the model of the last good step is kept.
     virtual StepOutcome step(const StepPlan& plan) = 0;
     virtual DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
                                             bool prune_large) = 0;

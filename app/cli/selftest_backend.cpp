@@ -144,41 +144,58 @@ CheckRow check_loss_gradient() {
             value <= kLossLimit && relative <= kGradientLimit};
 }
 
-/// One dense step of the reference on gradients of the CPU's rasterizer.
-void dense_step(reference::Parameters& parameters, reference::Adam& adam, const StepPlan& plan) {
+/// One dense step of the reference on gradients of the CPU's rasterizer: the mean of the views'.
+void dense_step(reference::Parameters& parameters, reference::Adam& adam,
+                const std::vector<StepPlan>& plans) {
     const auto rasterizer = make_cpu_rasterizer();
     const GaussianModel model = parameters.to_model();
     ModelSource source(model);
-    const auto state = rasterizer->make_state();
-    RenderResult result;
-    rasterizer->forward(source, plan.camera, plan.options, *state, result);
-    PixelGradients pixels;
-    photo_loss(result.color, plan.view->photo, plan.view->mask, plan.lambda_dssim, &pixels.color);
-    GradientStore store(parameters);
-    rasterizer->backward(source, plan.camera, plan.options, *state, result, pixels, store);
-    const LearningRates& r = plan.rates;
-    adam.step(parameters, store.gradients,
+    reference::Parameters mean(parameters.count, parameters.sh_degree);
+    for (const StepPlan& plan : plans) {
+        const auto state = rasterizer->make_state();
+        RenderResult result;
+        rasterizer->forward(source, plan.camera, plan.options, *state, result);
+        PixelGradients pixels;
+        photo_loss(result.color, plan.view->photo, plan.view->mask, plan.lambda_dssim,
+                   &pixels.color);
+        GradientStore store(parameters);
+        rasterizer->backward(source, plan.camera, plan.options, *state, result, pixels, store);
+        for (std::size_t i = 0; i < mean.values.size(); ++i)
+            mean.values[i] += store.gradients.values[i] / static_cast<double>(plans.size());
+    }
+    const LearningRates& r = plans.front().rates;
+    adam.step(parameters, mean,
               {r[kGroupMeans], r[kGroupQuats], r[kGroupScales], r[kGroupOpacity], r[kGroupSh0],
                r[kGroupShRest]});
 }
 
 // Views that look past each other: what one step shows the next leaves alone, and it catches up
 // later.
-CheckRow check_adam(const Backend& backend, const SelftestEffort& effort) {
+CheckRow check_adam(const Backend& backend, const SelftestEffort& effort, std::uint32_t batch) {
     auto capture = std::make_shared<Capture>(*proof_capture(effort));
     for (std::size_t v = 0; v < capture->views.size(); ++v)
         capture->views[v].camera.cx += (v % 2 == 0 ? 0.5 : -0.5) * capture->views[v].camera.width;
     const GaussianModel start = make_proof_model({160, 1, 32});
     const auto training = training_of(backend);
-    training->start(capture, arrays_of(start));
+    RunArrays arrays = arrays_of(start);
+    arrays.adam.batch = batch;
+    training->start(capture, std::move(arrays));
     reference::Parameters dense(start);
     const reference::Parameters before(start);
     reference::Adam adam(dense);
+    adam.beta1 = std::pow(adam.beta1, batch);
+    adam.beta2 = std::pow(adam.beta2, batch);
+    adam.epsilon /= std::sqrt(batch);
+    std::uint64_t shown = 0;
     for (std::uint64_t step = 0; step < 12; ++step) {
-        const StepPlan plan =
-            plan_of(*capture, 1 + step % (capture->views.size() - 1), step);  // 0 is a test view
-        training->step(plan);
-        dense_step(dense, adam, plan);
+        std::vector<StepPlan> plans;
+        for (std::uint32_t i = 0; i < batch; ++i) {
+            const std::size_t view = 1 + shown++ % (capture->views.size() - 1);  // 0 is a test view
+            plans.push_back(plan_of(*capture, view, step));
+            plans.back().part = {i, batch};
+            training->step(plans.back());
+        }
+        dense_step(dense, adam, plans);
     }
     const reference::Parameters lazy(training->model());
     double difference = 0, way = 0;
@@ -187,7 +204,9 @@ CheckRow check_adam(const Backend& backend, const SelftestEffort& effort) {
         way += (dense.values[i] - before.values[i]) * (dense.values[i] - before.values[i]);
     }
     const double relative = std::sqrt(difference / way);
-    return {label_of(backend), "lazy Adam against a dense one",
+    return {label_of(backend),
+            batch == 1 ? "lazy Adam against a dense one"
+                       : fmt::format("the same, {} views a step", batch),
             fmt::format("12 steps, {:.1e} of the way (limit {:.0e})", relative, kAdamLimit),
             relative <= kAdamLimit};
 }
@@ -246,7 +265,8 @@ void add_backend_checks(CheckList& list, const Backend& backend, const SelftestE
     if (!backend.cuda) list.push_back(check_loss_gradient);
     list.push_back([b, effort] { return check_loss(*b, effort); });
     list.push_back([b, effort] { return check_poison(*b, effort); });
-    list.push_back([b, effort] { return check_adam(*b, effort); });
+    list.push_back([b, effort] { return check_adam(*b, effort, 1); });
+    list.push_back([b, effort] { return check_adam(*b, effort, 2); });
     list.push_back([b, effort] { return check_same_twice(*b, effort); });
 }
 

@@ -35,17 +35,16 @@ void RunRecord::begin(std::vector<CameraRow> rows) {
 void RunRecord::add_step(const StepReport& report) {
     recent_ms_.push_back(report.milliseconds);
     if (recent_ms_.size() > kRecentSteps) recent_ms_.pop_front();
-    if (report.view < rows_.size()) ++rows_[report.view].times_sampled;
+    // Of a batch the photos are known with their losses.
+    if (report.batch == 1 && report.view < rows_.size()) ++rows_[report.view].times_sampled;
     // A device tells a step's loss later; until it is known there is nothing to show.
     if (report.measured_step != 0) {
-        if (report.measured_view < rows_.size()) {
-            CameraRow& row = rows_[report.measured_view];
-            row.loss = report.loss;
-            row.psnr = report.psnr;
-            row.ssim = report.ssim;
-            row.measured_step = report.measured_step;
-            append_known(row.loss_history, report.measured_step, report.loss, kMostRowPoints);
-            append_known(row.psnr_history, report.measured_step, report.psnr, kMostRowPoints);
+        if (report.photos.empty())
+            add_photo(report.measured_step,
+                      {report.measured_view, report.loss, report.l1, report.ssim, report.psnr});
+        for (const MeasuredPhoto& photo : report.photos) {
+            add_photo(report.measured_step, photo);
+            if (photo.view < rows_.size()) ++rows_[photo.view].times_sampled;
         }
         sum_.loss += report.loss;
         ++sum_.losses;
@@ -68,6 +67,17 @@ void RunRecord::add_step(const StepReport& report) {
     append(curves_.step_ms, report.step, mean(sum_.milliseconds, sum_.steps), kMostCurvePoints);
     append(curves_.lr_means, report.step, report.lr_means, kMostCurvePoints);
     sum_ = Sum();
+}
+
+void RunRecord::add_photo(std::uint64_t step, const MeasuredPhoto& photo) {
+    if (photo.view >= rows_.size()) return;
+    CameraRow& row = rows_[photo.view];
+    row.loss = photo.loss;
+    row.psnr = photo.psnr;
+    row.ssim = photo.ssim;
+    row.measured_step = step;
+    append_known(row.loss_history, step, photo.loss, kMostRowPoints);
+    append_known(row.psnr_history, step, photo.psnr, kMostRowPoints);
 }
 
 void RunRecord::add_evaluation(const Evaluation& evaluation) {

@@ -28,6 +28,8 @@ class RunRecord {
     const Evaluation& last_evaluation() const { return evaluation_; }
 
   private:
+    void add_photo(std::uint64_t step, const MeasuredPhoto& photo);
+
     Curves curves_;
     std::vector<CameraRow> rows_;
     Evaluation evaluation_;

@@ -14,6 +14,26 @@ inline constexpr float kLeastAdamSquare = 1e-28f;
 /// A gradient component of this size or more counts as not finite: its square would overflow.
 inline constexpr float kLargestAdamGradient = 1e15f;
 
+/// How much of the moments one step keeps, and what it adds to them.
+template <class T>
+struct AdamBetas {
+    T beta1, beta2, rest1, rest2;  ///< rest = 1 - beta
+};
+/// Of a step on `views` views at once: beta^views, as if they had come one by one (Grendel-GS).
+constexpr AdamBetas<double> adam_betas(unsigned views) {
+    double beta1 = 1, beta2 = 1;
+    for (unsigned i = 0; i < views; ++i) {
+        beta1 *= kAdamBeta1;
+        beta2 *= kAdamBeta2;
+    }
+    return {beta1, beta2, 1 - beta1, 1 - beta2};
+}
+constexpr AdamBetas<float> adam_betas_float(unsigned views) {
+    const AdamBetas<double> exact = adam_betas(views);
+    return {static_cast<float>(exact.beta1), static_cast<float>(exact.beta2),
+            static_cast<float>(exact.rest1), static_cast<float>(exact.rest2)};
+}
+
 /// A parameter and its moments.
 template <class T>
 struct AdamCell {
@@ -56,12 +76,19 @@ GS_HD AdamCell<T> adam_settled(AdamCell<T> c, T pending, T decay1, T decay2) {
 }
 
 /// One step with gradient g of a settled cell: `rate` = lr sqrt(1 - beta2^t) / (1 - beta1^t),
-/// `epsilon` = eps sqrt(1 - beta2^t).
+/// `epsilon` = eps sqrt(1 - beta2^t), with eps = kAdamEpsilon / sqrt(views).
+template <class T>
+GS_HD AdamCell<T> adam_step(AdamCell<T> c, T g, T rate, T epsilon, AdamBetas<T> betas) {
+    const T m = betas.beta1 * c.m + betas.rest1 * g;
+    const T v = betas.beta2 * c.v + betas.rest2 * (g * g);
+    return {c.value - rate * m * inverse_root(v, epsilon), m, v};
+}
+/// Of one view.
 template <class T>
 GS_HD AdamCell<T> adam_step(AdamCell<T> c, T g, T rate, T epsilon) {
-    const T m = T(kAdamBeta1) * c.m + T(1 - kAdamBeta1) * g;
-    const T v = T(kAdamBeta2) * c.v + T(1 - kAdamBeta2) * (g * g);
-    return {c.value - rate * m * inverse_root(v, epsilon), m, v};
+    return adam_step(
+        c, g, rate, epsilon,
+        AdamBetas<T>{T(kAdamBeta1), T(kAdamBeta2), T(1 - kAdamBeta1), T(1 - kAdamBeta2)});
 }
 
 /// Standard deviations that bounds reach around a mean: what is drawn ends before.

@@ -31,6 +31,8 @@ const std::map<std::string, Stage> kStageOfKernel = {{"step_intake", Stage::proj
                                                      {"finish_loss", Stage::loss},
                                                      {"blend backward", Stage::blend_backward},
                                                      {"adam_step", Stage::project_backward},
+                                                     {"add_view", Stage::project_backward},
+                                                     {"step_batch", Stage::project_backward},
                                                      {"refresh_bounds", Stage::project_backward},
                                                      {"pack", Stage::pack}};
 

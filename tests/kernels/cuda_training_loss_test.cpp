@@ -220,8 +220,8 @@ TEST(AdamScalars, EqualTheBlocks) {
                 const auto group = static_cast<std::size_t>(group_of(p));
                 auto& cell = cells[static_cast<std::size_t>(p) * kBlock + lane];
                 cell = math::adam_step(
-                    math::adam_settled(cell, tables.pending(group)[slot], AdamTables::decay1(age),
-                                       AdamTables::decay2(age)),
+                    math::adam_settled(cell, tables.pending(group)[slot],
+                                       AdamTables::decay1(age, 1), AdamTables::decay2(age, 1)),
                     g, tables.step().rate[group], tables.step().epsilon);
             }
             slept_since[lane] = clock.steps + 1;

@@ -94,6 +94,17 @@ struct SoundGradients {
     GS_DEVICE bool all() const { return largest < math::kLargestAdamGradient && poison == 0.0f; }
 };
 
+/// What one view of a Gaussian adds to what density control goes by.
+GS_DEVICE void gather_statistics(const StatisticsView& to, const StepInputs& in,
+                                 std::uint32_t gaussian, const GaussianGradient& gradient) {
+    const float x = gradient.mean2d[0] * in.to_ndc_x, y = gradient.mean2d[1] * in.to_ndc_y;
+    const float sum = to.gradient_sum[gaussian], views = to.views[gaussian],
+                radius = to.radius_px[gaussian];
+    to.gradient_sum[gaussian] = sum + sqrtf(x * x + y * y);
+    to.views[gaussian] = views + 1.0f;
+    to.radius_px[gaussian] = fmaxf(radius, gradient.radius_px);
+}
+
 struct AdamSink {
     const StepInputs* inputs;
     const RunFlags* flags;
@@ -160,21 +171,11 @@ class AdamSink::Update {
         float before[kGeometryPlanes];
         row_.step<0, kGeometryPlanes>(gradient, before);
         model_.lazy.last_step[gaussian_] = model_.lazy.clock->steps + 1;
-        if (sink_.inputs->gathers_statistics != 0) gather(gradient);
+        if (sink_.inputs->gathers_statistics != 0)
+            gather_statistics(sink_.statistics, *sink_.inputs, gaussian_, gradient);
     }
 
   private:
-    GS_DEVICE void gather(const GaussianGradient& gradient) const {
-        const StatisticsView& to = sink_.statistics;
-        const float x = gradient.mean2d[0] * sink_.inputs->to_ndc_x,
-                    y = gradient.mean2d[1] * sink_.inputs->to_ndc_y;
-        const float sum = to.gradient_sum[gaussian_], views = to.views[gaussian_],
-                    radius = to.radius_px[gaussian_];
-        to.gradient_sum[gaussian_] = sum + sqrtf(x * x + y * y);
-        to.views[gaussian_] = views + 1.0f;
-        to.radius_px[gaussian_] = fmaxf(radius, gradient.radius_px);
-    }
-
     const AdamSink& sink_;
     const ModelView& model_;
     const std::uint32_t gaussian_;

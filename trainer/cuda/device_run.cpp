@@ -41,8 +41,8 @@ void DeviceRun::upload(const RunArrays& arrays, std::size_t table_rows) {
     pending_.resize_discard(table_rows * kPendingColumns, stream_);
     std::vector<float> decay;
     for (std::size_t age = 0; age < table_rows; ++age) {
-        decay.push_back(AdamTables::decay1(age));
-        decay.push_back(AdamTables::decay2(age));
+        decay.push_back(AdamTables::decay1(age, arrays.adam.batch));
+        decay.push_back(AdamTables::decay2(age, arrays.adam.batch));
     }
     decay_.upload(decay, stream_);
     clock_.resize_discard(1, stream_);

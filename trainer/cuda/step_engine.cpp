@@ -10,7 +10,8 @@ StepEngine::StepEngine(const Stream& stream)
       pipeline_(stream),
       run_(stream),
       feed_(stream),
-      graphs_(stream) {
+      graphs_(stream),
+      batch_(stream) {
     pipeline_.time(&timers_);
     for (std::size_t i = 0; i < kMostInFlight; ++i)
         reached_.emplace_back(Event::Timing::off, Event::Waiting::sleeps);
@@ -165,28 +166,32 @@ void StepEngine::enqueue(const StepPlan& plan) {
     tables_.begin_step(clock_, plan.rates, planes, run_.planes());
     fill_inputs(plan, feed_.open());
     feed_.send(clock_, tables_);
-    enqueue_step(limits, plan.appearance.on(), plan.options.motion ? motion_.data() : nullptr);
+    enqueue_step(plan, limits);
     Reading& reading = readings_[flight.slot];
     copy_to_host(&reading.result, result_.data(), sizeof(StepResult), stream_);
     copy_to_host(&reading.counts, pipeline_.arrays().counts, sizeof(FrameCounts), stream_);
     reached_[flight.slot].record(stream_);
     next_slot_ = (next_slot_ + 1) % kMostInFlight;
-    tables_.end_step(clock_);
+    if (plan.part.last()) tables_.end_step(clock_);
     flights_.push_back(std::move(flight));
 }
 
-void StepEngine::enqueue_step(const FrameLimits& limits, bool look, float* motion) {
-    const bool steady = bounds_valid_ && clock_.steps % kTimedEvery != 0;
-    const StepShape shape{limits,
-                          generation_,
-                          pipeline_.arrays().constants,
-                          picture_.data(),
-                          gradient_.data(),
-                          partials_.data(),
-                          look ? shown_.data() : nullptr,
-                          look ? look_sums_.data() : nullptr,
-                          pipeline_.bytes(),
-                          motion};
+void StepEngine::enqueue_step(const StepPlan& plan, const FrameLimits& limits) {
+    const bool steady = bounds_valid_ && clock_.steps % kTimedEvery != 0,
+               look = plan.appearance.on();
+    const StepShape shape{
+        limits,
+        generation_,
+        pipeline_.arrays().constants,
+        picture_.data(),
+        gradient_.data(),
+        partials_.data(),
+        look ? shown_.data() : nullptr,
+        look ? look_sums_.data() : nullptr,
+        pipeline_.bytes(),
+        plan.options.motion ? motion_.data() : nullptr,
+        plan.part,
+        plan.part.several() ? batch_.of(plan.part, run_.capacity(), run_.planes()) : BatchView{}};
     if (steady) {
         timers_.enable(false);
         const bool done = graphs_.run(shape, [&] { enqueue_kernels(shape); });
@@ -219,11 +224,25 @@ void StepEngine::enqueue_kernels(const StepShape& shape) {
     }
     if (shape.shown != nullptr) enqueue_look(shape, true);
     pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr});
+    enqueue_update(shape);
+}
+
+void StepEngine::enqueue_update(const StepShape& shape) {
     // Adam is in it.
     const StageScope scope(&timers_, Stage::project_backward);
-    launch_adam_step(stream_, limits, pipeline_.arrays(), model, inputs, run_.flags(),
-                     run_.statistics(), shape.motion);
+    const StepInputs* inputs = feed_.inputs();
+    const ModelView model = run_.view(true);
+    if (!shape.part.several()) {
+        launch_adam_step(stream_, shape.limits, pipeline_.arrays(), model, inputs, run_.flags(),
+                         run_.statistics(), shape.motion);
+    } else {
+        launch_add_view(stream_, shape.limits, pipeline_.arrays(), model, inputs, run_.flags(),
+                        run_.statistics(), shape.motion, shape.batch);
+    }
     if (shape.motion != nullptr) launch_sum_motion(stream_, model, shape.motion, result_.data());
+    if (!shape.part.last()) return;
+    if (shape.part.several())
+        launch_step_batch(stream_, model, inputs, run_.flags(), shape.batch, shape.part.count);
     launch_bounds(stream_, model, inputs, Blocks::touched);
 }
 
@@ -241,6 +260,7 @@ void StepEngine::enqueue_look(const StepShape& shape, bool backward) {
 StepOutcome StepEngine::outcome_of(const Flight& flight, const Reading& reading) const {
     StepOutcome out;
     out.step = flight.plan.step + 1;
+    out.part = flight.plan.part;
     out.view_index = flight.plan.view_index;
     const LossInputs in = photos_.inputs(flight.plan.view_index, flight.plan.lambda_dssim);
     out.terms = {reading.result.loss, reading.result.l1, reading.result.mse, reading.result.ssim,
@@ -323,6 +343,7 @@ std::vector<MemoryUse> StepEngine::memory() const {
     out.push_back({"pictures", picture_.capacity_bytes() + gradient_.capacity_bytes() +
                                    partials_.capacity_bytes() + shown_.capacity_bytes() +
                                    look_sums_.capacity_bytes()});
+    out.push_back({"gradients of a batch", batch_.bytes()});
     out.push_back({"photos", photos_.bytes()});
     return out;
 }

@@ -1,7 +1,8 @@
 // StepEngine: training steps on a device, some of them under way at any time. run() enqueues a step
-// and returns; what it measured is known one or two steps later. A step whose frame does not fit
-// stops the run on the device: it and all steps behind it change nothing, and once the host sees it
-// they are carried out again with more room. Owned by CudaTraining.
+// (of a batch one view, which is what "step" means in this file) and returns; what it measured is
+// known one or two steps later. A step whose frame does not fit stops the run on the device: it and
+// all steps behind it change nothing, and once the host sees it they are carried out again with
+// more room. Owned by CudaTraining.
 #pragma once
 
 #include <deque>
@@ -10,6 +11,7 @@
 
 #include "renderer/raster/cuda/pipeline.h"
 #include "trainer/cuda/appearance.h"
+#include "trainer/cuda/batch_step.h"
 #include "trainer/cuda/device_photos.h"
 #include "trainer/cuda/device_run.h"
 #include "trainer/cuda/loss.h"
@@ -81,7 +83,9 @@ class StepEngine {
 
     void enqueue(const StepPlan& plan);
     /// The step's kernels: recorded ones, or one by one.
-    void enqueue_step(const FrameLimits& limits, bool look, float* motion);
+    void enqueue_step(const StepPlan& plan, const FrameLimits& limits);
+    /// What ends in the model: Adam, or of a batch's views the sum, and Adam after the last.
+    void enqueue_update(const StepShape& shape);
     void enqueue_kernels(const StepShape& shape);
     void fill_inputs(const StepPlan& plan, StepInputs& in) const;
     /// After the picture, and after its loss.
@@ -111,6 +115,7 @@ class StepEngine {
     DeviceBuffer<float> shown_{"picture of a photo"}, look_sums_{"sums of exposure and colour"};
     DeviceBuffer<LossPartial> partials_{"sums of the loss"};
     DeviceBuffer<StepResult> result_{"result of a step"};
+    DeviceBatch batch_;                                  ///< where a step takes several views
     DeviceBuffer<float> motion_{"motion of the scene"};  ///< by row, where poses are corrected
     PinnedBuffer<Reading> readings_{kMostInFlight, "results of steps"};  ///< by slot
     std::vector<Event> reached_;                                         ///< by slot

@@ -10,6 +10,7 @@
 
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/raster/cuda/frame.h"
+#include "trainer/cuda/batch_step.h"
 
 namespace gs::cuda {
 
@@ -21,6 +22,8 @@ struct StepShape {
     const void *shown = nullptr, *look_sums = nullptr;  ///< null: no exposure is learned
     std::size_t frame_bytes = 0;                        ///< changes when scratch memory does
     float* motion = nullptr;                            ///< where poses are corrected
+    BatchPart part{};                                   ///< only of batches of several views
+    BatchView batch{};                                  ///< the same
     bool operator==(const StepShape&) const = default;
 };
 

@@ -40,10 +40,11 @@ struct TrainingCase {
     std::size_t views = 3;
     AppearanceMode looks = AppearanceMode::none;  ///< else photos are saturated here and there
     bool motion = false;                          ///< and what moves the camera
+    std::uint32_t batch = 1;                      ///< views a step
 };
 
 struct Trained {
-    std::map<std::uint64_t, StepOutcome> outcomes;
+    std::map<std::pair<std::uint64_t, std::uint32_t>, StepOutcome> outcomes;  ///< by step, part
     RunArrays arrays;
     GaussianModel model;
 };
@@ -72,21 +73,25 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
         for (std::uint8_t& sample : view.photo.bytes)
             if (c.looks != AppearanceMode::none && sample > 200) sample = 255;
     RunArrays start = fresh_run(c.model);
+    start.adam.batch = c.batch;
     const AppearanceRows rows(*capture);
     start.appearance = initial_appearance(rows, c.looks);
     for (std::size_t i = 0; c.locks && i < c.model.count; i += 3)
         start.identity.tags[i] |= kLockedTag;
     backend.start(capture, std::move(start));
     Trained out;
-    for (int step = 0; step < c.steps; ++step) {
-        StepPlan plan = case_plan(*capture, 1 + static_cast<std::size_t>(step) % c.views,
+    for (int shown = 0; shown < c.steps * static_cast<int>(c.batch); ++shown) {
+        const int step = shown / static_cast<int>(c.batch);
+        StepPlan plan = case_plan(*capture, 1 + static_cast<std::size_t>(shown) % c.views,
                                   static_cast<std::uint64_t>(step), c.sh_degree,
                                   step >= c.raised_from ? 1.5 : 1.0);
+        plan.part = {static_cast<std::uint32_t>(shown) % c.batch, c.batch};
         plan.lambda_dssim = c.lambda;
-        plan.appearance = appearance_plan(settings, rows, plan.view_index, plan.step);
+        plan.appearance =
+            appearance_plan(settings, rows, plan.view_index, static_cast<std::uint64_t>(shown));
         plan.options.motion = c.motion;
         const StepOutcome outcome = backend.step(plan);
-        if (outcome.step != 0) out.outcomes[outcome.step] = outcome;
+        if (outcome.step != 0) out.outcomes[{outcome.step, outcome.part.index}] = outcome;
     }
     out.arrays = backend.arrays();
     out.model = backend.model();
@@ -138,11 +143,11 @@ CheckRow check_training(const Backend& backend, const TrainingCase& c) {
     const Trained got = train_case(*ours, c), truth = train_case(*cpu, c);
     double loss = 0, motion = 0;
     bool counted = true;
-    for (const auto& [step, outcome] : got.outcomes) {
-        const StepOutcome& other = truth.outcomes.at(step);
+    for (const auto& [place, outcome] : got.outcomes) {
+        const StepOutcome& other = truth.outcomes.at(place);
         widen(loss, relative_apart(outcome.terms.loss, other.terms.loss));
         // Before the first step nothing has gone another way.
-        if (step == 1) motion = motion_apart(outcome, other);
+        if (place.first == 1) widen(motion, motion_apart(outcome, other));
         counted = counted && outcome.poisoned == other.poisoned &&
                   outcome.counters.visible == other.counters.visible;
     }
@@ -216,6 +221,21 @@ std::vector<TrainingCase> training_cases() {
     add("poses corrected, too", 150, 2).motion = true;
     TrainingCase& both = add("poses of bent lenses corrected, too", 140, 1);
     both.bent = both.motion = true;
+    TrainingCase& batch = add("two views a step, settled when rates rise", 200, 2);
+    batch.apart = batch.locks = true;
+    batch.batch = 2;
+    batch.steps = 8;
+    batch.raised_from = 5;
+    TrainingCase& rig = add("bent lenses and poses, three views a step", 140, 3);
+    rig.bent = rig.motion = true;
+    rig.batch = 3;
+    TrainingCase& moved = add("poses and looks, two views a step", 90, 0);
+    moved.motion = true;
+    moved.looks = AppearanceMode::ppisp;
+    moved.batch = 2;
+    TrainingCase& bad = add("two views a step of values that no file should hold", 240, 1);
+    break_every_other(bad.model);
+    bad.batch = 2;
     TrainingCase& broken = add("values that no file should hold", 240, 1);
     break_every_other(broken.model);
     TrainingCase& steady = add("one view again and again, recorded and replayed", 40, 0);
@@ -227,6 +247,9 @@ std::vector<TrainingCase> training_cases() {
     out.back().width = 129;
     out.back().height = 97;
     out.back().steps = 2;
+    out.push_back(out.back());
+    out.back().name = "a batch whose frames outgrow their room";
+    out.back().batch = 2;
     out.push_back({"tiles of several items", crowded_scene(1400, 16, 16, 0.02f).model});
     out.back().width = out.back().height = 16;
     out.back().steps = 2;

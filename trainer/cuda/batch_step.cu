@@ -1,0 +1,174 @@
+#include "trainer/cuda/batch_step.h"
+
+#include "renderer/device/cuda/launch.h"
+#include "renderer/raster/cuda/project_backward.cuh"
+#include "trainer/cuda/adam_sink.cuh"
+
+namespace gs::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+/// Adds a view's gradients, plane by plane.
+struct BatchSink {
+    const StepInputs* inputs;
+    const RunFlags* flags;
+    FrameCounts* counts;  ///< poisoned
+    StatisticsView statistics;
+    BatchView batch;
+
+    GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian,
+                        const GaussianGradient& gradient) const {
+        (void)add(model, gaussian, gradient);
+    }
+
+  protected:
+    /// False: it is left out.
+    GS_DEVICE bool add(const ModelView& model, std::uint32_t gaussian,
+                       const GaussianGradient& gradient) const {
+        if (flags->go == 0 || locked_tag(statistics.tags[gaussian])) return false;
+        const int bases = (inputs->planes - kSh0) / 3;
+        if (!sound(gradient, bases)) {
+            atomicAdd(&counts->poisoned, 1u);
+            return false;
+        }
+        const bool more = batch.seen[gaussian] != 0;
+        batch.seen[gaussian] = 1;
+        float* const sums = batch.sums + gaussian;
+        const auto add_to = [&](int plane, float g) {
+            float& sum = sums[static_cast<std::uint64_t>(plane) * model.stride];
+            sum = more ? sum + g : g;
+        };
+        GS_UNROLL
+        for (int p = 0; p < kSh0; ++p) add_to(p, gradient.geometry[p]);
+        GS_UNROLL
+        for (int k = 0; k < 16; ++k) {
+            if (k >= bases) break;
+            GS_UNROLL
+            for (int c = 0; c < 3; ++c)
+                add_to(sh_plane(k) + c, gradient.basis[k] * gradient.color[c]);
+        }
+        if (inputs->gathers_statistics != 0)
+            gather_statistics(statistics, *inputs, gaussian, gradient);
+        return true;
+    }
+
+  private:
+    GS_DEVICE static bool sound(const GaussianGradient& gradient, int bases) {
+        SoundGradients all;
+        GS_UNROLL
+        for (int p = 0; p < kSh0; ++p) all.add(gradient.geometry[p]);
+        GS_UNROLL
+        for (int k = 0; k < 16; ++k) {
+            if (k >= bases) break;
+            GS_UNROLL
+            for (int c = 0; c < 3; ++c) all.add(gradient.basis[k] * gradient.color[c]);
+        }
+        return all.all();
+    }
+};
+
+/// The same, and what every Gaussian that was added adds to the scene's motion, by row.
+struct BatchMotionSink : BatchSink {
+    using Motion = std::true_type;
+    float* motion;  ///< as AdamMotionSink::motion
+
+    GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian,
+                        const GaussianGradient& gradient) const {
+        if (!add(model, gaussian, gradient)) return;
+        for (int i = 0; i < 3; ++i) {
+            motion[static_cast<std::uint64_t>(i) * model.stride + gaussian] = gradient.turn[i];
+            motion[static_cast<std::uint64_t>(3 + i) * model.stride + gaussian] =
+                gradient.geometry[kMeans + i];
+        }
+    }
+};
+
+struct StepBatchParams {
+    ModelView model;
+    const StepInputs* inputs;
+    const RunFlags* flags;
+    BatchView batch;
+    float share;  ///< 1 / views
+    math::AdamBetas<float> betas;
+};
+/// A thread per row. Several planes are read before the first of them is stored, as a load waits
+/// behind a store.
+GS_KERNEL(kThreads, 2)
+void step_batch(StepBatchParams p) {
+    const LazyView& lazy = p.model.lazy;
+    const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
+    if (row >= p.model.count || p.flags->halted != 0 || p.batch.seen[row] == 0) return;
+    const std::uint32_t last = lazy.last_step[row], age = lazy.clock->steps - last;
+    const float* slept =
+        lazy.pending + static_cast<std::size_t>(last - lazy.clock->base) * kPendingColumns;
+    const float decay1 = lazy.decay[2 * age], decay2 = lazy.decay[2 * age + 1],
+                epsilon = p.inputs->epsilon;
+    float* const moments = lazy.moments +
+                           static_cast<std::size_t>(row / static_cast<std::uint32_t>(kBlock)) *
+                               static_cast<std::size_t>(lazy.model_planes) * 2 * kBlock +
+                           row % static_cast<std::uint32_t>(kBlock);
+    constexpr int kAtOnce = 6;
+    const int planes = p.inputs->planes;
+    for (int first = 0; first < planes; first += kAtOnce) {
+        math::AdamCell<float> cells[kAtOnce];
+        float gradients[kAtOnce], pending[kAtOnce], rates[kAtOnce];
+        GS_UNROLL
+        for (int i = 0; i < kAtOnce; ++i) {
+            const int plane = min(first + i, planes - 1), group = learning_group(plane);
+            const std::uint64_t at = static_cast<std::uint64_t>(plane) * p.model.stride + row;
+            const float* moment = moments + static_cast<std::size_t>(plane) * 2 * kBlock;
+            cells[i] = {p.model.values[at], moment[0], moment[kBlock]};
+            gradients[i] = p.batch.sums[at] * p.share;
+            pending[i] = slept[group];
+            rates[i] = p.inputs->rates[group];
+        }
+        GS_UNROLL
+        for (int i = 0; i < kAtOnce; ++i) {
+            const int plane = first + i;
+            if (plane >= planes) break;
+            float* moment = moments + static_cast<std::size_t>(plane) * 2 * kBlock;
+            const auto awake = math::adam_settled(cells[i], pending[i], decay1, decay2);
+            const auto next = math::adam_step(awake, gradients[i], rates[i], epsilon, p.betas);
+            p.model.values[static_cast<std::uint64_t>(plane) * p.model.stride + row] = next.value;
+            moment[0] = next.m;
+            moment[kBlock] = next.v;
+        }
+    }
+    lazy.last_step[row] = lazy.clock->steps + 1;
+    p.batch.seen[row] = 0;
+}
+
+}  // namespace
+
+BatchView DeviceBatch::of(const BatchPart& part, std::size_t rows, int planes) {
+    const std::size_t values = rows * static_cast<std::size_t>(planes);
+    open_ |= seen_.size() != rows || sums_.size() != values;
+    sums_.resize_discard(values, stream_);
+    seen_.resize_discard(rows, stream_);
+    if (part.first() && open_) fill_bytes(seen_.data(), 0, rows * sizeof(std::uint32_t), stream_);
+    open_ = !part.last();
+    return {sums_.data(), seen_.data()};
+}
+
+void launch_add_view(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
+                     const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
+                     const StatisticsView& statistics, float* motion, const BatchView& batch) {
+    const BatchSink sink{inputs, flags, frame.counts, statistics, batch};
+    if (motion == nullptr) {
+        launch_project_backward<BatchSink, true>(stream, "add_view", limits, {frame, model, sink});
+        return;
+    }
+    fill_bytes(motion, 0, 6 * model.stride * sizeof(float), stream);
+    launch_project_backward<BatchMotionSink, true>(stream, "add_view", limits,
+                                                   {frame, model, {sink, motion}});
+}
+
+void launch_step_batch(const Stream& stream, const ModelView& model, const StepInputs* inputs,
+                       const RunFlags* flags, const BatchView& batch, std::uint32_t views) {
+    launch(stream, "step_batch", grid_for(model.count, kThreads), step_batch,
+           StepBatchParams{model, inputs, flags, batch, 1.0f / static_cast<float>(views),
+                           math::adam_betas_float(views)});
+}
+
+}  // namespace gs::cuda
