@@ -2,11 +2,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "renderer/math/adam.h"
+#include "renderer/math/symmetric.h"
 
 namespace gs {
 namespace {
+
+/// Of a photo's gradient when it lies a pixel beside: less than this share of it makes shorter
+/// steps, so that poses that are right stay.
+constexpr double kCalm = 0.1;
+/// How much a photo differs from itself moved by a pixel, 0..1: the mean over neighbours below and
+/// beside.
+double sharpness_of(const Image8& photo) {
+    const auto row = 3 * static_cast<std::size_t>(photo.width);
+    std::uint64_t sum = 0, pairs = 0;
+    for (std::size_t i = 0; i + row + 3 < photo.bytes.size(); ++i) {
+        sum += static_cast<std::uint64_t>(std::abs(photo.bytes[i] - photo.bytes[i + 3]) +
+                                          std::abs(photo.bytes[i] - photo.bytes[i + row]));
+        pairs += 2;
+    }
+    return pairs > 0 ? static_cast<double>(sum) / (255.0 * static_cast<double>(pairs)) : 0;
+}
+
+constexpr double kDamping = 0.01;  // of inverse_root()
 
 Quatd times(Quatd a, Quatd b) {
     return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
@@ -31,65 +51,8 @@ Vec3d vector_of(Quatd turn) {
     return (sine < 1e-12 ? 2.0 : 2 * std::atan2(sine, turn.w) / sine) * v;
 }
 
-using Six = std::array<double, 6>;
-using Square = std::array<Six, 6>;
-
-Six times(const Square& a, const Six& v) {
-    Six out{};
-    for (std::size_t i = 0; i < 6; ++i)
-        for (std::size_t j = 0; j < 6; ++j) out[i] += a[i][j] * v[j];
-    return out;
-}
-
-/// Of a symmetric matrix, by Jacobi's rotations: `a` becomes its eigenvalues on the diagonal, the
-/// columns of the result are its eigenvectors.
-Square diagonalise(Square& a) {
-    Square v{};
-    for (std::size_t i = 0; i < 6; ++i) v[i][i] = 1;
-    for (int sweep = 0; sweep < 30; ++sweep)
-        for (std::size_t p = 0; p < 6; ++p)
-            for (std::size_t q = p + 1; q < 6; ++q) {
-                if (a[p][q] == 0) continue;
-                const double ratio = (a[q][q] - a[p][p]) / (2 * a[p][q]);
-                const double t =
-                    (ratio < 0 ? -1 : 1) / (std::abs(ratio) + std::sqrt(ratio * ratio + 1));
-                const double c = 1 / std::sqrt(t * t + 1), s = t * c;
-                for (std::size_t k = 0; k < 6; ++k) {
-                    const double x = a[k][p], y = a[k][q];
-                    a[k][p] = c * x - s * y;
-                    a[k][q] = s * x + c * y;
-                }
-                for (std::size_t k = 0; k < 6; ++k) {
-                    const double x = a[p][k], y = a[q][k];
-                    a[p][k] = c * x - s * y;
-                    a[q][k] = s * x + c * y;
-                    const double e = v[k][p], f = v[k][q];
-                    v[k][p] = c * e - s * f;
-                    v[k][q] = s * e + c * f;
-                }
-            }
-    return v;
-}
-
-/// A matrix p with p p^T the inverse of a + diag(a) / 10, `a` symmetric and not negative: what is
-/// added keeps directions that hardly show from going far by chance. All zero, where nothing shows.
-Square inverse_root(const Square& a) {
-    Six alone{};
-    for (std::size_t i = 0; i < 6; ++i) {
-        if (!(a[i][i] > 0) || !std::isfinite(a[i][i])) return {};
-        alone[i] = 1 / std::sqrt(a[i][i]);
-    }
-    Square scaled = a;
-    for (std::size_t i = 0; i < 6; ++i)
-        for (std::size_t j = 0; j < 6; ++j) scaled[i][j] *= alone[i] * alone[j];
-    const Square v = diagonalise(scaled);
-    Square out{};
-    for (std::size_t i = 0; i < 6; ++i)
-        for (std::size_t j = 0; j < 6; ++j)
-            for (std::size_t k = 0; k < 6; ++k)
-                out[i][j] += alone[i] * v[i][k] * v[j][k] / std::sqrt(scaled[k][k] + 0.1);
-    return out;
-}
+using Six = math::Row<6>;
+using Square = math::Square<6>;
 
 /// Adds what one point's pixel says of the camera's motion, by differences, through any lens.
 /// False: the camera does not see it.
@@ -146,6 +109,8 @@ PoseRefinement::PoseRefinement(const Capture& capture, std::span<const std::size
     : rows_(capture.views.size()),
       views_(views.begin(), views.end()),
       whitenings_(capture.views.size()) {
+    sharpness_.resize(capture.views.size());
+    for (const std::size_t v : views_) sharpness_[v] = sharpness_of(capture.views[v].photo);
     for (const std::size_t v : views_)
         whitenings_[v] = whitening_of(capture, capture.views[v].camera);
 }
@@ -164,7 +129,7 @@ PoseRefinement::Whitening PoseRefinement::whitening_of(const Capture& capture,
     }
     for (Six& row : sum)
         for (double& x : row) x /= static_cast<double>(std::max<std::size_t>(1, seen));
-    return inverse_root(sum);
+    return math::inverse_root(sum, kDamping);
 }
 
 Camera PoseRefinement::camera(const Capture& capture, std::size_t view) const {
@@ -179,9 +144,7 @@ bool PoseRefinement::step(std::size_t view, const SceneMotion& gradient, double 
     // The camera's motion is the scene's, backwards.
     const Six camera = {-gradient.turn.x, -gradient.turn.y, -gradient.turn.z,
                         -gradient.move.x, -gradient.move.y, -gradient.move.z};
-    Six g{};
-    for (std::size_t i = 0; i < 6; ++i)
-        for (std::size_t j = 0; j < 6; ++j) g[i] += whitening[j][i] * camera[j];
+    const Six g = math::times_transposed(whitening, camera);
     if (!std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); })) return false;
     ++row.steps;
     const double t = static_cast<double>(row.steps);
@@ -191,10 +154,10 @@ bool PoseRefinement::step(std::size_t view, const SceneMotion& gradient, double 
     for (std::size_t i = 0; i < 6; ++i) {
         row.first[i] = math::kAdamBeta1 * row.first[i] + (1 - math::kAdamBeta1) * g[i];
         row.second[i] = math::kAdamBeta2 * row.second[i] + (1 - math::kAdamBeta2) * g[i] * g[i];
-        const double size = std::sqrt(row.second[i] / unbias2);
+        const double size = std::sqrt(row.second[i] / unbias2) + kCalm * sharpness_[view];
         by[i] = size > 0 ? -rate * row.first[i] / unbias1 / size : 0;
     }
-    const Six motion = times(whitening, by);
+    const Six motion = math::times(whitening, by);
     PoseCorrection& c = row.correction;
     c.turn = unit(times(turn_by({motion[0], motion[1], motion[2]}), c.turn));
     c.move += Vec3d{motion[3], motion[4], motion[5]};

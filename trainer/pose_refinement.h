@@ -6,7 +6,8 @@
 // So Adam works in coordinates in which the capture's points move alike, by one pixel (root mean
 // square), whatever direction is taken: those of the inverse root of J^T J, J the points' pixels by
 // the six numbers of the motion (Park et al. 2023, "CamP: Camera Preconditioning for Neural
-// Radiance Fields").
+// Radiance Fields"). Adam alone would step as far when nothing is wrong as when all is: it is told
+// what gradient a photo has that lies a pixel beside, and much smaller ones make shorter steps.
 //
 // Poses and scene can move together without any photo changing (the gauge). So once every photo has
 // had its turn, what all corrections have in common is taken out of them: a move, a turn and a
@@ -81,6 +82,7 @@ class PoseRefinement {
     std::vector<Row> rows_;  ///< by view
     std::vector<std::size_t> views_;
     std::vector<Whitening> whitenings_;  ///< by view; of others than views_ zero
+    std::vector<double> sharpness_;      ///< of the photos, by view
 };
 
 }  // namespace gs
