@@ -48,7 +48,7 @@ struct Drawing {
     }
 };
 
-Camera aligned(const Capture& capture, std::size_t index, Drawing& drawing) {
+Camera aligned_camera(const Capture& capture, std::size_t index, Drawing& drawing) {
     const View& view = capture.views[index];
     const std::size_t one[] = {index};
     PoseRefinement poses(capture, one);
@@ -88,7 +88,7 @@ Evaluation evaluate_aligned(const GaussianModel& model, const Capture& capture,
         if (view.photo.empty() || view.photo.width != view.camera.width ||
             view.photo.height != view.camera.height)
             continue;
-        drawing.draw(aligned(capture, v, drawing));
+        drawing.draw(aligned_camera(capture, v, drawing));
         const PictureScore score = score_picture(drawing.picture.color, view.photo, view.mask);
         scores.images.push_back(
             {v, view.name, score.psnr, score.ssim, score.l1, score.psnr_fitted});

@@ -26,7 +26,7 @@ double sharpness_of(const Image8& photo) {
     return pairs > 0 ? static_cast<double>(sum) / (255.0 * static_cast<double>(pairs)) : 0;
 }
 
-constexpr double kDamping = 0.01;  // of inverse_root()
+constexpr double kDamping = 0.1;  // of inverse_root()
 
 Quatd times(Quatd a, Quatd b) {
     return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
@@ -162,6 +162,19 @@ bool PoseRefinement::step(std::size_t view, const SceneMotion& gradient, double 
     c.turn = unit(times(turn_by({motion[0], motion[1], motion[2]}), c.turn));
     c.move += Vec3d{motion[3], motion[4], motion[5]};
     return true;
+}
+
+void PoseRefinement::smooth(double share) {
+    if (views_.size() < 2) return;
+    const std::vector<Row> old = rows_;
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+        const PoseCorrection& before = old[views_[i > 0 ? i - 1 : 1]].correction;
+        const PoseCorrection& behind =
+            old[views_[i + 1 < views_.size() ? i + 1 : i - 1]].correction;
+        PoseCorrection& c = rows_[views_[i]].correction;
+        c.turn = slerp(c.turn, slerp(before.turn, behind.turn, 0.5), share);
+        c.move += share * (0.5 * (before.move + behind.move) - c.move);
+    }
 }
 
 void PoseRefinement::hold_gauge(const Capture& capture) {

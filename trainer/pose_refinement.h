@@ -66,6 +66,9 @@ class PoseRefinement {
     /// One step of `rate` pixels against the gradient of a loss on this view (SceneMotion of its
     /// backward). False: it was not finite, and nothing changed.
     bool step(std::size_t view, const SceneMotion& gradient, double rate);
+    /// Brings each correction nearer to the mean of those before and behind it, in the order of the
+    /// views: all the way with `share` 1.
+    void smooth(double share);
     /// Takes out what all corrections have in common.
     void hold_gauge(const Capture& capture);
 

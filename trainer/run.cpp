@@ -12,6 +12,7 @@
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/lens_width.h"
 #include "trainer/checkpoint.h"
+#include "trainer/pose_alignment.h"
 #include "trainer/pose_file.h"
 #include "trainer/run_pictures.h"
 #include "trainer/schedule.h"
@@ -671,8 +672,29 @@ void Run::save_model(bool checkpoint) {
          fmt::format("saved step {} to {}", saved_step_, options_.folder.string()));
 }
 
+/// Of a run that corrects poses, once it has had all its steps: the test photos once more, each
+/// from where the model has it.
+void Run::measure_aligned() {
+    const std::uint64_t steps = trainer_->steps_done();
+    const Capture& capture = trainer_->capture();
+    const std::vector<std::size_t> tests = capture.view_indices(true);
+    if (trainer_->settings().refine_poses == 0 || !trainer_->finished() || tests.empty() ||
+        aligned_.step == steps)
+        return;
+    try {
+        aligned_ = evaluate_aligned(trainer_->model(), capture, tests, trainer_->rasterizer(),
+                                    trainer_->render_options());
+        aligned_.step = steps;
+        tell(LogLevel::info,
+             fmt::format("test photos from where the model has them: {:.2f} dB", aligned_.psnr));
+    } catch (const std::exception& error) {
+        tell(LogLevel::warning, fmt::format("test photos were not aligned: {}", error.what()));
+    }
+}
+
 void Run::save_records() {
     records_due_ = false;
+    measure_aligned();
     const auto leave = [&](const char* what, const fs::path& path, const WriteFile& write) {
         files_.leave(what, path, write, options_.tell);
     };
@@ -724,6 +746,7 @@ Json Run::summary() const {
                     {"ssim", json_number(measured_.ssim)},
                     {"psnr", json_number(measured_.psnr)}};
     out["test"] = score_json(evaluations_.empty() ? Evaluation() : evaluations_.back());
+    if (!aligned_.images.empty()) out["test_aligned"] = score_json(aligned_);
     out["evaluations"] = Json::array();
     for (const Evaluation& e : evaluations_)
         out["evaluations"].push_back({{"step", e.step},

@@ -215,6 +215,7 @@ class Run {
     void end();
     void rescue(const std::string& why, bool checkpoint);
     void save_model(bool checkpoint);
+    void measure_aligned();
     void save_records();
     void recall();
     void move_in();
@@ -246,6 +247,7 @@ class Run {
     StepReport last_, measured_;
     std::optional<EvaluationJob> evaluation_;
     Evaluation newest_;
+    Evaluation aligned_;  ///< of test photos from where the model has them; empty: not measured
     std::vector<RunMark> marks_;
     std::vector<Evaluation> evaluations_;
     RunAlarms alarms_;

@@ -50,6 +50,7 @@ constexpr std::array kFields{
     SettingField{"refine_poses", "Poses", "1: correct the camera poses of the training photos, too", "", kOwn, &S::refine_poses, 0, 1, true, false, false},
     SettingField{"lr_pose", "Poses", "how far one step of a photo may move it in the picture, at the start; a hundredth of it at the end", "x picture width", kOwn, &S::lr_pose, 0, 1, false, true, true},
     SettingField{"pose_from", "Poses", "first step after which poses are corrected", "steps", kOwn, &S::pose_from, 0, 1e7, true, true, true},
+    SettingField{"pose_smoothness", "Poses", "how far a correction goes towards the mean of its neighbours' (photos in the order of their names) each time every photo has been seen: for photos taken along a way whose errors change slowly", "", kOwn, &S::pose_smoothness, 0, 1, false, false, true},
     SettingField{"random_background", "Background", "1: a new random background colour every step", "", kAuthors, &S::random_background, 0, 1, true, false, true},
     SettingField{"background_r", "Background", "red, 0..1", "", kAuthors, &S::background_r, 0, 1, false, false, true},
     SettingField{"background_g", "Background", "green, 0..1", "", kAuthors, &S::background_g, 0, 1, false, false, true},
@@ -140,6 +141,7 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     settings.densify_until = std::min(settings.densify_until, whole(steps / 2, 10));
     settings.densify_gradient *= 2 - share;
     settings.lr_appearance *= std::min(1 / share, 5.0);  // as far in fewer steps
+    settings.lr_pose *= std::min(1 / share, 8.0);
     return settings;
 }
 

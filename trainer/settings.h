@@ -59,9 +59,10 @@ struct TrainingSettings {
     double appearance = 0;        ///< AppearanceMode: learn each photo's exposure and colour
     double lr_appearance = 2e-3;  ///< rises and falls with the run (trainer/appearance.h)
 
-    double refine_poses = 0;  ///< 1: correct the training photos' camera poses
-    double lr_pose = 5e-4;    ///< x picture width that a step of a photo moves it, at the start
-    double pose_from = 100;   ///< first step after which poses are corrected
+    double refine_poses = 0;     ///< 1: correct the training photos' camera poses
+    double lr_pose = 5e-4;       ///< x picture width that a step of a photo moves it, at the start
+    double pose_from = 100;      ///< first step after which poses are corrected
+    double pose_smoothness = 0;  ///< share that a correction goes towards its neighbours', an epoch
 
     double seed = 42;
 };

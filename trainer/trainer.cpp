@@ -163,7 +163,9 @@ void Trainer::State::refine_poses() {
             (void)poses.step(g.view, g.motion,
                              pose_rate(settings, g.step) * capture->views[g.view].camera.width);
     }
-    if (sampler.began_epoch(batch_of(settings))) poses.hold_gauge(*capture);
+    if (!sampler.began_epoch(batch_of(settings))) return;
+    if (settings.pose_smoothness > 0) poses.smooth(settings.pose_smoothness);
+    poses.hold_gauge(*capture);
 }
 
 PoseState Trainer::State::pose_state() const {
