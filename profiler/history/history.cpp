@@ -1,12 +1,8 @@
 #include "profiler/history/history.h"
 
-#include <sqlite3.h>
-
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <utility>
-#include <variant>
 
 #include "base/try.h"
 #include "profiler/store/statistics.h"
@@ -14,8 +10,7 @@
 namespace gs::history {
 namespace {
 
-constexpr int kApplication = 0x67736869, kVersion = 1;
-constexpr int kWaitMs = 5000;  // for another program that is writing
+constexpr int kVersion = 1;
 
 constexpr const char* kTables = R"(
 CREATE TABLE IF NOT EXISTS series(
@@ -41,196 +36,74 @@ constexpr const char* kMerge = R"(
     count = count + excluded.count
 )";
 
-/// As a URI writes a path: SQLite reads ? # and % as more than themselves.
-std::string uri_path(const fs::path& path) {
-    std::string out;
-    for (const char c : path.string())
-        out += c == '?' || c == '#' || c == '%'
-                   ? fmt::format("%{:02X}", static_cast<unsigned char>(c))
-                   : std::string(1, c);
-    return out;
-}
-
-using Value = std::variant<std::int64_t, double, std::string_view>;
-
-/// A prepared statement; texts are bound without a copy and outlive it.
-class Statement {
-  public:
-    Statement(sqlite3* database, const std::string& sql, std::initializer_list<Value> values) {
-        if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement_, nullptr) != SQLITE_OK)
-            return;
-        int place = 0;
-        for (const Value& value : values) bind(++place, value);
-    }
-    Statement(const Statement&) = delete;
-    Statement& operator=(const Statement&) = delete;
-    ~Statement() { sqlite3_finalize(statement_); }
-
-    /// SQLITE_ROW, SQLITE_DONE, or what is wrong.
-    int step() { return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_); }
-    bool done() { return step() == SQLITE_DONE; }
-    std::int64_t whole(int column) const { return sqlite3_column_int64(statement_, column); }
-    /// NaN is kept as NULL.
-    double number(int column) const {
-        return sqlite3_column_type(statement_, column) == SQLITE_NULL
-                   ? std::numeric_limits<double>::quiet_NaN()
-                   : sqlite3_column_double(statement_, column);
-    }
-    std::string text(int column) const {
-        const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-        return bytes == nullptr
-                   ? std::string()
-                   : std::string(
-                         bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
-    }
-
-  private:
-    void bind(int place, const Value& value) {
-        if (const auto* whole = std::get_if<std::int64_t>(&value))
-            sqlite3_bind_int64(statement_, place, *whole);
-        else if (const auto* number = std::get_if<double>(&value))
-            sqlite3_bind_double(statement_, place, *number);
-        else if (const auto* text = std::get_if<std::string_view>(&value))
-            sqlite3_bind_text(statement_, place, text->data(), static_cast<int>(text->size()),
-                              SQLITE_STATIC);
-    }
-    sqlite3_stmt* statement_ = nullptr;
-};
-
 }  // namespace
 
-void History::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
-
-tl::unexpected<Error> History::failed(ErrorKind kind) const {
-    const int code = sqlite3_errcode(database_.get());
-    if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
-        return fail(ErrorKind::malformed, path_.string(), "is no history, or a damaged one",
-                    "choose another file");
-    return fail(kind, path_.string(), sqlite3_errmsg(database_.get()));
-}
-
-Result<void> History::run(const char* sql) const {
-    if (sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr) == SQLITE_OK) return {};
-    return failed(ErrorKind::unwritable);
-}
-
-Result<History> History::connect(const fs::path& path, int flags) {
-    sqlite3* database = nullptr;
-    const int code = sqlite3_open_v2(path.c_str(), &database, flags, nullptr);
-    History history(database, path);
-    if (database == nullptr)
-        return fail(ErrorKind::unreadable, path.string(), "there is no memory to open it");
-    if (code != SQLITE_OK)
-        return history.failed((flags & SQLITE_OPEN_CREATE) != 0 ? ErrorKind::unwritable
-                                                                : ErrorKind::unreadable);
-    sqlite3_busy_timeout(database, kWaitMs);
-    return history;
+Result<void> History::is_known() const {
+    const auto version = database_.whole_of("PRAGMA user_version");
+    if (!version) return database_.failed(ErrorKind::unreadable);
+    if (*version > kVersion)
+        return fail(ErrorKind::unsupported, database_.path().string(),
+                    "a newer gausscope wrote it");
+    return {};
 }
 
 Result<History> History::open(const fs::path& path) {
-    GS_TRY(History history, connect(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-    GS_TRY_VOID(history.prepare());
+    GS_TRY(Database database, Database::open(path));
+    History history(std::move(database));
+    GS_TRY_VOID(history.is_known());
+    const auto make = [&]() -> Result<void> {
+        GS_TRY_VOID(history.database_.run(kTables));
+        return history.database_.run(fmt::format("PRAGMA user_version={}", kVersion));
+    };
+    GS_TRY_VOID(history.database_.transact(make));
     return history;
 }
 
 Result<History> History::open_to_read(const fs::path& path) {
-    std::error_code error;
-    if (!fs::exists(path, error))
-        return fail(ErrorKind::not_found, path.string(), "there is no such file",
-                    "serve, bench and train write one with --history FILE");
-    GS_TRY(History history, connect(path, SQLITE_OPEN_READONLY));
-    if (history.run("SELECT 1 FROM sqlite_master")) {
-        GS_TRY_VOID(history.is_ours());
-        return history;
-    }
-    if (sqlite3_errcode(history.database_.get()) != SQLITE_CANTOPEN)
-        return history.failed(ErrorKind::unreadable);
-    // Its folder cannot be written, which a log needs; nobody else has it open, or there were one.
-    const std::string as_it_is = "file:" + uri_path(fs::absolute(path)) + "?immutable=1";
-    GS_TRY(History still, connect(as_it_is, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
-    still.path_ = path;
-    GS_TRY_VOID(still.is_ours());
-    return still;
-}
-
-Result<void> History::is_ours() const {
-    std::int64_t application = 0, version = 0;
-    {
-        Statement a(database_.get(), "PRAGMA application_id", {}),
-            v(database_.get(), "PRAGMA user_version", {});
-        if (a.step() != SQLITE_ROW || v.step() != SQLITE_ROW) return failed(ErrorKind::unreadable);
-        application = a.whole(0), version = v.whole(0);
-    }
-    if (application != kApplication)
-        return fail(ErrorKind::malformed, path_.string(), "is a database of another program",
-                    "choose another file");
-    if (version > kVersion)
-        return fail(ErrorKind::unsupported, path_.string(), "a newer gausscope wrote it");
-    return {};
-}
-
-Result<void> History::prepare() {
-    std::int64_t tables = 0;
-    {
-        Statement t(database_.get(), "SELECT count(*) FROM sqlite_master", {});
-        if (t.step() != SQLITE_ROW) return failed(ErrorKind::unwritable);
-        tables = t.whole(0);
-    }
-    if (tables > 0) GS_TRY_VOID(is_ours());
-    // A write-ahead log: who reads does not wait for who writes. Where it cannot be had (a network
-    // file system, or another program is making the same file now) the journal is slower and as
-    // safe, and the next who opens it tries again.
-    (void)run("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;");
-    GS_TRY_VOID(run("BEGIN IMMEDIATE"));
-    auto made = run(kTables);
-    if (made)
-        made = run(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}; COMMIT",
-                               kApplication, kVersion)
-                       .c_str());
-    if (!made) (void)run("ROLLBACK");
-    return made;
+    GS_TRY(Database database,
+           Database::open_to_read(path, "serve, bench and train write one with --history FILE"));
+    History history(std::move(database));
+    GS_TRY_VOID(history.is_known());
+    return history;
 }
 
 Result<std::int64_t> History::series_of(const Subject& s, const Metric& metric) {
     const auto find = [&]() -> std::int64_t {
-        Statement known(database_.get(),
+        Statement known(database_,
                         "SELECT id FROM series WHERE source=? AND job=? AND config=? AND host=? "
                         "AND metric=? AND unit=?",
                         {s.source, s.job, s.config, s.host, metric.name, metric.unit});
-        return known.step() == SQLITE_ROW ? known.whole(0) : 0;
+        return known.row() ? known.whole(0) : 0;
     };
     if (const std::int64_t id = find(); id != 0) return id;
-    Statement insert(database_.get(),
+    Statement insert(database_,
                      "INSERT INTO series(source, job, config, host, metric, unit) "
                      "VALUES(?, ?, ?, ?, ?, ?)",
                      {s.source, s.job, s.config, s.host, metric.name, metric.unit});
-    if (!insert.done()) return failed(ErrorKind::unwritable);
-    return sqlite3_last_insert_rowid(database_.get());
+    if (!insert.done()) return database_.failed(ErrorKind::unwritable);
+    return database_.last_row();
 }
 
-Result<void> History::add_in_transaction(const Subject& subject, std::span<const Entry> entries) {
+Result<void> History::add_each(const Subject& subject, std::span<const Entry> entries) {
     static const std::string kInsert =
         std::string("INSERT INTO point VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)") + kMerge;
     for (const Entry& entry : entries) {
         GS_TRY(const auto series, series_of(subject, entry.metric));
         const Quantiles& q = entry.point.of;
-        Statement insert(database_.get(), kInsert,
+        Statement insert(database_, kInsert,
                          {series, entry.point.time_s, std::string_view(entry.point.commit),
                           static_cast<std::int64_t>(q.count), q.p05, q.p25, q.p50, q.p75, q.p95});
-        if (!insert.done()) return failed(ErrorKind::unwritable);
+        if (!insert.done()) return database_.failed(ErrorKind::unwritable);
     }
-    return run("COMMIT");
+    return {};
 }
 
 Result<void> History::add(const Subject& subject, std::span<const Entry> entries) {
-    GS_TRY_VOID(run("BEGIN IMMEDIATE"));
-    auto added = add_in_transaction(subject, entries);
-    if (!added) (void)run("ROLLBACK");
-    return added;
+    return database_.transact([&] { return add_each(subject, entries); });
 }
 
 Result<std::vector<Series>> History::read(const Query& q) const {
-    Statement rows(database_.get(),
+    Statement rows(database_,
                    "SELECT s.source, s.job, s.config, s.host, s.metric, s.unit, p.time_s, "
                    "p.revision, p.count, p.p05, p.p25, p.p50, p.p75, p.p95, s.id "
                    "FROM series s JOIN point p ON p.series = s.id WHERE p.time_s >= ?1 "
@@ -240,8 +113,7 @@ Result<std::vector<Series>> History::read(const Query& q) const {
                    {q.since_s, q.job, q.metric, q.source});
     std::vector<Series> out;
     std::int64_t series = 0;
-    int code = 0;
-    while ((code = rows.step()) == SQLITE_ROW) {
+    while (rows.row()) {
         if (out.empty() || rows.whole(14) != series) {
             series = rows.whole(14);
             out.push_back({{rows.text(0), rows.text(1), rows.text(2), rows.text(3)},
@@ -254,7 +126,7 @@ Result<std::vector<Series>> History::read(const Query& q) const {
              {static_cast<std::uint64_t>(rows.whole(8)), rows.number(9), rows.number(10),
               rows.number(11), rows.number(12), rows.number(13)}});
     }
-    if (code != SQLITE_DONE) return failed(ErrorKind::unreadable);
+    if (!rows.ended()) return database_.failed(ErrorKind::unreadable);
     return out;
 }
 
@@ -266,15 +138,13 @@ Result<void> History::thin(std::int64_t now_s) {
         (now_s - kDays) / 3600 * 3600);
     // Sums over each hour of what is not on its first minute, merged into the first minute's.
     const std::string by_hour = fmt::format(
-        "BEGIN IMMEDIATE; INSERT INTO point SELECT series, time_s / 3600 * 3600, revision, "
+        "INSERT INTO point SELECT series, time_s / 3600 * 3600, revision, "
         "sum(count), sum(p05 * count) / sum(count), sum(p25 * count) / sum(count), "
         "sum(p50 * count) / sum(count), sum(p75 * count) / sum(count), sum(p95 * count) / "
         "sum(count) FROM point WHERE {} GROUP BY series, time_s / 3600, revision {}; DELETE FROM "
-        "point WHERE {}; COMMIT",
+        "point WHERE {}",
         old, kMerge, old);
-    auto done = run(by_hour.c_str());
-    if (!done) (void)run("ROLLBACK");
-    return done;
+    return database_.transact([&] { return database_.run(by_hour); });
 }
 
 Subject subject_of(const TraceProcess& process) {

@@ -7,16 +7,15 @@
 
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/expected.h"
 #include "base/file.h"
+#include "profiler/history/database.h"
 #include "profiler/store/store.h"
-
-struct sqlite3;
 
 namespace gs::history {
 
@@ -83,19 +82,11 @@ class History {
     Result<void> thin(std::int64_t now_s);
 
   private:
-    struct Close {
-        void operator()(sqlite3* database) const;
-    };
-    History(sqlite3* database, fs::path path) : database_(database), path_(std::move(path)) {}
-    static Result<History> connect(const fs::path& path, int flags);
-    Result<void> prepare();
-    Result<void> is_ours() const;
-    Result<void> run(const char* sql) const;
-    tl::unexpected<Error> failed(ErrorKind kind) const;
+    explicit History(Database database) : database_(std::move(database)) {}
+    Result<void> is_known() const;
     Result<std::int64_t> series_of(const Subject& subject, const Metric& metric);
-    Result<void> add_in_transaction(const Subject& subject, std::span<const Entry> entries);
-    std::unique_ptr<sqlite3, Close> database_;
-    fs::path path_;
+    Result<void> add_each(const Subject& subject, std::span<const Entry> entries);
+    Database database_;
 };
 
 /// Medians of `subject`'s iterations [ms] before `until_s`, oldest first, the newest 256: of the
