@@ -8,6 +8,7 @@
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "base/assets.h"
+#include "trainer/setting_text.h"
 
 namespace gs::cli {
 namespace {
@@ -37,16 +38,6 @@ Result<NamedValues> from_json(const std::string& path, const std::string& text) 
     return out;
 }
 
-Result<double> value_of(const std::string& word) {
-    if (word == "true" || word == "yes" || word == "on") return 1.0;
-    if (word == "false" || word == "no" || word == "off") return 0.0;
-    char* end = nullptr;
-    const double value = std::strtod(word.c_str(), &end);
-    if (word.empty() || *end != 0 || !std::isfinite(value))
-        return fail(ErrorKind::malformed, "", "");
-    return value;
-}
-
 Result<NamedValues> from_lines(const std::string& path, const std::string& text) {
     NamedValues out;
     std::uint64_t number = 0;
@@ -64,19 +55,10 @@ Result<NamedValues> from_lines(const std::string& path, const std::string& text)
         if (equals == std::string::npos || equals == 0)
             return fail_at_line(path, number, "this line is not \"name = value\"",
                                 "a # begins a comment");
-        const SettingField* named = find_setting(line.substr(0, equals));
-        const auto chosen = named ? choice_value(*named, line.substr(equals + 1)) : std::nullopt;
-        const auto value = chosen ? Result<double>(*chosen) : value_of(line.substr(equals + 1));
-        if (!value)
-            return fail_at_line(path, number,
-                                fmt::format("\"{}\" is not a number", line.substr(equals + 1)));
-        std::string name = line.substr(0, equals);
-        if (find_setting(name) == nullptr) std::replace(name.begin(), name.end(), '-', '_');
-        if (find_setting(name) == nullptr)
-            return fail_at_line(path, number,
-                                fmt::format("there is no training setting \"{}\"", name),
-                                "gausscope train --help lists them");
-        out.emplace_back(name, *value);
+        auto setting = read_setting(line.substr(0, equals), line.substr(equals + 1));
+        if (!setting)
+            return fail_at_line(path, number, setting.error().message, setting.error().advice);
+        out.push_back(std::move(*setting));
     }
     return out;
 }
