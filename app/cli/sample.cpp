@@ -7,20 +7,30 @@
 #include "app/cli/progress.h"
 #include "app/cli/subcommand.h"
 #include "app/sample/sample_capture.h"
+#include "base/assets.h"
 #include "base/try.h"
 
 namespace gs::cli {
 namespace {
 
 struct SampleArguments {
-    std::string folder;
+    std::string folder, scenery = "diorama";
     int views = 48, width = 640, height = 480, points = 20000;
     bool force = false;
 };
 
+std::vector<std::string> sceneries() {
+    std::vector<std::string> out;
+    for (const std::string& path : assets_in("sample")) out.push_back(fs::path(path).stem());
+    return out;
+}
+
 void add_options(CLI::App& app, SampleArguments& a) {
     app.add_option("DIR", a.folder, "folder to write to")->required();
     app.add_option("--views", a.views, "photos [48]")->check(whole_from(1, 1000))->option_text("N");
+    app.add_option("--scenery", a.scenery, "what stands there: diorama, toys, village [diorama]")
+        ->check(CLI::IsMember(sceneries()))
+        ->option_text("NAME");
     app.add_option("--width", a.width, "photo width [640]")
         ->check(whole_from(16, 8192))
         ->option_text("PIXELS");
@@ -50,7 +60,8 @@ Result<int> run(const SampleArguments& a, const CommonArguments& common) {
 
     catch_interrupts();
     ProgressLine progress("sample");
-    SampleOptions options{a.views, a.width, a.height, a.points, common.seed.value_or(42), {}};
+    SampleOptions options{a.views, a.width,  a.height, a.points, common.seed.value_or(42),
+                          {},      a.scenery};
     options.progress = [&](std::string_view what, std::size_t done, std::size_t total) {
         progress.update(done, total, what);
         return !interrupted();
@@ -66,6 +77,7 @@ Result<int> run(const SampleArguments& a, const CommonArguments& common) {
     if (common.json)
         print_json({{"command", "sample"},
                     {"path", a.folder},
+                    {"scenery", a.scenery},
                     {"views", written->views},
                     {"width", a.width},
                     {"height", a.height},

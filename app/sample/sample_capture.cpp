@@ -110,7 +110,7 @@ Camera sample_camera(const SampleOptions& options, int view) {
 
 Result<SampleReport> write_sample_capture(const fs::path& folder, const SampleOptions& options) {
     const auto start = std::chrono::steady_clock::now();
-    GS_TRY(auto shapes, sample::make_scene());
+    GS_TRY(auto shapes, sample::make_scene(options.scenery));
     for (const fs::path& sub : {folder / "images", folder / "sparse" / "0"}) {
         std::error_code error;
         fs::create_directories(sub, error);

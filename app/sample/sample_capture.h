@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "renderer/io/captures/capture_io.h"
 
@@ -15,6 +16,7 @@ struct SampleOptions {
     int points = 20000;             ///< about; points are kept where a surface was met
     std::uint64_t seed = 42;        ///< of the choice of points
     Progress progress;
+    std::string scenery = "diorama";  ///< one of assets/sample
 };
 struct SampleReport {
     std::size_t views = 0, points = 0;

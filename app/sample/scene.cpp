@@ -272,8 +272,8 @@ Result<void> add_line(Builder& b, const std::string& path, std::uint64_t number,
 
 }  // namespace
 
-Result<std::vector<Shape>> make_scene() {
-    const Asset file = asset("sample/diorama.scene");
+Result<std::vector<Shape>> make_scene(const std::string& name) {
+    const Asset file = asset("sample/" + name + ".scene");
     Builder b;
     std::istringstream text(file.text);
     std::string line;
