@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/json_write.h"
+#include "base/machine.h"
 #include "base/record/scope.h"
 #include "base/seconds.h"
 #include "base/try.h"
@@ -723,6 +724,7 @@ Json Run::machine_json() const {
             {"involuntary_switches_per_second", share(since(&MachineTotals::switches), seconds)},
             {"cpus_used", share(ran, seconds)},
             {"load_average", json_number(now.load)},
+            {"peak_bytes", peak_resident_bytes()},
             {"cpu_clock_ghz", share(now.clock_ghz, now.clock_ghz > 0 ? 1 : 0)}};
 }
 

@@ -33,6 +33,9 @@ th{color:var(--dim);font-weight:500}th:first-child,td:first-child{text-align:lef
 svg{width:100%;height:auto;background:var(--soft);border-radius:4px}svg text{fill:var(--dim);font:11px system-ui,sans-serif}
 svg .grid{stroke:var(--line)}svg path{fill:none;stroke-width:1.5}svg .l0{stroke:var(--accent)}svg .l1{stroke:var(--second)}svg .l2{stroke:var(--third)}
 svg .mark{stroke:var(--dim);stroke-dasharray:3 3}svg .alarm{stroke:var(--bad)}.k0{color:var(--accent)}.k1{color:var(--second)}.k2{color:var(--third)}
+svg circle{stroke:none}svg .d0{fill:var(--accent)}svg .d1{fill:var(--second)}svg .d2{fill:var(--third)}
+.pair{position:relative;display:inline-block;overflow:hidden;line-height:0}.pair img,.pair+img{max-width:none;border-radius:0}
+.over{position:absolute;top:0;left:0;height:100%;width:50%;overflow:hidden;resize:horizontal;border-right:2px solid var(--accent)}
 li{margin:.35rem 0}.error{color:var(--bad)}.warning{color:var(--second)}summary{cursor:pointer;color:var(--dim)}
 )";
 
@@ -76,16 +79,32 @@ bool is_jpeg(std::span<const std::byte> bytes) {
     return bytes.size() > 3 && bytes[0] == std::byte{0xFF} && bytes[1] == std::byte{0xD8};
 }
 
+std::string picture_html(const ReportPicture& picture) {
+    return fmt::format(
+        "<img src=\"data:image/{};base64,{}\" alt=\"{}\"{} />",
+        is_png(picture.bytes) ? "png" : "jpeg", base64_of(picture.bytes), html_text(picture.title),
+        picture.width_px > 0 ? fmt::format(" width=\"{:.0f}\"", picture.width_px) : "");
+}
+
+std::string sliders_html(const Report& report) {
+    std::string out;
+    for (const ReportSlider& s : report.sliders)
+        out += fmt::format(
+            "<figure><div class=\"pair\">{}<div class=\"over\">{}</div></div>{}<figcaption>{} | "
+            "{} | {}</figcaption></figure>",
+            picture_html(s.right), picture_html(s.left), picture_html(s.error),
+            html_text(s.left.title), html_text(s.right.title), html_text(s.error.title));
+    return out.empty() ? out
+                       : "<p class=\"dim\">Drag the lower right corner of the left half.</p>"
+                         "<div class=\"pictures\">" +
+                             out + "</div>";
+}
+
 std::string pictures_html(const Report& report) {
     std::string out;
     for (const ReportPicture& picture : report.pictures)
-        out += fmt::format(
-            "<figure><img src=\"data:image/{};base64,{}\" alt=\"{}\"{} /><figcaption>{}"
-            "</figcaption></figure>",
-            is_png(picture.bytes) ? "png" : "jpeg", base64_of(picture.bytes),
-            html_text(picture.title),
-            picture.width_px > 0 ? fmt::format(" width=\"{:.0f}\"", picture.width_px) : "",
-            html_text(picture.title));
+        out += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>", picture_html(picture),
+                           html_text(picture.title));
     return out.empty() ? out : "<div class=\"pictures\">" + out + "</div>";
 }
 
@@ -192,6 +211,7 @@ std::string report_html(const Report& report) {
         out += fmt::format("<p class=\"sub\">{}</p>\n", html_text(report.subtitle));
     out += facts_html(report);
     out += section_of("Pictures", pictures_html(report));
+    out += section_of("Photos", sliders_html(report));
     out += section_of("Notes", notes_html(report));
     out += section_of("Curves", plots_html(report));
     out += section_of("Findings", findings_html(report));

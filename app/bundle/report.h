@@ -25,6 +25,7 @@ struct ReportPlot {
     struct Line {
         std::string name;
         std::vector<std::pair<double, double>> points;  ///< x ascending; NaN is a gap
+        bool dots = false;                              ///< each by itself, x in any order
     };
     struct Mark {
         double x = 0;
@@ -36,6 +37,10 @@ struct ReportPlot {
     std::vector<Mark> marks{};
     bool from_zero = false;  ///< the axis begins at 0
 };
+/// Two pictures of one size over each other, with an edge to drag, and what differs beside them.
+struct ReportSlider {
+    ReportPicture left, right, error;
+};
 struct ReportTable {
     std::string title;
     std::vector<std::string> columns;  ///< the first is text, the others numbers
@@ -46,6 +51,7 @@ struct Report {
     std::string title, subtitle;
     std::vector<std::pair<std::string, std::string>> facts;  ///< label, value
     std::vector<ReportPicture> pictures;
+    std::vector<ReportSlider> sliders{};
     std::vector<std::string> notes;  ///< texts pinned to the scene, with where
     std::vector<ReportPlot> plots;
     std::vector<Finding> findings;

@@ -22,8 +22,9 @@ struct PlotRange {
     bool any() const { return lo <= hi; }
 };
 
-PlotPoints thinned(const PlotPoints& points) {
-    if (points.size() <= kMostPoints) return points;
+PlotPoints thinned(const ReportPlot::Line& line) {
+    const PlotPoints& points = line.points;
+    if (line.dots || points.size() <= kMostPoints) return points;
     PlotPoints out;
     const std::size_t each = (points.size() + kMostPoints - 1) / kMostPoints;
     for (std::size_t begin = 0; begin < points.size(); begin += each) {
@@ -79,15 +80,31 @@ std::string path_of(const PlotPoints& points, const PlotFrame& frame) {
     return out;
 }
 
+/// Beyond the third colour the dots are smaller: as many as the legend can tell apart.
+std::string dots_of(const PlotPoints& points, const PlotFrame& frame, std::size_t line) {
+    std::string out;
+    for (const auto& [x, y] : points)
+        if (std::isfinite(x) && std::isfinite(y))
+            out += fmt::format("<circle class=\"d{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" />",
+                               line % 3, frame.at_x(x), frame.at_y(y), line < 3 ? 4.5 : 2.5);
+    return out;
+}
+
 }  // namespace
 
 std::string plot_html(const ReportPlot& plot) {
     std::vector<PlotPoints> lines;
     PlotFrame frame;
     for (const ReportPlot::Line& line : plot.lines) {
-        lines.push_back(thinned(line.points));
+        lines.push_back(thinned(line));
         for (const auto& [x, y] : lines.back())
             if (std::isfinite(y)) frame.x.add(x), frame.y.add(y);
+    }
+    const bool dots = std::any_of(plot.lines.begin(), plot.lines.end(),
+                                  [](const ReportPlot::Line& line) { return line.dots; });
+    if (frame.x.any() && dots) {  // none lies on the edge, and one alone is shown too
+        const double space = std::max(0.05 * (frame.x.hi - frame.x.lo), 1e-3 * frame.x.hi);
+        frame.x.lo -= space, frame.x.hi += space;
     }
     if (!frame.x.any() || !(frame.x.hi > frame.x.lo)) return {};
     if (plot.from_zero) frame.y.add(0);
@@ -109,7 +126,9 @@ std::string plot_html(const ReportPlot& plot) {
                 kPlotHeight - kBottom, html_text(mark.text));
     std::string legend;
     for (std::size_t i = 0; i < lines.size(); ++i) {
-        out += fmt::format("<path class=\"l{}\" d=\"{}\" />", i % 3, path_of(lines[i], frame));
+        out += plot.lines[i].dots ? dots_of(lines[i], frame, i)
+                                  : fmt::format("<path class=\"l{}\" d=\"{}\" />", i % 3,
+                                                path_of(lines[i], frame));
         if (lines.size() > 1)
             legend +=
                 fmt::format(" <span class=\"k{}\">{}</span>", i % 3, html_text(plot.lines[i].name));

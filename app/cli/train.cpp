@@ -8,11 +8,13 @@
 #include "app/cli/common.h"
 #include "app/cli/findings.h"
 #include "app/cli/history_entry.h"
+#include "app/cli/machine.h"
 #include "app/cli/progress.h"
 #include "app/cli/results.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/train.h"
 #include "app/cli/train_settings.h"
+#include "app/lab/benchmark_log.h"
 #include "base/log.h"
 #include "base/seconds.h"
 #include "base/try.h"
@@ -78,6 +80,11 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
         ->option_text("N,...");
     app.add_flag("--hashes", a.hashes,
                  "write hashes of every step's stages into hashes.txt, for `gausscope diff`");
+    app.add_option("--until-psnr", a.until_psnr,
+                   "end when the held-out photos reach so many dB, measured every --eval-every "
+                   "steps; writes DIR/benchmark.jsonl")
+        ->check(number_from(0, 100))
+        ->option_text("DB");
     app.add_flag("--view", a.view, "open the studio on it");
     add_window(app, a.window);
     add_loading(app, a.loading);
@@ -197,6 +204,10 @@ class TrainCommand {
     Result<std::unique_ptr<Trainer>> make_trainer(const RunSource& source);
     Result<std::shared_ptr<RunFolder>> take_folder();
     void train();
+    void begin_benchmark();
+    /// The target of --until-psnr is reached.
+    bool reached() const { return benchmark_ && benchmark_->reached(); }
+    void end_benchmark();
     void print_results() const;
     std::string config() const;
 
@@ -209,6 +220,7 @@ class TrainCommand {
     std::optional<Recording> recording_;
     std::optional<Run> run_;
     std::optional<history::History> history_;
+    std::optional<lab::BenchmarkLog> benchmark_;
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
@@ -259,7 +271,41 @@ Result<void> TrainCommand::prepare() {
     run.write_trace = [this](const fs::path& path) { return recording_->write(path); };
     run.load_seconds = seconds_since(begin_);
     run_.emplace(std::move(trainer), std::move(run));
+    if (a_.until_psnr) begin_benchmark();
     return {};
+}
+
+void TrainCommand::begin_benchmark() {
+    const Capture& capture = run_->trainer().capture();
+    const auto held_out = capture.view_indices(true);
+    auto settings = settings_json(run_->trainer().settings());
+    settings.erase("seed");
+    nlohmann::ordered_json names = nlohmann::ordered_json::array();
+    for (const std::size_t view : held_out) names.push_back(capture.views[view].name);
+    const nlohmann::ordered_json machine = machine_json(-1);
+    const Camera& camera = capture.views.front().camera;
+    benchmark_.emplace(begin_, *a_.until_psnr,
+                       nlohmann::ordered_json{
+                           {"program", machine["program"]},
+                           {"commit", machine["commit"]},
+                           {"backend", backend_.name},
+                           {"processor", machine["cpu"]},
+                           {"threads", machine["threads"]},
+                           {"capture", source_.capture},
+                           {"photos", capture.views.size()},
+                           {"width", camera.width},
+                           {"height", camera.height},
+                           {"trained_on", capture.view_indices(false).size()},
+                           {"held_out", std::move(names)},
+                           {"seed", static_cast<std::uint64_t>(run_->trainer().settings().seed)},
+                           {"settings", std::move(settings)}});
+    benchmark_->loaded(std::chrono::steady_clock::now());
+}
+
+void TrainCommand::end_benchmark() {
+    benchmark_->end(reached() ? "reached" : run_->trainer().finished() ? "missed" : "stopped");
+    if (const auto written = benchmark_->write(run_->taken_folder() / lab::kBenchmarkLog); !written)
+        log_error("{}", written.error().text());
 }
 
 Result<std::shared_ptr<RunFolder>> TrainCommand::take_folder() {
@@ -301,7 +347,7 @@ void TrainCommand::train() {
     log_info("{} steps from {} Gaussians on {}", total() - trainer.steps_done(),
              trainer.gaussian_count(), backend_.name);
     ProgressLine steps("train"), photos("evaluate");
-    for (Run::Did did = Run::Did::step; did != Run::Did::nothing && !interrupted();) {
+    for (Run::Did did = Run::Did::step; did != Run::Did::nothing && !interrupted() && !reached();) {
         did = run_->step();
         const StepReport& last = run_->last_step();
         if (recording_ && last.step % kDrainSteps == 0)
@@ -315,12 +361,15 @@ void TrainCommand::train() {
                             last.milliseconds, last.gaussians));
         } else if (did == Run::Did::photo) {
             photos.update(run_->evaluating()->done(), run_->evaluating()->total(), "");
-        } else if (did == Run::Did::evaluation && !run_->ended()) {
+        } else if (did == Run::Did::evaluation) {
             const Evaluation& e = run_->evaluation();
+            if (benchmark_) (void)benchmark_->evaluated(e.step, e.psnr, e.ssim, e.images.size());
+            if (run_->ended()) continue;
             log_info("step {}: PSNR {:.3f} dB, SSIM {:.4f}, {} Gaussians", e.step, e.psnr, e.ssim,
                      trainer.gaussian_count());
         }
     }
+    if (benchmark_) end_benchmark();
     run_->finish();
 }
 
@@ -328,7 +377,7 @@ void TrainCommand::print_results() const {
     const Trainer& trainer = run_->trainer();
     const RunFiles& files = run_->files();
     const auto summary = run_->summary();
-    if (!trainer.finished()) {
+    if (!trainer.finished() && !reached()) {
         fmt::print("stopped at step {}; {}\n", trainer.steps_done(),
                    run_->failure().empty()
                        ? "checkpoint: " + files.at("checkpoint") + " (go on with --resume " +
@@ -372,7 +421,7 @@ Result<int> TrainCommand::run() {
     if (run_->trainer().finished())
         add_to_history(history_, fs::path(source_.capture).lexically_normal().filename().string(),
                        config(), run_->summary());
-    const bool all = run_->trainer().finished() && run_->failure().empty();
+    const bool all = (run_->trainer().finished() || reached()) && run_->failure().empty();
     return all && run_->files().in_place() ? kDone : kFailed;
 }
 
@@ -414,6 +463,9 @@ Result<int> run(const TrainArguments& a, const CommonArguments& common) {
     if (a.view && !a.history.empty())
         return fail(ErrorKind::usage, "", "--history is not kept by the studio",
                     "train without --view");
+    if (a.until_psnr && (a.view || !a.resume.empty() || a.eval_every.value_or(0) == 0))
+        return fail(ErrorKind::usage, "", "--until-psnr times one run from its photos to a score",
+                    "add --eval-every N; neither --view nor --resume");
     const service::OwnService service;  // it runs for long: it can be attached to
     if (!a.view) return TrainCommand(a, common).run();
     GS_TRY(const ViewArguments view, to_view(a));

@@ -24,6 +24,7 @@ struct TrainArguments {
     std::string lapse, lapse_views;
     std::vector<std::uint64_t> capture_steps;
     bool hashes = false;
+    std::optional<double> until_psnr;  ///< dB over the held-out photos that ends the run
     std::string trace, history;
     std::string profile_steps;  ///< "A:B", empty: none
     bool view = false;

@@ -17,7 +17,7 @@ from cli_support import GAUSSCOPE, RUN_FILES, Case, npy_shape, ply_count, run, w
 class Usage(Case):
     def test_help_explains_every_command(self):
         overview = self.expect(0, "--help").out
-        for command in "view train eval render convert info sample bench trace record attach serve history inspect report replay verify diff selftest".split():
+        for command in "view train eval render convert info sample bench trace record attach serve history inspect report replay verify diff selftest lab".split():
             self.assertIn(command, overview)
             text = self.expect(0, command, "--help").out
             self.assertIn("Examples:", text, command)

@@ -1,0 +1,300 @@
+#include "app/cli/lab.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/common.h"
+#include "app/cli/report.h"
+#include "app/lab/compare_runs.h"
+#include "app/lab/runner.h"
+#include "base/try.h"
+
+namespace gs::cli {
+namespace {
+
+enum class LabVerb { run, list, compare, report, check_log };
+
+struct LabArguments {
+    LabVerb verb = LabVerb::run;
+    std::string database = "lab.db";
+    std::string suite, captures, label;
+    std::vector<std::string> programs;
+    bool retry = false, strict = false;
+    std::string a, b;
+    std::vector<std::string> gates, logs;
+    std::string html;
+};
+
+CLI::App& verb(CLI::App& lab, LabArguments& a, LabVerb which, const char* name, const char* what) {
+    CLI::App& out = *lab.add_subcommand(name, what);
+    out.fallthrough();
+    out.callback([&a, which] { a.verb = which; });
+    out.add_option("--database", a.database, "where runs are recorded [lab.db]")
+        ->option_text("FILE");
+    return out;
+}
+
+void add_run(CLI::App& lab, LabArguments& a) {
+    CLI::App& app = verb(lab, a, LabVerb::run, "run",
+                         "train everything a suite asks for that is not recorded yet");
+    app.add_option("SUITE", a.suite,
+                   fmt::format("a file, or one that is built in: {}",
+                               fmt::join(lab::built_in_suites(), ", ")))
+        ->required();
+    app.add_option("--label", a.label, "what these runs are called in comparisons [the commit]")
+        ->option_text("NAME");
+    app.add_option("--captures", a.captures, "where the suite's captures are, besides beside it")
+        ->option_text("DIR");
+    app.add_option("--program", a.programs,
+                   "another build that trains, as NAME=PATH; several take turns")
+        ->option_text("NAME=PATH")
+        ->allow_extra_args(false);
+    app.add_flag("--retry", a.retry, "run again what failed");
+}
+
+void add_compare(CLI::App& lab, LabArguments& a) {
+    CLI::App& app = verb(lab, a, LabVerb::compare, "compare",
+                         "B against A, pair by pair; exit code 3 where a gate fails");
+    const char* names = "label, settings, backend or commit; or another database";
+    app.add_option("A", a.a, names)->required();
+    app.add_option("B", a.b, names)->required();
+    app.add_option("--suite", a.suite, "take the gates from this suite [the one that was run]")
+        ->option_text("SUITE");
+    app.add_option("--gate", a.gates, "and this one, such as \"psnr_drop <= 0.05\"")
+        ->option_text("GATE")
+        ->allow_extra_args(false);
+    app.add_flag("--strict", a.strict, "a gate that is not shown to hold fails as well");
+}
+
+void add_report(CLI::App& lab, LabArguments& a) {
+    CLI::App& app = verb(lab, a, LabVerb::report, "report", "all that is recorded as one page");
+    CLI::Option* first = app.add_option("A", a.a, "and B against A, as compare does");
+    CLI::Option* second = app.add_option("B", a.b, "what is compared");
+    first->needs(second);
+    app.add_option("--html", a.html, "the page [lab.html]")->option_text("FILE");
+}
+
+void add_check(CLI::App& lab, LabArguments& a) {
+    CLI::App& app =
+        verb(lab, a, LabVerb::check_log, "check-log",
+             "do logs of time to quality keep the rules? exit code 3 where one does not");
+    app.add_option("FILE", a.logs, "benchmark.jsonl of runs with --until-psnr")->required();
+    app.add_option("--suite", a.suite, "whose scenes and targets they are of [time_to_quality]")
+        ->option_text("SUITE");
+}
+
+void add_options(CLI::App& app, LabArguments& a) {
+    app.require_subcommand(1);
+    add_run(app, a);
+    verb(app, a, LabVerb::list, "list", "what is recorded");
+    add_compare(app, a);
+    add_report(app, a);
+    add_check(app, a);
+}
+
+// ---- run
+
+Result<std::vector<lab::LabProgram>> programs_of(const LabArguments& a) {
+    std::vector<lab::LabProgram> out;
+    for (const std::string& text : a.programs) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+            return fail(ErrorKind::usage, "", "--program " + text + " is no NAME=PATH",
+                        "write --program before=old/build/gausscope");
+        out.push_back({text.substr(0, equals), text.substr(equals + 1)});
+        for (std::size_t i = 0; i + 1 < out.size(); ++i)
+            if (out[i].label == out.back().label)
+                return fail(ErrorKind::usage, "", "two programs are called " + out.back().label);
+    }
+    if (!out.empty() && !a.label.empty())
+        return fail(ErrorKind::usage, "", "--label names this program, --program others",
+                    "write --program NAME=PATH for each");
+    if (out.empty()) out.push_back({a.label, lab::own_program()});
+    return out;
+}
+
+Result<int> run_lab(const LabArguments& a, const CommonArguments& common) {
+    GS_TRY(lab::Suite suite, lab::read_suite(a.suite));
+    if (common.backend != "auto") suite.backends = {common.backend};
+    if (common.seed) suite.seeds = {*common.seed};
+    lab::LabOptions options;
+    options.database = a.database;
+    options.captures = a.captures;
+    options.retry = a.retry;
+    GS_TRY(options.programs, programs_of(a));
+    options.say = [](const std::string& line) {
+        fmt::print("{}\n", line);
+        std::fflush(stdout);
+    };
+    catch_interrupts();
+    options.stopped = interrupted;
+    GS_TRY(const lab::LabTally tally, lab::run_suite(suite, std::move(options)));
+    Json out{{"command", "lab run"},     {"suite", suite.name},      {"database", a.database},
+             {"planned", tally.planned}, {"ran", tally.ran},         {"known", tally.known},
+             {"failed", tally.failed},   {"stopped", tally.stopped}, {"left_out", tally.left_out}};
+    say("{suite}: {planned} runs, {ran} run now, {known} were known, {failed} failed", out);
+    if (tally.stopped) fmt::print("stopped; the same command goes on\n");
+    if (common.json) print_json(out);
+    return tally.stopped || tally.failed > 0 ? kFailed : kDone;
+}
+
+// ---- list
+
+Result<int> list_lab(const LabArguments& a, const CommonArguments& common) {
+    GS_TRY(const lab::LabFile file, lab::LabFile::open_to_read(a.database));
+    GS_TRY(const std::vector<lab::LabRun> runs, file.runs());
+    Json out{{"command", "lab list"}, {"database", a.database}, {"runs", Json::array()}};
+    for (const lab::LabRun& run : runs)
+        out["runs"].push_back({{"label", run.of.label},
+                               {"commit", run.of.commit},
+                               {"suite", run.of.suite},
+                               {"scene", run.of.scene},
+                               {"settings", run.of.settings},
+                               {"backend", run.of.backend},
+                               {"seed", run.of.seed},
+                               {"failed", run.failed},
+                               {"error", run.error},
+                               {"psnr", number(run.psnr())},
+                               {"ssim", number(run.ssim())},
+                               {"gaussians", number(run.value_of("Gaussians"))},
+                               {"training", number(run.value_of("training"))},
+                               {"total", number(run.value_of("total"))},
+                               {"peak_bytes", number(run.value_of("peak memory"))},
+                               {"folder", run.folder}});
+    constexpr Column kColumns[] = {{"label", "{label}", true},
+                                   {"scene", "{scene}", true},
+                                   {"settings", "{settings}", true},
+                                   {"backend", "{backend}", true},
+                                   {"seed", "{seed}"},
+                                   {"PSNR", "{psnr:.3f}"},
+                                   {"SSIM", "{ssim:.4f}"},
+                                   {"Gaussians", "{gaussians:.0f}"},
+                                   {"training s", "{training:.1f}"},
+                                   {"peak", "{peak_bytes:bytes}"}};
+    say_table(out["runs"], kColumns);
+    for (const lab::LabRun& run : runs)
+        if (run.failed)
+            fmt::print("failed: {} {} seed {}: {}\n", run.of.scene, run.of.settings, run.of.seed,
+                       run.error);
+    if (runs.empty()) fmt::print("nothing is recorded\n");
+    if (common.json) print_json(out);
+    return kDone;
+}
+
+// ---- compare
+
+struct Side {
+    lab::LabFile file;
+    lab::RunSelection runs;
+};
+
+/// A database by its path, or a name in `database`.
+Result<Side> side_of(const std::string& name, const std::string& database) {
+    std::error_code error;
+    const bool is_file = fs::is_regular_file(name, error);
+    GS_TRY(lab::LabFile file, lab::LabFile::open_to_read(is_file ? name : database));
+    GS_TRY(std::vector<lab::LabRun> all, file.runs());
+    if (is_file) return Side{std::move(file), {name, lab::RunSelection::By::all, std::move(all)}};
+    GS_TRY(lab::RunSelection chosen, lab::select_runs(all, name));
+    return Side{std::move(file), std::move(chosen)};
+}
+
+Result<std::vector<lab::Gate>> gates_of(const LabArguments& a, const Side& side) {
+    std::vector<lab::Gate> out;
+    for (const std::string& text : a.gates) {
+        GS_TRY(lab::Gate gate, lab::parse_gate(text));
+        out.push_back(std::move(gate));
+    }
+    if (!a.suite.empty()) {
+        GS_TRY(const lab::Suite suite, lab::read_suite(a.suite));
+        out.insert(out.end(), suite.gates.begin(), suite.gates.end());
+    } else if (out.empty()) {
+        return lab::gates_of(side.file, side.runs.runs);
+    }
+    return out;
+}
+
+void print_comparison(const Json& out, const lab::RunComparison& comparison) {
+    say("{b} against {a}: {pairs} pairs of runs, {photos} of photos; {same_bits} pairs have the "
+        "same scores to the last bit",
+        out);
+    Json rows = Json::array();
+    for (const Json& metric : out["metrics"]) {
+        Json row = metric;
+        const Json& d = metric["difference"];
+        row["interval"] = d["low"].is_null()
+                              ? std::string("-")
+                              : fmt::format("{:+.4g} to {:+.4g}", d["low"].get<double>(),
+                                            d["high"].get<double>());
+        row["change"] = d["mean"].is_null() ? std::string("-")
+                                            : fmt::format("{:+.4g}", d["mean"].get<double>());
+        rows.push_back(std::move(row));
+    }
+    constexpr Column kColumns[] = {
+        {"metric", "{metric}", true},  {"A", "{a:.5g}"},         {"B", "{b:.5g}"},
+        {"B - A", "{change}"},         {"unit", "{unit}", true}, {"95 % interval", "{interval}"},
+        {"verdict", "{verdict}", true}};
+    say_table(rows, kColumns, {.indent = "  "});
+    for (const lab::GateRow& row : comparison.gates)
+        fmt::print("gate {}: {} ({})\n", row.gate.text, name_of(row.state),
+                   row.low == row.low
+                       ? fmt::format("{:.4g}, {:.4g} to {:.4g}", row.value, row.low, row.high)
+                       : std::string("too few runs for an interval"));
+    for (const std::string& note : comparison.notes) fmt::print("note: {}\n", note);
+    fmt::print("{}\n", lab::method_text());
+}
+
+Result<int> compare_lab(const LabArguments& a, const CommonArguments& common) {
+    GS_TRY(const Side first, side_of(a.a, a.database));
+    GS_TRY(const Side second, side_of(a.b, a.database));
+    GS_TRY(const std::vector<lab::Gate> gates, gates_of(a, second));
+    GS_TRY(const lab::RunComparison comparison, lab::compare_runs(first.runs, second.runs, gates));
+    Json out = lab::comparison_json(comparison);
+    out["command"] = "lab compare";
+    print_comparison(out, comparison);
+    if (common.json) print_json(out);
+    const bool open =
+        std::any_of(comparison.gates.begin(), comparison.gates.end(),
+                    [](const lab::GateRow& row) { return row.state != lab::GateState::holds; });
+    return comparison.fails() || (a.strict && open) ? kGate : kDone;
+}
+
+Result<int> run(const LabArguments& a, const CommonArguments& common) {
+    switch (a.verb) {
+        case LabVerb::run:
+            return run_lab(a, common);
+        case LabVerb::list:
+            return list_lab(a, common);
+        case LabVerb::compare:
+            return compare_lab(a, common);
+        case LabVerb::report:
+            return report_lab({a.database, a.a, a.b, a.html.empty() ? "lab.html" : a.html}, common);
+        case LabVerb::check_log:
+            return check_benchmark_logs(a.logs, a.suite.empty() ? "time_to_quality" : a.suite,
+                                        common);
+    }
+    return kFailed;
+}
+
+}  // namespace
+
+Subcommand lab_command() {
+    return subcommand<LabArguments>(
+        "lab", "suites of trainings: run, compared, reported",
+        "  gausscope lab run smoke --label before       train a suite; the same command goes on "
+        "where it stopped\n"
+        "  gausscope lab run smoke --label after\n"
+        "  gausscope lab compare before after           with intervals, verdicts and gates\n"
+        "  gausscope lab report before after --html lab.html\n"
+        "  gausscope lab run time_to_quality && gausscope lab check-log "
+        "lab.db.runs/runs/*/benchmark.jsonl\n"
+        "  gausscope lab run default --captures photos/ --database nightly.db\n"
+        "  gausscope lab run smoke --program old=a/gausscope --program new=b/gausscope\n",
+        add_options, run);
+}
+
+}  // namespace gs::cli

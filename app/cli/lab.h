@@ -1,0 +1,23 @@
+// `gausscope lab`, for main.cpp: suites of trainings that run, are compared and reported.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/cli/subcommand.h"
+
+namespace gs::cli {
+
+Subcommand lab_command();
+struct LabReportArguments {
+    std::string database, a, b;  ///< a and b empty: nothing is compared
+    std::string html;
+};
+/// `lab report` (lab_report.cpp).
+Result<int> report_lab(const LabReportArguments& a, const CommonArguments& common);
+/// `lab check-log` (lab_benchmark.cpp). kGate: a log breaks the rules. Errors: a file that cannot
+/// be read.
+Result<int> check_benchmark_logs(const std::vector<std::string>& files, const std::string& suite,
+                                 const CommonArguments& common);
+
+}  // namespace gs::cli

@@ -1,0 +1,66 @@
+// `gausscope lab check-log`: logs of time to quality, and what a set of them comes to.
+#include <fmt/core.h>
+
+#include <map>
+
+#include "app/cli/common.h"
+#include "app/cli/lab.h"
+#include "app/cli/report.h"
+#include "app/lab/benchmark_log.h"
+#include "base/try.h"
+
+namespace gs::cli {
+namespace {
+
+Json result_json(const std::string& file, const lab::BenchmarkResult& r) {
+    return {{"file", file},
+            {"scene", r.scene},
+            {"seed", r.seed},
+            {"status", r.status},
+            {"target_psnr", r.target_db},
+            {"psnr", number(r.psnr)},
+            {"steps", r.steps},
+            {"seconds", number(r.seconds)},
+            {"commit", r.commit},
+            {"backend", r.backend},
+            {"processor", r.processor}};
+}
+
+}  // namespace
+
+Result<int> check_benchmark_logs(const std::vector<std::string>& files, const std::string& suite,
+                                 const CommonArguments& common) {
+    GS_TRY(const lab::Suite known, lab::read_suite(suite));
+    Json out{{"command", "lab check-log"}, {"logs", Json::array()}, {"results", Json::array()}};
+    std::map<std::string, std::vector<lab::BenchmarkResult>> by_scene;
+    bool broken = false;
+    for (const std::string& file : files) {
+        const auto checked = lab::check_benchmark_log(file, known);
+        if (!checked && checked.error().kind != ErrorKind::malformed)
+            return tl::unexpected(checked.error());
+        broken |= !checked;
+        if (checked) {
+            by_scene[checked->scene].push_back(*checked);
+            out["logs"].push_back(result_json(file, *checked));
+        } else {
+            fmt::print("refused: {}\n", checked.error().text());
+            out["logs"].push_back({{"file", file}, {"refused", checked.error().text()}});
+        }
+    }
+    for (const auto& [scene, results] : by_scene) {
+        const auto score = lab::benchmark_score(results);
+        Json row{{"scene", scene},
+                 {"seconds", score ? number(*score) : Json(nullptr)},
+                 {"why", score ? Json(nullptr) : Json(score.error().text())}};
+        if (score)
+            fmt::print("{}: {:.1f} s to {:g} dB, median of {} seeds\n", scene, *score,
+                       results.front().target_db, results.size());
+        else
+            fmt::print("{}: no result yet: {}\n", scene, score.error().text());
+        out["results"].push_back(std::move(row));
+    }
+    if (common.json) print_json(out);
+    return broken ? kGate : kDone;
+}
+
+}  // namespace gs::cli

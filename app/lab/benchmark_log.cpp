@@ -1,0 +1,232 @@
+#include "app/lab/benchmark_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "base/json_text.h"
+#include "base/json_write.h"
+#include "base/try.h"
+#include "profiler/store/statistics.h"
+
+namespace gs::lab {
+namespace {
+
+constexpr int kLogVersion = 1;
+constexpr std::size_t kSeedsWanted = 3;
+constexpr std::uint64_t kLargestBenchmarkLog = 16 << 20;  // bytes
+constexpr std::size_t kHoldOutEvery = 8;
+constexpr double kSameDb = 1e-9;
+
+/// Reads one event after another and knows what came before.
+class LogChecker {
+  public:
+    LogChecker(std::string path, const Suite& suite) : path_(std::move(path)), suite_(suite) {}
+
+    Result<void> take(const nlohmann::json& event, std::uint64_t line) {
+        line_ = line;
+        const std::string name = text(event, "event");
+        const double time_ms = number(event, "time_ms");
+        if (ended_) return broken("something follows the event \"end\"");
+        if (!begun_ && name != "begin") return broken("the first event is not \"begin\"");
+        if (!(time_ms >= last_ms_)) return broken("time_ms is absent, or goes back");
+        last_ms_ = time_ms;
+        if (name == "begin") return begin(event);
+        if (name == "loaded") return loaded();
+        if (name == "eval") return evaluated(event);
+        if (name == "end") return end(event);
+        return broken(fmt::format("there is no event \"{}\"", name));
+    }
+    Result<BenchmarkResult> result() {
+        if (!ended_) return broken("the event \"end\" is missing: the run was cut off");
+        return out_;
+    }
+
+  private:
+    tl::unexpected<Error> broken(std::string what) const {
+        return fail_at_line(path_, line_, std::move(what), "docs/benchmark.md has the rules");
+    }
+    static std::string text(const nlohmann::json& event, const char* key) {
+        const auto& value = member(event, key);
+        return value.is_string() ? value.get<std::string>() : std::string();
+    }
+    static double number(const nlohmann::json& event, const char* key) {
+        const auto& value = member(event, key);
+        return value.is_number() ? value.get<double>() : std::nan("");
+    }
+
+    Result<void> begin(const nlohmann::json& event) {
+        if (begun_) return broken("there are two events \"begin\"");
+        begun_ = true;
+        if (number(event, "version") != kLogVersion)
+            return broken(fmt::format("the format's version is not {}", kLogVersion));
+        if (last_ms_ != 0) return broken("the clock does not begin at 0");
+        for (const char* key : {"commit", "backend", "processor"})
+            if (text(event, key).empty()) return broken(fmt::format("{} is not told", key));
+        if (!member(event, "settings").is_object()) return broken("settings are not told");
+        const auto seed = whole_number(member(event, "seed"), 1ull << 53);
+        if (!seed) return broken("seed is not told");
+        out_.commit = text(event, "commit"), out_.backend = text(event, "backend");
+        out_.processor = text(event, "processor");
+        out_.settings = event["settings"].dump();
+        out_.seed = *seed;
+        out_.target_db = number(event, "target_psnr");
+        return known_scene(event);
+    }
+
+    Result<void> known_scene(const nlohmann::json& event) {
+        const double photos = number(event, "photos"), width = number(event, "width"),
+                     height = number(event, "height");
+        for (const SuiteScene& scene : suite_.scenes) {
+            if (!scene.sample || !scene.target_db) continue;
+            if (scene.sample->views != photos || scene.sample->width != width ||
+                scene.sample->height != height)
+                continue;
+            if (std::abs(*scene.target_db - out_.target_db) > kSameDb)
+                return broken(fmt::format("the target of {} is {} dB, not {}", scene.name,
+                                          *scene.target_db, out_.target_db));
+            out_.scene = scene.name;
+        }
+        if (out_.scene.empty())
+            return broken(fmt::format("no scene of {} has {} photos of {} x {}", suite_.name,
+                                      photos, width, height));
+        return held_out(event, static_cast<std::size_t>(photos));
+    }
+
+    /// Every eighth photo by name, the first among them.
+    Result<void> held_out(const nlohmann::json& event, std::size_t photos) {
+        std::set<std::string> names;
+        for (const auto& name : member(event, "held_out"))
+            if (name.is_string()) names.insert(name.get<std::string>());
+        held_out_ = names.size();
+        if (held_out_ != (photos + kHoldOutEvery - 1) / kHoldOutEvery)
+            return broken(
+                fmt::format("{} photos are held out of {}, not every eighth", held_out_, photos));
+        if (number(event, "trained_on") != static_cast<double>(photos - held_out_))
+            return broken("photos that are held out were trained on, or photos are missing");
+        return {};
+    }
+
+    Result<void> loaded() {
+        if (loaded_) return broken("there are two events \"loaded\"");
+        loaded_ = true;
+        return {};
+    }
+
+    Result<void> evaluated(const nlohmann::json& event) {
+        if (!loaded_) return broken("a score before the photos were loaded");
+        if (reached_) return broken("the run went on after the target was reached");
+        const double step = number(event, "step");
+        if (!(step > static_cast<double>(out_.steps))) return broken("step does not rise");
+        if (number(event, "photos") != static_cast<double>(held_out_))
+            return broken("the score is not of all photos that are held out");
+        out_.steps = static_cast<std::uint64_t>(step);
+        out_.psnr = number(event, "psnr");
+        if (!std::isfinite(out_.psnr)) return broken("there is no score");
+        out_.seconds = last_ms_ / 1000;
+        reached_ = out_.psnr >= out_.target_db;
+        return {};
+    }
+
+    Result<void> end(const nlohmann::json& event) {
+        ended_ = true;
+        out_.status = text(event, "status");
+        if (out_.status != "reached" && out_.status != "missed" && out_.status != "stopped")
+            return broken("there is no such status");
+        if ((out_.status == "reached") != reached_)
+            return broken(reached_ ? "the target was reached, and the status does not say so"
+                                   : "the status says reached, and no score did");
+        return {};
+    }
+
+    std::string path_;
+    const Suite& suite_;
+    std::uint64_t line_ = 0;
+    BenchmarkResult out_;
+    std::size_t held_out_ = 0;
+    double last_ms_ = 0;
+    bool begun_ = false, loaded_ = false, reached_ = false, ended_ = false;
+};
+
+}  // namespace
+
+BenchmarkLog::BenchmarkLog(Clock::time_point begin, double target_db,
+                           const nlohmann::ordered_json& about)
+    : begin_(begin), target_db_(target_db) {
+    nlohmann::ordered_json more{{"version", kLogVersion}, {"target_psnr", target_db}};
+    more.update(about);
+    add("begin", begin, more);
+}
+
+void BenchmarkLog::add(const char* event, Clock::time_point at,
+                       const nlohmann::ordered_json& more) {
+    const double ms = std::chrono::duration<double, std::milli>(at - begin_).count();
+    nlohmann::ordered_json line{{"event", event}, {"time_ms", std::round(ms * 1000) / 1000}};
+    line.update(more);
+    text_ += json_text(line) + "\n";
+}
+
+void BenchmarkLog::loaded(Clock::time_point at) {
+    add("loaded", at, nlohmann::ordered_json::object());
+}
+
+bool BenchmarkLog::evaluated(std::uint64_t step, double psnr, double ssim, std::size_t photos) {
+    add("eval", Clock::now(),
+        {{"step", step},
+         {"psnr", json_number(psnr)},
+         {"ssim", json_number(ssim)},
+         {"photos", photos}});
+    return reached_ = psnr >= target_db_;
+}
+
+void BenchmarkLog::end(const char* status) { add("end", Clock::now(), {{"status", status}}); }
+
+Result<void> BenchmarkLog::write(const fs::path& file) const {
+    return write_text_file(file, text_);
+}
+
+Result<BenchmarkResult> check_benchmark_log(const fs::path& file, const Suite& suite) {
+    GS_TRY(const std::string text, read_text_file(file, kLargestBenchmarkLog));
+    LogChecker checker(file.string(), suite);
+    std::uint64_t line = 0;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        const auto event =
+            nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
+                                  text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+        ++line;
+        if (!event.is_object())
+            return fail_at_line(file.string(), line, "this line is no JSON object");
+        GS_TRY_VOID(checker.take(event, line));
+        begin = end + 1;
+    }
+    return checker.result();
+}
+
+Result<double> benchmark_score(std::span<const BenchmarkResult> results) {
+    std::set<std::uint64_t> seeds;
+    std::vector<double> seconds;
+    const auto bad = [](std::string what) {
+        return fail(ErrorKind::malformed, "", std::move(what));
+    };
+    for (const BenchmarkResult& r : results) {
+        const BenchmarkResult& first = results.front();
+        if (r.status != "reached") return bad(fmt::format("seed {} {}", r.seed, r.status));
+        if (r.scene != first.scene) return bad("the logs are of several scenes");
+        if (r.commit != first.commit || r.backend != first.backend ||
+            r.processor != first.processor || r.settings != first.settings)
+            return bad("the logs are of several programs, backends, machines or settings");
+        if (!seeds.insert(r.seed).second) return bad(fmt::format("seed {} is there twice", r.seed));
+        seconds.push_back(r.seconds);
+    }
+    if (seeds.size() < kSeedsWanted)
+        return bad(
+            fmt::format("{} seeds of the {} that a result wants", seeds.size(), kSeedsWanted));
+    return median_of(seconds);
+}
+
+}  // namespace gs::lab

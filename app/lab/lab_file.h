@@ -1,0 +1,92 @@
+// What the lab has measured: a file of histories (profiler/history) with tables of its own beside
+// the history's: runs, what was measured of each, and of each photo held out. A run is recorded
+// whole or not at all, and once. Written by `lab run`, read by `lab compare`, `lab report` and the
+// studio. One thread per object.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/file.h"
+#include "profiler/history/database.h"
+
+namespace gs::lab {
+
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+struct LabValue {
+    std::string metric;  ///< "training", "Gaussians", "stage blend"
+    std::string unit;    ///< "s", "", "ms", "bytes", "dB", "share"
+    double value = kUnknown;
+};
+struct LabPhoto {
+    std::string name;
+    double psnr = kUnknown, ssim = kUnknown, l1 = kUnknown;
+};
+/// What tells two runs apart. Two with the same key are the same thing done twice.
+struct LabIdentity {
+    std::string
+        label;  ///< what is compared: "main", "faster blend"; the commit where none is given
+    std::string commit;  ///< of the program that trained
+    std::string suite, scene, settings, backend;
+    std::uint64_t seed = 0;
+    std::string how;  ///< fingerprint of the capture's definition, settings' values and limits
+
+    std::string key() const;
+};
+struct LabRun {
+    std::int64_t id = 0;
+    LabIdentity of;
+    bool failed = false;
+    std::string error;                      ///< of a failed run: what it said last
+    std::int64_t began_s = 0, ended_s = 0;  ///< since 1970
+    std::string host, processor;
+    std::string folder;   ///< where its files lie, as long as they do
+    std::string capture;  ///< a path
+    std::string options;  ///< {"setting": value} that are not the default's, and the limits
+    std::vector<LabValue> values;
+    std::vector<LabPhoto> photos;
+
+    double value_of(std::string_view metric) const;
+    /// Means over the photos.
+    double psnr() const;
+    double ssim() const;
+};
+
+class LabFile {
+  public:
+    /// Makes the file and its tables where there are none. Errors: unwritable; malformed: another
+    /// program's; unsupported: of a newer gausscope.
+    static Result<LabFile> open(const fs::path& path);
+    /// In one that is open already.
+    static Result<LabFile> open(history::Database database);
+    /// Errors: not_found, unreadable, malformed, unsupported.
+    static Result<LabFile> open_to_read(const fs::path& path);
+
+    /// Whether a run of that key is there: recorded (and how it ended), or not.
+    enum class Known { no, done, failed };
+    Result<Known> known(const std::string& key) const;
+    /// Takes the place of a failed run of the same key; one that is done stays, and this is not
+    /// recorded. Errors: unwritable, then nothing of it is in the file.
+    Result<void> add(const LabRun& run) const;
+    /// A suite as it was run, for its gates. The newest text of a name is kept.
+    Result<void> add_suite(const std::string& name, const std::string& text) const;
+    /// Empty: there is none of this name.
+    Result<std::string> suite_text(const std::string& name) const;
+    /// All, oldest first; with their values and photos.
+    Result<std::vector<LabRun>> runs() const;
+    const fs::path& path() const { return database_.path(); }
+
+  private:
+    explicit LabFile(history::Database database) : database_(std::move(database)) {}
+    Result<void> is_known() const;
+    Result<void> add_rows(const LabRun& run) const;
+    Result<void> read_parts(std::vector<LabRun>& runs) const;
+    history::Database database_;
+};
+
+}  // namespace gs::lab

@@ -1,0 +1,36 @@
+// What a lab's database says, as one page: tables, quality against time and size, how it went over
+// time and where that changed, what A is against B. Called by `gausscope lab report`.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "app/bundle/report.h"
+#include "app/lab/compare_runs.h"
+#include "app/lab/lab_file.h"
+#include "profiler/history/report.h"
+
+namespace gs::lab {
+
+/// Runs of the same label, scene, settings and backend, which differ by their seeds.
+struct RunKind {
+    std::string label, scene, settings, backend;
+    std::vector<const LabRun*> runs;
+
+    /// "main, bold, cpu" without what all kinds of a page share.
+    std::string name;
+    double mean(double (LabRun::*value)() const) const;
+    double mean(const char* metric) const;
+    /// Between the seeds; unknown with one.
+    double deviation(double (LabRun::*value)() const) const;
+};
+std::vector<RunKind> kinds_of(const std::vector<LabRun>& runs);
+
+/// What was measured run after run of one kind, in order of time, with its changes for good.
+std::vector<history::Judged> histories_of(const std::vector<LabRun>& runs);
+
+/// Everything but pictures.
+Report lab_report(const std::vector<LabRun>& runs, const std::optional<RunComparison>& comparison,
+                  const std::string& title);
+
+}  // namespace gs::lab

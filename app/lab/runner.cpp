@@ -1,0 +1,394 @@
+#include "app/lab/runner.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "app/lab/child.h"
+#include "app/lab/measured_run.h"
+#include "base/format.h"
+#include "base/json_text.h"
+#include "base/machine.h"
+#include "base/seconds.h"
+#include "base/try.h"
+
+namespace gs::lab {
+namespace {
+
+constexpr std::size_t kTailLines = 6;
+
+/// One lab at a time works with a database's folder of runs.
+class RunsLock {
+  public:
+    static Result<RunsLock> take(const fs::path& folder) {
+        std::error_code error;
+        fs::create_directories(folder, error);
+        RunsLock out;
+        const fs::path file = folder / "lock";
+        out.file_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (out.file_ < 0)
+            return fail(ErrorKind::unwritable, folder.string(), "the folder cannot be written",
+                        "name another file with --database");
+        if (::flock(out.file_, LOCK_EX | LOCK_NB) != 0)
+            return fail(ErrorKind::usage, folder.string(), "another lab is at work here",
+                        "wait for it, or name another file with --database");
+        return out;
+    }
+    RunsLock(RunsLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+    RunsLock& operator=(RunsLock&&) = delete;
+    ~RunsLock() {
+        if (file_ >= 0) ::close(file_);
+    }
+
+  private:
+    RunsLock() = default;
+    int file_ = -1;
+};
+
+std::string definition_of(const SampleScene& s) {
+    return fmt::format("sample {} {} {}x{} {}", s.scenery, s.views, s.width, s.height, s.points);
+}
+
+/// Everything that a run depends on besides program, seed and backend.
+std::string how_of(const Suite& suite, const SuiteScene& scene, const SuiteSettings& settings) {
+    std::string out = scene.sample ? definition_of(*scene.sample) : scene.capture.string();
+    for (const std::string& word : scene.loading) out += " " + word;
+    out +=
+        fmt::format(" steps {} seconds {:g} eval {} target {:g}", scene.steps.value_or(suite.steps),
+                    suite.seconds, suite.eval_every, scene.target_db.value_or(0));
+    for (const auto& [name, value] : settings.values)
+        out += fmt::format(" {}={:.17g}", name, value);
+    return out;
+}
+
+struct Planned {
+    LabIdentity of;
+    const SuiteScene* scene;
+    const SuiteSettings* settings;
+    const LabProgram* program;
+};
+
+class SuiteRunner {
+  public:
+    SuiteRunner(const Suite& suite, LabOptions options, LabFile file)
+        : suite_(suite),
+          options_(std::move(options)),
+          file_(std::move(file)),
+          folder_(folder_of_runs(options_.database)) {}
+
+    Result<LabTally> run() {
+        GS_TRY_VOID(file_.add_suite(suite_.name, suite_.text));
+        for (LabProgram& program : options_.programs) GS_TRY_VOID(ask(program));
+        GS_TRY_VOID(find_captures());
+        const std::vector<Planned> plan = plan_runs();
+        tally_.planned = plan.size();
+        for (const Planned& planned : plan) {
+            if (stopped()) break;
+            ++number_;
+            GS_TRY_VOID(take(planned));
+        }
+        tally_.stopped = stopped();
+        return tally_;
+    }
+
+  private:
+    bool stopped() const { return options_.stopped && options_.stopped(); }
+    void say(const std::string& text) const {
+        if (options_.say) options_.say(text);
+    }
+
+    /// What it is: its commit, its processor. A program that is none is found before anything runs.
+    Result<void> ask(LabProgram& program) const {
+        const fs::path log = folder_ / "program.log";
+        GS_TRY(const ChildOutcome asked,
+               run_child({{program.path.string(), "info", "--json"}, log, 60, {}}));
+        const auto told = nlohmann::json::parse(last_json_of(log), nullptr, false);
+        if (!asked.done() || !told.is_object() || !member(told, "commit").is_string())
+            return fail(ErrorKind::usage, program.path.string(),
+                        "does not answer as a gausscope: " + asked.text(), "name its program");
+        program.commit = told["commit"].get<std::string>();
+        if (member(told, "cpu").is_string()) program.processor = told["cpu"].get<std::string>();
+        if (program.label.empty()) program.label = program.commit;
+        return {};
+    }
+
+    Result<void> find_captures() {
+        std::string missing;
+        std::error_code error;
+        for (const SuiteScene& scene : suite_.scenes) {
+            if (scene.sample) {
+                places_[scene.name] =
+                    folder_ / "captures" /
+                    (scene.name + "-" + fingerprint_of(definition_of(*scene.sample)).substr(0, 8));
+                continue;
+            }
+            const fs::path beside = fs::path(suite_.origin).parent_path() / scene.capture;
+            const fs::path below = options_.captures / scene.capture;
+            if (fs::is_directory(beside, error))
+                places_[scene.name] = fs::absolute(beside);
+            else if (!options_.captures.empty() && fs::is_directory(below, error))
+                places_[scene.name] = fs::absolute(below);
+            else if (scene.optional)
+                tally_.left_out.push_back(scene.name);
+            else
+                missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", scene.name,
+                                       scene.capture.string());
+        }
+        if (!missing.empty())
+            return fail(ErrorKind::not_found, suite_.origin,
+                        "these captures are not there: " + missing,
+                        "say where with --captures DIR, or write optional = yes");
+        if (places_.empty())
+            return fail(ErrorKind::not_found, suite_.origin, "none of its scenes is at hand",
+                        "say where captures are with --captures DIR");
+        for (const std::string& name : tally_.left_out)
+            say(fmt::format("left out: {}, which is not at hand", name));
+        return {};
+    }
+
+    /// What is compared runs side by side in time, each round in the other order, so that what
+    /// changes slowly on a machine is nobody's.
+    std::vector<Planned> plan_runs() const {
+        std::vector<Planned> out;
+        bool turned = false;
+        for (const std::uint64_t seed : suite_.seeds)
+            for (const SuiteScene& scene : suite_.scenes) {
+                if (!places_.contains(scene.name)) continue;
+                for (const std::string& backend : suite_.backends) {
+                    const std::size_t first = out.size();
+                    for (const SuiteSettings& settings : suite_.settings)
+                        for (const LabProgram& program : options_.programs)
+                            out.push_back({{program.label, program.commit, suite_.name, scene.name,
+                                            settings.name, backend, seed,
+                                            fingerprint_of(how_of(suite_, scene, settings))},
+                                           &scene,
+                                           &settings,
+                                           &program});
+                    if (turned)
+                        std::reverse(out.begin() + static_cast<std::ptrdiff_t>(first), out.end());
+                    turned = !turned;
+                }
+            }
+        return out;
+    }
+
+    Result<void> take(const Planned& planned) {
+        const std::string key = planned.of.key();
+        GS_TRY(const LabFile::Known known, file_.known(key));
+        if (known == LabFile::Known::done || (known == LabFile::Known::failed && !options_.retry)) {
+            ++(known == LabFile::Known::done ? tally_.known : tally_.failed);
+            return {};
+        }
+        LabRun run;
+        run.of = planned.of;
+        run.host = host_name();
+        run.processor = planned.program->processor;
+        run.capture = places_.at(planned.scene->name).string();
+        run.folder =
+            (folder_ / "runs" /
+             fmt::format("{}-{}-{}-{}-{}", planned.of.scene, planned.of.settings,
+                         planned.of.backend, planned.of.seed, fingerprint_of(key).substr(0, 8)))
+                .string();
+        run.options = options_of(planned);
+        if (auto made = make_sample(planned); !made) {
+            if (made.error().kind == ErrorKind::cancelled) return {};
+            return made;
+        }
+        if (!adopt(run)) {
+            if (auto trained = train(planned, run); !trained) {
+                if (trained.error().kind == ErrorKind::cancelled) return {};
+                return trained;
+            }
+        }
+        GS_TRY_VOID(file_.add(run));
+        ++(run.failed ? tally_.failed : tally_.ran);
+        tell(run);
+        if (!suite_.keep_checkpoints && !run.failed) drop_checkpoints(run.folder);
+        return {};
+    }
+
+    std::string options_of(const Planned& planned) const {
+        nlohmann::ordered_json out;
+        for (const auto& [name, value] : values_of(planned)) out[name] = value;
+        if (suite_.seconds > 0) out["seconds"] = suite_.seconds;
+        if (planned.scene->target_db) out["target_db"] = *planned.scene->target_db;
+        return out.dump();
+    }
+    NamedValues values_of(const Planned& planned) const {
+        NamedValues out{
+            {"steps", static_cast<double>(planned.scene->steps.value_or(suite_.steps))}};
+        out.insert(out.end(), planned.settings->values.begin(), planned.settings->values.end());
+        return out;
+    }
+
+    Result<void> make_sample(const Planned& planned) {
+        const fs::path place = places_.at(planned.scene->name);
+        std::error_code error;
+        if (!planned.scene->sample || fs::is_directory(place, error)) return {};
+        const SampleScene& s = *planned.scene->sample;
+        // Made beside its place and moved there: half a capture never stands in it.
+        const fs::path making = place.string() + ".making";
+        fs::remove_all(making, error);
+        fs::create_directories(place.parent_path(), error);
+        say(fmt::format("making the scene {}: {}", planned.scene->name, definition_of(s)));
+        const fs::path log = folder_ / (planned.scene->name + ".sample.log");
+        GS_TRY(
+            const ChildOutcome made,
+            run_child({{own_program().string(), "sample", making.string(), "--scenery", s.scenery,
+                        "--views", std::to_string(s.views), "--width", std::to_string(s.width),
+                        "--height", std::to_string(s.height), "--points", std::to_string(s.points)},
+                       log,
+                       0,
+                       options_.stopped}));
+        if (stopped()) return fail(ErrorKind::cancelled, place.string(), "stopped");
+        if (!made.done())
+            return fail(ErrorKind::unwritable, place.string(),
+                        "the sample could not be made: " + tail_of(log, 1));
+        fs::rename(making, place, error);
+        if (error) return fail(ErrorKind::unwritable, place.string(), error.message());
+        return {};
+    }
+
+    /// Takes a run that was trained whole and not recorded: the lab was ended between the two.
+    bool adopt(LabRun& run) const {
+        std::error_code error;
+        const fs::path metrics = fs::path(run.folder) / "metrics.json";
+        if (suite_.seconds > 0 || !fs::exists(metrics, error)) return false;
+        LabRun found = run;
+        if (!take_measured(run.folder, true, found)) return false;
+        run = std::move(found);
+        const auto age = fs::file_time_type::clock::now() - fs::last_write_time(metrics, error);
+        run.ended_s = static_cast<std::int64_t>(std::time(nullptr)) -
+                      std::chrono::duration_cast<std::chrono::seconds>(age).count();
+        const double total = run.value_of("total");
+        run.began_s = run.ended_s - (std::isfinite(total) ? static_cast<std::int64_t>(total) : 0);
+        return true;
+    }
+
+    Result<void> train(const Planned& planned, LabRun& run) {
+        const fs::path log = run.folder + ".log", config = run.folder + ".cfg";
+        std::error_code error;
+        fs::create_directories(log.parent_path(), error);
+        std::string settings;
+        for (const auto& [name, value] : values_of(planned))
+            settings += fmt::format("{} = {}\n", name, argument(value));
+        GS_TRY_VOID(write_text_file(config, settings));
+        const std::vector<std::string> words = words_for(planned, run, config);
+        run.began_s = static_cast<std::int64_t>(std::time(nullptr));
+        GS_TRY(const ChildOutcome ended, run_child({words, log, suite_.seconds, options_.stopped}));
+        run.ended_s = static_cast<std::int64_t>(std::time(nullptr));
+        if (stopped()) return fail(ErrorKind::cancelled, run.folder, "stopped");
+        if (ended.peak_bytes > 0)
+            run.values.push_back({"peak memory", "bytes", static_cast<double>(ended.peak_bytes)});
+        return judge(planned, ended, log, run);
+    }
+
+    std::vector<std::string> words_for(const Planned& planned, const LabRun& run,
+                                       const fs::path& config) const {
+        std::vector<std::string> out{planned.program->path.string(),
+                                     "train",
+                                     run.capture,
+                                     "-o",
+                                     run.folder,
+                                     "--overwrite",
+                                     "--config",
+                                     config.string(),
+                                     "--seed",
+                                     std::to_string(planned.of.seed),
+                                     "--backend",
+                                     planned.of.backend,
+                                     "--save-every",
+                                     "0"};
+        if (suite_.eval_every > 0)
+            out.insert(out.end(), {"--eval-every", std::to_string(suite_.eval_every)});
+        if (planned.scene->target_db)
+            out.insert(out.end(), {"--until-psnr", argument(*planned.scene->target_db)});
+        out.insert(out.end(), planned.scene->loading.begin(), planned.scene->loading.end());
+        return out;
+    }
+
+    /// What came of the training: a failure is a result, too.
+    Result<void> judge(const Planned& planned, const ChildOutcome& ended, const fs::path& log,
+                       LabRun& run) const {
+        if (!ended.done() && !ended.timed_out) {
+            run.failed = true;
+            run.error = ended.text() + "\n" + tail_of(log, kTailLines);
+            return {};
+        }
+        auto measured = take_measured(run.folder, !ended.timed_out, run);
+        if (measured && ended.timed_out) measured = score(planned, run);
+        if (measured) return {};
+        run.failed = true;
+        run.error = measured.error().text();
+        return {};
+    }
+
+    /// A run that was stopped has measured no photos.
+    Result<void> score(const Planned& planned, LabRun& run) const {
+        const fs::path log = run.folder + ".eval.log";
+        GS_TRY(const ChildOutcome scored,
+               run_child({{planned.program->path.string(), "eval", run.folder, "--backend",
+                           planned.of.backend, "--json"},
+                          log,
+                          0,
+                          options_.stopped}));
+        if (!scored.done())
+            return fail(ErrorKind::unreadable, run.folder,
+                        "its photos could not be measured: " + tail_of(log, 1));
+        return take_eval(last_json_of(log), run);
+    }
+
+    static void drop_checkpoints(const fs::path& folder) {
+        std::error_code error;
+        for (const auto& entry : fs::directory_iterator(folder, error))
+            if (entry.path().extension() == ".gsc") fs::remove(entry.path(), error);
+    }
+
+    void tell(const LabRun& run) const {
+        const std::string name =
+            fmt::format("[{}/{}] {} {} {} seed {}, {}", number_, tally_.planned, run.of.scene,
+                        run.of.settings, run.of.backend, run.of.seed, run.of.label);
+        if (run.failed)
+            say(fmt::format("{}: FAILED, {}", name, run.error.substr(0, run.error.find('\n'))));
+        else
+            say(fmt::format("{}: {}, {} Gaussians, {}", name, format_db(run.psnr()),
+                            format_count(run.value_of("Gaussians")),
+                            format_duration(run.value_of("total"))));
+    }
+
+    const Suite& suite_;
+    LabOptions options_;
+    LabFile file_;
+    fs::path folder_;
+    std::map<std::string, fs::path> places_;  // of the scenes that are at hand
+    std::size_t number_ = 0;
+    LabTally tally_;
+};
+
+}  // namespace
+
+fs::path own_program() {
+    std::error_code error;
+    const fs::path link = fs::read_symlink("/proc/self/exe", error);
+    return error ? fs::path("gausscope") : link;
+}
+
+fs::path folder_of_runs(const fs::path& database) {
+    return fs::absolute(database).string() + ".runs";
+}
+
+Result<LabTally> run_suite(const Suite& suite, LabOptions options) {
+    GS_TRY(LabFile file, LabFile::open(options.database));
+    GS_TRY(const RunsLock lock, RunsLock::take(folder_of_runs(options.database)));
+    return SuiteRunner(suite, std::move(options), std::move(file)).run();
+}
+
+}  // namespace gs::lab

@@ -1,0 +1,46 @@
+// Runs a suite: one training after another, each a process of its own, and records what came of
+// it. What is recorded is not run again, so the same command goes on where it stopped, whatever
+// ended it. Called by `gausscope lab run`.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "app/lab/lab_file.h"
+#include "app/lab/suite.h"
+
+namespace gs::lab {
+
+/// A gausscope that trains: this one, or another build of it.
+struct LabProgram {
+    std::string label;  ///< empty: its commit
+    fs::path path;
+    std::string commit = {}, processor = {};  ///< asked of it
+};
+/// /proc/self/exe.
+fs::path own_program();
+
+struct LabOptions {
+    fs::path database;
+    fs::path captures;  ///< where captures with a relative path are looked for, besides beside the
+                        ///< suite; empty: nowhere else
+    std::vector<LabProgram> programs;             ///< one after another on every scene and seed
+    bool retry = false;                           ///< what failed before is run again
+    std::function<bool()> stopped;                ///< the user wants an end
+    std::function<void(const std::string&)> say;  ///< a line for people
+};
+struct LabTally {
+    std::size_t planned = 0, ran = 0, known = 0, failed = 0;
+    std::vector<std::string> left_out;  ///< optional scenes that are not at hand
+    bool stopped = false;
+};
+/// Files of runs go into DATABASE.runs beside it. Errors: captures that are missing (all of them
+/// named); another lab at work on the same file; the database cannot be written, for want of room
+/// too: what was recorded stays, and a run that was trained is recorded when it is called again.
+Result<LabTally> run_suite(const Suite& suite, LabOptions options);
+
+/// DATABASE.runs.
+fs::path folder_of_runs(const fs::path& database);
+
+}  // namespace gs::lab

@@ -1,0 +1,76 @@
+// A suite of the lab: which scenes are trained with which settings, seeds and backends, how long,
+// and what must hold between two of them. One text file of `name = value` lines, sections for
+// scenes and settings, `gate` lines; docs/lab.md lists all keys. Read by `gausscope lab`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/file.h"
+#include "trainer/settings.h"
+
+namespace gs::lab {
+
+/// A capture that `gausscope sample` makes.
+struct SampleScene {
+    std::string scenery = "diorama";
+    int views = 48, width = 640, height = 480, points = 20000;
+};
+struct SuiteScene {
+    std::string name;
+    fs::path capture;                   ///< as it was written; empty: a sample
+    std::optional<SampleScene> sample;  ///< with known truth
+    std::vector<std::string> loading;   ///< options of loading, as `train` takes them
+    bool optional = false;              ///< left out where it is not at hand
+    std::optional<std::uint64_t> steps;
+    std::optional<double> target_db;  ///< PSNR over held-out photos that ends a run: time to
+                                      ///< quality
+    std::uint64_t line = 0;
+};
+struct SuiteSettings {
+    std::string name;
+    NamedValues values;
+};
+/// "psnr_drop <= 0.05": of B against A, what its 95 % interval must not exclude.
+struct Gate {
+    std::string metric;
+    double most = 0;
+    std::string text;
+};
+struct Suite {
+    std::string name, origin, text;
+    std::vector<SuiteScene> scenes;
+    std::vector<SuiteSettings> settings;
+    std::vector<std::uint64_t> seeds{1, 2, 3};
+    std::vector<std::string> backends{"cpu"};
+    std::uint64_t steps = 7000;
+    double seconds = 0;             ///< a run is stopped after so long; 0: by its steps only
+    std::uint64_t eval_every = 0;   ///< 0: at the end only
+    bool keep_checkpoints = false;  ///< of runs that are recorded
+    std::vector<Gate> gates;
+
+    std::size_t runs() const {
+        return scenes.size() * settings.size() * seeds.size() * backends.size();
+    }
+};
+
+/// What a gate may be of: drops are A - B, rises percent of B over A.
+std::vector<std::string> gate_metrics();
+/// "psnr_drop <= 0.05". Errors (usage): no such metric, no such form.
+Result<Gate> parse_gate(std::string_view text);
+/// Errors (malformed): the line, with what it may be instead.
+Result<Suite> parse_suite(std::string origin, std::string text);
+/// A file, or one of the suites that are built in (assets/suites/NAME.suite). Captures are looked
+/// for beside the file, else below `captures` where that is not empty. Errors: as parse_suite(),
+/// not_found.
+Result<Suite> read_suite(const std::string& file_or_name);
+std::vector<std::string> built_in_suites();
+
+/// Of a line of JSON or text: the same for the same, 16 hex digits.
+std::string fingerprint_of(std::string_view text);
+
+}  // namespace gs::lab
