@@ -187,23 +187,24 @@ Result<int> list_lab(const LabArguments& a, const CommonArguments& common) {
 
 // ---- compare
 
-struct Side {
+struct LabSide {
     lab::LabFile file;
     lab::RunSelection runs;
 };
 
 /// A database by its path, or a name in `database`.
-Result<Side> side_of(const std::string& name, const std::string& database) {
+Result<LabSide> lab_side_of(const std::string& name, const std::string& database) {
     std::error_code error;
     const bool is_file = fs::is_regular_file(name, error);
     GS_TRY(lab::LabFile file, lab::LabFile::open_to_read(is_file ? name : database));
     GS_TRY(std::vector<lab::LabRun> all, file.runs());
-    if (is_file) return Side{std::move(file), {name, lab::RunSelection::By::all, std::move(all)}};
+    if (is_file)
+        return LabSide{std::move(file), {name, lab::RunSelection::By::all, std::move(all)}};
     GS_TRY(lab::RunSelection chosen, lab::select_runs(all, name));
-    return Side{std::move(file), std::move(chosen)};
+    return LabSide{std::move(file), std::move(chosen)};
 }
 
-Result<std::vector<lab::Gate>> gates_of(const LabArguments& a, const Side& side) {
+Result<std::vector<lab::Gate>> gates_of(const LabArguments& a, const LabSide& side) {
     std::vector<lab::Gate> out;
     for (const std::string& text : a.gates) {
         GS_TRY(lab::Gate gate, lab::parse_gate(text));
@@ -249,8 +250,8 @@ void print_comparison(const Json& out, const lab::RunComparison& comparison) {
 }
 
 Result<int> compare_lab(const LabArguments& a, const CommonArguments& common) {
-    GS_TRY(const Side first, side_of(a.a, a.database));
-    GS_TRY(const Side second, side_of(a.b, a.database));
+    GS_TRY(const LabSide first, lab_side_of(a.a, a.database));
+    GS_TRY(const LabSide second, lab_side_of(a.b, a.database));
     GS_TRY(const std::vector<lab::Gate> gates, gates_of(a, second));
     GS_TRY(const lab::RunComparison comparison, lab::compare_runs(first.runs, second.runs, gates));
     Json out = lab::comparison_json(comparison);
