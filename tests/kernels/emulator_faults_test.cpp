@@ -194,6 +194,48 @@ Fault fault_of(const std::function<void()>& work) {
 }
 
 void GS_KERNEL(32, 1) nothing(Unused) {}
+struct Chain {
+    unsigned *tickets, *words;
+};
+/// Each block waits for the one before it: by its index, or by its place in the order they begin.
+template <bool kByTicket>
+void GS_KERNEL(32, 1) wait_for_the_block_before(Chain p) {
+    GS_SHARED(unsigned, place, 1);
+    if (threadIdx.x == 0) place[0] = kByTicket ? atomicAdd(p.tickets, 1u) : blockIdx.x;
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    unsigned before = 0;
+    while (place[0] > 0 && (before = gs::cuda::look_at(&p.words[place[0] - 1])) == 0) continue;
+    atomicExch(&p.words[place[0]], before + 1);
+}
+
+TEST(EmulatorFaults, BlocksThatWaitForOneThatHasNotBegun) {
+    constexpr unsigned kBlocks = 12;
+    const auto run = [](void (*kernel)(Chain), unsigned together, std::uint64_t seed) {
+        unsigned tickets = 0;
+        std::vector<unsigned> words(kBlocks, 0);
+        emu::set_seed(seed);
+        emu::set_together(together);
+        bool stuck = false;
+        try {
+            emu::run(kernel, Chain{&tickets, words.data()}, kBlocks, 32);
+        } catch (const emu::EmulatorError& error) {
+            EXPECT_EQ(error.fault, Fault::no_progress) << error.what();
+            stuck = true;
+        }
+        emu::set_together(1);
+        EXPECT_TRUE(stuck || words.back() == kBlocks);
+        return stuck;
+    };
+    int stuck = 0;
+    for (unsigned seed = 0; seed < 4; ++seed) {
+        stuck += run(wait_for_the_block_before<false>, 3, seed) ? 1 : 0;
+        EXPECT_FALSE(run(wait_for_the_block_before<true>, 3, seed));
+        EXPECT_FALSE(run(wait_for_the_block_before<false>, kBlocks, seed)) << "all run";
+    }
+    EXPECT_GT(stuck, 0);
+}
+
 TEST(EmulatorFaults, BlocksThatNoDeviceTakes) {
     for (const unsigned threads : {0u, 33u, 1056u}) {
         EXPECT_EQ(fault_of([&] { emu::run(nothing, Unused{nullptr}, 1, threads); }),

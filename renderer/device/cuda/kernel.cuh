@@ -67,6 +67,7 @@ GS_DEVICE Word look_at(Word* at) {
 #ifdef __CUDACC__
     return *static_cast<volatile Word*>(at);
 #else
+    ::gs::emulator::look_between_blocks();
     return std::atomic_ref(*at).load(std::memory_order_relaxed);
 #endif
 }

@@ -33,6 +33,12 @@ Block::Block() : warps_(32) {}
 Block::~Block() = default;
 
 void Block::run(const Launch& launch, unsigned index) {
+    begin(launch, index);
+    pausing_ = false;
+    (void)go();
+}
+
+void Block::begin(const Launch& launch, unsigned index) {
     launch_ = launch;
     index_ = index;
     warps_used_ = (launch.threads + 31) / 32;
@@ -50,19 +56,28 @@ void Block::run(const Launch& launch, unsigned index) {
     live_ = launch.threads;
     predicates_ = 0;
     shared_.begin();
-    blockIdx = {index, 0, 0};
-    blockDim = dim3(launch.threads);
-    gridDim = dim3(launch.blocks);
     error_ = nullptr;
+    running_ = nullptr;
+    pausing_ = true;
+    paused_ = false;
+}
+
+bool Block::go() {
+    blockIdx = {index_, 0, 0};
+    blockDim = dim3(launch_.threads);
+    gridDim = dim3(launch_.blocks);
     current_block() = this;
-    choose();
-    running_ = next_;
+    if (running_ == nullptr) {
+        choose();
+        running_ = next_;
+    } else {
+        threadIdx.x = thread_;
+    }
+    paused_ = false;
     switch_context(host_, running_->context);
     if (error_) {
-        for (const auto& fiber : fibers_) fiber->reset();
-        idle_.clear();
-        for (const auto& fiber : fibers_) idle_.push_back(fiber.get());
-    } else {
+        abandon();
+    } else if (!paused_) {
         try {
             shared_.verify();
         } catch (...) {
@@ -71,6 +86,24 @@ void Block::run(const Launch& launch, unsigned index) {
     }
     current_block() = nullptr;
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    return !paused_;
+}
+
+void Block::abandon() {
+    for (const auto& fiber : fibers_) fiber->reset();
+    idle_.clear();
+    for (const auto& fiber : fibers_) idle_.push_back(fiber.get());
+}
+
+void Block::look() {
+    if (!pausing_) return;
+    thread_ = threadIdx.x;
+    paused_ = true;
+    switch_context(running_->context, host_);
+}
+
+void look_between_blocks() {
+    if (Block* const block = current_block()) block->look();
 }
 
 void Block::fiber_entry(void* block) {

@@ -49,11 +49,18 @@ class Block {
     };
     /// Runs block `index` to its end. EmulatorError, or what the kernel threw.
     void run(const Launch& launch, unsigned index);
+    /// The same in parts: begin(), then go() until it is true. go() comes back with false where a
+    /// thread looks at a word that other blocks write.
+    void begin(const Launch& launch, unsigned index);
+    bool go();
+    /// What was begun is not gone on with.
+    void abandon();
 
     std::uint64_t switches() const { return switches_; }
     SharedMemory& shared() { return shared_; }
 
     // ---- for the running thread
+    void look();
     std::uint64_t collective(Collective kind, unsigned mask, std::uint64_t value, unsigned source,
                              Place where);
     int barrier(Barrier kind, int predicate, Place where);
@@ -78,9 +85,11 @@ class Block {
     Launch launch_{};
     unsigned index_ = 0, warps_used_ = 0;
     std::uint64_t random_ = 0, switches_ = 0;
-    std::uint32_t runnable_ = 0;  ///< warps with unstarted or ready lanes
-    unsigned warp_ = 0;           ///< the running one
-    bool forward_ = true;         ///< direction in which lanes follow one another
+    std::uint32_t runnable_ = 0;             ///< warps with unstarted or ready lanes
+    unsigned warp_ = 0;                      ///< the running one
+    unsigned thread_ = 0;                    ///< paused: which thread of the block looks
+    bool pausing_ = false, paused_ = false;  ///< begun in parts; within go()
+    bool forward_ = true;                    ///< direction in which lanes follow one another
     int barrier_result_ = 0, predicates_ = 0;
     std::uint32_t waiting_ = 0, live_ = 0;  ///< threads at the barrier, threads not ended
     Fiber* next_ = nullptr;                 ///< chosen

@@ -22,6 +22,11 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 
+namespace gs::emulator {
+/// Where a thread looks at a word that other blocks write: another block may go on first.
+void look_between_blocks();
+}  // namespace gs::emulator
+
 // ---- indices of the running thread, set at every switch
 extern constinit thread_local uint3 threadIdx;
 extern constinit thread_local uint3 blockIdx;

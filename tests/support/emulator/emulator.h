@@ -46,6 +46,7 @@ enum class Fault {
     bad_pointer,           ///< copy, fill or free of what is no allocation
     host_pointer,  ///< with separate memory: a kernel is given an address of pageable host memory
     trap,
+    no_progress,  ///< blocks that run wait for one that has not begun
 };
 
 /// A bug in code under test. Thrown out of the launch, or out of the call that lets deferred work
@@ -66,6 +67,10 @@ std::vector<std::string> take_reports();
 void set_seed(std::uint64_t seed);
 /// Blocks one after another on the calling thread.
 void set_deterministic(bool on);
+/// So many blocks at one time on the calling thread, as a device that holds no more: which goes on
+/// is drawn wherever a block looks at what others write (look_at()). Fault::no_progress when those
+/// that run wait for one that has not begun. 1 at first: off.
+void set_together(unsigned blocks);
 /// Device memory allocated from here on can be touched by kernels and copies only, as on a GPU:
 /// host code that does ends the program, with a word about it (under ASan: use-after-poison), and
 /// kernels get no host pointers. For tests of the whole backend; off at first, so that a test of

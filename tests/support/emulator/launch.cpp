@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <numeric>
+#include <vector>
 
 #include "tests/support/emulator/block.h"
 #include "tests/support/emulator/observer.h"
@@ -33,6 +34,48 @@ struct Order {
     }
 };
 
+/// Blocks that run at one time, as on a device that holds so many: which of them goes on is drawn
+/// anew wherever one looks at what another writes; one that has not begun waits for one to end.
+void run_together(const Block::Launch& launch, const Order& order, unsigned places) {
+    constexpr std::uint64_t kMostLooks = 1'000'000;  ///< until one ends, of all that run
+    std::vector<std::unique_ptr<Block>> running, ended;
+    const auto give_up = [&] {
+        for (const auto& block : running) block->abandon();
+    };
+    std::uint64_t random = launch.seed, looks = 0;
+    for (unsigned next = 0; next < launch.blocks || !running.empty();) {
+        if (next < launch.blocks && running.size() < places) {
+            if (ended.empty()) ended.push_back(std::make_unique<Block>());
+            running.push_back(std::move(ended.back()));
+            ended.pop_back();
+            running.back()->begin(launch, order(next++));
+            continue;
+        }
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        auto& block = running[(random >> 33) % running.size()];
+        bool at_end = false;
+        try {
+            at_end = block->go();
+        } catch (...) {
+            give_up();
+            throw;
+        }
+        if (at_end) {
+            ended.push_back(std::move(block));
+            block = std::move(running.back());
+            running.pop_back();
+            looks = 0;
+        } else if (++looks > kMostLooks) {
+            give_up();
+            throw EmulatorError(
+                Fault::no_progress,
+                fmt::format("kernel {}: {} blocks wait for what no block that runs will write",
+                            launch.name, running.size()),
+                "", 0);
+        }
+    }
+}
+
 void run_grid(Runtime& runtime, const std::string& name, unsigned blocks, unsigned threads,
               const std::function<void()>& body, const KernelCall& call) {
     const Launched launched{call.function, name, blocks, threads, call.parameters};
@@ -49,7 +92,9 @@ void run_grid(Runtime& runtime, const std::string& name, unsigned blocks, unsign
         for (std::size_t i = begin; i < end; ++i) block.run(launch, order(i));
         switches += block.switches() - before;
     };
-    if (runtime.deterministic || blocks == 1) {
+    if (runtime.together > 1) {
+        run_together(launch, order, runtime.together);
+    } else if (runtime.deterministic || blocks == 1) {
         run(0, blocks);
     } else {
         // Isolated: while it waits, this thread must not pick up unrelated work that comes back

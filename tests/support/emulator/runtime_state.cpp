@@ -167,6 +167,7 @@ std::vector<std::string> take_reports() {
 
 void set_seed(std::uint64_t seed) { Runtime::instance().seed = seed; }
 void set_deterministic(bool on) { Runtime::instance().deterministic = on; }
+void set_together(unsigned blocks) { Runtime::instance().together = blocks; }
 void set_separate_memory(bool on) { Runtime::instance().separate_memory = on; }
 void set_execution(Execution execution) {
     Runtime& runtime = Runtime::instance();

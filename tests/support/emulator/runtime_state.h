@@ -79,6 +79,7 @@ class Runtime {
     unsigned event_lag = 0;
     std::uint64_t seed = 1;
     bool deterministic = false, separate_memory = false;
+    unsigned together = 1;  ///< blocks that run at one time; 1: each to its end
     Device device = Device::present;
     int device_count = 1, gl_device = 0;
     std::set<int> contexts;
