@@ -45,7 +45,7 @@ REACHED = 0.6  # of a kernel; the rest repairs what a shuffle among parted lanes
 HOT = ("blend<(Depths)0, false, false, (Measured)0>", "blend<(Depths)0, false, true, (Measured)0>",
        "blend_backward<false, false>", "project<false, false, false>", "project<true, false, false>",
        "project<false, false, true>",
-       "project_backward<AdamSink, true>", "photo_loss", "emit<unsigned short>")
+       "project_backward<AdamSink, true>", "photo_loss", "emit<unsigned short>", "radix_pass<unsigned short>")
 SKIPPED = kernel_table.SKIPPED
 
 

@@ -46,13 +46,15 @@ ResourceSeconds resource_seconds(const StageDemand& demand, const GpuDevice& gpu
 /// them in part (p = 2), the tail and launches come on top.
 double seconds_of(const ResourceSeconds& resources, const ModelDraw& draw = {});
 
-/// Kernels and fills that `stage` enqueues in a frame for the viewer, or in a step of training:
-/// ours, and the calls of CUB's sort and scan, which enqueue several each. tests/kernels/
-/// launches_test.cpp holds them to what the pipeline enqueues.
+/// Kernels, fills and copies that `stage` enqueues in a frame for the viewer, or in a step of
+/// training; but for the passes of the sort by tile, of which there are tile_passes().
+/// tests/kernels/cuda_launches_test.cpp holds them to what the pipeline enqueues.
 struct StageLaunches {
     Stage stage;
-    int ours = 0, sorts = 0, scans = 0;
+    int launches = 0;
 };
+/// A pass sorts by 8 bits of the numbers of the tiles, and one more.
+int tile_passes(double tiles);
 std::span<const StageLaunches> stage_launches(bool training);
 
 /// Blocks of a kernel that a multiprocessor holds at once, by CUDA's rules: 1 at least.

@@ -25,16 +25,14 @@ constexpr double kWarpsAnIsect = 1.6;                    ///< near, of an isect 
 constexpr double kSeldom = 0.1;              ///< loops of blend that only ended tiles enter
 constexpr double kRowSectors = 64.0 / 48.0;  ///< 48-byte rows at random places: sectors of 32
 constexpr double kGatherSector = 32;         ///< bytes that a word at a random place moves
-/// CUB's radix sort (Onesweep), per 32 keys and pass, as Nsight Compute counted it on an H100
-/// (2026-11-23): 90 instructions in the pass and 10 of the histogram, of whose slots its barriers
-/// leave half unused; turns of shared memory.
-constexpr double kSortSlots = 195, kSortShared = 23;
-/// Waits that follow each other in a pass however few keys it has: 11 us of 17,000, less a launch.
-constexpr double kPassRounds = 60;
-constexpr double kSorted = 2, kScanned = 2;  ///< kernels of a sort besides its passes, of a scan
-constexpr double kPassLaunches = 2;          ///< a pass, and the fill of its book
-constexpr double kLossRun = 0.83;            ///< of the loss, executed: all but what its edges skip
-constexpr double kItemsRounds = 24;          ///< of loads that follow each other in make_items
+constexpr double kSortedPart = 2048, kCompacted = 8 * 256;  ///< a block's, as there
+constexpr int kDepthPasses = 4;
+constexpr double kSeenAtOnce = 8;  ///< earlier blocks that a block of a pass looks at in one wait
+/// Slots that the barriers of a pass leave unused, over those they use: CUB's, which is made
+/// alike, left as many on an H100 (2026-11-23); ours has not been measured.
+constexpr double kPassUnused = 1;
+constexpr double kLossRun = 0.83;    ///< of the loss, executed: all but what its edges skip
+constexpr double kItemsRounds = 24;  ///< of loads that follow each other in make_items
 
 /// The counts of a frame that the kernels' costs are multiplied by, guessed where they were not
 /// counted.
@@ -166,12 +164,9 @@ class Frame {
         d.bytes = bytes * work_.batch;
         d.working_set = working_set;
         for (const StageLaunches& l : stage_launches(f_.gradients))
-            if (l.stage == stage)
-                d.launches = (l.ours + kSorted * l.sorts + kScanned * l.scans) * work_.batch;
+            if (l.stage == stage) d.launches = l.launches * work_.batch;
         return d;
     }
-    /// Of the keys of tiles: 8 bits a pass, of which the tiles, and one more, need so many.
-    double tile_passes() const { return std::ceil(std::log2(f_.tiles + 1) / 8); }
     double layout_bytes(Stage stage) const {
         FrameWork cuda = f_;
         cuda.cuda = true;
@@ -204,17 +199,30 @@ class Frame {
                    f_.candidates / 256, share);
     }
     void sort() {
-        constexpr double kRoom = 1.06;  // a sort costs by its room (raster/cuda/frame_limits.h)
         StageDemand& d =
-            add(Stage::sort, layout_bytes(Stage::sort) * kRoom, f_.isects * 12 + f_.visible * 16);
-        constexpr double kDepthPasses = 4;
-        const double passes = kDepthPasses + tile_passes(),
-                     keys = (f_.visible * kDepthPasses + f_.isects * tile_passes()) * kRoom *
-                            work_.batch;
-        d.launches += passes * kPassLaunches * work_.batch;
-        d.executed.issue = keys * kSortSlots / kWarpSize;
-        d.executed.shared_load = keys * kSortShared / kWarpSize;
-        if (keys > 0) d.wait_rounds = passes * kPassRounds * work_.batch;
+            add(Stage::sort, layout_bytes(Stage::sort), f_.isects * 12 + f_.visible * 16);
+        run_blocks(d, kernel({"compact"}), std::ceil(f_.gaussians / kCompacted));
+        const int by_tile = tile_passes(f_.tiles);
+        d.launches += by_tile * work_.batch;
+        passes(d, kernel({"radix_pass<unsigned int>"}), f_.visible, kDepthPasses);
+        passes(d,
+               f_.tiles <= 65535 ? kernel({"radix_pass<unsigned short>"})
+                                 : kernel({"radix_pass<unsigned int>"}),
+               f_.isects, by_tile);
+    }
+    /// Of a sort of `pairs`, one behind the other.
+    void passes(StageDemand& d, const CountedKernel& pass, double pairs, int count) const {
+        const double blocks = std::ceil(pairs / kSortedPart),
+                     resident = gpu_.multiprocessors * pass.resident(gpu_, 256),
+                     waves = std::ceil(blocks / resident), n = count * work_.batch;
+        d.executed += pass.all() * (blocks * kWarps * n);
+        d.executed.issue += kPassUnused * pass.all().issue * blocks * kWarps * n;
+        // Of blocks that begin together the k-th wait lets k * kSeenAtOnce more know where theirs
+        // goes; later ones find it known.
+        const double looks = std::sqrt(2 * std::min(blocks, resident) / kSeenAtOnce);
+        d.wait_rounds += (pass.all().rounds * waves + looks) * n;
+        d.wait_clocks += blocks > 0 ? pass.all().stall * n : 0;
+        d.counted = d.counted && pass.there();
     }
     void emit() {
         StageDemand& d =
@@ -395,13 +403,16 @@ class Frame {
 
 }  // namespace
 
+int tile_passes(double tiles) { return static_cast<int>(std::ceil(std::log2(tiles + 1) / 8)); }
+
 std::span<const StageLaunches> stage_launches(bool training) {
-    static constexpr StageLaunches kFrame[] = {{Stage::project, 4}, {Stage::sort, 1, 2, 1},
+    static constexpr StageLaunches kFrame[] = {{Stage::project, 4}, {Stage::sort, 1 + kDepthPasses},
                                                {Stage::emit, 2},    {Stage::ranges, 2},
                                                {Stage::blend, 2},   {Stage::pack, 1}};
     static constexpr StageLaunches kStep[] = {
-        {Stage::project, 4},        {Stage::sort, 1, 2, 1},      {Stage::emit, 2},
-        {Stage::ranges, 3},         {Stage::blend, 2},           {Stage::loss, 2},
+        {Stage::project, 4},        {Stage::sort, 1 + kDepthPasses},
+        {Stage::emit, 2},           {Stage::ranges, 3},
+        {Stage::blend, 2},          {Stage::loss, 2},
         {Stage::blend_backward, 1}, {Stage::project_backward, 3}};
     return training ? std::span<const StageLaunches>(kStep) : kFrame;
 }

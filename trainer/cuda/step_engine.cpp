@@ -10,7 +10,7 @@ StepEngine::StepEngine(const Stream& stream)
       pipeline_(stream),
       run_(stream),
       feed_(stream),
-      graphs_(stream),
+      graphs_(stream, "steps"),
       batch_(stream) {
     pipeline_.time(&timers_);
     for (std::size_t i = 0; i < kMostInFlight; ++i)
@@ -26,7 +26,7 @@ StepEngine::~StepEngine() {
 
 void StepEngine::start(const Capture& capture, RunArrays arrays) {
     if (!flights_.empty()) drain();  // of a run that it had before
-    ++generation_;                   // first: what comes may end early, with other arrays
+    graphs_.clear();                 // first: what comes may end early, with other arrays
     clock_ = arrays.adam;
     tables_ = AdamTables();
     tables_.refresh(clock_);
@@ -100,7 +100,7 @@ void StepEngine::replace(const RunArrays& arrays) {
 
 void StepEngine::rows_changed(double factor) {
     bounds_valid_ = false;
-    ++generation_;
+    graphs_.clear();
     rooms_.scale(factor);
 }
 
@@ -181,7 +181,6 @@ void StepEngine::enqueue_step(const StepPlan& plan, const FrameLimits& limits) {
                look = plan.appearance.on();
     const StepShape shape{
         limits,
-        generation_,
         pipeline_.arrays().constants,
         picture_.data(),
         gradient_.data(),

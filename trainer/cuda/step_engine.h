@@ -108,8 +108,7 @@ class StepEngine {
     AdamClock clock_;
     AdamTables tables_;
     StepGraphs graphs_;
-    std::uint64_t generation_ = 0;  ///< changes when the run's arrays do
-    std::size_t table_rows_ = 0;    ///< room for optimizer tables
+    std::size_t table_rows_ = 0;  ///< room for optimizer tables
     bool bounds_valid_ = false, waited_ = false;
     DeviceBuffer<float> picture_{"picture"}, gradient_{"gradients of a picture"};
     DeviceBuffer<float> shown_{"picture of a photo"}, look_sums_{"sums of exposure and colour"};

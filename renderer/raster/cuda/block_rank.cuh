@@ -54,6 +54,18 @@ GS_DEVICE std::uint32_t warp_sum_before(std::uint32_t x) {
     return sum - x;
 }
 
+/// The lanes of the warp whose digit, of kBits bits, is this lane's.
+template <int kBits>
+GS_DEVICE unsigned lanes_of_digit(std::uint32_t digit) {
+    unsigned lanes = kAllLanes;
+    GS_UNROLL
+    for (int bit = 0; bit < kBits; ++bit) {
+        const unsigned with = __ballot_sync(kAllLanes, (digit & 1u << bit) != 0);
+        lanes &= with ^ ((digit >> bit & 1u) - 1u);  // with, or those without
+    }
+    return lanes;
+}
+
 /// Sums over the threads before this one and over the block. All 256 threads call it; `warp_sums`:
 /// shared, [8], as in block_rank().
 template <class Shared>

@@ -8,6 +8,7 @@
 
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/chained_sum.cuh"
+#include "renderer/raster/cuda/digit_counts.cuh"
 #include "renderer/raster/cuda/stages.h"
 #include "renderer/raster/cuda/tile_rows.cuh"
 
@@ -22,7 +23,7 @@ struct CountParams {
     const std::uint32_t* slot_from_rank;  ///< [visible_limit]
     const std::uint32_t* isects_of_slot;  ///< [slot]
     std::uint32_t* emission_of_rank;      ///< [visible_limit]
-    std::uint32_t* rank_of_part;          ///< [isect_limit / kEmitted]
+    std::uint32_t* rank_of_part;          ///< [isects / kEmitted]
     std::uint32_t* first_emission;        ///< [slot], or null: nobody asks
     unsigned long long* chain;
 };
@@ -90,11 +91,13 @@ struct EmitParams {
     std::uint32_t* isects_of_slot;          ///< [slot] lowered where fewer were found
     const std::uint32_t* slot_from_rank;    ///< [visible_limit]
     const std::uint32_t* emission_of_rank;  ///< [visible_limit]
-    const std::uint32_t* rank_of_part;      ///< [isect_limit / kEmitted]
-    Key* tile_keys;                         ///< [isect_limit]
-    std::uint32_t* payload;                 ///< [isect_limit]
-    std::uint32_t* slot_of_emission;        ///< [isect_limit], or null: payload is the slot
-    std::uint32_t isect_limit, tiles;
+    const std::uint32_t* rank_of_part;      ///< [isects / kEmitted]
+    Key* tile_keys;                         ///< [isects]
+    std::uint32_t* payload;                 ///< [isects]
+    std::uint32_t* slot_of_emission;        ///< [isects], or null: payload is the slot
+    std::uint32_t* digits;                  ///< [digit][kDigits] how often each comes
+    int digit_bits;
+    std::uint32_t tiles;
 };
 
 template <class Key>
@@ -137,14 +140,15 @@ GS_DEVICE void emit_part(const EmitParams<Key>& p) {
     GS_SHARED(std::uint32_t, row_size, kThreads);         // and how many it has
     GS_SHARED(std::uint32_t, row_slot, kThreads);
     GS_SHARED(std::uint32_t, warps, kWarps);
+    constexpr int kPasses = sizeof(Key);
+    GS_SHARED(std::uint32_t, digits, kPasses * kDigits);
     GS_SHARED(std::uint32_t, next, 2);  // emission behind the rows; tiles of the last one's slot
     if (p.counts->overflow != 0) return;
     const std::uint32_t thread = threadIdx.x, begin = blockIdx.x * kEmitted;
     const std::uint32_t isects = p.counts->isects, visible = p.counts->visible;
-    const std::uint32_t limit = min(begin + kEmitted, p.isect_limit), end = min(limit, isects);
-    for (std::uint32_t i = max(begin, isects) + thread; i < limit; i += kThreads)
-        put(p, i, p.tiles, 0u);
     if (begin >= isects) return;
+    const std::uint32_t end = min(begin + kEmitted, isects);
+    clear_digits<kPasses>(digits);
 
     const int tiles_x = p.constants->tiles_x;
     const float wrap = kAround ? p.constants->wrap : 0.0f;
@@ -204,18 +208,27 @@ GS_DEVICE void emit_part(const EmitParams<Key>& p) {
             __syncthreads();
             const std::uint32_t behind = min(next[0], end);
             carried = next[1];
-            for (std::uint32_t i = done + thread; i < behind; i += kThreads) {
-                const std::uint32_t of = last_not_above(row_at, i), in_row = i - row_at[of];
-                std::uint32_t tile = row_tile[of] + in_row;
-                if constexpr (kAround) {
-                    const std::uint32_t columns = static_cast<std::uint32_t>(tiles_x);
-                    tile -= row_tile[of] % columns + in_row < columns ? 0u : columns;
+            for (std::uint32_t base = done; base < behind; base += kThreads) {
+                const std::uint32_t i = base + thread;
+                const bool listed = i < behind;
+                std::uint32_t tile = 0;
+                if (listed) {
+                    const std::uint32_t of = last_not_above(row_at, i), in_row = i - row_at[of];
+                    tile = row_tile[of] + in_row;
+                    if constexpr (kAround) {
+                        const std::uint32_t columns = static_cast<std::uint32_t>(tiles_x);
+                        tile -= row_tile[of] % columns + in_row < columns ? 0u : columns;
+                    }
+                    if (in_row >= row_size[of]) tile = p.tiles;
+                    put(p, i, tile, row_slot[of]);
                 }
-                put(p, i, in_row < row_size[of] ? tile : p.tiles, row_slot[of]);
+                count_digits<kPasses>(digits, tile, p.digit_bits, listed);
             }
             done = max(done, behind);  // the barriers of the next turn come before any new rows
         }
     }
+    __syncthreads();
+    add_digits<kPasses>(digits, p.digits);
 }
 
 template <class Key>
@@ -231,6 +244,7 @@ void emit_around(EmitParams<Key> p) {
 
 template <class Key>
 void run_emit_as(const Stream& stream, const FrameLimits& limits, const FrameArrays& a) {
+    const int from = unsorted(limits.tile_digits());
     const EmitParams<Key> params{a.counts,
                                  a.constants,
                                  a.splats,
@@ -239,10 +253,11 @@ void run_emit_as(const Stream& stream, const FrameLimits& limits, const FrameArr
                                  a.slot_from_rank[1],
                                  a.emission_of_rank,
                                  a.rank_of_part,
-                                 reinterpret_cast<Key*>(a.tile_keys[0]),
-                                 a.payload[0],
+                                 reinterpret_cast<Key*>(a.tile_keys[from]),
+                                 a.payload[from],
                                  limits.gradients ? a.slot_of_emission : nullptr,
-                                 limits.isects,
+                                 a.by_tile.digits,
+                                 limits.tile_digit_bits(),
                                  static_cast<std::uint32_t>(limits.tiles)};
     launch(stream, "emit", {limits.emitting_blocks(), kThreads},
            limits.wraps ? emit_around<Key> : emit<Key>, params);

@@ -7,13 +7,12 @@
 //
 // - project, a thread per Gaussian: splats, coverage, gaussian_from_slot, isects_of_slot,
 //   chunk_slots
-// - compact: chunk_slots -> the first rank of each chunk; depth_keys, slot_from_rank,
+// - compact: chunk_slots, added up -> depth_keys, slot_from_rank, by_depth.digits,
 //   FrameCounts::visible
-// - sort by depth: `limits.visible` keys, the tail holds sentinels
+// - sort by depth
 // - count: isects_of_slot by rank, added up -> first_emission, emission_of_rank, rank_of_part
-// - emit, a block per kEmitted emissions: tile keys and payload (the emission), the tail holds
-//   sentinels
-// - sort by tile, stable: `limits.isects` keys
+// - emit, a block per kEmitted emissions: tile keys and payload (the emission), by_tile.digits
+// - sort by tile, stable
 // - ranges: tile_begin, slot_from_isect, emission_from_isect; items, longest first,
 //   FrameCounts::items
 // - blend, a thread block per item: items of tiles with several leave partial pictures
@@ -27,6 +26,7 @@
 // nothing; the host finds out when it next looks, makes room and draws again.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "renderer/math/project.h"
@@ -43,6 +43,10 @@ inline constexpr int kSubTileWidth = 8,
                      kSubTileHeight = 4;            ///< pixels of one warp; 2 x 4 sub-tiles a tile
 inline constexpr int kSubTiles = kTilePixels / 32;  ///< 8: warp w covers x 8 (w % 2), y 4 (w / 2)
 inline constexpr std::uint32_t kEmitted = 1024;     ///< emissions that one block lists
+inline constexpr std::uint32_t kCompactedChunks = 8;  ///< chunks that one block gives ranks to
+inline constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits;  ///< of a pass of sorting
+inline constexpr int kDepthDigits = 4, kMostDigits = 4;          ///< of a depth; of any key
+inline constexpr std::uint32_t kSortedPart = 3072;     ///< pairs that one block sorts in a pass
 inline constexpr std::uint32_t kCountedRanks = 2048;   ///< ranks whose isects one block adds up
 inline constexpr int kItemIsects = 1024;               ///< isects of one work item at most
 inline constexpr int kSizeClasses = 64;                ///< of work items, for longest first
@@ -123,6 +127,12 @@ struct FrameConstants {
     float wrap;                    ///< px after which the picture repeats sideways, or 0
 };
 
+/// Which of a pair of arrays holds what is not sorted yet, by so many digits; it ends in [1].
+constexpr int unsorted(int digits) { return digits % 2 == 0 ? 1 : 0; }
+constexpr std::uint32_t sorting_blocks(std::uint32_t pairs) {
+    return (pairs + kSortedPart - 1) / kSortedPart;
+}
+
 struct FrameCounts {
     std::uint32_t visible, isects;  ///< V, I as they are, also when they do not fit
     std::uint32_t overflow;         ///< 1: visible > limits.visible or isects > limits.isects
@@ -152,6 +162,14 @@ struct FrameLimits {
     std::uint32_t max_partials() const { return 2 * (isects / item_isects); }
     std::uint32_t max_long_tiles() const { return isects / item_isects; }
     std::uint32_t chunks() const { return (gaussians + kChunk - 1) / kChunk; }
+    std::uint32_t compacting_blocks() const {
+        return (chunks() + kCompactedChunks - 1) / kCompactedChunks;
+    }
+    /// Of a tile's key; the number behind the last stands for what no tile lists.
+    int tile_bits() const { return std::bit_width(static_cast<unsigned>(tiles)); }
+    int tile_digits() const { return (tile_bits() + kDigitBits - 1) / kDigitBits; }
+    /// Of a tile's digit: as few as make them equal, for longer runs of equal ones.
+    int tile_digit_bits() const { return (tile_bits() + tile_digits() - 1) / tile_digits(); }
     std::uint32_t emitting_blocks() const { return (isects + kEmitted - 1) / kEmitted; }
     std::uint32_t counting_blocks() const { return (visible + kCountedRanks - 1) / kCountedRanks; }
     bool operator==(const FrameLimits&) const = default;
@@ -171,6 +189,7 @@ struct CostView {
     std::uint32_t* tile_pairs = nullptr;  ///< [tile] blended by forward, evaluated by backward
     std::uint32_t* evaluated = nullptr;   ///< [row] pairs
     std::uint32_t* blended = nullptr;     ///< [row] pairs; forward only
+    bool operator==(const CostView&) const = default;
 };
 
 /// Pictures in device memory, planes of floats as RenderResult has them. Null: not wanted.
@@ -183,6 +202,7 @@ struct PictureView {
     std::uint32_t* isects_per_tile = nullptr;
     std::uint32_t* pairs_per_tile = nullptr;
     CostView costs{};
+    bool operator==(const PictureView&) const = default;
 };
 struct PictureGradientView {
     const float* color = nullptr;  ///< [3][height][width]
@@ -191,19 +211,27 @@ struct PictureGradientView {
     CostView costs{};              ///< of blend backward
 };
 
+/// What the passes of one sort share; radix.cuh. All of it is 0 at first.
+struct SortView {
+    std::uint32_t* digits;        ///< [kMostDigits][kDigits] how often each comes
+    unsigned long long* tickets;  ///< [pass]
+    std::uint32_t* chain;         ///< [pass][sorting_blocks(room)][kDigits]
+};
+
 /// Arrays of one frame, carved from an arena for given limits (frame_arrays.cpp). All device
-/// pointers. Of pairs, [0] is before sorting and [1] after; FramePipeline::list_tiles() sees to
-/// that.
+/// pointers. Of pairs, [1] is sorted, and before it was in [unsorted(digits)].
 struct FrameArrays {
     FrameConstants* constants;
     FrameCounts* counts;
-    Splat* splats;                      ///< [slot]
+    unsigned long long* compact_chain;  ///< [1 + limits.compacting_blocks()]
+    SortView by_depth, by_tile;
+    Splat* splats;                      ///< [slot]; what lies between counts and here is 0 at first
     Coverage* coverage;                 ///< [slot]
+    std::uint32_t* depth_of_slot;       ///< [slot] bits of Splat::depth
     std::uint32_t* gaussian_from_slot;  ///< [slot]
     std::uint32_t* isects_of_slot;      ///< [slot]
     std::uint32_t* first_emission;      ///< [slot]
     std::uint32_t* chunk_slots;         ///< [chunk] slots used
-    std::uint32_t* chunk_first_rank;    ///< [chunk] before sorting
     unsigned long long* isect_total;    ///< I before it is known to fit 32 bits
     unsigned long long* count_chain;    ///< [1 + limits.counting_blocks()] chained_sum.cuh
     std::uint32_t* depth_keys[2];       ///< [limits.visible]
@@ -214,7 +242,7 @@ struct FrameArrays {
         tile_keys[2];           ///< [limits.isects] 16-bit keys when there are at most 65,535 tiles
     std::uint32_t* payload[2];  ///< [limits.isects] emission, or slot when no gradients are wanted
     std::uint32_t* slot_of_emission;  ///< gradients: [limits.isects]
-    std::uint32_t* slot_from_isect;   ///< [limits.isects]
+    std::uint32_t* slot_from_isect;   ///< [limits.isects]; without gradients payload[1]
     std::uint32_t* tile_begin;        ///< [tiles + 1]
     std::uint32_t* order_counts;      ///< [256 tiles][kOrderCounts] what ordering the items counts
     WorkItem* items;  ///< [limits.max_items()] item t is the last of tile t, the full ones follow

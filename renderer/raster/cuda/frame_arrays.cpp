@@ -37,13 +37,22 @@ void each_array(const FrameLimits& limits, FrameArrays& a, Take&& take) {
     take(a.counts, 1);  // and what is filled with it, next to it
     take(a.isect_total, 1);
     take(a.count_chain, 1 + limits.counting_blocks());
+    take(a.compact_chain, 1 + limits.compacting_blocks());
+    const auto take_sort = [&](SortView& sort, int passes, std::uint32_t room) {
+        const auto n = static_cast<std::size_t>(passes);
+        take(sort.digits, kMostDigits * kDigits);
+        take(sort.tickets, n);
+        take(sort.chain, n * kDigits * sorting_blocks(room));
+    };
+    take_sort(a.by_depth, kDepthDigits, limits.visible);
+    take_sort(a.by_tile, limits.tile_digits(), limits.isects);
     take(a.splats, slots);
     take(a.coverage, slots);
+    take(a.depth_of_slot, slots);
     take(a.gaussian_from_slot, slots);
     take(a.isects_of_slot, slots);
     take(a.first_emission, slots);
     take(a.chunk_slots, limits.chunks());
-    take(a.chunk_first_rank, limits.chunks());
     for (int i = 0; i < 2; ++i) {
         take(a.depth_keys[i], limits.visible);
         take(a.slot_from_rank[i], limits.visible);
@@ -82,6 +91,7 @@ std::size_t frame_bytes(const FrameLimits& limits) {
 FrameArrays carve_frame(const FrameLimits& limits, Arena& arena) {
     FrameArrays arrays{};
     each_array(limits, arrays, Taker{arena});
+    if (!limits.gradients) arrays.slot_from_isect = arrays.payload[1];
     return arrays;
 }
 

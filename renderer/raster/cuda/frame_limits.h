@@ -1,7 +1,7 @@
 // How much room a frame gets. While what frames need changes: a quarter more than the last one
-// needed, in steps, so that little is drawn twice. Once two frames in a row needed nearly the same:
-// a sixteenth more, as a sort costs by its room. A steady view or run asks for the same room every
-// time and nothing is allocated. CudaRasterizer and StepRooms use it.
+// needed, in steps, so that little is drawn twice. Once two large frames in a row needed nearly the
+// same: a sixteenth more, as blocks that find nothing to do take time, too. A steady view or run
+// asks for the same room every time and nothing is allocated. CudaRasterizer and StepRooms use it.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace gs::cuda {
 
 inline constexpr std::uint32_t kLeastRoom = 4096;
-inline constexpr std::uint32_t kMostRoom = 1u << 30;  ///< what a sort is given at most
+inline constexpr std::uint32_t kMostRoom = (1u << 30) - 1;  ///< what a sort is given at most
 
 /// `n` rounded up to a part of its octave.
 constexpr std::uint32_t stepped(std::uint64_t n, std::uint64_t parts = 8) {
@@ -47,7 +47,8 @@ class Room {
         const std::uint32_t apart = needed > needed_ ? needed - needed_ : needed_ - needed;
         steady_ = apart <= needed_ / 32 ? std::min(steady_ + 1, kSteadyFrames) : 0;
         needed_ = needed;
-        room_ = steady_ == kSteadyFrames ? close_room(needed, room_) : room_for(needed, room_);
+        const bool close = steady_ == kSteadyFrames && needed > kCloseFrom;
+        room_ = close ? close_room(needed, room_) : room_for(needed, room_);
     }
     /// Frames will need `factor` times as much, more or less.
     void scale(double factor) {
@@ -62,6 +63,8 @@ class Room {
 
   private:
     static constexpr int kSteadyFrames = 2;
+    /// Blocks without work cost nothing below; and a room that stays lets frames be replayed.
+    static constexpr std::uint32_t kCloseFrom = 1u << 19;
     std::uint32_t room_ = 0, needed_ = 0;
     int steady_ = 0;  ///< frames that needed nearly what the one before did
 };

@@ -18,6 +18,7 @@ namespace gs::cuda {
 struct HalfColors {
     const std::uint32_t* words = nullptr;  ///< null: none, colours are read as they are
     std::uint64_t stride = 0;              ///< Gaussians
+    bool operator==(const HalfColors&) const = default;
 };
 /// Groups of eight that hold all coefficients of a degree: 1, 2, 4, 6.
 constexpr int half_groups(int sh_degree) { return (3 * (sh_degree + 1) * (sh_degree + 1) + 7) / 8; }

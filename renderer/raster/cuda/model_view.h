@@ -25,6 +25,7 @@ struct LazyView {
     const float* decay = nullptr;  ///< [age][2]: beta1^age, beta2^age
     const LazyClock* clock = nullptr;
     std::int32_t model_planes = 0;
+    bool operator==(const LazyView&) const = default;
 };
 
 /// Parameters in device memory, laid out as GaussianModel lays them out.
@@ -35,12 +36,14 @@ struct ModelView {
     std::int32_t sh_degree = 0;
     BlockBounds* bounds = nullptr;  ///< [blocks], or null: nothing is culled by block
     LazyView lazy;
+    bool operator==(const ModelView&) const = default;
 };
 
 /// The words of a GaussianTint in device memory. count 0: each Gaussian is drawn as it is.
 struct TintView {
     const std::uint32_t* words = nullptr;  ///< [row]
     std::uint32_t count = 0;               ///< rows behind are as they are
+    bool operator==(const TintView&) const = default;
 };
 
 }  // namespace gs::cuda

@@ -12,7 +12,7 @@ constexpr std::uint32_t kMostTiles = 1u << 26;  // a warp's sum of isects stays 
 }  // namespace
 
 void FramePipeline::prepare(const FrameLimits& limits) {
-    if (carved_.constants != nullptr && limits == limits_) return;
+    if (arrays_.constants != nullptr && limits == limits_) return;
     CHECK(
         limits.width > 0 && limits.height > 0 && limits.width <= 65535 * kTileSize &&
             limits.height <= 65535 * kTileSize &&
@@ -22,15 +22,16 @@ void FramePipeline::prepare(const FrameLimits& limits) {
         "{} x {} px", limits.width, limits.height);
     CHECK(limits.item_isects % 32 == 0 && limits.item_isects > 0 &&
           limits.item_isects <= kItemIsects);
-    carved_ = arrays_ = {};  // also where what follows fails
+    arrays_ = {};  // also where what follows fails
     arena_.reset(frame_bytes(limits), stream_);
-    primitives_.reserve(std::max(limits.visible, limits.isects), limits.chunks(), stream_);
+    if (limits.gradients)  // what density rounds will borrow
+        primitives_.reserve(2 * std::size_t{limits.gaussians}, limits.gaussians, stream_);
     limits_ = limits;
-    carved_ = arrays_ = carve_frame(limits, arena_);
+    arrays_ = carve_frame(limits, arena_);
 }
 
 FramePipeline::Idle FramePipeline::lend(std::size_t bytes) {
-    carved_ = arrays_ = {};
+    arrays_ = {};
     arena_.reset(bytes, stream_);
     return {arena_, primitives_};
 }
@@ -40,20 +41,18 @@ void FramePipeline::project(const ModelView& model, const TintView& tint,
     const StageScope scope(timers_, Stage::project);
     CHECK(model.count <= limits_.gaussians, "{} Gaussians in a frame made for {}", model.count,
           limits_.gaussians);
-    arrays_ = carved_;
     // They lie side by side (frame_arrays.cpp): one fill.
     auto* const counts = reinterpret_cast<std::byte*>(arrays_.counts);
-    auto* const end =
-        reinterpret_cast<std::byte*>(arrays_.count_chain + 1 + limits_.counting_blocks());
-    CHECK(arrays_.isect_total < arrays_.count_chain && end > counts);
-    fill_bytes(counts, 0, static_cast<std::size_t>(end - counts), stream_);
+    const std::ptrdiff_t bytes = reinterpret_cast<std::byte*>(arrays_.splats) - counts;
+    CHECK(bytes > 0);
+    fill_bytes(counts, 0, static_cast<std::size_t>(bytes), stream_);
     run_project(stream_, limits_, arrays_, model, tint, colors);
 }
 
 void FramePipeline::list_tiles() {
     {
         const StageScope scope(timers_, Stage::sort);
-        run_sort_by_depth(stream_, limits_, arrays_, primitives_);
+        run_sort_by_depth(stream_, limits_, arrays_);
     }
     {
         const StageScope scope(timers_, Stage::emit);
@@ -61,10 +60,9 @@ void FramePipeline::list_tiles() {
     }
     {
         const StageScope scope(timers_, Stage::sort);
-        run_sort_by_tile(stream_, limits_, arrays_, primitives_);
+        run_sort_by_tile(stream_, limits_, arrays_);
     }
     const StageScope scope(timers_, Stage::ranges);
-    if (!limits_.gradients) arrays_.slot_from_isect = arrays_.payload[1];
     run_ranges(stream_, limits_, arrays_);
 }
 

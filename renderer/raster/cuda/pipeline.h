@@ -62,7 +62,6 @@ class FramePipeline {
     const Stream& stream_;
     StageTimers* timers_ = nullptr;
     FrameLimits limits_;
-    FrameArrays carved_{};  ///< before any sorting has swapped a pair
     FrameArrays arrays_{};
     Arena arena_{"arrays of a frame"};
     Primitives primitives_;

@@ -26,6 +26,7 @@ struct ProjectParams {
     FrameCounts* counts;
     Splat* splats;                      ///< [slot]
     Coverage* coverage;                 ///< [slot]
+    std::uint32_t* depth_of_slot;       ///< [slot]
     std::uint32_t* gaussian_from_slot;  ///< [slot]
     std::uint32_t* isects_of_slot;      ///< [slot]
     std::uint32_t* chunk_slots;         ///< [chunk]
@@ -293,6 +294,7 @@ GS_DEVICE void project_chunk(const ProjectParams& p) {
         const std::uint32_t slot = chunk * kChunk + kept.rank;
         p.splats[slot] = splat;
         p.coverage[slot] = cover;
+        p.depth_of_slot[slot] = __float_as_uint(splat.depth);
         p.gaussian_from_slot[slot] = gaussian;
         p.isects_of_slot[slot] = isects;
     }
@@ -321,6 +323,7 @@ void run_project(const Stream& stream, const FrameLimits& limits, const FrameArr
                                a.counts,
                                a.splats,
                                a.coverage,
+                               a.depth_of_slot,
                                a.gaussian_from_slot,
                                a.isects_of_slot,
                                a.chunk_slots,

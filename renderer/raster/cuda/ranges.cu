@@ -96,25 +96,13 @@ void find_ranges(RangeParams p) {
     if (thread < kOrderCounts) p.order_counts[blockIdx.x * kOrderCounts + thread] = columns[thread];
 }
 
-/// The lanes of the warp that have this lane's class.
-GS_DEVICE unsigned lanes_of_class(std::uint32_t size_class) {
-    unsigned lanes = kAllLanes;
-    GS_UNROLL
-    for (int bit = 0; bit < kSizeClassBits; ++bit) {
-        const bool set = (size_class >> bit & 1u) != 0;
-        const unsigned with = __ballot_sync(kAllLanes, set);
-        lanes &= set ? with : ~with;
-    }
-    return lanes;
-}
-
 /// How many of the block's threads before this one have its class, of kSizeClasses. All threads
 /// call it; `counts`: shared, [kWarps * kSizeClasses].
 template <class Shared>
 GS_DEVICE std::uint32_t rank_in_class(std::uint32_t size_class, Shared& counts) {
     for (std::uint32_t i = threadIdx.x; i < kWarps * kSizeClasses; i += kThreads) counts[i] = 0;
     __syncthreads();
-    const unsigned peers = lanes_of_class(size_class);
+    const unsigned peers = lanes_of_digit<kSizeClassBits>(size_class);
     const std::uint32_t warp = static_cast<std::uint32_t>(warp_id());
     const unsigned before = peers & ((1u << lane_id()) - 1u);
     if (before == 0)

@@ -1,95 +1,129 @@
-// Sort: visible Gaussians get ranks in the order of memory (compact) and are sorted by depth; later
-// the isects they emitted are sorted by tile, stably. Costs: compact 12 V bytes, the sorts 68 V +
-// 26 I (16-bit keys, two passes).
-#include <algorithm>
-#include <bit>
-#include <utility>
-
-#include "renderer/device/cuda/kernel.cuh"
+// Sort: visible Gaussians get ranks in the order of memory (compact) and are sorted by depth, four
+// digits of 8 bits; later the isects they emitted are sorted by tile, stably. Whoever makes the
+// keys counts their digits. Costs: compact 16 V bytes, the sorts 64 V + 24 I (16-bit keys, two
+// digits).
 #include "renderer/device/cuda/launch.h"
+#include "renderer/raster/cuda/digit_counts.cuh"
+#include "renderer/raster/cuda/radix.cuh"
 #include "renderer/raster/cuda/stages.h"
 
 namespace gs::cuda {
 namespace {
 
 constexpr std::uint32_t kThreads = 256;
-
-GS_DEVICE std::uint32_t global_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
+static_assert(kThreads == kChunk && kDepthDigits * kDigitBits == 32);
 
 struct CompactParams {
     FrameCounts* counts;
-    const Splat* splats;                    ///< [slot]
-    const std::uint32_t* chunk_slots;       ///< [chunks]
-    const std::uint32_t* chunk_first_rank;  ///< [chunks]
+    const std::uint32_t* depth_of_slot;  ///< [slot] bits of positive numbers, which order as these
+    const std::uint32_t* chunk_slots;    ///< [chunks]
     const unsigned long long* isect_total;
     std::uint32_t* depth_keys;      ///< [visible_limit]
     std::uint32_t* slot_from_rank;  ///< [visible_limit]
+    std::uint32_t* digits;          ///< [kDepthDigits][kDigits]
+    unsigned long long* chain;
     std::uint32_t chunks, visible_limit, isect_limit;
 };
 
-/// A block per chunk, and as many more threads as the tail needs.
+/// A block per kCompactedChunks chunks.
 GS_KERNEL(kThreads, 8)
 void compact(CompactParams p) {
-    const std::uint32_t visible =
-        p.chunks == 0 ? 0 : p.chunk_first_rank[p.chunks - 1] + p.chunk_slots[p.chunks - 1];
-    if (blockIdx.x < p.chunks && threadIdx.x < p.chunk_slots[blockIdx.x]) {
-        const std::uint32_t slot = blockIdx.x * kThreads + threadIdx.x;
-        const std::uint32_t rank = p.chunk_first_rank[blockIdx.x] + threadIdx.x;
-        if (rank < p.visible_limit) {
-            // Depths are positive, so their bits order as they do.
-            p.depth_keys[rank] = __float_as_uint(p.splats[slot].depth);
-            p.slot_from_rank[rank] = slot;
+    GS_SHARED(std::uint32_t, ticket, 1);
+    GS_SHARED(std::uint32_t, begin, kCompactedChunks + 1);  // first ranks of the chunks
+    GS_SHARED(std::uint32_t, digits, kDepthDigits * kDigits);
+    const std::uint32_t thread = threadIdx.x;
+    clear_digits<kDepthDigits>(digits);
+    const std::uint32_t block = take_ticket(p.chain, ticket),
+                        first_chunk = block * kCompactedChunks;
+    if (warp_id() == 0) {
+        const std::uint32_t chunk = first_chunk + thread;
+        const std::uint32_t slots =
+            thread < kCompactedChunks && chunk < p.chunks ? p.chunk_slots[chunk] : 0;
+        const std::uint32_t before = warp_sum_before(slots), all = warp_sum(slots);
+        const std::uint32_t earlier =
+            static_cast<std::uint32_t>(sum_of_earlier(p.chain, block, all));
+        if (thread <= kCompactedChunks) begin[thread] = earlier + before;
+        if (thread == 0 && first_chunk + kCompactedChunks >= p.chunks) {
+            const unsigned long long isects = *p.isect_total;
+            const std::uint32_t visible = earlier + all;
+            p.counts->visible = visible;
+            p.counts->isects = isects < ~0u ? static_cast<std::uint32_t>(isects) : ~0u;
+            p.counts->overflow = visible > p.visible_limit || isects > p.isect_limit ? 1u : 0u;
         }
     }
-    for (std::uint32_t i = visible + global_thread(); i < p.visible_limit;
-         i += gridDim.x * kThreads) {
-        p.depth_keys[i] = ~0u;
-        p.slot_from_rank[i] = ~0u;
+    __syncthreads();
+    std::uint32_t keys[kCompactedChunks];
+    bool kept[kCompactedChunks];
+    GS_UNROLL
+    for (std::uint32_t i = 0; i < kCompactedChunks; ++i) {
+        const std::uint32_t rank = begin[i] + thread;
+        kept[i] = rank < begin[i + 1] && rank < p.visible_limit;
+        keys[i] = kept[i] ? p.depth_of_slot[(first_chunk + i) * kThreads + thread] : 0;
     }
-    if (global_thread() == 0) {
-        const unsigned long long isects = *p.isect_total;
-        p.counts->visible = visible;
-        p.counts->isects = isects < ~0u ? static_cast<std::uint32_t>(isects) : ~0u;
-        p.counts->overflow = visible > p.visible_limit || isects > p.isect_limit ? 1u : 0u;
+    GS_UNROLL
+    for (std::uint32_t i = 0; i < kCompactedChunks; ++i) {
+        if (kept[i]) {
+            p.depth_keys[begin[i] + thread] = keys[i];
+            p.slot_from_rank[begin[i] + thread] = (first_chunk + i) * kThreads + thread;
+        }
+        count_digits<kDepthDigits>(digits, keys[i], kDigitBits, kept[i]);
     }
+    __syncthreads();
+    add_digits<kDepthDigits>(digits, p.digits);
 }
 
-/// Sorts [0] into [1].
+/// Sorts [unsorted(digits)] into [1], to and fro, by `digits` digits of `bits` bits.
 template <class Key>
-void sort_pair(Primitives& primitives, Key* (&keys)[2], std::uint32_t* (&values)[2], std::size_t n,
-               int end_bit, const Stream& stream) {
-    Swap<Key> k{{keys[0], keys[1]}};
-    Swap<std::uint32_t> v{{values[0], values[1]}};
-    if (n > 0) primitives.sort_pairs(k, v, n, end_bit, stream);
-    if (n > 0 && k.current == 0) std::swap(keys[0], keys[1]);
-    if (n > 0 && v.current == 0) std::swap(values[0], values[1]);
+void sort_pairs(const Stream& stream, const char* name, const SortView& work,
+                const FrameCounts* counts, const std::uint32_t* count, std::uint32_t limit,
+                Key* const (&keys)[2], std::uint32_t* const (&values)[2], int digits, int bits) {
+    const std::uint32_t blocks = sorting_blocks(limit);
+    for (int digit = 0, from = unsorted(digits); digit < digits; ++digit, from = 1 - from) {
+        const RadixParams<Key> params{
+            &counts->overflow,
+            count,
+            keys[from],
+            values[from],
+            keys[1 - from],
+            values[1 - from],
+            work.digits + digit * kDigits,
+            work.tickets + digit,
+            work.chain + static_cast<std::size_t>(digit) * blocks * kDigits,
+            digit * bits,
+            (1u << bits) - 1u};
+        launch(stream, name, {blocks, kRadixThreads}, radix_pass<Key>, params);
+    }
 }
 
 }  // namespace
 
-void run_sort_by_depth(const Stream& stream, const FrameLimits& limits, FrameArrays& a,
-                       Primitives& primitives) {
-    if (limits.chunks() > 0)
-        primitives.exclusive_sum(a.chunk_slots, a.chunk_first_rank, limits.chunks(), stream);
-    const CompactParams params{
-        a.counts,       a.splats,        a.chunk_slots,       a.chunk_first_rank,
-        a.isect_total,  a.depth_keys[0], a.slot_from_rank[0], limits.chunks(),
-        limits.visible, limits.isects};
-    const Grid tail = grid_for(limits.visible / 16 + 1, kThreads);
-    launch(stream, "compact", {std::max(limits.chunks(), tail.blocks), kThreads}, compact, params);
-    sort_pair(primitives, a.depth_keys, a.slot_from_rank, limits.visible, 32, stream);
+void run_sort_by_depth(const Stream& stream, const FrameLimits& limits, const FrameArrays& a) {
+    constexpr int kUnsorted = unsorted(kDepthDigits);
+    const CompactParams params{a.counts,
+                               a.depth_of_slot,
+                               a.chunk_slots,
+                               a.isect_total,
+                               a.depth_keys[kUnsorted],
+                               a.slot_from_rank[kUnsorted],
+                               a.by_depth.digits,
+                               a.compact_chain,
+                               limits.chunks(),
+                               limits.visible,
+                               limits.isects};
+    launch(stream, "compact", {limits.compacting_blocks(), kThreads}, compact, params);
+    sort_pairs(stream, "sort by depth", a.by_depth, a.counts, &a.counts->visible, limits.visible,
+               a.depth_keys, a.slot_from_rank, kDepthDigits, kDigitBits);
 }
 
-void run_sort_by_tile(const Stream& stream, const FrameLimits& limits, FrameArrays& a,
-                      Primitives& primitives) {
-    const int bits =
-        std::bit_width(static_cast<unsigned>(limits.tiles));  // the sentinel is `tiles`
-    if (!short_tile_keys(limits))
-        return sort_pair(primitives, a.tile_keys, a.payload, limits.isects, bits, stream);
-    std::uint16_t* keys[2] = {reinterpret_cast<std::uint16_t*>(a.tile_keys[0]),
-                              reinterpret_cast<std::uint16_t*>(a.tile_keys[1])};
-    sort_pair(primitives, keys, a.payload, limits.isects, bits, stream);
-    for (int i = 0; i < 2; ++i) a.tile_keys[i] = reinterpret_cast<std::uint32_t*>(keys[i]);
+void run_sort_by_tile(const Stream& stream, const FrameLimits& limits, const FrameArrays& a) {
+    const auto sort = [&](auto* const(&keys)[2]) {
+        sort_pairs(stream, "sort by tile", a.by_tile, a.counts, &a.counts->isects, limits.isects,
+                   keys, a.payload, limits.tile_digits(), limits.tile_digit_bits());
+    };
+    if (!short_tile_keys(limits)) return sort(a.tile_keys);
+    std::uint16_t* const keys[2] = {reinterpret_cast<std::uint16_t*>(a.tile_keys[0]),
+                                    reinterpret_cast<std::uint16_t*>(a.tile_keys[1])};
+    sort(keys);
 }
 
 }  // namespace gs::cuda

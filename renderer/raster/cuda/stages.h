@@ -3,7 +3,6 @@
 // beside it.
 #pragma once
 
-#include "renderer/device/cuda/primitives.h"
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/raster/cuda/frame.h"
 #include "renderer/raster/cuda/model_view.h"
@@ -13,18 +12,16 @@ namespace gs::cuda {
 void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
                  const ModelView& model, const TintView& tint);
 
-// sort.cu: pairs [0] into [1]
+// sort.cu: pairs into [1]
 /// By depth: slots of all chunks into ranks, front to back; V, I, overflow.
-void run_sort_by_depth(const Stream& stream, const FrameLimits& limits, FrameArrays& a,
-                       Primitives& primitives);
+void run_sort_by_depth(const Stream& stream, const FrameLimits& limits, const FrameArrays& a);
 /// By tile, stably.
-void run_sort_by_tile(const Stream& stream, const FrameLimits& limits, FrameArrays& a,
-                      Primitives& primitives);
+void run_sort_by_tile(const Stream& stream, const FrameLimits& limits, const FrameArrays& a);
 
 // emit.cu
-/// Tile keys and payload by emission, in the order of ranks; sentinels behind them.
+/// Tile keys and payload by emission, in the order of ranks.
 void run_emit(const Stream& stream, const FrameLimits& limits, const FrameArrays& a);
-/// Whether tile keys are 16 bits wide, and the key of what is behind the last isect.
+/// Whether tile keys are 16 bits wide.
 constexpr bool short_tile_keys(const FrameLimits& limits) { return limits.tiles <= 65535; }
 
 // ranges.cu
