@@ -77,11 +77,13 @@ PredictedWork mean_work(std::span<const PredictedWork> frames) {
             std::fabs(nearest->frame.isects - out.frame.isects))
             nearest = &work;
     out.tiles = nearest->tiles;
+    out.lens = std::ranges::any_of(frames, &PredictedWork::lens);
     return out;
 }
 
 nlohmann::ordered_json json_of_work(const PredictedWork& work) {
-    nlohmann::ordered_json out{{"cuda", work.frame.cuda}, {"sh_degree", work.frame.sh_degree}};
+    nlohmann::ordered_json out{
+        {"cuda", work.frame.cuda}, {"sh_degree", work.frame.sh_degree}, {"lens", work.lens}};
     for (const WorkCount& count : kWorkCounts)
         out[count.name] = json_number(work.frame.*count.value);
     nlohmann::ordered_json tiles = nlohmann::ordered_json::array();
@@ -103,6 +105,8 @@ Result<PredictedWork> work_of_json(const std::string& text, const std::string& o
                         "`gausscope predict SCENE -o work.json` writes such a file");
         out.frame.*count.value = value.get<double>();
     }
+    const nlohmann::json& lens = member(json, "lens");
+    out.lens = lens.is_boolean() && lens.get<bool>();
     const nlohmann::json& cuda = member(json, "cuda");
     out.frame.cuda = cuda.is_boolean() && cuda.get<bool>();
     out.frame.sh_degree = static_cast<int>(whole_number(member(json, "sh_degree"), 3).value_or(3));

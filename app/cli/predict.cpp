@@ -17,6 +17,7 @@
 #include "base/try.h"
 #include "profiler/predict/validation.h"
 #include "renderer/io/splats/splat_io.h"
+#include "renderer/scene/camera_lens.h"
 #include "trainer/run_folder.h"
 
 namespace gs::cli {
@@ -27,7 +28,7 @@ struct PredictArguments {
     CaptureArguments loading;
     int views = 0, width = 0, height = 0, sh_degree = 3, batch = 1;
     double gaussians = 0;
-    bool list = false, validation = false;
+    bool list = false, validation = false, poses = false, look = false;
 };
 
 void add_options(CLI::App& app, PredictArguments& a) {
@@ -60,6 +61,8 @@ void add_options(CLI::App& app, PredictArguments& a) {
     app.add_option("--batch", a.batch, "views that a frame or step draws [1]")
         ->check(whole_from(1, 1024))
         ->option_text("N");
+    app.add_flag("--refine-poses", a.poses, "of training that corrects the photos' poses");
+    app.add_flag("--appearance", a.look, "of training that learns the photos' exposure and colour");
     app.add_option("--model", a.model, "counts from a file that -o wrote, instead of a scene")
         ->option_text("FILE");
     app.add_option("-o,--output", a.output, "write the counts here, for --model elsewhere")
@@ -129,6 +132,7 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
         rasterizer->forward(*source, drawn, options, *state, frame);
         works.push_back(
             predicted_work(frame, std::min(a.sh_degree, model.sh_degree), backend.cuda));
+        works.back().lens = !draws_as_pinhole(drawn);
         subject.sizes_differ =
             subject.sizes_differ ||
             (works.size() > 1 && (drawn.width != subject.width || drawn.height != subject.height));
@@ -152,6 +156,8 @@ Result<PredictedWork> work_to_predict(const PredictArguments& a, const CommonArg
         GS_TRY(const std::string text, read_text_file(a.model, kMostBytes));
         GS_TRY(work, work_of_json(text, a.model));
     }
+    work.poses = a.poses;
+    work.look = a.look;
     WhatIf change;
     change.batch = a.batch;
     if (a.gaussians > work.frame.gaussians || !a.model.empty()) change.gaussians = a.gaussians;

@@ -88,6 +88,8 @@ Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
              {"height", subject.height},
              {"sizes_differ", subject.sizes_differ},
              {"batch", work.batch},
+             {"refine_poses", work.poses},
+             {"appearance", work.look},
              {"counts", std::move(counts)},
              {"model",
               {{"issue_use", fit.issue_use},
@@ -125,6 +127,7 @@ void say_predictions(const Json& out) {
     say("N {gaussians:rate}  V {visible:rate}  I {isects:rate}  warps: near {near:rate}, open "
         "{open:rate}, live isects {live_isects:rate}",
         out["counts"]);
+    if (out["counts"]["lens"] == true) fmt::print("through lenses, not pinholes\n");
     for (const Json& gpu : out["predictions"]) {
         say("\n{name} ({gpu}), predicted:", gpu);
         say_table(stage_rows(gpu), kStages, {"  "});

@@ -8,6 +8,7 @@
 
 #include "app/backend/frame_work.h"
 #include "profiler/predict/validation.h"
+#include "renderer/scene/camera_lens.h"
 
 namespace gs {
 namespace {
@@ -67,6 +68,11 @@ void Predictor::measure(const Shown& shown, const ViewRequest& request) {
     else
         scene.rasterizer->forward(*scene.source, camera, options, *scene.state, drawn);
     counted_ = predicted_work(drawn, options.sh_degree, lent_.options.on_device);
+    counted_->lens = !draws_as_pinhole(camera);
+    if (scene.trainer) {
+        counted_->poses = scene.trainer->settings().refine_poses != 0;
+        counted_->look = scene.trainer->settings().appearance != 0;
+    }
     state_.camera = camera;
     state_.training_step = scene.steps_done();
     state_.from = view ? fmt::format("photo {}, {}", request.settings.capture_view, view->name)

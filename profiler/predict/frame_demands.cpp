@@ -25,12 +25,15 @@ constexpr double kWarpsAnIsect = 1.6;                    ///< near, of an isect 
 constexpr double kSeldom = 0.1;              ///< loops of blend that only ended tiles enter
 constexpr double kRowSectors = 64.0 / 48.0;  ///< 48-byte rows at random places: sectors of 32
 constexpr double kGatherSector = 32;         ///< bytes that a word at a random place moves
-constexpr double kSortedPart = 2048, kCompacted = 8 * 256;  ///< a block's, as there
+constexpr double kSortedPart = 3072, kCompacted = 8 * 256;  ///< a block's, as there
 constexpr int kDepthPasses = 4;
 constexpr double kSeenAtOnce = 8;  ///< earlier blocks that a block of a pass looks at in one wait
 /// Slots that the barriers of a pass leave unused, over those they use: CUB's, which is made
 /// alike, left as many on an H100 (2026-11-23); ours has not been measured.
 constexpr double kPassUnused = 1;
+/// Of exposure and colour (trainer/cuda/appearance.cu): a pixel's planes, kernels, blocks that add
+/// up, at most; of poses (adam_kernels.cu) numbers a Gaussian.
+constexpr double kLookBytes = 72, kLookLaunches = 3, kLookBlocks = 128, kMotionParts = 6;
 constexpr double kLossRun = 0.83;    ///< of the loss, executed: all but what its edges skip
 constexpr double kItemsRounds = 24;  ///< of loads that follow each other in make_items
 
@@ -184,6 +187,15 @@ class Frame {
         if (blocks > 0) d.wait_clocks += kernel.all().stall * share;
         d.counted = d.counted && kernel.there();
     }
+    /// `blocks` of 256 threads that go through `each` things together, a thread one a turn.
+    void run_striding(StageDemand& d, const CountedKernel& kernel, double blocks,
+                      double each) const {
+        const LoopCost* const turn = kernel.loop_with(&CodeCost::issue, false);
+        const double n = work_.batch, turns = std::max(1.0, each / (blocks * kThreads));
+        run_blocks(d, kernel, blocks);
+        d.executed += code_of(turn) * ((turns - 1) * blocks * kWarps * n);
+        d.wait_rounds += code_of(turn).rounds * (turns - 1) * n;
+    }
     double planes() const { return 11 + 3 * (f_.sh_degree + 1.0) * (f_.sh_degree + 1.0); }
     double model_bytes() const { return f_.gaussians * planes() * (f_.training ? 12 : 4); }
 
@@ -194,8 +206,10 @@ class Frame {
         // Chunks of 256 that hold a candidate. The degrees that are not used are skipped.
         const double share = std::min(1.0, (planes() + 40) / 99);
         run_blocks(d,
-                   f_.training ? kernel({"project<true, false, false>", "project<true*"})
-                               : kernel({"project<false, false, false>", "project<false*"}),
+                   work_.lens    ? f_.training ? kernel({"project_lens<true, false>"})
+                                               : kernel({"project_lens<false, false>"})
+                      : f_.training ? kernel({"project<true, false, false>", "project<true*"})
+                                 : kernel({"project<false, false, false>", "project<false*"}),
                    f_.candidates / 256, share);
     }
     void sort() {
@@ -328,6 +342,14 @@ class Frame {
         StageDemand& d = add(Stage::loss, layout_bytes(Stage::loss), f_.pixels * 27);
         // A block a channel of 32 x 32 pixels.
         run_blocks(d, kernel({"photo_loss"}), 3 * f_.pixels / 1024, kLossRun);
+        if (!work_.look) return;
+        // The picture as the photo's camera would show it, and back: planes read and written.
+        const double blocks = std::ceil(f_.pixels / kThreads);
+        d.bytes += f_.pixels * kLookBytes * work_.batch;
+        d.launches += kLookLaunches * work_.batch;
+        run_blocks(d, kernel({"show_look"}), blocks);
+        run_striding(d, kernel({"pull_look"}), std::min(blocks, kLookBlocks), f_.pixels);
+        run_blocks(d, kernel({"step_look"}), 1);
     }
     void blend_backward() {
         StageDemand& d =
@@ -371,9 +393,7 @@ class Frame {
             add(Stage::project_backward,
                 layout_bytes(Stage::project_backward) + layout_bytes(Stage::adam) + live_rows(),
                 model_bytes() + f_.isects * 48);
-        const CountedKernel k =
-            f_.training ? kernel({"project_backward<AdamSink, true>", "project_backward<AdamSink*"})
-                        : kernel({"project_backward<StoringSink*"});
+        const CountedKernel k = backward_kernel();
         run_blocks(d, k, f_.candidates / 256, std::min(1.0, (planes() + 40) / 99));
         if (!f_.training) {  // all that could be stored is cleared first
             d.bytes += f_.gaussians * (planes() + 3) * 4 * work_.batch;
@@ -387,6 +407,22 @@ class Frame {
         d.again_rounds = d.wait_rounds * 2 / 3;
         d.wait_rounds -= d.again_rounds;
         run_blocks(d, kernel({"refresh_bounds"}), f_.candidates / 256);
+        if (!work_.poses) return;
+        // Six sums over all Gaussians: cleared, left by those in view, added up.
+        d.bytes += kMotionParts * (2 * f_.gaussians + f_.visible) * 4 * work_.batch;
+        d.launches += 2 * work_.batch;
+        run_striding(d, kernel({"sum_motion"}), kMotionParts, kMotionParts * f_.gaussians);
+    }
+    CountedKernel backward_kernel() const {
+        if (!f_.training)
+            return work_.lens ? kernel({"project_backward_lens<StoringSink*"})
+                              : kernel({"project_backward<StoringSink*"});
+        if (work_.poses)
+            return work_.lens ? kernel({"project_backward_lens<AdamMotionSink, true>"})
+                              : kernel({"project_backward<AdamMotionSink, true>"});
+        return work_.lens
+                   ? kernel({"project_backward_lens<AdamSink, true>"})
+                   : kernel({"project_backward<AdamSink, true>", "project_backward<AdamSink*"});
     }
     void pack() {
         StageDemand& d = add(Stage::pack, f_.pixels * 16, f_.pixels * 16);

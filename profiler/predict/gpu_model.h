@@ -73,6 +73,9 @@ struct PredictedWork {
     int batch = 1;                ///< views a step (or a frame) draws
     bool estimated = false;  ///< by what_if(), of a frame that was not drawn: a guess, and told so
     bool packed = true;      ///< a frame without gradients ends as bytes for the screen
+    bool lens = false;       ///< drawn through more than a pinhole: a lens, or rows at their times
+    bool poses = false;      ///< a step corrects the photos' poses, too,
+    bool look = false;       ///< or learns their exposure and colour
 };
 
 /// How the model's free numbers are set: fitted to public measurements (validation.h).

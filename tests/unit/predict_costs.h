@@ -20,6 +20,14 @@ inline KernelCosts round_costs(const std::string& architecture = "90") {
         "kernel,0,,80,4132,0,2000,20,800,400,20,40,40,150,10,9000,40");
     row("project<false, false, false>",
         "kernel,0,,80,4132,0,1000,20,400,200,10,40,40,90,10,5000,20");
+    row("project_lens<true, false>",
+        "kernel,0,,128,4660,0,3500,20,1600,700,60,40,40,150,10,14000,40");
+    row("project_lens<false, false>",
+        "kernel,0,,128,4660,0,2500,20,1200,500,50,40,40,90,10,10000,20");
+    row("compact", "kernel,0,,32,4136,0,600,200,0,300,15,6,10,20,20,2000,6");
+    for (const char* key : {"int", "short"})
+        row(std::string("radix_pass<unsigned ") + key + ">",
+            "kernel,0,,64,25000,0,1200,500,0,800,20,60,50,27,10,4000,5");
     row("emit<unsigned short>", "kernel,0,,50,24576,0,400,20,60,200,5,20,20,10,10,1800,4");
     for (const char* gradients : {"false", "true"}) {
         const std::string blend = std::string("blend<(Depths)0, false, ") + gradients + ", 0>";
@@ -39,6 +47,16 @@ inline KernelCosts round_costs(const std::string& architecture = "90") {
         "kernel,0,,100,2848,0,5000,500,2000,900,80,30,30,300,10,20000,46");
     row("project_backward<StoringSink, false>",
         "kernel,0,,90,2848,0,2000,200,1000,400,30,30,30,90,10,8000,14");
+    for (const char* kernel :
+         {"project_backward<AdamMotionSink, true>", "project_backward_lens<AdamSink, true>",
+          "project_backward_lens<AdamMotionSink, true>"})
+        row(kernel, "kernel,0,,168,3376,0,6500,500,2500,1200,100,30,30,300,10,26000,50");
+    row("sum_motion", "kernel,0,,24,2048,0,100,80,10,60,0,10,10,5,0,500,2");
+    row("sum_motion", "1,0,a.cu:9,,,1,20,20,4,12,0,0,0,1,0,90,1");
+    row("show_look", "kernel,0,,72,168,0,1300,130,760,250,50,10,10,15,0,3500,14");
+    row("pull_look", "kernel,0,,153,1512,0,2800,800,1260,500,70,15,50,30,200,7600,23");
+    row("pull_look", "1,0,a.cu:52,,,1,1060,170,575,190,27,0,0,20,0,3000,14");
+    row("step_look", "kernel,0,,80,348,0,2200,300,700,900,90,16,12,20,0,6000,37");
     row("refresh_bounds", "kernel,0,,31,0,0,300,100,90,60,6,0,0,20,10,1500,3");
     row("pack_rgba", "kernel,0,,14,0,0,60,60,12,24,0,0,0,3,0,300,1");
     auto costs = KernelCosts::parse(csv, "made up");

@@ -232,6 +232,38 @@ TEST(PredictModel, GradientsWithoutTrainingAreStored) {
     EXPECT_LT(predict_frame(work, test::round_costs(), gpu, {}).stages.size(), frame.stages.size());
 }
 
+TEST(PredictModel, LensesPosesAndLooksCostWhatTheirKernelsDo) {
+    const GpuDevice gpu = device();
+    const Prediction plain = predict_step(central(), test::round_costs(), gpu, {});
+    const auto with = [&](bool PredictedWork::*what) {
+        PredictedWork work = central();
+        work.*what = true;
+        return predict_step(work, test::round_costs(), gpu, {});
+    };
+    const auto dearer = [&](const Prediction& p, Stage stage) {
+        for (const PredictedStage& s : p.stages) EXPECT_TRUE(s.counted) << name_of(s.stage);
+        return stage_of(p, stage).ms.p50 / stage_of(plain, stage).ms.p50;
+    };
+    const Prediction lens = with(&PredictedWork::lens), poses = with(&PredictedWork::poses),
+                     look = with(&PredictedWork::look);
+    EXPECT_GT(dearer(lens, Stage::project), 1.01);
+    EXPECT_GT(dearer(lens, Stage::project_backward), 1);
+    EXPECT_GT(dearer(poses, Stage::project_backward), 1.05);
+    EXPECT_DOUBLE_EQ(dearer(poses, Stage::project), 1);
+    EXPECT_GT(dearer(look, Stage::loss), 1.2);
+    EXPECT_DOUBLE_EQ(dearer(look, Stage::blend), 1);
+    // The built-in table has them all, for every architecture that is predicted for.
+    const KernelCosts costs = KernelCosts::built_in();
+    for (const GpuDevice& each : gpu_devices())
+        for (const char* name :
+             {"compact", "radix_pass<unsigned int>", "radix_pass<unsigned short>",
+              "project_lens<true, false>", "project_lens<false, false>",
+              "project_backward_lens<AdamSink, true>", "project_backward<AdamMotionSink, true>",
+              "project_backward_lens<AdamMotionSink, true>", "sum_motion", "show_look", "pull_look",
+              "step_look"})
+            EXPECT_NE(costs.find(each.architecture.code, name), nullptr) << each.id << " " << name;
+}
+
 TEST(PredictModel, WhatIfChangesWhatItSays) {
     const GpuDevice gpu = device();
     const PredictedWork base = central();
