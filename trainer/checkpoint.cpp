@@ -317,9 +317,11 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
     GS_TRY_VOID(reader.numbers(Tag::capture, "capture", from));
     const CaptureNumbers given = capture ? numbers_of(*capture) : from;
     if (from.views != given.views || from.fingerprint != given.fingerprint)
-        return fail(ErrorKind::usage, path.string(),
-                    "the checkpoint was made with another capture than " + capture->path,
-                    "load the same photos, with the same downscale and test views");
+        return fail(
+            ErrorKind::usage, path.string(),
+            "the checkpoint was made with another capture than " + capture->path,
+            "load the same photos, with the same downscale and test views, and --undistort if "
+            "they were resampled to pinholes");
     RunNumbers numbers{};
     GS_TRY_VOID(reader.numbers(Tag::run, "run", numbers));
     if (!plausible(numbers, reader.size())) return reader.broken("run", "has impossible numbers");

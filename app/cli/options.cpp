@@ -154,8 +154,8 @@ void add_loading(CLI::App& app, CaptureArguments& a) {
         ->option_text("DIR|none");
     app.add_flag_function(
            "--undistort,!--no-undistort", [&a](std::int64_t given) { a.undistort = given > 0; },
-           "resample photos to pinholes and leave a rolling shutter out (default); else each "
-           "keeps its lens and shutter")
+           "resample photos to pinholes and leave a rolling shutter out, for what needs pinholes; "
+           "else each keeps its lens and shutter (default)")
         ->group(group);
     app.add_option("--test-every", a.test_every,
                    "every N-th photo is held out for testing, 0 = none (default 8)")

@@ -81,13 +81,15 @@ void add_loading(const Capture& capture, Findings& out) {
                     "right where all photos were scaled, wrong where they were cropped",
                     "use the photos that were posed", out);
         else if (note.kind == CaptureNote::Kind::lens)
-            add_one("lens", Severity::note, note.text, "the edges of wide lenses are cut off",
-                    "nothing; undistorting beforehand saves time at loading", out);
+            add_one("lens", Severity::note, note.text,
+                    "the edges of wide lenses are cut off, and what was photographed is blurred",
+                    "leave --undistort out where nothing needs pinholes", out);
         else if (note.kind == CaptureNote::Kind::own_lens)
             add_one("own-lens", Severity::note, note.text,
                     "programs that know pinholes only show what is learnt from very wide ones "
                     "differently",
-                    "nothing; --undistort resamples the photos instead", out);
+                    "nothing; --undistort resamples the photos where something needs pinholes",
+                    out);
         else if (note.kind == CaptureNote::Kind::shutter)
             add_one("rolling-shutter", Severity::note, note.text,
                     "where it does not count, photos from a moving camera are skewed",

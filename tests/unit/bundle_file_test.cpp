@@ -261,7 +261,6 @@ TEST(BundleCapture, IsReadWithTheSameCameras) {
         ASSERT_TRUE(write_capture(to, capture, photos, {}));
         CaptureOptions options;
         options.photos = photos;
-        options.undistort = false;
         const auto back = load_capture(to, options);
         ASSERT_TRUE(back) << back.error().text();
         ASSERT_EQ(back->views.size(), 3u);

@@ -102,7 +102,7 @@ TEST(Capture, PhotosWithoutAPoseAreListed) {
     }
 }
 
-TEST(Capture, LensesAreResampledAndSaidSo) {
+TEST(Capture, LensesAreResampledWhereAskedAndSaidSo) {
     const TempFolder folder;
     ColmapFiles files;
     files.width = 96;
@@ -111,7 +111,7 @@ TEST(Capture, LensesAreResampledAndSaidSo) {
     files.params = {90, 91, 47, 37, -0.1, 0.01, 0.001, 0.002};
     files.write(folder);
     files.write_photos(folder);
-    const auto capture = load_capture(folder.path(), no_split());
+    const auto capture = load_capture(folder.path(), pinholes());
     ASSERT_TRUE(capture) << capture.error().text();
     EXPECT_EQ(capture->views[0].camera.model, CameraModel::pinhole);
     EXPECT_EQ(capture->views[0].camera.width, capture->views[0].photo.width);

@@ -137,10 +137,10 @@ inline CaptureOptions no_split() {
     options.test_every = 0;
     return options;
 }
-/// The same, and each view keeps its lens and its shutter.
-inline CaptureOptions own_lenses() {
+/// The same, and photos are resampled to pinholes.
+inline CaptureOptions pinholes() {
     CaptureOptions options = no_split();
-    options.undistort = false;
+    options.undistort = true;
     return options;
 }
 inline std::string matrix_at(double x, double z) {

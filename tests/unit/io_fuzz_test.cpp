@@ -97,7 +97,6 @@ TEST(Fuzz, TransformsLensesAndShutters) {
         ", \"pose_end_tq\": [1, 0, 2.5, 0.99, 0.1, 0, 0.01], \"transform_matrix\": " +
         matrix_at(1, 2) + "}]}";
     CaptureOptions options = small_options();
-    options.undistort = false;
     hammer(whole, 1500, [&](const std::string& bytes) {
         folder.write("transforms.json", bytes);
         const auto capture = load_capture(folder.path(), options);
@@ -116,7 +115,6 @@ TEST(Fuzz, OpenSfm) {
         "\"rotation\": [0, 1.5, 0], \"translation\": [1, 2, 3]}}, \"points\": {\"1\": "
         "{\"coordinates\": [1, 2, 3], \"color\": [9, 8, 7]}}}]";
     CaptureOptions options = small_options();
-    options.undistort = false;
     hammer(whole, 1500, [&](const std::string& bytes) {
         folder.write("reconstruction.json", bytes);
         return load_capture(folder.path(), options).has_value();

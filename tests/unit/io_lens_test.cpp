@@ -125,6 +125,7 @@ TEST(Lens, AbsurdLensesMarkWhatIsNotCovered) {
 // same along the same rays.
 void expect_same_rays(const char* distorted_name) {
     CaptureOptions options;
+    options.undistort = true;
     const auto straight = load_capture(data_path("captures/fox"), options);
     const auto resampled = load_capture(data_path(distorted_name), options);
     ASSERT_TRUE(straight && resampled);

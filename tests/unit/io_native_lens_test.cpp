@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 // One photo of 40 x 30 and a transforms.json that says this of the file and of the frame.
 Result<Capture> load_one(const std::string& file, const std::string& frame,
-                         CaptureOptions options = own_lenses(), int width = 40, int height = 30) {
+                         CaptureOptions options = no_split(), int width = 40, int height = 30) {
     const TempFolder folder;
     put_png(folder / "a.png", pattern(width, height, 3));
     folder.write("transforms.json",
@@ -45,7 +45,7 @@ TEST(NativeLens, KeepsModelNumbersAndPhoto) {
     EXPECT_TRUE(view.mask.empty());
     EXPECT_THAT(joined(texts_of(capture->notes)),
                 HasSubstr("1 photos are seen through their own lens, OPENCV"));
-    CaptureOptions half = own_lenses();
+    CaptureOptions half = no_split();
     half.downscale = 2;
     const auto smaller = load_one(file, "", half);
     ASSERT_TRUE(smaller);
@@ -68,7 +68,7 @@ TEST(NativeLens, LargerModelsOfColmapAndTransforms) {
         files.model = number;
         files.write(folder);
         files.write_photos(folder);
-        const auto capture = load_capture(folder.path(), own_lenses());
+        const auto capture = load_capture(folder.path(), no_split());
         ASSERT_TRUE(capture) << capture.error().text();
         const Camera& camera = capture->views[0].camera;
         EXPECT_EQ(camera.model, model);
@@ -91,7 +91,7 @@ TEST(NativeLens, LargerModelsOfColmapAndTransforms) {
 
 TEST(NativeLens, AllDirections) {
     const std::string file = "\"camera_model\": \"EQUIRECTANGULAR\", \"fl_x\": 7,";
-    CaptureOptions options = own_lenses();
+    CaptureOptions options = no_split();
     options.downscale = 3;
     const auto capture = load_one(file, "", options, 64, 32);
     ASSERT_TRUE(capture) << capture.error().text();
@@ -110,7 +110,7 @@ TEST(NativeLens, WhatNoRayFallsOnIsMasked) {
     // A fisheye whose picture folds back 30 px from the axis: d'(theta) = 0 at theta = 0.82.
     const auto capture = load_one(
         "\"camera_model\": \"OPENCV_FISHEYE\", \"fl_x\": 55, \"k1\": -0.5, \"cx\": 40, \"cy\": 40,",
-        "", own_lenses(), 80, 80);
+        "", no_split(), 80, 80);
     ASSERT_TRUE(capture) << capture.error().text();
     const View& view = capture->views[0];
     ASSERT_EQ(view.mask.bytes.size(), 80u * 80u);
@@ -123,7 +123,7 @@ TEST(NativeLens, WhatNoRayFallsOnIsMasked) {
     // The same beside a mask of the capture's own: a pixel that either leaves out is out.
     const auto folded = load_one(
         "\"camera_model\": \"OPENCV_FISHEYE\", \"fl_x\": 55, \"k1\": -1e9, \"cx\": 40, \"cy\": 40,",
-        "", own_lenses(), 80, 80);
+        "", no_split(), 80, 80);
     ASSERT_FALSE(folded);
     EXPECT_THAT(folded.error().text(), HasSubstr("folds back near the axis"));
 }
@@ -146,7 +146,7 @@ TEST(RollingShutter, PosesOfFirstAndLastRow) {
     EXPECT_NEAR(camera.rotation.m[0][0], std::cos(std::numbers::pi / 8), 1e-9);
     EXPECT_THAT(joined(texts_of(capture->notes)),
                 HasSubstr("1 photos have a rolling shutter, bottom-to-top"));
-    CaptureOptions options = own_lenses();
+    CaptureOptions options = no_split();
     options.undistort = true;
     const auto still = load_one(file, kStart + kEnd, options);
     ASSERT_TRUE(still);
@@ -183,17 +183,17 @@ TEST(RollingShutter, TimesThatRunBackAreSaid) {
             frames.empty() ? "" : ",", name, time, matrix_at(1, 4));
     }
     folder.write("transforms.json", "{\"fl_x\": 9, \"frames\": [" + frames + "]}");
-    const auto capture = load_capture(folder.path(), own_lenses());
+    const auto capture = load_capture(folder.path(), no_split());
     ASSERT_TRUE(capture) << capture.error().text();
     EXPECT_EQ(capture->views.size(), 3u);
     EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("2 timestamps are earlier"));
     folder.write("transforms.json", "");
-    EXPECT_THAT(load_capture(folder.path(), own_lenses()).error().text(), HasSubstr("is empty"));
+    EXPECT_THAT(load_capture(folder.path(), no_split()).error().text(), HasSubstr("is empty"));
 }
 
 TEST(RollingShutter, ShutterBox) {
     GS_NEED_DATA("captures/shutter_box");
-    CaptureOptions options = own_lenses();
+    CaptureOptions options = no_split();
     options.photos = false;
     const auto capture = load_capture(data_path("captures/shutter_box"), options);
     ASSERT_TRUE(capture) << capture.error().text();

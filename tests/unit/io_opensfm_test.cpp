@@ -39,7 +39,7 @@ TEST(OpenSfm, NormalisedIntrinsicsPosesAndPoints) {
                        shot("a.png")));
     EXPECT_TRUE(is_capture(folder.path()));
     EXPECT_TRUE(is_capture(folder / "reconstruction.json"));
-    const auto capture = load_capture(folder.path(), own_lenses());
+    const auto capture = load_capture(folder.path(), no_split());
     ASSERT_TRUE(capture) << capture.error().text();
     EXPECT_EQ(capture->format, "OpenSfM");
     const Camera& camera = capture->views.at(0).camera;
@@ -58,7 +58,7 @@ TEST(OpenSfm, NormalisedIntrinsicsPosesAndPoints) {
     EXPECT_EQ(capture->points[0].rgb[1], 255);
     EXPECT_EQ(capture->points[0].rgb[2], 0);
     EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("1 points without a finite position"));
-    const auto direct = load_capture(folder / "reconstruction.json", own_lenses());
+    const auto direct = load_capture(folder / "reconstruction.json", no_split());
     ASSERT_TRUE(direct) << direct.error().text();
     EXPECT_EQ(direct->views.size(), 1u);
 }
@@ -78,7 +78,7 @@ TEST(OpenSfm, ItsOtherModels) {
                                                 "\"k1\": 0.01, \"k2\": -0.02",
                                                 kSize, type),
                                     shot("a.png")));
-        const auto capture = load_capture(folder.path(), own_lenses());
+        const auto capture = load_capture(folder.path(), no_split());
         ASSERT_TRUE(capture) << capture.error().text();
         const Camera& camera = capture->views[0].camera;
         EXPECT_EQ(camera.model, model);
@@ -99,7 +99,7 @@ TEST(OpenSfm, WhatIsWrongIsSkippedAndNamed) {
                  reconstruction(camera, shot("a.png") + "," + shot("b.png", "nobody's") +
                                             ", \"c.png\": {\"camera\": \"c\", \"rotation\": [0, "
                                             "NaN, 0], \"translation\": [0, 0, 0]}, \"d.png\": 7"));
-    const auto capture = load_capture(folder.path(), own_lenses());
+    const auto capture = load_capture(folder.path(), no_split());
     ASSERT_TRUE(capture) << capture.error().text();
     EXPECT_EQ(capture->views.size(), 1u);
     const std::string skipped = joined(capture->skipped);
@@ -114,18 +114,18 @@ TEST(OpenSfm, WhatIsWrongIsSkippedAndNamed) {
           {"\"width\": 40, \"height\": 30, \"projection_type\": \"dual\"",
            "projection_type \"dual\" is not supported"}}) {
         folder.write("reconstruction.json", reconstruction(bad, shot("a.png")));
-        EXPECT_THAT(load_capture(folder.path(), own_lenses()).error().text(), HasSubstr(why));
+        EXPECT_THAT(load_capture(folder.path(), no_split()).error().text(), HasSubstr(why));
     }
     folder.write("reconstruction.json", "[{\"cameras\": {}}]");
-    EXPECT_THAT(load_capture(folder.path(), own_lenses()).error().text(),
+    EXPECT_THAT(load_capture(folder.path(), no_split()).error().text(),
                 HasSubstr("no reconstruction with \"shots\""));
     folder.write("reconstruction.json", "");
-    EXPECT_THAT(load_capture(folder.path(), own_lenses()).error().text(), HasSubstr("is empty"));
+    EXPECT_THAT(load_capture(folder.path(), no_split()).error().text(), HasSubstr("is empty"));
 }
 
 TEST(OpenSfm, Berlin) {
     GS_NEED_DATA("captures/berlin_opensfm");
-    const auto capture = load_capture(data_path("captures/berlin_opensfm"), own_lenses());
+    const auto capture = load_capture(data_path("captures/berlin_opensfm"), no_split());
     ASSERT_TRUE(capture) << capture.error().text();
     ASSERT_EQ(capture->views.size(), 3u);
     EXPECT_EQ(capture->points.size(), 1430u);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "renderer/io/captures/capture_io.h"
+#include "renderer/scene/camera_lens.h"
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
 
@@ -22,7 +23,6 @@ void expect_sound(const Capture& capture) {
     for (const View& view : capture.views) {
         EXPECT_TRUE(names.insert(view.name).second);
         EXPECT_TRUE(view.camera.valid());
-        EXPECT_EQ(view.camera.model, CameraModel::pinhole);
         EXPECT_EQ(view.photo.width, view.camera.width);
         EXPECT_EQ(view.photo.height, view.camera.height);
         EXPECT_EQ(view.photo.channels, 3);
@@ -38,16 +38,18 @@ void expect_sound(const Capture& capture) {
 // The share of points that lie in front of a view and inside its picture, averaged over views.
 double visible_share(const Capture& capture) {
     double inside = 0;
-    for (const View& view : capture.views)
+    for (const View& view : capture.views) {
+        const Camera& c = view.camera;
+        const CameraPixels pixels(c);
         for (const SparsePoint& point : capture.points) {
-            const Camera& c = view.camera;
             const Vec3d p =
                 c.rotation * Vec3d{point.position.x, point.position.y, point.position.z} +
                 c.translation;
             if (p.z <= 0) continue;
-            const double u = c.fx * p.x / p.z + c.cx, v = c.fy * p.y / p.z + c.cy;
+            const auto [u, v] = pixels.pixel_of(p);
             inside += u >= 0 && v >= 0 && u < c.width && v < c.height;
         }
+    }
     return inside / static_cast<double>(capture.views.size() * capture.points.size());
 }
 
@@ -88,13 +90,20 @@ TEST(RealCaptures, LensesAreSaidInTheNotes) {
     for (const auto& [name, lens] :
          {std::pair{"fox_distorted", "OPENCV"}, {"fox_fisheye_derived", "OPENCV_FISHEYE"}}) {
         GS_NEED_DATA(std::string("captures/") + name);
-        const auto capture = load_capture(data_path(std::string("captures/") + name), {});
-        ASSERT_TRUE(capture) << capture.error().text();
-        ASSERT_FALSE(capture->notes.empty());
-        EXPECT_NE(
-            capture->notes[0].text.find(std::string("resampled from ") + lens + " to a pinhole"),
-            std::string::npos)
-            << capture->notes[0].text;
+        CaptureOptions options;
+        options.photos = false;
+        for (const bool undistort : {false, true}) {
+            options.undistort = undistort;
+            const auto capture = load_capture(data_path(std::string("captures/") + name), options);
+            ASSERT_TRUE(capture) << capture.error().text();
+            ASSERT_FALSE(capture->notes.empty());
+            const std::string said = undistort
+                                         ? fmt::format("resampled from {} to a pinhole", lens)
+                                         : fmt::format("seen through their own lens, {}", lens);
+            EXPECT_NE(capture->notes[0].text.find(said), std::string::npos)
+                << capture->notes[0].text;
+            EXPECT_EQ(is_pinhole(capture->views[0].camera), undistort);
+        }
     }
 }
 

@@ -153,6 +153,7 @@ TEST_F(RunFolders, a_description_that_lies_harms_nobody) {
     EXPECT_EQ(read->capture, "");
     EXPECT_EQ(read->loading.downscale, 0);
     EXPECT_EQ(read->loading.test_every, CaptureOptions().test_every);
+    EXPECT_TRUE(read->loading.undistort) << "runs that do not say it resampled their photos";
     for (const Evaluation& e : read->evaluations)
         for (const ImageScore& image : e.images) EXPECT_GT(image.view, 1u << 20);
 }

@@ -27,8 +27,8 @@ struct CaptureOptions {
     Vec3f background{0, 0, 0};  ///< photos with alpha are composited over this
     std::string masks;       ///< folder of masks; empty = "masks" beside the photos where present;
                              ///< kNoMasks = none count
-    bool undistort = true;   ///< photos are resampled to pinholes and a rolling shutter is left
-                             ///< out; false: each keeps its lens and its shutter
+    bool undistort = false;  ///< photos are resampled to pinholes and a rolling shutter is left
+                             ///< out, for what needs pinholes; else each keeps lens and shutter
     bool photos = true;      ///< false: cameras and points only
     int threads = 0;         ///< for decoding; 0 = all cores
     std::uint64_t seed = 0;  ///< for random points when the capture has none
