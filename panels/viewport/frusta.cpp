@@ -5,6 +5,8 @@
 #include <limits>
 #include <numbers>
 
+#include "renderer/scene/camera_lens.h"
+
 namespace gs {
 namespace {
 
@@ -25,6 +27,7 @@ double distance_to(const std::array<Pixel, 2>& line, Pixel at) {
 
 constexpr int kRimPieces = 8;      // a side
 constexpr int kCirclePieces = 48;  // of a globe
+constexpr int kPhotoCells = 8;     // of a bent photo, a side
 
 bool same_lens(const Camera& a, const Camera& b) {
     return a.model == b.model && a.width == b.width && a.height == b.height && a.fx == b.fx &&
@@ -57,6 +60,64 @@ Vec3d rim_direction(const Camera& camera, double x, double y) {
         (ray ? inside : outside) = t;
         if (ray) out = *ray;
     }
+    return out;
+}
+
+/// The places that a photo's cells meet at, row by row, in the camera's own axes at depth 1 (or
+/// distance, where it is bent); nothing where there is no ray.
+struct PhotoSheet {
+    int cells = 0;  ///< a side; 0: the photo is not drawn
+    std::vector<std::optional<Vec3d>> places;
+};
+PhotoSheet sheet_of(const Camera& camera, bool bent_picture) {
+    if (camera.model == CameraModel::equirectangular) return {};
+    const bool straight = is_pinhole(camera);
+    PhotoSheet out{straight && !bent_picture ? 1 : kPhotoCells, {}};
+    for (int i = 0; i <= out.cells; ++i)
+        for (int j = 0; j <= out.cells; ++j) {
+            const double x = static_cast<double>(j) / out.cells * camera.width,
+                         y = static_cast<double>(i) / out.cells * camera.height;
+            if (straight)
+                out.places.emplace_back(
+                    Vec3d{(x - camera.cx) / camera.fx, (y - camera.cy) / camera.fy, 1});
+            else
+                out.places.push_back(ray_direction(camera, x, y));
+        }
+    return out;
+}
+
+/// Of a photo that stands `size` before its camera.
+std::vector<PhotoCell> cells_of(const PhotoSheet& sheet, const Camera& camera, const Camera& viewer,
+                                double size, double near_depth) {
+    const Mat3d world_from_camera = transpose(camera.rotation);
+    const Vec3d eye = camera.position();
+    std::vector<std::optional<Pixel>> seen;
+    for (const auto& place : sheet.places)
+        seen.push_back(
+            place ? project_point(viewer, eye + world_from_camera * (size * *place), near_depth)
+                  : std::nullopt);
+    // Over the seam of a picture of all directions nothing is drawn: it would cross all of it.
+    const double most = viewer.model == CameraModel::equirectangular ? 0.5 * viewer.width : 1e30;
+    std::vector<PhotoCell> out;
+    const auto side = static_cast<std::size_t>(sheet.cells);
+    const double step = sheet.cells > 0 ? 1.0 / sheet.cells : 0;
+    for (std::size_t i = 0; i < side; ++i)
+        for (std::size_t j = 0; j < side; ++j) {
+            const std::size_t at = i * (side + 1) + j;
+            const std::array corners{seen[at], seen[at + 1], seen[at + side + 2],
+                                     seen[at + side + 1]};
+            PhotoCell cell{static_cast<double>(j) * step,
+                           static_cast<double>(i) * step,
+                           static_cast<double>(j + 1) * step,
+                           static_cast<double>(i + 1) * step,
+                           {}};
+            bool whole = true;
+            for (std::size_t k = 0; k < 4; ++k) {
+                whole = whole && corners[k] && std::abs(corners[k]->x - corners[0]->x) < most;
+                if (whole) cell.corners[k] = *corners[k];
+            }
+            if (whole) out.push_back(cell);
+        }
     return out;
 }
 
@@ -96,16 +157,20 @@ std::array<Vec3d, 5> frustum_corners(const Camera& camera, double size) {
 }
 
 std::vector<FrustumLines> visible_frusta(const Camera& viewer, std::span<const CameraRow> rows,
-                                         double size) {
+                                         double size, bool photos) {
     std::vector<FrustumLines> out;
     if (!viewer.valid()) return out;
     const double near_depth = 0.02 * size;
     const Camera* lens = nullptr;  // that `own` is of: a capture's cameras mostly share one
     CameraLines own;
+    PhotoSheet sheet;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const Camera& camera = rows[i].camera;
         if (!camera.valid()) continue;
-        if (lens == nullptr || !same_lens(*lens, camera)) own = lines_of_lens(camera);
+        if (lens == nullptr || !same_lens(*lens, camera)) {
+            own = lines_of_lens(camera);
+            if (photos) sheet = sheet_of(camera, !is_pinhole(viewer));
+        }
         lens = &camera;
         const Vec3d eye = camera.position();
         const Mat3d world_from_camera = transpose(camera.rotation);
@@ -114,7 +179,7 @@ std::vector<FrustumLines> visible_frusta(const Camera& viewer, std::span<const C
             continue;  // so near that its lines would cross the whole picture
         FrustumLines seen;
         seen.row = i;
-        seen.depth = in_camera(viewer, eye).z;
+        seen.depth = viewer.depth_of(in_camera(viewer, eye));
         bool inside = false;
         seen.label = {1e30, 1e30};
         for (const auto& [a, b] : own)
@@ -128,16 +193,9 @@ std::vector<FrustumLines> visible_frusta(const Camera& viewer, std::span<const C
                     }
                     seen.lines.push_back(line);
                 });
-        const auto corners = frustum_corners(camera, size);
-        std::array<Pixel, 4> photo{};
-        bool before = camera.model == CameraModel::pinhole;  // a bent photo is no quadrangle
-        for (std::size_t k = 0; k < photo.size() && before; ++k) {
-            const auto at = project_point(viewer, corners[k + 1], near_depth);
-            before = at.has_value();
-            if (before) photo[k] = *at;
-        }
-        if (before) seen.photo = photo;
-        if (inside) out.push_back(std::move(seen));
+        if (!inside) continue;
+        seen.photo = cells_of(sheet, camera, viewer, size, near_depth);
+        out.push_back(std::move(seen));
     }
     std::sort(out.begin(), out.end(),
               [](const FrustumLines& a, const FrustumLines& b) { return a.depth > b.depth; });

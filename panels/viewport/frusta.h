@@ -23,19 +23,25 @@ using CameraLines = std::vector<std::array<Vec3d, 2>>;
 /// ray pulled in to the last that has one; of an equirectangular one three great circles.
 CameraLines lines_of_lens(const Camera& camera);
 
+/// A part of a photo, and where its corners (as of frustum_corners()) appear.
+struct PhotoCell {
+    double left = 0, top = 0, right = 1, bottom = 1;  ///< of the photo, 0 to 1
+    std::array<Pixel, 4> corners{};
+};
 struct FrustumLines {
     std::size_t row = 0;  ///< index into the rows
     double depth = 0;     ///< of the apex, in the viewing camera
     std::vector<std::array<Pixel, 2>> lines;
-    /// The photo's corners, as frustum_corners(); nothing when one of them is not in front.
-    std::optional<std::array<Pixel, 4>> photo{};
+    /// What is seen of the photo: one cell where it and the picture are straight, else as many as
+    /// make it look bent; none of a photo of all directions.
+    std::vector<PhotoCell> photo;
     Pixel label;  ///< top left of what is drawn
 };
 
 /// What of all pyramids is seen by `viewer`, farthest first; those that the viewer nearly stands in
-/// are left out.
+/// are left out. `photos`: with the cells of their photos.
 std::vector<FrustumLines> visible_frusta(const Camera& viewer, std::span<const CameraRow> rows,
-                                         double size);
+                                         double size, bool photos = false);
 /// The pyramid nearest to `at` within `reach` pixels of one of its lines; the nearer one in depth
 /// when several.
 std::optional<std::size_t> frustum_at(std::span<const FrustumLines> frusta, Pixel at, double reach);

@@ -25,10 +25,10 @@ ImU32 axis_color(std::size_t axis) {
 }
 
 double depth_of(const Camera& camera, Vec3d at) {
-    return dot(camera.forward(), at) + camera.translation.z;
+    return camera.depth_of(camera.rotation * at + camera.translation);
 }
 
-/// World units at this depth that are `pixels` of the frame.
+/// World units at this depth that are `pixels` of the frame, around the optical axis.
 double units_of(const Camera& camera, double depth, double pixels) {
     return camera.orthographic() ? pixels / camera.fx : pixels * depth / camera.fx;
 }
@@ -191,7 +191,9 @@ void Gizmo::follow_mouse(const Snapshot& snapshot, PictureRect picture) {
             const double before = std::atan2(then.y - middle->y, then.x - middle->x),
                          after = std::atan2(now.y - middle->y, now.x - middle->x);
             // Clockwise on the screen is around an axis that points away from the eye.
-            const double facing = dot(camera.forward(), held_->axis) >= 0 ? 1 : -1;
+            const Vec3d way =
+                camera.orthographic() ? camera.forward() : start_.centre - camera.position();
+            const double facing = dot(way, held_->axis) >= 0 ? 1 : -1;
             value_ = facing * std::remainder(after - before, 2 * std::numbers::pi);
             break;
         }

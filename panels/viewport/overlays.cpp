@@ -46,15 +46,20 @@ void draw_frustum_photo(ImDrawList& list, const Snapshot& snapshot, const Frustu
                         const ViewFrame& frame, PictureRect picture) {
     const CameraRow& row = (*snapshot.cameras)[one.row];
     const SheetPicture* made = sheet_picture(snapshot, row);
-    if (!made || !one.photo) return;
+    if (!made || one.photo.empty()) return;
     const PanelPicture texture = sheet_texture(snapshot, row);
     if (texture.id == 0) return;
-    std::array<ImVec2, 4> at{};
-    for (std::size_t i = 0; i < at.size(); ++i)
-        at[i] = on_screen(picture, frame.camera, (*one.photo)[i]);
-    const float end = 1.0F / static_cast<float>(made->parts);  // the photo comes first
-    list.AddImageQuad((ImTextureID)(std::uintptr_t)texture.id, at[0], at[1], at[2], at[3], {0, 0},
-                      {end, 0}, {end, 1}, {0, 1});
+    const double end = 1.0 / made->parts;  // the photo comes first
+    for (const PhotoCell& cell : one.photo) {
+        std::array<ImVec2, 4> at{};
+        for (std::size_t i = 0; i < at.size(); ++i)
+            at[i] = on_screen(picture, frame.camera, cell.corners[i]);
+        const auto left = static_cast<float>(cell.left * end),
+                   right = static_cast<float>(cell.right * end), top = static_cast<float>(cell.top),
+                   bottom = static_cast<float>(cell.bottom);
+        list.AddImageQuad((ImTextureID)(std::uintptr_t)texture.id, at[0], at[1], at[2], at[3],
+                          {left, top}, {right, top}, {right, bottom}, {left, bottom});
+    }
 }
 
 void draw_frusta(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
@@ -261,7 +266,8 @@ std::vector<FrustumLines> frusta_in(const Snapshot& snapshot, const ViewFrame& f
     if (!snapshot.view.frusta || !snapshot.cameras || !snapshot.scene) return {};
     return visible_frusta(
         frame.camera, *snapshot.cameras,
-        snapshot.view.frusta_size * frustum_size(*snapshot.scene, snapshot.cameras->size()));
+        snapshot.view.frusta_size * frustum_size(*snapshot.scene, snapshot.cameras->size()),
+        snapshot.view.frusta_photos);
 }
 
 namespace {

@@ -55,12 +55,14 @@ void draw_shutter(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& f
     constexpr int kTicks = 5;
     for (int i = 0; i < kTicks; ++i) {
         const double share = static_cast<double>(i) / (kTicks - 1);
-        const Pixel at{rows ? 0.5 : 0.5 + share * (camera.width - 1),
+        const Pixel at{rows ? camera.width - 0.5 : 0.5 + share * (camera.width - 1),
                        rows ? 0.5 + share * (camera.height - 1) : camera.height - 0.5};
         const double time = shutter_time(camera, at.x, at.y);
+        // At the right, and above the lowest line: on the left and there stand other words.
         ImVec2 place = on_screen(picture, camera, at);
-        place.x = std::clamp(place.x + 0.3F * em(), picture.a.x, picture.b.x - 3 * em());
-        place.y = std::clamp(place.y - 0.7F * em(), picture.a.y, picture.b.y - 1.6F * em());
+        const float lowest = picture.b.y - (rows ? 1.6F : 3.4F) * em();
+        place.x = std::clamp(place.x - 1.6F * em(), picture.a.x, picture.b.x - 3.6F * em());
+        place.y = std::clamp(place.y - 0.7F * em(), picture.a.y, lowest);
         draw_chip(list, place, fmt::format("t {:.2f}", time), color_at(time));
     }
 }
