@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "base/check.h"
 #include "base/parallel.h"
@@ -85,6 +86,47 @@ AppearanceRows::AppearanceRows(const Capture& capture)
             camera_of_view[v] = static_cast<std::uint32_t>(lens);
 }
 
+std::vector<math::PhotoNeighbours> photo_neighbours(const Capture& capture,
+                                                    const AppearanceRows& rows) {
+    const auto camera = [&](std::size_t photo) -> const Camera& {
+        return capture.views[rows.view_of_photo[photo]].camera;
+    };
+    const std::size_t photos = rows.photos(),
+                      count = std::min<std::size_t>(math::kNeighbours, photos - 1);
+    Vec3d middle{};
+    double spread = 0;
+    for (std::size_t p = 0; p < photos; ++p)
+        middle += (1 / static_cast<double>(photos)) * camera(p).position();
+    for (std::size_t p = 0; p < photos; ++p) {
+        const Vec3d arm = camera(p).position() - middle;
+        spread += dot(arm, arm) / static_cast<double>(photos);
+    }
+    const auto apart = [&](std::size_t a, std::size_t b) {
+        const auto &ways = camera(a).rotation.m, &others = camera(b).rotation.m;
+        const Vec3d arm = camera(a).position() - camera(b).position(),
+                    turn{ways[2][0] - others[2][0], ways[2][1] - others[2][1],
+                         ways[2][2] - others[2][2]};
+        return std::sqrt(dot(arm, arm) / std::max(spread, 1e-12) + dot(turn, turn));
+    };
+    std::vector<math::PhotoNeighbours> out(photos);
+    parallel_for(photos, 16, [&](std::size_t p) {
+        std::vector<std::pair<double, std::size_t>> others;
+        for (std::size_t q = 0; q < photos; ++q)
+            if (q != p) others.emplace_back(apart(p, q), q);
+        std::partial_sort(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(count),
+                          others.end());
+        double shares[math::kNeighbours], sum = 0;
+        for (std::size_t k = 0; k < count; ++k) {
+            const double far = others[k].first / std::max(others[count - 1].first, 1e-12);
+            sum += shares[k] = std::exp(-2 * far * far);
+            out[p].photo[k] = static_cast<unsigned>(others[k].second);
+        }
+        for (std::size_t k = 0; k < count; ++k)
+            out[p].share[k] = static_cast<float>(shares[k] / sum);
+    });
+    return out;
+}
+
 AppearanceState initial_appearance(const AppearanceRows& rows, AppearanceMode mode) {
     AppearanceState out;
     if (mode == AppearanceMode::none) return out;
@@ -120,6 +162,13 @@ AppearancePlan appearance_plan(const TrainingSettings& settings, const Appearanc
     plan.rate = static_cast<float>(settings.lr_appearance * rising * falling * root /
                                    (1 - std::pow(math::kAdamBeta1, t)));
     plan.epsilon = static_cast<float>(static_cast<double>(math::kAdamEpsilon) * root);
+    if (const double since =
+            static_cast<double>(shown) - settings.appearance_from * batch_of(settings);
+        since >= 0)
+        plan.width = static_cast<float>(std::max<double>(
+            math::kLightWidth, math::kFirstLightWidth * std::pow(0.8, since / plan.photos)));
+    else if (plan.simple())
+        plan.mode = AppearanceMode::none;
     return plan;
 }
 
@@ -161,7 +210,7 @@ void apply_look(const AppliedLook& of, const ImageF& picture, const Image8* phot
 }
 
 LookSums apply_look_vjp(const AppliedLook& of, const ImageF& picture, const Image8& photo,
-                        const ImageF& shown, ImageF& gradient) {
+                        const Image8& mask, const ImageF& shown, float width, ImageF& gradient) {
     const PixelPlaces places(picture);
     const auto rows = static_cast<std::size_t>(picture.height);
     std::vector<LookSums> parts((rows + kRowsPerTask - 1) / kRowsPerTask);
@@ -169,26 +218,27 @@ LookSums apply_look_vjp(const AppliedLook& of, const ImageF& picture, const Imag
         LookSums& sums = parts[begin / kRowsPerTask];
         sums.fill(0);
         for (std::size_t row = begin; row < end; ++row) {
-            float of_row[kLookParts] = {}, unused[kLookParts] = {};
+            float of_row[math::kStepSums] = {}, unused[kLookParts] = {};
             const int y = static_cast<int>(row);
             for (int x = 0; x < picture.width; ++x) {
                 const std::uint8_t* sample = photo.at(x, y);
-                float rgb[3], grad[3];
+                float rgb[3], grad[3], there[3], here[3];
                 bool whole = true;
                 for (int c = 0; c < 3; ++c) {
                     const bool full = saturated(sample[c]);
                     rgb[c] = picture.at(c, x, y);
-                    grad[c] = full && shown.at(c, x, y) >= sample_of(sample[c])
-                                  ? 0.0f
-                                  : gradient.at(c, x, y);
+                    here[c] = shown.at(c, x, y);
+                    there[c] = sample_of(sample[c]);
+                    grad[c] = full && here[c] >= there[c] ? 0.0f : gradient.at(c, x, y);
                     whole = whole && !full;
                 }
                 math::apply_look_vjp(of.look, of.simple, places.u(x), places.v(y), rgb, grad,
                                      whole ? of_row : unused);
                 for (int c = 0; c < 3; ++c) gradient.at(c, x, y) = grad[c];
+                if (width > 0 && whole && (mask.empty() || *mask.at(x, y) != 0))
+                    math::add_light(here, there, width, of_row + kLookParts);
             }
-            for (int i = 0; i < kLookParts; ++i)
-                sums[static_cast<std::size_t>(i)] += static_cast<double>(of_row[i]);
+            for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += static_cast<double>(of_row[i]);
         }
     });
     LookSums out{};
@@ -197,11 +247,62 @@ LookSums apply_look_vjp(const AppliedLook& of, const ImageF& picture, const Imag
     return out;
 }
 
-void step_appearance(AppearanceState& state, const AppearancePlan& plan, const LookSums& sums) {
+namespace {
+
+/// Where light k of a photo lies among `moments`: what was found, or what is applied.
+std::size_t found_at(std::size_t photo, int k) {
+    return photo * kPhotoValues + static_cast<std::size_t>(math::light_at(k));
+}
+std::size_t applied_at(const AppearanceState& state, std::size_t photo, int k) {
+    return state.values.size() + found_at(photo, k);
+}
+
+/// What the plan's photo says of its light, then the light of all photos: what was found, without
+/// what neighbours share and without the mean.
+void step_light(AppearanceState& state, const AppearancePlan& plan, const float* sums,
+                std::span<const math::PhotoNeighbours> neighbours) {
+    using math::kLights;
+    Buffer<float>& moments = state.moments;
+    float found[kLights], applied[kLights];
+    for (int k = 0; k < kLights; ++k) {
+        found[k] = moments[found_at(plan.photo, k)];
+        applied[k] = moments[applied_at(state, plan.photo, k)];
+    }
+    math::find_light(sums, applied, found);
+    for (int k = 0; k < kLights; ++k) moments[found_at(plan.photo, k)] = found[k];
+
+    const auto photos = static_cast<float>(plan.photos);
+    for (int k = 0; k < kLights; ++k) {
+        float mean = 0, m[math::kLightMoments] = {};
+        for (std::size_t p = 0; p < plan.photos; ++p) mean += moments[found_at(p, k)];
+        mean /= photos;
+        const auto near = [&](std::size_t p) {
+            float sum = 0;
+            for (int j = 0; j < math::kNeighbours; ++j)
+                sum +=
+                    neighbours[p].share[j] * (moments[found_at(neighbours[p].photo[j], k)] - mean);
+            return sum;
+        };
+        for (std::size_t p = 0; p < plan.photos; ++p)
+            math::add_moments(moments[found_at(p, k)] - mean, near(p), m);
+        const float shared = math::shared_light(m, photos);
+        const float rest = mean - shared * m[math::kNear] / photos;
+        for (std::size_t p = 0; p < plan.photos; ++p)
+            moments[applied_at(state, p, k)] = moments[found_at(p, k)] - rest - shared * near(p);
+    }
+    for (std::size_t p = 0; p < plan.photos; ++p) {
+        float light[kLights];
+        for (int k = 0; k < kLights; ++k) light[k] = moments[applied_at(state, p, k)];
+        math::set_light(light, plan.simple(), state.values.data() + p * kPhotoValues);
+    }
+}
+
+/// Adam for what PPISP has besides: three control points of each photo's colour, and cameras.
+void step_stages(AppearanceState& state, const AppearancePlan& plan, const LookSums& sums) {
     const float* values = state.values.data();
     const AppliedLook of = look_of_photo(values, plan);
     float v_look[kLookParts], v_photo[kPhotoValues], v_camera[kCameraValues];
-    for (std::size_t i = 0; i < sums.size(); ++i) v_look[i] = static_cast<float>(sums[i]);
+    for (std::size_t i = 0; i < kLookParts; ++i) v_look[i] = static_cast<float>(sums[i]);
     math::look_of_vjp(values + plan.photo_at(), values + plan.camera_at(plan.camera), of.simple,
                       of.look, v_look, v_photo, v_camera);
     const auto poisoned = [](float x) { return !std::isfinite(x); };
@@ -213,18 +314,31 @@ void step_appearance(AppearanceState& state, const AppearancePlan& plan, const L
     for (std::size_t p = 0; p < plan.photos; ++p)
         for (std::size_t k = 0; k < kPhotoValues; ++k) mean[k] += values[p * kPhotoValues + k];
     for (float& m : mean) m /= photos;
-    for (int k = 0; k < kPhotoValues; ++k) pull[k] = math::mean_pull(mean, of.simple, k, photos);
+    for (int k = 0; k < kPhotoValues; ++k) pull[k] = math::mean_pull(mean, k, photos);
     for (std::size_t p = 0; p < plan.photos; ++p) {
         for (int k = 0; k < kPhotoValues; ++k)
             gradient[k] = pull[k] + (p == plan.photo && sound ? v_photo[k] : 0.0f);
-        step_values(state, plan, p * kPhotoValues, kPhotoValues, gradient);
+        step_values(state, plan, p * kPhotoValues + math::kAdamColour, math::kAdamColours,
+                    gradient + math::kAdamColour);
     }
-    for (std::uint32_t c = 0; !of.simple && c < plan.cameras; ++c) {
+    for (std::uint32_t c = 0; c < plan.cameras; ++c) {
         for (int k = 0; k < kCameraValues; ++k)
             gradient[k] = math::camera_pull(values + plan.camera_at(c), k, cameras) +
                           (c == plan.camera && sound ? v_camera[k] : 0.0f);
         step_values(state, plan, plan.camera_at(c), kCameraValues, gradient);
     }
+}
+
+}  // namespace
+
+void step_appearance(AppearanceState& state, const AppearancePlan& plan, const LookSums& sums,
+                     std::span<const math::PhotoNeighbours> neighbours) {
+    CHECK(neighbours.size() == plan.photos, "{} of {} photos", neighbours.size(), plan.photos);
+    float light[math::kLightSums];
+    for (std::size_t i = 0; i < math::kLightSums; ++i)
+        light[i] = static_cast<float>(sums[kLookParts + i]);
+    if (!plan.simple()) step_stages(state, plan, sums);
+    if (plan.width > 0) step_light(state, plan, light, neighbours);
 }
 
 std::array<double, 3> stops_of_photo(const float* photo, AppearanceMode mode) {

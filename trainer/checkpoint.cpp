@@ -225,9 +225,10 @@ Result<void> read_appearance(Reader& reader, AppearanceState& appearance) {
     GS_TRY_VOID(reader.array(Tag::appearance, "exposure and colour", values, appearance.values));
     GS_TRY_VOID(reader.array(Tag::appearance_moments, "exposure and colour's moments", 2 * values,
                              appearance.moments));
-    for (const float x : appearance.values)
-        if (!std::isfinite(x))
-            return reader.broken("exposure and colour", "has values that are not finite");
+    for (const Buffer<float>* part : {&appearance.values, &appearance.moments})
+        for (const float x : *part)
+            if (!std::isfinite(x))
+                return reader.broken("exposure and colour", "has values that are not finite");
     return {};
 }
 
@@ -439,6 +440,13 @@ std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint) {
 std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint) {
     const auto head = read_checkpoint_head(checkpoint);
     return head ? std::optional(head->steps) : std::nullopt;
+}
+
+Result<LearnedLooks> read_checkpoint_looks(const fs::path& checkpoint, const Capture& capture) {
+    const auto head = read_checkpoint_head(checkpoint);
+    if (head && appearance_of(head->settings) == AppearanceMode::none) return LearnedLooks{};
+    GS_TRY(auto contents, read_contents(checkpoint, &capture));
+    return LearnedLooks{appearance_of(contents.settings), std::move(contents.arrays.appearance)};
 }
 
 Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {

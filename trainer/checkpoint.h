@@ -7,7 +7,9 @@
 
 #include "base/expected.h"
 #include "base/file.h"
+#include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
+#include "trainer/appearance.h"
 #include "trainer/settings.h"
 
 namespace gs {
@@ -19,6 +21,9 @@ struct CheckpointModel {
 };
 /// Errors: unreadable, malformed (with the byte).
 Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint);
+/// What it learned of this capture's photos and cameras; mode none: nothing. Errors: as
+/// Trainer::resume().
+Result<LearnedLooks> read_checkpoint_looks(const fs::path& checkpoint, const Capture& capture);
 /// From the file's first sections.
 struct CheckpointHead {
     TrainingSettings settings;

@@ -145,7 +145,7 @@ class CpuTraining final : public TrainingBackend {
     GaussianModel model() const override;
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override;
     PictureScore score(const View& view, const Camera& camera, const RenderOptions& options,
-                       const AppliedLook* look) override;
+                       const AppliedLook* look, bool fitted) override;
     std::vector<MemoryUse> memory() const override;
     Rasterizer& rasterizer() override { return *rasterizer_; }
 
@@ -157,6 +157,7 @@ class CpuTraining final : public TrainingBackend {
     DensityStatistics statistics_;
     RowIdentity identity_;
     AppearanceState appearance_;
+    std::vector<math::PhotoNeighbours> neighbours_;  ///< by photo, where appearance is learned
     void take_over(RunArrays arrays);
     void keep_room_to_save();
     // As much as model() needs, untouched until then: what else grows meanwhile does not get it.
@@ -172,6 +173,9 @@ class CpuTraining final : public TrainingBackend {
 
 void CpuTraining::start(std::shared_ptr<const Capture> capture, RunArrays arrays) {
     capture_ = std::move(capture);
+    neighbours_ = arrays.appearance.empty()
+                      ? std::vector<math::PhotoNeighbours>()
+                      : photo_neighbours(*capture_, AppearanceRows(*capture_));
     take_over(std::move(arrays));
 }
 
@@ -236,7 +240,9 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     if (plan.appearance.on() && std::isfinite(out.terms.loss)) {
         const Span look_span(appearance_stage());
         step_appearance(appearance_, plan.appearance,
-                        apply_look_vjp(look, picture_.color, view.photo, shown_, gradients_.color));
+                        apply_look_vjp(look, picture_.color, view.photo, view.mask, shown_,
+                                       plan.appearance.width, gradients_.color),
+                        neighbours_);
     }
     out.counters = picture_.counters;
 
@@ -276,12 +282,13 @@ void CpuTraining::render(const Camera& camera, const RenderOptions& options, Ren
 }
 
 PictureScore CpuTraining::score(const View& view, const Camera& camera,
-                                const RenderOptions& options, const AppliedLook* look) {
+                                const RenderOptions& options, const AppliedLook* look,
+                                bool fitted) {
     RenderOptions wanted = options;
     wanted.depth = wanted.median_depth = wanted.counters = false;
     render(camera, wanted, view_picture_);
     if (look != nullptr) apply_look(*look, view_picture_.color, nullptr, view_picture_.color);
-    return score_picture(view_picture_.color, view.photo, view.mask);
+    return score_picture(view_picture_.color, view.photo, view.mask, fitted);
 }
 
 GaussianModel CpuTraining::model() const {

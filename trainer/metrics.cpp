@@ -76,14 +76,15 @@ double fitted_psnr(const ImageF& picture, const Image8& photo, const Image8& mas
 
 }  // namespace
 
-PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& mask) {
+PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& mask, bool fitted) {
     parallel_ranges(picture.values.size(), 1 << 16, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i)
             picture.values[i] = std::clamp(picture.values[i], 0.0f, 1.0f);
     });
     const LossTerms terms = photo_loss(picture, photo, mask, 0.0, nullptr);
     if (terms.pixels == 0) return {};
-    return {psnr_of(terms), terms.ssim, terms.l1, fitted_psnr(picture, photo, mask)};
+    return {psnr_of(terms), terms.ssim, terms.l1,
+            fitted ? fitted_psnr(picture, photo, mask) : kNotMeasured};
 }
 
 void Evaluation::add(const Evaluation& more) {

@@ -15,7 +15,7 @@ struct PictureScore {
     double ssim = kNotMeasured;  ///< zero padded, all channels
     double l1 = kNotMeasured;
     /// PSNR of the right half after the affine map of colours (3 x 4) that suits the left half
-    /// best: what remains when exposure and colour are taken out.
+    /// best: what remains when exposure and colour are taken out. Measured where it is asked for.
     double psnr_fitted = kNotMeasured;
 };
 
@@ -27,7 +27,8 @@ inline double psnr_of(const LossTerms& terms) {
 }
 
 /// Clamps `picture` to 0..1, as a written picture would be, and scores it. Masked pixels do not
-/// count.
-PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& mask);
+/// count. `fitted`: psnr_fitted, too.
+PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& mask,
+                           bool fitted = false);
 
 }  // namespace gs

@@ -156,6 +156,7 @@ nlohmann::ordered_json appearance_json(const Trainer& trainer) {
         return list;
     };
     Json out{{"mode", setting_choice("appearance", static_cast<double>(mode))},
+             {"scores_through", mode == AppearanceMode::ppisp ? "camera" : "nothing"},
              {"photos", Json::array()},
              {"cameras", Json::array()}};
     for (std::size_t p = 0; p < rows.photos(); ++p) {

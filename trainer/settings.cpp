@@ -57,7 +57,8 @@ constexpr std::array kFields{
     SettingField{"background_b", "Background", "blue, 0..1", "", kAuthors, &S::background_b, 0, 1, false, false, true},
     SettingField{"antialiased", "Rendering", "1: train with opacity compensation for the pixel blur", "", kMip, &S::antialiased, 0, 1, true, false, false},
     SettingField{"appearance", "Appearance", "learn with each photo: nothing, its exposure and white balance, or all stages of PPISP", "", kOwn, &S::appearance, 0, 2, true, false, false, "none|exposure|ppisp"},
-    SettingField{"lr_appearance", "Appearance", "exposure and colour, at its highest", "", kPpisp, &S::lr_appearance, 0, 1, false, true, true},
+    SettingField{"lr_appearance", "Appearance", "what PPISP has besides exposure and white balance, at its highest", "", kPpisp, &S::lr_appearance, 0, 1, false, true, true},
+    SettingField{"appearance_from", "Appearance", "first step after which exposures and white balances are looked for", "steps", kOwn, &S::appearance_from, 0, 1e7, true, true, true},
 };
 // clang-format on
 
@@ -142,6 +143,7 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     settings.densify_gradient *= 2 - share;
     settings.lr_appearance *= std::min(1 / share, 5.0);  // as far in fewer steps
     settings.lr_pose *= std::min(1 / share, 8.0);
+    settings.appearance_from = whole(settings.appearance_from * share, 10);
     return settings;
 }
 

@@ -56,8 +56,9 @@ struct TrainingSettings {
     double background_r = 0, background_g = 0, background_b = 0;
     double antialiased = 0;  ///< 1: train with opacity compensation
 
-    double appearance = 0;        ///< AppearanceMode: learn each photo's exposure and colour
-    double lr_appearance = 2e-3;  ///< rises and falls with the run (trainer/appearance.h)
+    double appearance = 0;          ///< AppearanceMode: learn each photo's exposure and colour
+    double lr_appearance = 2e-3;    ///< rises and falls with the run (trainer/appearance.h)
+    double appearance_from = 7500;  ///< first step after which photos' light is looked for
 
     double refine_poses = 0;     ///< 1: correct the training photos' camera poses
     double lr_pose = 5e-4;       ///< x picture width that a step of a photo moves it, at the start

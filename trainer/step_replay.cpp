@@ -274,7 +274,8 @@ StepOutputs run_step(const StepInputs& in, Rasterizer& rasterizer) {
                                &upstream.color);
     }
     if (in.look && std::isfinite(out.terms.loss))
-        (void)apply_look_vjp(*in.look, picture.color, in.photo, shown, upstream.color);
+        (void)apply_look_vjp(*in.look, picture.color, in.photo, in.mask, shown, 0.0f,
+                             upstream.color);
     GradientTable table(in.model.blocks());
     const bool sound = std::isfinite(out.terms.loss);
     if (sound)

@@ -320,7 +320,8 @@ std::shared_ptr<const DevicePicture> Trainer::render_for_display(const Camera& c
 
 RenderOptions Trainer::render_options() const { return state_->options(); }
 
-Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progress& progress) {
+Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progress& progress,
+                             bool fitted) {
     State& s = *state_;
     const Span span(Stage::evaluation, s.steps());
     const AppearanceMode mode = appearance_of(s.settings);
@@ -332,7 +333,8 @@ Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progre
             const auto index = static_cast<std::size_t>(&view - s.capture->views.data());
             const auto look = look_of_camera(learned, s.rows, index, mode);
             return s.backend->score(view, s.poses.camera(*s.capture, index), s.options(),
-                                    look ? &*look : nullptr);
+                                    look ? &*look : nullptr,
+                                    fitted || mode != AppearanceMode::none);
         },
         progress);
     out.step = s.steps();
@@ -414,8 +416,10 @@ std::vector<MemoryUse> Trainer::memory() const { return state_->backend->memory(
 
 Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
                           const std::vector<std::size_t>& views, Rasterizer& rasterizer,
-                          const RenderOptions& options, const Progress& progress) {
+                          const RenderOptions& options, const LearnedLooks* looks,
+                          const Progress& progress) {
     const Span span(Stage::evaluation);
+    const AppearanceRows rows = looks ? AppearanceRows(capture) : AppearanceRows();
     Buffer<BlockBounds> bounds;
     compute_bounds(model, bounds);
     ModelSource source(model, bounds.span());
@@ -427,7 +431,11 @@ Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
         capture, views,
         [&](const View& view) {
             rasterizer.forward(source, view.camera, wanted, *state, picture);
-            return score_picture(picture.color, view.photo, view.mask);
+            const auto index = static_cast<std::size_t>(&view - capture.views.data());
+            const auto look =
+                looks ? look_of_camera(looks->state, rows, index, looks->mode) : std::nullopt;
+            if (look) apply_look(*look, picture.color, nullptr, picture.color);
+            return score_picture(picture.color, view.photo, view.mask, looks != nullptr);
         },
         progress);
 }

@@ -101,7 +101,9 @@ class Trainer {
     RenderOptions render_options() const;
     /// PSNR and SSIM of the given views (indices into capture.views), through what was learned of
     /// their cameras but not of photos; `progress` may cancel, then what is done is returned.
-    Evaluation evaluate(const std::vector<std::size_t>& views, const Progress& progress = {});
+    /// `fitted`: psnr_fitted, too; where appearance is learned it is always measured.
+    Evaluation evaluate(const std::vector<std::size_t>& views, const Progress& progress = {},
+                        bool fitted = false);
 
     /// Changes the run between two steps: `change` gets everything settled, and may alter values,
     /// take rows out, add and lock some (trainer/run_edit.h). What it does not touch goes on as it
@@ -145,9 +147,11 @@ class Trainer {
     std::unique_ptr<State> state_;
 };
 
-/// PSNR, SSIM of a model against photos, without a trainer (gausscope eval).
+/// PSNR, SSIM of a model against photos, without a trainer (gausscope eval); where `looks` are
+/// given through what its run learned of their cameras, and with psnr_fitted.
 Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
                           const std::vector<std::size_t>& views, Rasterizer& rasterizer,
-                          const RenderOptions& options, const Progress& progress = {});
+                          const RenderOptions& options, const LearnedLooks* looks = nullptr,
+                          const Progress& progress = {});
 
 }  // namespace gs

@@ -97,9 +97,9 @@ class TrainingBackend {
         return nullptr;
     }
     /// Of a picture from `camera` against the view's photo. `look`: what stands between the two;
-    /// null: nothing.
+    /// null: nothing. `fitted`: PictureScore::psnr_fitted, too.
     virtual PictureScore score(const View& view, const Camera& camera, const RenderOptions& options,
-                               const AppliedLook* look) = 0;
+                               const AppliedLook* look, bool fitted) = 0;
     /// Outcomes that step() has not told yet, oldest first; it still will. Waits for the device.
     virtual std::vector<StepOutcome> untold() const { return {}; }
     /// What was learned of photos and cameras. Waits for the device.

@@ -27,7 +27,7 @@ struct EvalArguments {
     std::string scene, capture;
     CaptureArguments loading;
     PictureArguments picture;
-    bool all_views = false;
+    bool all_views = false, fitted = false;
     int worst = 0;
 };
 
@@ -35,6 +35,9 @@ void add_options(CLI::App& app, EvalArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
     app.add_option("CAPTURE", a.capture, "capture with the photos [of a run: its own]");
     app.add_flag("--all", a.all_views, "all photos, not only the test photos");
+    app.add_flag("--fitted", a.fitted,
+                 "score the photos' right halves after a fit of colours on the left ones, too "
+                 "[where the run learned photos' exposures]");
     app.add_option("--worst", a.worst,
                    "list so many of the worst regions, holes, floaters, and of the Gaussians that "
                    "take part in errors")
@@ -57,6 +60,18 @@ Json steps_of(const fs::path& scene) {
     const bool same =
         splats.is_string() && fs::path(splats.get<std::string>()).filename() == scene.filename();
     return same ? metrics["steps"] : Json(nullptr);
+}
+
+/// What the run of this checkpoint, or of the checkpoint that stands for this folder, learned of
+/// photos and cameras. None, and told, where photos are not those of the run.
+LearnedLooks looks_of(const fs::path& scene, const Capture& capture) {
+    const auto run = run_in(scene);
+    const fs::path file = run ? run->model() : scene;
+    if (!read_checkpoint_head(file)) return {};
+    auto looks = read_checkpoint_looks(file, capture);
+    if (looks) return std::move(*looks);
+    log_warning("scored without what the run learned of cameras: {}", looks.error().text());
+    return {};
 }
 
 struct Photos {
@@ -105,10 +120,16 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
                     "add --all, --test-every N or --test-views");
 
     const std::size_t gaussians = scene.model.count;
+    LearnedLooks looks = looks_of(a.scene, *capture);
+    const bool through_cameras = looks.mode == AppearanceMode::ppisp;
+    if (through_cameras)
+        log_info(
+            "scored through the vignettes and tone curves that the run learned of its cameras");
     ProgressLine progress("evaluate");
     const auto begin = std::chrono::steady_clock::now();
     const Evaluation result =
         evaluate_model(scene.model, *capture, views, *rasterizer, picture,
+                       looks.mode != AppearanceMode::none || a.fitted ? &looks : nullptr,
                        [&](std::string_view, std::size_t done, std::size_t total) {
                            progress.update(done, total, "");
                            return !interrupted();
@@ -121,10 +142,15 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
         worst = tell_worst(std::make_shared<const GaussianModel>(std::move(scene.model)), capture,
                            views, *rasterizer, picture, static_cast<std::size_t>(a.worst));
     if (common.json) {
-        Json out{{"command", "eval"},          {"scene", a.scene},
-                 {"capture", photos.capture},  {"backend", rasterizer->name()},
-                 {"steps", steps_of(a.scene)}, {"seconds", seconds},
-                 {"gaussians", gaussians},     {"profile", name_of(picture.compatibility)}};
+        Json out{{"command", "eval"},
+                 {"scene", a.scene},
+                 {"capture", photos.capture},
+                 {"backend", rasterizer->name()},
+                 {"steps", steps_of(a.scene)},
+                 {"seconds", seconds},
+                 {"gaussians", gaussians},
+                 {"profile", name_of(picture.compatibility)},
+                 {"through", through_cameras ? "camera" : "nothing"}};
         out["test"] = score_json(result);
         if (!worst.is_null()) out["worst"] = worst;
         print_json(out);

@@ -487,7 +487,7 @@ bool Training::work() {
     const auto begin = std::chrono::steady_clock::now();
     const bool more = evaluation_->measure_next([&](const std::vector<std::size_t>& views) {
         return evaluate_model(*lent_.scene->model, *lent_.scene->capture, views,
-                              *lent_.scene->rasterizer, render_options(*lent_.scene, {}));
+                              *lent_.scene->rasterizer, render_options(*lent_.scene, {}), nullptr);
     });
     viewer_.add_work(seconds_since(begin));
     if (more) return true;

@@ -328,13 +328,15 @@ GS_HD T smooth_l1_slope(T x, T beta) {
 
 }  // namespace look
 
-/// What holds the means over all photos at zero: d / d value k of any one photo, of `mean` [9].
-/// Weights 1, smooth L1 of widths 0.1 stops and 0.005 (PPISP).
+/// Of a photo's values those that Adam steps: the colour's control points but for the neutral one,
+/// which is white balance (photo_light.h).
+inline constexpr int kAdamColour = kPhotoColour, kAdamColours = 6;
+/// What holds the colours' means over all photos at zero: d / d value k of any one photo, of `mean`
+/// [9]. Weight 1, smooth L1 of width 0.005 (PPISP).
 template <class T>
-GS_HD T mean_pull(const T* mean, bool simple, int k, T photos) {
-    if (k == 0) return look::smooth_l1_slope(mean[0], T(0.1f)) / photos;
+GS_HD T mean_pull(const T* mean, int k, T photos) {
+    if (k < kAdamColour || k >= kAdamColour + kAdamColours) return T(0.0f);
     const T *colour = mean + kPhotoColour, width = T(0.005f);
-    if (simple) return k > 3 ? T(0.0f) : look::smooth_l1_slope(mean[k], width) / (T(3.0f) * photos);
     const int point = (k - kPhotoColour) / 2;
     T offset[2], pull[2];
     look::through_block(point, colour + 2 * point, offset);

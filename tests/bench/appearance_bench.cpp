@@ -4,7 +4,8 @@
 //   [SETTING=VALUE ...]]]
 // A line a run: PSNR of the test photos, the same after a fit of colours on their left halves, how
 // far the learned stops are from those of the clean photos and what was done to them (means over
-// photos taken out; of the clean ones: their own), milliseconds a step.
+// photos taken out; of the clean ones: their own), the same error of exposures without what a
+// photo's neighbours have of it, milliseconds a step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,14 +54,15 @@ Stops stops_of(const Trainer& trainer, AppearanceMode mode) {
 }
 
 struct Errors {
-    double worst_exposure = 0, mean_exposure = 0, mean_balance = 0;
+    double worst_exposure = 0, mean_exposure = 0, mean_balance = 0, beside_neighbours = 0;
 };
 /// Of what was learned beside what was done, both without their means. Photos have exposures of
 /// their own: `own`, learned of the clean ones, comes off first.
 Errors errors_of(Stops learned, const Stops& own, const Capture& capture, const Spoilt& truth,
                  double gamma) {
     const auto n = static_cast<double>(learned.size());
-    const std::vector<std::size_t> views = AppearanceRows(capture).view_of_photo;
+    const AppearanceRows rows(capture);
+    const std::vector<std::size_t>& views = rows.view_of_photo;
     std::array<double, 3> mean{};
     for (std::size_t p = 0; p < learned.size(); ++p)
         for (std::size_t c = 0; c < 3; ++c) {
@@ -74,6 +76,16 @@ Errors errors_of(Stops learned, const Stops& own, const Capture& capture, const 
         out.worst_exposure = std::max(out.worst_exposure, std::abs(exposure));
         out.mean_exposure += std::abs(exposure) / n;
         out.mean_balance += (std::abs(row[0] - exposure) + std::abs(row[2] - exposure)) / (2 * n);
+    }
+    const auto neighbours = photo_neighbours(capture, rows);
+    const auto exposure = [&](std::size_t p) {
+        return (learned[p][0] + learned[p][1] + learned[p][2]) / 3;
+    };
+    for (std::size_t p = 0; p < learned.size(); ++p) {
+        double near = 0;
+        for (int k = 0; k < math::kNeighbours; ++k)
+            near += static_cast<double>(neighbours[p].share[k]) * exposure(neighbours[p].photo[k]);
+        out.beside_neighbours += std::abs(exposure(p) - near) / n;
     }
     return out;
 }
@@ -94,14 +106,15 @@ Stops run(const Capture& clean, const Spoiling* how, const char* name, Appearanc
     while (!(*trainer)->finished()) (*trainer)->step();
     const double ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    const Evaluation score = (*trainer)->evaluate(capture->view_indices(true));
+    const Evaluation score = (*trainer)->evaluate(capture->view_indices(true), {}, true);
     std::string found;
     Stops learned;
     if (mode != AppearanceMode::none) {
         learned = stops_of(**trainer, mode);
         const Errors e = errors_of(learned, own, *capture, truth, how ? how->gamma : 1);
-        found = fmt::format(", exposure {:.4f} mean {:.4f} worst, balance {:.4f} stops",
-                            e.mean_exposure, e.worst_exposure, e.mean_balance);
+        found = fmt::format(
+            ", exposure {:.4f} mean {:.4f} worst {:.4f} beside neighbours, balance {:.4f} stops",
+            e.mean_exposure, e.worst_exposure, e.beside_neighbours, e.mean_balance);
     }
     fmt::print("{:28} {:8} {:6.2f} dB, fitted {:6.2f} dB, {:6} Gaussians, {:5.1f} ms{}\n", name,
                setting_choice("appearance", static_cast<double>(mode)), score.psnr,

@@ -28,6 +28,7 @@ TrainingSettings settings_of(AppearanceMode mode) {
     TrainingSettings settings = test::busy_settings();
     settings.appearance = static_cast<double>(mode);
     settings.lr_appearance = 0.02;
+    settings.appearance_from = 2;
     return settings;
 }
 double apart(const AppearanceState& a, const AppearanceState& b) {

@@ -129,13 +129,13 @@ TEST_F(TrainerRun, DrawsTheModelItGives) {
     const auto rasterizer = make_cpu_rasterizer();
     const Evaluation mine = trainer->evaluate({0, 3}),
                      plain = evaluate_model(model, *capture, {0, 3}, *rasterizer,
-                                            trainer->render_options());
+                                            trainer->render_options(), nullptr);
     ASSERT_EQ(mine.images.size(), plain.images.size());
     for (std::size_t i = 0; i < mine.images.size(); ++i)
         EXPECT_EQ(mine.images[i].psnr, plain.images[i].psnr);
     EXPECT_EQ(mine.images[0].name, "view0.png");
     EXPECT_EQ(evaluate_model(model, *capture, {0, 3}, *rasterizer, trainer->render_options(),
-                             [](auto, auto, auto) { return false; })
+                             nullptr, [](auto, auto, auto) { return false; })
                   .images.size(),
               0u);
 }

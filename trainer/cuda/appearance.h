@@ -3,24 +3,25 @@
 #pragma once
 
 #include "renderer/device/cuda/runtime.h"
-#include "renderer/math/appearance.h"
+#include "renderer/math/photo_light.h"
 #include "trainer/cuda/step_records.h"
 
 namespace gs::cuda {
 
 /// Blocks of the gradient's kernel at most: each leaves one sum of every part.
 inline constexpr std::uint32_t kMostLookBlocks = 128;
-/// Where sums of a step lie: [math::kLookParts][kMostLookBlocks].
-inline constexpr std::size_t kLookSums = std::size_t{math::kLookParts} * kMostLookBlocks;
+/// Where sums of a step lie: [math::kStepSums][kMostLookBlocks].
+inline constexpr std::size_t kLookSums = std::size_t{math::kStepSums} * kMostLookBlocks;
 
 struct LookJob {
-    const LossInputs* photo;       ///< device memory
-    const AppearanceInputs* step;  ///< device memory
-    const float* picture;          ///< [3][height][width], as drawn
-    float* shown;                  ///< the same, as the photo would show it
-    float* gradient;               ///< d loss / d shown, becomes d loss / d picture
-    float *values, *moments;       ///< AppearanceState
-    float* sums;                   ///< [kLookSums]
+    const LossInputs* photo;                  ///< device memory
+    const AppearanceInputs* step;             ///< device memory
+    const float* picture;                     ///< [3][height][width], as drawn
+    float* shown;                             ///< the same, as the photo would show it
+    float* gradient;                          ///< d loss / d shown, becomes d loss / d picture
+    float *values, *moments;                  ///< AppearanceState
+    const math::PhotoNeighbours* neighbours;  ///< [photos]
+    float* sums;                              ///< [kLookSums]
     const FrameCounts*
         counts;             ///< of the picture's frame: nothing is done for one that did not fit
     const RunFlags* flags;  ///< after the loss: whether the step goes on

@@ -104,12 +104,12 @@ class CudaTraining final : public TrainingBackend {
         return engine_->arrays().appearance();
     }
     PictureScore score(const View& view, const Camera& camera, const RenderOptions& options,
-                       const AppliedLook* look) override {
+                       const AppliedLook* look, bool fitted) override {
         RenderOptions wanted = options;
         wanted.depth = wanted.median_depth = wanted.counters = false;
         render(camera, wanted, picture_);
         if (look != nullptr) apply_look(*look, picture_.color, nullptr, picture_.color);
-        return score_picture(picture_.color, view.photo, view.mask);
+        return score_picture(picture_.color, view.photo, view.mask, fitted);
     }
     std::vector<MemoryUse> memory() const override;
     Rasterizer& rasterizer() override { return *rasterizer_; }

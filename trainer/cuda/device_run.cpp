@@ -51,6 +51,11 @@ void DeviceRun::upload(const RunArrays& arrays, std::size_t table_rows) {
     stream_.synchronize();
 }
 
+void DeviceRun::upload_neighbours(const std::vector<math::PhotoNeighbours>& neighbours) {
+    look_neighbours_.upload(neighbours, stream_);
+    stream_.synchronize();
+}
+
 RunArrays DeviceRun::download() const {
     RunArrays out;
     out.model.count = count_;
@@ -174,13 +179,13 @@ void DeviceRun::set_last_step(std::uint32_t step) {
 }
 
 std::vector<MemoryUse> DeviceRun::memory() const {
-    return {
-        {"parameters", values_.capacity_bytes() + bounds_.capacity_bytes()},
-        {"Adam moments", moments_.capacity_bytes() + last_step_.capacity_bytes() +
-                             pending_.capacity_bytes() + decay_.capacity_bytes()},
-        {"density statistics", gradient_sum_.capacity_bytes() + views_.capacity_bytes() +
-                                   radius_px_.capacity_bytes() + tags_.capacity_bytes()},
-        {"exposure and colour", look_values_.capacity_bytes() + look_moments_.capacity_bytes()}};
+    return {{"parameters", values_.capacity_bytes() + bounds_.capacity_bytes()},
+            {"Adam moments", moments_.capacity_bytes() + last_step_.capacity_bytes() +
+                                 pending_.capacity_bytes() + decay_.capacity_bytes()},
+            {"density statistics", gradient_sum_.capacity_bytes() + views_.capacity_bytes() +
+                                       radius_px_.capacity_bytes() + tags_.capacity_bytes()},
+            {"exposure and colour", look_values_.capacity_bytes() + look_moments_.capacity_bytes() +
+                                        look_neighbours_.capacity_bytes()}};
 }
 
 }  // namespace gs::cuda

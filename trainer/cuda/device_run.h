@@ -17,6 +17,8 @@ class DeviceRun {
     explicit DeviceRun(const Stream& stream) : stream_(stream) {}
     /// Takes the arrays to the device. Waits. `table_rows`: room for LazyView::pending and decay.
     void upload(const RunArrays& arrays, std::size_t table_rows);
+    /// By photo; where exposure and colour are learned. Waits.
+    void upload_neighbours(const std::vector<math::PhotoNeighbours>& neighbours);
     /// The arrays without the clock. Waits.
     RunArrays download() const;
 
@@ -53,6 +55,7 @@ class DeviceRun {
     float* values() { return values_.data(); }
     float* look_values() { return look_values_.data(); }
     float* look_moments() { return look_moments_.data(); }
+    math::PhotoNeighbours* look_neighbours() { return look_neighbours_.data(); }
     /// What was learned of photos and cameras. Waits.
     AppearanceState appearance() const;
     std::vector<MemoryUse> memory() const;
@@ -70,6 +73,7 @@ class DeviceRun {
         radius_px_{"density statistics"};
     DeviceBuffer<BlockBounds> bounds_{"bounds of Gaussians"};
     DeviceBuffer<float> look_values_{"exposure and colour"}, look_moments_{"exposure and colour"};
+    DeviceBuffer<math::PhotoNeighbours> look_neighbours_{"exposure and colour"};
     DeviceBuffer<float> pending_{"optimizer tables"}, decay_{"optimizer tables"};
     DeviceBuffer<LazyClock> clock_{"optimizer clock"};
     DeviceBuffer<RunFlags> flags_{"flags of a run"};

@@ -33,6 +33,8 @@ void StepEngine::start(const Capture& capture, RunArrays arrays) {
     // A table longer than that is settled by the first step.
     table_rows_ = std::max<std::size_t>(AdamTables::kLongestSleep, clock_.pending[0].size()) + 2;
     run_.upload(arrays, table_rows_);
+    if (!arrays.appearance.empty())
+        run_.upload_neighbours(photo_neighbours(capture, AppearanceRows(capture)));
     photos_.upload(capture, stream_);
     feed_.start(table_rows_);
     rooms_.start(capture.views.size(), run_.count());
@@ -127,8 +129,8 @@ void StepEngine::fill_inputs(const StepPlan& plan, StepInputs& in) const {
     in.frame = FramePipeline::constants_of(plan.camera, plan.options, run_.sh_degree());
     in.loss = photos_.inputs(plan.view_index, plan.lambda_dssim);
     const AppearancePlan& look = plan.appearance;
-    in.appearance = {look.photo, look.camera, look.photos, look.cameras, look.simple() ? 1u : 0u,
-                     look.rate,  look.epsilon};
+    in.appearance = {look.photo, look.camera,  look.photos, look.cameras, look.simple() ? 1u : 0u,
+                     look.rate,  look.epsilon, look.width};
     const adam::Step& step = tables_.step();
     std::copy_n(step.rate, kLearningGroups, in.rates);
     in.epsilon = step.epsilon;
@@ -248,10 +250,10 @@ void StepEngine::enqueue_update(const StepShape& shape) {
 void StepEngine::enqueue_look(const StepShape& shape, bool backward) {
     const StageScope scope(&timers_, appearance_stage());
     const StepInputs* inputs = feed_.inputs();
-    const LookJob job{&inputs->loss,       &inputs->appearance, picture_.data(),
-                      shown_.data(),       gradient_.data(),    run_.look_values(),
-                      run_.look_moments(), look_sums_.data(),   pipeline_.arrays().counts,
-                      run_.flags()};
+    const LookJob job{
+        &inputs->loss,     &inputs->appearance,       picture_.data(),     shown_.data(),
+        gradient_.data(),  run_.look_values(),        run_.look_moments(), run_.look_neighbours(),
+        look_sums_.data(), pipeline_.arrays().counts, run_.flags()};
     (backward ? launch_look_backward : launch_look)(stream_, shape.limits.width,
                                                     shape.limits.height, job);
 }

@@ -27,7 +27,7 @@ struct LossInputs {
 struct AppearanceInputs {
     std::uint32_t photo, camera, photos, cameras;  ///< AppearanceRows
     std::uint32_t simple;                          ///< exposure and white balance alone
-    float rate, epsilon;
+    float rate, epsilon, width;                    ///< AppearancePlan
 };
 
 /// One step, sent to the device as one piece; rows of the table follow it.

@@ -69,6 +69,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
     TrainingSettings settings;
     settings.appearance = static_cast<double>(c.looks);
     settings.steps = 100;  // rates of some size at once
+    settings.appearance_from = 1;
     for (View& view : capture->views)
         for (std::uint8_t& sample : view.photo.bytes)
             if (c.looks != AppearanceMode::none && sample > 200) sample = 255;
