@@ -13,7 +13,7 @@
 namespace gs::lab {
 namespace {
 
-constexpr std::size_t kLeastPoints = 3;  // of a history that is drawn
+constexpr std::size_t kLeastPoints = 3;  // of a history that is told
 constexpr const char* kOverTime[] = {"training", "Gaussians", "peak memory"};
 
 std::string number_text(double value, int digits) {
@@ -118,7 +118,7 @@ void add_trade_offs(const std::vector<RunKind>& kinds, Report& out) {
 
 void add_histories(const std::vector<LabRun>& runs, Report& out) {
     for (const history::Judged& one : histories_of(runs)) {
-        ReportPlot p{fmt::format("{} of {}, {}, run after run", one.series.metric.name,
+        ReportPlot p{fmt::format("{} of {}, {}, program after program", one.series.metric.name,
                                  one.series.subject.job, one.series.subject.config),
                      one.series.metric.unit,
                      {{one.series.metric.name, {}}}};
@@ -202,18 +202,23 @@ std::vector<RunKind> kinds_of(const std::vector<LabRun>& runs) {
 }
 
 std::vector<history::Judged> histories_of(const std::vector<LabRun>& runs) {
-    std::map<std::tuple<std::string, std::string, std::string, std::string>, history::Series> all;
+    using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
+    struct Measured {
+        std::vector<double> values;  // of its seeds
+        std::int64_t last_s = 0;
+    };
+    // By scene, how, host, metric and unit; each label's commit is a point.
+    std::map<Key, std::map<std::pair<std::string, std::string>, Measured>> all;
     for (const LabRun& run : runs) {
         if (run.failed) continue;
+        const std::string how =
+            fmt::format("{}, {}, {}", run.of.settings, run.of.backend, run.of.how.substr(0, 6));
         const auto add = [&](const std::string& metric, const std::string& unit, double value) {
             if (!std::isfinite(value)) return;
-            const std::string config =
-                fmt::format("{}, {}, {}", run.of.settings, run.of.backend, run.of.how.substr(0, 6));
-            history::Series& s = all[{run.of.scene, config, run.host, metric}];
-            s.subject = {"lab", run.of.scene, config, run.host};
-            s.metric = {metric, unit};
-            s.points.push_back(
-                {run.ended_s, run.of.commit, {1, value, value, value, value, value}});
+            Measured& at =
+                all[{run.of.scene, how, run.host, metric, unit}][{run.of.commit, run.of.label}];
+            at.values.push_back(value);
+            at.last_s = std::max(at.last_s, run.ended_s);
         };
         add("PSNR", "dB", run.psnr());
         for (const char* metric : kOverTime)
@@ -221,8 +226,18 @@ std::vector<history::Judged> histories_of(const std::vector<LabRun>& runs) {
                 if (v.metric == metric) add(metric, v.unit, v.value);
     }
     std::vector<history::Series> series;
-    for (auto& [key, s] : all)
-        if (s.points.size() >= kLeastPoints) series.push_back(std::move(s));
+    for (auto& [key, programs] : all) {
+        if (programs.size() < kLeastPoints) continue;
+        const auto& [scene, how, host, metric, unit] = key;
+        history::Series& s = series.emplace_back();
+        s.subject = {"lab", scene, how, host};
+        s.metric = {metric, unit};
+        for (auto& [program, measured] : programs)
+            s.points.push_back(
+                {measured.last_s, program.first, history::quantiles_of(measured.values)});
+        std::sort(s.points.begin(), s.points.end(),
+                  [](const auto& x, const auto& y) { return x.time_s < y.time_s; });
+    }
     return history::judge(std::move(series));
 }
 

@@ -26,7 +26,9 @@ struct RunKind {
 };
 std::vector<RunKind> kinds_of(const std::vector<LabRun>& runs);
 
-/// What was measured run after run of one kind, in order of time, with its changes for good.
+/// What was measured of one kind program after program (a commit under a label is a point, its
+/// seeds are its quantiles), in order of time, with its changes for good. None below three
+/// programs.
 std::vector<history::Judged> histories_of(const std::vector<LabRun>& runs);
 
 /// Everything but pictures.

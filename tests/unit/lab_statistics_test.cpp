@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "app/lab/compare_runs.h"
+#include "app/lab/lab_report.h"
 #include "base/rng.h"
 
 namespace gs::lab {
@@ -242,6 +243,34 @@ TEST(CompareRuns, PairsTheNewestOfTheSameKindOnly) {
     EXPECT_NE(none.error().text().find("no run of the same scene"), std::string::npos);
     EXPECT_FALSE(select_runs(runs, "nobody"));
     EXPECT_EQ(select_runs(runs, "012345")->by, RunSelection::By::commit);
+}
+
+TEST(LabReport, FindsTheCommitSinceWhenItIsWorse) {
+    Noise noise(12);
+    std::vector<LabRun> runs;
+    for (int night = 0; night < 24; ++night)
+        for (int seed = 0; seed < 3; ++seed) {
+            runs.push_back(made_run("a", 0, seed, {}, noise));
+            runs.back().of.commit = "commit" + std::to_string(night);
+            runs.back().ended_s = 1000 * night + seed;
+            if (night >= 14)
+                for (LabPhoto& photo : runs.back().photos) photo.psnr -= 1;
+        }
+    const std::vector<history::Judged> judged = histories_of(runs);
+    std::size_t changes = 0;
+    for (const history::Judged& one : judged) {
+        EXPECT_EQ(one.series.points.size(), 24u);
+        EXPECT_EQ(one.series.points[0].of.count, 3u);
+        changes += one.changes.size();
+        if (one.series.metric.name != "PSNR") continue;
+        ASSERT_EQ(one.changes.size(), 1u);
+        EXPECT_EQ(one.series.points[one.changes[0].first].commit, "commit14");
+    }
+    EXPECT_EQ(changes, 1u);
+    const Report report = lab_report(runs, {}, "lab.db");
+    EXPECT_NE(report_html(report).find("commit commit14"), std::string::npos);
+    runs.resize(6);  // two programs: no history yet
+    EXPECT_TRUE(histories_of(runs).empty());
 }
 
 TEST(CompareRuns, TheSameBitsAreToldAsThat) {
