@@ -12,7 +12,8 @@ using S = TrainingSettings;
 constexpr const char *kAuthors = "3DGS, the authors' code", *kOwn = "gausscope",
                      *kLater = "3DGS, the authors' code since 2024 (0.05 before)",
                      *kPaper = "3DGS as published: its code never applies it",
-                     *kMip = "Mip-Splatting", *kPpisp = "PPISP", *kGrendel = "Grendel-GS";
+                     *kMip = "Mip-Splatting", *kPpisp = "PPISP", *kGrendel = "Grendel-GS",
+                     *kUt = "3DGUT";
 
 // name, group, help, unit, source, value, min, max, integer, logarithmic, live, choices
 // clang-format off
@@ -56,6 +57,7 @@ constexpr std::array kFields{
     SettingField{"background_g", "Background", "green, 0..1", "", kAuthors, &S::background_g, 0, 1, false, false, true},
     SettingField{"background_b", "Background", "blue, 0..1", "", kAuthors, &S::background_b, 0, 1, false, false, true},
     SettingField{"antialiased", "Rendering", "1: train with opacity compensation for the pixel blur", "", kMip, &S::antialiased, 0, 1, true, false, false},
+    SettingField{"projection", "Rendering", "how Gaussians become ellipses: by the lens's Jacobian, or by seven points through the whole camera (unscented transform)", "", kUt, &S::projection, 0, 1, true, false, false, "ewa|ut"},
     SettingField{"appearance", "Appearance", "learn with each photo: nothing, its exposure and white balance, or all stages of PPISP", "", kOwn, &S::appearance, 0, 2, true, false, false, "none|exposure|ppisp"},
     SettingField{"lr_appearance", "Appearance", "what PPISP has besides exposure and white balance, at its highest", "", kPpisp, &S::lr_appearance, 0, 1, false, true, true},
     SettingField{"appearance_from", "Appearance", "first step after which exposures and white balances are looked for", "steps", kOwn, &S::appearance_from, 0, 1e7, true, true, true},

@@ -55,6 +55,7 @@ struct TrainingSettings {
     double random_background = 0;  ///< 1: a new random background colour every step
     double background_r = 0, background_g = 0, background_b = 0;
     double antialiased = 0;  ///< 1: train with opacity compensation
+    double projection = 0;   ///< ProjectionMethod
 
     double appearance = 0;          ///< AppearanceMode: learn each photo's exposure and colour
     double lr_appearance = 2e-3;    ///< rises and falls with the run (trainer/appearance.h)

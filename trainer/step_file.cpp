@@ -65,7 +65,8 @@ Json options_json(const RenderOptions& o) {
             {"antialiased", o.antialiased},
             {"blur", o.blur},
             {"near_plane", o.near_plane},
-            {"profile", name_of(o.compatibility)}};
+            {"profile", name_of(o.compatibility)},
+            {"projection", name_of(o.projection)}};
 }
 
 Json clock_json(const AdamClock& clock) {
@@ -229,6 +230,13 @@ RenderOptions read_options(ManifestReader& r) {
         compatibility_from_name(profile.is_string() ? profile.get<std::string>() : "");
     if (!known) r.refuse("profile");
     o.compatibility = known.value_or(Compatibility::tight);
+    if (from.contains("projection")) {  // files before it have EWA's
+        const nlohmann::json& projection = member(from, "projection");
+        const auto way =
+            projection_from_name(projection.is_string() ? projection.get<std::string>() : "");
+        if (!way) r.refuse("projection");
+        o.projection = way.value_or(ProjectionMethod::ewa);
+    }
     o.depth = false;
     return o;
 }

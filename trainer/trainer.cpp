@@ -97,6 +97,7 @@ RenderOptions Trainer::State::options() const {
     o.background = background_of(settings);
     o.sh_degree = sh_degree();
     o.antialiased = settings.antialiased != 0;
+    o.projection = static_cast<ProjectionMethod>(settings.projection);
     o.near_plane = near_plane_for(extent);
     return o;
 }

@@ -208,8 +208,10 @@ std::string first_input_apart(const StepInputs& a, const StepInputs& b) {
     if (a.options.sh_degree != b.options.sh_degree ||
         a.options.near_plane != b.options.near_plane ||
         a.options.antialiased != b.options.antialiased ||
+        a.options.projection != b.options.projection ||
         std::memcmp(&a.options.background, &b.options.background, sizeof(Vec3f)) != 0)
-        return "how the picture is drawn (SH degree, background, near plane, antialiasing)";
+        return "how the picture is drawn (SH degree, background, near plane, antialiasing, "
+               "projection)";
     std::size_t i = 0, k = 0;
     while (i < a.blocks.size() && k < b.blocks.size()) {
         if (a.blocks[i] != b.blocks[k]) {

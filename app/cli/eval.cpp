@@ -150,7 +150,8 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
                  {"seconds", seconds},
                  {"gaussians", gaussians},
                  {"profile", name_of(picture.compatibility)},
-                 {"through", through_cameras ? "camera" : "nothing"}};
+                 {"through", through_cameras ? "camera" : "nothing"},
+                 {"projection", name_of(picture.projection)}};
         out["test"] = score_json(result);
         if (!worst.is_null()) out["worst"] = worst;
         print_json(out);

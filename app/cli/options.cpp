@@ -273,6 +273,12 @@ void add_picture(CLI::App& app, PictureArguments& a) {
     app.add_flag("--antialiased", a.antialiased,
                  "opacity compensation for the pixel blur, for scenes trained with it")
         ->group(group);
+    app.add_option("--projection", a.projection,
+                   "Gaussians by the lens's Jacobian (ewa) or by seven points through the whole "
+                   "camera (ut), for scenes trained so")
+        ->check(CLI::IsMember({"ewa", "ut"}))
+        ->group(group)
+        ->option_text("NAME");
 }
 
 void add_window(CLI::App& app, WindowArguments& a) {
@@ -387,6 +393,7 @@ Result<RenderOptions> picture_options(const PictureArguments& arguments) {
     RenderOptions options;
     GS_TRY(options.background, parse_color(arguments.background));
     GS_TRY(options.compatibility, compatibility_from_name(arguments.profile));
+    GS_TRY(options.projection, projection_from_name(arguments.projection));
     options.sh_degree = arguments.sh_degree;
     options.scale_modifier = static_cast<float>(arguments.scale);
     options.antialiased = arguments.antialiased;

@@ -80,6 +80,7 @@ struct PictureArguments {
     int sh_degree = 3;
     double scale = 1;
     bool antialiased = false;
+    std::string projection = "ewa";
 };
 void add_picture(CLI::App& app, PictureArguments& a);
 Result<RenderOptions> picture_options(const PictureArguments& arguments);

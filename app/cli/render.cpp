@@ -404,11 +404,17 @@ Result<int> RenderRun::run() {
                    static_cast<double>(cameras_.size()) / fps_, fps_,
                    human_bytes(fs::file_size(a_.video)), video_->encoder());
     if (!common_.json) return kDone;
-    Json json{{"command", "render"},       {"scene", a_.scene},
-              {"output", a_.output},       {"backend", rasterizer_->name()},
-              {"gaussians", model_.count}, {"profile", name_of(options_.compatibility)},
-              {"format", a_.format},       {"ms_mean", mean},
-              {"images", written_},        {"precision", fast ? "fast" : "exact"}};
+    Json json{{"command", "render"},
+              {"scene", a_.scene},
+              {"output", a_.output},
+              {"backend", rasterizer_->name()},
+              {"gaussians", model_.count},
+              {"profile", name_of(options_.compatibility)},
+              {"projection", name_of(options_.projection)},
+              {"format", a_.format},
+              {"ms_mean", mean},
+              {"images", written_},
+              {"precision", fast ? "fast" : "exact"}};
     if (fast) json["psnr_of_fast"] = fast_psnr_;
     if (video_)
         json["video"] = {{"file", a_.video},

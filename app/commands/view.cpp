@@ -10,6 +10,7 @@ using S = StudioState&;
 
 const auto mode = set_choice<&ViewSettings::mode, kViewModeNames>;
 const auto style = set_choice<&ViewSettings::style, kDrawStyleNames>;
+const auto projection = set_choice<&ViewSettings::projection, kViewProjectionNames>;
 const auto colormap = set_choice<&ViewSettings::colormap, kColormapNames>;
 template <ViewMode which>
 const auto mode_is = set_to<&ViewSettings::mode, which>;
@@ -125,6 +126,8 @@ const CommandRow kRows[] = {
      "backward-time or backward-pairs.", mode},
     {"view.style",             "Draw style",                  "",     "",        "STYLE",
      "splats, points, ellipsoids, rings or centres.", style},
+    {"view.projection",        "How Gaussians are projected", "",     "",        "NAME",
+     "ewa (by the lens's Jacobian), ut (by seven points each, the unscented transform) or auto: as the run trains.", projection},
     {"view.colormap",          "Colormap",                    "",     "",        "NAME",
      "viridis, inferno, cividis, turbo, gray or diverging.", colormap},
     {"view.range",             "Range of the colormap",       "",     "",        "MODE [LO HI]",

@@ -102,6 +102,9 @@ RenderOptions render_options(const LoadedScene& scene, const ViewSettings& setti
         options.antialiased = scene.model->antialiased;
         options.near_plane = scene.near_plane;
     }
+    if (settings.projection != ViewProjection::automatic)
+        options.projection = settings.projection == ViewProjection::ut ? ProjectionMethod::ut
+                                                                       : ProjectionMethod::ewa;
     if (settings.capture_view < 0) options.background = settings.background;
     options.sh_degree = std::min(options.sh_degree, settings.sh_degree);
     options.scale_modifier = static_cast<float>(settings.scale_modifier);

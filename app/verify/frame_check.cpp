@@ -32,6 +32,7 @@ reference::Options reference_options(const RenderOptions& o) {
     out.blur = o.blur;
     out.near_plane = o.near_plane > 0 ? o.near_plane : rules.near_plane;
     out.clip = o.clip;
+    out.unscented = o.projection == ProjectionMethod::ut;
     out.alpha_max = rules.alpha_max;
     out.alpha_min = rules.alpha_min;
     out.transmittance_min = rules.transmittance_min;

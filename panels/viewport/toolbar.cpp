@@ -204,6 +204,10 @@ void draw_settings(const ViewSettings& view, Commands& commands) {
     int degree = view.sh_degree;
     if (ImGui::SliderInt("SH degree", &degree, 0, 3, "%d", ImGuiSliderFlags_AlwaysClamp))
         commands.push("view.sh-degree", {std::to_string(degree)});
+    choice_command(commands, "projection", "view.projection", kViewProjectionNames,
+                   static_cast<std::size_t>(view.projection), 6,
+                   "By the lens's Jacobian (ewa), by seven points of each Gaussian (ut), or as the "
+                   "run trains");
     auto scale = static_cast<float>(view.scale_modifier);
     if (ImGui::SliderFloat("size of Gaussians", &scale, 0.01F, 2, "%.2f x",
                            ImGuiSliderFlags_AlwaysClamp))

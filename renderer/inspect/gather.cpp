@@ -17,22 +17,42 @@ constexpr float kDeviations = 3.34f;
 /// px: rounding of boxes outwards; with squares of whole tiles, a tile.
 constexpr float kSlack = 4.0f, kSquareSlack = 4.0f + static_cast<float>(kTileSize);
 
-/// Where a mean falls, and a bound for the Jacobian's squared entries, summed: px, px per unit.
-struct Place {
-    float x, y, depth, squares;
+/// A row as projection takes it.
+struct Row {
+    Vec3f mean, scale;
+    Quatf quat;
+    float largest() const { return std::max({scale.x, scale.y, scale.z}); }
 };
-Place place_of(const math::Pinhole<float>& p, Vec3f mean) {
-    const Vec3f c = p.rotation * mean + p.translation;
+Row row_of(const GaussianModel& m, std::size_t i, float scale_modifier) {
+    const auto scale = [&](int k) { return scale_modifier * std::exp(m.at(kLogScales + k, i)); };
+    return {m.mean(i),
+            {scale(0), scale(1), scale(2)},
+            {m.at(kQuats, i), m.at(kQuats + 1, i), m.at(kQuats + 2, i), m.at(kQuats + 3, i)}};
+}
+
+/// Where it falls, and a bound for the trace of its covariance: px, px^2.
+struct Place {
+    float x, y, depth, trace;
+};
+/// By a bound for the Jacobian's squared entries, summed.
+Place place_of(const math::Pinhole<float>& p, const Row& row) {
+    const Vec3f c = p.rotation * row.mean + p.translation;
     const float w = 1.0f / (p.w_from_z * c.z + p.w_constant);
     const float u = std::clamp(c.x * w, p.x_lo, p.x_hi), v = std::clamp(c.y * w, p.y_lo, p.y_hi);
     // Rows of the Jacobian are fx / z (1, 0, -u) and fy / z (0, 1, -v).
-    const float jx = p.fx * w, jy = p.fy * w;
+    const float jx = p.fx * w, jy = p.fy * w, s = row.largest();
     return {p.fx * c.x * w + p.cx, p.fy * c.y * w + p.cy, c.z,
-            jx * jx * (1.0f + u * u) + jy * jy * (1.0f + v * v)};
+            s * s * (jx * jx * (1.0f + u * u) + jy * jy * (1.0f + v * v))};
 }
 /// Of a sphere's extent: the trace of its covariance is what the squares add up to.
-Place place_of(const math::LensCamera<float>& lens, Vec3f mean) {
-    const auto p = math::project(lens, mean, Vec3f{1, 1, 1}, Quatf{1, 0, 0, 0});
+Place place_of(const math::LensCamera<float>& lens, const Row& row) {
+    const auto p = math::project(lens, row.mean, Vec3f{1, 1, 1}, Quatf{1, 0, 0, 0});
+    const float s = row.largest();
+    return {p.mean.x, p.mean.y, p.depth, s * s * (p.cov.xx + p.cov.yy)};
+}
+/// No sphere bounds it: its own.
+Place place_of(const math::UnscentedCamera<float>& camera, const Row& row) {
+    const auto p = math::project(camera, row.mean, row.scale, row.quat);
     return {p.mean.x, p.mean.y, p.depth, p.cov.xx + p.cov.yy};
 }
 
@@ -44,14 +64,11 @@ struct QuickTest {
     float wrap;
 
     bool may_show(const GaussianModel& m, std::size_t i) const {
+        const Row row = row_of(m, i, scale_modifier);
         const Place at =
-            std::visit([&](const auto& through) { return place_of(through, m.mean(i)); }, camera);
+            std::visit([&](const auto& through) { return place_of(through, row); }, camera);
         if (at.depth <= near_plane) return false;
-        const float largest =
-            scale_modifier * std::exp(std::max({m.at(kLogScales, i), m.at(kLogScales + 1, i),
-                                                m.at(kLogScales + 2, i)}));
-        const float trace = largest * largest * at.squares + 2.0f * blur;
-        const float radius = kDeviations * std::sqrt(trace + 0.4f) + slack;
+        const float radius = kDeviations * std::sqrt(at.trace + 2.0f * blur + 0.4f) + slack;
         return !(std::abs(nearest_copy(at.x, middle_x, wrap) - middle_x) > half_x + radius) &&
                !(std::abs(at.y - middle_y) > half_y + radius);
     }
@@ -63,7 +80,7 @@ std::vector<std::uint64_t> rows_near(const GaussianModel& model, const Camera& c
                                      const RenderOptions& options, const PixelRect& rect) {
     const RasterRules rules = rules_for(options);
     QuickTest test{};
-    test.camera = camera_constants(camera);
+    test.camera = camera_constants(camera, options);
     test.wrap = wrap_width(camera);
     test.near_plane = 0.999f * rules.near_plane;
     test.blur = options.blur;
@@ -86,7 +103,7 @@ std::vector<std::uint64_t> rows_near(const GaussianModel& model, const Camera& c
 }
 
 TileLists::TileLists(const Camera& camera, const RenderOptions& options)
-    : camera_(camera_constants(camera)),
+    : camera_(camera_constants(camera, options)),
       rules_(rules_for(options)),
       options_(options),
       width_(static_cast<float>(camera.width)),
@@ -95,15 +112,9 @@ TileLists::TileLists(const Camera& camera, const RenderOptions& options)
 
 // As ProjectBlock and cover() of renderer/raster/cpu/project.cpp.
 bool TileLists::hold(const GaussianModel& model, std::size_t i, int column, int row) const {
-    const auto scale = [&](int k) {
-        return options_.scale_modifier * std::exp(model.at(kLogScales + k, i));
-    };
+    const Row g = row_of(model, i, options_.scale_modifier);
     const auto p = std::visit(
-        [&](const auto& through) {
-            return math::project(through, model.mean(i), Vec3f{scale(0), scale(1), scale(2)},
-                                 Quat<float>{model.at(kQuats, i), model.at(kQuats + 1, i),
-                                             model.at(kQuats + 2, i), model.at(kQuats + 3, i)});
-        },
+        [&](const auto& through) { return math::project(through, g.mean, g.scale, g.quat); },
         camera_);
     const auto conic = math::conic_of(p.cov, p.det, options_.blur);
     float opacity = math::sigmoid(model.at(kOpacityLogits, i));

@@ -53,6 +53,7 @@ reference::Options oracle_options(const RenderOptions& options) {
     out.blur = wide(options.blur);
     out.near_plane = wide(rules.near_plane);
     out.clip = options.clip;
+    out.unscented = options.projection == ProjectionMethod::ut;
     out.alpha_max = wide(rules.alpha_max);
     out.alpha_min = wide(rules.alpha_min);
     out.transmittance_min = wide(rules.transmittance_min);

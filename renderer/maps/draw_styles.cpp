@@ -38,7 +38,7 @@ Buffer<Mark> project_marks(DrawStyle style, const GaussianModel& model, const Ca
     const std::optional<ClipBox>& clip = options.clip;
     const std::span<const std::uint32_t> tint =
         options.tint ? options.tint->words.span() : std::span<const std::uint32_t>{};
-    const CameraConstants constants = camera_constants(camera);
+    const CameraConstants constants = camera_constants(camera, options);
     Buffer<Mark> marks(model.count);
     parallel_for(model.count, 4096, [&](std::size_t i) {
         Mark& mark = marks.data()[i];

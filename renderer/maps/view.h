@@ -78,6 +78,10 @@ inline constexpr std::array<const char*, 5> kFrustaColorNames{"split", "psnr", "
 enum class Navigation { orbit, trackball, fly };
 inline constexpr std::array<const char*, 3> kNavigationNames{"orbit", "trackball", "fly"};
 
+/// By which ProjectionMethod pictures are drawn: as the run trains (a file: ewa), or another one.
+enum class ViewProjection { automatic, ewa, ut };
+inline constexpr std::array<const char*, 3> kViewProjectionNames{"auto", "ewa", "ut"};
+
 /// What Gaussians may be coloured by, instead of their own colours.
 enum class GaussianValue {
     none,
@@ -136,6 +140,7 @@ struct ViewSettings {
     bool shutter = true;     ///< a photo's rolling shutter counts; false: one pose for all rows
     bool shutter_arrows = false;  ///< what it moves, and when each row is read, over its picture
     Navigation navigation = Navigation::orbit;
+    ViewProjection projection = ViewProjection::automatic;
     int sh_degree = 3;
     double scale_modifier = 1;
     double point_size = 2;      ///< px across, of the dots of styles points and centres

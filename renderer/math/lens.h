@@ -31,6 +31,12 @@ GS_HD Vec2<T> to_pixels(const Lens<T>& lens, Vec2<T> p) {
     return {lens.fx * (lens.mix[0][0] * p.x + lens.mix[0][1] * p.y) + lens.cx,
             lens.fy * (lens.mix[1][0] * p.x + lens.mix[1][1] * p.y) + lens.cy};
 }
+/// From the principal point: what places near each other differ by keeps its digits.
+template <class T>
+GS_HD Vec2<T> from_middle(const Lens<T>& lens, Vec2<T> p) {
+    return {lens.fx * (lens.mix[0][0] * p.x + lens.mix[0][1] * p.y),
+            lens.fy * (lens.mix[1][0] * p.x + lens.mix[1][1] * p.y)};
+}
 /// Of a point in camera axes.
 template <class T>
 GS_HD OnPicture<T> lens_project(const Lens<T>& lens, Vec3<T> c) {

@@ -140,19 +140,17 @@ struct FootprintGradients {
     Mat3<T> r;
     T scale[3];
 };
+/// Of d loss / d column k of U = b diag(scale).
 template <class T>
-GS_HD FootprintGradients<T> covariance_vjp(const Footprint<T>& f, Vec3<T> scale, Sym2<T> v_cov) {
-    const T s[3] = {scale.x, scale.y, scale.z}, two = T(2.0f);
+GS_HD FootprintGradients<T> columns_vjp(const Footprint<T>& f, Vec3<T> scale,
+                                        const Vec2<T> (&v_u)[3]) {
+    const T s[3] = {scale.x, scale.y, scale.z};
     FootprintGradients<T> out;
-    // cov = U U^T with U = b diag(s): back to b and s.
     T v_b[2][3];
     for (int k = 0; k < 3; ++k) {
-        const T u0 = f.b[0][k] * s[k], u1 = f.b[1][k] * s[k];
-        const T v_u0 = two * v_cov.xx * u0 + v_cov.xy * u1,
-                v_u1 = v_cov.xy * u0 + two * v_cov.yy * u1;
-        out.scale[k] = v_u0 * f.b[0][k] + v_u1 * f.b[1][k];
-        v_b[0][k] = v_u0 * s[k];
-        v_b[1][k] = v_u1 * s[k];
+        out.scale[k] = v_u[k].x * f.b[0][k] + v_u[k].y * f.b[1][k];
+        v_b[0][k] = v_u[k].x * s[k];
+        v_b[1][k] = v_u[k].y * s[k];
     }
     // b = a r: back to a and the rotation.
     for (int k = 0; k < 3; ++k) {
@@ -162,6 +160,20 @@ GS_HD FootprintGradients<T> covariance_vjp(const Footprint<T>& f, Vec3<T> scale,
         for (int j = 0; j < 3; ++j) out.r.m[k][j] = f.a[0][k] * v_b[0][j] + f.a[1][k] * v_b[1][j];
     }
     return out;
+}
+/// Of d loss / d u u^T, to u.
+template <class T>
+GS_HD Vec2<T> square_vjp(Sym2<T> v, Vec2<T> u) {
+    const T two = T(2.0f);
+    return {two * v.xx * u.x + v.xy * u.y, v.xy * u.x + two * v.yy * u.y};
+}
+template <class T>
+GS_HD FootprintGradients<T> covariance_vjp(const Footprint<T>& f, Vec3<T> scale, Sym2<T> v_cov) {
+    const T s[3] = {scale.x, scale.y, scale.z};
+    Vec2<T> v_u[3];
+    for (int k = 0; k < 3; ++k)
+        v_u[k] = square_vjp(v_cov, Vec2<T>{f.b[0][k] * s[k], f.b[1][k] * s[k]});
+    return columns_vjp(f, scale, v_u);
 }
 template <class T>
 struct ProjectionFactors : Footprint<T> {

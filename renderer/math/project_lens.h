@@ -93,9 +93,37 @@ GS_HD Projection<T> project(const LensCamera<T>& cam, Vec3<T> mean, Vec3<T> scal
     return out;
 }
 
-/// As project_vjp() of a pinhole. `v_depth` is with respect to Projection::depth. Exact but for the
-/// extent's change with the moment of a rolling shutter: moment and stretch are held in it (the
-/// mean's own path is exact).
+/// To the mean in world axes: `v_uv` through its pixel, `v_a` through Footprint::a, whose place is
+/// `at`. Exact but for the extent's change with the moment of a rolling shutter: moment and stretch
+/// are held in it (the mean's own path is exact).
+template <class T>
+GS_HD Vec3<T> place_vjp(const LensCamera<T>& cam, const Seen<T>& seen, Vec2<T> at, Vec2<T> v_uv,
+                        const T (&v_a)[2][3]) {
+    T v_j[2][3];
+    for (int i = 0; i < 2; ++i)
+        for (int k = 0; k < 3; ++k)
+            v_j[i][k] = v_a[i][0] * seen.rotation.m[k][0] + v_a[i][1] * seen.rotation.m[k][1] +
+                        v_a[i][2] * seen.rotation.m[k][2];
+    if (cam.shutter.on) {
+        v_uv = unstretched(seen.stretch, v_uv);
+        for (int k = 0; k < 3; ++k) {
+            const Vec2<T> v = unstretched(seen.stretch, Vec2<T>{v_j[0][k], v_j[1][k]});
+            v_j[0][k] = v.x;
+            v_j[1][k] = v.y;
+        }
+    }
+    return transpose(seen.rotation) * lens_vjp_at(cam.lens, seen.point, at, v_uv, v_j);
+}
+/// To the mean in world axes, through lens_depth(). `c`: the mean in camera axes at half the
+/// read-out.
+template <class T>
+GS_HD Vec3<T> depth_vjp(const LensCamera<T>& cam, Vec3<T> c, T v_depth) {
+    Vec3<T> v_c{T(0.0f), T(0.0f), v_depth};
+    if (cam.lens.by_distance) v_c = (v_depth / sqrt(dot(c, c))) * c;
+    return transpose(cam.rotation) * v_c;
+}
+/// As project_vjp() of a pinhole; exact as place_vjp() is. `v_depth` is with respect to
+/// Projection::depth.
 template <class T>
 GS_HD ProjectionGradients<T> project_vjp(const LensCamera<T>& cam, Vec3<T> mean, Vec3<T> scale,
                                          Quat<T> quat, Vec2<T> v_mean2d, Sym2<T> v_cov, T v_depth) {
@@ -103,26 +131,25 @@ GS_HD ProjectionGradients<T> project_vjp(const LensCamera<T>& cam, Vec3<T> mean,
     const Seen<T> seen = seen_through(cam, c);
     const Vec2<T> at = bounded_place(cam.lens, base_place(cam.lens.base, seen.point));
     const FootprintGradients<T> v = covariance_vjp(footprint(cam, seen, at, quat), scale, v_cov);
-    T v_j[2][3];
-    for (int i = 0; i < 2; ++i)
-        for (int k = 0; k < 3; ++k)
-            v_j[i][k] = v.a[i][0] * seen.rotation.m[k][0] + v.a[i][1] * seen.rotation.m[k][1] +
-                        v.a[i][2] * seen.rotation.m[k][2];
-    if (cam.shutter.on) {
-        const auto& m = seen.stretch.m;
-        v_mean2d = {m[0][0] * v_mean2d.x + m[1][0] * v_mean2d.y,
-                    m[0][1] * v_mean2d.x + m[1][1] * v_mean2d.y};
-        for (int k = 0; k < 3; ++k) {
-            const T u = v_j[0][k], w = v_j[1][k];
-            v_j[0][k] = m[0][0] * u + m[1][0] * w;
-            v_j[1][k] = m[0][1] * u + m[1][1] * w;
-        }
-    }
-    const Vec3<T> v_point = lens_vjp_at(cam.lens, seen.point, at, v_mean2d, v_j);
-    Vec3<T> v_depth_c{T(0.0f), T(0.0f), v_depth};
-    if (cam.lens.by_distance) v_depth_c = (v_depth / sqrt(dot(c, c))) * c;
-    const Vec3<T> v_mean = transpose(seen.rotation) * v_point + transpose(cam.rotation) * v_depth_c;
+    const Vec3<T> v_mean = place_vjp(cam, seen, at, v_mean2d, v.a) + depth_vjp(cam, c, v_depth);
     return {v_mean, {v.scale[0], v.scale[1], v.scale[2]}, quat_to_rotation_vjp(quat, v.r)};
+}
+
+/// What a backward that knows its forward goes on from: pinholes and lenses find again whatever
+/// they need, the unscented transform (unscented.h) keeps it.
+template <class T>
+struct Trace {
+    Projection<T> projection;
+};
+template <class Camera, class T>
+GS_HD Trace<T> trace(const Camera& cam, Vec3<T> mean, Vec3<T> scale, Quat<T> quat) {
+    return {project(cam, mean, scale, quat)};
+}
+template <class Camera, class T>
+GS_HD ProjectionGradients<T> trace_vjp(const Camera& cam, const Trace<T>&, Vec3<T> mean,
+                                       Vec3<T> scale, Quat<T> quat, Vec2<T> v_mean2d, Sym2<T> v_cov,
+                                       T v_depth) {
+    return project_vjp(cam, mean, scale, quat, v_mean2d, v_cov, v_depth);
 }
 
 }  // namespace gs::math

@@ -88,5 +88,11 @@ GS_HD Stretch<T> stretch_of(const Rolling<T>& shutter, T moment, const Jacobian<
              {w_v * e_u * inverse, one + w_v * e_v * inverse}},
             det > T(0.1f)};
 }
+/// A gradient of what was stretched, of what is not.
+template <class T>
+GS_HD Vec2<T> unstretched(const Stretch<T>& stretch, Vec2<T> v) {
+    const auto& m = stretch.m;
+    return {m[0][0] * v.x + m[1][0] * v.y, m[0][1] * v.x + m[1][1] * v.y};
+}
 
 }  // namespace gs::math

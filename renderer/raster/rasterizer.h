@@ -59,8 +59,18 @@ enum class Precision {
     fast,   ///< CUDA, without gradients: half precision where a picture hardly shows it
 };
 
+/// How a Gaussian becomes an ellipse in the picture.
+enum class ProjectionMethod {
+    ewa,  ///< by the lens's Jacobian at its mean (Zwicker et al. 2001)
+    ut,   ///< by seven points through the whole camera: the unscented transform
+          ///< (math/unscented.h). Of parallel rays both are the same, and this draws as ewa.
+};
+const char* name_of(ProjectionMethod projection);
+Result<ProjectionMethod> projection_from_name(std::string_view name);
+
 struct RenderOptions {
     Vec3f background{0, 0, 0};
+    ProjectionMethod projection = ProjectionMethod::ewa;
     Precision precision = Precision::exact;
     int sh_degree = 3;  ///< bases above this are ignored; limited by the model's own degree
     float scale_modifier =

@@ -49,6 +49,17 @@ Result<Compatibility> compatibility_from_name(std::string_view name) {
                 "choose tight, gsplat or inria");
 }
 
+const char* name_of(ProjectionMethod projection) {
+    return projection == ProjectionMethod::ut ? "ut" : "ewa";
+}
+
+Result<ProjectionMethod> projection_from_name(std::string_view name) {
+    for (const ProjectionMethod p : {ProjectionMethod::ewa, ProjectionMethod::ut})
+        if (name == name_of(p)) return p;
+    return fail(ErrorKind::usage, "", fmt::format("there is no projection '{}'", name),
+                "choose ewa or ut");
+}
+
 void compute_bounds(const GaussianModel& model, Buffer<BlockBounds>& out) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity(), kReachSigma = 3.4f;
     out.resize_discard(model.blocks());

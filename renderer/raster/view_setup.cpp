@@ -33,9 +33,19 @@ math::Pinhole<float> pinhole_of(const Camera& c) {
                                      c.height, c.orthographic());
 }
 
-CameraConstants camera_constants(const Camera& camera) {
-    if (draws_as_pinhole(camera)) return pinhole_of(camera);
-    return math::make_lens_camera<float>(camera);
+bool draws_unscented(const Camera& camera, const RenderOptions& options) {
+    return options.projection == ProjectionMethod::ut && !camera.orthographic();
+}
+
+bool draws_through_lens(const Camera& camera, const RenderOptions& options) {
+    return draws_unscented(camera, options) || !draws_as_pinhole(camera);
+}
+
+CameraConstants camera_constants(const Camera& camera, const RenderOptions& options) {
+    if (!draws_through_lens(camera, options)) return pinhole_of(camera);
+    const auto lens = math::make_lens_camera<float>(camera);
+    if (draws_unscented(camera, options)) return math::UnscentedCamera<float>{lens};
+    return lens;
 }
 
 void check_drawable(const Camera& camera, const RenderOptions& options) {

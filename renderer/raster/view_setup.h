@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 #include "renderer/math/project.h"
-#include "renderer/math/project_lens.h"
+#include "renderer/math/unscented.h"
 #include "renderer/raster/rasterizer.h"
 
 namespace gs {
@@ -22,9 +22,15 @@ int used_sh_degree(const RenderOptions& options, int model_sh_degree);
 
 /// After how many px the picture goes on from its other side (equirectangular: its width), or 0.
 float wrap_width(const Camera& camera);
-/// A camera as renderer/math takes it: the first of these where it draws_as_pinhole().
-using CameraConstants = std::variant<math::Pinhole<float>, math::LensCamera<float>>;
-CameraConstants camera_constants(const Camera& camera);
+/// Whether Gaussians are projected by the unscented transform, and whether by the form for any lens
+/// (math::LensCamera): by that, or as the camera does not draws_as_pinhole().
+bool draws_unscented(const Camera& camera, const RenderOptions& options);
+bool draws_through_lens(const Camera& camera, const RenderOptions& options);
+/// A camera as renderer/math takes it: the first of these unless draws_through_lens(), the last
+/// where draws_unscented().
+using CameraConstants =
+    std::variant<math::Pinhole<float>, math::LensCamera<float>, math::UnscentedCamera<float>>;
+CameraConstants camera_constants(const Camera& camera, const RenderOptions& options);
 /// What a straight camera is; of others their pose.
 math::Pinhole<float> pinhole_of(const Camera& camera);
 /// Stops the program where a camera cannot be drawn through, or not with these options.

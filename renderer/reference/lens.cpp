@@ -8,8 +8,8 @@ namespace {
 Vec3<Jet> inputs(Vec3d p) { return {Jet::input(p.x, 0), Jet::input(p.y, 1), Jet::input(p.z, 2)}; }
 }  // namespace
 
-DrawnCamera::DrawnCamera(const Camera& c) : camera(c) {
-    if (!draws_as_pinhole(c)) lens = math::make_lens_camera<Jet>(c);
+DrawnCamera::DrawnCamera(const Camera& c) : camera(c), straight(draws_as_pinhole(c)) {
+    if (!c.orthographic()) lens = math::make_lens_camera<Jet>(c);
 }
 
 LensPlace place_through(const math::LensCamera<Jet>& camera, Vec3d mean) {
@@ -31,7 +31,8 @@ LensPlace place_through(const math::LensCamera<Jet>& camera, Vec3d mean) {
         }
     const Vec2<Jet> own = math::base_place(camera.lens.base, seen.point),
                     bounded = math::bounded_place(camera.lens, own);
-    if (own.x.value == bounded.x.value && own.y.value == bounded.y.value) return out;
+    out.bounded = own.x.value != bounded.x.value || own.y.value != bounded.y.value;
+    if (!out.bounded) return out;
     // Beyond the bounds the extent does not follow the pixel: it has a Jacobian of its own.
     const auto f = math::footprint(camera, seen, bounded, Quat<Jet>{1.0, 0.0, 0.0, 0.0});
     for (int r = 0; r < 2; ++r)

@@ -11,11 +11,12 @@
 
 namespace gs::reference {
 
-/// A camera to draw through. A pinhole with one pose has no lens: its formulas stand in
-/// project.cpp.
+/// A camera to draw through. A pinhole with one pose is drawn by its own formulas (project.cpp)
+/// unless by the unscented transform, parallel rays always.
 struct DrawnCamera {
     Camera camera;
-    std::optional<math::LensCamera<Jet>> lens;
+    bool straight;                              ///< a pinhole with one pose, or parallel rays
+    std::optional<math::LensCamera<Jet>> lens;  ///< of all but parallel rays
 
     DrawnCamera(const Camera& c);  // implicit: making it is cheap beside a picture
     /// px after which the picture repeats, else 0.
@@ -28,6 +29,7 @@ struct Mat2x3 {
 /// Where a mean falls. All derivatives are by the mean in the world.
 struct LensPlace {
     bool valid = false;
+    bool bounded = false;  ///< beyond the bounds of the extent's slopes
     Vec2<double> pixel;
     double depth = 0;
     Vec3d depth_slope;

@@ -18,6 +18,7 @@ struct Options {
     double near_plane = 0.01;     ///< Gaussians with depth <= this are dropped
     double far_plane = 1e10;      ///< and with depth >= this
     std::optional<ClipBox> clip;  ///< and with means outside
+    bool unscented = false;       ///< by seven points each (unscented.h), not by the Jacobian
     double alpha_max = 0.99;
     double alpha_min = 1.0 / 255.0;
     double transmittance_min =

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "renderer/reference/sh.h"
+#include "renderer/reference/unscented.h"
 
 namespace gs::reference {
 namespace {
@@ -21,9 +22,11 @@ struct Steps {
     double u = 0, v = 0;                  // clamped x/z, y/z
     bool u_free = false, v_free = false;  // not clamped
     Mat2x3 jw;                            // Jacobian times camera_from_world
-    LensPlace place;                      // through a lens
-    double xx, xy, yy;                    // 2D covariance before blur
-    double det0, det1;                    // determinants before and after blur
+    bool by_lens = false, by_points = false;
+    LensPlace place;    // through a lens
+    SigmaPlace points;  // by the unscented transform; its middle is `place`
+    double xx, xy, yy;  // 2D covariance before blur
+    double det0, det1;  // determinants before and after blur
 };
 
 double clamp_keeping_nan(double x, double lo, double hi) { return x < lo ? lo : (x > hi ? hi : x); }
@@ -54,6 +57,18 @@ void jacobian(const Camera& camera, Steps& s) {
         }
 }
 
+void project_covariance(Steps& s) {
+    double cov[2][2] = {};
+    for (int a = 0; a < 2; ++a)
+        for (int b = 0; b < 2; ++b)
+            for (int k = 0; k < 3; ++k)
+                for (int l = 0; l < 3; ++l)
+                    cov[a][b] += s.jw.m[a][k] * s.covariance.m[k][l] * s.jw.m[b][l];
+    s.xx = cov[0][0];
+    s.xy = 0.5 * (cov[0][1] + cov[1][0]);
+    s.yy = cov[1][1];
+}
+
 Steps run(const Parameters& p, std::size_t i, const DrawnCamera& drawn, const Options& options) {
     Steps s;
     const Camera& camera = drawn.camera;
@@ -75,21 +90,21 @@ Steps run(const Parameters& p, std::size_t i, const DrawnCamera& drawn, const Op
             for (int k = 0; k < 3; ++k)
                 s.covariance.m[a][b] += s.rotation.m[a][k] * variance[k] * s.rotation.m[b][k];
         }
-    if (drawn.lens) {
+    s.by_points = drawn.lens && options.unscented;
+    s.by_lens = s.by_points || (drawn.lens && !drawn.straight);
+    if (s.by_points) {
+        s.points = sigma_place(*drawn.lens, mean, s.scale, s.rotation);
+        s.place = s.points.middle;
+    } else if (s.by_lens) {
         s.place = place_through(*drawn.lens, mean);
-        s.jw = s.place.footprint;
     } else {
         jacobian(camera, s);
     }
-    double cov[2][2] = {};
-    for (int a = 0; a < 2; ++a)
-        for (int b = 0; b < 2; ++b)
-            for (int k = 0; k < 3; ++k)
-                for (int l = 0; l < 3; ++l)
-                    cov[a][b] += s.jw.m[a][k] * s.covariance.m[k][l] * s.jw.m[b][l];
-    s.xx = cov[0][0];
-    s.xy = 0.5 * (cov[0][1] + cov[1][0]);
-    s.yy = cov[1][1];
+    if (s.by_lens) s.jw = s.place.footprint;
+    if (s.by_points)
+        s.xx = s.points.cov.xx, s.xy = s.points.cov.xy, s.yy = s.points.cov.yy;
+    else
+        project_covariance(s);
     s.det0 = s.xx * s.yy - s.xy * s.xy;
     s.det1 = (s.xx + options.blur) * (s.yy + options.blur) - s.xy * s.xy;
     return s;
@@ -150,16 +165,16 @@ Projected project(const Parameters& scene, std::size_t i, const DrawnCamera& dra
     Projected out;
     const Camera& camera = drawn.camera;
     const Steps s = run(scene, i, drawn, options);
-    out.depth = drawn.lens ? s.place.depth : s.camera.z;
+    out.depth = s.by_lens ? s.place.depth : s.camera.z;
     out.wrap_width = drawn.wrap_width();
-    if (drawn.lens && !s.place.valid) return out;
+    if (s.by_lens && !s.place.valid) return out;
     if (!(out.depth > options.near_plane && out.depth < options.far_plane)) return out;
     if (!(s.det1 > 0)) return out;
     const Vec3d mean{scene.at(kMeans, i), scene.at(kMeans + 1, i), scene.at(kMeans + 2, i)};
     if (options.clip && !inside(*options.clip, mean)) return out;
     const double xx = s.xx + options.blur, yy = s.yy + options.blur;
     out.conic = {yy / s.det1, -s.xy / s.det1, xx / s.det1};
-    out.mean = drawn.lens ? s.place.pixel : camera.pixel_of(s.camera);
+    out.mean = s.by_points ? s.points.mean : s.by_lens ? s.place.pixel : camera.pixel_of(s.camera);
     if (options.antialiased)
         out.compensation = std::sqrt(std::max(s.det0 / s.det1, kCompensationFloor));
     out.opacity = sigmoid(scene.at(kOpacityLogits, i)) * out.compensation;
@@ -254,6 +269,19 @@ Vec3d lens_backward(const Steps& s, const ProjectedGradient& v, const Mat2x3& v_
     return Vec3d{out[0], out[1], out[2]} + v.depth * p.depth_slope;
 }
 
+// All of it by the unscented transform.
+void points_backward(const Steps& s, const ProjectedGradient& v, const Sym2<double>& v_cov,
+                     std::size_t i, Parameters& gradients) {
+    const SigmaGradient g = sigma_backward(s.points, s.scale, s.rotation, v.mean, v_cov);
+    const double scale[3] = {s.scale.x, s.scale.y, s.scale.z};
+    for (int k = 0; k < 3; ++k) gradients.at(kLogScales + k, i) += scale[k] * g.scale[k];
+    quaternion_backward(s, g.rotation, i, gradients);
+    const Vec3d v_mean = g.mean + v.depth * s.place.depth_slope;
+    gradients.at(kMeans, i) += v_mean.x;
+    gradients.at(kMeans + 1, i) += v_mean.y;
+    gradients.at(kMeans + 2, i) += v_mean.z;
+}
+
 // Gradient with respect to the mean in camera axes: picture position, depth, and the Jacobian.
 Vec3d mean_backward(const Steps& s, const Camera& camera, const ProjectedGradient& v,
                     const Mat2x3& v_jw) {
@@ -290,6 +318,8 @@ void project_backward(const Parameters& scene, std::size_t i, const DrawnCamera&
     gradients.at(kOpacityLogits, i) += v.opacity * compensation * opacity * (1 - opacity);
 
     const Sym2<double> g2 = covariance2d_backward(s, options, v, v.opacity * opacity);
+    color_backward(scene, i, camera.position(), options, v.color, gradients);
+    if (s.by_points) return points_backward(s, v, g2, i, gradients);
     const double g[2][2] = {{g2.xx, g2.xy}, {g2.xy, g2.yy}};
     // cov2d = A C A^T: dC = A^T G A, dA = 2 G A C.
     Mat3d v_covariance;
@@ -302,13 +332,11 @@ void project_backward(const Parameters& scene, std::size_t i, const DrawnCamera&
                     v_jw.m[a][k] += 2 * g[a][b] * s.jw.m[b][l] * s.covariance.m[l][k];
                 }
     covariance3d_backward(s, v_covariance, i, gradients);
-    const Vec3d v_mean = drawn.lens
-                             ? lens_backward(s, v, v_jw)
-                             : transpose(camera.rotation) * mean_backward(s, camera, v, v_jw);
+    const Vec3d v_mean = s.by_lens ? lens_backward(s, v, v_jw)
+                                   : transpose(camera.rotation) * mean_backward(s, camera, v, v_jw);
     gradients.at(kMeans, i) += v_mean.x;
     gradients.at(kMeans + 1, i) += v_mean.y;
     gradients.at(kMeans + 2, i) += v_mean.z;
-    color_backward(scene, i, camera.position(), options, v.color, gradients);
 }
 
 }  // namespace gs::reference

@@ -6,7 +6,7 @@
 
 #include "renderer/math/adam.h"
 #include "renderer/raster/cuda/blend_backward.h"
-#include "renderer/raster/cuda/project_backward.cuh"
+#include "renderer/raster/cuda/project_backward_unscented.cuh"
 #include "tests/kernels/cuda_backward_frame.h"
 #include "tests/support/compare.h"
 #include "tests/support/emulator/emulator.h"

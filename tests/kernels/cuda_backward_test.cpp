@@ -28,7 +28,7 @@ class PipelineFrame {
         view_.stride = model.capacity;
         view_.count = static_cast<std::uint32_t>(model.count);
         view_.sh_degree = model.sh_degree;
-        FrameLimits limits = FramePipeline::limits_of(camera);
+        FrameLimits limits = FramePipeline::limits_of(camera, options);
         limits.gaussians = view_.count;
         limits.visible = view_.count + 5;
         limits.isects = 60000;

@@ -4,7 +4,7 @@ namespace gs::test {
 
 cuda::FrameLimits ForwardFrame::roomy(const GaussianModel& model, const Camera& camera,
                                       const RenderOptions& options, std::uint32_t isects_each) {
-    cuda::FrameLimits limits = cuda::FramePipeline::limits_of(camera);
+    cuda::FrameLimits limits = cuda::FramePipeline::limits_of(camera, options);
     limits.gaussians = limits.visible = static_cast<std::uint32_t>(model.count);
     limits.isects = limits.visible * isects_each;
     limits.gradients = options.gradients;

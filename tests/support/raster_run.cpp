@@ -106,6 +106,7 @@ reference::Options reference_options(const RenderOptions& options) {
     out.near_plane =
         static_cast<double>(options.near_plane > 0 ? options.near_plane : rules.near_plane);
     out.clip = options.clip;
+    out.unscented = options.projection == ProjectionMethod::ut;
     out.alpha_max = static_cast<double>(rules.alpha_max);
     out.alpha_min = static_cast<double>(rules.alpha_min);
     out.transmittance_min = static_cast<double>(rules.transmittance_min);

@@ -116,7 +116,7 @@ void StepEngine::send_tables() {
 FrameLimits StepEngine::limits_of(const StepPlan& plan) const {
     const Camera& camera = plan.camera;
     const StepRooms::Rooms room = rooms_.of(plan.view_index);
-    FrameLimits limits = FramePipeline::limits_of(camera);
+    FrameLimits limits = FramePipeline::limits_of(camera, plan.options);
     limits.gaussians = static_cast<std::uint32_t>(run_.count());
     limits.visible = room.visible;
     limits.isects = room.isects;

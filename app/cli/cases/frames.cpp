@@ -28,16 +28,17 @@ struct FrameCase {
 using FrameCases = std::vector<FrameCase>;
 
 /// The picture, and gradients that are taken but not judged.
-RenderResult drawn_both_ways(Rasterizer& rasterizer, const CaseScene& scene) {
+RenderResult drawn_both_ways(Rasterizer& rasterizer, const CaseScene& scene,
+                             const RenderOptions& options) {
     const auto source = rasterizer.source_of(scene.model);
     const auto state = rasterizer.make_state();
     RenderResult out;
-    rasterizer.forward(*source, scene.camera, {}, *state, out);
+    rasterizer.forward(*source, scene.camera, options, *state, out);
     PixelGradients upstream;
     upstream.color.resize(out.width, out.height, 3);
     upstream.color.values.fill(1e-2f);
     GradientStore store(scene.model);
-    rasterizer.backward(*source, scene.camera, {}, *state, out, upstream, store);
+    rasterizer.backward(*source, scene.camera, options, *state, out, upstream, store);
     return out;
 }
 
@@ -45,8 +46,8 @@ CheckRow check_frame_case(const Backend& backend, const FrameCase& c) {
     const CaseScene scene = c.scene();
     const auto rasterizer = rasterizer_of(backend);
     if (c.truth == Truth::cpu) {
-        const Likeness l = compare(drawn_both_ways(*rasterizer, scene),
-                                   drawn_both_ways(*make_cpu_rasterizer(), scene));
+        const Likeness l = compare(drawn_both_ways(*rasterizer, scene, c.options),
+                                   drawn_both_ways(*make_cpu_rasterizer(), scene, c.options));
         return {label_of(backend), {}, text_of(l), l.alike};
     }
     const bool gradients = c.truth == Truth::gradients;
@@ -302,6 +303,50 @@ void add_lenses(FrameCases& out) {
                    Truth::cpu});
 }
 
+/// And so has the unscented transform.
+void add_unscented(FrameCases& out) {
+    constexpr double kTurn = 2 * std::numbers::pi;
+    RenderOptions ut;
+    ut.projection = ProjectionMethod::ut;
+    const auto add = [&](const char* name, std::function<CaseScene()> scene) {
+        out.push_back({fmt::format("by seven points: {}", name), std::move(scene), ut});
+    };
+    add("a pinhole", [] { return case_scene(300, 3, 49, 35, 25); });
+    add("a fisheye of 220 degrees among the Gaussians", [] {
+        return through_lens(surrounding_scene(260, 48, 48), CameraModel::opencv_fisheye, 3.84,
+                            {-0.02, 0.004, -0.0005, 0});
+    });
+    add("a panorama, its seam within a tile", [] {
+        return through_lens(surrounding_scene(260, 72, 36), CameraModel::equirectangular, kTurn,
+                            {});
+    });
+    add("a Gaussian over 300 tiles, whose rows a block adds up", [] {
+        return through_lens(covering_scene(3, 2, 320, 240), CameraModel::opencv, 0.9,
+                            {0.05, 0.01, 0.001, -0.002});
+    });
+    add("64 Gaussians that cover 63 tiles each", [] {
+        return through_lens(covering_scene(64, 1, 129, 97), CameraModel::opencv, 0.9,
+                            {0.05, 0.01, 0.001, -0.002});
+    });
+    RenderOptions clipped = ut;
+    clipped.clip = ClipBox{{-2, -1, -2}, {2, 1.5f, 2}};
+    clipped.antialiased = true;
+    out.push_back({"by seven points: a box that cuts, antialiased",
+                   [] {
+                       return through_lens(surrounding_scene(200, 40, 40),
+                                           CameraModel::thin_prism_fisheye, 2.6,
+                                           {0.02, -0.005, 0.002, -0.001, 0.001, 0, 0.003, -0.002});
+                   },
+                   clipped, Truth::picture});
+    out.push_back({"by seven points: values that no file should hold",
+                   [] {
+                       CaseScene s = surrounding_scene(400, 48, 24);
+                       break_every_other(s.model);
+                       return through_lens(s, CameraModel::equirectangular, kTurn, {});
+                   },
+                   ut, Truth::cpu});
+}
+
 }  // namespace
 
 void add_frame_cases(CaseList& list, const Backend& backend) {
@@ -312,6 +357,7 @@ void add_frame_cases(CaseList& list, const Backend& backend) {
     add_lists(cases);
     add_rules(cases);
     add_lenses(cases);
+    add_unscented(cases);
     for (FrameCase& c : cases) {
         std::string name = "frame: " + c.name;
         add_case(list, std::move(name),

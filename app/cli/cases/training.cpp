@@ -35,8 +35,9 @@ struct TrainingCase {
     bool apart = false;
     /// From this step on with higher rates, which settles everybody first.
     int raised_from = 1 << 30;
-    bool locks = false;  ///< every third row
-    bool bent = false;   ///< each view through another lens
+    bool locks = false;      ///< every third row
+    bool bent = false;       ///< each view through another lens
+    bool by_points = false;  ///< by the unscented transform
     std::size_t views = 3;
     AppearanceMode looks = AppearanceMode::none;  ///< else photos are saturated here and there
     bool motion = false;                          ///< and what moves the camera
@@ -91,6 +92,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
         plan.appearance =
             appearance_plan(settings, rows, plan.view_index, static_cast<std::uint64_t>(shown));
         plan.options.motion = c.motion;
+        if (c.by_points) plan.options.projection = ProjectionMethod::ut;
         const StepOutcome outcome = backend.step(plan);
         if (outcome.step != 0) out.outcomes[{outcome.step, outcome.part.index}] = outcome;
     }
@@ -237,6 +239,16 @@ std::vector<TrainingCase> training_cases() {
     TrainingCase& bad = add("two views a step of values that no file should hold", 240, 1);
     break_every_other(bad.model);
     bad.batch = 2;
+    TrainingCase& points = add("by seven points", 140, 2);
+    points.bent = points.by_points = true;
+    TrainingCase& pair = add("by seven points, two views a step", 140, 1);
+    pair.by_points = true;
+    pair.batch = 2;
+    TrainingCase& moved_pair = add("poses corrected by seven points, two views a step", 140, 1);
+    moved_pair.by_points = moved_pair.motion = true;
+    moved_pair.batch = 2;
+    TrainingCase& moved_points = add("poses corrected by seven points, too", 140, 1);
+    moved_points.by_points = moved_points.motion = true;
     TrainingCase& broken = add("values that no file should hold", 240, 1);
     break_every_other(broken.model);
     TrainingCase& steady = add("one view again and again, recorded and replayed", 40, 0);

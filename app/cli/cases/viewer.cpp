@@ -43,10 +43,14 @@ CaseScene bent(CaseScene scene) {
     return through_lens(std::move(scene), CameraModel::opencv_fisheye, 2.0, {0.02, -0.01, 0, 0});
 }
 
-CheckRow check_tint(const Backend& backend, bool by_lens) {
+/// What is drawn through: the pinhole, the fisheye, or the fisheye by the unscented transform.
+enum class Through { pinhole, lens, points };
+
+CheckRow check_tint(const Backend& backend, Through through) {
     CaseScene scene = case_scene(500, 2, 60, 44, 41);
-    if (by_lens) scene = bent(std::move(scene));
+    if (through != Through::pinhole) scene = bent(std::move(scene));
     RenderOptions o;
+    if (through == Through::points) o.projection = ProjectionMethod::ut;
     o.tint = some_tints(450);
     o.gradients = false;
     const Likeness l = compare(drawn_by(*rasterizer_of(backend), scene, o),
@@ -55,16 +59,18 @@ CheckRow check_tint(const Backend& backend, bool by_lens) {
 }
 
 /// Sleepers are drawn with the steps they slept through.
-CheckRow check_run(const Backend& backend, bool tinted, bool by_lens) {
+CheckRow check_run(const Backend& backend, bool tinted, Through through) {
     RenderResult pictures[2];
     RenderOptions o;
+    if (through == Through::points) o.projection = ProjectionMethod::ut;
     if (tinted) o.tint = some_tints(150);
     for (int k = 0; k < 2; ++k) {
         const auto training =
             k == 0 ? training_of(backend) : make_cpu_training(make_cpu_rasterizer());
         training->start(case_capture(20, 20), busy_run(200, 45));
         const Camera camera = make_proof_camera(45, 0, 50, 40);
-        training->render(by_lens ? bent({{}, camera}).camera : camera, o, pictures[k]);
+        training->render(through == Through::pinhole ? camera : bent({{}, camera}).camera, o,
+                         pictures[k]);
     }
     const Likeness l = compare(pictures[0], pictures[1]);
     return {label_of(backend), {}, text_of(l), l.alike};
@@ -143,14 +149,16 @@ CheckRow check_rooms(const Backend& backend) {
 
 void add_viewer_cases(CaseList& list, const Backend& backend) {
     const Backend* const b = &backend;
-    for (const bool by_lens : {false, true}) {
-        const char* const lens = by_lens ? ", by a fisheye" : "";
+    for (const Through through : {Through::pinhole, Through::lens, Through::points}) {
+        const char* const lens = through == Through::pinhole ? ""
+                                 : through == Through::lens  ? ", by a fisheye"
+                                                             : ", by seven points";
         add_case(list, fmt::format("viewer: tinted and hidden Gaussians{}", lens),
-                 [b, by_lens] { return check_tint(*b, by_lens); });
+                 [b, through] { return check_tint(*b, through); });
         for (const bool tinted : {false, true})
             add_case(list,
                      fmt::format("viewer: a run under way{}{}", tinted ? ", tinted" : "", lens),
-                     [b, tinted, by_lens] { return check_run(*b, tinted, by_lens); });
+                     [b, tinted, through] { return check_run(*b, tinted, through); });
     }
     constexpr DisplayCase kDisplays[] = {{60, 44},
                                          {1, 1},

@@ -72,8 +72,9 @@ static_assert(sizeof(IsectGradient) == 48);
 
 struct ProjectParams {
     math::Pinhole<float> camera;
-    /// What the kernels project through in its place: null where the camera draws_as_pinhole().
-    std::shared_ptr<const math::LensCamera<Pack>> lens;
+    /// What the kernels project through in its place: null unless draws_through_lens().
+    std::shared_ptr<const math::UnscentedCamera<Pack>> lens;
+    bool unscented;         ///< draws_unscented(); only with `lens`
     ViewCone<double> cone;  ///< what it shows; only with `lens`
     Vec3f ray_origin;       ///< as ray_origin() of view_setup.h
     float width, height;    ///< px
@@ -182,6 +183,12 @@ void count_tile_warps(const BlendParams& params, const WarpForm* forms, std::uin
 /// `emission`. Lanes that reach no tile leave the mask.
 void cover_block(const ProjectParams& params, ProjectedBlock& block, std::vector<TileSpan>& spans,
                  Coverage* coverage);
+/// As ProjectBlock of project.cpp, and the other way, by the unscented transform.
+void project_block_unscented(const ProjectParams& params, BlockView geometry, std::size_t lanes,
+                             ProjectedBlock& out);
+void project_block_backward_unscented(const ProjectParams& params, BlockView geometry, BlockView sh,
+                                      const SplatGradients& in, std::uint32_t mask,
+                                      BlockGradients& out);
 void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh,
                             const SplatGradients& in, std::uint32_t mask, BlockGradients& out);
 

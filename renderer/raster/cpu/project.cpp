@@ -13,57 +13,11 @@
 #include <numeric>
 
 #include "base/parallel.h"
-#include "renderer/raster/cpu/project_lanes.h"
-#include "renderer/raster/tile_cover.h"
+#include "renderer/raster/cpu/project_through.h"
 #include "renderer/scene/camera_lens.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
-
-template <class Camera>
-HWY_INLINE void project_through(const Camera& camera, const ProjectParams& params,
-                                BlockView geometry, std::size_t lanes, ProjectedBlock& out) {
-    const auto projected =
-        math::project(camera, plane3(geometry, kMeans), scale_at(geometry, params.scale_modifier),
-                      quat_at(geometry));
-    const Pack blur(params.blur);
-    const auto conic = math::conic_of(projected.cov, projected.det, blur);
-    Pack opacity = math::sigmoid(plane(geometry, kOpacityLogits));
-    if (params.antialiased) opacity = opacity * conic.compensation;
-    const Pack log_opacity = log(opacity);
-    const Pack limit = Pack(2.0f) * (log_opacity - Pack(params.log_alpha_min));
-    const Sym2<Pack> blurred{projected.cov.xx + blur, projected.cov.xy, projected.cov.yy + blur};
-    const Vec2<Pack> extent{sqrt(limit * blurred.xx), sqrt(limit * blurred.yy)};
-    const Vec2<Pack> box = profile_box(params.rules, blurred, extent);
-
-    const math::FrameBounds<Pack> frame{Pack(params.rules.near_plane), Pack(params.width),
-                                        Pack(params.height)};
-    const PackMask visible = math::visible(frame, projected, conic, blur, limit, box);
-    store(projected.mean.x, out.x);
-    store(projected.mean.y, out.y);
-    store(projected.depth, out.depth);
-    store(conic.inverse.xx, out.conic_xx);
-    store(conic.inverse.xy, out.conic_xy);
-    store(conic.inverse.yy, out.conic_yy);
-    // The second row of the factor comes from the covariance: the conic's own would cancel.
-    const Pack half_log2e(0.5f * kLog2E), s = sqrt(half_log2e * conic.inverse.xx);
-    store(s, out.s);
-    store(half_log2e * conic.inverse.xy / s, out.r);
-    store(sqrt(half_log2e / blurred.yy), out.w);
-    store(-conic.inverse.xy / conic.inverse.xx, out.slope_x);
-    store(-conic.inverse.xy / conic.inverse.yy, out.slope_y);
-    store(Pack(kLog2E) * log_opacity, out.log2_opacity);
-    store(limit, out.limit);
-    store(extent.x, out.extent_x);
-    store(extent.y, out.extent_y);
-    store(box.x, out.box_x);
-    store(box.y, out.box_y);
-    out.mask = bits_of(visible);
-    if (params.clipped)
-        out.mask &= bits_of(math::inside(vec3_of(params.clip.lo), vec3_of(params.clip.hi),
-                                         plane3(geometry, kMeans)));
-    if (lanes < kBlock) out.mask &= (1u << lanes) - 1u;
-}
 
 HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, std::size_t lanes,
                               ProjectedBlock& out) {
@@ -71,7 +25,8 @@ HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, s
 }
 HWY_FLATTEN void ProjectBlockByLens(const ProjectParams& params, BlockView geometry,
                                     std::size_t lanes, ProjectedBlock& out) {
-    project_through(*params.lens, params, geometry, lanes, out);
+    const math::LensCamera<Pack>& lens = *params.lens;
+    project_through(lens, params, geometry, lanes, out);
 }
 
 HWY_FLATTEN void ShadeBlock(const ProjectParams& params, BlockView geometry, BlockView sh,
@@ -102,6 +57,8 @@ void project_block(const ProjectParams& params, BlockView geometry, std::size_t 
                    ProjectedBlock& out) {
     if (params.lens == nullptr)
         HWY_DYNAMIC_DISPATCH(ProjectBlock)(params, geometry, lanes, out);
+    else if (params.unscented)
+        project_block_unscented(params, geometry, lanes, out);
     else
         HWY_DYNAMIC_DISPATCH(ProjectBlockByLens)(params, geometry, lanes, out);
 }
@@ -186,9 +143,11 @@ ProjectParams make_project_params(const Camera& camera, const RenderOptions& opt
                                   int model_sh_degree) {
     ProjectParams p{};
     p.camera = pinhole_of(camera);
-    if (!draws_as_pinhole(camera)) {
+    if (draws_through_lens(camera, options)) {
         const auto lens = math::make_lens_camera<double>(camera);
-        p.lens = std::make_shared<const math::LensCamera<Pack>>(math::lens_camera_cast<Pack>(lens));
+        p.lens = std::make_shared<const math::UnscentedCamera<Pack>>(
+            math::UnscentedCamera<Pack>{math::lens_camera_cast<Pack>(lens)});
+        p.unscented = draws_unscented(camera, options);
         p.cone = view_cone(camera, lens.lens);
     }
     p.wrap = wrap_width(camera);

@@ -120,7 +120,7 @@ void fetch(T* to, const T* from, std::size_t count, const Stream& stream) {
 }
 
 FrameLimits limits_of(const CudaState& state, const Camera& camera, const RenderOptions& options) {
-    FrameLimits limits = FramePipeline::limits_of(camera);
+    FrameLimits limits = FramePipeline::limits_of(camera, options);
     limits.gaussians = state.model.count;
     limits.gradients = options.gradients;
     limits.depth = options.depth;
@@ -330,8 +330,9 @@ void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& sourc
     ResidentSource* const resident = dynamic_cast<ResidentSource*>(&source);
     state.model = resident != nullptr ? resident->view() : state.copied.copy(source, *stream_);
     const bool fast = options.precision == Precision::fast && !options.gradients;
-    state.colors = fast && draws_as_pinhole(camera) && resident != nullptr ? resident->half_colors()
-                                                                           : HalfColors{};
+    state.colors = fast && !draws_through_lens(camera, options) && resident != nullptr
+                       ? resident->half_colors()
+                       : HalfColors{};
     state.measures = options.costs;
     state.tint = state.device_tint.show(options.tint, *stream_);
     state.constants[0] = FramePipeline::constants_of(camera, options, source.sh_degree());

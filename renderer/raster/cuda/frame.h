@@ -120,11 +120,10 @@ struct FrameConstants {
     ViewSides<float> sides;
     int clipped;  ///< 1: by the box `clip`
     ClipBox clip;
-    // Of cameras that do not draw as pinholes (draws_as_pinhole()); projection reads no further for
-    // the others.
-    math::LensCamera<float> lens;  ///< in the place of `camera`
-    ViewCone<float> cone;          ///< in the place of `sides`
-    float wrap;                    ///< px after which the picture repeats sideways, or 0
+    // Where it draws_through_lens(); projection reads no further for the others.
+    math::UnscentedCamera<float> lens;  ///< in the place of `camera`
+    ViewCone<float> cone;               ///< in the place of `sides`
+    float wrap;                         ///< px after which the picture repeats sideways, or 0
 };
 
 /// Which of a pair of arrays holds what is not sorted yet, by so many digits; it ends in [1].
@@ -151,7 +150,8 @@ struct FrameLimits {
     int width = 0, height = 0, tiles = 0;
     bool gradients = false, depth = false, counters = false;
     bool median_depth = false;  ///< only with depth
-    bool lens = false;          ///< not draws_as_pinhole(): projected through FrameConstants::lens
+    bool lens = false;          ///< draws_through_lens(): projected through FrameConstants::lens
+    bool unscented = false;     ///< draws_unscented(); only with lens
     bool wraps = false;         ///< the picture repeats sideways; only with lens
     std::uint32_t item_isects =
         kItemIsects;  ///< a multiple of 32; tests lower it to split small scenes

@@ -10,9 +10,9 @@ FrameConstants FramePipeline::constants_of(const Camera& camera, const RenderOpt
                                            int model_sh_degree) {
     FrameConstants c{};
     c.camera = pinhole_of(camera);
-    if (!draws_as_pinhole(camera)) {
+    if (draws_through_lens(camera, options)) {
         const auto lens = math::make_lens_camera<double>(camera);
-        c.lens = math::lens_camera_cast<float>(lens);
+        c.lens = {math::lens_camera_cast<float>(lens)};
         c.cone = to_float(view_cone(camera, lens.lens));
     }
     c.wrap = wrap_width(camera);
@@ -41,13 +41,14 @@ FrameConstants FramePipeline::constants_of(const Camera& camera, const RenderOpt
     return c;
 }
 
-FrameLimits FramePipeline::limits_of(const Camera& camera) {
+FrameLimits FramePipeline::limits_of(const Camera& camera, const RenderOptions& options) {
     FrameLimits limits;
     limits.width = camera.width;
     limits.height = camera.height;
     limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) *
                    ((camera.height + kTileSize - 1) / kTileSize);
-    limits.lens = !draws_as_pinhole(camera);
+    limits.lens = draws_through_lens(camera, options);
+    limits.unscented = draws_unscented(camera, options);
     limits.wraps = wrap_width(camera) > 0.0f;
     return limits;
 }

@@ -27,7 +27,7 @@ void bring(std::vector<T>& to, const T* from, std::size_t count, const Stream& s
 }
 
 FrameLimits room_of(const GaussianModel& model, const Camera& camera, std::uint32_t isects) {
-    FrameLimits limits = FramePipeline::limits_of(camera);
+    FrameLimits limits = FramePipeline::limits_of(camera, {});
     limits.gaussians = limits.visible = stepped(model.count);
     limits.isects = isects;
     return limits;

@@ -26,7 +26,7 @@ class FramePipeline {
                                        int model_sh_degree);
 
     /// Limits that say what of a frame its camera decides: sizes, and what it is projected through.
-    static FrameLimits limits_of(const Camera& camera);
+    static FrameLimits limits_of(const Camera& camera, const RenderOptions& options);
 
     /// Makes the arrays for `limits`; their content is lost when the limits are others. Grows (and
     /// waits) only when they exceed what was ever asked for.

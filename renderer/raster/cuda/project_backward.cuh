@@ -117,7 +117,8 @@ GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy
     const float logit = reader.opacity_logit();
     const Vec3f shown{splat.red, splat.green, splat.blue};
     const Camera& camera = camera_of<Camera>(c);
-    const auto projected = math::project(camera, mean, scale, quat);
+    const auto forward = math::trace(camera, mean, scale, quat);
+    const math::Projection<float>& projected = forward.projection;
     const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
 
     // ln alpha = ln opacity - 0.5 (xx dx^2 + yy dy^2) - xy dx dy, d = pixel - mean.
@@ -128,7 +129,7 @@ GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy
     const float v_compensation = c.antialiased != 0 ? s / conic.compensation : 0.0f;
     const auto v_cov =
         math::conic_of_vjp(projected.cov, projected.det, c.blur, v_conic, v_compensation);
-    const auto g = math::project_vjp(camera, mean, scale, quat, v_mean2d, v_cov, sums.c.w);
+    const auto g = math::trace_vjp(camera, forward, mean, scale, quat, v_mean2d, v_cov, sums.c.w);
     out.geometry[kLogScales] = g.scale.x * scale.x;
     out.geometry[kLogScales + 1] = g.scale.y * scale.y;
     out.geometry[kLogScales + 2] = g.scale.z * scale.z;
@@ -209,11 +210,19 @@ void project_backward_lens(ProjectBackwardParams<Sink> p) {
     project_chunk_backward<math::LensCamera<float>, Sink, kLazy>(p);
 }
 
+/// By the unscented transform: project_backward_unscented.cuh, for files of its own.
+template <class Sink, bool kLazy>
+void launch_project_backward_unscented(const Stream& stream, const char* name,
+                                       const FrameLimits& limits,
+                                       ProjectBackwardParams<Sink> params);
+
 /// `name` as for launch(). `kLazy`: reads through the optimizer, which the model then has.
 template <class Sink, bool kLazy>
 void launch_project_backward(const Stream& stream, const char* name, const FrameLimits& limits,
                              ProjectBackwardParams<Sink> params) {
     CHECK((params.model.lazy.moments != nullptr) == kLazy);
+    if (limits.unscented)
+        return launch_project_backward_unscented<Sink, kLazy>(stream, name, limits, params);
     launch(stream, name, Grid{limits.chunks(), kChunk},
            limits.lens ? project_backward_lens<Sink, kLazy> : project_backward<Sink, kLazy>,
            params);

@@ -10,10 +10,11 @@
 
 namespace gs::cuda {
 
-/// What a kernel projects through: math::Pinhole<float> or math::LensCamera<float>. Pinholes have
-/// kernels of their own, which neither hold nor read what lenses need.
+/// What a kernel projects through: math::Pinhole<float>, math::LensCamera<float> or
+/// math::UnscentedCamera<float>. Pinholes have kernels of their own, which neither hold nor read
+/// what lenses need.
 template <class Camera>
-inline constexpr bool kThroughLens = std::is_same_v<Camera, math::LensCamera<float>>;
+inline constexpr bool kThroughLens = std::is_base_of_v<math::LensCamera<float>, Camera>;
 template <class Camera>
 GS_DEVICE const Camera& camera_of(const FrameConstants& c) {
     if constexpr (kThroughLens<Camera>)

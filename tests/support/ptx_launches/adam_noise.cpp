@@ -18,7 +18,8 @@ constexpr float kNoise = 1e-19f, kOfLargest = 1e-12f;
 AdamNoise::AdamNoise(const std::string& kernel, std::span<const std::byte> parameters) {
     using Params = cuda::ProjectBackwardParams<cuda::AdamSink>;
     const bool adam = kernel.starts_with("project_backward<AdamSink") ||
-                      kernel.starts_with("project_backward_lens<AdamSink");
+                      kernel.starts_with("project_backward_lens<AdamSink") ||
+                      kernel.starts_with("project_backward_unscented<AdamSink");
     if (adam && parameters.size() == sizeof(Params))
         std::memcpy(&model_, parameters.data() + offsetof(Params, model), sizeof model_);
 }

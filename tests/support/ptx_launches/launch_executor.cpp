@@ -43,6 +43,8 @@ constexpr KernelTolerance kTolerances[] = {
     {"project_backward<", {1e-3, 2e-6}, "through those conics, and back"},
     {"project_lens<", {1e-4, 0}, "the same, through a lens's own slopes"},
     {"project_backward_lens<", {1e-3, 2e-6}, "through those conics and slopes, and back"},
+    {"project_unscented<", {1e-4, 0}, "the same, by differences of seven places"},
+    {"project_backward_unscented<", {1e-3, 2e-6}, "through those, and back"},
     {"step_batch", {1e-5, 1e-7}, "a step of Adam, fused"},
     {"refresh_bounds", {1e-6, 0}, "drifts are fused"},
     {"settle_all", {1e-6, 0}, "the steps slept through are fused"},

@@ -1,0 +1,18 @@
+// Projection backward by the unscented transform, into the optimizer or a batch's sums.
+#include "renderer/raster/cuda/project_backward_unscented.cuh"
+#include "trainer/cuda/batch_sink.cuh"
+
+namespace gs::cuda {
+
+template void launch_project_backward_unscented<AdamSink, true>(const Stream&, const char*,
+                                                                const FrameLimits&,
+                                                                ProjectBackwardParams<AdamSink>);
+template void launch_project_backward_unscented<AdamMotionSink, true>(
+    const Stream&, const char*, const FrameLimits&, ProjectBackwardParams<AdamMotionSink>);
+template void launch_project_backward_unscented<BatchSink, true>(const Stream&, const char*,
+                                                                 const FrameLimits&,
+                                                                 ProjectBackwardParams<BatchSink>);
+template void launch_project_backward_unscented<BatchMotionSink, true>(
+    const Stream&, const char*, const FrameLimits&, ProjectBackwardParams<BatchMotionSink>);
+
+}  // namespace gs::cuda

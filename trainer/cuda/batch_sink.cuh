@@ -1,0 +1,85 @@
+// BatchSink: what projection backward ends in where a step has several views (batch_step.h).
+#pragma once
+
+#include "renderer/raster/cuda/project_backward.cuh"
+#include "trainer/cuda/adam_sink.cuh"
+#include "trainer/cuda/batch_step.h"
+
+namespace gs::cuda {
+
+/// Adds a view's gradients, plane by plane.
+struct BatchSink {
+    const StepInputs* inputs;
+    const RunFlags* flags;
+    FrameCounts* counts;  ///< poisoned
+    StatisticsView statistics;
+    BatchView batch;
+
+    GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian,
+                        const GaussianGradient& gradient) const {
+        (void)add(model, gaussian, gradient);
+    }
+
+  protected:
+    /// False: it is left out.
+    GS_DEVICE bool add(const ModelView& model, std::uint32_t gaussian,
+                       const GaussianGradient& gradient) const {
+        if (flags->go == 0 || locked_tag(statistics.tags[gaussian])) return false;
+        const int bases = (inputs->planes - kSh0) / 3;
+        if (!sound(gradient, bases)) {
+            atomicAdd(&counts->poisoned, 1u);
+            return false;
+        }
+        const bool more = batch.seen[gaussian] != 0;
+        batch.seen[gaussian] = 1;
+        float* const sums = batch.sums + gaussian;
+        const auto add_to = [&](int plane, float g) {
+            float& sum = sums[static_cast<std::uint64_t>(plane) * model.stride];
+            sum = more ? sum + g : g;
+        };
+        GS_UNROLL
+        for (int p = 0; p < kSh0; ++p) add_to(p, gradient.geometry[p]);
+        GS_UNROLL
+        for (int k = 0; k < 16; ++k) {
+            if (k >= bases) break;
+            GS_UNROLL
+            for (int c = 0; c < 3; ++c)
+                add_to(sh_plane(k) + c, gradient.basis[k] * gradient.color[c]);
+        }
+        if (inputs->gathers_statistics != 0)
+            gather_statistics(statistics, *inputs, gaussian, gradient);
+        return true;
+    }
+
+  private:
+    GS_DEVICE static bool sound(const GaussianGradient& gradient, int bases) {
+        SoundGradients all;
+        GS_UNROLL
+        for (int p = 0; p < kSh0; ++p) all.add(gradient.geometry[p]);
+        GS_UNROLL
+        for (int k = 0; k < 16; ++k) {
+            if (k >= bases) break;
+            GS_UNROLL
+            for (int c = 0; c < 3; ++c) all.add(gradient.basis[k] * gradient.color[c]);
+        }
+        return all.all();
+    }
+};
+
+/// The same, and what every Gaussian that was added adds to the scene's motion, by row.
+struct BatchMotionSink : BatchSink {
+    using Motion = std::true_type;
+    float* motion;  ///< as AdamMotionSink::motion
+
+    GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian,
+                        const GaussianGradient& gradient) const {
+        if (!add(model, gaussian, gradient)) return;
+        for (int i = 0; i < 3; ++i) {
+            motion[static_cast<std::uint64_t>(i) * model.stride + gaussian] = gradient.turn[i];
+            motion[static_cast<std::uint64_t>(3 + i) * model.stride + gaussian] =
+                gradient.geometry[kMeans + i];
+        }
+    }
+};
+
+}  // namespace gs::cuda
