@@ -9,7 +9,7 @@
 #include "renderer/scene/camera.h"
 #include "renderer/scene/camera_path.h"
 #include "renderer/scene/capture.h"
-#include "renderer/scene/gaussian_model.h"
+#include "renderer/scene/model_place.h"
 
 namespace gs::cli {
 
@@ -25,9 +25,6 @@ struct NamedCamera {
 Result<std::vector<NamedCamera>> read_cameras(const std::string& path);
 std::vector<NamedCamera> cameras_of(const Capture& capture, bool test_only);
 
-/// Around the middle of the Gaussians; which way is up cannot be known from them, so it is -y as in
-/// most captures.
-PathPlace place_of(const GaussianModel& model);
 /// Around what the capture's cameras look at, at their mean distance and height.
 PathPlace place_of(const Capture& capture);
 

@@ -140,7 +140,7 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     }
     std::optional<Simplified> simple;
     if (!a.simplify.to.empty()) {
-        GS_TRY(simple, simplified(scene.model, a.simplify, a.input, common));
+        GS_TRY(simple, simplified_as_asked(scene.model, a.simplify, a.input, common));
     }
     const GaussianModel& result = simple ? simple->model : scene.model;
     SplatWriteOptions options;

@@ -1,6 +1,5 @@
-// convert --simplify: a scene of fewer Gaussians that looks much the same from a set of cameras.
-// What does nothing in their pictures goes, neighbours are merged (renderer/edit/merge.h), colours
-// are fitted to the pictures of before (renderer/raster/fit_colors.h).
+// convert --simplify: what its words mean, and the work of app/backend/simplify.h with a progress
+// line.
 #pragma once
 
 #include <string>
@@ -18,18 +17,12 @@ struct SimplifyRequest {
 };
 struct Simplified {
     GaussianModel model;
-    std::size_t cameras = 0;
-    std::string from;  ///< which cameras: for people
+    std::size_t cameras = 0;  ///< pictures were drawn from
+    std::string from;         ///< whose they are: for people
 };
-/// How many Gaussians `to` names of `count`. Errors (usage): neither a count nor a percentage, none
-/// left.
-Result<std::size_t> simplified_count(const std::string& to, std::size_t count);
 /// `input`: where the model is from; a run knows its capture. Pictures are drawn by the backend
-/// that `common` names, at most kMostWeighed of them, of kWeighedSide pixels at most. Errors:
-/// usage, views that cannot be read, cancelled.
-inline constexpr std::size_t kMostWeighed = 200;
-inline constexpr int kWeighedSide = 800;
-Result<Simplified> simplified(const GaussianModel& model, const SimplifyRequest& request,
-                              const fs::path& input, const CommonArguments& common);
+/// that `common` names. Errors: usage, views that cannot be read, cancelled.
+Result<Simplified> simplified_as_asked(const GaussianModel& model, const SimplifyRequest& request,
+                                       const fs::path& input, const CommonArguments& common);
 
 }  // namespace gs::cli

@@ -80,6 +80,9 @@ Result<void> crop(S state, A) {
                     "view.clip X0 Y0 Z0 X1 Y1 Z1 or view.clip.fit makes one");
     return send(state, [box = *state.view.clip](Engine& e) { e.editor().crop(box); });
 }
+Result<void> simplify(S state, A a) {
+    return send(state, [to = a[0]](Engine& e) { e.simplifier().start(to); });
+}
 Result<void> go_to(S state, A a) {
     GS_TRY(const auto done, integer_argument(a[0], 0, 1'000'000, "the step of the history"));
     return send(state, [done](Engine& e) { e.editor().go_to(static_cast<std::size_t>(done)); });
@@ -125,6 +128,9 @@ const CommandRow kRows[] = {
      "multiply: each channel by a factor. set: this colour (0 to 1 each) from every direction.", recolor},
     {"edit.crop",        "Crop to the clip box",     "Edit 5", "",              "",
      "Deletes every Gaussian whose centre lies outside of the clip box (view.clip).", crop},
+    {"edit.simplify",    "Simplify the splats",      "Edit 5", "",              "N|P%",
+     "Fewer Gaussians that look much the same from the capture's photos, or from all around: neighbours are merged, "
+     "colours fitted. For example edit.simplify 50%.", simplify},
     {"edit.go-to",       "Go to a step of the history", "",    "",              "STEPS",
      "Takes edits back, or makes them again, until so many are in force; 0: as it was.", go_to},
     {"export.selection", "Export the selection...",  "File 3", "",              "PATH",

@@ -26,7 +26,7 @@ std::vector<std::string> EditHistory::names() const {
 std::vector<const WholeChange*> EditHistory::mendings() const {
     std::vector<const WholeChange*> out;
     for (std::size_t i = 0; i < done_; ++i)
-        if (steps_[i].whole.model) out.push_back(&steps_[i].whole);
+        if (steps_[i].whole.mending) out.push_back(&steps_[i].whole);
     return out;
 }
 

@@ -13,11 +13,12 @@
 
 namespace gs {
 
-/// Another model as a whole, as the doctor mends one: the one of the other side, and its flags.
+/// Another model as a whole: the one of the other side, and its flags.
 struct WholeChange {
     std::shared_ptr<const GaussianModel> model;  ///< null: nothing changes
     Flags flags{};
-    std::string fix{};                   ///< what the doctor mended; empty: everything
+    bool mending = false;                ///< the doctor's
+    std::string fix{};                   ///< what it mended; empty: everything
     std::vector<std::string> changes{};  ///< one line each
 };
 
@@ -57,7 +58,7 @@ class EditHistory {
     std::vector<std::string> names() const;
     /// Mendings in force, oldest first.
     std::vector<const WholeChange*> mendings() const;
-    bool newest_is_mending() const { return done_ > 0 && steps_[done_ - 1].whole.model; }
+    bool newest_is_mending() const { return done_ > 0 && steps_[done_ - 1].whole.mending; }
     std::uint64_t bytes() const;
     /// Stamp of the newest change of rows in force: which model it is. 0: as it was opened.
     std::uint64_t model_stamp() const;

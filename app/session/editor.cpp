@@ -255,7 +255,7 @@ bool Editor::undo() {
     lent_.tell.done("taken back: " + step->name);
     history_.undone();
     show();
-    if (step->whole.model) on_mending();
+    if (step->whole.model) on_whole_change();
     return true;
 }
 
@@ -267,25 +267,28 @@ void Editor::redo() {
     lent_.tell.done("made again: " + step->name);
     history_.redone();
     show();
-    if (step->whole.model) on_mending();
+    if (step->whole.model) on_whole_change();
 }
 
 void Editor::go_to(std::size_t done) {
     follow_rows();
-    const std::size_t steps = history_.names().size(), mendings = history_.mendings().size();
+    const std::size_t steps = history_.names().size();
+    bool whole = false;
     if (done > steps)
         return lent_.tell.error(
             fmt::format("the history has {} steps, there is no step {}", steps, done));
     while (history_.done() > done) {
         if (!toggle(*history_.to_undo(), false)) break;
+        whole = whole || history_.to_undo()->whole.model;
         history_.undone();
     }
     while (history_.done() < done) {
         if (!toggle(*history_.to_redo(), true)) break;
+        whole = whole || history_.to_redo()->whole.model;
         history_.redone();
     }
     show();
-    if (history_.mendings().size() != mendings) on_mending();
+    if (whole) on_whole_change();
 }
 
 std::uint64_t Editor::undo_stamp() {

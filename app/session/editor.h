@@ -97,13 +97,16 @@ class Editor {
     void follow_rows();
     /// What is open now was written to a file.
     void exported();
-    /// The doctor mended the model: `mended` shows the other one.
-    void adopt_mended(LoadedScene mended, WholeChange change, std::string name,
-                      std::uint64_t command);
+    /// The model became another as a whole, which `shown` shows; of `change` what it says beside
+    /// the model.
+    void adopt_whole(LoadedScene shown, WholeChange change, std::string name,
+                     std::uint64_t command);
+    std::uint64_t locked() const { return count_flags(flags_).locked; }
     const EditHistory& history() const { return history_; }
     bool unsaved() const;
-    /// Called after a mending came into force, or was taken back.
-    std::function<void()> on_mending;
+    /// Called after the model became another as a whole, by a mending for example, or was taken
+    /// back.
+    std::function<void()> on_whole_change;
 
   private:
     std::string why_not() const;

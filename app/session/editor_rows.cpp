@@ -135,18 +135,18 @@ bool Editor::change_whole(WholeChange& change) {
     return true;
 }
 
-void Editor::adopt_mended(LoadedScene mended, WholeChange change, std::string name,
-                          std::uint64_t command) {
+void Editor::adopt_whole(LoadedScene shown, WholeChange change, std::string name,
+                         std::uint64_t command) {
     end_live();
     EditStep step{std::move(name), command, {}, {}, std::move(change)};
     step.whole.model = lent_.scene->model;
     step.whole.flags = std::move(flags_);
-    flags_.assign(mended.model->count, 0);
-    lent_.replace_model(std::move(mended));
+    flags_.assign(shown.model->count, 0);
+    lent_.replace_model(std::move(shown));
     ++changes_;
     history_.add(std::move(step));
     show();
-    on_mending();
+    on_whole_change();
 }
 
 bool Editor::change_rows(EditStep& step) {

@@ -26,6 +26,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       training_(lent(), options_.settings, viewer_),
       editor_(lent(), viewer_, tint_),
       doctor_(lent(), viewer_, editor_),
+      simplifier_(lent(), editor_),
       levels_(lent(), viewer_, doctor_),
       sheet_(lent(), viewer_),
       inspector_(lent(), viewer_, tint_),
@@ -40,7 +41,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       verifier_(lent(), viewer_),
       jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
-    editor_.on_mending = [this] { doctor_.mendings_changed(); };
+    editor_.on_whole_change = [this] { doctor_.mendings_changed(); };
     if (backend_.empty())
         if (const auto rasterizer = options_.make_rasterizer()) backend_ = (*rasterizer)->name();
 }

@@ -23,6 +23,7 @@
 #include "app/session/predictor.h"
 #include "app/session/scene_doctor.h"
 #include "app/session/session.h"
+#include "app/session/simplifier.h"
 #include "app/session/streamed_levels.h"
 #include "app/session/teller.h"
 #include "app/session/training.h"
@@ -62,6 +63,7 @@ class Engine {
     Training& training() { return training_; }
     Editor& editor() { return editor_; }
     SceneDoctor& doctor() { return doctor_; }
+    Simplifier& simplifier() { return simplifier_; }
     ContactSheet& sheet() { return sheet_; }
     FilmRender& film() { return film_; }
     Exporter& exporter() { return exporter_; }
@@ -114,6 +116,7 @@ class Engine {
     Training training_;
     Editor editor_;
     SceneDoctor doctor_;
+    Simplifier simplifier_;
     StreamedLevels levels_;
     ContactSheet sheet_;
     Inspector inspector_;

@@ -221,8 +221,8 @@ void SceneDoctor::undo() {
 void SceneDoctor::adopt(Mended mended, const std::string& name, std::uint64_t command) {
     const std::uint64_t before = lent_.scene->gaussian_count();
     for (const std::string& change : mended.changes) log_info("mended: {}", change);
-    editor_.adopt_mended(std::move(mended.scene), {{}, {}, name, std::move(mended.changes)},
-                         "mended " + (name.empty() ? "everything" : name), command);
+    editor_.adopt_whole(std::move(mended.scene), {{}, {}, true, name, std::move(mended.changes)},
+                        "mended " + (name.empty() ? "everything" : name), command);
     lent_.tell.done(
         fmt::format("mended: {}, {} before", counted(lent_.scene->gaussian_count(), "Gaussian"),
                     format_count(static_cast<double>(before))),

@@ -1,0 +1,31 @@
+// A scene of fewer Gaussians that looks much the same from a set of cameras. What does nothing in
+// their pictures goes, neighbours are merged (renderer/edit/merge.h), colours are fitted to the
+// pictures of before (renderer/raster/fit_colors.h). Called by convert --simplify and by the
+// studio's edit.simplify.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/progress.h"
+#include "renderer/raster/rasterizer.h"
+#include "renderer/scene/capture.h"
+
+namespace gs {
+
+/// How many Gaussians "200000" or "50%" names of `count`, at most those. Errors (usage): neither a
+/// count nor a percentage; none would be left.
+Result<std::size_t> simplified_count(const std::string& to, std::size_t count);
+/// Where the capture's training photos were taken from.
+std::vector<Camera> cameras_to_look_from(const Capture& capture);
+/// All around the Gaussians, at three heights.
+std::vector<Camera> cameras_to_look_from(const GaussianModel& model);
+/// At most `n` Gaussians. Pictures are drawn from at most kMostWeighed of the cameras, evenly
+/// spread, with longest sides of kWeighedSide pixels at most. Errors: no camera, cancelled.
+inline constexpr std::size_t kMostWeighed = 200;
+inline constexpr int kWeighedSide = 800;
+Result<GaussianModel> simplified(Rasterizer& rasterizer, const GaussianModel& model, std::size_t n,
+                                 std::vector<Camera> cameras, const Progress& progress = {});
+
+}  // namespace gs

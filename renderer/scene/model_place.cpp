@@ -1,0 +1,46 @@
+#include "renderer/scene/model_place.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace gs {
+namespace {
+
+double length(Vec3d v) { return std::sqrt(dot(v, v)); }
+
+/// The median by axis; 90 % of the points are at most so far from it.
+Vec3d middle_of(std::vector<Vec3d> points, double& distance90) {
+    const std::size_t half = points.size() / 2;
+    Vec3d center;
+    for (double Vec3d::*axis : {&Vec3d::x, &Vec3d::y, &Vec3d::z}) {
+        std::nth_element(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(half),
+                         points.end(), [axis](Vec3d a, Vec3d b) { return a.*axis < b.*axis; });
+        center.*axis = points[half].*axis;
+    }
+    std::vector<double> distances;
+    for (const Vec3d p : points) distances.push_back(length(p - center));
+    const auto far = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() * 9 / 10);
+    std::nth_element(distances.begin(), far, distances.end());
+    distance90 = std::max(*far, 1e-6);
+    return center;
+}
+
+}  // namespace
+
+PathPlace place_of(const GaussianModel& model) {
+    std::vector<Vec3d> points;
+    for (std::size_t i = 0; i < model.count; ++i) {
+        const Vec3f p = model.mean(i);
+        if (std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z))
+            points.push_back({p.x, p.y, p.z});
+    }
+    PathPlace place;
+    if (points.empty()) return place;
+    double reach = 1;
+    place.center = middle_of(std::move(points), reach);
+    place.radius = 2.6 * reach;
+    return place;
+}
+
+}  // namespace gs
