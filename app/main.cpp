@@ -14,13 +14,13 @@
 int main(int argc, char** argv) {
     using namespace gs::cli;
     try {
-        const std::array subcommands{view_command(),   train_command(),   eval_command(),
-                                     render_command(), convert_command(), info_command(),
-                                     sample_command(), bench_command(),   selftest_command(),
-                                     trace_command(),  serve_command(),   record_command(),
-                                     attach_command(), history_command(), inspect_command(),
-                                     report_command(), replay_command(),  diff_command(),
-                                     verify_command(), predict_command(), lab_command()};
+        const std::array subcommands{
+            view_command(),    train_command(),    eval_command(),    render_command(),
+            convert_command(), info_command(),     sample_command(),  poses_command(),
+            bench_command(),   selftest_command(), trace_command(),   serve_command(),
+            record_command(),  attach_command(),   history_command(), inspect_command(),
+            report_command(),  replay_command(),   diff_command(),    verify_command(),
+            predict_command(), lab_command()};
         return run_command_line(argc, argv, subcommands);
     } catch (const std::bad_alloc&) {
         fmt::print(stderr,

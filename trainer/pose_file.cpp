@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "base/json_write.h"
+#include "renderer/io/captures/camera_export.h"
 #include "renderer/io/captures/transforms_camera.h"
 #include "trainer/pose_refinement.h"
 
@@ -11,16 +12,12 @@ namespace gs {
 
 Result<void> write_poses(const fs::path& path, const Trainer& trainer) {
     const Capture& capture = trainer.capture();
-    // Names are relative to the photos' folder, which these formats have by convention.
-    const bool own_folder =
-        capture.format.starts_with("COLMAP") || capture.format.starts_with("OpenSfM");
     nlohmann::ordered_json out{{"camera_model", "PINHOLE"}};
     auto& frames = out["frames"] = nlohmann::ordered_json::array();
     for (std::size_t v = 0; v < capture.views.size(); ++v) {
         const View& view = capture.views[v];
         const Camera camera = trainer.camera_of(v);
-        auto& frame =
-            frames.emplace_back(frame_json((own_folder ? "images/" : "") + view.name, camera));
+        auto& frame = frames.emplace_back(frame_json(photo_path(capture, view), camera));
         if (view.test) continue;
         const Vec3d moved = camera.position() - view.camera.position();
         const PoseCorrection turned{

@@ -6,6 +6,7 @@
 
 #include "base/json_write.h"
 #include "base/try.h"
+#include "renderer/io/captures/ply_points.h"
 #include "renderer/io/captures/transforms_camera.h"
 #include "renderer/io/files/file_set.h"
 #include "renderer/io/images/image_io.h"
@@ -21,17 +22,6 @@ std::string stored_name(const Capture& capture, std::size_t view) {
     return problem_of_name(name).empty() && name.find("./") == std::string::npos
                ? name
                : fmt::format("photo-{:05}", view);
-}
-
-Result<void> write_points(const fs::path& file, const Capture& capture) {
-    std::string text = fmt::format(
-        "ply\nformat ascii 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty "
-        "float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n",
-        capture.points.size());
-    for (const SparsePoint& p : capture.points)
-        text += fmt::format("{:.9g} {:.9g} {:.9g} {} {} {}\n", p.position.x, p.position.y,
-                            p.position.z, p.rgb[0], p.rgb[1], p.rgb[2]);
-    return write_text_file(file, text);
 }
 
 }  // namespace
@@ -52,7 +42,7 @@ Result<void> write_capture(const fs::path& folder, const Capture& capture, bool 
         GS_TRY_VOID(write_png(folder / name, view.photo));
     }
     if (!capture.points_are_random) {
-        GS_TRY_VOID(write_points(folder / "points3d.ply", capture));
+        GS_TRY_VOID(write_ply_points(folder / "points3d.ply", capture.points));
     }
     CaptureJson whole{{"camera_model", "PINHOLE"}};
     if (!capture.points_are_random) whole["ply_file_path"] = "points3d.ply";

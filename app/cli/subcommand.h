@@ -41,6 +41,7 @@ Subcommand render_command();
 Subcommand convert_command();
 Subcommand info_command();
 Subcommand sample_command();
+Subcommand poses_command();
 Subcommand bench_command();
 Subcommand selftest_command();
 Subcommand trace_command();

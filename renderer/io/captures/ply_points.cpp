@@ -1,5 +1,7 @@
 #include "renderer/io/captures/ply_points.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -53,6 +55,17 @@ Result<std::vector<SparsePoint>> read_ply_points(const fs::path& path,
         notes.push_back(fmt::format("{} points without a finite position were dropped",
                                     vertex->count - points.size()));
     return points;
+}
+
+Result<void> write_ply_points(const fs::path& path, const std::vector<SparsePoint>& points) {
+    std::string text = fmt::format(
+        "ply\nformat ascii 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty "
+        "float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n",
+        points.size());
+    for (const SparsePoint& p : points)
+        text += fmt::format("{:.9g} {:.9g} {:.9g} {} {} {}\n", p.position.x, p.position.y,
+                            p.position.z, p.rgb[0], p.rgb[1], p.rgb[2]);
+    return write_text_file(path, text);
 }
 
 }  // namespace gs

@@ -15,4 +15,7 @@ namespace gs {
 Result<std::vector<SparsePoint>> read_ply_points(const fs::path& path,
                                                  std::vector<std::string>& notes);
 
+/// As text. Errors: unwritable.
+Result<void> write_ply_points(const fs::path& path, const std::vector<SparsePoint>& points);
+
 }  // namespace gs

@@ -1,0 +1,197 @@
+#include "renderer/io/captures/camera_export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/json_write.h"
+#include "base/try.h"
+#include "renderer/io/captures/colmap.h"
+#include "renderer/io/captures/ply_points.h"
+#include "renderer/io/captures/transforms_camera.h"
+#include "renderer/scene/camera_names.h"
+
+namespace gs {
+namespace {
+
+/// As COLMAP has it; none: it has no such lens.
+std::optional<ColmapCamera> colmap_camera(const Camera& c) {
+    ColmapCamera out;
+    out.width = static_cast<std::uint64_t>(c.width);
+    out.height = static_cast<std::uint64_t>(c.height);
+    std::size_t numbers = 0;
+    switch (c.model) {
+        case CameraModel::pinhole:
+            out.model = colmap_lens_number("PINHOLE");
+            break;
+        case CameraModel::simple_radial:
+        case CameraModel::radial:  // one focal length there: OPENCV's without the others
+        case CameraModel::opencv:
+            out.model = colmap_lens_number("OPENCV");
+            numbers = 4;
+            break;
+        case CameraModel::opencv_fisheye:
+            out.model = colmap_lens_number("OPENCV_FISHEYE");
+            numbers = 4;
+            break;
+        case CameraModel::full_opencv:
+            out.model = colmap_lens_number("FULL_OPENCV");
+            numbers = 8;
+            break;
+        case CameraModel::thin_prism_fisheye:
+            out.model = colmap_lens_number("THIN_PRISM_FISHEYE");
+            numbers = 8;
+            break;
+        default:
+            return {};
+    }
+    const auto left = c.distortion.begin() + static_cast<std::ptrdiff_t>(numbers);
+    if (std::any_of(left, c.distortion.end(), [](double x) { return x != 0; })) return {};
+    out.params = {c.fx, c.fy, c.cx, c.cy};
+    out.params.insert(out.params.end(), c.distortion.begin(), left);
+    return out;
+}
+
+bool same_camera(const ColmapCamera& a, const ColmapCamera& b) {
+    return a.model == b.model && a.width == b.width && a.height == b.height && a.params == b.params;
+}
+
+Result<ColmapModel> colmap_model(const Capture& capture, const std::vector<Camera>& cameras) {
+    ColmapModel out;
+    for (std::size_t v = 0; v < cameras.size(); ++v) {
+        const auto camera = colmap_camera(cameras[v]);
+        if (!camera)
+            return fail(ErrorKind::usage, capture.views[v].name,
+                        fmt::format("COLMAP has no lens like this ({})", text_of(cameras[v].model)),
+                        "write transforms, or resample the photos to pinholes");
+        auto known = std::find_if(out.cameras.begin(), out.cameras.end(),
+                                  [&](const auto& c) { return same_camera(c.second, *camera); });
+        if (known == out.cameras.end())
+            known = out.cameras.emplace(static_cast<std::uint32_t>(out.cameras.size() + 1), *camera)
+                        .first;
+        out.images.push_back({known->first, quat_from_rotation(cameras[v].rotation),
+                              cameras[v].translation, capture.views[v].name});
+    }
+    if (!capture.points_are_random) out.points = capture.points;
+    return out;
+}
+
+/// Little-endian bytes.
+struct Bytes {
+    std::string text;
+    template <class T>
+    void add(T value) {
+        char raw[sizeof(T)];
+        std::memcpy(raw, &value, sizeof(T));
+        text.append(raw, sizeof(T));
+    }
+};
+
+Result<void> write_binary(const fs::path& folder, const ColmapModel& model) {
+    Bytes cameras, images, points;
+    cameras.add<std::uint64_t>(model.cameras.size());
+    for (const auto& [id, c] : model.cameras) {
+        cameras.add<std::uint32_t>(id);
+        cameras.add<std::int32_t>(c.model);
+        cameras.add(c.width);
+        cameras.add(c.height);
+        for (const double p : c.params) cameras.add(p);
+    }
+    images.add<std::uint64_t>(model.images.size());
+    std::uint32_t number = 0;
+    for (const ColmapImage& i : model.images) {
+        images.add(++number);
+        const Vec3d t = i.translation;
+        for (const double x :
+             {i.rotation.w, i.rotation.x, i.rotation.y, i.rotation.z, t.x, t.y, t.z})
+            images.add(x);
+        images.add(i.camera);
+        images.text += i.name + '\0';
+        images.add<std::uint64_t>(0);
+    }
+    points.add<std::uint64_t>(model.points.size());
+    std::uint64_t point = 0;
+    for (const SparsePoint& p : model.points) {
+        points.add(++point);
+        for (const float x : {p.position.x, p.position.y, p.position.z})
+            points.add(static_cast<double>(x));
+        for (const std::uint8_t c : p.rgb) points.add(c);
+        points.add(0.0);  // error
+        points.add<std::uint64_t>(0);
+    }
+    GS_TRY_VOID(write_text_file(folder / "cameras.bin", cameras.text));
+    GS_TRY_VOID(write_text_file(folder / "images.bin", images.text));
+    return write_text_file(folder / "points3D.bin", points.text);
+}
+
+Result<void> write_text(const fs::path& folder, const ColmapModel& model) {
+    std::string cameras = "# CAMERA_ID, MODEL, WIDTH, HEIGHT, PARAMS[]\n", images, points;
+    for (const auto& [id, c] : model.cameras) {
+        cameras += fmt::format("{} {} {} {}", id, colmap_lens(c.model)->name, c.width, c.height);
+        for (const double p : c.params) cameras += fmt::format(" {:.17g}", p);
+        cameras += '\n';
+    }
+    images =
+        "# IMAGE_ID, QW, QX, QY, QZ, TX, TY, TZ, CAMERA_ID, NAME\n# POINTS2D[] as (X, Y, "
+        "POINT3D_ID)\n";
+    std::size_t number = 0;
+    for (const ColmapImage& i : model.images) {
+        const Quatd q = i.rotation;
+        const Vec3d t = i.translation;
+        images +=
+            fmt::format("{} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} {} {}\n\n",
+                        ++number, q.w, q.x, q.y, q.z, t.x, t.y, t.z, i.camera, i.name);
+    }
+    points = "# POINT3D_ID, X, Y, Z, R, G, B, ERROR, TRACK[] as (IMAGE_ID, POINT2D_IDX)\n";
+    number = 0;
+    for (const SparsePoint& p : model.points)
+        points += fmt::format("{} {:.9g} {:.9g} {:.9g} {} {} {} 0\n", ++number, p.position.x,
+                              p.position.y, p.position.z, p.rgb[0], p.rgb[1], p.rgb[2]);
+    GS_TRY_VOID(write_text_file(folder / "cameras.txt", cameras));
+    GS_TRY_VOID(write_text_file(folder / "images.txt", images));
+    return write_text_file(folder / "points3D.txt", points);
+}
+
+Result<void> write_transforms(const fs::path& folder, const Capture& capture,
+                              const std::vector<Camera>& cameras) {
+    nlohmann::ordered_json out{{"camera_model", "PINHOLE"}};
+    if (!capture.points_are_random) {
+        out["ply_file_path"] = "points3d.ply";
+        GS_TRY_VOID(write_ply_points(folder / "points3d.ply", capture.points));
+    }
+    auto& frames = out["frames"] = nlohmann::ordered_json::array();
+    for (std::size_t v = 0; v < cameras.size(); ++v)
+        frames.push_back(frame_json("images/" + capture.views[v].name, cameras[v]));
+    return write_text_file(folder / "transforms.json", json_text(out, 1));
+}
+
+}  // namespace
+
+std::string photo_path(const Capture& capture, const View& view) {
+    // Names are relative to the photos' folder, which these formats have by convention.
+    const bool own_folder =
+        capture.format.starts_with("COLMAP") || capture.format.starts_with("OpenSfM");
+    return (own_folder ? "images/" : "") + view.name;
+}
+
+Result<std::vector<std::string>> write_cameras(const fs::path& folder, CameraFormat format,
+                                               const Capture& capture,
+                                               const std::vector<Camera>& cameras) {
+    std::error_code ignored;  // writing says it better
+    fs::create_directories(folder, ignored);
+    std::vector<std::string> notes;
+    if (format == CameraFormat::transforms) {
+        GS_TRY_VOID(write_transforms(folder, capture, cameras));
+        return notes;
+    }
+    GS_TRY(const ColmapModel model, colmap_model(capture, cameras));
+    GS_TRY_VOID((format == CameraFormat::colmap ? write_binary : write_text)(folder, model));
+    if (std::any_of(cameras.begin(), cameras.end(), [](const Camera& c) { return c.rolling(); }))
+        notes.emplace_back("COLMAP has no rolling shutter: poses are those of half the read-out");
+    return notes;
+}
+
+}  // namespace gs

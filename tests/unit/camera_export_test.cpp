@@ -1,0 +1,93 @@
+// Cameras written in the formats of other programs are the cameras that are read back.
+#include "renderer/io/captures/camera_export.h"
+
+#include <gtest/gtest.h>
+
+#include "renderer/io/captures/capture_io.h"
+#include "tests/support/random_scene.h"
+#include "tests/support/temporary_folder.h"
+
+namespace gs::test {
+namespace {
+
+Capture four_cameras() {
+    Capture out;
+    out.format = "COLMAP text";
+    for (std::uint64_t v = 0; v < 4; ++v) {
+        View view;
+        view.name = fmt::format("side/photo{}.png", v);
+        view.camera = random_camera(4, v % 2, 400, 300);
+        const Camera posed = random_camera(4, v, 400, 300);
+        view.camera.rotation = posed.rotation;
+        view.camera.translation = posed.translation;
+        if (v > 1) {
+            view.camera.model = CameraModel::opencv;
+            view.camera.distortion = {-0.1, 0.02, 0.001, -0.002};
+        }
+        out.views.push_back(view);
+    }
+    out.points = {{{1, 2, 3}, {10, 20, 30}}, {{-0.5f, 0.25f, 8}, {255, 0, 1}}};
+    return out;
+}
+std::vector<Camera> cameras_of(const Capture& capture) {
+    std::vector<Camera> out;
+    for (const View& view : capture.views) out.push_back(view.camera);
+    return out;
+}
+
+class CameraExport : public ::testing::TestWithParam<CameraFormat> {};
+
+TEST_P(CameraExport, ReadsBackAsWritten) {
+    const Capture capture = four_cameras();
+    const TemporaryFolder folder;
+    const fs::path to = GetParam() == CameraFormat::transforms ? folder / "" : folder / "sparse/0";
+    const auto notes = write_cameras(to, GetParam(), capture, cameras_of(capture));
+    ASSERT_TRUE(notes) << notes.error().text();
+    EXPECT_TRUE(notes->empty());
+    CaptureOptions options;
+    options.photos = options.undistort = false;
+    const auto back = load_capture(folder / "", options);
+    ASSERT_TRUE(back) << back.error().text();
+    ASSERT_EQ(back->views.size(), 4u);
+    ASSERT_EQ(back->points.size(), 2u);
+    EXPECT_EQ(back->points[1].position.z, 8);
+    EXPECT_EQ(back->points[1].rgb[0], 255);
+    for (std::size_t v = 0; v < 4; ++v) {
+        const Camera &a = capture.views[v].camera, &b = back->views[v].camera;
+        EXPECT_EQ(fs::path(back->views[v].name).filename(),
+                  fs::path(capture.views[v].name).filename());
+        EXPECT_EQ(a.model, b.model);
+        EXPECT_NEAR(a.fx, b.fx, 1e-9);
+        EXPECT_NEAR(a.cy, b.cy, 1e-9);
+        EXPECT_EQ(a.distortion, b.distortion);
+        EXPECT_NEAR(a.position().x, b.position().x, 1e-9);
+        EXPECT_NEAR(a.position().z, b.position().z, 1e-9);
+        EXPECT_NEAR(dot(a.forward(), b.forward()), 1, 1e-12);
+        EXPECT_NEAR(a.rotation.m[0][1], b.rotation.m[0][1], 1e-9);
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Formats, CameraExport,
+                         ::testing::Values(CameraFormat::transforms, CameraFormat::colmap,
+                                           CameraFormat::colmap_text));
+
+TEST(CameraExportLenses, WhatColmapDoesNotHaveIsSaid) {
+    Capture capture = four_cameras();
+    const TemporaryFolder folder;
+    capture.views[3].camera.shutter = Shutter::top_to_bottom;
+    capture.views[3].camera.first = capture.views[3].camera.last = {
+        capture.views[3].camera.rotation, capture.views[3].camera.translation};
+    const auto notes =
+        write_cameras(folder / "a", CameraFormat::colmap, capture, cameras_of(capture));
+    ASSERT_TRUE(notes);
+    ASSERT_EQ(notes->size(), 1u);
+    EXPECT_NE(notes->front().find("rolling"), std::string::npos);
+    capture.views[1].camera.model = CameraModel::equirectangular;
+    const auto refused =
+        write_cameras(folder / "b", CameraFormat::colmap_text, capture, cameras_of(capture));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+    EXPECT_NE(refused.error().text().find("photo1.png"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gs::test
