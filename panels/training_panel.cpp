@@ -25,6 +25,13 @@ std::string value_text(const SettingRow& row) {
     return row.integer ? format_count(row.value) : format_number(row.value, 4);
 }
 
+double photos_a_step(const Snapshot& snapshot) {
+    if (!snapshot.settings) return 1;
+    const auto row = std::find_if(snapshot.settings->begin(), snapshot.settings->end(),
+                                  [](const SettingRow& r) { return r.name == "batch"; });
+    return row == snapshot.settings->end() ? 1 : row->value;
+}
+
 }  // namespace
 
 void TrainingPanel::draw_state(const Snapshot& snapshot) {
@@ -54,6 +61,12 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
     if (t.test_psnr > 0)
         tooltip("PSNR over the test photos after step " +
                 format_count(static_cast<double>(t.test_step)));
+    if (const double batch = photos_a_step(snapshot); batch > 1) {
+        cell("batch", fmt::format("{:.0f} photos", batch));
+        tooltip("Photos a step; loss and curves are means over them");
+        cell("photo", t.step_ms > 0 ? format_ms(t.step_ms / batch) : "-");
+        tooltip("The time of a step, by its photos");
+    }
     ImGui::EndTable();
 }
 

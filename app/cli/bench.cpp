@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/backend/counted_work.h"
+#include "app/cli/bench_batches.h"
 #include "app/cli/bench_limits.h"
 #include "app/cli/bench_report.h"
 #include "app/cli/cameras.h"
@@ -44,6 +45,7 @@ struct BenchArguments {
     std::string scene, capture, compare, output, history;
     CaptureArguments loading;
     bool predict = false;
+    std::vector<int> batches;
     int repeats = 30;
     int width = 0, height = 0;
     double tolerance = 0.05;
@@ -64,6 +66,11 @@ void add_options(CLI::App& app, BenchArguments& a) {
     app.add_option("--height", a.height, "picture height")
         ->check(picture_side())
         ->option_text("PIXELS");
+    app.add_option("--batch", a.batches,
+                   "with --capture and no SCENE: time training with so many photos a step, too")
+        ->delimiter(',')
+        ->check(whole_from(1, 64))
+        ->option_text("N,...");
     app.add_option("--compare", a.compare,
                    "JSON of an earlier bench: fail when a stage is slower beyond doubt")
         ->option_text("BASE");
@@ -116,6 +123,7 @@ class BenchRun {
     RenderOptions options_;
     Verification verified_;
     std::vector<StageTime> stages_;
+    std::vector<BatchTime> batches_;
     RenderCounters counters_;
     PredictedWork work_;  ///< the mean of the counted frames
     MachineUse machine_;  ///< while stages_ were timed
@@ -142,6 +150,9 @@ Result<void> BenchRun::prepare() {
         cameras_ = cameras_of(*capture_, false);
     }
     training_ = capture_ && a_.scene.empty();
+    if (!a_.batches.empty() && !training_)
+        return fail(ErrorKind::usage, "", "--batch times training, and nothing is trained here",
+                    "give --capture, and no scene");
     GS_TRY_VOID(load_scene());
     scene_id_ = training_ ? identity_of(*capture_) : identity_of(model_);
     return a_.compare.empty() ? Result<void>() : check_same_subject(a_.compare, base_, subject());
@@ -341,6 +352,7 @@ Json BenchRun::json() const {
                        {"pixels", verified_.pixels},
                        {"fragile", verified_.fragile}};
     out["stages"] = stage_times_json(stages_);
+    if (!batches_.empty()) out["batches"] = batches_json(batches_);
     out["machine"] = machine_json(machine_);
     out["counters"] = {{"gaussians", counters_.gaussians},
                        {"candidates", counters_.candidates},
@@ -389,6 +401,7 @@ void BenchRun::print(const Json& out) const {
         "{gradient:.1e}\n",
         out["verified"]);
     say_table(out["stages"], kStages);
+    if (!batches_.empty()) say_batches(out["batches"]);
     if (machine_.waited > kQuiet)
         fmt::print("the machine was not quiet: {}\n", machine_text(machine_));
     say("\nN {gaussians}  V {visible}  I {isects}  list pairs {list_pairs:rate}  E "
@@ -431,6 +444,11 @@ Result<int> BenchRun::run() {
     if (!verify()) return kGate;
     stages_ = training_ ? time_steps() : time_frames(static_cast<std::size_t>(a_.repeats));
     count();
+    if (!a_.batches.empty()) {
+        // No fewer than so many, that rounds are long enough to be told apart.
+        const auto photos = static_cast<std::size_t>(std::max(a_.repeats, 64));
+        GS_TRY(batches_, time_batches(*trainer_, a_.batches, photos));
+    }
     GS_TRY_VOID(measure_machine());
     if (interrupted())
         return fail(ErrorKind::cancelled, "", "stopped before all frames were timed", "");

@@ -232,6 +232,10 @@ std::vector<TrainingCase> training_cases() {
     TrainingCase& rig = add("bent lenses and poses, three views a step", 140, 3);
     rig.bent = rig.motion = true;
     rig.batch = 3;
+    TrainingCase& sensors = add("bent lenses, two views a step", 70, 1);
+    sensors.bent = true;
+    sensors.batch = 2;
+    sensors.steps = 2;
     TrainingCase& moved = add("poses and looks, two views a step", 90, 0);
     moved.motion = true;
     moved.looks = AppearanceMode::ppisp;
