@@ -127,7 +127,7 @@ double imbalance_of(const PredictedWork& work, const GpuDevice& gpu, int residen
     const std::vector<double> items = items_of(work.tiles);
     double sum = 0;
     for (const double item : items) sum += item;
-    if (!(sum > 0) || work.batch > 1) return 1;
+    if (!(sum > 0)) return 1;
     // One block's eight warps, two a scheduler, against a multiprocessor that is full: a warp
     // issues its loop's instructions in the clocks of their fixed waits.
     const CodeCost code = code_of(walk);
@@ -175,14 +175,17 @@ class Frame {
         cuda.cuda = true;
         return stage_work(cuda, stage).bytes;
     }
-    /// `blocks` of 256 threads that each run `kernel` once, every loop once through; its rounds of
-    /// waits follow each other.
+    /// `blocks` of 256 threads that each run `kernel` once, every loop once through, in every view
+    /// of a batch; its rounds of waits follow each other.
     void run_blocks(StageDemand& d, const CountedKernel& kernel, double blocks,
                     double share = 1) const {
-        blocks *= work_.batch;
-        d.executed += kernel.all() * (blocks * kWarps * share);
+        run_blocks_times(d, kernel, blocks, share, work_.batch);
+    }
+    void run_blocks_times(StageDemand& d, const CountedKernel& kernel, double blocks, double share,
+                          double times) const {
+        d.executed += kernel.all() * (blocks * kWarps * share * times);
         const double waves =
-            std::ceil(blocks / (gpu_.multiprocessors * kernel.resident(gpu_, 256)));
+            times * std::ceil(blocks / (gpu_.multiprocessors * kernel.resident(gpu_, 256)));
         d.wait_rounds += kernel.all().rounds * share * waves;
         if (blocks > 0) d.wait_clocks += kernel.all().stall * share;
         d.counted = d.counted && kernel.there();
@@ -389,6 +392,7 @@ class Frame {
     double live_rows() const { return (counts_.live_isects * kRowSectors - f_.isects) * 48; }
     /// Ends in Adam, or without training in gradients that are stored.
     void project_backward() {
+        if (f_.training && work_.batch > 1) return project_backward_of_batch();
         StageDemand& d =
             add(Stage::project_backward,
                 layout_bytes(Stage::project_backward) + layout_bytes(Stage::adam) + live_rows(),
@@ -423,6 +427,27 @@ class Frame {
         return work_.lens
                    ? kernel({"project_backward_lens<AdamSink, true>"})
                    : kernel({"project_backward<AdamSink, true>", "project_backward<AdamSink*"});
+    }
+    /// Each view adds its gradients to the batch's; then every row that any showed takes its step.
+    void project_backward_of_batch() {
+        constexpr double kAdded = 8, kStepped = 28;  // bytes a parameter
+        const double shown = rows_shown();
+        StageDemand& d = add(
+            Stage::project_backward,
+            layout_bytes(Stage::project_backward) + live_rows() + f_.visible * planes() * kAdded,
+            model_bytes() + f_.isects * 48 + f_.gaussians * planes() * 4);
+        d.bytes += shown * planes() * kStepped;
+        d.launches += 2 - work_.batch;  // bounds once, and the step
+        run_blocks(d, kernel({"project_backward<BatchSink, true>", "project_backward<BatchSink*"}),
+                   f_.candidates / 256, std::min(1.0, (planes() + 40) / 99));
+        run_blocks_times(d, kernel({"step_batch"}), shown / 256, 1, 1);
+        run_blocks_times(d, kernel({"refresh_bounds"}), shown / 256, 1, 1);
+    }
+    /// Rows that any view of a batch shows, as if what one shows had nothing to do with another.
+    double rows_shown() const {
+        if (!(f_.gaussians > 0)) return 0;
+        const double share = std::min(1.0, f_.visible / f_.gaussians);
+        return f_.gaussians * (1 - std::pow(1 - share, work_.batch));
     }
     void pack() {
         StageDemand& d = add(Stage::pack, f_.pixels * 16, f_.pixels * 16);

@@ -109,7 +109,7 @@ double predicted_memory(const PredictedWork& work) {
     const FrameWork& f = work.frame;
     const double planes = 11 + 3 * (f.sh_degree + 1.0) * (f.sh_degree + 1.0),
                  // Parameters; moments, last step, id, statistics and bounds where it trains.
-        model = f.training ? planes * 12 + 22 : planes * 4,
+        model = f.training ? planes * 12 + 22 + (work.batch > 1 ? planes * 4 + 4 : 0) : planes * 4,
                  slots = 64 + 20,  // a splat and what is counted of it; keys and ranks, twice
         // The first frame is given room for four a Gaussian.
         room = std::max(4 * f.gaussians, 1.1 * f.isects),

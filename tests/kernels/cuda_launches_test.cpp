@@ -90,5 +90,29 @@ TEST(CudaLaunches, OfAStepAreTheModels) {
     expect_enqueued(emu::difference(before, emu::calls()), stage_launches(true), 2 * 2);
 }
 
+/// Everything enqueued by the last of some steps, kernels, fills and copies; CUB's calls are one
+/// each.
+std::uint64_t enqueued_by_a_step(double batch) {
+    TrainingSettings settings = busy_settings();
+    settings.densify_from = settings.steps;
+    settings.opacity_reset_every = 0;
+    settings.batch = batch;
+    const auto trainer = trainer_on(cuda_training(), small_capture(24, 20, 60), settings);
+    emu::Calls before;
+    for (int n = 0; n < 7; ++n) {
+        before = emu::calls();
+        trainer->step();
+    }
+    emu::Calls calls = emu::difference(before, emu::calls());
+    return calls["launch"] + calls["cudaMemsetAsync"] + calls["cudaMemcpyAsync"];
+}
+
+// A photo of a batch is drawn for itself, but bounds and Adam come once, after the last.
+TEST(CudaLaunches, OfABatchAreTheModels) {
+    const std::uint64_t one = enqueued_by_a_step(1);
+    for (const std::uint64_t batch : {2u, 4u})
+        EXPECT_EQ(enqueued_by_a_step(static_cast<double>(batch)), batch * one + 2 - batch);
+}
+
 }  // namespace
 }  // namespace gs::test
