@@ -411,6 +411,9 @@ class Frame {
         d.again_rounds = d.wait_rounds * 2 / 3;
         d.wait_rounds -= d.again_rounds;
         run_blocks(d, kernel({"refresh_bounds"}), f_.candidates / 256);
+        sum_motions(d);
+    }
+    void sum_motions(StageDemand& d) {
         if (!work_.poses) return;
         // Six sums over all Gaussians: cleared, left by those in view, added up.
         d.bytes += kMotionParts * (2 * f_.gaussians + f_.visible) * 4 * work_.batch;
@@ -438,10 +441,17 @@ class Frame {
             model_bytes() + f_.isects * 48 + f_.gaussians * planes() * 4);
         d.bytes += shown * planes() * kStepped;
         d.launches += 2 - work_.batch;  // bounds once, and the step
-        run_blocks(d, kernel({"project_backward<BatchSink, true>", "project_backward<BatchSink*"}),
-                   f_.candidates / 256, std::min(1.0, (planes() + 40) / 99));
+        // What is not counted yet costs as the kernel that steps at once.
+        const CountedKernel own =
+            work_.poses  ? work_.lens ? kernel({"project_backward_lens<BatchMotionSink, true>"})
+                                      : kernel({"project_backward<BatchMotionSink, true>"})
+             : work_.lens ? kernel({"project_backward_lens<BatchSink, true>"})
+                         : kernel({"project_backward<BatchSink, true>"});
+        run_blocks(d, own.there() ? own : backward_kernel(), f_.candidates / 256,
+                   std::min(1.0, (planes() + 40) / 99));
         run_blocks_times(d, kernel({"step_batch"}), shown / 256, 1, 1);
         run_blocks_times(d, kernel({"refresh_bounds"}), shown / 256, 1, 1);
+        sum_motions(d);
     }
     /// Rows that any view of a batch shows, as if what one shows had nothing to do with another.
     double rows_shown() const {
