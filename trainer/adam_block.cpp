@@ -21,14 +21,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::CappedTag<float, kBlock>;
 using V = hn::Vec<D>;
 
-constexpr int group_of_plane(int plane) {
-    if (plane < kLogScales) return kGroupMeans;
-    if (plane < kQuats) return kGroupScales;
-    if (plane < kOpacityLogits) return kGroupQuats;
-    if (plane < kSh0) return kGroupOpacity;
-    return plane < kShRest ? kGroupSh0 : kGroupShRest;
-}
-
 /// What the lanes of one vector slept through.
 struct Sleep {
     V pending[kLearningGroups], decay1, decay2;

@@ -16,6 +16,15 @@ namespace gs::adam {
 inline constexpr float kEpsilon = math::kAdamEpsilon;
 inline constexpr float kLargestGradient = math::kLargestAdamGradient;
 
+/// The LearningGroup of a plane.
+constexpr int group_of_plane(int plane) {
+    if (plane < kLogScales) return kGroupMeans;
+    if (plane < kQuats) return kGroupScales;
+    if (plane < kOpacityLogits) return kGroupQuats;
+    if (plane < kSh0) return kGroupOpacity;
+    return plane < kShRest ? kGroupSh0 : kGroupShRest;
+}
+
 /// One block's parameters and optimizer state. A lane last stepped at s reads, after T steps, as
 ///   p - m / (sqrt(v) + eps) * pending[group][s - base],   m beta1^(T-s),   v beta2^(T-s).
 struct Block {

@@ -403,6 +403,7 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
     if (views.empty())
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
     auto state = std::make_unique<State>(std::move(capture), contents.settings, std::move(backend));
+    state->at_start = contents.arrays.identity.book.first_given();
     state->backend->start(state->capture, std::move(contents.arrays));
     state->extent = contents.extent;
     state->sampler = Sampler(std::move(views), static_cast<std::uint64_t>(contents.settings.seed),

@@ -12,6 +12,8 @@
 #include "base/parallel.h"
 #include "base/record/scope.h"
 #include "trainer/batch_gradients.h"
+#include "trainer/nudge.h"
+#include "trainer/relocation.h"
 #include "trainer/run_edit.h"
 #include "trainer/training_backend.h"
 
@@ -128,6 +130,10 @@ class CpuTraining final : public TrainingBackend {
                                     bool prune_large) override {
         return gs::densify_and_prune(model_, adam_, statistics_, identity_, settings, extent,
                                      prune_large, &room_to_save_);
+    }
+    DensityReport relocate(const TrainingSettings& settings, double extent) override {
+        return gs::relocate(model_, adam_, statistics_, identity_, settings, extent,
+                            &room_to_save_);
     }
     void reset_opacity() override { gs::reset_opacity(model_, adam_, identity_); }
     std::uint64_t steps() const override { return adam_.steps(); }
@@ -260,6 +266,10 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
         const Span adam_span(Stage::adam);
         if (several) sink.step_batch(plan.part.count);
         adam_.end_step();
+    }
+    if (plan.part.last() && plan.nudge.on() && std::isfinite(out.terms.loss)) {
+        const Span nudge_span(nudge_stage());
+        nudge(model_, adam_, identity_, plan.nudge);
     }
     out.poisoned = sink.poisoned();
     out.step = plan.step + 1;

@@ -3,28 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <new>
 #include <vector>
 
 #include "base/parallel.h"
-#include "trainer/morton.h"
 
 namespace gs {
 namespace {
-
-/// The new rows, before and after sorting.
-struct Rows {
-    std::vector<std::uint32_t> source;
-    std::vector<Origin> origin;
-    std::vector<Vec3f> mean;
-    std::vector<std::uint32_t> tag;
-    void add(std::size_t row, Origin how, Vec3f where, std::uint32_t whose) {
-        source.push_back(static_cast<std::uint32_t>(row));
-        origin.push_back(how);
-        mean.push_back(where);
-        tag.push_back(whose);
-    }
-};
 
 bool finite_row(const GaussianModel& model, std::size_t row) {
     float sum = 0;  // NaN or infinite as soon as one of them is
@@ -58,10 +42,7 @@ Vec3f sample(const GaussianModel& model, std::size_t row, std::uint64_t seed, st
 std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& statistics,
                          const RowIdentity& identity, const DensityRules& rules, std::size_t limit,
                          DensityReport& report) {
-    std::vector<Fate> fates(model.count);
-    parallel_for(model.count, 1024, [&](std::size_t row) {
-        fates[row] = fate_of_row(model, statistics, identity, rules, row, true);
-    });
+    std::vector<Fate> fates = fates_of(model, statistics, identity, rules);
     std::vector<std::uint32_t> growing;
     std::size_t survivors = 0;
     for (std::size_t row = 0; row < model.count; ++row) {
@@ -84,10 +65,10 @@ std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& st
     return fates;
 }
 
-Rows collect(const GaussianModel& model, const RowIdentity& identity,
-             const std::vector<Fate>& fates, std::uint64_t seed, std::uint64_t step,
-             DensityReport& report) {
-    Rows rows;
+RoundRows collect(const GaussianModel& model, const RowIdentity& identity,
+                  const std::vector<Fate>& fates, std::uint64_t seed, std::uint64_t step,
+                  DensityReport& report) {
+    RoundRows rows;
     std::uint32_t born = 0;
     const auto new_id = [&] { return later_id(identity.book.next, born++); };
     for (std::size_t row = 0; row < model.count; ++row) {
@@ -100,7 +81,7 @@ Rows collect(const GaussianModel& model, const RowIdentity& identity,
                 break;
             case Fate::clone:
                 ++report.cloned;
-                rows.add(row, Origin::kept, model.mean(row), identity.tags[row]);
+                rows.add(row, Origin::original, model.mean(row), identity.tags[row]);
                 rows.add(row, Origin::copy, model.mean(row), new_id());
                 break;
             case Fate::split:
@@ -113,58 +94,19 @@ Rows collect(const GaussianModel& model, const RowIdentity& identity,
     return rows;
 }
 
-Rows sorted(const Rows& rows) {
-    const std::vector<std::uint32_t> order = morton_order(rows.mean);
-    Rows out;
-    out.source.reserve(order.size());
-    for (const std::uint32_t i : order)
-        out.add(rows.source[i], rows.origin[i], rows.mean[i], rows.tag[i]);
-    return out;
-}
-
-/// Moves the parameters to their new rows, one plane at a time.
-void rearrange(GaussianModel& model, const Rows& rows) {
-    const std::size_t before = model.count, after = rows.source.size();
-    Buffer<float> scratch(after);
-    for (int p = 0; p < model.planes(); ++p) {
-        float* plane = model.plane(p);
-        parallel_for(after, 4096, [&](std::size_t i) { scratch[i] = plane[rows.source[i]]; });
-        parallel_for(after, 4096, [&](std::size_t i) { plane[i] = scratch[i]; });
-    }
-    model.count = after;
+/// Children of splits lie where they were drawn, and are smaller.
+void place_children(GaussianModel& model, const RoundRows& rows, bool revised_opacity) {
     const float shrink = std::log(kSplitShrink);
-    parallel_for(after, 4096, [&](std::size_t i) {
-        if (rows.origin[i] == Origin::kept || rows.origin[i] == Origin::copy) return;
+    parallel_for(rows.source.size(), 4096, [&](std::size_t i) {
+        const Origin origin = rows.origin[i];
+        if (revised_opacity && origin != Origin::kept)
+            model.at(kOpacityLogits, i) = revised_logit(model.at(kOpacityLogits, i));
+        if (!is_child(origin)) return;
         model.at(kMeans, i) = rows.mean[i].x;
         model.at(kMeans + 1, i) = rows.mean[i].y;
         model.at(kMeans + 2, i) = rows.mean[i].z;
         for (int axis = 0; axis < 3; ++axis) model.at(kLogScales + axis, i) -= shrink;
     });
-    // Rows given up become padding again: they draw nothing.
-    const GaussianModel padding(0, model.sh_degree);
-    for (int p = 0; p < model.planes(); ++p)
-        if (before > after)
-            std::fill(model.plane(p) + after, model.plane(p) + before, padding.at(p, 0));
-}
-
-/// Makes room for `wanted` rows; returns how many there is room for.
-std::size_t grow_capacity(GaussianModel& model, LazyAdam& adam, RowIdentity& identity,
-                          std::size_t wanted, std::size_t limit, Buffer<float>* room_to_save) {
-    if (wanted <= model.capacity) return wanted;
-    const std::size_t capacity = grown_capacity(model.capacity, wanted, limit);
-    try {
-        GaussianModel larger = model.resized(capacity, model.sh_degree);
-        Buffer<float> room(larger.values.size());
-        Buffer<std::uint32_t> tags = identity.tags;
-        tags.resize(larger.capacity, 0u);
-        if (!adam.grow(larger.capacity)) return model.capacity;
-        identity.tags = std::move(tags);
-        if (room_to_save != nullptr) *room_to_save = std::move(room);
-        model = std::move(larger);
-    } catch (const std::bad_alloc&) {
-        return model.capacity;
-    }
-    return wanted;
 }
 
 }  // namespace
@@ -193,26 +135,23 @@ void DensityStatistics::add(const BlockGradients& gradients, std::uint32_t skip,
 
 DensityRules density_rules(const TrainingSettings& settings, double extent, bool prune_large) {
     const std::optional<ClipBox> crop = crop_of(settings);
-    return {settings.prune_opacity,
-            settings.densify_gradient,
-            settings.densify_extent * extent,
-            settings.prune_extent * extent,
-            settings.prune_screen_px,
-            prune_large,
-            crop.has_value(),
-            crop.value_or(ClipBox{}).lo,
-            crop.value_or(ClipBox{}).hi};
+    return {settings.prune_opacity,           settings.densify_gradient,
+            settings.densify_extent * extent, settings.prune_extent * extent,
+            settings.prune_screen_px,         prune_large,
+            settings.revised_opacity != 0,    crop.has_value(),
+            crop.value_or(ClipBox{}).lo,      crop.value_or(ClipBox{}).hi};
+}
+
+std::vector<Fate> fates_of(const GaussianModel& model, const DensityStatistics& statistics,
+                           const RowIdentity& identity, const DensityRules& rules) {
+    std::vector<Fate> fates(model.count);
+    parallel_for(model.count, 1024, [&](std::size_t row) {
+        fates[row] = fate_of_row(model, statistics, identity, rules, row, true);
+    });
+    return fates;
 }
 
 float reset_logit() { return std::log(kResetOpacity / (1.0f - kResetOpacity)); }
-
-std::size_t grown_capacity(std::size_t capacity, std::size_t wanted, std::size_t limit) {
-    return padded_capacity(std::max(wanted, std::min(limit, capacity + capacity / 2)));
-}
-
-std::size_t padded_capacity(std::size_t count) {
-    return ((count + kBlock - 1) / kBlock | 1) * kBlock;
-}
 
 DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
                                 RowIdentity& identity, const TrainingSettings& settings,
@@ -223,9 +162,9 @@ DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensitySta
     const auto seed = static_cast<std::uint64_t>(settings.seed);
     std::size_t limit = std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
     std::vector<Fate> fates = decide(model, statistics, identity, rules, limit, report);
-    Rows rows = collect(model, identity, fates, seed, adam.steps(), report);
+    RoundRows rows = collect(model, identity, fates, seed, adam.steps(), report);
     if (const std::size_t room =
-            grow_capacity(model, adam, identity, rows.source.size(), limit, room_to_save);
+            make_room(model, adam, identity, rows.source.size(), limit, room_to_save);
         room < rows.source.size()) {
         limit = room;
         report = {};
@@ -235,14 +174,9 @@ DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensitySta
     }
     // A round never leaves an empty model: whatever made everything faint is not helped by that.
     if (!rows.source.empty()) {
-        rows = sorted(rows);
-        rearrange(model, rows);
-        std::vector<std::uint8_t> keeps(rows.source.size());
-        std::transform(rows.origin.begin(), rows.origin.end(), keeps.begin(),
-                       [](Origin o) { return o == Origin::kept ? 1 : 0; });
-        adam.rearrange(model, rows.source, keeps);
-        identity.tags.fill(0u);
-        std::copy(rows.tag.begin(), rows.tag.end(), identity.tags.begin());
+        rows = in_morton_order(rows);
+        rearrange(model, adam, identity, rows);
+        place_children(model, rows, rules.revised_opacity);
         identity.book.give(report.cloned + 2 * report.split, adam.steps());
     } else {
         report = {};

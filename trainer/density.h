@@ -7,15 +7,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <vector>
 
 #include "base/buffer.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/gaussian_model.h"
 #include "trainer/density_rules.h"
 #include "trainer/lazy_adam.h"
+#include "trainer/round_rows.h"
 #include "trainer/row_identity.h"
 #include "trainer/settings.h"
+#include "trainer/trainer_types.h"
 
 namespace gs {
 
@@ -34,21 +36,11 @@ struct DensityStatistics {
     }
 };
 
-struct DensityReport {
-    std::size_t cloned = 0, split = 0, pruned = 0;
-    std::size_t wanted = 0;      ///< clones and splits there would have been without a limit
-    bool out_of_memory = false;  ///< storage could not grow
-    std::string why;             ///< what the device said then
-};
-
-/// Rows for at least `count` Gaussians: an odd number of blocks, so that planes do not share cache
-/// sets.
-std::size_t padded_capacity(std::size_t count);
-/// Rows to make room for when `wanted` do not fit: half as many again, up to `limit`.
-std::size_t grown_capacity(std::size_t capacity, std::size_t wanted, std::size_t limit);
-
 /// The settings' part in a round. `extent`: scene extent, world units.
 DensityRules density_rules(const TrainingSettings& settings, double extent, bool prune_large);
+/// What becomes of every row where nothing limits growth. All rows are settled.
+std::vector<Fate> fates_of(const GaussianModel& model, const DensityStatistics& statistics,
+                           const RowIdentity& identity, const DensityRules& rules);
 /// Opacity logits above this become it in an opacity reset.
 float reset_logit();
 

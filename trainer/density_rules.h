@@ -17,7 +17,15 @@ inline constexpr float kResetOpacity = 0.01f;
 inline constexpr float kSplitShrink = 1.6f;  ///< 0.8 x the number of children
 
 enum class Fate : std::uint8_t { keep, clone, split, remove };
-enum class Origin : std::uint8_t { kept, copy, first_child, second_child };
+/// What a row of the next model is to its source. `original`: kept, with a copy beside it.
+enum class Origin : std::uint8_t { kept, original, copy, first_child, second_child };
+/// Its moments go on.
+GS_HD inline bool keeps_moments(Origin origin) {
+    return origin == Origin::kept || origin == Origin::original;
+}
+GS_HD inline bool is_child(Origin origin) {
+    return origin == Origin::first_child || origin == Origin::second_child;
+}
 /// Rows that come of one.
 GS_HD inline std::uint32_t rows_of(Fate fate) {
     return fate == Fate::remove ? 0 : fate == Fate::keep ? 1 : 2;
@@ -27,7 +35,8 @@ GS_HD inline std::uint32_t rows_of(Fate fate) {
 struct DensityRules {
     double prune_opacity, densify_gradient, clone_scale, prune_scale, prune_screen_px;
     bool prune_large;
-    bool cropped;  ///< what lies outside the box goes
+    bool revised_opacity;  ///< of clones and children: revised_logit()
+    bool cropped;          ///< what lies outside the box goes
     Vec3f crop_lo, crop_hi;
 };
 /// What the rules look at.
@@ -60,6 +69,15 @@ GS_HD inline Fate fate_of(const DensityRow& row, const DensityRules& rules, bool
     const bool wide =
         rules.prune_screen_px > 0 && static_cast<double>(row.radius_px) > rules.prune_screen_px;
     return rules.prune_large && (scale > rules.prune_scale || wide) ? Fate::remove : Fate::keep;
+}
+
+/// The logit of 1 - sqrt(1 - opacity): two Gaussians of it, one before the other, cover as much as
+/// one did (Rota Bulo et al. 2024, "Revising densification in Gaussian splatting", section 4.2).
+GS_HD inline float revised_logit(float logit) {
+    // With t = sqrt(1 - o): o' / (1 - o') = (1 - t) / t, and 1 - t = o / (1 + t).
+    const double opacity = 1.0 / (1.0 + math::exp(-static_cast<double>(logit))),
+                 through = math::sqrt(1.0 / (1.0 + math::exp(static_cast<double>(logit))));
+    return static_cast<float>(math::log(opacity / ((1.0 + through) * through)));
 }
 
 GS_HD inline float standard_normal(std::uint64_t seed, std::uint64_t stream,

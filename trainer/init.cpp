@@ -14,7 +14,6 @@ namespace gs {
 namespace {
 
 constexpr float kShConstant = 0.28209479177387814f;  // degree-0 basis
-constexpr float kInitialOpacity = 0.1f;
 constexpr std::size_t kNeighbours = 3;
 
 struct PointCloud {
@@ -95,7 +94,7 @@ float scene_extent_of(const Capture& capture) {
 }
 
 Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degree,
-                                            std::size_t capacity) {
+                                            std::size_t capacity, const FirstLook& look) {
     PointCloud cloud;
     std::vector<std::size_t> rows;
     for (std::size_t i = 0; i < capture.points.size(); ++i) {
@@ -112,10 +111,11 @@ Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degre
     const float smallest = smallest_squared(squared, scene_extent_of(capture));
     GaussianModel model(rows.size(), sh_degree, padded_capacity(std::max(capacity, rows.size())));
     const std::vector<std::uint32_t> order = morton_order(cloud.points);
-    const float logit = std::log(kInitialOpacity / (1.0f - kInitialOpacity));
+    const float logit = std::log(look.opacity / (1.0f - look.opacity)),
+                larger = std::log(look.scale);
     for (std::size_t row = 0; row < order.size(); ++row) {
         const Vec3f p = cloud.points[order[row]];
-        const float log_scale = 0.5f * std::log(std::max(squared[order[row]], smallest));
+        const float log_scale = 0.5f * std::log(std::max(squared[order[row]], smallest)) + larger;
         const std::uint8_t* rgb = capture.points[rows[order[row]]].rgb;
         const float mean[3] = {p.x, p.y, p.z};
         for (int axis = 0; axis < 3; ++axis) {

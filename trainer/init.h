@@ -13,11 +13,16 @@ namespace gs {
 /// else 1.
 float scene_extent_of(const Capture& capture);
 
+/// What the first Gaussians look like.
+struct FirstLook {
+    float opacity = 0.1f;
+    float scale = 1;  ///< x distance to the neighbours
+};
 /// One Gaussian per finite point, in Morton order: isotropic with the root mean squared distance to
-/// the three nearest neighbours as standard deviation, opacity 0.1, the point's colour. Points at
-/// the same place get a small size, not zero. `capacity`: rows to make room for. Errors: no usable
-/// point.
+/// the three nearest neighbours as standard deviation, times `look.scale`, and the point's colour.
+/// Points at the same place get a small size, not zero. `capacity`: rows to make room for. Errors:
+/// no usable point.
 Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degree,
-                                            std::size_t capacity);
+                                            std::size_t capacity, const FirstLook& look = {});
 
 }  // namespace gs

@@ -70,6 +70,17 @@ std::uint32_t LazyAdam::apply(GaussianModel& model, const BlockGradients& gradie
 
 void LazyAdam::end_step() { tables_.end_step(state_); }
 
+void LazyAdam::add_to_values(
+    GaussianModel& model,
+    const std::function<bool(const adam::Block&, std::size_t, std::size_t)>& change) {
+    parallel_for(model.blocks(), kBlocksPerTask, [&](std::size_t index) {
+        const adam::Block block = block_of(model, index);
+        const std::size_t first = index * kBlock, lanes = std::min(kBlock, model.count - first);
+        if (change(block, first, lanes) && bounds_valid_)
+            bounds_[index] = adam::bounds(block, drift_, lanes);
+    });
+}
+
 void LazyAdam::flush(GaussianModel& model) {
     bounds_valid_ = false;
     if (state_.steps != state_.base) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 
@@ -49,6 +50,16 @@ class LazyAdam {
                         std::uint32_t locked = 0);
     /// Closes the step, also for all who slept.
     void end_step();
+
+    /// Rates of the step that begin_step() opened last, by learning group, bias corrections
+    /// included.
+    const float* rates() const { return tables_.step().rate; }
+    /// Lets `change` add to the stored values of each block's rows in use, which what they read as
+    /// follows, sleeping or not: (block, its first row, rows) from many threads. True: means moved.
+    /// After end_step(). Scales may only shrink.
+    void add_to_values(
+        GaussianModel& model,
+        const std::function<bool(const adam::Block&, std::size_t, std::size_t)>& change);
 
     /// Brings every row up to date. Changes low bits, so only at points that a resumed run passes
     /// too.

@@ -38,6 +38,8 @@ struct IdBook {
 
     /// `count` new ids; the first of them (see later_id()).
     std::uint32_t give(std::size_t count, std::uint32_t step);
+    /// Ids that were given first of all: how many Gaussians the run began with.
+    std::uint32_t first_given() const { return births.size() > 1 ? births[1].first_id : next; }
     /// The steps done when `id` was given.
     std::uint32_t birth_step(std::uint32_t id) const;
     bool operator==(const IdBook&) const = default;

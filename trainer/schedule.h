@@ -57,10 +57,7 @@ inline int sh_degree_at(const TrainingSettings& s, std::uint64_t step) {
     return static_cast<int>(std::clamp(reached, 0.0, std::clamp(s.sh_degree, 0.0, 3.0)));
 }
 
-inline bool gathers_statistics(const TrainingSettings& s, std::uint64_t steps_done) {
-    return static_cast<double>(steps_done) < s.densify_until;
-}
-/// After `steps_done` steps: is a round of cloning, splitting and pruning due?
+/// After `steps_done` steps: is a round of density control due?
 inline bool densify_due(const TrainingSettings& s, std::uint64_t steps_done) {
     const double done = static_cast<double>(steps_done);
     const auto every = static_cast<std::uint64_t>(std::max(1.0, s.densify_every));
@@ -68,8 +65,8 @@ inline bool densify_due(const TrainingSettings& s, std::uint64_t steps_done) {
 }
 inline bool opacity_reset_due(const TrainingSettings& s, std::uint64_t steps_done) {
     const auto every = static_cast<std::uint64_t>(std::max(0.0, s.opacity_reset_every));
-    return every > 0 && static_cast<double>(steps_done) < s.densify_until &&
-           steps_done % every == 0;
+    return strategy_kind(s) != StrategyKind::mcmc && every > 0 &&
+           static_cast<double>(steps_done) < s.densify_until && steps_done % every == 0;
 }
 /// Are the test photos due after `steps_done` steps, being due every `every`th (0: never)? A step
 /// that ends in a reset of opacities leaves a model that nobody would look at: what is due after it

@@ -13,7 +13,7 @@ constexpr const char *kAuthors = "3DGS, the authors' code", *kOwn = "gausscope",
                      *kLater = "3DGS, the authors' code since 2024 (0.05 before)",
                      *kPaper = "3DGS as published: its code never applies it",
                      *kMip = "Mip-Splatting", *kPpisp = "PPISP", *kGrendel = "Grendel-GS",
-                     *kUt = "3DGUT";
+                     *kUt = "3DGUT", *kMcmc = "3DGS-MCMC", *kRevised = "Rota Bulò et al. 2024";
 
 // name, group, help, unit, source, value, min, max, integer, logarithmic, live, choices
 // clang-format off
@@ -41,6 +41,16 @@ constexpr std::array kFields{
     SettingField{"prune_screen_px", "Density control", "Gaussians of a larger radius in pixels are removed after the first opacity reset; 0 = off", "px", kPaper, &S::prune_screen_px, 0, 1e5, false, true, true},
     SettingField{"opacity_reset_every", "Density control", "steps between opacity resets; 0 = never", "steps", kAuthors, &S::opacity_reset_every, 0, 1e7, true, true, true},
     SettingField{"max_gaussians", "Density control", "growth stops at this many Gaussians", "Gaussians", kOwn, &S::max_gaussians, 1, 2e9, true, true, true},
+    SettingField{"strategy", "Density control", "who decides what is added and removed: adaptive density control, MCMC (relocates, up to max_gaussians), or a growth curve to max_gaussians", "", kOwn, &S::strategy, 0, 2, true, false, false, "adc|mcmc|budget"},
+    SettingField{"revised_opacity", "Density control", "1: what is cloned or split gets the opacity that leaves the picture as bright", "", kRevised, &S::revised_opacity, 0, 1, true, false, true},
+    SettingField{"init_opacity", "Start", "opacity of the first Gaussians", "", kAuthors, &S::init_opacity, 0.001, 0.999, false, false, false},
+    SettingField{"init_scale", "Start", "size of the first Gaussians, x distance to their neighbours", "", kAuthors, &S::init_scale, 0.001, 100, false, true, false},
+    SettingField{"noise", "Exploration", "how far faint Gaussians wander in a step, x their size squared and lr_means; 0 = off", "x lr_means", kMcmc, &S::noise, 0, 1e9, false, true, true},
+    SettingField{"noise_until", "Exploration", "last step before which they wander", "steps", kOwn, &S::noise_until, 0, 1e7, true, true, true},
+    SettingField{"opacity_reg", "Exploration", "weight of the mean opacity in the loss", "", kMcmc, &S::opacity_reg, 0, 10, false, true, true},
+    SettingField{"scale_reg", "Exploration", "weight of the mean scale, in scene extents, in the loss", "", kMcmc, &S::scale_reg, 0, 10, false, true, true},
+    SettingField{"scale_limit", "Exploration", "x scene extent: Gaussians that are larger shrink; 0 = off", "x scene extent", kOwn, &S::scale_limit, 0, 100, false, true, true},
+    SettingField{"stretch_limit", "Exploration", "Gaussians whose longest axis is this many times the middle one shrink there; 0 = off", "", kOwn, &S::stretch_limit, 0, 1e4, false, true, true},
     SettingField{"crop", "Crop", "1: Gaussians outside the box are removed, at the start and in every round of density control", "", kOwn, &S::crop, 0, 1, true, false, true},
     SettingField{"crop_x0", "Crop", "the box's lower corner", "world units", kOwn, &S::crop_x0, -1e9, 1e9, false, false, true},
     SettingField{"crop_y0", "Crop", "the box's lower corner", "world units", kOwn, &S::crop_y0, -1e9, 1e9, false, false, true},
@@ -135,13 +145,45 @@ NamedValues crop_values(const std::optional<ClipBox>& crop) {
             {"crop_z1", value(crop->hi.z)}};
 }
 
+StrategyKind strategy_kind(const TrainingSettings& settings) {
+    return static_cast<StrategyKind>(std::clamp(static_cast<int>(settings.strategy), 0, 2));
+}
+
+TrainingSettings defaults_of(StrategyKind strategy) {
+    TrainingSettings s;
+    s.strategy = static_cast<double>(strategy);
+    if (strategy == StrategyKind::mcmc) {
+        s.lr_opacity = 5e-2;
+        s.densify_until = 25000;
+        s.opacity_reset_every = 0;
+        s.max_gaussians = 1e6;
+        s.init_opacity = 0.5;
+        s.init_scale = 0.1;
+        s.noise = 5e5;
+        s.noise_until = 28000;
+        s.opacity_reg = s.scale_reg = 0.01;
+        s.scale_limit = 0.1;
+        s.stretch_limit = 10;
+    } else if (strategy == StrategyKind::budget) {
+        s.max_gaussians = 1e6;
+        s.revised_opacity = 1;
+    }
+    return s;
+}
+
 TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     settings.steps = steps;
     const double share = steps / 30000;
     if (share >= 1) return settings;
     settings.sh_interval = whole(settings.sh_interval * share, 10);
     settings.densify_from = std::min(settings.densify_from, whole(steps / 12, 10));
-    settings.densify_until = std::min(settings.densify_until, whole(steps / 2, 10));
+    if (strategy_kind(settings) == StrategyKind::mcmc) {
+        settings.densify_until = whole(settings.densify_until * share, 10);
+        settings.densify_every = std::max(20.0, whole(settings.densify_every * share, 10));
+    } else {
+        settings.densify_until = std::min(settings.densify_until, whole(steps / 2, 10));
+    }
+    settings.noise_until = whole(settings.noise_until * share, 10);
     settings.densify_gradient *= 2 - share;
     settings.lr_appearance *= std::min(1 / share, 5.0);  // as far in fewer steps
     settings.lr_pose *= std::min(1 / share, 8.0);
@@ -149,12 +191,25 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     return settings;
 }
 
+TrainingSettings with_strategy(TrainingSettings settings, StrategyKind strategy) {
+    const TrainingSettings before = scaled_to_steps(defaults_of(strategy_kind(settings)),
+                                                    settings.steps),
+                           wanted = scaled_to_steps(defaults_of(strategy), settings.steps);
+    for (const SettingField& field : kFields)
+        if (settings.*field.value == before.*field.value)
+            settings.*field.value = wanted.*field.value;
+    settings.strategy = static_cast<double>(strategy);
+    return settings;
+}
+
 Result<TrainingSettings> make_settings(const NamedValues& given) {
-    TrainingSettings settings;
-    for (const auto& [name, value] : given)
-        if (name == "steps") settings.steps = value;
-    if (settings.steps != TrainingSettings().steps)
-        settings = scaled_to_steps(TrainingSettings(), settings.steps);
+    TrainingSettings asked;
+    for (const auto& [name, value] : given) {
+        if (name == "steps") asked.steps = value;
+        if (name == "strategy") asked.strategy = value;
+    }
+    TrainingSettings settings = defaults_of(strategy_kind(asked));
+    if (asked.steps != settings.steps) settings = scaled_to_steps(settings, asked.steps);
     for (const auto& [name, value] : given)
         if (auto set = set_setting(settings, name, value); !set) return tl::unexpected(set.error());
     return settings;

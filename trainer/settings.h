@@ -18,6 +18,9 @@
 
 namespace gs {
 
+/// TrainingSettings::strategy (trainer/strategy.h).
+enum class StrategyKind : std::uint8_t { adc, mcmc, budget };
+
 struct TrainingSettings {
     double steps = 30000;  ///< iterations in all
     double batch = 1;      ///< photos a step (trainer/schedule.h says how rates follow)
@@ -45,7 +48,18 @@ struct TrainingSettings {
         0;  ///< radius in pixels, after the first opacity reset; 0 = off. The authors' code names
             ///< 20 but clears the radii before it looks at them, so 0 is what was published
     double opacity_reset_every = 3000;  ///< steps; 0 = never
-    double max_gaussians = 5e6;         ///< capacity: growth stops there
+    double max_gaussians = 5e6;  ///< capacity: growth stops there; the budget of some strategies
+
+    double strategy = 0;         ///< StrategyKind: who decides what is added and removed
+    double revised_opacity = 0;  ///< 1: clones and splits keep what was seen (density_rules.h)
+    double init_opacity = 0.1;   ///< of the first Gaussians
+    double init_scale = 1;       ///< x distance to their neighbours
+    double noise = 0;            ///< x lr_means: how far faint Gaussians wander (trainer/nudge.h)
+    double noise_until = 30000;  ///< step
+    double opacity_reg = 0;      ///< weight of the mean opacity in the loss
+    double scale_reg = 0;        ///< weight of the mean scale, in scene extents, in the loss
+    double scale_limit = 0;      ///< x scene extent: what is larger shrinks; 0 = off
+    double stretch_limit = 0;    ///< longest over middle axis: beyond it shrinks; 0 = off
 
     double crop =
         0;  ///< 1: Gaussians outside the box below are removed, at the start and in rounds
@@ -95,6 +109,8 @@ std::string setting_choice(std::string_view name, double value);
 /// Checks the range. Error kind usage, naming field, value and range.
 Result<void> set_setting(TrainingSettings& settings, std::string_view name, double value);
 
+StrategyKind strategy_kind(const TrainingSettings& settings);
+
 /// What is behind the Gaussians, 0..1.
 inline Vec3f background_of(const TrainingSettings& s) {
     return {static_cast<float>(s.background_r), static_cast<float>(s.background_g),
@@ -113,11 +129,19 @@ std::vector<std::pair<std::string, double>> crop_values(const std::optional<Clip
 /// that asks for a new Gaussian rises to up to twice, because in a short run the rounds fall into
 /// the time when everything still moves: without it there are nearly twice as many Gaussians and no
 /// better picture (docs/training.md has the measurements).
+/// MCMC's rounds go on for five sixths of the run and come more often, every 20 steps at most, so
+/// that 5 % a round still reach its budget; its noise ends before the last fifteenth.
 TrainingSettings scaled_to_steps(TrainingSettings settings, double steps);
+/// Its default values for a full-length run: those of TrainingSettings, and what the strategy has
+/// otherwise.
+TrainingSettings defaults_of(StrategyKind strategy);
+/// With another strategy: what stood at the old one's defaults, for as many steps, stands at the
+/// new one's.
+TrainingSettings with_strategy(TrainingSettings settings, StrategyKind strategy);
 
 using NamedValues = std::vector<std::pair<std::string, double>>;
-/// Defaults, shrunk to the number of steps asked for, then what was given; later ones win. Errors
-/// (usage): of set_setting().
+/// Defaults of the strategy asked for, shrunk to the number of steps asked for, then what was
+/// given; later ones win. Errors (usage): of set_setting().
 Result<TrainingSettings> make_settings(const NamedValues& given);
 /// For a run that goes on. Errors (usage): what cannot change any more.
 Result<void> change_settings(TrainingSettings& settings, const NamedValues& given);

@@ -148,6 +148,7 @@ Result<CapturedStep> capture_of(const StepRecord& record, const std::string& cap
     if (record.plan.appearance.on())
         in.look = look_of_photo(record.before.appearance.values.data(), record.plan.appearance);
     in.rates = record.plan.rates;
+    in.nudge = record.plan.nudge;
     FrameProbe lists;
     read_model(record, rasterizer, in, lists);
     if (in.blocks.empty())

@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/try.h"
 #include "renderer/io/paths/camera_json.h"
+#include "trainer/nudge.h"
 #include "trainer/run_files.h"
 #include "trainer/step_pack.h"
 
@@ -297,6 +298,7 @@ Result<StepCounts> read_manifest(const nlohmann::json& json, const std::string& 
     in.lambda_dssim = r.number(json, "lambda_dssim");
     in.look = read_look(r, json);
     in.rates = r.numbers<kLearningGroups>(json, "rates");
+    in.nudge = nudge_plan(origin.settings, origin.extent, in.step, in.gaussians);
     read_clock(r, plane_count(n.sh_degree), in.before.adam);
     in.before.adam.batch = batch_of(origin.settings);
     const nlohmann::json &counters = r.at("counters"), &loss = r.at("loss");

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
+#include "trainer/nudge.h"
 
 namespace gs {
 namespace {
@@ -81,6 +82,7 @@ void step_optimizer(const StepInputs& in, const GradientTable& table, bool sound
             adam.apply(model, gradients, locked_lanes(in.before.identity.tags, i));
     });
     adam.end_step();
+    if (sound && in.nudge.on()) nudge(model, adam, in.before.identity, in.nudge);
     out.values = std::move(model.values);
     out.moments = adam.state().moments;
 }

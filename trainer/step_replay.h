@@ -14,6 +14,7 @@
 #include "renderer/scene/camera.h"
 #include "renderer/scene/image.h"
 #include "trainer/loss.h"
+#include "trainer/nudge_rules.h"
 #include "trainer/schedule.h"
 #include "trainer/snapshot.h"
 
@@ -31,6 +32,7 @@ struct StepInputs {
     double lambda_dssim = 0;
     std::optional<AppliedLook> look;  ///< of the photo, where exposure and colour are learned
     LearningRates rates{};
+    NudgePlan nudge;  ///< what the settings of the run make of it
     /// The blocks whose step of the optimizer is kept, as places in `blocks`, ascending; and their
     /// rows as they were stored before the step, with their tags (statistics are empty).
     Buffer<std::uint32_t> sample;

@@ -17,9 +17,11 @@
 #include "renderer/scene/near_plane.h"
 #include "trainer/init.h"
 #include "trainer/metrics.h"
+#include "trainer/nudge.h"
 #include "trainer/run_edit.h"
 #include "trainer/schedule.h"
 #include "trainer/step_record.h"
+#include "trainer/strategy.h"
 #include "trainer/trainer_state.h"
 
 namespace gs {
@@ -138,7 +140,9 @@ Result<void> Trainer::State::begin() {
                     fmt::format("choose a batch of {} at most", views.size()));
     const auto degree = static_cast<int>(std::clamp(settings.sh_degree, 0.0, 3.0));
     RunArrays arrays;
-    GS_TRY(arrays.model, gaussians_from_points(*capture, degree, 0));
+    GS_TRY(arrays.model, gaussians_from_points(*capture, degree, 0,
+                                               {static_cast<float>(settings.init_opacity),
+                                                static_cast<float>(settings.init_scale)}));
     arrays.model.antialiased = settings.antialiased != 0;
     arrays.adam = initial_adam_state(arrays.model, batch_of(settings));
     arrays.statistics.clear(arrays.model.capacity);
@@ -149,6 +153,7 @@ Result<void> Trainer::State::begin() {
     sampler = Sampler(views, static_cast<std::uint64_t>(settings.seed));
     poses = settings.refine_poses != 0 ? PoseRefinement(*capture, views) : PoseRefinement();
     pose_gradients.clear();
+    at_start = arrays.identity.book.first_given();
     backend->start(capture, std::move(arrays));
     return {};
 }
@@ -207,7 +212,8 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
         plan.options.background = {channel(0), channel(1), channel(2)};
     }
     plan.rates = learning_rates(settings, extent, plan.step);
-    plan.gathers_statistics = gathers_statistics(settings, plan.step + 1);
+    plan.gathers_statistics = strategy_of(settings).gathers_statistics(settings, plan.step + 1);
+    plan.nudge = nudge_plan(settings, extent, plan.step, backend->count());
     plan.lambda_dssim = settings.lambda_dssim;
     plan.appearance =
         appearance_plan(settings, rows, plan.view_index, plan.step * part.count + part.index);
@@ -261,29 +267,6 @@ StepReport Trainer::step(StepRecord* record) {
     report.gaussians = s.backend->count();
     report.milliseconds = milliseconds_since(start);
     return report;
-}
-
-/// True: it changed the model.
-bool Trainer::State::control_density(StepReport& report) {
-    const bool densify = densify_due(settings, steps()),
-               reset = opacity_reset_due(settings, steps());
-    if (!densify && !reset) return false;
-    const Span span(Stage::density, steps());
-    if (densify) {
-        const DensityReport round =
-            backend->densify_and_prune(settings, extent, prunes_large(settings, steps()));
-        log_debug("step {}: {} cloned, {} split, {} pruned, {} Gaussians", steps(), round.cloned,
-                  round.split, round.pruned, backend->count());
-        if (round.out_of_memory && !told_memory) {
-            told_memory = true;
-            log_warning(
-                "step {}: no memory for more than {} Gaussians; training goes on with these{}{}",
-                steps(), backend->count(), round.why.empty() ? "" : ": ", round.why);
-        }
-        report.densified = true;
-    }
-    if (reset) backend->reset_opacity();
-    return true;
 }
 
 bool Trainer::finished() const {
@@ -402,6 +385,7 @@ std::uint64_t Trainer::snapshot_bytes() const {
 
 void Trainer::restore(const TrainingSnapshot& snapshot) {
     RunArrays arrays = snapshot.arrays;
+    state_->at_start = arrays.identity.book.first_given();
     state_->backend->start(state_->capture, std::move(arrays));
     state_->settings = snapshot.settings;
     state_->extent = snapshot.extent;

@@ -33,6 +33,7 @@ struct StepReport {
     double milliseconds = 0;  ///< wall time of this step
     std::size_t gaussians = 0;
     bool densified = false;
+    DensityReport round;  ///< where densified
     double lr_means = 0;  ///< of this step, x scene extent
     /// Step that the fields below belong to: `step` on the CPU, one to three before it on a device;
     /// 0: nothing new is known, and the numbers are NaN. Each step is reported at most once.

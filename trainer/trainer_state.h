@@ -21,7 +21,8 @@ struct Trainer::State {
     TrainingSettings settings;
     std::unique_ptr<TrainingBackend> backend;
     // The run: this and the backend's arrays go into a checkpoint.
-    double extent = 1;  ///< world units
+    double extent = 1;         ///< world units
+    std::size_t at_start = 0;  ///< Gaussians the run began with; the ids say so
     Sampler sampler;
     AppearanceRows rows;                      ///< of `capture`
     PoseRefinement poses;                     ///< empty: they are taken as given

@@ -31,4 +31,15 @@ struct Evaluation {
     void add(const Evaluation& more);
 };
 
+/// What a round of density control did (trainer/density.h, trainer/relocation.h).
+struct DensityReport {
+    std::size_t cloned = 0, split = 0, pruned = 0;
+    std::size_t wanted = 0;  ///< clones and splits there would have been without a limit
+    std::size_t dead = 0, relocated = 0,
+                added = 0;   ///< of a round that relocates: too faint; of these, moved; new ones
+    std::size_t target = 0;  ///< Gaussians the strategy is heading for; 0: nobody said
+    bool out_of_memory = false;  ///< storage could not grow
+    std::string why;             ///< what the device said then
+};
+
 }  // namespace gs

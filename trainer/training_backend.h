@@ -16,6 +16,7 @@
 #include "trainer/lazy_adam.h"
 #include "trainer/loss.h"
 #include "trainer/metrics.h"
+#include "trainer/nudge_rules.h"
 #include "trainer/settings.h"
 #include "trainer/snapshot.h"
 #include "trainer/step_hashes.h"
@@ -36,6 +37,7 @@ struct StepPlan {
     bool gathers_statistics = false;
     double lambda_dssim = 0;
     AppearancePlan appearance;
+    NudgePlan nudge;      ///< after the optimizer's step
     bool hashes = false;  ///< fill StepOutcome::hashes
 };
 /// One view of a step, computed.
@@ -67,6 +69,8 @@ class TrainingBackend {
     virtual StepOutcome step(const StepPlan& plan) = 0;
     virtual DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
                                             bool prune_large) = 0;
+    /// relocate() of trainer/relocation.h.
+    virtual DensityReport relocate(const TrainingSettings& settings, double extent) = 0;
     virtual void reset_opacity() = 0;
 
     virtual std::uint64_t steps() const = 0;

@@ -253,7 +253,8 @@ std::vector<CameraRow> camera_rows(const Capture& capture) {
 
 std::shared_ptr<const std::vector<SettingRow>> setting_rows(const TrainingSettings& settings) {
     constexpr double kDecades = 100;
-    const TrainingSettings usual = scaled_to_steps({}, settings.steps);
+    const TrainingSettings usual =
+        scaled_to_steps(defaults_of(strategy_kind(settings)), settings.steps);
     std::vector<SettingRow> rows;
     for (const SettingField& field : setting_fields()) {
         const double value = settings.*field.value, normal = usual.*field.value;

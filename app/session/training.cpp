@@ -217,6 +217,9 @@ std::string Training::why_not_crop(const TrainingSettings& changed) const {
 bool Training::edit(const NamedValues& values) {
     TrainingSettings changed = settings_;
     for (const auto& [name, value] : values) {
+        if (name == "strategy" && steps_done() == 0)
+            changed = with_strategy(
+                changed, static_cast<StrategyKind>(std::clamp(static_cast<int>(value), 0, 2)));
         if (auto set = set_setting(changed, name, value); !set) {
             lent_.tell.error(set.error().text());
             return false;

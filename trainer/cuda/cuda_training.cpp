@@ -53,6 +53,10 @@ class CudaTraining final : public TrainingBackend {
         wait();
         return density_round_on_device(*engine_, *stream_, settings, extent, prune_large);
     }
+    DensityReport relocate(const TrainingSettings& settings, double extent) override {
+        wait();
+        return relocation_on_device(*engine_, *stream_, settings, extent);
+    }
     void reset_opacity() override {
         wait();
         reset_opacity_on_device(*engine_, *stream_);

@@ -3,6 +3,7 @@
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "trainer/morton_code.h"
+#include "trainer/relocation_rules.h"
 #include "trainer/row_identity.h"
 
 namespace gs::cuda {
@@ -150,7 +151,8 @@ void list_rows(ListRowsParams p) {
     };
     const Vec3f mean = vector(kMeans);
     if (fate != Fate::split) {
-        add_row(p, place, row, Origin::kept, p.in.statistics.tags[row], mean);
+        add_row(p, place, row, fate == Fate::clone ? Origin::original : Origin::kept,
+                p.in.statistics.tags[row], mean);
         if (fate == Fate::clone) add_row(p, place + 1, row, Origin::copy, new_id, mean);
         return;
     }
@@ -249,9 +251,8 @@ void gather_moments(MoveParams p) {
     int plane;
     if (!place_of(p.count, p.planes, row, plane)) return;
     p.scratch[static_cast<std::size_t>(plane) * p.count + row] =
-        p.rows.origin[row] == Origin::kept
-            ? *moment_at(p.model, p.rows.source[row], p.first + plane)
-            : 0.0f;
+        keeps_moments(p.rows.origin[row]) ? *moment_at(p.model, p.rows.source[row], p.first + plane)
+                                          : 0.0f;
 }
 GS_KERNEL(kThreads, 4)
 void store_moments(MoveParams p) {
@@ -267,18 +268,43 @@ struct ChildrenParams {
     NewRows rows;
     std::uint32_t count;
     float shrink;
+    bool revised;
 };
 GS_KERNEL(kThreads, 4)
 void place_children(ChildrenParams p) {
     const std::uint32_t row = thread_index();
-    if (row >= p.count || p.rows.origin[row] == Origin::kept || p.rows.origin[row] == Origin::copy)
-        return;
+    if (row >= p.count) return;
+    const Origin origin = p.rows.origin[row];
+    if (p.revised && origin != Origin::kept) {
+        float& logit =
+            p.model.values[static_cast<std::size_t>(kOpacityLogits) * p.model.stride + row];
+        logit = revised_logit(logit);
+    }
+    if (!is_child(origin)) return;
     for (int axis = 0; axis < 3; ++axis) {
         p.model.values[static_cast<std::size_t>(kMeans + axis) * p.model.stride + row] =
             p.rows.mean[3 * static_cast<std::size_t>(row) + axis];
         p.model.values[static_cast<std::size_t>(kLogScales + axis) * p.model.stride + row] -=
             p.shrink;
     }
+}
+
+struct ShareParams {
+    ModelView model;
+    const std::uint8_t* shares;
+    std::uint32_t count;
+    double least;
+};
+GS_KERNEL(kThreads, 2)  // logarithms in double precision
+void share_places(ShareParams p) {
+    const std::uint32_t row = thread_index();
+    if (row >= p.count || p.shares[row] < 2) return;
+    const auto value = [&](int plane) -> float& {
+        return p.model.values[static_cast<std::size_t>(plane) * p.model.stride + row];
+    };
+    const SharedRow shared = shared_row(value(kOpacityLogits), p.shares[row], p.least);
+    value(kOpacityLogits) = shared.opacity_logit;
+    for (int axis = 0; axis < 3; ++axis) value(kLogScales + axis) += shared.log_scale_change;
 }
 
 struct OpacityParams {
@@ -356,9 +382,14 @@ void launch_store_moments(const Stream& stream, const ModelView& model, std::uin
            MoveParams{model, {}, count, cleared, first, planes, const_cast<float*>(scratch)});
 }
 void launch_place_children(const Stream& stream, const ModelView& model, const NewRows& rows,
-                           std::uint32_t count, float shrink) {
+                           std::uint32_t count, float shrink, bool revised) {
     launch(stream, "place_children", grid_for(count, kThreads), place_children,
-           ChildrenParams{model, rows, count, shrink});
+           ChildrenParams{model, rows, count, shrink, revised});
+}
+void launch_share_places(const Stream& stream, const ModelView& model, const std::uint8_t* shares,
+                         std::uint32_t count, double least_opacity) {
+    launch(stream, "share_places", grid_for(count, kThreads), share_places,
+           ShareParams{model, shares, count, least_opacity});
 }
 void launch_lower_opacity(const Stream& stream, const ModelView& model, const std::uint32_t* tags,
                           float most) {

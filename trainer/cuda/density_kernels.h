@@ -74,9 +74,14 @@ void launch_gather_moments(const Stream& stream, const ModelView& model, const N
                            std::uint32_t count, int first, int planes, float* scratch);
 void launch_store_moments(const Stream& stream, const ModelView& model, std::uint32_t count,
                           std::uint32_t cleared, int first, int planes, const float* scratch);
-/// Children of a split: where they lie, and smaller.
+/// Children of a split: where they lie, and smaller. `revised`: opacities of all that share what
+/// was one's.
 void launch_place_children(const Stream& stream, const ModelView& model, const NewRows& rows,
-                           std::uint32_t count, float shrink);
+                           std::uint32_t count, float shrink, bool revised);
+/// Opacity and size of each row that `shares` says shares a place with others (share_places() of
+/// trainer/relocation.cpp).
+void launch_share_places(const Stream& stream, const ModelView& model, const std::uint8_t* shares,
+                         std::uint32_t count, double least_opacity);
 /// Opacity logits above `most` become it, but for locked rows.
 void launch_lower_opacity(const Stream& stream, const ModelView& model, const std::uint32_t* tags,
                           float most);

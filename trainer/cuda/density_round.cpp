@@ -4,9 +4,11 @@
 #include <bit>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "trainer/cuda/density_kernels.h"
 #include "trainer/cuda/fill.h"
+#include "trainer/relocation.h"
 
 namespace gs::cuda {
 namespace {
@@ -39,6 +41,7 @@ class Round {
         for (std::uint32_t** array : {&marks_, &sums_, &new_sums_})
             *array = idle_.arena.take<std::uint32_t>(count_);
         sorted_ = new_rows(idle_.arena);
+        shares_ = idle_.arena.take<std::uint8_t>(most_);
         working_ = idle_.arena.take<std::byte>(working_bytes());
     }
     /// Fates with at most `limit` rows as their result, and what they come to.
@@ -47,6 +50,18 @@ class Round {
     void list(std::uint64_t seed, std::size_t rows);
     /// Carries it out.
     void move(std::size_t rows);
+    void place_children(std::size_t rows) {
+        launch_place_children(stream_, run_.view(false), sorted_, static_cast<std::uint32_t>(rows),
+                              std::log(kSplitShrink), rules_.revised_opacity);
+    }
+    /// Who goes where by plan_relocation(). After decide(), by relocation_rules().
+    RelocationPlan plan(const TrainingSettings& settings, std::size_t limit) const;
+    /// The rows of a plan, in Morton order: instead of list(), followed by move() and share().
+    void take(const RoundRows& rows);
+    void share(std::size_t rows) {
+        launch_share_places(stream_, run_.view(false), shares_, static_cast<std::uint32_t>(rows),
+                            rules_.prune_opacity);
+    }
 
   private:
     DensityInputs inputs() {
@@ -78,7 +93,8 @@ class Round {
     }
     std::size_t bytes() const {
         return Arena::bytes_of<DensityCounts>(1) + Arena::bytes_of<Fate>(count_) +
-               3 * Arena::bytes_of<std::uint32_t>(count_) + row_bytes() + working_bytes();
+               3 * Arena::bytes_of<std::uint32_t>(count_) + row_bytes() +
+               Arena::bytes_of<std::uint8_t>(most_) + working_bytes();
     }
 
     DeviceRun& run_;
@@ -90,8 +106,9 @@ class Round {
     DensityCounts* counts_;
     Fate* fates_;
     std::uint32_t *marks_, *sums_, *new_sums_;
-    NewRows sorted_;      ///< in Morton order
-    std::byte* working_;  ///< [working_bytes()]
+    NewRows sorted_;        ///< in Morton order
+    std::uint8_t* shares_;  ///< of a relocation
+    std::byte* working_;    ///< [working_bytes()]
 };
 
 DensityCounts Round::decide(std::size_t limit) {
@@ -147,7 +164,6 @@ void Round::move(std::size_t rows_wanted) {
         launch_gather_values(stream_, model, sorted_, n, first, planes, scratch);
         launch_store_values(stream_, model, n, first, planes, scratch);
     }
-    launch_place_children(stream_, model, sorted_, n, std::log(kSplitShrink));
     // Rows given up become padding again: they draw nothing.
     for (int p = 0; p < run_.planes() && before > rows_wanted; ++p)
         launch_fill(stream_,
@@ -162,6 +178,40 @@ void Round::move(std::size_t rows_wanted) {
     launch_fill(stream_, run_.tags() + rows_wanted, 0, run_.capacity() - rows_wanted);
     run_.set_count(rows_wanted);
     run_.set_last_step(static_cast<std::uint32_t>(step_));
+    stream_.synchronize();
+}
+
+RelocationPlan Round::plan(const TrainingSettings& settings, std::size_t limit) const {
+    std::vector<Fate> fates(count_);
+    std::vector<float> logits(count_), mean[3];
+    std::vector<std::uint32_t> tags(count_);
+    const auto plane = [&](std::vector<float>& to, int p) {
+        to.resize(count_);
+        copy_to_host(to.data(), run_.values() + static_cast<std::size_t>(p) * run_.capacity(),
+                     count_ * sizeof(float), stream_);
+    };
+    copy_to_host(fates.data(), fates_, count_ * sizeof(Fate), stream_);
+    copy_to_host(tags.data(), run_.tags(), count_ * sizeof(std::uint32_t), stream_);
+    plane(logits, kOpacityLogits);
+    for (int axis = 0; axis < 3; ++axis) plane(mean[axis], kMeans + axis);
+    stream_.synchronize();
+    return plan_relocation({fates,
+                            logits,
+                            {mean[0], mean[1], mean[2]},
+                            tags,
+                            run_.book().next,
+                            static_cast<std::uint64_t>(settings.seed),
+                            step_,
+                            limit});
+}
+
+void Round::take(const RoundRows& rows) {
+    const std::size_t n = rows.source.size();
+    CHECK(n <= most_, "{} rows, room for {}", n, most_);
+    copy_to_device(sorted_.source, rows.source.data(), n * sizeof(std::uint32_t), stream_);
+    copy_to_device(sorted_.origin, rows.origin.data(), n * sizeof(Origin), stream_);
+    copy_to_device(sorted_.tag, rows.tag.data(), n * sizeof(std::uint32_t), stream_);
+    copy_to_device(shares_, rows.share.data(), n, stream_);
     stream_.synchronize();
 }
 
@@ -201,6 +251,8 @@ DensityReport carry_out(StepEngine& engine, const Stream& stream, const Training
     if (wanted > 0) {
         round.list(static_cast<std::uint64_t>(settings.seed), wanted);
         round.move(wanted);
+        round.place_children(wanted);
+        stream.synchronize();
         run.book().give(counts.cloned + 2 * counts.split, engine.clock().steps);
         const std::string why = std::move(report.why);
         report = report_of(counts);
@@ -211,15 +263,40 @@ DensityReport carry_out(StepEngine& engine, const Stream& stream, const Training
     return report;
 }
 
-}  // namespace
+DensityReport carry_out_relocation(StepEngine& engine, const Stream& stream,
+                                   const TrainingSettings& settings, double extent) {
+    DeviceRun& run = engine.arrays();
+    const std::size_t before = run.count(),
+                      limit = static_cast<std::size_t>(settings.max_gaussians);
+    Round round(engine, stream, relocation_rules(settings, extent), limit);
+    (void)round.decide(2 * before);
+    RelocationPlan plan = round.plan(settings, limit);
+    bool grown = true;
+    std::string why;
+    if (const std::size_t wanted = plan.rows.source.size(); wanted > run.capacity()) {
+        grown = run.grow(grown_capacity(run.capacity(), wanted, limit), why);
+        if (!grown) plan = round.plan(settings, run.capacity());
+    }
+    const RoundRows rows = in_morton_order(plan.rows);
+    const std::size_t after = rows.source.size();
+    round.take(rows);
+    round.move(after);
+    round.share(after);
+    stream.synchronize();
+    run.book().give(plan.report.relocated + plan.report.added, engine.clock().steps);
+    engine.rows_changed(static_cast<double>(after) / static_cast<double>(before));
+    plan.report.out_of_memory = !grown;
+    plan.report.why = why;
+    return plan.report;
+}
 
-DensityReport density_round_on_device(StepEngine& engine, const Stream& stream,
-                                      const TrainingSettings& settings, double extent,
-                                      bool prune_large) {
+/// `carry_out`: gives a DensityReport.
+template <class CarryOut>
+DensityReport round_on_device(StepEngine& engine, const Stream& stream, CarryOut&& carry_out) {
     engine.settle();
     DensityReport report;
     try {
-        report = carry_out(engine, stream, settings, extent, prune_large);
+        report = carry_out();
     } catch (const DeviceError& error) {
         // The round's memory did not fit; no row of the run was changed yet. Its arrays may lie
         // elsewhere, and those of a frame do.
@@ -231,6 +308,21 @@ DensityReport density_round_on_device(StepEngine& engine, const Stream& stream,
     engine.arrays().clear_statistics();
     stream.synchronize();
     return report;
+}
+
+}  // namespace
+
+DensityReport density_round_on_device(StepEngine& engine, const Stream& stream,
+                                      const TrainingSettings& settings, double extent,
+                                      bool prune_large) {
+    return round_on_device(
+        engine, stream, [&] { return carry_out(engine, stream, settings, extent, prune_large); });
+}
+
+DensityReport relocation_on_device(StepEngine& engine, const Stream& stream,
+                                   const TrainingSettings& settings, double extent) {
+    return round_on_device(engine, stream,
+                           [&] { return carry_out_relocation(engine, stream, settings, extent); });
 }
 
 void reset_opacity_on_device(StepEngine& engine, const Stream& stream) {

@@ -13,6 +13,9 @@ DensityReport density_round_on_device(StepEngine& engine, const Stream& stream,
                                       const TrainingSettings& settings, double extent,
                                       bool prune_large);
 /// As gs::reset_opacity.
+/// relocate() of trainer/relocation.h.
+DensityReport relocation_on_device(StepEngine& engine, const Stream& stream,
+                                   const TrainingSettings& settings, double extent);
 void reset_opacity_on_device(StepEngine& engine, const Stream& stream);
 
 }  // namespace gs::cuda

@@ -1,6 +1,8 @@
 #include "trainer/cuda/step_engine.h"
 
 #include "trainer/cuda/adam_kernels.h"
+#include "trainer/cuda/nudge.h"
+#include "trainer/nudge.h"
 
 namespace gs::cuda {
 
@@ -131,6 +133,7 @@ void StepEngine::fill_inputs(const StepPlan& plan, StepInputs& in) const {
     const AppearancePlan& look = plan.appearance;
     in.appearance = {look.photo, look.camera,  look.photos, look.cameras, look.simple() ? 1u : 0u,
                      look.rate,  look.epsilon, look.width};
+    in.nudge = plan.nudge;
     const adam::Step& step = tables_.step();
     std::copy_n(step.rate, kLearningGroups, in.rates);
     in.epsilon = step.epsilon;
@@ -191,6 +194,7 @@ void StepEngine::enqueue_step(const StepPlan& plan, const FrameLimits& limits) {
         look ? look_sums_.data() : nullptr,
         pipeline_.bytes(),
         plan.options.motion ? motion_.data() : nullptr,
+        plan.nudge.on(),
         plan.part,
         plan.part.several() ? batch_.of(plan.part, run_.capacity(), run_.planes()) : BatchView{}};
     if (steady) {
@@ -244,7 +248,11 @@ void StepEngine::enqueue_update(const StepShape& shape) {
     if (!shape.part.last()) return;
     if (shape.part.several())
         launch_step_batch(stream_, model, inputs, run_.flags(), shape.batch, shape.part.count);
-    launch_bounds(stream_, model, inputs, Blocks::touched);
+    if (shape.nudges) {
+        const StageScope nudge_scope(&timers_, nudge_stage());
+        launch_nudge(stream_, model, inputs, run_.flags(), run_.tags());
+    }
+    launch_bounds(stream_, model, inputs, shape.nudges ? Blocks::all : Blocks::touched);
 }
 
 void StepEngine::enqueue_look(const StepShape& shape, bool backward) {

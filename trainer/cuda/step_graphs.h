@@ -18,6 +18,7 @@ struct StepShape {
     const void *shown = nullptr, *look_sums = nullptr;  ///< null: no exposure is learned
     std::size_t frame_bytes = 0;                        ///< changes when scratch memory does
     float* motion = nullptr;                            ///< where poses are corrected
+    bool nudges = false;                                ///< noise, regularisers, limits of size
     BatchPart part{};                                   ///< only of batches of several views
     BatchView batch{};                                  ///< the same
     bool operator==(const StepShape&) const = default;

@@ -8,6 +8,7 @@
 
 #include "renderer/raster/cuda/frame.h"
 #include "renderer/raster/cuda/model_view.h"
+#include "trainer/nudge_rules.h"
 
 namespace gs::cuda {
 
@@ -35,6 +36,7 @@ struct StepInputs {
     FrameConstants frame;
     LossInputs loss;
     AppearanceInputs appearance;
+    NudgePlan nudge;
     LazyClock clock;
     float rates[kPendingColumns];  ///< of this step, bias corrections included, by learning group
     float epsilon;

@@ -18,6 +18,7 @@ struct RoundCase {
     std::size_t count;
     double most;  ///< Gaussians the run may have
     bool large, locks, faint;
+    bool revised = false;  ///< opacities of clones and children
 };
 constexpr RoundCase kRounds[] = {
     {"one Gaussian", 1, 5000, false, false, false},
@@ -27,6 +28,21 @@ constexpr RoundCase kRounds[] = {
     {"330 Gaussians, room for ten more", 330, 340, false, false, false},
     {"900 Gaussians, some locked", 900, 5000, true, true, false},
     {"all too faint", 50, 1000, false, false, true},
+    {"400 Gaussians, opacities revised", 400, 5000, true, true, false, true},
+};
+struct RelocationCase {
+    const char* name;
+    std::size_t count;
+    double most;
+    bool locks;
+    int alive_every;  ///< 0: as busy_run() has them
+};
+constexpr RelocationCase kRelocations[] = {
+    {"one Gaussian", 1, 5000, false, 0},
+    {"330 Gaussians, a twentieth more", 330, 5000, false, 0},
+    {"900 Gaussians, some locked, ten more", 900, 910, true, 0},
+    {"places fill up", 300, 300, false, 30},
+    {"nobody alive", 50, 1000, false, 100},
 };
 
 TrainingSettings settings_for(double most) {
@@ -83,9 +99,22 @@ CheckRow check_round(const Backend& backend, const RoundCase& c) {
     RunArrays start = busy_run(c.count, 3, c.locks);
     for (std::size_t i = 0; c.faint && i < c.count; ++i) start.model.at(kOpacityLogits, i) = -9;
     return check_beside_cpu(backend, start, [&](TrainingBackend& training) {
-        const DensityReport r = training.densify_and_prune(settings_for(c.most), 1.0, c.large);
+        TrainingSettings settings = settings_for(c.most);
+        settings.revised_opacity = c.revised ? 1 : 0;
+        const DensityReport r = training.densify_and_prune(settings, 1.0, c.large);
         return fmt::format("{} cloned, {} split, {} pruned of {} wanted", r.cloned, r.split,
                            r.pruned, r.wanted);
+    });
+}
+
+CheckRow check_relocation(const Backend& backend, const RelocationCase& c) {
+    RunArrays start = busy_run(c.count, 3, c.locks);
+    for (std::size_t i = 0; c.alive_every > 0 && i < c.count; ++i)
+        start.model.at(kOpacityLogits, i) =
+            i % static_cast<std::size_t>(c.alive_every) == 1 && c.alive_every < 100 ? 3.0f : -9.0f;
+    return check_beside_cpu(backend, start, [&](TrainingBackend& training) {
+        const DensityReport r = training.relocate(settings_for(c.most), 1.0);
+        return fmt::format("{} of {} dead relocated, {} added", r.relocated, r.dead, r.added);
     });
 }
 
@@ -112,6 +141,9 @@ void add_density_cases(CaseList& list, const Backend& backend) {
     const Backend* const b = &backend;
     for (const RoundCase& c : kRounds)
         add_case(list, std::string("density: ") + c.name, [b, &c] { return check_round(*b, c); });
+    for (const RelocationCase& c : kRelocations)
+        add_case(list, std::string("relocation: ") + c.name,
+                 [b, &c] { return check_relocation(*b, c); });
     add_case(list, "density: opacities reset, some rows locked", [b] { return check_reset(*b); });
     add_case(list, "density: rows changed by hand", [b] { return check_edit(*b); });
 }

@@ -13,6 +13,8 @@
 #include "app/cli/cases/runs.h"
 #include "app/cli/cases/scenes.h"
 #include "app/cli/proof_scene.h"
+#include "base/rng.h"
+#include "trainer/nudge.h"
 
 namespace gs::cli {
 namespace {
@@ -42,6 +44,8 @@ struct TrainingCase {
     AppearanceMode looks = AppearanceMode::none;  ///< else photos are saturated here and there
     bool motion = false;                          ///< and what moves the camera
     std::uint32_t batch = 1;                      ///< views a step
+    bool faint = false;                           ///< opacities of 0.002 to 0.05
+    bool nudges = false;                          ///< noise, regularisers, limits of size
 };
 
 struct Trained {
@@ -59,6 +63,16 @@ void bend(Capture& capture) {
     through(1, CameraModel::opencv, 1.0, {-0.1, 0.03, 0.002, -0.003});
     through(2, CameraModel::opencv_fisheye, 1.2, {0.02, -0.004, 0.001, 0});
     through(3, CameraModel::equirectangular, 2 * std::numbers::pi, {});
+}
+
+/// Everything that nudges, and strongly: limits that many Gaussians are beyond.
+TrainingSettings nudging_settings() {
+    TrainingSettings s = defaults_of(StrategyKind::mcmc);
+    s.noise = 5e4;
+    s.opacity_reg = s.scale_reg = 1;
+    s.scale_limit = 0.05;
+    s.stretch_limit = 1.5;
+    return s;
 }
 
 Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
@@ -93,6 +107,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
             appearance_plan(settings, rows, plan.view_index, static_cast<std::uint64_t>(shown));
         plan.options.motion = c.motion;
         if (c.by_points) plan.options.projection = ProjectionMethod::ut;
+        if (c.nudges) plan.nudge = nudge_plan(nudging_settings(), 1.0, plan.step, c.model.count);
         const StepOutcome outcome = backend.step(plan);
         if (outcome.step != 0) out.outcomes[{outcome.step, outcome.part.index}] = outcome;
     }
@@ -208,6 +223,12 @@ std::vector<TrainingCase> training_cases() {
     sleepers.steps = 12;
     sleepers.raised_from = 7;
     add("locked rows", 120, 1).locks = true;
+    for (const bool faint : {false, true}) {
+        TrainingCase& nudged = add(faint ? "faint ones wander" : "regularisers and limits", 200, 1);
+        nudged.nudges = nudged.locks = true;
+        nudged.apart = nudged.faint = faint;
+        nudged.steps = 6;
+    }
     TrainingCase& bent = add("photos of bent lenses", 140, 2);
     bent.bent = true;
     bent.steps = 6;
@@ -277,6 +298,8 @@ std::vector<TrainingCase> training_cases() {
 
 void add_training_cases(CaseList& list, const Backend& backend) {
     for (TrainingCase& c : training_cases()) {
+        for (std::size_t i = 0; c.faint && i < c.model.count; ++i)
+            c.model.at(kOpacityLogits, i) = -6 + 3 * random_uniform(5, 0, i);
         std::string name = "training: " + c.name;
         add_case(list, std::move(name),
                  [b = &backend, one = std::move(c)] { return check_training(*b, one); });

@@ -47,6 +47,7 @@ constexpr KernelTolerance kTolerances[] = {
     {"project_backward_unscented<", {1e-3, 2e-6}, "through those, and back"},
     {"step_batch", {1e-5, 1e-7}, "a step of Adam, fused"},
     {"refresh_bounds", {1e-6, 0}, "drifts are fused"},
+    {"nudge", {1e-6, 1e-6}, "the same, and noise by libm's logarithm and cosine"},
     {"settle_all", {1e-6, 0}, "the steps slept through are fused"},
     {"read_plane", {1e-6, 0}, "the same"},
 };

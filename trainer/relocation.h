@@ -1,0 +1,46 @@
+// Relocation: the round of density control of 3DGS-MCMC (Kheradmand et al. 2024). Gaussians that
+// are too faint move to the places of others, drawn in proportion to their opacity; five in a
+// hundred are added in the same way, up to the limit. What is drawn is decided here, on the host,
+// for every backend: 20 bytes a Gaussian decide a round. Called by the backends of the trainer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "trainer/density.h"
+#include "trainer/relocation_rules.h"
+#include "trainer/round_rows.h"
+
+namespace gs {
+
+struct RelocationInput {
+    std::span<const Fate> fates;  ///< by row; Fate::remove: dead
+    std::span<const float> opacity_logits;
+    std::span<const float> mean[3];  ///< world units
+    std::span<const std::uint32_t> tags;
+    std::uint32_t next_id = 0;
+    std::uint64_t seed = 0, step = 0;
+    std::size_t limit = 0;  ///< rows after the round at most, where more are wanted
+};
+struct RelocationPlan {
+    RoundRows rows;  ///< with shares; not sorted
+    DensityReport report;
+};
+/// Who goes where. Draws depend on seed, step and ids alone; weights are whole millionths of
+/// opacity, so that sums are exact. Locked Gaussians neither move nor are moved to. Where nobody
+/// is alive nobody moves.
+RelocationPlan plan_relocation(const RelocationInput& input);
+/// Rows there are to be: a twentieth more, `limit` at most, never fewer.
+std::size_t rows_after_relocation(std::size_t rows, std::size_t limit);
+/// density_rules() by which Fate::remove is what is dead, and nobody grows.
+DensityRules relocation_rules(const TrainingSettings& settings, double extent);
+
+/// One round in host memory; rows end up in Morton order. Everybody that shares a place gets
+/// moments of zero, whoever was moved or added a new id. Settles `adam` first. See
+/// densify_and_prune() for the rest.
+DensityReport relocate(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
+                       RowIdentity& identity, const TrainingSettings& settings, double extent,
+                       Buffer<float>* room_to_save = nullptr);
+
+}  // namespace gs

@@ -1,0 +1,48 @@
+// RoundRows: the rows that a round of density control leaves, listed by where each comes from, and
+// what carries such a list out on the host. Made by density.cpp and relocation.cpp; the device's
+// twin is cuda/density_round.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/vec.h"
+#include "renderer/scene/gaussian_model.h"
+#include "trainer/density_rules.h"
+#include "trainer/lazy_adam.h"
+#include "trainer/row_identity.h"
+
+namespace gs {
+
+struct RoundRows {
+    std::vector<std::uint32_t> source;  ///< row of the model as it is
+    std::vector<Origin> origin;
+    std::vector<Vec3f> mean;
+    std::vector<std::uint32_t> tag;   ///< RowIdentity::tags
+    std::vector<std::uint8_t> share;  ///< of a relocation: Gaussians that share the source's place
+    void add(std::size_t row, Origin how, Vec3f where, std::uint32_t whose) {
+        source.push_back(static_cast<std::uint32_t>(row));
+        origin.push_back(how);
+        mean.push_back(where);
+        tag.push_back(whose);
+    }
+};
+RoundRows in_morton_order(const RoundRows& rows);
+
+/// Rows for at least `count` Gaussians: an odd number of blocks, so that planes do not share cache
+/// sets.
+std::size_t padded_capacity(std::size_t count);
+/// Rows to make room for when `wanted` do not fit: half as many again, up to `limit`.
+std::size_t grown_capacity(std::size_t capacity, std::size_t wanted, std::size_t limit);
+/// Makes room for `wanted` rows; returns how many there is room for. Storage grows only as far as
+/// the model could still be copied; that memory is left in `room_to_save` where it is not null.
+std::size_t make_room(GaussianModel& model, LazyAdam& adam, RowIdentity& identity,
+                      std::size_t wanted, std::size_t limit, Buffer<float>* room_to_save);
+
+/// Parameters, moments and tags move to their new rows, of which there is room; rows given up
+/// become padding again. After flush().
+void rearrange(GaussianModel& model, LazyAdam& adam, RowIdentity& identity, const RoundRows& rows);
+
+}  // namespace gs
