@@ -162,7 +162,6 @@ TrainingSettings defaults_of(StrategyKind strategy) {
         s.noise = 5e5;
         s.noise_until = 28000;
         s.opacity_reg = s.scale_reg = 0.01;
-        s.scale_limit = 0.1;
         s.stretch_limit = 10;
     } else if (strategy == StrategyKind::budget) {
         s.max_gaussians = 1e6;
@@ -180,6 +179,10 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     if (strategy_kind(settings) == StrategyKind::mcmc) {
         settings.densify_until = whole(settings.densify_until * share, 10);
         settings.densify_every = std::max(20.0, whole(settings.densify_every * share, 10));
+        if (share < 0.5) {  // no time for specks to grow
+            settings.init_opacity = TrainingSettings().init_opacity;
+            settings.init_scale = TrainingSettings().init_scale;
+        }
     } else {
         settings.densify_until = std::min(settings.densify_until, whole(steps / 2, 10));
     }

@@ -58,7 +58,7 @@ TEST(Strategy, DefaultsAndScaling) {
     for (const double steps : {300.0, 2000.0, 7000.0, 30000.0}) {
         const auto made = make_settings({{"steps", steps}, {"strategy", 1}});
         ASSERT_TRUE(made);
-        EXPECT_EQ(made->init_opacity, 0.5);
+        EXPECT_EQ(made->init_opacity, steps < 15000 ? 0.1 : 0.5);
         EXPECT_LT(made->densify_from, made->densify_until);
         EXPECT_LT(made->densify_until, made->noise_until);
         EXPECT_LT(made->noise_until, steps);
@@ -81,7 +81,7 @@ TEST(Strategy, ChangingItKeepsWhatWasChosen) {
     const TrainingSettings mcmc = with_strategy(s, StrategyKind::mcmc);
     EXPECT_EQ(mcmc.lr_sh0, 0.01);
     EXPECT_EQ(mcmc.max_gaussians, 12345);
-    EXPECT_EQ(mcmc.init_opacity, 0.5);
+    EXPECT_EQ(mcmc.noise, 5e5);
     const TrainingSettings back = with_strategy(mcmc, StrategyKind::adc);
     for (const SettingField& f : setting_fields()) EXPECT_EQ(back.*f.value, s.*f.value) << f.name;
 }
