@@ -7,8 +7,6 @@
 namespace gs {
 namespace {
 
-double length(Vec3d v) { return std::sqrt(dot(v, v)); }
-
 /// The median by axis; 90 % of the points are at most so far from it.
 Vec3d middle_of(std::vector<Vec3d> points, double& distance90) {
     const std::size_t half = points.size() / 2;
@@ -19,7 +17,10 @@ Vec3d middle_of(std::vector<Vec3d> points, double& distance90) {
         center.*axis = points[half].*axis;
     }
     std::vector<double> distances;
-    for (const Vec3d p : points) distances.push_back(length(p - center));
+    for (const Vec3d p : points) {
+        const Vec3d arm = p - center;
+        distances.push_back(std::sqrt(dot(arm, arm)));
+    }
     const auto far = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() * 9 / 10);
     std::nth_element(distances.begin(), far, distances.end());
     distance90 = std::max(*far, 1e-6);
