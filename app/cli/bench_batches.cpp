@@ -14,7 +14,7 @@
 namespace gs::cli {
 namespace {
 
-constexpr std::size_t kRounds = 8, kWarmUpSteps = 2;
+constexpr std::size_t kRounds = 8, kWarmUpBatches = 2;
 
 /// `from` as a run of `batch` photos a step, which nobody has slept in: its tables are empty.
 TrainingSnapshot with_batch(const TrainingSnapshot& from, int batch) {
@@ -57,7 +57,7 @@ Result<std::vector<BatchTime>> time_batches(Trainer& trainer, std::span<const in
             const auto batch = static_cast<std::size_t>(batches[i]);
             const std::size_t steps = std::max<std::size_t>(1, photos / kRounds / batch);
             trainer.restore(with_batch(*start, batches[i]));
-            (void)time_steps(trainer, kWarmUpSteps);
+            (void)time_steps(trainer, kWarmUpBatches);
             times[i].push_back(time_steps(trainer, steps));
             out[i].photos += steps * batch;
             progress.update(round * batches.size() + i + 1, kRounds * batches.size(),
