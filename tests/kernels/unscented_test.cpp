@@ -20,7 +20,7 @@
 namespace gs::test {
 namespace {
 
-constexpr const char* kFile = "reference/sensors/unscented.npz";
+constexpr const char* kUnscentedFile = "reference/sensors/unscented.npz";
 
 struct Gaussian {
     Vec3d mean, scale;
@@ -53,8 +53,8 @@ Camera at_origin(Camera camera) {
 }
 
 TEST(Unscented, MomentsAreTheStoredOnes) {
-    GS_NEED_DATA(kFile);
-    const Arrays data = load_npz(data_path(kFile)),
+    GS_NEED_DATA(kUnscentedFile);
+    const Arrays data = load_npz(data_path(kUnscentedFile)),
                  lenses = load_npz(data_path("reference/sensors/lenses.npz"));
     for (const std::string name : kStoredLenses) {
         if (name == "ortho") continue;  // drawn by EWA, which is the same there
@@ -168,7 +168,7 @@ TEST(Unscented, IsNearerToTheTrueMomentsThanTheJacobian) {
 }
 
 /// Each lens from within a scene, still and with a rolling shutter.
-std::vector<Camera> views() {
+std::vector<Camera> cameras_to_try() {
     std::vector<Camera> out;
     for (Camera c : every_lens()) {
         if (c.orthographic()) continue;
@@ -204,7 +204,7 @@ Gaussian gaussian(const reference::Parameters& p, std::size_t i) {
 /// Where it is small the lens is straight within it, and EWA is what it comes to.
 TEST(Unscented, SmallGaussiansAreEwas) {
     const reference::Parameters scene = scene_around(40, 11, 1e-4f);
-    for (const Camera& camera : views()) {
+    for (const Camera& camera : cameras_to_try()) {
         const auto cam = math::make_lens_camera<double>(camera);
         int seen = 0;
         for (std::size_t i = 0; i < scene.count; ++i) {
@@ -224,7 +224,7 @@ TEST(Unscented, SmallGaussiansAreEwas) {
 
 TEST(Unscented, TheMathematicsOfBackendsIsTheOracles) {
     const reference::Parameters scene = scene_around(40, 12, 0.5f);
-    for (const Camera& camera : views()) {
+    for (const Camera& camera : cameras_to_try()) {
         const auto cam = math::make_lens_camera<double>(camera);
         const auto jets = math::make_lens_camera<reference::Jet>(camera);
         for (std::size_t i = 0; i < scene.count; ++i) {
@@ -248,7 +248,7 @@ TEST(Unscented, GradientsAreFiniteDifferences) {
     reference::Options options;
     options.unscented = true;
     int seen = 0;
-    for (const Camera& view : views()) {
+    for (const Camera& view : cameras_to_try()) {
         SCOPED_TRACE(static_cast<int>(view.model));
         const reference::DrawnCamera camera(view);
         for (std::size_t i = 0; i < scene.count; ++i) {
@@ -286,7 +286,7 @@ TEST(Unscented, GradientsAreFiniteDifferences) {
 /// What backends go back by is what the oracle goes back by.
 TEST(Unscented, GradientsOfBackendsAreTheOracles) {
     const reference::Parameters scene = scene_around(40, 15, 0.5f);
-    for (const Camera& camera : views()) {
+    for (const Camera& camera : cameras_to_try()) {
         SCOPED_TRACE(static_cast<int>(camera.model));
         const auto cam = math::make_lens_camera<double>(camera);
         const auto jets = math::make_lens_camera<reference::Jet>(camera);
@@ -323,7 +323,7 @@ TEST(Unscented, GradientsOfBackendsAreTheOracles) {
 /// Points behind a camera, beyond a fold or far beside the picture: their axes go by the Jacobian,
 /// and nothing is without a number.
 TEST(Unscented, AxesThatTheLensDoesNotSeeGoByTheJacobian) {
-    for (const Camera& view : views()) {
+    for (const Camera& view : cameras_to_try()) {
         const Camera camera = at_origin(view);
         if (camera.rolling()) continue;
         SCOPED_TRACE(static_cast<int>(camera.model));
@@ -348,7 +348,7 @@ TEST(Unscented, AxesThatTheLensDoesNotSeeGoByTheJacobian) {
 /// The parts of the form have the names and sizes that its weights say, also for other weights.
 TEST(Unscented, NothingIsIndefinite) {
     const reference::Parameters scene = scene_around(60, 17, 1.5f);
-    for (const Camera& camera : views()) {
+    for (const Camera& camera : cameras_to_try()) {
         const auto cam = math::make_lens_camera<double>(camera);
         for (std::size_t i = 0; i < scene.count; ++i)
             for (const reference::SigmaConstants& c :
