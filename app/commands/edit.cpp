@@ -126,9 +126,9 @@ const CommandRow kRows[] = {
      "Makes the selection larger or smaller about the middle of its bounds.", scale},
     {"edit.recolor",     "Recolour the selection",   "Edit 5", "",              "multiply|set R G B",
      "multiply: each channel by a factor. set: this colour (0 to 1 each) from every direction.", recolor},
-    {"edit.crop",        "Crop to the clip box",     "Edit 5", "",              "",
+    {"edit.crop",        "Crop to the clip box",     "Edit/Whole scene 5", "",              "",
      "Deletes every Gaussian whose centre lies outside of the clip box (view.clip).", crop},
-    {"edit.simplify",    "Simplify the splats",      "Edit 5", "",              "N|P%",
+    {"edit.simplify",    "Simplify the splats",      "Edit/Whole scene 5", "",              "N|P%",
      "Fewer Gaussians that look much the same from the capture's photos, or from all around: neighbours are merged, "
      "colours fitted. For example edit.simplify 50%.", simplify},
     {"edit.go-to",       "Go to a step of the history", "",    "",              "STEPS",

@@ -16,7 +16,8 @@
 // An axis counts where both its points do: the lens sees them, their rows are read, and through a
 // perspective lens they lie within the picture widened as for EWA's slopes. Of the others a_k comes
 // from the Jacobian at the mean and b_k is 0. Whether the Gaussian draws is up to its mean, as
-// ever.
+// ever; but one of more than 1e15 world units draws nothing, because its points have no place in
+// float.
 #pragma once
 
 #include "renderer/math/project_lens.h"
@@ -204,7 +205,8 @@ GS_HD SigmaTrace<T, kSlopes> trace_unscented(const LensCamera<T>& cam,
     const SigmaPoint<T>& middle = out.points.middle;
     Projection<T>& p = out.projection;
     p.camera = out.points.c;
-    p.depth = select(middle.valid, lens_depth(cam.lens, p.camera), T(-1.0f));
+    const auto sized = dot(scale, scale) < number<T>(1e30);
+    p.depth = select(both(middle.valid, sized), lens_depth(cam.lens, p.camera), T(-1.0f));
     p.mean = middle.from_middle + out.columns.shift + Vec2<T>{cam.lens.cx, cam.lens.cy};
     const T width = cam.lens.wrap_width, zero(0.0f);  // the shift may cross the seam
     p.mean.x = p.mean.x + select(p.mean.x < zero, width, select(p.mean.x >= width, -width, zero));

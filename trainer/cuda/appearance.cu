@@ -201,7 +201,7 @@ GS_DEVICE void step_light(const LookJob& job, std::size_t all, const Shared& sum
     const auto light = [&](std::size_t from, std::size_t photo, int k) -> float& {
         return job.moments[from + photo * kPhoto + static_cast<std::size_t>(math::light_at(k))];
     };
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == kThreads - 1) {  // no thread of a warp that reads it next
         float of_pixels[math::kLightSums], found[math::kLights], applied[math::kLights];
         for (int i = 0; i < math::kLightSums; ++i) of_pixels[i] = sums[math::kLookParts + i];
         for (int k = 0; k < math::kLights; ++k) {
