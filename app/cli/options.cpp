@@ -196,7 +196,7 @@ void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& ou
         const std::string help =
             std::string(field.help) + fmt::format(" [{:g}]", defaults.*field.value);
         CLI::Option* option;
-        if (field.integer && field.min == 0 && field.max == 1)
+        if (field.choices == nullptr && field.integer && field.min == 0 && field.max == 1)
             option = app.add_flag_function(
                 flag_of(field) + ",--no-" + flag_of(field).substr(2) + "{false}",
                 [&out, name](std::int64_t n) { out.emplace_back(name, n > 0 ? 1.0 : 0.0); }, help);

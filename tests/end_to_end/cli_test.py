@@ -171,6 +171,13 @@ class Files(Case):
         self.expect(2, "convert", copy, self.folder / "x.unknown", says="x.unknown")
         self.expect(2, "convert", self.capture, self.folder / "x.ply")
 
+    def test_settings_are_named_by_their_words(self):
+        train = ["train", self.capture, "--steps", 2]
+        made = self.expect(0, *train, "-o", self.folder / "w", "--projection", "ut", "--strategy", "budget", "--appearance", "exposure",
+                           "--json").json
+        self.assertEqual([made["settings"][n] for n in ("projection", "strategy", "appearance")], [1, 2, 1])
+        self.expect(2, *train, "-o", self.folder / "n", "--projection", "none", says="--projection")
+
     def test_only_what_lies_in_a_box_is_trained_and_converted(self):
         out, whole = self.folder / "cropped", self.folder / "whole"
         train = ["train", self.capture, "--steps", 3, "--json"]

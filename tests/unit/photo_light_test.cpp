@@ -172,8 +172,8 @@ TEST(PhotoLight, NeighboursAreThoseTakenNearest) {
         EXPECT_NEAR(sum, 1, 1e-6);
     }
     capture.views.resize(1);
-    for (const float share : photo_neighbours(capture, AppearanceRows(capture))[0].share)
-        EXPECT_EQ(share, 0);
+    const auto alone = photo_neighbours(capture, AppearanceRows(capture));
+    for (const float share : alone[0].share) EXPECT_EQ(share, 0);
 }
 
 }  // namespace
