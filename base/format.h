@@ -45,5 +45,7 @@ std::string csv_number(double value);
 /// Words of a command line: separated by blanks, "..." and '...' keep blanks, backslash keeps the
 /// next character.
 std::vector<std::string> split_words(std::string_view text);
+/// A word as a shell takes it: in '...' where it has more than plain characters, or none.
+std::string shell_word(const std::string& text);
 
 }  // namespace gs

@@ -13,6 +13,7 @@
 #include "base/record/scope.h"
 #include "trainer/batch_gradients.h"
 #include "trainer/nudge.h"
+#include "trainer/pose_refinement.h"
 #include "trainer/relocation.h"
 #include "trainer/run_edit.h"
 #include "trainer/training_backend.h"
@@ -48,16 +49,6 @@ struct BlockHashes {
         return std::as_bytes(std::span(from, n));
     }
 };
-
-/// BlockGradients::motion of a block.
-using BlockMotion = std::array<float, 6>;
-/// In the blocks' order, whatever order they came in.
-SceneMotion sum_of(const std::vector<BlockMotion>& blocks) {
-    double sum[6] = {};
-    for (const BlockMotion& block : blocks)
-        for (std::size_t i = 0; i < 6; ++i) sum[i] += static_cast<double>(block[i]);
-    return {{sum[0], sum[1], sum[2]}, {sum[3], sum[4], sum[5]}};
-}
 
 /// Takes each block's gradients as backward makes them and steps that block at once: gradients are
 /// stored nowhere, but in a batch of several views, whose last steps the blocks that any has shown.

@@ -1,10 +1,14 @@
 #include "trainer/metrics.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 
 #include "base/parallel.h"
+#include "base/seconds.h"
 
 namespace gs {
 namespace {
@@ -99,6 +103,31 @@ void Evaluation::add(const Evaluation& more) {
     psnr = mean(&ImageScore::psnr);
     ssim = mean(&ImageScore::ssim);
     psnr_fitted = mean(&ImageScore::psnr_fitted);
+}
+
+bool has_photo(const View& view) {
+    return !view.photo.empty() && view.photo.width == view.camera.width &&
+           view.photo.height == view.camera.height;
+}
+
+Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& views,
+                       const std::function<PictureScore(std::size_t view)>& score_of,
+                       const Progress& progress, const char* doing) {
+    const auto start = std::chrono::steady_clock::now();
+    Evaluation out, scores;
+    for (const std::size_t v : views) {
+        const View& view = capture.views.at(v);
+        if (progress &&
+            !progress(fmt::format("{} {}", doing, view.name), scores.images.size(), views.size()))
+            break;
+        if (!has_photo(view)) continue;
+        const PictureScore score = score_of(v);
+        scores.images.push_back(
+            {v, view.name, score.psnr, score.ssim, score.l1, score.psnr_fitted});
+    }
+    scores.seconds = seconds_since(start);
+    out.add(scores);
+    return out;
 }
 
 }  // namespace gs

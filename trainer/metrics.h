@@ -2,8 +2,12 @@
 // the per-image tables.
 #pragma once
 
+#include <functional>
+#include <vector>
+
+#include "base/progress.h"
 #include "renderer/math/psnr.h"
-#include "renderer/scene/image.h"
+#include "renderer/scene/capture.h"
 #include "trainer/loss.h"
 #include "trainer/trainer_types.h"
 
@@ -30,5 +34,13 @@ inline double psnr_of(const LossTerms& terms) {
 /// count. `fitted`: psnr_fitted, too.
 PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& mask,
                            bool fitted = false);
+
+/// A photo of its camera's size: it can be trained on and measured against.
+bool has_photo(const View& view);
+/// Scores these views (indices into capture.views), but for those without a photo; stops early when
+/// `progress` says so. `score_of` draws and measures one.
+Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& views,
+                       const std::function<PictureScore(std::size_t view)>& score_of,
+                       const Progress& progress, const char* doing = "evaluating");
 
 }  // namespace gs

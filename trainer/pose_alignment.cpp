@@ -1,6 +1,6 @@
 #include "trainer/pose_alignment.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -15,22 +15,14 @@ namespace {
 constexpr double kFirstRate = 2e-3, kLastRate = 2e-5;  // x picture width a step
 constexpr double kDssim = 0.2;
 
-/// Keeps what the blocks say of the motion, and adds it up in their order.
+/// Keeps what the blocks say of the motion.
 class MotionSink final : public GradientSink {
   public:
-    explicit MotionSink(std::size_t blocks) : parts_(blocks) {}
+    explicit MotionSink(std::size_t blocks) : parts(blocks) {}
     void take(const BlockGradients& gradients) override {
-        for (std::size_t i = 0; i < 6; ++i) parts_[gradients.block][i] = gradients.motion[i];
+        std::copy_n(gradients.motion, 6, parts[gradients.block].begin());
     }
-    SceneMotion sum() const {
-        double s[6] = {};
-        for (const auto& part : parts_)
-            for (std::size_t i = 0; i < 6; ++i) s[i] += static_cast<double>(part[i]);
-        return {{s[0], s[1], s[2]}, {s[3], s[4], s[5]}};
-    }
-
-  private:
-    std::vector<std::array<float, 6>> parts_;
+    std::vector<BlockMotion> parts;
 };
 
 /// A model at rest, drawn again and again.
@@ -63,7 +55,7 @@ Camera aligned_camera(const Capture& capture, std::size_t index, Drawing& drawin
                                     drawing.picture, drawing.gradients, sink);
         const double share = static_cast<double>(i) / kAlignmentSteps;
         const double rate = kFirstRate * std::pow(kLastRate / kFirstRate, share);
-        if (!poses.step(index, sink.sum(), rate * camera.width)) break;
+        if (!poses.step(index, sum_of(sink.parts), rate * camera.width)) break;
     }
     return poses.camera(capture, index);
 }
@@ -80,21 +72,14 @@ Evaluation evaluate_aligned(const GaussianModel& model, const Capture& capture,
     Drawing drawing{rasterizer, *source, model.blocks(), options, rasterizer.make_state()};
     drawing.options.depth = drawing.options.median_depth = drawing.options.counters = false;
     drawing.options.gradients = drawing.options.motion = true;
-    Evaluation out, scores;
-    for (const std::size_t v : views) {
-        const View& view = capture.views.at(v);
-        if (progress && !progress("aligning " + view.name, scores.images.size(), views.size()))
-            break;
-        if (view.photo.empty() || view.photo.width != view.camera.width ||
-            view.photo.height != view.camera.height)
-            continue;
-        drawing.draw(aligned_camera(capture, v, drawing));
-        const PictureScore score = score_picture(drawing.picture.color, view.photo, view.mask);
-        scores.images.push_back(
-            {v, view.name, score.psnr, score.ssim, score.l1, score.psnr_fitted});
-    }
-    out.add(scores);
-    return out;
+    return score_views(
+        capture, views,
+        [&](std::size_t index) {
+            drawing.draw(aligned_camera(capture, index, drawing));
+            const View& view = capture.views[index];
+            return score_picture(drawing.picture.color, view.photo, view.mask);
+        },
+        progress, "aligning");
 }
 
 }  // namespace gs

@@ -89,6 +89,13 @@ void move_pose(Mat3d& rotation, Vec3d& translation, Vec3d eye, const Mat3d& turn
 
 }  // namespace
 
+SceneMotion sum_of(std::span<const BlockMotion> blocks) {
+    double sum[6] = {};
+    for (const BlockMotion& block : blocks)
+        for (std::size_t i = 0; i < 6; ++i) sum[i] += static_cast<double>(block[i]);
+    return {{sum[0], sum[1], sum[2]}, {sum[3], sum[4], sum[5]}};
+}
+
 double PoseCorrection::angle() const {
     const Vec3d v = vector_of(turn);
     return std::sqrt(dot(v, v));

@@ -35,6 +35,11 @@ struct PoseCorrection {
 /// The camera after a motion; all its poses move alike.
 Camera corrected(const Camera& camera, const PoseCorrection& correction);
 
+/// BlockGradients::motion of a block, and of all of them: added in the blocks' order, whatever
+/// order they came in.
+using BlockMotion = std::array<float, 6>;
+SceneMotion sum_of(std::span<const BlockMotion> blocks);
+
 /// Of one step, on its way to its photo's pose.
 struct PoseGradient {
     std::uint64_t step = 0;  ///< steps done with it

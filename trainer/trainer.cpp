@@ -35,31 +35,6 @@ double milliseconds_since(Clock::time_point start) {
 constexpr std::uint64_t kBackgroundStream =
     0xBAC6000000000000ull;  // apart from other users of the seed
 
-bool has_photo(const View& view) {
-    return !view.photo.empty() && view.photo.width == view.camera.width &&
-           view.photo.height == view.camera.height;
-}
-
-/// Scores each view; stops early when progress says so.
-Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& views,
-                       const std::function<PictureScore(const View&)>& score_of,
-                       const Progress& progress) {
-    const Clock::time_point start = Clock::now();
-    Evaluation out, scores;
-    for (const std::size_t v : views) {
-        const View& view = capture.views.at(v);
-        if (progress && !progress("evaluating " + view.name, scores.images.size(), views.size()))
-            break;
-        if (!has_photo(view)) continue;
-        const PictureScore score = score_of(view);
-        scores.images.push_back(
-            {v, view.name, score.psnr, score.ssim, score.l1, score.psnr_fitted});
-    }
-    scores.seconds = milliseconds_since(start) / 1000.0;
-    out.add(scores);
-    return out;
-}
-
 /// Errors (usage): nothing lies in the box.
 Result<void> crop_at_start(RunArrays& arrays, const TrainingSettings& settings) {
     const std::optional<ClipBox> crop = crop_of(settings);
@@ -313,11 +288,10 @@ Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progre
         mode == AppearanceMode::ppisp ? s.backend->appearance() : AppearanceState();
     Evaluation out = score_views(
         *s.capture, views,
-        [&](const View& view) {
-            const auto index = static_cast<std::size_t>(&view - s.capture->views.data());
+        [&](std::size_t index) {
             const auto look = look_of_camera(learned, s.rows, index, mode);
-            return s.backend->score(view, s.poses.camera(*s.capture, index), s.options(),
-                                    look ? &*look : nullptr,
+            return s.backend->score(s.capture->views[index], s.poses.camera(*s.capture, index),
+                                    s.options(), look ? &*look : nullptr,
                                     fitted || mode != AppearanceMode::none);
         },
         progress);
@@ -414,9 +388,9 @@ Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
     wanted.depth = wanted.median_depth = wanted.gradients = wanted.counters = false;
     return score_views(
         capture, views,
-        [&](const View& view) {
+        [&](std::size_t index) {
+            const View& view = capture.views[index];
             rasterizer.forward(source, view.camera, wanted, *state, picture);
-            const auto index = static_cast<std::size_t>(&view - capture.views.data());
             const auto look =
                 looks ? look_of_camera(looks->state, rows, index, looks->mode) : std::nullopt;
             if (look) apply_look(*look, picture.color, nullptr, picture.color);

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <thread>
 
+#include "base/format.h"
 #include "base/seconds.h"
 #include "base/try.h"
 
@@ -26,10 +27,7 @@ constexpr std::uint64_t kLargestLog = 64 << 20;
 
 std::string words_of(const std::vector<std::string>& words) {
     std::string out;
-    for (const std::string& word : words) {
-        const bool plain = !word.empty() && word.find_first_of(" \t\"'$\\*?") == word.npos;
-        out += (out.empty() ? "" : " ") + (plain ? word : "'" + word + "'");
-    }
+    for (const std::string& word : words) out += (out.empty() ? "" : " ") + shell_word(word);
     return out;
 }
 

@@ -1,7 +1,7 @@
 // What the lab has measured: a file of histories (profiler/history) with tables of its own beside
 // the history's: runs, what was measured of each, and of each photo held out. A run is recorded
-// whole or not at all, and once. Written by `lab run`, read by `lab compare`, `lab report` and the
-// studio. One thread per object.
+// whole or not at all, and once. Written by `lab run`, read by `lab compare` and `lab report`.
+// One thread per object.
 #pragma once
 
 #include <cstdint>

@@ -46,18 +46,6 @@ Result<Vec3f> color_of(const std::string& text) {
     return Vec3f{rgb[0], rgb[1], rgb[2]};
 }
 
-/// As a shell takes it.
-std::string quoted(const std::string& text) {
-    const auto plain = [](unsigned char c) {
-        return std::isalnum(c) != 0 ||
-               std::string_view("-_./,:=+@%").find(static_cast<char>(c)) != std::string_view::npos;
-    };
-    if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-    std::string out = "'";
-    for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return out + "'";
-}
-
 /// A setting as a flag: "--lr-means 0.0002", "--no-antialiased".
 std::string flag_of(const std::string& name, double value) {
     const SettingField* field = find_setting(name);
@@ -273,9 +261,9 @@ Result<OpenRequest> Import::request(bool train) const {
 }
 
 std::string Import::command_line() const {
-    std::string out = "gausscope train " + quoted(path_);
+    std::string out = "gausscope train " + shell_word(path_);
     const auto option = [&](const char* flag, const std::string& text) {
-        if (!text.empty()) out += std::string(" ") + flag + " " + quoted(text);
+        if (!text.empty()) out += std::string(" ") + flag + " " + shell_word(text);
     };
     for (const char* name : {"downscale", "test-every", "test-views", "masks", "background"})
         if (value(name) != "auto") option((std::string("--") + name).c_str(), value(name));

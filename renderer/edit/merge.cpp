@@ -57,9 +57,8 @@ double overlap(const Blob& a, const Blob& b) {
 }
 
 Vec3d scales_of(const Mat3d& covariance) {
-    Mat3d axes;
-    double v[3];
-    eigen(covariance, axes, v);
+    const ShapeAxes shape = axes_of(covariance);
+    const double(&v)[3] = shape.variances;
     return {std::sqrt(std::max(v[0], 0.0)), std::sqrt(std::max(v[1], 0.0)),
             std::sqrt(std::max(v[2], 0.0))};
 }

@@ -1,5 +1,6 @@
 // Small symmetric matrices in double: eigenvectors, and the inverse root that makes coordinates in
-// which every direction counts alike. Host only; used by what learns poses and lenses.
+// which every direction counts alike. Host only; used by what learns poses, and for
+// the shapes of Gaussians.
 #pragma once
 
 #include <array>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "renderer/math/symmetric.h"
+
 namespace gs {
 
 double determinant(const Mat3d& a) {
@@ -11,25 +13,19 @@ double determinant(const Mat3d& a) {
            a.m[0][2] * (a.m[1][0] * a.m[2][1] - a.m[1][1] * a.m[2][0]);
 }
 
-void eigen(Mat3d a, Mat3d& vectors, double values[3]) {
-    constexpr Mat3d kIdentity{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
-    vectors = kIdentity;
-    for (int sweep = 0; sweep < 30; ++sweep)
-        for (int p = 0; p < 2; ++p)
-            for (int q = p + 1; q < 3; ++q) {
-                if (a.m[p][q] == 0) continue;
-                const double theta = (a.m[q][q] - a.m[p][p]) / (2 * a.m[p][q]);
-                const double t =
-                    (theta < 0 ? -1 : 1) / (std::abs(theta) + std::sqrt(theta * theta + 1));
-                const double c = 1 / std::sqrt(t * t + 1), s = t * c;
-                Mat3d turn = kIdentity;
-                turn.m[p][p] = turn.m[q][q] = c;
-                turn.m[p][q] = s;
-                turn.m[q][p] = -s;
-                a = transpose(turn) * a * turn;
-                vectors = vectors * turn;
-            }
-    for (int i = 0; i < 3; ++i) values[i] = a.m[i][i];
+ShapeAxes axes_of(const Mat3d& covariance) {
+    math::Square<3> a;
+    for (std::size_t r = 0; r < 3; ++r)
+        for (std::size_t c = 0; c < 3; ++c) a[r][c] = covariance.m[r][c];
+    const math::Square<3> axes = math::diagonalise(a);
+    ShapeAxes out;
+    for (std::size_t r = 0; r < 3; ++r) {
+        out.variances[r] = a[r][r];
+        for (std::size_t c = 0; c < 3; ++c) out.axes.m[r][c] = axes[r][c];
+    }
+    if (determinant(out.axes) < 0)
+        for (auto& row : out.axes.m) row[0] = -row[0];
+    return out;
 }
 
 Quatd quat_of(const GaussianModel& model, std::size_t i) {
@@ -52,15 +48,11 @@ Mat3d covariance_of(const GaussianModel& model, std::size_t i) {
 }
 
 void set_covariance(GaussianModel& model, std::size_t i, const Mat3d& covariance) {
-    Mat3d axes;
-    double variances[3];
-    eigen(covariance, axes, variances);
-    if (determinant(axes) < 0)
-        for (auto& row : axes.m) row[0] = -row[0];
-    set_quat(model, i, quat_from_rotation(axes));
+    const ShapeAxes shape = axes_of(covariance);
+    set_quat(model, i, quat_from_rotation(shape.axes));
     for (int c = 0; c < 3; ++c)
         model.at(kLogScales + c, i) =
-            static_cast<float>(0.5 * std::log(std::max(variances[c], 1e-60)));
+            static_cast<float>(0.5 * std::log(std::max(shape.variances[c], 1e-60)));
 }
 
 }  // namespace gs

@@ -10,8 +10,11 @@
 namespace gs {
 
 double determinant(const Mat3d& a);
-/// Eigenvectors (columns) and eigenvalues of a symmetric matrix. Source: cyclic Jacobi rotations.
-void eigen(Mat3d a, Mat3d& vectors, double values[3]);
+struct ShapeAxes {
+    Mat3d axes;           ///< a rotation; its columns are the axes
+    double variances[3];  ///< along them, world units squared; rounding may leave less than zero
+};
+ShapeAxes axes_of(const Mat3d& covariance);
 
 /// The quaternion of row `i`; that of no turn where all four numbers are zero.
 Quatd quat_of(const GaussianModel& model, std::size_t i);

@@ -17,6 +17,7 @@
 
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
+#include "tests/bench/trained.h"
 #include "tests/support/spoilt_photos.h"
 #include "trainer/trainer.h"
 
@@ -97,20 +98,13 @@ Stops run(const Capture& clean, const Spoiling* how, const char* name, Appearanc
     const Spoilt truth = how ? spoil_photos(*capture, *how) : Spoilt(clean.views.size());
     NamedValues given{{"steps", steps}, {"appearance", static_cast<double>(mode)}};
     given.insert(given.end(), more.begin(), more.end());
-    auto trainer = Trainer::create(capture, *make_settings(given), make_cpu_rasterizer());
-    if (!trainer) {
-        fmt::print("{}\n", trainer.error().text());
-        std::exit(2);
-    }
-    const auto start = std::chrono::steady_clock::now();
-    while (!(*trainer)->finished()) (*trainer)->step();
-    const double ms =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    const Evaluation score = (*trainer)->evaluate(capture->view_indices(true), {}, true);
+    const Trained trained = train(capture, given);
+    Trainer& trainer = *trained.trainer;
+    const Evaluation score = trainer.evaluate(capture->view_indices(true), {}, true);
     std::string found;
     Stops learned;
     if (mode != AppearanceMode::none) {
-        learned = stops_of(**trainer, mode);
+        learned = stops_of(trainer, mode);
         const Errors e = errors_of(learned, own, *capture, truth, how ? how->gamma : 1);
         found = fmt::format(
             ", exposure {:.4f} mean {:.4f} worst {:.4f} beside neighbours, balance {:.4f} stops",
@@ -118,7 +112,7 @@ Stops run(const Capture& clean, const Spoiling* how, const char* name, Appearanc
     }
     fmt::print("{:28} {:8} {:6.2f} dB, fitted {:6.2f} dB, {:6} Gaussians, {:5.1f} ms{}\n", name,
                setting_choice("appearance", static_cast<double>(mode)), score.psnr,
-               score.psnr_fitted, (*trainer)->gaussian_count(), ms / steps, found);
+               score.psnr_fitted, trainer.gaussian_count(), 1000 * trained.seconds / steps, found);
     std::fflush(stdout);
     return learned;
 }
@@ -134,22 +128,11 @@ int main(int argc, char** argv) {
             "[SETTING=VALUE ...]]]\n");
         return 2;
     }
-    CaptureOptions options;
-    options.downscale = std::atoi(argv[2]);
-    const auto capture = load_capture(argv[1], options);
-    if (!capture) {
-        fmt::print("{}\n", capture.error().text());
-        return 2;
-    }
+    const Capture capture = capture_at(argv[1], std::atoi(argv[2]));
     const double steps = std::atof(argv[3]);
     const std::string which = argc > 4 ? argv[4] : "all";
     const std::string only = argc > 5 && argv[5] != std::string("-") ? argv[5] : "";
-    NamedValues more;
-    for (int i = 6; i < argc; ++i) {
-        const std::string text = argv[i];
-        const std::size_t equals = std::min(text.find('='), text.size() - 1);
-        more.emplace_back(text.substr(0, equals), std::atof(text.c_str() + equals + 1));
-    }
+    const NamedValues more = values_from(argc, argv, 6);
     using enum AppearanceMode;
     const Spoiling light{.stops = 0.5, .balance = 0.12},
         camera{.stops = 0.5, .balance = 0.12, .vignette = 0.4, .gamma = 0.8};
@@ -157,11 +140,11 @@ int main(int argc, char** argv) {
         if (!only.empty() && only != setting_choice("appearance", static_cast<double>(mode)))
             continue;
         const auto wanted = [&](const char* name) { return which == "all" || which == name; };
-        const Stops own = run(*capture, nullptr, "clean", mode, steps, more, {});
+        const Stops own = run(capture, nullptr, "clean", mode, steps, more, {});
         if (wanted("light"))
-            (void)run(*capture, &light, "exposure, balance", mode, steps, more, own);
+            (void)run(capture, &light, "exposure, balance", mode, steps, more, own);
         if (wanted("camera"))
-            (void)run(*capture, &camera, "and vignette, gamma", mode, steps, more, own);
+            (void)run(capture, &camera, "and vignette, gamma", mode, steps, more, own);
     }
     return 0;
 }

@@ -14,22 +14,11 @@
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/raster/rasterizer.h"
+#include "tests/bench/trained.h"
 #include "trainer/trainer.h"
 
 namespace gs {
 namespace {
-
-Capture loaded(const std::string& path, int downscale, bool undistort) {
-    CaptureOptions options;
-    options.downscale = downscale;
-    options.undistort = undistort;
-    auto capture = load_capture(path, options);
-    if (!capture) {
-        fmt::print("{}\n", capture.error().text());
-        std::exit(2);
-    }
-    return std::move(*capture);
-}
 
 /// The same moments seen by a global shutter at half the read-out.
 Capture twin_of(Capture capture) {
@@ -52,26 +41,17 @@ void hold_out(Capture& capture, std::size_t fold) {
     for (std::size_t i = 0; i < capture.views.size(); ++i) capture.views[i].test = i % 8 == fold;
 }
 
-void run(const char* name, const Capture& trained, const Capture& truth, double steps,
-         double seed) {
-    auto trainer =
-        Trainer::create(std::make_shared<const Capture>(trained),
-                        *make_settings({{"steps", steps}, {"seed", seed}}), make_cpu_rasterizer());
-    if (!trainer) {
-        fmt::print("{}\n", trainer.error().text());
-        std::exit(2);
-    }
-    const auto start = std::chrono::steady_clock::now();
-    while (!(*trainer)->finished()) (*trainer)->step();
-    const double ms =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+void run(const char* name, const Capture& photos, const Capture& truth, double steps, double seed) {
+    const Trained trained =
+        train(std::make_shared<const Capture>(photos), {{"steps", steps}, {"seed", seed}});
+    Trainer& trainer = *trained.trainer;
     const auto rasterizer = make_cpu_rasterizer();
-    RenderOptions options = (*trainer)->render_options();
+    RenderOptions options = trainer.render_options();
     options.gradients = options.depth = false;
     const Evaluation score =
-        evaluate_model((*trainer)->model(), truth, truth.view_indices(true), *rasterizer, options);
+        evaluate_model(trainer.model(), truth, truth.view_indices(true), *rasterizer, options);
     fmt::print("{:10} seed {} {:6.2f} dB {:.4f} SSIM, {:6} Gaussians, {:5.1f} ms |", name, seed,
-               score.psnr, score.ssim, (*trainer)->gaussian_count(), ms / steps);
+               score.psnr, score.ssim, trainer.gaussian_count(), 1000 * trained.seconds / steps);
     for (const ImageScore& image : score.images) fmt::print(" {:.2f}", image.psnr);
     fmt::print("\n");
     std::fflush(stdout);
@@ -88,7 +68,8 @@ int main(int argc, char** argv) {
     }
     const int downscale = std::atoi(argv[2]);
     const double steps = std::atof(argv[3]);
-    Capture native = loaded(argv[1], downscale, false), straight = loaded(argv[1], downscale, true);
+    Capture native = capture_at(argv[1], downscale, false),
+            straight = capture_at(argv[1], downscale, true);
     const bool rolling = native.views.front().camera.rolling();
     Capture truth = rolling ? twin_of(native) : native;
     for (int i = 4; i < argc; ++i) {

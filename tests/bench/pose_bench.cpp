@@ -17,6 +17,7 @@
 
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
+#include "tests/bench/trained.h"
 #include "tests/support/disturbed_poses.h"
 #include "trainer/init.h"
 #include "trainer/pose_alignment.h"
@@ -58,17 +59,10 @@ std::vector<Camera> run(const Capture& given, const Wanted& wanted, const PoseNo
     if (wanted.noise) disturb_poses(*capture, noise, extent);
     NamedValues values{{"steps", steps}, {"refine_poses", wanted.corrects ? 1.0 : 0.0}};
     values.insert(values.end(), more.begin(), more.end());
-    auto trainer = Trainer::create(capture, *make_settings(values), make_cpu_rasterizer());
-    if (!trainer) {
-        fmt::print("{}\n", trainer.error().text());
-        std::exit(2);
-    }
-    const auto start = std::chrono::steady_clock::now();
-    while (!(*trainer)->finished()) (*trainer)->step();
-    const double seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const Trained trained = train(capture, values);
+    Trainer& trainer = *trained.trainer;
     std::vector<Camera> found;
-    for (const std::size_t v : training) found.push_back((*trainer)->camera_of(v));
+    for (const std::size_t v : training) found.push_back(trainer.camera_of(v));
     const auto tell = [&](const char* what, const std::vector<Camera>& from,
                           const std::vector<Camera>& to) {
         const PoseErrors e = pose_errors(from, to);
@@ -77,9 +71,9 @@ std::vector<Camera> run(const Capture& given, const Wanted& wanted, const PoseNo
     fmt::print(
         "{:7} training {:.2f} dB, held out {:.2f} dB, aligned {:.2f} dB, {} Gaussians, "
         "{:.0f} s\n",
-        wanted.name, (*trainer)->evaluate(training).psnr,
-        (*trainer)->evaluate(given.view_indices(true)).psnr, aligned_psnr(**trainer),
-        (*trainer)->gaussian_count(), seconds);
+        wanted.name, trainer.evaluate(training).psnr,
+        trainer.evaluate(given.view_indices(true)).psnr, aligned_psnr(trainer),
+        trainer.gaussian_count(), trained.seconds);
     tell("errors before", cameras_of(*capture, training), truth);
     tell("after", found, truth);
     if (wanted.noise && !own.empty()) {
@@ -103,28 +97,17 @@ int main(int argc, char** argv) {
             "[SETTING=VALUE ...]]]]\n");
         return 2;
     }
-    CaptureOptions options;
-    options.downscale = std::atoi(argv[2]);
-    const auto capture = load_capture(argv[1], options);
-    if (!capture) {
-        fmt::print("{}\n", capture.error().text());
-        return 2;
-    }
+    const Capture capture = capture_at(argv[1], std::atoi(argv[2]));
     const std::string which = "," + std::string(argc > 4 ? argv[4] : "all") + ",";
     PoseNoise noise;
     if (argc > 6) noise.degrees = std::atof(argv[5]), noise.share = std::atof(argv[6]);
     if (argc > 7) noise.seed = static_cast<std::uint64_t>(std::atoi(argv[7]));
-    NamedValues more;
-    for (int i = 8; i < argc; ++i) {
-        const std::string text = argv[i];
-        const std::size_t equals = std::min(text.find('='), text.size() - 1);
-        more.emplace_back(text.substr(0, equals), std::atof(text.c_str() + equals + 1));
-    }
+    const NamedValues more = values_from(argc, argv, 8);
     std::vector<Camera> own;
     for (const Wanted& wanted : kRuns) {
         if (which != ",all," && which.find(fmt::format(",{},", wanted.name)) == std::string::npos)
             continue;
-        auto found = run(*capture, wanted, noise, std::atof(argv[3]), more, own);
+        auto found = run(capture, wanted, noise, std::atof(argv[3]), more, own);
         if (wanted.corrects && !wanted.noise) own = std::move(found);
     }
     return 0;

@@ -11,6 +11,7 @@
 #include "renderer/reference/unscented.h"
 #include "renderer/scene/camera_lens.h"
 #include "tests/kernels/lens_cameras.h"
+#include "tests/kernels/projected_gradient.h"
 #include "tests/kernels/stored_lenses.h"
 #include "tests/support/compare.h"
 #include "tests/support/data.h"
@@ -254,30 +255,7 @@ TEST(Unscented, GradientsAreFiniteDifferences) {
         for (std::size_t i = 0; i < scene.count; ++i) {
             if (!reference::project(scene, i, camera, options).visible) continue;
             ++seen;
-            const auto r = [&](std::uint64_t k) { return random_in(14, i, k, -1, 1); };
-            const reference::ProjectedGradient up{
-                {r(0), r(1)}, {r(2), r(3), r(4)}, r(5), r(6), {r(7), r(8), r(9)}};
-            reference::Parameters gradients(scene.count, scene.sh_degree);
-            reference::project_backward(scene, i, camera, options, up, gradients);
-            const auto value = [&] {
-                const auto p = reference::project(scene, i, camera, options);
-                return up.mean.x * p.mean.x + up.mean.y * p.mean.y + up.conic.xx * p.conic.xx +
-                       up.conic.xy * p.conic.xy + up.conic.yy * p.conic.yy +
-                       up.opacity * p.opacity + up.depth * p.depth + dot(up.color, p.color);
-            };
-            std::vector<double> own, expected;
-            for (int plane = kMeans; plane < kOpacityLogits + 1; ++plane) {
-                double& x = scene.at(plane, i);
-                const double before = x, h = 2e-6;
-                x = before + h;
-                const double ahead = value();
-                x = before - h;
-                const double behind = value();
-                x = before;
-                own.push_back(gradients.at(plane, i));
-                expected.push_back((ahead - behind) / (2 * h));
-            }
-            ASSERT_LE(relative_l2(own, expected), 1e-5) << i;
+            ASSERT_LE(projected_gradient_error(scene, i, camera, options, 14), 1e-5) << i;
         }
     }
     EXPECT_GT(seen, 100);
