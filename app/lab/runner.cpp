@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -37,7 +38,8 @@ class RunsLock {
         if (out.file_ < 0)
             return fail(ErrorKind::unwritable, folder.string(), "the folder cannot be written",
                         "name another file with --database");
-        if (::flock(out.file_, LOCK_EX | LOCK_NB) != 0)
+        // A file system without locks cannot tell; the lab is not refused for it.
+        if (::flock(out.file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
             return fail(ErrorKind::usage, folder.string(), "another lab is at work here",
                         "wait for it, or name another file with --database");
         return out;
