@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
+#include "app/cli/lidar_sweeps.h"
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
 #include "app/cli/results.h"
@@ -27,7 +28,7 @@ struct EvalArguments {
     std::string scene, capture;
     CaptureArguments loading;
     PictureArguments picture;
-    bool all_views = false, fitted = false;
+    bool all_views = false, fitted = false, lidar = false;
     int worst = 0;
 };
 
@@ -42,6 +43,9 @@ void add_options(CLI::App& app, EvalArguments& a) {
                    "list so many of the worst regions, holes, floaters, and of the Gaussians that "
                    "take part in errors")
         ->check(whole_from(0, 10'000));
+    app.add_flag("--lidar", a.lidar,
+                 "score the sweeps of the drive's lidar, too: ranges in the columns held out, by "
+                 "exact evaluation on the CPU; with --all in all columns");
     add_loading(app, a.loading);
     add_picture(app, a.picture);
 }
@@ -137,6 +141,10 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     progress.finish();
     const double seconds = seconds_since(begin);
     print_scores(result);
+    Json lidar;
+    if (a.lidar) {
+        GS_TRY(lidar, evaluate_sweeps(scene.model, photos.capture, a.all_views));
+    }
     Json worst;
     if (a.worst > 0 && result.images.size() == views.size())
         worst = tell_worst(std::make_shared<const GaussianModel>(std::move(scene.model)), capture,
@@ -154,6 +162,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
                  {"projection", name_of(picture.projection)}};
         out["test"] = score_json(result);
         if (!worst.is_null()) out["worst"] = worst;
+        if (!lidar.is_null()) out["lidar"] = lidar;
         print_json(out);
     }
     if (result.images.size() == views.size()) return kDone;
@@ -170,6 +179,7 @@ Subcommand eval_command() {
         "  gausscope eval runs/photos-2026-11-22-1\n"
         "  gausscope eval out/point_cloud.ply photos/\n"
         "  gausscope eval out/point_cloud.ply photos/ --all --worst 20\n"
+        "  gausscope eval runs/drive-2026-11-23-1 --lidar\n"
         "  gausscope eval out/point_cloud.ply photos/ --downscale 3 --test-views 0012 --json\n",
         add_options, run);
 }

@@ -9,6 +9,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/findings.h"
+#include "app/cli/lidar_info.h"
 #include "app/cli/machine.h"
 #include "app/cli/progress.h"
 #include "app/cli/subcommand.h"
@@ -296,7 +297,9 @@ Result<int> capture_info(const InfoArguments& a, const CommonArguments& common) 
     line.finish();
     if (!capture) return tl::unexpected(capture.error());
     const auto findings = examine(*capture);
-    const Json out = capture_json(a, *capture, forecast ? &*forecast : nullptr, findings);
+    Json out = capture_json(a, *capture, forecast ? &*forecast : nullptr, findings);
+    if (is_lidar_log(a.path))
+        if (const auto log = open_lidar_log(a.path)) out["lidar"] = lidar_json(*log);
     say(capture->points_are_random
             ? "{path}\n  {format}, {views} views ({train_views} training, {test_views} test), "
               "{points} points (random)"
@@ -312,10 +315,24 @@ Result<int> capture_info(const InfoArguments& a, const CommonArguments& common) 
         say("  memory       {photo_bytes:bytes} of photos, {decode_bytes:bytes} more while "
             "decoding",
             out);
+    if (out.contains("lidar")) say_lidar(out["lidar"]);
     for (const std::string& skipped : capture->skipped) fmt::print("  skipped: {}\n", skipped);
     say_findings(out["findings"]);
     if (common.json) print_json(out);
     return exit_code(a, findings);
+}
+
+Result<int> lidar_info(const InfoArguments& a, const CommonArguments& common) {
+    if (!a.fix.empty())
+        return fail(ErrorKind::usage, a.path,
+                    "--fix mends splat files, this is a lidar's recording", "leave --fix away");
+    GS_TRY(const LidarLog log, open_lidar_log(a.path));
+    const Json out{
+        {"command", "info"}, {"kind", "lidar"}, {"path", a.path}, {"lidar", lidar_json(log)}};
+    say("{path}\n  a recording of a lidar, without photos", out);
+    say_lidar(out["lidar"]);
+    if (common.json) print_json(out);
+    return kDone;
 }
 
 Result<int> step_info(const InfoArguments& a, const CommonArguments& common) {
@@ -365,13 +382,14 @@ Result<int> run(const InfoArguments& a, const CommonArguments& common) {
     if (!there)
         return fail(ErrorKind::not_found, path, "there is nothing of this name", "check the path");
     if (is_capture(path)) return capture_info(a, common);
+    if (is_lidar_log(path)) return lidar_info(a, common);
     if (is_step_file(path)) return step_info(a, common);
     // Of a file that is no splat file, the readers say best what is wrong.
     if (fs::is_regular_file(path, error) || is_splat_file(path) || run_in(path))
         return splat_info(a, common);
     return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file",
-                "captures hold sparse/0 (COLMAP), transforms.json or OpenSfM's "
-                "reconstruction.json; splat files are " +
+                "captures hold sparse/0 (COLMAP), transforms.json, OpenSfM's "
+                "reconstruction.json or a drive (docs/lidar.md); splat files are " +
                     splat_extensions(false));
 }
 

@@ -10,6 +10,7 @@
 
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
+#include "app/cli/lidar_sweeps.h"
 #include "app/cli/precision.h"
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
@@ -33,6 +34,7 @@ namespace {
 struct RenderArguments {
     std::string scene, output;
     std::string cameras, capture, path;  ///< cameras alone, or capture and/or path
+    std::string lidar;                   ///< a recording, whose sweeps are drawn; alone
     std::string format = "png";          ///< png | npy
     std::string maps;  ///< comma separated names of kMaps, or "all"; empty: color for png, all for
                        ///< npy
@@ -76,6 +78,11 @@ void add_options(CLI::App& app, RenderArguments& a) {
     app.add_option("--path", a.path,
                    "orbit:N, spiral:N, dolly:N: N pictures around the scene; or the file of a "
                    "camera path, the studio's or nerfstudio's")
+        ->group(from)
+        ->option_text("PATH");
+    app.add_option("--lidar", a.lidar,
+                   "the beams of a lidar's recording instead of cameras: a range image a sweep, "
+                   "drawn above measured above their difference, by exact evaluation on the CPU")
         ->group(from)
         ->option_text("PATH");
     app.add_option("--format", a.format, "png, or npy (float32, exact)")
@@ -453,11 +460,34 @@ Result<int> film_lapse(const RenderArguments& a, const CommonArguments& common) 
     return kDone;
 }
 
+/// --lidar: sweeps instead of pictures.
+Result<int> draw_lidar(const RenderArguments& a, const CommonArguments& common) {
+    if (!(a.cameras + a.capture + a.path + a.video + a.maps).empty() || a.output.empty())
+        return fail(ErrorKind::usage, "", "--lidar goes with -o and --format alone");
+    if (common.backend == "cuda")
+        return fail(ErrorKind::usage, "", "rays are evaluated on the CPU only, not yet on CUDA",
+                    "leave --backend away");
+    GS_TRY(const auto made, prepare_output_folder(a.output));
+    catch_interrupts();
+    GS_TRY(const auto scene, read_any_splats(a.scene));
+    GS_TRY(Json drawn, render_sweeps(scene.model, a.lidar, a.output, a.format == "npy"));
+    fmt::print("{}: {} sweeps, {:.1f} ms each\n", a.output, drawn["sweeps_drawn"].get<int>(),
+               drawn["ms_mean"].get<double>());
+    if (common.json)
+        print_json({{"command", "render"},
+                    {"scene", a.scene},
+                    {"output", a.output},
+                    {"gaussians", scene.model.count},
+                    {"lidar", drawn}});
+    return kDone;
+}
+
 Result<int> run(const RenderArguments& a, const CommonArguments& common) {
     if (a.lapse) return film_lapse(a, common);
+    if (!a.lidar.empty()) return draw_lidar(a, common);
     if (a.cameras.empty() == (a.capture.empty() && a.path.empty()))
         return fail(ErrorKind::usage, "",
-                    "cameras come from --cameras, or from --capture and --path",
+                    "cameras come from --cameras, or from --capture and --path, beams from --lidar",
                     "for example --path orbit:60");
     if (a.output.empty() && a.video.empty())
         return fail(ErrorKind::usage, "", "-o names a folder for pictures, --video a film");
@@ -478,6 +508,7 @@ Subcommand render_command() {
         "  gausscope render scene.ply --path path.json --video film.mp4\n"
         "  gausscope render scene.ply --capture photos/ -o pictures/ "
         "--maps color,depth --format npy\n"
+        "  gausscope render runs/drive-2026-11-23-1 --lidar drive/ -o sweeps/\n"
         "  gausscope render scene.ply --cameras cameras.json -o pictures/  "
         "   (docs/cli.md has the format)\n",
         add_options, run);

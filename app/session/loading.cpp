@@ -364,8 +364,8 @@ Result<PathKind> kind_of_path(const std::string& path) {
     if (run_in(path)) return PathKind::run;
     if (is_splat_file(path)) return PathKind::splats;  // a folder with a SOG in it
     return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file nor a run",
-                fmt::format("captures hold sparse/0 (COLMAP), transforms.json or OpenSfM's "
-                            "reconstruction.json; splat files are {}",
+                fmt::format("captures hold sparse/0 (COLMAP), transforms.json, OpenSfM's "
+                            "reconstruction.json or a drive; splat files are {}",
                             splat_extensions(false)));
 }
 

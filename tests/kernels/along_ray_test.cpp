@@ -12,6 +12,7 @@
 #include "renderer/scene/camera_lens.h"
 #include "renderer/scene/lidar_pattern.h"
 #include "renderer/scene/pose_twist.h"
+#include "tests/kernels/stored_rays.h"
 #include "tests/support/compare.h"
 #include "tests/support/data.h"
 #include "tests/support/npz.h"
@@ -20,11 +21,8 @@
 namespace gs::test {
 namespace {
 
-constexpr const char *kPictures = "reference/sensors/exact_render.npz",
-                     *kSweeps = "reference/sensors/lidar.npz";
 constexpr double kTolerance = 1e-9;  ///< the stored program is double, too
 
-Vec3d at3(const Array& a, std::size_t i) { return {a[3 * i], a[3 * i + 1], a[3 * i + 2]}; }
 std::vector<double> flat(const std::vector<Vec3d>& v) {
     std::vector<double> out;
     for (const Vec3d p : v) out.insert(out.end(), {p.x, p.y, p.z});
@@ -33,29 +31,10 @@ std::vector<double> flat(const std::vector<Vec3d>& v) {
 std::vector<double> flat(const Twist& t) {
     return {t.turn.x, t.turn.y, t.turn.z, t.move.x, t.move.y, t.move.z};
 }
-Pose pose_of_seven(const Array& seven) {
-    return {rotation_from_quat({seven[3], seven[4], seven[5], seven[6]}), at3(seven, 0)};
-}
 double upstream(int channel, double x, double y) {
     return std::cos(0.05 * (channel + 1) * x + 0.11 * y + channel);
 }
 
-/// Gaussians as stored: standard deviations and opacities, not their logarithms.
-reference::Parameters scene_of(const Arrays& data, const std::string& prefix) {
-    const Array &means = data[prefix + "means"], &quats = data[prefix + "quats"],
-                &scales = data[prefix + "scales"], &opacities = data[prefix + "opacities"];
-    reference::Parameters out(means.dim(0), 0);
-    for (std::size_t i = 0; i < out.count; ++i) {
-        for (std::size_t k = 0; k < 3; ++k) {
-            out.at(kMeans + static_cast<int>(k), i) = means[3 * i + k];
-            out.at(kLogScales + static_cast<int>(k), i) = std::log(scales[3 * i + k]);
-        }
-        for (std::size_t k = 0; k < 4; ++k)
-            out.at(kQuats + static_cast<int>(k), i) = quats[4 * i + k];
-        out.at(kOpacityLogits, i) = std::log(opacities[i] / (1 - opacities[i]));
-    }
-    return out;
-}
 /// Stored gradients against ours, which are with respect to logarithms and logits.
 void compare_gradients(const Arrays& data, const std::string& key, const std::string& in,
                        const reference::Parameters& scene, const reference::RayGradient& g) {
@@ -81,41 +60,6 @@ void compare_gradients(const Arrays& data, const std::string& key, const std::st
                            [&](int, std::size_t i) { return opacities[i] * (1 - opacities[i]); }),
                     data[key + "v_opacities"]),
         kTolerance);
-}
-
-struct Mode {
-    const char* lens;
-    const char* name;
-    Shutter shutter;
-};
-constexpr Mode kModes[] = {{"pinhole", "global", Shutter::global},
-                           {"pinhole", "top_to_bottom", Shutter::top_to_bottom},
-                           {"pinhole", "left_to_right", Shutter::left_to_right},
-                           {"pinhole", "bottom_to_top", Shutter::bottom_to_top},
-                           {"pinhole", "right_to_left", Shutter::right_to_left},
-                           {"kb4", "global", Shutter::global},
-                           {"kb4", "top_to_bottom", Shutter::top_to_bottom}};
-
-Camera stored_camera(const Arrays& data, const Mode& mode) {
-    const std::string lens = mode.lens;
-    Camera c;
-    c.width = 48;
-    c.height = 32;
-    c.fx = data[lens + "_in_f"][0];
-    c.fy = data[lens + "_in_f"][1];
-    c.cx = data[lens + "_in_c"][0];
-    c.cy = data[lens + "_in_c"][1];
-    if (lens == "kb4") {
-        c.model = CameraModel::opencv_fisheye;
-        for (std::size_t k = 0; k < 4; ++k) c.distortion[k] = data["kb4_in_radial"][k];
-    }
-    c.shutter = mode.shutter;
-    c.first = pose_of_seven(data["pose_start"]);
-    c.last = pose_of_seven(data["pose_end"]);
-    const Pose one = c.rolling() ? c.pose_at(0.5) : c.first;
-    c.rotation = one.rotation;
-    c.translation = one.translation;
-    return c;
 }
 
 TEST(AlongRay, PicturesAndGradientsAsStored) {

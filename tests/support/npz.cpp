@@ -91,6 +91,7 @@ double read_number(const Bytes& b, std::size_t at, char kind, std::size_t size) 
     if (kind == 'f')
         return size == 4 ? static_cast<double>(read_at<float>(b, at)) : read_at<double>(b, at);
     if (kind == 'b' || (kind == 'u' && size == 1)) return read_at<std::uint8_t>(b, at);
+    if (kind == 'u' && size == 8) return static_cast<double>(read_at<std::uint64_t>(b, at));
     if (kind == 'u')
         return size == 2 ? read_at<std::uint16_t>(b, at) : read_at<std::uint32_t>(b, at);
     REQUIRE_DATA(kind == 'i', "npy type {}{} is not handled", kind, size);

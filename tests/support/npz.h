@@ -7,7 +7,7 @@
 
 namespace gs::test {
 
-/// Types f4 f8 i1 i2 i4 i8 u1 u2 u4 b1 and U (text), little-endian, C or Fortran order. A broken
+/// Types f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 and U (text), little-endian, C or Fortran order. A broken
 /// file throws BadData.
 Arrays load_npz(const fs::path& path);
 /// One .npy file.

@@ -224,6 +224,7 @@ Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options
     capture.points = std::move(source.points);
     collect(source, slots, options.photos, masks, capture);
     if (capture.views.empty()) return no_view_left(source, capture.skipped);
+    if (!source.point_sweeps.empty()) color_points(source.frames, source.point_sweeps, capture);
     ensure_points(source, options.seed, capture);
     return capture;
 }

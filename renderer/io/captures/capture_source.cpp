@@ -70,7 +70,7 @@ void find_unposed(CaptureSource& source) {
 }  // namespace
 
 bool is_capture(const fs::path& path) {
-    if (!find_colmap_model(path).empty()) return true;
+    if (!find_colmap_model(path).empty() || !find_drive(path).empty()) return true;
     std::error_code ignored;
     if (!fs::is_regular_file(path, ignored))
         return !find_transforms(path).empty() || !find_opensfm(path).empty();
@@ -105,14 +105,17 @@ Result<CaptureSource> read_capture_source(const fs::path& path) {
     if (!there) return fail(ErrorKind::not_found, path.string(), "does not exist");
     if (const fs::path model = find_colmap_model(path); !model.empty())
         return read_colmap(path, model);
-    // A file may be either's.
+    // A file may be anyone's.
+    if (const fs::path drive = find_drive(path); drive == path && !fs::is_directory(path, error))
+        return read_drive(drive);
     if (const fs::path json = find_opensfm(path); json == path && !json.empty())
         return read_opensfm(json);
     if (const fs::path json = find_transforms(path); !json.empty()) return read_transforms(json);
     if (const fs::path json = find_opensfm(path); !json.empty()) return read_opensfm(json);
+    if (const fs::path drive = find_drive(path); !drive.empty()) return read_drive(drive);
     return fail(ErrorKind::not_found, path.string(),
-                "is not a capture: it has no COLMAP model (sparse/0), no transforms.json and no "
-                "reconstruction.json of OpenSfM",
+                "is not a capture: it has no COLMAP model (sparse/0), no transforms.json, no "
+                "reconstruction.json of OpenSfM and no drive of KITTI or nuScenes",
                 "give the folder that holds images/ and sparse/, or one of those files");
 }
 

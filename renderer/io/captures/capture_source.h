@@ -1,7 +1,9 @@
 // What a capture's model files say, before any photo is decoded: the common form that the COLMAP,
-// transforms.json and OpenSfM readers produce and that load_capture and forecast_capture consume.
+// transforms.json, OpenSfM and drive readers produce and that load_capture and forecast_capture
+// consume.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +28,7 @@ struct Frame {
     bool centred = false;  ///< the principal point is the centre of the picture, whatever its size
     bool test = false;     ///< from a file of test frames
     bool shutter_without_poses = false;  ///< a rolling one, but nobody says how the camera moved
+    std::optional<std::uint32_t> sweep;  ///< of the lidar, taken with it: see point_sweeps
 };
 
 struct CaptureSource {
@@ -34,6 +37,9 @@ struct CaptureSource {
     fs::path photo_folder;  ///< names are relative to it
     std::vector<Frame> frames;
     std::vector<SparsePoint> points;
+    /// [point], of a lidar, which sees no colours: the sweep it is of, which the photos taken
+    /// about then give its colour. Empty: points have theirs.
+    std::vector<std::uint32_t> point_sweeps;
     bool has_test_file = false;  ///< frames[].test is meant
     bool blender = false;        ///< NeRF-synthetic: objects lie within [-1.3, 1.3]^3
     std::vector<std::string> skipped, notes;
@@ -68,5 +74,14 @@ Result<CaptureSource> read_transforms(const fs::path& json);
 /// OpenDroneMap has it); empty if none.
 fs::path find_opensfm(const fs::path& path);
 Result<CaptureSource> read_opensfm(const fs::path& json);
+
+/// Drives with a lidar: KITTI's sequences and single frames, nuScenes' sample.json. Empty if none
+/// with photos.
+fs::path find_drive(const fs::path& path);
+Result<CaptureSource> read_drive(const fs::path& path);
+/// Colours the points of a lidar from the photos taken nearest in time that show them. `frames`
+/// and `point_sweeps` as in CaptureSource; points that no photo shows keep theirs.
+void color_points(const std::vector<Frame>& frames, const std::vector<std::uint32_t>& point_sweeps,
+                  Capture& capture);
 
 }  // namespace gs

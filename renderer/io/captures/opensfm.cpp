@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "base/try.h"
-#include "renderer/io/captures/capture_json.h"
 #include "renderer/io/captures/capture_source.h"
+#include "renderer/io/files/capture_json.h"
 
 namespace gs {
 namespace {

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "base/try.h"
-#include "renderer/io/captures/capture_json.h"
 #include "renderer/io/captures/capture_source.h"
 #include "renderer/io/captures/ply_points.h"
 #include "renderer/io/captures/transforms_camera.h"
+#include "renderer/io/files/capture_json.h"
 
 namespace gs {
 namespace {

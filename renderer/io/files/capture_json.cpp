@@ -1,4 +1,4 @@
-#include "renderer/io/captures/capture_json.h"
+#include "renderer/io/files/capture_json.h"
 
 #include "base/try.h"
 

@@ -1,5 +1,5 @@
 // JSON that comes with captures: large, and sometimes with NaN in it, as Python writes it. Used by
-// the readers of transforms.json and of OpenSfM.
+// the readers of transforms.json, OpenSfM and nuScenes.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,0 +1,163 @@
+#include "app/cli/lidar_sweeps.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/cli/common.h"
+#include "app/cli/progress.h"
+#include "base/log.h"
+#include "base/try.h"
+#include "renderer/io/images/image_io.h"
+#include "renderer/io/lidar/lidar_log.h"
+#include "renderer/maps/colormap.h"
+#include "renderer/rays/sweep_score.h"
+
+namespace gs::cli {
+namespace {
+
+constexpr double kFarShown = 80, kErrorShown = 0.5;  // m, at the ends of the colours
+
+/// Calls drawn(sweep, image) for every sweep that can be read, until interrupted; what cannot is
+/// told and left out.
+template <class Drawn>
+Result<Json> for_sweeps(const GaussianModel& model, const std::string& lidar, const char* doing,
+                        Drawn&& drawn) {
+    GS_TRY(const LidarLog log, open_lidar_log(lidar));
+    if (!log.posed)
+        log_warning("{}: nobody says where the lidar was, it stands at the world's origin", lidar);
+    ProgressLine progress(doing);
+    const RasterRules rules = rules_of(Compatibility::tight);
+    double milliseconds = 0;
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < log.sweeps.size() && !interrupted(); ++i) {
+        progress.update(i, log.sweeps.size(), "sweeps");
+        const auto sweep = log.read(i);
+        if (!sweep) {
+            log_warning("sweep {} is left out: {}", log.sweeps[i].name, sweep.error().text());
+            continue;
+        }
+        const DrawnSweep one = draw_sweep(model, *sweep, log.world_from_sensor, rules);
+        milliseconds += one.tiles_ms + one.trace_ms;
+        ++done;
+        GS_TRY_VOID(drawn(*sweep, one.image));
+    }
+    progress.finish();
+    if (done == 0)
+        return fail(ErrorKind::malformed, lidar, "no sweep of the recording can be used");
+    return Json{{"recording", lidar},
+                {"format", log.format},
+                {"sweeps_drawn", done},
+                {"ms_mean", milliseconds / static_cast<double>(done)}};
+}
+
+enum Plane { kMedian, kExpected, kAlpha, kMeasured, kPlanes };
+
+/// By rows and columns of the sensor; where two beams share a place the nearer counts.
+ImageF planes_of(const LidarSweep& sweep, const RayImage& drawn) {
+    ImageF out(static_cast<int>(sweep.columns), static_cast<int>(sweep.rows), kPlanes);
+    std::fill_n(out.values.data(), out.pixels() * kPlanes, 0.0f);
+    for (std::size_t i = 0; i < sweep.beams.size(); ++i) {
+        const LidarBeam& beam = sweep.beams[i];
+        if (beam.row >= sweep.rows || beam.column >= sweep.columns) continue;
+        const std::size_t at = beam.row * std::size_t{sweep.columns} + beam.column;
+        if (out.plane(kMeasured)[at] > 0 && out.plane(kMeasured)[at] <= beam.range) continue;
+        out.plane(kMedian)[at] = drawn.median[i];
+        out.plane(kExpected)[at] = drawn.alpha[i] > 1e-6f ? drawn.hit[i] / drawn.alpha[i] : 0;
+        out.plane(kAlpha)[at] = drawn.alpha[i];
+        out.plane(kMeasured)[at] = beam.range;
+    }
+    return out;
+}
+
+/// Drawn, measured and what they differ by, one above the other; black where there is no range.
+Image8 picture_of(const ImageF& planes) {
+    const int high = std::max(1, planes.width / (8 * planes.height));  // rows are far apart
+    Image8 out{planes.width, 3 * high * planes.height + 2 * high, 3, {}};
+    out.bytes.assign(out.pixels() * 3, 0);
+    for (int y = 0; y < planes.height; ++y)
+        for (int x = 0; x < planes.width; ++x) {
+            const std::size_t at = static_cast<std::size_t>(y * planes.width + x);
+            const float drawn = planes.plane(kMedian)[at], measured = planes.plane(kMeasured)[at];
+            const auto far = [](float range) {
+                return colormap_color(
+                    Colormap::turbo,
+                    1 - colormap_position(static_cast<double>(range), 1, kFarShown, true));
+            };
+            const Rgb8 parts[3] = {
+                drawn > 0 ? far(drawn) : Rgb8{}, measured > 0 ? far(measured) : Rgb8{},
+                measured <= 0 ? Rgb8{}
+                : drawn <= 0  ? kNoValueColor
+                              : colormap_color(
+                                    Colormap::inferno,
+                                    static_cast<double>(std::abs(drawn - measured)) / kErrorShown)};
+            for (int part = 0; part < 3; ++part)
+                for (int k = 0; k < high; ++k) {
+                    const int row = part * high * (planes.height + 1) + y * high + k;
+                    std::uint8_t* pixel = out.bytes.data() + 3 * (row * planes.width + x);
+                    pixel[0] = parts[part].r, pixel[1] = parts[part].g, pixel[2] = parts[part].b;
+                }
+        }
+    return out;
+}
+
+Json sweep_json(const SweepScore& s) {
+    return {{"sweep", s.name},
+            {"returns", s.returns},
+            {"met", s.met},
+            {"median_m", number(s.median_m)},
+            {"within_10cm", s.within_10cm},
+            {"chamfer_m", number(s.chamfer_m)}};
+}
+
+}  // namespace
+
+Result<Json> render_sweeps(const GaussianModel& model, const std::string& lidar,
+                           const fs::path& output, bool npy) {
+    Json images = Json::array();
+    GS_TRY(Json out,
+           for_sweeps(model, lidar, "render",
+                      [&](const LidarSweep& sweep, const RayImage& drawn) -> Result<void> {
+                          const ImageF planes = planes_of(sweep, drawn);
+                          std::string name = sweep.name + (npy ? "_range.npy" : "_range.png");
+                          std::replace(name.begin(), name.end(), ' ', '_');
+                          images.push_back(name);
+                          return npy ? write_npy(output / name, planes)
+                                     : write_png(output / name, picture_of(planes));
+                      }));
+    out["images"] = images;
+    return out;
+}
+
+Result<Json> evaluate_sweeps(const GaussianModel& model, const std::string& lidar, bool all) {
+    std::vector<SweepScore> scores;
+    std::vector<float> differences;
+    GS_TRY(Json out,
+           for_sweeps(model, lidar, "lidar",
+                      [&](const LidarSweep& sweep, const RayImage& drawn) -> Result<void> {
+                          scores.push_back(score_sweep(sweep, drawn, all));
+                          const auto of = range_differences(sweep, drawn, all);
+                          differences.insert(differences.end(), of.begin(), of.end());
+                          return {};
+                      }));
+    scores.push_back(score_sweeps(scores, std::move(differences)));
+    Json rows = Json::array();
+    for (const SweepScore& s : scores) rows.push_back(sweep_json(s));
+    const Column columns[] = {{"sweep", "{sweep}", true},
+                              {"returns", "{returns}"},
+                              {"met", "{met}"},
+                              {"median m", "{median_m:.3f}"},
+                              {"in 10 cm", "{within_10cm:percent}"},
+                              {"Chamfer m", "{chamfer_m:.3f}"}};
+    fmt::print("lidar, {}: {:.1f} ms a sweep\n",
+               all ? "all columns" : "every fourth column, held out", out["ms_mean"].get<double>());
+    say_table(rows, columns);
+    out["columns"] = all ? "all" : "held out";
+    out["all"] = rows.back();
+    rows.erase(rows.size() - 1);
+    out["sweeps"] = rows;
+    return out;
+}
+
+}  // namespace gs::cli

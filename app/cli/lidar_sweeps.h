@@ -1,0 +1,20 @@
+// `render --lidar` and `eval --lidar`: a lidar's sweeps drawn from a scene, as pictures and
+// numbers.
+#pragma once
+
+#include "app/cli/report.h"
+#include "base/expected.h"
+#include "base/file.h"
+#include "renderer/scene/gaussian_model.h"
+
+namespace gs::cli {
+
+/// Draws every sweep of the recording `lidar` into `output`: NAME_range.png, drawn above measured
+/// above what they differ by; or (`npy`) NAME_range.npy, planes drawn (median), drawn (expected),
+/// alpha, measured, by rows and columns of the sensor. Returns what --json prints of them.
+Result<Json> render_sweeps(const GaussianModel& model, const std::string& lidar,
+                           const fs::path& output, bool npy);
+/// Scores every sweep, prints a table. `all`: all beams, not only the held-out columns.
+Result<Json> evaluate_sweeps(const GaussianModel& model, const std::string& lidar, bool all);
+
+}  // namespace gs::cli

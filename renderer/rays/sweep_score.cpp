@@ -1,0 +1,121 @@
+#include "renderer/rays/sweep_score.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <nanoflann.hpp>
+
+#include "base/parallel.h"
+#include "base/seconds.h"
+
+namespace gs {
+namespace {
+
+struct Cloud {
+    std::vector<Vec3f> points;
+    std::size_t kdtree_get_point_count() const { return points.size(); }
+    float kdtree_get_pt(std::size_t i, std::size_t axis) const {
+        return axis == 0 ? points[i].x : axis == 1 ? points[i].y : points[i].z;
+    }
+    template <class Box>
+    bool kdtree_get_bbox(Box&) const {
+        return false;
+    }
+};
+
+/// Mean distance of a's points to the nearest of b.
+double mean_distance(const Cloud& a, const Cloud& b) {
+    using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, Cloud>,
+                                                     Cloud, 3, std::uint32_t>;
+    const Tree tree(3, b, nanoflann::KDTreeSingleIndexAdaptorParams(16));
+    std::vector<float> squared(a.points.size());
+    parallel_for(a.points.size(), 256, [&](std::size_t i) {
+        std::uint32_t index = 0;
+        const float query[3] = {a.points[i].x, a.points[i].y, a.points[i].z};
+        tree.knnSearch(query, 1, &index, &squared[i]);
+    });
+    double sum = 0;
+    for (const float s : squared) sum += std::sqrt(static_cast<double>(s));
+    return sum / static_cast<double>(a.points.size());
+}
+
+double median_of(std::vector<float> values) {
+    if (values.empty()) return std::nan("");
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return std::isfinite(*middle) ? static_cast<double>(*middle) : std::nan("");
+}
+
+}  // namespace
+
+DrawnSweep draw_sweep(const GaussianModel& model, const LidarSweep& sweep,
+                      const Trajectory& world_from_sensor, const RasterRules& rules) {
+    DrawnSweep out;
+    const auto begin = std::chrono::steady_clock::now();
+    const Pose middle = world_from_sensor.at(sweep.time);
+    const RayTiles tiles(world_rays(sweep, world_from_sensor), inverse_of(middle));
+    out.tile_bytes = tiles.bytes();
+    out.tiles_ms = 1000 * seconds_since(begin);
+    const auto traced = std::chrono::steady_clock::now();
+    out.image = trace_rays(model, {}, tiles, {middle.translation, {}}, rules);
+    out.trace_ms = 1000 * seconds_since(traced);
+    return out;
+}
+
+std::vector<float> range_differences(const LidarSweep& sweep, const RayImage& drawn, bool all) {
+    std::vector<float> out;
+    for (std::size_t i = 0; i < sweep.beams.size(); ++i) {
+        const LidarBeam& beam = sweep.beams[i];
+        if (!beam.hit() || !(all || held_out(beam))) continue;
+        out.push_back(drawn.median[i] > 0 ? std::abs(drawn.median[i] - beam.range)
+                                          : std::numeric_limits<float>::infinity());
+    }
+    return out;
+}
+
+SweepScore score_sweep(const LidarSweep& sweep, const RayImage& drawn, bool all) {
+    SweepScore out;
+    out.name = sweep.name;
+    Cloud measured, met;
+    for (std::size_t i = 0; i < sweep.beams.size(); ++i) {
+        const LidarBeam& beam = sweep.beams[i];
+        if (!beam.hit() || !(all || held_out(beam))) continue;
+        measured.points.push_back(beam.origin + beam.range * beam.direction);
+        if (drawn.median[i] > 0)
+            met.points.push_back(beam.origin + drawn.median[i] * beam.direction);
+    }
+    const std::vector<float> differences = range_differences(sweep, drawn, all);
+    out.returns = differences.size();
+    out.met = met.points.size();
+    out.median_m = median_of(differences);
+    std::size_t within = 0;
+    for (const float d : differences) within += d <= 0.1f ? 1 : 0;
+    out.within_10cm =
+        out.returns > 0 ? static_cast<double>(within) / static_cast<double>(out.returns) : 0;
+    out.chamfer_m = met.points.empty() || measured.points.empty()
+                        ? std::nan("")
+                        : 0.5 * (mean_distance(met, measured) + mean_distance(measured, met));
+    return out;
+}
+
+SweepScore score_sweeps(const std::vector<SweepScore>& sweeps, std::vector<float> differences) {
+    SweepScore out;
+    out.name = "all";
+    double chamfer = 0, within = 0;
+    std::size_t with_points = 0;
+    for (const SweepScore& s : sweeps) {
+        out.returns += s.returns;
+        out.met += s.met;
+        within += s.within_10cm * static_cast<double>(s.returns);
+        if (!std::isfinite(s.chamfer_m)) continue;
+        chamfer += s.chamfer_m;
+        ++with_points;
+    }
+    out.median_m = median_of(std::move(differences));
+    out.within_10cm = out.returns > 0 ? within / static_cast<double>(out.returns) : 0;
+    out.chamfer_m = with_points > 0 ? chamfer / static_cast<double>(with_points) : std::nan("");
+    return out;
+}
+
+}  // namespace gs
