@@ -13,6 +13,7 @@
 #include "renderer/io/lidar/lidar_log.h"
 #include "renderer/maps/colormap.h"
 #include "renderer/rays/sweep_score.h"
+#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -113,21 +114,34 @@ Json sweep_json(const SweepScore& s) {
 
 }  // namespace
 
-Result<Json> render_sweeps(const GaussianModel& model, const std::string& lidar,
-                           const fs::path& output, bool npy) {
+Result<int> render_lidar(const std::string& scene, const std::string& lidar,
+                         const std::string& output, bool npy, const CommonArguments& common) {
+    if (common.backend == "cuda")
+        return fail(ErrorKind::usage, "", "rays are evaluated on the CPU only, not yet on CUDA",
+                    "leave --backend away");
+    GS_TRY(const auto made, prepare_output_folder(output));
+    catch_interrupts();
+    GS_TRY(const auto splats, read_any_splats(scene));
     Json images = Json::array();
-    GS_TRY(Json out,
-           for_sweeps(model, lidar, "render",
-                      [&](const LidarSweep& sweep, const RayImage& drawn) -> Result<void> {
-                          const ImageF planes = planes_of(sweep, drawn);
-                          std::string name = sweep.name + (npy ? "_range.npy" : "_range.png");
-                          std::replace(name.begin(), name.end(), ' ', '_');
-                          images.push_back(name);
-                          return npy ? write_npy(output / name, planes)
-                                     : write_png(output / name, picture_of(planes));
-                      }));
-    out["images"] = images;
-    return out;
+    const auto draw = [&](const LidarSweep& sweep, const RayImage& drawn) -> Result<void> {
+        const ImageF planes = planes_of(sweep, drawn);
+        std::string name = sweep.name + (npy ? "_range.npy" : "_range.png");
+        std::replace(name.begin(), name.end(), ' ', '_');
+        images.push_back(name);
+        const fs::path file = fs::path(output) / name;
+        return npy ? write_npy(file, planes) : write_png(file, picture_of(planes));
+    };
+    GS_TRY(Json drawn, for_sweeps(splats.model, lidar, "render", draw));
+    drawn["images"] = images;
+    fmt::print("{}: {} sweeps, {:.1f} ms each\n", output, images.size(),
+               drawn["ms_mean"].get<double>());
+    if (common.json)
+        print_json({{"command", "render"},
+                    {"scene", scene},
+                    {"output", output},
+                    {"gaussians", splats.model.count},
+                    {"lidar", drawn}});
+    return kDone;
 }
 
 Result<Json> evaluate_sweeps(const GaussianModel& model, const std::string& lidar, bool all) {

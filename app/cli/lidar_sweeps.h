@@ -2,6 +2,7 @@
 // numbers.
 #pragma once
 
+#include "app/cli/options.h"
 #include "app/cli/report.h"
 #include "base/expected.h"
 #include "base/file.h"
@@ -9,11 +10,11 @@
 
 namespace gs::cli {
 
-/// Draws every sweep of the recording `lidar` into `output`: NAME_range.png, drawn above measured
-/// above what they differ by; or (`npy`) NAME_range.npy, planes drawn (median), drawn (expected),
-/// alpha, measured, by rows and columns of the sensor. Returns what --json prints of them.
-Result<Json> render_sweeps(const GaussianModel& model, const std::string& lidar,
-                           const fs::path& output, bool npy);
+/// Draws every sweep of the recording `lidar` into the folder `output`: NAME_range.png, drawn above
+/// measured above what they differ by; or (`npy`) NAME_range.npy, by rows and columns of the sensor
+/// drawn (median), drawn (expected), alpha, measured. Prints what was done; an exit code.
+Result<int> render_lidar(const std::string& scene, const std::string& lidar,
+                         const std::string& output, bool npy, const CommonArguments& common);
 /// Scores every sweep, prints a table. `all`: all beams, not only the held-out columns.
 Result<Json> evaluate_sweeps(const GaussianModel& model, const std::string& lidar, bool all);
 

@@ -460,31 +460,13 @@ Result<int> film_lapse(const RenderArguments& a, const CommonArguments& common) 
     return kDone;
 }
 
-/// --lidar: sweeps instead of pictures.
-Result<int> draw_lidar(const RenderArguments& a, const CommonArguments& common) {
-    if (!(a.cameras + a.capture + a.path + a.video + a.maps).empty() || a.output.empty())
-        return fail(ErrorKind::usage, "", "--lidar goes with -o and --format alone");
-    if (common.backend == "cuda")
-        return fail(ErrorKind::usage, "", "rays are evaluated on the CPU only, not yet on CUDA",
-                    "leave --backend away");
-    GS_TRY(const auto made, prepare_output_folder(a.output));
-    catch_interrupts();
-    GS_TRY(const auto scene, read_any_splats(a.scene));
-    GS_TRY(Json drawn, render_sweeps(scene.model, a.lidar, a.output, a.format == "npy"));
-    fmt::print("{}: {} sweeps, {:.1f} ms each\n", a.output, drawn["sweeps_drawn"].get<int>(),
-               drawn["ms_mean"].get<double>());
-    if (common.json)
-        print_json({{"command", "render"},
-                    {"scene", a.scene},
-                    {"output", a.output},
-                    {"gaussians", scene.model.count},
-                    {"lidar", drawn}});
-    return kDone;
-}
-
 Result<int> run(const RenderArguments& a, const CommonArguments& common) {
     if (a.lapse) return film_lapse(a, common);
-    if (!a.lidar.empty()) return draw_lidar(a, common);
+    if (!a.lidar.empty()) {
+        if (!(a.cameras + a.capture + a.path + a.video + a.maps).empty() || a.output.empty())
+            return fail(ErrorKind::usage, "", "--lidar goes with -o and --format alone");
+        return render_lidar(a.scene, a.lidar, a.output, a.format == "npy", common);
+    }
     if (a.cameras.empty() == (a.capture.empty() && a.path.empty()))
         return fail(ErrorKind::usage, "",
                     "cameras come from --cameras, or from --capture and --path, beams from --lidar",
