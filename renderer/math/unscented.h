@@ -43,7 +43,6 @@ GS_HD SigmaWeights<T> usual_weights() {
 template <class T>
 struct SigmaPoint {
     Seen<T> seen;
-    Vec2<T> at;               ///< its place for the Jacobian (bounded_place)
     Vec2<T> from_middle;      ///< px from the principal point
     MaskOf<T> valid, counts;  ///< seen by the lens; and not beyond the bounds either
 };
@@ -51,32 +50,33 @@ struct SigmaPoint {
 template <class T>
 GS_HD SigmaPoint<T> sigma_point(const LensCamera<T>& cam, Vec3<T> c) {
     const Seen<T> seen = seen_through(cam, c);
-    const Vec2<T> own = base_place(cam.lens.base, seen.point), at = bounded_place(cam.lens, own);
+    const Vec2<T> own = base_place(cam.lens.base, seen.point), at = seen.at;
     const Distorted<T> moved = distort(cam.lens, own);
     const auto valid =
         both(lens_sees(cam.lens, seen.point, own, moved.scale), seen.stretch.regular);
     const auto within =
         both(both(at.x <= own.x, at.x >= own.x), both(at.y <= own.y, at.y >= own.y));
-    return {seen, at, from_middle(cam.lens, moved.at), valid, both(valid, within)};
+    return {seen, from_middle(cam.lens, moved.at), valid, both(valid, within)};
 }
-/// d place / d point in world axes, through the point's own slopes at its own moment. Nothing where
-/// it does not count.
+/// d place / d point in world axes, through the point's own slopes at its own moment and through
+/// that moment. Nothing where it does not count.
 template <class T>
 struct SigmaSlope {
     Vec3<T> u, v;
 };
+/// `c`: what `p` is of.
 template <class T>
-GS_HD SigmaSlope<T> sigma_slope(const LensCamera<T>& cam, const SigmaPoint<T>& p) {
+GS_HD SigmaSlope<T> sigma_slope(const LensCamera<T>& cam, Vec3<T> c, const SigmaPoint<T>& p) {
     const Jacobian<T> slopes = lens_jacobian(cam.lens, p.seen.point);
     const auto& j = slopes.j;
     const Mat3<T> world_from_camera = transpose(p.seen.rotation);
     Vec3<T> u = world_from_camera * Vec3<T>{j[0][0], j[0][1], j[0][2]},
             v = world_from_camera * Vec3<T>{j[1][0], j[1][1], j[1][2]};
     if (cam.shutter.on) {
-        const auto& m = p.seen.stretch.m;
-        const Vec3<T> still = u;
-        u = m[0][0] * u + m[0][1] * v;
-        v = m[1][0] * still + m[1][1] * v;
+        const Vec2<T> moves = pixel_velocity(slopes, p.seen.velocity);
+        const Vec3<T> when = transpose(cam.rotation) * moment_slope(cam, c, p.seen);
+        u += moves.x * when;
+        v += moves.y * when;
     }
     const T zero(0.0f);
     const auto kept = [&](Vec3<T> x) {
@@ -121,18 +121,19 @@ GS_HD SigmaPoints<T, kSlopes> sigma_points(const LensCamera<T>& cam, T spread, V
     out.c = cam.rotation * mean + cam.translation;
     for (auto& m : out.counted) m = zero > zero;
     for (int i = 0; i < 7; ++i) {
-        const SigmaPoint<T> p = sigma_point(cam, out.c + cam.rotation * offset);
+        const Vec3<T> c = out.c + cam.rotation * offset;
+        const SigmaPoint<T> p = sigma_point(cam, c);
         if (i == 0) out.middle = p;
         Vec2<T> by = p.from_middle - out.middle.from_middle;
         by.x =
             by.x - select(by.x > half * width, width, select(by.x < -half * width, -width, zero));
         push(out.apart, by);  // seven times: what the mean is from itself falls out
         push(out.counted, p.counts);
-        if constexpr (kSlopes) push(out.slope, sigma_slope(cam, p));
+        if constexpr (kSlopes) push(out.slope, sigma_slope(cam, c, p));
         offset = i < 3 ? offsets[0] : -offsets[0];
         turn(offsets);
     }
-    out.straight = footprint(cam, out.middle.seen, out.middle.at, quat);
+    out.straight = footprint(cam, out.middle.seen, quat);
     return out;
 }
 
@@ -253,8 +254,7 @@ GS_HD SigmaGradients<T> sigma_columns_vjp(const SigmaColumns<T>& u, const SigmaW
     }
     return out;
 }
-/// As project_vjp() of a LensCamera. Exact, also in the moments of a rolling shutter, but for axes
-/// that do not count, which are as exact as EWA's.
+/// As project_vjp() of a LensCamera. Exact, also in the moments of a rolling shutter.
 template <class T>
 GS_HD ProjectionGradients<T> unscented_vjp(const LensCamera<T>& cam, const SigmaTrace<T, true>& was,
                                            const SigmaWeights<T>& weights, Vec3<T> scale,
@@ -264,7 +264,8 @@ GS_HD ProjectionGradients<T> unscented_vjp(const LensCamera<T>& cam, const Sigma
     const Footprint<T>& f = points.straight;
     const SigmaGradients<T> v = sigma_columns_vjp(was.columns, weights, v_mean2d, v_cov);
     const FootprintGradients<T> straight = columns_vjp(f, scale, v.straight);
-    Vec3<T> v_mean = place_vjp(cam, points.middle.seen, points.middle.at, v.middle, straight.a) +
+    const SigmaPoint<T>& middle = points.middle;
+    Vec3<T> v_mean = place_vjp(cam, points.c, middle.seen, v.middle, straight.a) +
                      depth_vjp(cam, points.c, v_depth);
     const T s[3] = {scale.x, scale.y, scale.z};
     T v_scale[3];

@@ -15,7 +15,7 @@ DrawnCamera::DrawnCamera(const Camera& c) : camera(c), straight(draws_as_pinhole
 LensPlace place_through(const math::LensCamera<Jet>& camera, Vec3d mean) {
     LensPlace out;
     const Vec3<Jet> middle = camera.rotation * inputs(mean) + camera.translation;
-    // The iteration for a rolling shutter's moment carries the moment's derivatives with it.
+    // Newton's steps to a rolling shutter's moment carry the moment's derivatives with them.
     const math::Seen<Jet> seen = math::seen_through(camera, middle);
     const auto on = math::lens_project(camera.lens, seen.point);
     const Jet depth = math::lens_depth(camera.lens, middle);
@@ -29,12 +29,11 @@ LensPlace place_through(const math::LensCamera<Jet>& camera, Vec3d mean) {
             out.slope.m[r][k] = out.footprint.m[r][k] = uv[r]->slope[k];
             for (int by = 0; by < 3; ++by) out.bend[by].m[r][k] = uv[r]->bend[k][by];
         }
-    const Vec2<Jet> own = math::base_place(camera.lens.base, seen.point),
-                    bounded = math::bounded_place(camera.lens, own);
-    out.bounded = own.x.value != bounded.x.value || own.y.value != bounded.y.value;
-    if (!out.bounded) return out;
+    const Vec2<Jet> own = math::base_place(camera.lens.base, seen.point);
+    out.bounded = own.x.value != seen.at.x.value || own.y.value != seen.at.y.value;
+    if (seen.inside && !out.bounded) return out;
     // Beyond the bounds the extent does not follow the pixel: it has a Jacobian of its own.
-    const auto f = math::footprint(camera, seen, bounded, Quat<Jet>{1.0, 0.0, 0.0, 0.0});
+    const auto f = math::footprint(camera, seen, Quat<Jet>{1.0, 0.0, 0.0, 0.0});
     for (int r = 0; r < 2; ++r)
         for (int k = 0; k < 3; ++k) {
             out.footprint.m[r][k] = f.a[r][k].value;

@@ -163,10 +163,13 @@ void set_bounds(const Camera& c, Lens<double>& lens) {
         }
         lo[0] = seen[0], hi[0] = seen[1], lo[1] = seen[2], hi[1] = seen[3];
     }
-    lens.a_lo = lo[0] - margin_x;
-    lens.a_hi = hi[0] + margin_x;
-    lens.b_lo = lo[1] - margin_y;
-    lens.b_hi = hi[1] + margin_y;
+    // While a rolling shutter reads, the picture turns on by half the turn at most.
+    const double turn = std::tan(0.5 * std::min(make_rolling(c).angle, 1.0));
+    const auto more = [&](double at, double margin) { return margin + turn * (1 + at * at); };
+    lens.a_lo = lo[0] - more(lo[0], margin_x);
+    lens.a_hi = hi[0] + more(hi[0], margin_x);
+    lens.b_lo = lo[1] - more(lo[1], margin_y);
+    lens.b_hi = hi[1] + more(hi[1], margin_y);
 }
 
 LensBase base_of(CameraModel model) {

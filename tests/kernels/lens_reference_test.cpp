@@ -3,6 +3,7 @@
 // that repeat.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -158,6 +159,51 @@ TEST(LensReference, PicturesGradientsAreFiniteDifferences) {
         };
         const double expected = (loss_at(1e-6) - loss_at(-1e-6)) / 2e-6;
         EXPECT_NEAR(own, expected, 1e-5 * std::abs(expected));
+    }
+}
+
+/// PSNR, dB.
+double alike(const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return -10 * std::log10(sum / static_cast<double>(a.size()));
+}
+
+TEST(LensReference, ARollingPictureIsMadeOfTheRowsOfStillOnes) {
+    // From within a scene: also of Gaussians that stand near beside the picture, whose middles move
+    // over thousands of pixels while it is read.
+    const reference::Parameters scene = scene_around(400, 11);
+    const reference::Options options;
+    for (const CameraModel model : {CameraModel::pinhole, CameraModel::opencv}) {
+        Camera camera = look_at({0.3, -0.2, -0.5}, {0, 0, 1}, {0, -1, 0}, 64, 48, 0.9);
+        camera.model = model;
+        if (model == CameraModel::opencv) camera.distortion = {-0.08, 0.01, 0.002, -0.001};
+        Camera still = camera;
+        const auto at = [&](double s) {
+            return Pose{rotation_from_quat({1, 0.015 * s, -0.03 * s, 0.01 * s}) * camera.rotation,
+                        camera.translation + s * Vec3d{0.06, -0.02, 0.05}};
+        };
+        camera.shutter = Shutter::top_to_bottom;
+        camera.first = at(-1);
+        camera.last = at(1);
+        const Pose half = camera.pose_at(0.5);
+        still.rotation = camera.rotation = half.rotation;
+        still.translation = camera.translation = half.translation;
+        const auto drawn = reference::render(scene, camera, options).color;
+        const auto without = reference::render(scene, still, options).color;
+        std::vector<double> rows = drawn;
+        const auto width = static_cast<std::size_t>(3 * camera.width);
+        for (int y = 0; y < camera.height; ++y) {
+            Camera row = still;
+            const Pose pose = camera.pose_at(y / (camera.height - 1.0));
+            row.rotation = pose.rotation;
+            row.translation = pose.translation;
+            const auto picture = reference::render(scene, row, options).color;
+            const auto from = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(y) * width);
+            std::copy_n(picture.begin() + from, width, rows.begin() + from);
+        }
+        EXPECT_GT(alike(drawn, rows), 40) << static_cast<int>(model);
+        EXPECT_LT(alike(without, rows), 30) << "one pose would not do";
     }
 }
 
