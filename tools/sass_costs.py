@@ -11,6 +11,9 @@ sass_costs.py BUILD --check    compares them with assets/gpu/kernel_costs.csv; e
                                77: this build has no code for an architecture of the table.
 sass_costs.py BUILD --update   compiles the kernels for the other architectures of the table too, stores it, and writes the
                                loops that matter into docs/kernels.md. The compiler cache keeps what has not changed.
+sass_costs.py BUILD --update --files A.cu,B.cu
+                               only these, by the ends of their names: the rest of the table stays as it is. For a change
+                               whose other kernels --check has found to be the same.
 
 Counted, not measured: nothing here has run. docs/kernels.md says what the columns mean; sass_flow.py how they are found.
 Another toolkit makes other code: its figures are read and checked for sense, but not compared.
@@ -81,6 +84,12 @@ def rows_of(kernel: sass_code.Kernel, file: str, faults: list[str]) -> list[dict
     return [about | r for r in [whole] + rows]
 
 
+def in_order(rows: list[dict]) -> list[dict]:
+    def place(row):
+        return row["architecture"], row["file"], row["kernel"], -1 if row["loop"] == WHOLE else int(row["loop"])
+    return sorted(rows, key=place)
+
+
 class Found:
     """What objects hold: rows of the table, and what is wrong with them."""
 
@@ -106,9 +115,7 @@ class Found:
                 self.rows += rows_of(kernel, file, self.faults)
 
     def named(self) -> list[dict]:
-        def place(row):
-            return row["architecture"], row["file"], row["kernel"], -1 if row["loop"] == WHOLE else int(row["loop"])
-        return sorted(kernel_table.name_all(self.rows), key=place)
+        return in_order(kernel_table.name_all(self.rows))
 
     def complaints(self) -> list[str]:
         listed = ", ".join(f"{number:#05x} of architecture {a}: {n}" for (a, number), n in self.unknown.most_common())
@@ -127,12 +134,14 @@ def built(build: pathlib.Path) -> Found:
     return found
 
 
-def compile_others(build: pathlib.Path, found: Found) -> None:
-    """The build's kernels once more, for the architectures that it has no code for."""
+def compile_others(build: pathlib.Path, found: Found, files: tuple[str, ...]) -> None:
+    """The build's kernels once more, for the architectures that it has no code for; of `files`, or without any of all."""
     present = {r["architecture"] for r in found.rows}
     flags = [f"--generate-code=arch=compute_{a},code=sm_{a}" for a in ARCHITECTURES if a not in present]
     cache = [shutil.which("ccache")] if shutil.which("ccache") else []
     for file, _, command, folder in kernel_table.cuda_objects(build) if flags else []:
+        if files and not file.endswith(files):
+            continue
         target = build / "sass_costs" / (file + ".o")
         target.parent.mkdir(parents=True, exist_ok=True)
         first = next(n for n, word in enumerate(command) if word.startswith("--generate-code"))
@@ -229,7 +238,9 @@ def main() -> int:
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--check", action="store_true")
     action.add_argument("--update", action="store_true")
+    parser.add_argument("--files", default="", help="of --update: only these .cu files, A.cu,B.cu")
     arguments = parser.parse_args()
+    files = tuple(f for f in arguments.files.split(",") if f)
 
     version = kernel_table.toolkit(arguments.build)
     found = built(arguments.build)
@@ -237,8 +248,11 @@ def main() -> int:
         print(f"sass_costs: this build has no code for an architecture of {', '.join(map(str, ARCHITECTURES))}")
         return SKIPPED if arguments.check else 1
     if arguments.update:
-        compile_others(arguments.build, found)
+        compile_others(arguments.build, found, files)
         rows, wrong = found.named(), found.complaints()
+        if files:
+            kept = [r for r in load_stored(STORED)[1] if not r["file"].endswith(files)]
+            rows = in_order(kept + [r for r in rows if r["file"].endswith(files)])
         print("\n".join(wrong + [f"sass_costs: {found.instructions} instructions, {len(rows)} rows"]))
         if not wrong:
             store(rows, version)
