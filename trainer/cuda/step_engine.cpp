@@ -195,8 +195,8 @@ void StepEngine::enqueue_step(const StepPlan& plan, const FrameLimits& limits) {
         pipeline_.bytes(),
         plan.options.motion ? motion_.data() : nullptr,
         plan.nudge.on(),
-        plan.part,
-        plan.part.several() ? batch_.of(plan.part, run_.capacity(), run_.planes()) : BatchView{}};
+        plan.part.several() ? batch_.of(plan.part, run_.capacity(), run_.planes()) : BatchView{},
+        plan.part.last() ? plan.part.count : 0};
     if (steady) {
         timers_.enable(false);
         const bool done = graphs_.run(shape, [&] { enqueue_kernels(shape); });
@@ -237,7 +237,8 @@ void StepEngine::enqueue_update(const StepShape& shape) {
     const StageScope scope(&timers_, Stage::project_backward);
     const StepInputs* inputs = feed_.inputs();
     const ModelView model = run_.view(true);
-    if (!shape.part.several()) {
+    const bool several = shape.batch.sums != nullptr;
+    if (!several) {
         launch_adam_step(stream_, shape.limits, pipeline_.arrays(), model, inputs, run_.flags(),
                          run_.statistics(), shape.motion);
     } else {
@@ -245,9 +246,8 @@ void StepEngine::enqueue_update(const StepShape& shape) {
                         run_.statistics(), shape.motion, shape.batch);
     }
     if (shape.motion != nullptr) launch_sum_motion(stream_, model, shape.motion, result_.data());
-    if (!shape.part.last()) return;
-    if (shape.part.several())
-        launch_step_batch(stream_, model, inputs, run_.flags(), shape.batch, shape.part.count);
+    if (shape.ends == 0) return;
+    if (several) launch_step_batch(stream_, model, inputs, run_.flags(), shape.batch, shape.ends);
     if (shape.nudges) {
         const StageScope nudge_scope(&timers_, nudge_stage());
         launch_nudge(stream_, model, inputs, run_.flags(), run_.tags());

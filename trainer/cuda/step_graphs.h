@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "renderer/device/cuda/recorded_work.h"
 #include "renderer/raster/cuda/frame.h"
@@ -19,8 +20,9 @@ struct StepShape {
     std::size_t frame_bytes = 0;                        ///< changes when scratch memory does
     float* motion = nullptr;                            ///< where poses are corrected
     bool nudges = false;                                ///< noise, regularisers, limits of size
-    BatchPart part{};                                   ///< only of batches of several views
-    BatchView batch{};                                  ///< the same
+    BatchView batch{};                                  ///< null: a step of one view
+    std::uint32_t ends = 1;  ///< with Adam's step of the mean of so many views; 0: more of the
+                             ///< batch come, and which of them this is makes no difference
     bool operator==(const StepShape&) const = default;
 };
 using StepGraphs = RecordedWork<StepShape>;
