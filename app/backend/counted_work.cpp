@@ -78,12 +78,15 @@ PredictedWork mean_work(std::span<const PredictedWork> frames) {
             nearest = &work;
     out.tiles = nearest->tiles;
     out.lens = std::ranges::any_of(frames, &PredictedWork::lens);
+    out.unscented = std::ranges::any_of(frames, &PredictedWork::unscented);
     return out;
 }
 
 nlohmann::ordered_json json_of_work(const PredictedWork& work) {
-    nlohmann::ordered_json out{
-        {"cuda", work.frame.cuda}, {"sh_degree", work.frame.sh_degree}, {"lens", work.lens}};
+    nlohmann::ordered_json out{{"cuda", work.frame.cuda},
+                               {"sh_degree", work.frame.sh_degree},
+                               {"lens", work.lens},
+                               {"unscented", work.unscented}};
     for (const WorkCount& count : kWorkCounts)
         out[count.name] = json_number(work.frame.*count.value);
     nlohmann::ordered_json tiles = nlohmann::ordered_json::array();
@@ -105,10 +108,13 @@ Result<PredictedWork> work_of_json(const std::string& text, const std::string& o
                         "`gausscope predict SCENE -o work.json` writes such a file");
         out.frame.*count.value = value.get<double>();
     }
-    const nlohmann::json& lens = member(json, "lens");
-    out.lens = lens.is_boolean() && lens.get<bool>();
-    const nlohmann::json& cuda = member(json, "cuda");
-    out.frame.cuda = cuda.is_boolean() && cuda.get<bool>();
+    const auto flag = [&](const char* name) {
+        const nlohmann::json& value = member(json, name);
+        return value.is_boolean() && value.get<bool>();
+    };
+    out.lens = flag("lens");
+    out.unscented = flag("unscented");
+    out.frame.cuda = flag("cuda");
     out.frame.sh_degree = static_cast<int>(whole_number(member(json, "sh_degree"), 3).value_or(3));
     const nlohmann::json& tiles = member(json, "isects_and_pairs_of_tiles");
     for (std::size_t i = 0; tiles.is_array() && i < std::min(tiles.size(), kMostTiles); ++i) {

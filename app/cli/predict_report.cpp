@@ -128,6 +128,8 @@ void say_predictions(const Json& out) {
         "{open:rate}, live isects {live_isects:rate}",
         out["counts"]);
     if (out["counts"]["lens"] == true) fmt::print("through lenses, not pinholes\n");
+    if (out["counts"]["unscented"] == true)
+        fmt::print("by seven points a Gaussian (--projection ut)\n");
     for (const Json& gpu : out["predictions"]) {
         say("\n{name} ({gpu}), predicted:", gpu);
         say_table(stage_rows(gpu), kStages, {"  "});

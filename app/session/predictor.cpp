@@ -69,6 +69,7 @@ void Predictor::measure(const Shown& shown, const ViewRequest& request) {
         scene.rasterizer->forward(*scene.source, camera, options, *scene.state, drawn);
     counted_ = predicted_work(drawn, options.sh_degree, lent_.options.on_device);
     counted_->lens = !draws_as_pinhole(camera);
+    counted_->unscented = options.projection == ProjectionMethod::ut;
     if (scene.trainer) {
         counted_->poses = scene.trainer->settings().refine_poses != 0;
         counted_->look = scene.trainer->settings().appearance != 0;

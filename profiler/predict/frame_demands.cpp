@@ -3,6 +3,8 @@
 // exponentials), not by number, so a kernel that changes keeps its row;
 // tests/unit/predict_test.cpp holds every kernel named here to the table. Bytes are the cost
 // model's, with what layouts add to them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -34,6 +36,7 @@ constexpr double kPassUnused = 1;
 /// Of exposure and colour (trainer/cuda/appearance.cu): a pixel's planes, kernels, blocks that add
 /// up, at most; of poses (adam_kernels.cu) numbers a Gaussian.
 constexpr double kLookBytes = 72, kLookLaunches = 3, kLookBlocks = 128, kMotionParts = 6;
+constexpr double kPoints = 7;        ///< of a Gaussian by the unscented transform
 constexpr double kLossRun = 0.83;    ///< of the loss, executed: all but what its edges skip
 constexpr double kItemsRounds = 24;  ///< of loads that follow each other in make_items
 
@@ -179,15 +182,16 @@ class Frame {
     /// of a batch; its rounds of waits follow each other.
     void run_blocks(StageDemand& d, const CountedKernel& kernel, double blocks,
                     double share = 1) const {
-        run_blocks_times(d, kernel, blocks, share, work_.batch);
+        run_code(d, kernel, kernel.all(), blocks, share, work_.batch);
     }
-    void run_blocks_times(StageDemand& d, const CountedKernel& kernel, double blocks, double share,
-                          double times) const {
-        d.executed += kernel.all() * (blocks * kWarps * share * times);
+    /// The same of `code` in place of the kernel's own, so many times.
+    void run_code(StageDemand& d, const CountedKernel& kernel, const CodeCost& code, double blocks,
+                  double share, double times) const {
+        d.executed += code * (blocks * kWarps * share * times);
         const double waves =
             times * std::ceil(blocks / (gpu_.multiprocessors * kernel.resident(gpu_, 256)));
-        d.wait_rounds += kernel.all().rounds * share * waves;
-        if (blocks > 0) d.wait_clocks += kernel.all().stall * share;
+        d.wait_rounds += code.rounds * share * waves;
+        if (blocks > 0) d.wait_clocks += code.stall * share;
         d.counted = d.counted && kernel.there();
     }
     /// `blocks` of 256 threads that go through `each` things together, a thread one a turn.
@@ -206,14 +210,23 @@ class Frame {
         StageDemand& d =
             add(Stage::project, layout_bytes(Stage::cull) + layout_bytes(Stage::project),
                 model_bytes());
-        // Chunks of 256 that hold a candidate. The degrees that are not used are skipped.
-        const double share = std::min(1.0, (planes() + 40) / 99);
-        run_blocks(d,
-                   work_.lens    ? f_.training ? kernel({"project_lens<true, false>"})
-                                               : kernel({"project_lens<false, false>"})
-                      : f_.training ? kernel({"project<true, false, false>", "project<true*"})
-                                 : kernel({"project<false, false, false>", "project<false*"}),
-                   f_.candidates / 256, share);
+        run_projection(d, projection("project", f_.training ? "<true, false*" : "<false, false*"));
+    }
+    /// A projection's kernel: of pinholes, of any camera, or by seven points.
+    CountedKernel projection(const char* name, const char* arguments) const {
+        const char* way = work_.unscented ? "_unscented" : work_.lens ? "_lens" : "";
+        return kernel({fmt::format("{}{}{}", name, way, arguments).c_str()});
+    }
+    /// Chunks of 256 that hold a candidate; the degrees that are not used are skipped. Most of what
+    /// seven points take is a loop over them.
+    void run_projection(StageDemand& d, const CountedKernel& k) {
+        const LoopCost* const points =
+            work_.unscented ? k.loop_with(&CodeCost::issue, false) : nullptr;
+        CodeCost code = k.all();
+        for (const LoopCost& loop : k.loops())
+            if (points != nullptr && (&loop == points || k.lies_in(&loop, *points)))
+                code += loop.code * (kPoints - 1);
+        run_code(d, k, code, f_.candidates / 256, std::min(1.0, (planes() + 40) / 99), work_.batch);
     }
     void sort() {
         StageDemand& d =
@@ -398,7 +411,7 @@ class Frame {
                 layout_bytes(Stage::project_backward) + layout_bytes(Stage::adam) + live_rows(),
                 model_bytes() + f_.isects * 48);
         const CountedKernel k = backward_kernel();
-        run_blocks(d, k, f_.candidates / 256, std::min(1.0, (planes() + 40) / 99));
+        run_projection(d, k);
         if (!f_.training) {  // all that could be stored is cleared first
             d.bytes += f_.gaussians * (planes() + 3) * 4 * work_.batch;
             d.launches = 2 * work_.batch;
@@ -421,15 +434,9 @@ class Frame {
         run_striding(d, kernel({"sum_motion"}), kMotionParts, kMotionParts * f_.gaussians);
     }
     CountedKernel backward_kernel() const {
-        if (!f_.training)
-            return work_.lens ? kernel({"project_backward_lens<StoringSink*"})
-                              : kernel({"project_backward<StoringSink*"});
-        if (work_.poses)
-            return work_.lens ? kernel({"project_backward_lens<AdamMotionSink, true>"})
-                              : kernel({"project_backward<AdamMotionSink, true>"});
-        return work_.lens
-                   ? kernel({"project_backward_lens<AdamSink, true>"})
-                   : kernel({"project_backward<AdamSink, true>", "project_backward<AdamSink*"});
+        return projection("project_backward", !f_.training  ? "<StoringSink*"
+                                              : work_.poses ? "<AdamMotionSink*"
+                                                            : "<AdamSink*");
     }
     /// Each view adds its gradients to the batch's; then every row that any showed takes its step.
     void project_backward_of_batch() {
@@ -443,14 +450,10 @@ class Frame {
         d.launches += 2 - work_.batch;  // bounds once, and the step
         // What is not counted yet costs as the kernel that steps at once.
         const CountedKernel own =
-            work_.poses  ? work_.lens ? kernel({"project_backward_lens<BatchMotionSink, true>"})
-                                      : kernel({"project_backward<BatchMotionSink, true>"})
-             : work_.lens ? kernel({"project_backward_lens<BatchSink, true>"})
-                         : kernel({"project_backward<BatchSink, true>"});
-        run_blocks(d, own.there() ? own : backward_kernel(), f_.candidates / 256,
-                   std::min(1.0, (planes() + 40) / 99));
-        run_blocks_times(d, kernel({"step_batch"}), shown / 256, 1, 1);
-        run_blocks_times(d, kernel({"refresh_bounds"}), shown / 256, 1, 1);
+            projection("project_backward", work_.poses ? "<BatchMotionSink*" : "<BatchSink*");
+        run_projection(d, own.there() ? own : backward_kernel());
+        for (const char* name : {"step_batch", "refresh_bounds"})
+            run_code(d, kernel({name}), kernel({name}).all(), shown / 256, 1, 1);
         sum_motions(d);
     }
     /// Rows that any view of a batch shows, as if what one shows had nothing to do with another.

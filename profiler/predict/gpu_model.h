@@ -74,6 +74,7 @@ struct PredictedWork {
     bool estimated = false;  ///< by what_if(), of a frame that was not drawn: a guess, and told so
     bool packed = true;      ///< a frame without gradients ends as bytes for the screen
     bool lens = false;       ///< drawn through more than a pinhole: a lens, or rows at their times
+    bool unscented = false;  ///< each Gaussian by seven points, whatever the camera
     bool poses = false;      ///< a step corrects the photos' poses, too,
     bool look = false;       ///< or learns their exposure and colour
 };

@@ -24,6 +24,12 @@ inline KernelCosts round_costs(const std::string& architecture = "90") {
         "kernel,0,,128,4660,0,3500,20,1600,700,60,40,40,150,10,14000,40");
     row("project_lens<false, false>",
         "kernel,0,,128,4660,0,2500,20,1200,500,50,40,40,90,10,10000,20");
+    for (const char* gradients : {"true", "false"}) {
+        const std::string points = std::string("project_unscented<") + gradients + ", false>";
+        row(points, "kernel,0,,128,4660,0,3500,20,1600,700,60,40,40,150,10,14000,40");
+        row(points, "1,0,a.h:9,,,1,1700,10,800,350,30,20,20,40,0,6000,20");
+        row(points, "2,1,a.h:5,,,2,300,10,100,50,3,0,0,4,0,600,2");
+    }
     row("compact", "kernel,0,,32,4136,0,600,200,0,300,15,6,10,20,20,2000,6");
     for (const char* key : {"int", "short"})
         row(std::string("radix_pass<unsigned ") + key + ">",
@@ -51,6 +57,9 @@ inline KernelCosts round_costs(const std::string& architecture = "90") {
          {"project_backward<AdamMotionSink, true>", "project_backward_lens<AdamSink, true>",
           "project_backward_lens<AdamMotionSink, true>"})
         row(kernel, "kernel,0,,168,3376,0,6500,500,2500,1200,100,30,30,300,10,26000,50");
+    const std::string points = "project_backward_unscented<AdamSink, true>";
+    row(points, "kernel,0,,168,3376,0,6500,500,2500,1200,100,30,30,300,10,26000,50");
+    row(points, "1,0,a.h:9,,,1,2200,10,900,450,40,20,20,40,0,8000,20");
     row("sum_motion", "kernel,0,,24,2048,0,100,80,10,60,0,10,10,5,0,500,2");
     row("sum_motion", "1,0,a.cu:9,,,1,20,20,4,12,0,0,0,1,0,90,1");
     row("show_look", "kernel,0,,72,168,0,1300,130,760,250,50,10,10,15,0,3500,14");

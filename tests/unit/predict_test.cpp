@@ -245,9 +245,11 @@ TEST(PredictModel, LensesPosesAndLooksCostWhatTheirKernelsDo) {
         return stage_of(p, stage).ms.p50 / stage_of(plain, stage).ms.p50;
     };
     const Prediction lens = with(&PredictedWork::lens), poses = with(&PredictedWork::poses),
-                     look = with(&PredictedWork::look);
+                     look = with(&PredictedWork::look), points = with(&PredictedWork::unscented);
     EXPECT_GT(dearer(lens, Stage::project), 1.01);
     EXPECT_GT(dearer(lens, Stage::project_backward), 1);
+    EXPECT_GT(dearer(points, Stage::project), dearer(lens, Stage::project)) << "a loop of seven";
+    EXPECT_GT(dearer(points, Stage::project_backward), dearer(lens, Stage::project_backward));
     EXPECT_GT(dearer(poses, Stage::project_backward), 1.05);
     EXPECT_DOUBLE_EQ(dearer(poses, Stage::project), 1);
     EXPECT_GT(dearer(look, Stage::loss), 1.2);
@@ -259,8 +261,13 @@ TEST(PredictModel, LensesPosesAndLooksCostWhatTheirKernelsDo) {
              {"compact", "radix_pass<unsigned int>", "radix_pass<unsigned short>",
               "project_lens<true, false>", "project_lens<false, false>",
               "project_backward_lens<AdamSink, true>", "project_backward<AdamMotionSink, true>",
-              "project_backward_lens<AdamMotionSink, true>", "sum_motion", "show_look", "pull_look",
-              "step_look"})
+              "project_backward_lens<AdamMotionSink, true>", "project_unscented<true, false>",
+              "project_unscented<false, false>", "project_backward_unscented<StoringSink, false>",
+              "project_backward_unscented<AdamSink, true>",
+              "project_backward_unscented<AdamMotionSink, true>",
+              "project_backward_unscented<BatchSink, true>",
+              "project_backward_unscented<BatchMotionSink, true>", "sum_motion", "show_look",
+              "pull_look", "step_look"})
             EXPECT_NE(costs.find(each.architecture.code, name), nullptr) << each.id << " " << name;
 }
 
