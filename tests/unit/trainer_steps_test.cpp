@@ -31,8 +31,8 @@ std::unique_ptr<Trainer> make_trainer(TrainingSettings settings = busy_settings(
 }
 
 /// Step `number` of a run, captured.
-CapturedStep captured(std::uint64_t number) {
-    const auto trainer = make_trainer();
+CapturedStep captured(std::uint64_t number, TrainingSettings settings = busy_settings()) {
+    const auto trainer = make_trainer(settings);
     StepRecord record;
     while (trainer->steps_done() + 1 < number) trainer->step();
     trainer->step(&record);
@@ -69,6 +69,21 @@ TEST(CapturedSteps, RunAgainToTheSameBits) {
         EXPECT_EQ(differing(step, back->outputs), 0u);
         EXPECT_EQ(now.gradients_hash, step.outputs.gradients_hash);
     }
+}
+
+TEST(CapturedSteps, TheProjectionComesBack) {
+    const TempFolder folder;
+    TrainingSettings by_points = busy_settings();
+    by_points.projection = static_cast<double>(ProjectionMethod::ut);
+    const CapturedStep step = captured(18, by_points);
+    ASSERT_TRUE(write_step(step, folder / "a.gsstep"));
+    auto back = read_step(folder / "a.gsstep");
+    ASSERT_TRUE(back) << back.error().text();
+    EXPECT_EQ(back->inputs.options.projection, ProjectionMethod::ut);
+    const auto rasterizer = make_cpu_rasterizer();
+    EXPECT_EQ(differing(*back, run_step(back->inputs, *rasterizer)), 0u);
+    back->inputs.options.projection = ProjectionMethod::ewa;
+    EXPECT_GT(differing(*back, run_step(back->inputs, *rasterizer)), 0u) << "it was not by EWA";
 }
 
 TEST(CapturedSteps, AChangedNumberIsFoundInItsStage) {
@@ -197,6 +212,14 @@ TEST(CapturedSteps, HostileManifestsAreRefused) {
     const auto emptied = with(endless.dump());
     ASSERT_FALSE(emptied);
     EXPECT_NE(emptied.error().text().find("pending"), std::string::npos) << emptied.error().text();
+    auto unheard = json;
+    unheard["options"]["projection"] = "fisheye";
+    ASSERT_FALSE(with(unheard.dump()));
+    EXPECT_NE(with(unheard.dump()).error().text().find("projection"), std::string::npos);
+    unheard["options"].erase("projection");  // as files of before have it
+    const auto before = with(unheard.dump());
+    ASSERT_TRUE(before) << before.error().text();
+    EXPECT_EQ(before->inputs.options.projection, ProjectionMethod::ewa);
     json["version"] = 2;
     const auto newer = with(json.dump());
     ASSERT_FALSE(newer);
