@@ -457,6 +457,7 @@ Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {
     out.model = std::move(contents.arrays.model);
     out.steps = contents.steps();
     out.sh_degree = std::min(sh_degree_at(contents.settings, out.steps), out.model.sh_degree);
+    out.unscented = contents.settings.projection != 0;
     LazyAdam(out.model, std::move(contents.arrays.adam)).flush(out.model);
     return out;
 }

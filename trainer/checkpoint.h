@@ -17,7 +17,8 @@ namespace gs {
 struct CheckpointModel {
     GaussianModel model;  ///< every pending optimizer step applied
     std::uint64_t steps = 0;
-    int sh_degree = 0;  ///< reached by then: what training draws with
+    int sh_degree = 0;       ///< reached by then: what training draws with
+    bool unscented = false;  ///< it draws by the unscented transform
 };
 /// Errors: unreadable, malformed (with the byte).
 Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint);

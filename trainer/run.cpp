@@ -658,9 +658,12 @@ void Run::save_model(bool checkpoint) {
     if (options_.stage_times) stages_ = std::make_unique<Json>(options_.stage_times());
     files_.leave(
         "splats", options_.folder / "point_cloud.ply",
-        [&](const fs::path& p) {
+        [&](const fs::path& p) -> Result<void> {
             const Span span(Stage::export_splats);
-            return write_splats(p, trainer_->model());
+            SplatWriteOptions options;
+            options.trained = trained_through();
+            GS_TRY_VOID(write_splats(p, trainer_->model(), options));
+            return {};
         },
         options_.tell);
     if (checkpoint &&

@@ -195,6 +195,11 @@ class Run {
     /// What is done until the next step belongs to no step.
     void pause() { profile_.close(); }
 
+    /// What its splat files say of it.
+    TrainedThrough trained_through() const {
+        return {trainer_->settings().projection != 0, widest_angle_};
+    }
+
     Trainer& trainer() const { return *trainer_; }
     RunOptions& options() { return options_; }
     const StepReport& last_step() const { return last_; }

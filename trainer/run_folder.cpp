@@ -249,10 +249,19 @@ std::optional<RunContents> run_in(const fs::path& path) {
 Result<SplatFile> read_any_splats(const fs::path& path, const SplatReadOptions& options) {
     const auto run = run_in(path);
     const fs::path& file = run ? run->model() : path;
-    if (!checkpoint_steps(file)) return read_splats(file, options);
-    GS_TRY(CheckpointModel checkpoint, read_checkpoint_model(file));
-    return SplatFile{
-        std::move(checkpoint.model), fmt::format("checkpoint of step {}", checkpoint.steps), {}};
+    SplatFile out;
+    if (checkpoint_steps(file)) {
+        GS_TRY(CheckpointModel checkpoint, read_checkpoint_model(file));
+        out.model = std::move(checkpoint.model);
+        out.format = fmt::format("checkpoint of step {}", checkpoint.steps);
+        out.trained.unscented = checkpoint.unscented;
+    } else {
+        GS_TRY(out, read_splats(file, options));
+    }
+    if (!(out.trained.widest_angle > 0))
+        if (const auto described = read_run_description(folder_of_checkpoint(file)))
+            out.trained.widest_angle = described->widest_angle;
+    return out;
 }
 
 RunFolder& RunFolder::operator=(RunFolder&& other) noexcept {

@@ -163,9 +163,9 @@ Result<void> BenchRun::load_scene() {
               height = a_.height > 0 ? a_.height : width * 9 / 16;
     if (!a_.scene.empty()) {
         GS_TRY(auto scene, read_any_splats(a_.scene));
+        draw_as_trained(scene, {}, options_);
         model_ = std::move(scene.model);
         what_ = a_.scene;
-        options_.antialiased = model_.antialiased;
         if (cameras_.empty()) cameras_ = orbit_cameras(place_of(model_), 16, width, height);
     } else if (!training_) {
         model_ = make_proof_model({100'000, 3, 7, 0.004f, 0.03f});

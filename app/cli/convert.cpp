@@ -14,7 +14,7 @@
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/crop.h"
-#include "renderer/scene/lens_width.h"
+#include "renderer/scene/trained_through.h"
 #include "trainer/run_folder.h"
 
 namespace gs::cli {
@@ -105,14 +105,6 @@ Result<ConversionCost> verify(const ConvertArguments& a, const CommonArguments& 
     return verify_conversion(source, result.model, a.verify, common);
 }
 
-/// Of the run whose folder or checkpoint this is; 0: it is none's.
-double widest_angle_of_run(const fs::path& input) {
-    std::error_code ignored;
-    const auto run =
-        read_run_description(fs::is_directory(input, ignored) ? input : input.parent_path());
-    return run ? run->widest_angle : 0;
-}
-
 Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     catch_interrupts();
     const fs::path output(a.output);
@@ -145,6 +137,7 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     const GaussianModel& result = simple ? simple->model : scene.model;
     SplatWriteOptions options;
     options.spz_version = a.spz_version;
+    options.trained = scene.trained;
     ProgressLine line("write");
     options.progress = told_by(line);
     const auto written = write_splats(a.output, result, options);
@@ -157,13 +150,13 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
         fmt::print("  merged from {} Gaussians to look the same from {} views ({})\n",
                    scene.model.count, simple->cameras, simple->from);
     for (const std::string& note : *written) fmt::print("  note: {}\n", note);
-    const std::string lenses = wide_lens_warning(widest_angle_of_run(a.input));
-    if (!lenses.empty()) log_warning("{}: {}", a.input, lenses);
+    const std::vector<std::string> elsewhere = drawn_otherwise(scene.trained);
+    for (const std::string& warning : elsewhere) log_warning("{}: {}", a.input, warning);
 
     Json out{{"command", "convert"},   {"input", a.input},          {"output", a.output},
              {"format", scene.format}, {"gaussians", result.count}, {"sh_degree", result.sh_degree},
              {"bytes", bytes},         {"notes", scene.notes},      {"lost", *written}};
-    if (!lenses.empty()) out["lenses"] = lenses;
+    if (!elsewhere.empty()) out["drawn_otherwise"] = elsewhere;
     if (simple)
         out["simplified"] = {{"from_gaussians", scene.model.count},
                              {"views", simple->cameras},

@@ -110,7 +110,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     catch_interrupts();
     GS_TRY(auto scene, read_any_splats(a.scene));
     for (const std::string& note : scene.notes) log_info("{}: {}", a.scene, note);
-    picture.antialiased |= scene.model.antialiased;
+    draw_as_trained(scene, a.picture, picture);
     GS_TRY(auto capture, load_with_progress(photos.capture, photos.loading));
     if (picture.compatibility == Compatibility::tight)
         picture.near_plane = near_plane_for(static_cast<double>(scene_extent_of(*capture)));

@@ -125,9 +125,11 @@ Result<void> not_the_source(const std::string& path, const std::string& fix) {
 }
 
 // Writes the mended splats where --fix says; nothing else is written.
-Result<Json> write_fixed(const GaussianModel& model, const std::string& path) {
+Result<Json> write_fixed(const SplatFile& scene, const std::string& path) {
+    const GaussianModel& model = scene.model;
     const Fixed fixed = fix(model);
     SplatWriteOptions options;
+    options.trained = scene.trained;
     GS_TRY(auto lost, write_splats(path, fixed.model, options));
     fmt::print("{}: {} Gaussians, of {}\n", path, fixed.model.count, model.count);
     for (const std::string& change : fixed.changes) fmt::print("  fixed: {}\n", change);
@@ -150,6 +152,8 @@ Json splat_json(const std::string& path, const SplatFile& scene, const Statistic
              {"gaussians", model.count},
              {"sh_degree", model.sh_degree},
              {"antialiased", model.antialiased},
+             {"projection", scene.trained.unscented ? "ut" : "ewa"},
+             {"widest_angle", scene.trained.widest_angle},
              {"bytes_in_memory", model.bytes()},
              {"bytes_on_disk", splat_bytes(run ? run->model() : fs::path(path))}};
     Vec3f lo{}, hi{};
@@ -199,12 +203,14 @@ Result<int> splat_info(const InfoArguments& a, const CommonArguments& common) {
                           : "{path}\n  {format}, {gaussians} Gaussians, degree {sh_degree}, "
                             "{bytes_in_memory:bytes} in memory, {bytes_on_disk:bytes} on disk",
         out);
+    for (const std::string& elsewhere : drawn_otherwise(scene->trained))
+        fmt::print("  {}\n", elsewhere);
     say_bounds(out);
     for (const char* name : {"opacity", "scale", "anisotropy"}) say_range(name, out[name]);
     say_memory(out["memory"]);
     say_findings(out["findings"]);
     if (!a.fix.empty()) {
-        GS_TRY(out["fixed"], write_fixed(model, a.fix));
+        GS_TRY(out["fixed"], write_fixed(*scene, a.fix));
     }
     if (common.json) print_json(out);
     return exit_code(a, examined->findings);

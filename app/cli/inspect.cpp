@@ -121,8 +121,8 @@ Result<void> Inspection::prepare() {
     GS_TRY(rasterizer_, make_rasterizer(common_));
     GS_TRY(auto scene, read_any_splats(a_.scene));
     for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);
+    draw_as_trained(scene, a_.picture, options_);
     model_ = std::move(scene.model);
-    options_.antialiased |= model_.antialiased;
     GS_TRY_VOID(choose_camera());
     if (options_.compatibility == Compatibility::tight)
         options_.near_plane = capture_

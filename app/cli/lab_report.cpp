@@ -11,6 +11,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/lab.h"
+#include "app/cli/options.h"
 #include "app/cli/report.h"
 #include "base/log.h"
 #include "base/try.h"
@@ -86,7 +87,7 @@ class PhotoDrawer {
         const auto state = rasterizer_->make_state();
         RenderOptions options;
         options.background = background_;
-        options.antialiased = scene.model.antialiased;
+        draw_as_trained(scene, {}, options);
         options.near_plane = near_plane_for(static_cast<double>(scene_extent_of(*capture_)));
         options.depth = options.gradients = false;
         RenderResult result;

@@ -274,9 +274,9 @@ void add_picture(CLI::App& app, PictureArguments& a) {
                  "opacity compensation for the pixel blur, for scenes trained with it")
         ->group(group);
     app.add_option("--projection", a.projection,
-                   "Gaussians by the lens's Jacobian (ewa) or by seven points through the whole "
-                   "camera (ut), for scenes trained so")
-        ->check(CLI::IsMember({"ewa", "ut"}))
+                   "Gaussians by the lens's Jacobian (ewa), by seven points through the whole "
+                   "camera (ut), or as the scene was trained [auto]")
+        ->check(CLI::IsMember({"auto", "ewa", "ut"}))
         ->group(group)
         ->option_text("NAME");
 }
@@ -393,11 +393,20 @@ Result<RenderOptions> picture_options(const PictureArguments& arguments) {
     RenderOptions options;
     GS_TRY(options.background, parse_color(arguments.background));
     GS_TRY(options.compatibility, compatibility_from_name(arguments.profile));
-    GS_TRY(options.projection, projection_from_name(arguments.projection));
+    if (arguments.projection != "auto") {
+        GS_TRY(options.projection, projection_from_name(arguments.projection));
+    }
     options.sh_degree = arguments.sh_degree;
     options.scale_modifier = static_cast<float>(arguments.scale);
     options.antialiased = arguments.antialiased;
     return options;
+}
+
+void draw_as_trained(const SplatFile& scene, const PictureArguments& arguments,
+                     RenderOptions& options) {
+    options.antialiased = arguments.antialiased || scene.model.antialiased;
+    if (arguments.projection == "auto" && scene.trained.unscented)
+        options.projection = ProjectionMethod::ut;
 }
 
 }  // namespace gs::cli

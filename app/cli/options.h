@@ -13,6 +13,7 @@
 #include "app/backend/backend.h"
 #include "base/expected.h"
 #include "renderer/io/captures/capture_io.h"
+#include "renderer/io/splats/splat_io.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/capture.h"
 #include "trainer/settings.h"
@@ -80,10 +81,13 @@ struct PictureArguments {
     int sh_degree = 3;
     double scale = 1;
     bool antialiased = false;
-    std::string projection = "ewa";
+    std::string projection = "auto";
 };
 void add_picture(CLI::App& app, PictureArguments& a);
 Result<RenderOptions> picture_options(const PictureArguments& arguments);
+/// What a scene was trained to be drawn with, unless it was said.
+void draw_as_trained(const SplatFile& scene, const PictureArguments& arguments,
+                     RenderOptions& options);
 
 /// The studio's window; view and train --view.
 struct WindowArguments {

@@ -25,6 +25,7 @@ namespace {
 
 struct PredictArguments {
     std::string scene, gpus = "h200,rtx4090", capture, cameras, model, output;
+    PictureArguments picture;  // how it is projected
     CaptureArguments loading;
     int views = 0, width = 0, height = 0, sh_degree = 3, batch = 1;
     double gaussians = 0;
@@ -61,6 +62,11 @@ void add_options(CLI::App& app, PredictArguments& a) {
     app.add_option("--batch", a.batch, "views that a frame or step draws [1]")
         ->check(whole_from(1, 1024))
         ->option_text("N");
+    app.add_option("--projection", a.picture.projection,
+                   "each Gaussian by the lens's Jacobian (ewa), by seven points (ut), or as the "
+                   "scene was trained [auto]")
+        ->check(CLI::IsMember({"auto", "ewa", "ut"}))
+        ->option_text("NAME");
     app.add_flag("--refine-poses", a.poses, "of training that corrects the photos' poses");
     app.add_flag("--appearance", a.look, "of training that learns the photos' exposure and colour");
     app.add_option("--model", a.model, "counts from a file that -o wrote, instead of a scene")
@@ -107,6 +113,8 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
     GS_TRY(const Backend backend, backend_of(common));
     GS_TRY(const auto rasterizer, backend.make_rasterizer());
     GS_TRY(auto scene, read_any_splats(a.scene));
+    GS_TRY(RenderOptions options, picture_options(a.picture));
+    draw_as_trained(scene, a.picture, options);
     GaussianModel model = std::move(scene.model);
     if (model.count == 0)
         return fail(ErrorKind::usage, a.scene, "there are no Gaussians to predict for");
@@ -115,8 +123,6 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
     GS_TRY(const auto all, cameras_for(a, common, model));
     const auto cameras = spread(all, static_cast<std::size_t>(a.views > 0 ? a.views : 8));
     if (cameras.empty()) return fail(ErrorKind::usage, a.cameras, "there are no cameras in it");
-    RenderOptions options;
-    options.antialiased = model.antialiased;
     options.sh_degree = a.sh_degree;
     options.counters = options.warps = true;
     options.depth = options.gradients = false;
@@ -133,6 +139,7 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
         works.push_back(
             predicted_work(frame, std::min(a.sh_degree, model.sh_degree), backend.cuda));
         works.back().lens = !draws_as_pinhole(drawn);
+        works.back().unscented = options.projection == ProjectionMethod::ut;
         subject.sizes_differ =
             subject.sizes_differ ||
             (works.size() > 1 && (drawn.width != subject.width || drawn.height != subject.height));
@@ -156,6 +163,7 @@ Result<PredictedWork> work_to_predict(const PredictArguments& a, const CommonArg
         GS_TRY(const std::string text, read_text_file(a.model, kMostBytes));
         GS_TRY(work, work_of_json(text, a.model));
     }
+    if (a.picture.projection != "auto") work.unscented = a.picture.projection == "ut";
     work.poses = a.poses;
     work.look = a.look;
     WhatIf change;

@@ -227,9 +227,9 @@ Result<void> RenderRun::prepare() {
 
     GS_TRY(auto scene, read_any_splats(a_.scene));
     for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);
+    draw_as_trained(scene, a_.picture, options_);
     model_ = std::move(scene.model);
     choose_precision(backend.cuda);
-    options_.antialiased |= model_.antialiased;
     if (options_.compatibility == Compatibility::tight) options_.near_plane = near_plane_of(model_);
     GS_TRY(cameras_, choose_cameras());
     for (NamedCamera& c : cameras_) c.camera = through(a_.lens, sized(c.camera));

@@ -123,7 +123,7 @@ Result<int> run(const VerifyArguments& a, const CommonArguments& common) {
     if (scene.model.count == 0)
         return fail(ErrorKind::usage, a.scene, "there are no Gaussians to verify");
     GS_TRY(const Place place, place_for(a, common, scene.model));
-    options.antialiased = options.antialiased || scene.model.antialiased;
+    draw_as_trained(scene, a.picture, options);
     if (options.compatibility == Compatibility::tight)
         options.near_plane =
             place.capture ? near_plane_for(static_cast<double>(scene_extent_of(*place.capture)))

@@ -127,7 +127,7 @@ const CommandRow kRows[] = {
     {"view.style",             "Draw style",                  "",     "",        "STYLE",
      "splats, points, ellipsoids, rings or centres.", style},
     {"view.projection",        "How Gaussians are projected", "",     "",        "NAME",
-     "ewa (by the lens's Jacobian), ut (by seven points each, the unscented transform) or auto: as the run trains.", projection},
+     "ewa (by the lens's Jacobian), ut (by seven points each, the unscented transform) or auto: as the run trains or the file says.", projection},
     {"view.colormap",          "Colormap",                    "",     "",        "NAME",
      "viridis, inferno, cividis, turbo, gray or diverging.", colormap},
     {"view.range",             "Range of the colormap",       "",     "",        "MODE [LO HI]",

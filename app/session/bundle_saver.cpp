@@ -18,6 +18,7 @@ struct BundleScene {
     std::shared_ptr<const Capture> capture;
     Image8 picture;
     BundleFacts facts;
+    TrainedThrough trained;
 };
 
 Result<void> write_parts(BundleRequest& request, const BundleScene& scene,
@@ -27,6 +28,7 @@ Result<void> write_parts(BundleRequest& request, const BundleScene& scene,
     options.progress = [&](std::string_view, std::size_t done, std::size_t total) {
         return progress("packing the scene", done, total);
     };
+    options.trained = scene.trained;
     GS_TRY_VOID(write_splats(folder / member_name::kScene, *scene.model, options));
     if (scene.capture) {
         GS_TRY_VOID(write_capture(folder / member_name::kCapture, *scene.capture, request.photos,
@@ -50,6 +52,7 @@ void BundleSaver::save(BundleRequest given, const Shown& shown) {
     scene->model =
         open.trainer ? std::make_shared<const GaussianModel>(open.trainer->model()) : open.model;
     scene->capture = open.capture;
+    scene->trained = open.trained_through();
     scene->facts.name = open.name;
     scene->facts.made = given.report.made;
     scene->facts.backend =

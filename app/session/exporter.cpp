@@ -5,7 +5,7 @@
 #include "base/record/scope.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/crop.h"
-#include "renderer/scene/lens_width.h"
+#include "renderer/scene/trained_through.h"
 #include "trainer/lapse_video.h"
 
 namespace gs {
@@ -31,25 +31,25 @@ void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::stri
     if (const TaskProgress* running = lent_.jobs.progress_of("export"))
         return lent_.tell.error(running->what + " goes on: one export at a time");
     const std::uint64_t command = lent_.tell.command;
+    const TrainedThrough trained = lent_.scene ? lent_.scene->trained_through() : TrainedThrough();
     lent_.jobs.start<SplatNotes>(
         {"export", "writing " + path, command},
-        [model, path](const Progress& progress) -> Result<SplatNotes> {
+        [model, path, trained](const Progress& progress) -> Result<SplatNotes> {
             const Span span(Stage::export_splats);
             SplatWriteOptions options;
             options.progress = [&](std::string_view, std::size_t done, std::size_t total) {
                 return progress("writing " + path, done, total);
             };
+            options.trained = trained;
             return write_splats(path, *model, options);
         },
-        [this, path, model, command, whole](SplatNotes notes) {
+        [this, path, model, command, whole, trained](SplatNotes notes) {
             if (whole && lent_.scene && lent_.scene->model == model) {
                 editor_.exported();
                 doctor_.exported();
             }
-            if (lent_.scene && lent_.scene->capture)
-                if (std::string warning = wide_lens_warning(widest_angle(*lent_.scene->capture));
-                    !warning.empty())
-                    notes.push_back(std::move(warning));
+            for (std::string& warning : drawn_otherwise(trained))
+                notes.push_back(std::move(warning));
             lent_.tell.done(fmt::format("exported {} Gaussians to {} ({})",
                                         format_count(static_cast<double>(model->count)), path,
                                         format_bytes(static_cast<double>(splat_bytes(path)))),

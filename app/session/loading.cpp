@@ -141,6 +141,7 @@ Result<LoadedScene> load_splat_file(const OpenRequest& request, const SessionOpt
     scene.name = name_of_path(request.path);
     scene.format = file->format;
     scene.notes = file->notes;
+    scene.trained = file->trained;
     if (auto shown = show_model(scene, share(std::move(file->model)), options); !shown)
         return tl::unexpected<Error>(shown.error());
     return scene;
@@ -217,6 +218,7 @@ Result<LoadedScene> load_checkpoint_model(const std::string& path, const Session
     scene.name = name_of_path(path);
     scene.format = fmt::format("checkpoint of step {}", checkpoint->steps);
     scene.sh_degree = checkpoint->sh_degree;
+    scene.trained.unscented = checkpoint->unscented;
     if (auto shown = show_model(scene, share(std::move(checkpoint->model)), options); !shown)
         return tl::unexpected<Error>(shown.error());
     return scene;
@@ -245,6 +247,7 @@ Result<LoadedScene> load_step(const std::string& path, const SessionOptions& opt
     scene.format = fmt::format("captured step {} of {}", in.step + 1, step.origin.capture);
     scene.notes = std::move(notes);
     scene.sh_degree = in.options.sh_degree;
+    scene.trained.unscented = in.options.projection == ProjectionMethod::ut;
     scene.capture = std::make_shared<const Capture>(std::move(capture));
     GS_TRY_VOID(show_model(scene, share(std::move(in.model)), options));
     scene.near_plane = in.options.near_plane;
@@ -383,6 +386,7 @@ LoadedScene same_scene(const LoadedScene& scene) {
     out.capture = scene.capture;
     out.levels = scene.levels;
     out.sh_degree = scene.sh_degree;
+    out.trained = scene.trained;
     out.bundle = scene.bundle;
     out.notes = scene.notes;
     out.seconds = scene.seconds;

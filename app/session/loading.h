@@ -14,6 +14,7 @@
 #include "renderer/io/splats/level_set.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
+#include "renderer/scene/trained_through.h"
 #include "trainer/run.h"
 
 namespace gs {
@@ -36,11 +37,13 @@ struct LoadedScene {
     std::vector<LevelRun> level_runs;  ///< the same: which rows of the model are of which level
     float near_plane = 0;              ///< world units; 0: the rasterizer's own
     std::shared_ptr<const UnpackedBundle> bundle;  ///< it came from; null: none
-    int sh_degree = 3;  ///< highest that is drawn: what a checkpoint's training had reached
+    TrainedThrough trained;  ///< what its file says; with a trainer trained_through() is asked
+    int sh_degree = 3;       ///< highest that is drawn: what a checkpoint's training had reached
     std::vector<std::string> notes;
     double seconds = 0;  ///< what loading took
 
     std::uint64_t steps_done() const { return trainer ? trainer->steps_done() : 0; }
+    TrainedThrough trained_through() const { return run ? run->trained_through() : trained; }
     std::uint64_t gaussian_count() const {
         return trainer ? trainer->gaussian_count() : model->count;
     }

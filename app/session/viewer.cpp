@@ -101,6 +101,7 @@ RenderOptions render_options(const LoadedScene& scene, const ViewSettings& setti
         options.sh_degree = std::min(scene.model->sh_degree, scene.sh_degree);
         options.antialiased = scene.model->antialiased;
         options.near_plane = scene.near_plane;
+        if (scene.trained.unscented) options.projection = ProjectionMethod::ut;
     }
     if (settings.projection != ViewProjection::automatic)
         options.projection = settings.projection == ViewProjection::ut ? ProjectionMethod::ut

@@ -1,7 +1,5 @@
 #include "renderer/scene/lens_width.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -11,14 +9,6 @@
 #include "renderer/scene/camera_lens.h"
 
 namespace gs {
-namespace {
-
-// From here on a pinhole's picture stretches what a fisheye draws small, and Gaussians, whose
-// extent is a tangent of the lens at their middle, no longer look alike.
-constexpr double kDrawnAlike = 50;  // degrees from the axis
-
-}  // namespace
-
 double widest_angle(const Camera& camera) {
     const auto lens = math::make_lens(camera);
     double widest = 0;
@@ -47,14 +37,6 @@ double widest_angle(const Capture& capture) {
         if (seen.insert(std::move(lens)).second) widest = std::max(widest, widest_angle(c));
     }
     return widest;
-}
-
-std::string wide_lens_warning(double degrees) {
-    if (!(degrees > kDrawnAlike)) return {};
-    return fmt::format(
-        "it was trained through lenses that see {:.0f} degrees from their axis: viewers that know "
-        "pinholes only draw what was learnt far off the axis differently",
-        degrees);
 }
 
 }  // namespace gs

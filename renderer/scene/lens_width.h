@@ -1,8 +1,6 @@
 // How far from their axis lenses see. A model learnt through very wide ones is drawn differently by
-// viewers that only know pinholes: said when it is exported.
+// viewers that only know pinholes (trained_through.h).
 #pragma once
-
-#include <string>
 
 #include "renderer/scene/capture.h"
 
@@ -12,7 +10,5 @@ namespace gs {
 double widest_angle(const Camera& camera);
 /// Of all views through lenses that bend lines; 0: there are none.
 double widest_angle(const Capture& capture);
-/// What to say of a model that was trained through lenses of that angle; empty: nothing.
-std::string wide_lens_warning(double degrees);
 
 }  // namespace gs

@@ -12,6 +12,7 @@
 #include "base/expected.h"
 #include "base/progress.h"
 #include "renderer/io/files/input_file.h"
+#include "renderer/scene/trained_through.h"
 
 namespace gs {
 
@@ -44,7 +45,11 @@ struct PlyHeader {
     const PlyElement* find(std::string_view element) const;
     /// A comment "SplatRenderMode: mip" (Brush), or one that names antialiased training.
     bool says_antialiased() const;
+    /// Comments of ours, "SplatProjection: ut" and "SplatLens: 110" (degrees from the axis).
+    TrainedThrough trained() const;
 };
+/// Header lines that say both of a file of ours.
+std::string ply_comments(bool antialiased, const TrainedThrough& trained);
 
 /// `text` is the beginning of the file, holding the whole header. Errors: malformed, with the line.
 Result<PlyHeader> parse_ply_header(std::string_view text, const std::string& path);

@@ -81,13 +81,15 @@ std::span<const SplatFormat> splat_formats() {
          {".compressed.ply"},
          recognises_compressed_ply,
          read_compressed_ply,
-         write_compressed_ply},
+         write_compressed_ply,
+         true},
         {"ply",
          "3D Gaussian Splatting PLY",
          {".ply"},
          recognises_splat_ply,
          read_splat_ply,
-         write_splat_ply},
+         write_splat_ply,
+         true},
         {"csv", "CSV of every parameter", {".csv"}, recognises_splat_csv, nullptr, write_splat_csv},
         {"spz", "SPZ", {".spz"}, recognises_spz, read_spz, write_spz},
         {"ksplat",
@@ -102,7 +104,7 @@ std::span<const SplatFormat> splat_formats() {
          recognises_splat_lods,
          read_splat_lods,
          nullptr},
-        {"sog", "SOG", {".sog", "meta.json"}, recognises_sog, read_sog, write_sog},
+        {"sog", "SOG", {".sog", "meta.json"}, recognises_sog, read_sog, write_sog, true},
         {"gltf",
          "glTF with KHR_gaussian_splatting",
          {".glb", ".gltf"},
@@ -160,8 +162,14 @@ Result<SplatFile> read_splats(const fs::path& path, const Progress& progress) {
 Result<SplatNotes> write_splats(const fs::path& path, const GaussianModel& model,
                                 const SplatWriteOptions& options) {
     const Span span{Stage::export_splats, model.count};
-    if (const SplatFormat* format = format_by_name(path, writable))
-        return format->write(path, model, options);
+    if (const SplatFormat* format = format_by_name(path, writable)) {
+        GS_TRY(SplatNotes notes, format->write(path, model, options));
+        if (options.trained.unscented && !format->keeps_training)
+            notes.push_back(format->description +
+                            " does not say that the Gaussians were trained by the unscented "
+                            "transform");
+        return notes;
+    }
     return fail(ErrorKind::usage, path.string(),
                 fmt::format("\"{}\" is not the end of a name of a format that can be written",
                             path.filename().string()),

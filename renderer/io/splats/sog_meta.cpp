@@ -126,6 +126,11 @@ Result<SogMeta> read_sog_meta(const FileSet& files, const std::string& meta_name
     out.has_shn = reader.part("shN").is_object();
     const Json& antialias = reader.part("antialias");
     out.antialiased = antialias.is_boolean() && antialias.get<bool>();
+    const Json &projection = member(reader.part("asset"), "projection"),
+               &angle = member(reader.part("asset"), "widest_angle");
+    out.trained.unscented = projection.is_string() && projection.get<std::string>() == "ut";
+    const double degrees = angle.is_number() ? angle.get<double>() : 0;
+    out.trained.widest_angle = degrees > 0 && degrees <= 180 ? degrees : 0;
     if (out.version == 1)
         read_tables_1(reader, out);
     else

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "renderer/io/files/file_set.h"
+#include "renderer/scene/trained_through.h"
 
 namespace gs {
 
@@ -23,6 +24,7 @@ struct SogMeta {
     int version = 2;
     std::size_t count = 0;
     bool antialiased = false;
+    TrainedThrough trained;               ///< of files of ours
     std::array<float, 3> mins{}, maxs{};  ///< of sign(x) ln(1 + |x|)
     std::array<std::string, 2> means_files;
     std::string quats_file, scales_file, sh0_file;

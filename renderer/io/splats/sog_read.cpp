@@ -181,6 +181,7 @@ Result<SplatFile> read_sog_files(const FileSet& files, const std::string& meta_n
                   fmt::format("SOG {}", sog.meta.version),
                   {}};
     out.model.antialiased = sog.meta.antialiased;
+    out.trained = sog.meta.trained;
     parallel_ranges(out.model.count, 16384, [&](std::size_t begin, std::size_t end) {
         decode_range(sog, out.model, begin, end);
     });

@@ -47,7 +47,9 @@ class SogEncoder {
     std::vector<NamedImage> images;
     Tally clamped_scales;
 
-    Result<void> run(Meter& meter) {
+    Result<void> run(const TrainedThrough& trained, Meter& meter) {
+        if (trained.unscented) meta["asset"]["projection"] = "ut";
+        if (trained.widest_angle > 0) meta["asset"]["widest_angle"] = trained.widest_angle;
         meta["count"] = rows_.size();
         if (model_.antialiased) meta["antialias"] = true;
         positions();
@@ -246,7 +248,8 @@ Result<SplatNotes> write_sog(const fs::path& path, const GaussianModel& model,
                     "has more Gaussians than a WebP image has pixels");
     sort_along_curve(model, rows);
     SogEncoder sog(model, rows);
-    GS_TRY_VOID(run_metered(options.progress, kWork, [&](Meter& meter) { return sog.run(meter); }));
+    GS_TRY_VOID(run_metered(options.progress, kWork,
+                            [&](Meter& meter) { return sog.run(options.trained, meter); }));
     const std::string meta = json_text(sog.meta);
     const auto bytes = std::as_bytes(std::span(meta));
     GS_TRY_VOID(path.filename() == "meta.json" ? write_folder(path, sog, bytes)

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "renderer/scene/gaussian_model.h"
+#include "renderer/scene/trained_through.h"
 
 namespace gs {
 
@@ -18,6 +19,7 @@ struct SplatFile {
     GaussianModel model;
     std::string format;              ///< "3DGS PLY (binary)"
     std::vector<std::string> notes;  ///< what was missing, ignored or repaired, with counts
+    TrainedThrough trained = {};     ///< as far as it says
 };
 
 struct SplatReadOptions {
@@ -26,7 +28,8 @@ struct SplatReadOptions {
     Progress progress;
 };
 struct SplatWriteOptions {
-    int spz_version = 4;  ///< 3 (gzip) or 4 (zstd)
+    int spz_version = 4;     ///< 3 (gzip) or 4 (zstd)
+    TrainedThrough trained;  ///< said in the file where its format has a place for it
     Progress progress;
 };
 /// What the format could not hold of the model, one line each, with counts; empty when nothing was
@@ -44,6 +47,7 @@ struct SplatFormat {
                               const SplatReadOptions& options) = nullptr;  ///< null: write only
     Result<SplatNotes> (*write)(const fs::path& path, const GaussianModel& model,
                                 const SplatWriteOptions& options) = nullptr;  ///< null: read only
+    bool keeps_training = false;                                              ///< TrainedThrough
 };
 
 std::span<const SplatFormat> splat_formats();

@@ -1,0 +1,29 @@
+#include "renderer/scene/trained_through.h"
+
+#include <fmt/format.h>
+
+namespace gs {
+namespace {
+
+// From here on a pinhole's picture stretches what a fisheye draws small, and Gaussians, whose
+// extent is a tangent of the lens at their middle, no longer look alike.
+constexpr double kDrawnAlike = 50;  // degrees from the axis
+
+}  // namespace
+
+std::vector<std::string> drawn_otherwise(const TrainedThrough& trained) {
+    std::vector<std::string> out;
+    if (trained.widest_angle > kDrawnAlike)
+        out.push_back(
+            fmt::format("it was trained through lenses that see {:.0f} degrees from their axis: "
+                        "viewers that know pinholes only draw what was learnt far off the axis "
+                        "differently",
+                        trained.widest_angle));
+    if (trained.unscented)
+        out.emplace_back(
+            "it was trained by the unscented transform (--projection ut): viewers that project by "
+            "the Jacobian, as most do, draw large and near Gaussians a little differently");
+    return out;
+}
+
+}  // namespace gs

@@ -1,0 +1,18 @@
+// How Gaussians were trained to be drawn, where that is not how every viewer draws. Splat files of
+// ours say it, whoever reads one keeps it, and it is told when Gaussians are exported.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gs {
+
+struct TrainedThrough {
+    bool unscented = false;   ///< by the unscented transform (ProjectionMethod::ut)
+    double widest_angle = 0;  ///< degrees from the axis, of lenses that bend lines; 0: none does
+    bool operator==(const TrainedThrough&) const = default;
+};
+/// What is drawn differently elsewhere, a line each.
+std::vector<std::string> drawn_otherwise(const TrainedThrough& trained);
+
+}  // namespace gs
