@@ -5,11 +5,9 @@
 #include "renderer/rays/lists.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "base/parallel.h"
-#include "base/sort.h"
 #include "renderer/math/along_ray.h"
 #include "renderer/math/scalar.h"
 #include "renderer/scene/trajectory.h"
@@ -17,8 +15,8 @@
 namespace gs {
 namespace {
 
-constexpr std::size_t kChunk = 2048;  // Gaussians of a task
-constexpr float kMargin = 1e-5f;      // radians and slopes: beyond what float rounds away
+constexpr float kMargin = 2e-5f;      // quarter turns and slopes: beyond what float rounds away
+constexpr float kMostSigmas = 3.34f;  // where an opacity of 1 has fallen below the least alpha
 
 /// The grown ellipsoid k^2 Sigma in axes of the frame.
 struct Outline {
@@ -59,6 +57,29 @@ class Placer {
             for (int k = 0; k < 3; ++k) rotation_.m[i][k] = static_cast<float>(r.m[i][k]);
         place_ = inverse_of(tiles.frame()).translation;
         for (const RayBin& bin : tiles.bins()) lows_.push_back(bin.low);
+        // Outside of all tiles' slopes, as planes through the axis of the frame.
+        float low = 1e30f, high = -1e30f;
+        for (const RayTile& tile : tiles.tiles()) {
+            low = std::min(low, tile.low);
+            high = std::max(high, tile.high);
+        }
+        for (const auto& [slope, side] : {std::pair{low, -1.0f}, std::pair{high, 1.0f}}) {
+            const float length = side / std::sqrt(1 + slope * slope);
+            outward_.push_back({-slope * length, length});
+        }
+    }
+    /// True where it is plain that no ray comes near: it lies above or below all of them.
+    bool beyond(std::size_t i) const {
+        RayGaussian g;
+        g.mean = model_.mean(i);
+        const Vec3f p = seen_from(place_, g);
+        const float r = std::sqrt(p.x * p.x + p.y * p.y),
+                    largest = std::max({model_.at(kLogScales, i), model_.at(kLogScales + 1, i),
+                                        model_.at(kLogScales + 2, i)}),
+                    reach = kMostSigmas * std::exp(largest) + tiles_.spread();
+        for (const Vec2<float> n : outward_)
+            if (n.x * r + n.y * p.z > reach * 1.001f + kMargin * r) return true;
+        return false;
     }
     /// False where it draws nothing, whatever the ray.
     bool prepare(std::size_t i, RayGaussian& out, Outline& outline) const {
@@ -87,6 +108,7 @@ class Placer {
         };
         outline = {{entry(0, 0), entry(0, 1), entry(0, 2), entry(1, 1), entry(1, 2), entry(2, 2)},
                    std::sqrt(std::max({v[0], v[1], v[2]}))};
+        out.reach = outline.reach;
         return std::isfinite(outline.reach) && outline.reach < 1e18f;
     }
     /// Calls found(tile) for every tile that it may touch.
@@ -101,13 +123,11 @@ class Placer {
                       c * s * (shape.yy - shape.xx) + (c * c - s * s) * shape.xy,
                       s * s * shape.xx - 2 * c * s * shape.xy + c * c * shape.yy);
         if (sides.which != Slopes::some) return bins(-4, 4, g, outline, found);
-        const float azimuth = std::atan2(p.y, p.x);
-        const float low = azimuth + std::atan(sides.low) - kMargin,
-                    high = azimuth + std::atan(sides.high) + kMargin;
-        constexpr float kTurn = 6.28318531f, kHalf = 3.14159265f;
-        bins(low, high, g, outline, found);
-        if (low < -kHalf) bins(low + kTurn - kMargin, 4, g, outline, found);
-        if (high > kHalf) bins(-4, high - kTurn + kMargin, g, outline, found);
+        const float low = quarter_turns({c - s * sides.low, s + c * sides.low}) - kMargin,
+                    high = quarter_turns({c - s * sides.high, s + c * sides.high}) + kMargin;
+        if (low <= high) return bins(low, high, g, outline, found);
+        bins(low, 4, g, outline, found);  // over the seam
+        bins(-4, high, g, outline, found);
     }
 
   private:
@@ -157,34 +177,16 @@ class Placer {
     Mat3f rotation_;
     Vec3d place_;
     std::vector<float> lows_;
+    std::vector<Vec2<float>> outward_;  ///< normals, r and z
 };
 
-/// Rows of finite means, front to back.
-void sort_rows(const GaussianModel& model, const RayOrder& order, Buffer<std::uint32_t>& rows) {
-    Buffer<std::uint32_t> all(model.count), keys;
-    parallel_ranges(model.count, 1 << 14, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-            const Vec3f m = model.mean(i);
-            const Vec3d arm = Vec3d{m.x, m.y, m.z} - order.place;
-            double depth = order.axis ? dot(*order.axis, arm) : std::sqrt(dot(arm, arm));
-            if (order.axis && !(depth > order.near_plane)) depth = std::nan("");
-            // Bits of numbers that are not negative stand in their order.
-            all.data()[i] = std::isfinite(depth)
-                                ? std::bit_cast<std::uint32_t>(static_cast<float>(depth))
-                                : ~0u;
-        }
-    });
-    std::size_t n = 0;
-    rows.resize_discard(model.count);
-    keys.resize_discard(model.count);
-    for (std::size_t i = 0; i < model.count; ++i)
-        if (all.data()[i] < 0x7F800000u) {
-            keys.data()[n] = all.data()[i];
-            rows.data()[n++] = static_cast<std::uint32_t>(i);
-        }
-    rows.resize_discard(n);
-    keys.resize_discard(n);
-    RadixSort().sort(keys, rows);
+/// NaN: not drawn.
+float depth_of(const GaussianModel& model, std::size_t i, const RayOrder& order) {
+    const Vec3f m = model.mean(i);
+    const Vec3d arm = Vec3d{m.x, m.y, m.z} - order.place;
+    const double depth = order.axis ? dot(*order.axis, arm) : std::sqrt(dot(arm, arm));
+    if (order.axis && !(depth > order.near_plane)) return std::nanf("");
+    return static_cast<float>(depth);
 }
 
 struct RayPair {
@@ -195,38 +197,36 @@ struct RayPair {
 
 RayLists list_gaussians(const GaussianModel& model, const RayTiles& tiles, const RayOrder& order,
                         const RasterRules& rules) {
-    Buffer<std::uint32_t> rows;
-    sort_rows(model, order, rows);
-    const std::size_t n = rows.size(), chunks = (n + kChunk - 1) / kChunk,
+    const std::size_t n = model.count, chunks = (n + kListChunk - 1) / kListChunk,
                       tile_count = tiles.tiles().size();
     const Placer placer(model, tiles, rules);
-    std::vector<std::vector<RayGaussian>> prepared(chunks);
+    RayLists out;
+    out.chunks.resize(chunks);
     std::vector<std::vector<RayPair>> pairs(chunks);
     parallel_for(chunks, 1, [&](std::size_t chunk) {
-        for (std::size_t i = chunk * kChunk; i < std::min(n, (chunk + 1) * kChunk); ++i) {
+        std::vector<RayGaussian>& prepared = out.chunks[chunk];
+        for (std::size_t i = chunk * kListChunk; i < std::min(n, (chunk + 1) * kListChunk); ++i) {
             RayGaussian g;
             Outline outline;
-            if (!placer.prepare(rows.data()[i], g, outline)) continue;
+            g.depth = depth_of(model, i, order);
+            if (!std::isfinite(g.depth) || placer.beyond(i) || !placer.prepare(i, g, outline))
+                continue;
             const std::size_t before = pairs[chunk].size();
-            const auto index = static_cast<std::uint32_t>(prepared[chunk].size());
+            const auto index = static_cast<std::uint32_t>(chunk * kListChunk + prepared.size());
             placer.place(g, outline, [&](std::uint32_t t) { pairs[chunk].push_back({t, index}); });
-            if (pairs[chunk].size() > before) prepared[chunk].push_back(g);
+            if (pairs[chunk].size() > before) prepared.push_back(g);
         }
     });
-    RayLists out;
-    std::vector<std::uint32_t> first(chunks);
     std::vector<std::uint32_t> fill(tile_count + 1);
     for (std::size_t c = 0; c < chunks; ++c) {
-        first[c] = static_cast<std::uint32_t>(out.gaussians.size());
-        out.gaussians.insert(out.gaussians.end(), prepared[c].begin(), prepared[c].end());
+        out.visible += out.chunks[c].size();
         for (const RayPair pair : pairs[c]) ++fill[pair.tile + 1];
     }
     for (std::size_t t = 0; t < tile_count; ++t) fill[t + 1] += fill[t];
     out.begin = fill;
     out.of_tile.resize_discard(fill[tile_count]);
-    for (std::size_t c = 0; c < chunks; ++c)
-        for (const RayPair pair : pairs[c])
-            out.of_tile.data()[fill[pair.tile]++] = first[c] + pair.gaussian;
+    for (const auto& of_chunk : pairs)
+        for (const RayPair pair : of_chunk) out.of_tile.data()[fill[pair.tile]++] = pair.gaussian;
     return out;
 }
 

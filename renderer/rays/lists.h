@@ -1,4 +1,4 @@
-// Which Gaussians a tile's rays may touch, front to back. Between rays.h's tiles and trace.cpp.
+// Which Gaussians a tile's rays may touch. Between rays.h's tiles and trace.cpp.
 #pragma once
 
 #include "renderer/rays/rays.h"
@@ -10,12 +10,19 @@ struct RayGaussian {
     float whitening[9];  ///< M by rows (math/along_ray.h)
     Vec3f mean;          ///< world
     float log2_opacity;
+    float depth;        ///< what it is ordered by
+    float reach;        ///< farther from its mean no ray sees it, world units
     std::uint32_t row;  ///< of the model
 };
+inline constexpr std::uint32_t kListChunk = 2048;
 struct RayLists {
-    std::vector<RayGaussian> gaussians;  ///< front to back
-    std::vector<std::uint32_t> begin;    ///< [tile + 1] into `of_tile`
-    Buffer<std::uint32_t> of_tile;       ///< indices of gaussians
+    std::vector<std::vector<RayGaussian>>
+        chunks;                        ///< in the model's order, kListChunk at most each
+    std::vector<std::uint32_t> begin;  ///< [tile + 1] into `of_tile`
+    Buffer<std::uint32_t> of_tile;     ///< in the model's order; for at()
+    std::size_t visible = 0;
+
+    const RayGaussian& at(std::uint32_t i) const { return chunks[i / kListChunk][i % kListChunk]; }
 };
 RayLists list_gaussians(const GaussianModel& model, const RayTiles& tiles, const RayOrder& order,
                         const RasterRules& rules);

@@ -4,6 +4,7 @@
 // reference/rays.h. Called by `render --lidar`, `eval --lidar` and the bench.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -15,6 +16,12 @@
 #include "renderer/scene/gaussian_model.h"
 
 namespace gs {
+
+/// Rises with the azimuth of (x, y), from -2 at -180 degrees to 2 at 180, without trigonometry.
+inline float quarter_turns(Vec2<float> v) {
+    const float share = v.y / (std::abs(v.x) + std::abs(v.y));
+    return v.x >= 0 ? share : v.y >= 0 ? 2 - share : -2 - share;
+}
 
 /// A wedge of azimuths, cut into tiles by elevation. In axes of the RayTiles' frame.
 struct RayBin {

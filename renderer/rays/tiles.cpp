@@ -56,16 +56,18 @@ void sort_within(std::span<AimedRay> tile) {
         tile.begin(), tile.end(),
         [](const AimedRay& a, const AimedRay& b) { return a.azimuth < b.azimuth; });
     const double azimuth = left->azimuth, elevation = tile.front().elevation,
-                 width = std::max(right->azimuth - azimuth, 1e-9),
-                 height = std::max(tile.back().elevation - elevation, 1e-9);
-    const auto place = [&](const AimedRay& a) {
-        return interleaved(static_cast<std::uint32_t>(15 * (a.azimuth - azimuth) / width),
-                           static_cast<std::uint32_t>(15 * (a.elevation - elevation) / height));
-    };
-    std::sort(tile.begin(), tile.end(), [&](const AimedRay& a, const AimedRay& b) {
-        const std::uint32_t at = place(a), other = place(b);
-        return at != other ? at < other : a.ray < b.ray;
+                 across = 15 / std::max(right->azimuth - azimuth, 1e-9),
+                 up = 15 / std::max(tile.back().elevation - elevation, 1e-9);
+    std::vector<std::pair<std::uint32_t, AimedRay>> placed;
+    placed.reserve(tile.size());
+    for (const AimedRay& a : tile)
+        placed.push_back({interleaved(static_cast<std::uint32_t>(across * (a.azimuth - azimuth)),
+                                      static_cast<std::uint32_t>(up * (a.elevation - elevation))),
+                          a});
+    std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first < b.first : a.second.ray < b.second.ray;
     });
+    for (std::size_t i = 0; i < tile.size(); ++i) tile[i] = placed[i].second;
 }
 
 Buffer<float> planes_of(const std::vector<Vec3d>& vectors) {
@@ -107,10 +109,11 @@ RayTiles::RayTiles(std::span<const CameraRay> rays, const Pose& frame_from_world
 }
 
 void RayTiles::add_bin(std::span<const CameraRay> rays, std::span<AimedRay> all) {
-    const double low = all.front().azimuth - 1e-6, high = all.back().azimuth + 1e-6;
+    const double low = std::max(all.front().azimuth - 1e-6, -std::numbers::pi),
+                 high = std::min(all.back().azimuth + 1e-6, std::numbers::pi);
     RayBin bin;
-    bin.low = static_cast<float>(low);
-    bin.high = static_cast<float>(high);
+    bin.low = quarter_turns(facing(low));
+    bin.high = quarter_turns(facing(high));
     bin.ahead = facing(0.5 * (low + high));
     bin.inward_low = facing(low + 0.5 * std::numbers::pi);
     bin.inward_high = facing(high - 0.5 * std::numbers::pi);

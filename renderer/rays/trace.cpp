@@ -46,11 +46,11 @@ HWY_INLINE RayLanes3 cross3(const RayLanes3& a, const RayLanes3& b) {
             hn::MulSub(a.x, b.y, hn::Mul(a.y, b.x))};
 }
 
-/// Blends `count` Gaussians into the rays of one vector. False once all of them have ended.
+/// Blends `count` Gaussians, met[which[..]], into the rays of one vector.
 template <bool kParted, bool kSignals>
-HWY_INLINE bool blend_rays(const MetGaussian* met, int count, const float* directions,
-                           const float* origins, std::size_t stride, const RasterRules& rules,
-                           float* state, std::size_t plane) {
+HWY_INLINE void blend_rays(const MetGaussian* met, const std::uint8_t* which, int count,
+                           const float* directions, const float* origins, std::size_t stride,
+                           const RasterRules& rules, float* state, std::size_t plane) {
     const D d;
     const RayLanes3 off = load3(directions, stride);
     RayLanes3 apart{};
@@ -63,7 +63,7 @@ HWY_INLINE bool blend_rays(const MetGaussian* met, int count, const float* direc
                nothing = hn::Zero(d);
     bool going = true;
     for (int j = 0; j < count && going; ++j) {
-        const MetGaussian& g = met[j];
+        const MetGaussian& g = met[which[j]];
         const auto along = hn::Set(d, g.along);
         const RayLanes3 turned{row_times(g.whitening, off, nothing),
                                row_times(g.whitening + 3, off, nothing),
@@ -77,10 +77,11 @@ HWY_INLINE bool blend_rays(const MetGaussian* met, int count, const float* direc
         if constexpr (kParted)
             arm = {row_times(g.whitening, apart, arm.x), row_times(g.whitening + 3, apart, arm.y),
                    row_times(g.whitening + 6, apart, arm.z)};
-        const auto length2 = dot3(step, step), back = hn::Div(dot3(arm, step), length2);
+        const auto inverse = hn::Div(hn::Set(d, 1.0f), dot3(step, step)),
+                   back = hn::Mul(dot3(arm, step), inverse);
         // Not |arm|^2 - (arm . step)^2 / |step|^2: an arm that points along the ray would cancel.
         const RayLanes3 aside = cross3(arm, step);
-        const auto distance2 = hn::Div(dot3(aside, aside), length2);
+        const auto distance2 = hn::Mul(dot3(aside, aside), inverse);
         const auto power =
             hn::NegMulAdd(hn::Set(d, kHalfLog2E), distance2, hn::Set(d, g.log2_opacity));
         const auto distance = hn::Sub(along, back);
@@ -114,7 +115,6 @@ HWY_INLINE bool blend_rays(const MetGaussian* met, int count, const float* direc
         hn::Store(signal.y, d, state + 5 * plane);
         hn::Store(signal.z, d, state + 6 * plane);
     }
-    return going;
 }
 
 template <bool kParted, bool kSignals>
@@ -123,12 +123,18 @@ HWY_NOINLINE bool blend_piece(const MetGaussian* met, int count, const TileRays&
     bool any = false;
     const D d;
     const auto lanes = hn::Lanes(d);
+    std::uint8_t which[256];
     for (std::size_t lane = 0; lane < rays.slots; lane += lanes) {
         float* state = rays.state + lane;
         if (hn::AllTrue(d, hn::Ge(hn::Load(d, state), hn::Set(d, kRayEnded)))) continue;
-        any |=
-            blend_rays<kParted, kSignals>(met, count, rays.directions + lane, rays.origins + lane,
-                                          rays.stride, rules, state, rays.slots);
+        any = true;
+        int n = 0;
+        for (int j = 0; j < count; ++j) {
+            which[n] = static_cast<std::uint8_t>(j);
+            n += static_cast<int>(met[j].vectors >> (lane / 16) & 1);
+        }
+        blend_rays<kParted, kSignals>(met, which, n, rays.directions + lane, rays.origins + lane,
+                                      rays.stride, rules, state, rays.slots);
     }
     return any;
 }
@@ -168,7 +174,46 @@ cpu::MetGaussian met_by(const RayTile& tile, const RayGaussian& g) {
     }
     out.along = static_cast<float>(along);
     out.log2_opacity = g.log2_opacity;
+    out.offset = {static_cast<float>(at.x), static_cast<float>(at.y), static_cast<float>(at.z)};
+    out.reach = g.reach;
     return out;
+}
+
+/// The middle ray of 16 that share a vector, and how far they part from it. As RayTiles has them:
+/// what each is more than the tile's middle ray.
+struct VectorRays {
+    Vec3f direction, origin;
+    float directions_apart = 0, origins_apart = 0;
+};
+float length_of(Vec3f v) { return std::sqrt(dot(v, v)); }
+VectorRays vector_rays(const RayTiles& tiles, std::size_t first, std::size_t count) {
+    const auto at = [&](const Buffer<float>& planes, std::size_t i) {
+        return Vec3f{planes.data()[i], planes.data()[tiles.slots() + i],
+                     planes.data()[2 * tiles.slots() + i]};
+    };
+    VectorRays out;
+    const float share = 1 / static_cast<float>(count);
+    for (std::size_t i = first; i < first + count; ++i) {
+        out.direction += share * at(tiles.direction_off(), i);
+        out.origin += share * at(tiles.origin_off(), i);
+    }
+    for (std::size_t i = first; i < first + count; ++i) {
+        out.directions_apart =
+            std::max(out.directions_apart, length_of(at(tiles.direction_off(), i) - out.direction));
+        out.origins_apart =
+            std::max(out.origins_apart, length_of(at(tiles.origin_off(), i) - out.origin));
+    }
+    return out;
+}
+/// Whether a ray of the vector may come within the Gaussian's reach of its mean.
+bool comes_near(const VectorRays& v, Vec3f tile_direction, const cpu::MetGaussian& g) {
+    const Vec3f d = tile_direction + v.direction, x = g.offset + v.origin + g.along * v.direction;
+    const float along = dot(x, d), apart2 = dot(x, x) - along * along / dot(d, d);
+    // As far along as any of them can meet it.
+    const float farthest = 1.1f * g.along + std::abs(along) + 2 * g.reach;
+    const float limit =
+        1.001f * g.reach + v.origins_apart + farthest * v.directions_apart + 1e-5f * farthest;
+    return apart2 <= limit * limit;
 }
 
 class Tracer {
@@ -189,13 +234,24 @@ class Tracer {
                                  tile.parted,
                                  !signals_.empty()};
         cpu::MetGaussian met[kPiece];
-        const std::uint32_t end = lists_.begin[index + 1];
+        VectorRays vectors[cpu::kTileVectors];
+        for (std::size_t k = 0; 16 * k < slots; ++k)
+            vectors[k] = vector_rays(tiles_, tile.first + 16 * k,
+                                     std::min<std::size_t>(16, tile.count - 16 * k));
+        const Vec3f middle{static_cast<float>(tile.direction.x),
+                           static_cast<float>(tile.direction.y),
+                           static_cast<float>(tile.direction.z)};
+        const std::vector<std::uint32_t> list = front_to_back(index);
         bool going = true;
-        for (std::uint32_t i = lists_.begin[index]; i < end && going;) {
+        for (std::size_t i = 0; i < list.size() && going;) {
             int n = 0;
-            for (; n < kPiece && i < end; ++i, ++n) {
-                const RayGaussian& g = lists_.gaussians[lists_.of_tile.data()[i]];
+            for (; n < kPiece && i < list.size(); ++i, ++n) {
+                const RayGaussian& g = lists_.at(list[i]);
                 met[n] = met_by(tile, g);
+                met[n].vectors = 0;
+                for (std::size_t k = 0; 16 * k < slots; ++k)
+                    met[n].vectors |=
+                        static_cast<std::uint32_t>(comes_near(vectors[k], middle, met[n])) << k;
                 if (!signals_.empty()) met[n].signal = signals_[g.row];
             }
             going = cpu_blend(met, n, rays);
@@ -204,6 +260,17 @@ class Tracer {
     }
 
   private:
+    std::vector<std::uint32_t> front_to_back(std::size_t tile) const {
+        std::vector<std::pair<float, std::uint32_t>> by_depth;
+        for (std::uint32_t i = lists_.begin[tile]; i < lists_.begin[tile + 1]; ++i) {
+            const std::uint32_t gaussian = lists_.of_tile.data()[i];
+            by_depth.emplace_back(lists_.at(gaussian).depth, gaussian);
+        }
+        std::sort(by_depth.begin(), by_depth.end());
+        std::vector<std::uint32_t> out;
+        for (const auto& [depth, gaussian] : by_depth) out.push_back(gaussian);
+        return out;
+    }
     bool cpu_blend(const cpu::MetGaussian* met, int n, const cpu::TileRays& rays) const {
         using namespace cpu;
         return HWY_DYNAMIC_DISPATCH(BlendRays)(met, n, rays, rules_);
@@ -247,7 +314,7 @@ RayImage trace_rays(const GaussianModel& model, std::span<const Vec3f> signals,
     out.transmittance.assign(n, 1.0f);
     if (!signals.empty()) out.signal.resize(n);
     const RayLists lists = list_gaussians(model, tiles, order, rules);
-    out.visible = lists.gaussians.size();
+    out.visible = lists.visible;
     out.pairs = lists.of_tile.size();
     Tracer tracer(tiles, lists, signals, rules, out);
     parallel_ranges(tiles.tiles().size(), 4, [&](std::size_t begin, std::size_t end) {

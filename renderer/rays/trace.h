@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/vec.h"
 
@@ -15,7 +16,11 @@ struct MetGaussian {
     float along;    ///< L
     float log2_opacity;
     Vec3f signal;
+    Vec3f offset;           ///< o + L d - mean, world
+    float reach;            ///< farther from its mean no ray sees it
+    std::uint32_t vectors;  ///< bit: vector of 16 rays that may come so near
 };
+inline constexpr std::size_t kTileVectors = 8;
 /// The rays of one tile. Planes of directions and origins lie `stride` apart, those of the state
 /// `slots`: floor (least log2 alpha that counts), transmittance, hit, median, signal x y z.
 struct TileRays {

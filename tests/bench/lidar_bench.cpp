@@ -63,7 +63,7 @@ int run(std::size_t gaussians, int threads) {
     const RasterRules rules = rules_of(Compatibility::tight);
     RayImage image;
     double best = 1e30, cpu = 1e30;
-    for (int repeat = 0; repeat < 5; ++repeat) {
+    for (int repeat = 0; repeat < 3; ++repeat) {
         const auto begin = std::chrono::steady_clock::now();
         const std::clock_t used = std::clock();
         image = trace_rays(model, {}, tiles, {{}, {}}, rules);

@@ -12,6 +12,9 @@ bool is_lidar_log(const fs::path& path) {
 }
 
 Result<LidarLog> open_lidar_log(const fs::path& path) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored))
+        return fail(ErrorKind::not_found, path.string(), "does not exist", "check the path");
     const auto none = [&] {
         return fail(ErrorKind::not_found, path.string(), "holds no sweep of a lidar",
                     "KITTI's velodyne/, nuScenes' sample.json and Ouster's .pcap are read");
