@@ -1,0 +1,70 @@
+"""A drive with a lidar on the command line: what is in it, trained, its sweeps drawn and scored. Run: cli_lidar_test.py Lidar"""
+import math
+import struct
+import sys
+import unittest
+
+from cli_support import Case, run
+
+
+class Lidar(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.drive = cls.shared / "drive"
+        sequence = cls.drive / "sequences" / "00"
+        for name in ("image_2", "velodyne"):
+            (sequence / name).mkdir(parents=True)
+        photos = sorted((cls.capture / "images").iterdir())
+        for i in range(2):
+            (sequence / "image_2" / f"{i:06}{photos[i].suffix}").write_bytes(photos[i].read_bytes())
+            (sequence / "velodyne" / f"{i:06}.bin").write_bytes(cls.wall())
+        (sequence / "calib.txt").write_text("P2: 60 0 48 3 0 60 36 0 0 0 1 0\nTr: 0 -1 0 0 0 0 -1 0 1 0 0 0\n")
+        (sequence / "times.txt").write_text("0\n0.1\n")
+        (cls.drive / "poses").mkdir()
+        (cls.drive / "poses" / "00.txt").write_text("1 0 0 0 0 1 0 0 0 0 1 0\n" * 2)
+        made = run("train", cls.drive, "-o", cls.shared / "run", "--steps", 3, "--test-every", 2)
+        assert made.code == 0, made.err
+
+    @staticmethod
+    def wall():
+        """A wall 8 m ahead, ring by ring, and one point that is none."""
+        points = struct.pack("<4f", math.nan, 0, 0, 0)
+        for elevation in range(10, -11, -1):
+            for side in (range(0, 60), range(-60, 0)):
+                for step in side:
+                    points += struct.pack("<4f", 8, 8 * math.tan(step * 0.00628), 8 * math.tan(elevation * 0.01), 0.5)
+        return points
+
+    def test_what_is_in_a_drive(self):
+        lidar = self.expect(0, "info", self.drive, "--json").json["lidar"]
+        self.assertEqual((lidar["sweeps"], lidar["returns"], lidar["posed"]), (2, 2 * 21 * 120, True))
+        self.assertAlmostEqual(lidar["nearest_m"], 8, places=3)
+        self.assertEqual(len(lidar["notes"]), 2)
+
+    def test_sweeps_are_scored(self):
+        told = self.expect(0, "eval", self.shared / "run", "--lidar", "--json")
+        held_out, everything = told.json["lidar"], self.expect(0, "eval", self.shared / "run", "--lidar", "--all", "--json").json["lidar"]
+        self.assertEqual((held_out["columns"], everything["columns"]), ("held out", "all"))
+        self.assertEqual(everything["all"]["returns"], 2 * 21 * 120)
+        self.assertTrue(0 < held_out["all"]["returns"] < everything["all"]["returns"] / 2)
+        self.assertEqual([s["sweep"] for s in held_out["sweeps"]], ["000000", "000001"])
+        self.assertGreater(held_out["all"]["met"], 0)
+        self.assertIn("Chamfer m", told.out)
+
+    def test_sweeps_are_drawn(self):
+        self.expect(0, "render", self.shared / "run", "--lidar", self.drive, "-o", self.folder)
+        self.assertEqual((self.folder / "000001_range.png").read_bytes()[:4], b"\x89PNG")
+        drawn = self.expect(0, "render", self.shared / "run", "--lidar", self.drive, "-o", self.folder, "--format", "npy", "--json").json["lidar"]
+        self.assertEqual(drawn["images"], ["000000_range.npy", "000001_range.npy"])
+        self.assertIn(b"(64, 2000, 4)", (self.folder / "000000_range.npy").read_bytes()[:128])
+
+    def test_what_does_not_go_together(self):
+        self.expect(2, "render", self.shared / "run", "--lidar", self.drive, says="-o")
+        self.expect(2, "render", self.shared / "run", "--lidar", self.drive, "--backend", "cuda", "-o", self.folder, says="not yet on CUDA")
+        self.expect(2, "render", self.shared / "run", "--lidar", self.capture, "-o", self.folder, says="no sweep")
+        self.expect(2, "eval", self.shared / "run", self.capture, "--lidar", "--all", says="no sweep")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[1:])
