@@ -188,6 +188,27 @@ void draw_total(const PredictionState& state, bool step, bool measured) {
     }
 }
 
+/// What a frame or a step takes of each GPU's memory, and whether it has as much.
+void draw_memory(const PredictionState& state, bool measured) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    text("memory");
+    tooltip("What the arrays of a frame, or of training with all it keeps, take: about");
+    for (int skipped = 0; skipped < (measured ? 2 : 0); ++skipped) ImGui::TableNextColumn();
+    for (const PredictionState::OfGpu& gpu : state.gpus) {
+        ImGui::TableNextColumn();
+        const Prediction& prediction = of(state, gpu);
+        const std::string takes = format_bytes(prediction.memory_bytes);
+        if (prediction.fits) {
+            text(takes);
+            continue;
+        }
+        colored_text(theme().warning, takes + ": does not fit");
+        tooltip(fmt::format("{} has less memory than that: fewer Gaussians or smaller pictures",
+                            gpu.name));
+    }
+}
+
 }  // namespace
 
 void OtherGpus::draw_head(const PredictionState& state, Commands& commands) {
@@ -275,11 +296,12 @@ void OtherGpus::draw_table(const PredictionState& state, const StageCosts* measu
     const std::size_t stages = of(state, state.gpus[0]).stages.size();
     const int columns = static_cast<int>(state.gpus.size()) + (measured != nullptr ? 3 : 1);
     const ImGuiTableFlags flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollX;
-    const float height = static_cast<float>(stages + 3) * 1.3F * em() + 0.5F * em();
+    const float height = static_cast<float>(stages + 4) * 1.3F * em() + 0.5F * em();
     if (!ImGui::BeginTable("##predicted", columns, flags, {0, std::max(height, 6 * em())})) return;
     draw_columns(state, measured != nullptr);
     for (std::size_t i = 0; i < stages; ++i) draw_stage(state, i, measured, most);
     for (const bool step : {false, true}) draw_total(state, step, measured != nullptr);
+    draw_memory(state, measured != nullptr);
     ImGui::EndTable();
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
+#include "app/session/engine.h"
 #include "base/try.h"
 #include "panels/viewport/frusta.h"
 #include "renderer/scene/camera_names.h"
@@ -79,6 +80,13 @@ Result<void> up(S state, A a) {
     return {};
 }
 const auto grid = set_switch<&ViewSettings::grid>;
+Result<void> fast(S state, A a) {
+    GS_TRY_VOID(set_switch<&ViewSettings::fast>(state, a));
+    if (!state.view.fast) return {};
+    return send(state, [request = view_request_of(state, state.width, state.height)](Engine& e) {
+        e.tell_of_fast(request);
+    });
+}
 const auto shutter = set_switch<&ViewSettings::shutter>;
 const auto shutter_arrows = set_switch<&ViewSettings::shutter_arrows>;
 
@@ -171,6 +179,8 @@ const CommandRow kRows[] = {
      "Vertical field of view of the free camera, 5 to 150 degrees, where it stands.", fov},
     {"view.near",                 "Near plane",              "",     "",       "DISTANCE|auto",
      "Gaussians nearer than this (world units along the view) are not drawn; auto is the scene's own.", near_plane},
+    {"view.fast",                 "Fast pictures",           "View/Camera 3", "",     "[on|off]",
+     "CUDA, a model at rest: colours in half precision for what is only looked at; says how far that is from exact in dB, or why it is not done. Files, maps, scores and training stay exact.", fast},
     {"view.up",                   "What is up",              "",     "",       "AXIS|auto",
      "x, y, z, -x, -y, -z: the horizon and the grid go by it; auto is what the scene was told (scene.up), else as most cameras stand.", up},
     {"view.grid",                 "Ground grid",             "View/Camera 3", "Shift+G", "[on|off]",

@@ -4,6 +4,7 @@
 #include <exception>
 #include <limits>
 
+#include "app/session/fast_pictures.h"
 #include "app/session/scene_info.h"
 #include "base/format.h"
 #include "base/log.h"
@@ -286,6 +287,10 @@ void Engine::save_bundle(BundleRequest request) {
 
 void Engine::measure_limits(bool again) {
     if (!options_.limits) return tell_.error("this machine's limits cannot be measured here");
+void Engine::tell_of_fast(const ViewRequest& request) {
+    if (scene_) tell_.done(words_of_fast(*scene_, request, options_.on_device), true);
+}
+
     auto limits = options_.limits(again);
     if (!limits) return tell_.error(limits.error().text());
     tell_.done("measured what " + limits->machine + " can do at most");

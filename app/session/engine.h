@@ -48,6 +48,8 @@ class Engine {
     /// measured `again`; nothing else is computed meanwhile.
     void measure_limits(bool again);
     /// The scene with all that was made of it as one file.
+    /// Says what fast pictures lose where they are drawn, or why they are not.
+    void tell_of_fast(const ViewRequest& request);
     void save_bundle(BundleRequest request);
     /// Takes the newest edit of any kind back: of Gaussians, by the doctor, of a setting.
     void undo();

@@ -412,7 +412,11 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     const bool only_looked_at = !exact_size && photo.empty() && !both &&
                                 request.settings.mode == ViewMode::color &&
                                 request.settings.style == DrawStyle::splats;
-    if (only_looked_at) frame->picture = render_for_display(shown.scene, frame->camera, options);
+    if (only_looked_at) {
+        RenderOptions looked_at = options;
+        if (settings.fast) looked_at.precision = Precision::fast;
+        frame->picture = render_for_display(shown.scene, frame->camera, looked_at);
+    }
     if (frame->picture) {
         frame->visible = result_.counters.visible;
         frame->isects = result_.counters.isects;

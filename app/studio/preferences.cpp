@@ -42,6 +42,7 @@ Preferences read_preferences(const fs::path& folder) {
     take_name(object, "frusta_color", kFrustaColorNames, out.view.frusta_color);
     take(object, "overlays", out.view.overlays);
     take(object, "grid", out.view.grid);
+    take(object, "fast", out.view.fast);
     take(object, "viewer_budget", out.view.viewer_budget);
     take(object, "fly_speed", out.view.fly_speed);
     take(object, "point_size", out.view.point_size);
@@ -66,6 +67,7 @@ void write_preferences(const fs::path& folder, const Preferences& preferences) {
         {"frusta_color", kFrustaColorNames[static_cast<std::size_t>(view.frusta_color)]},
         {"overlays", view.overlays},
         {"grid", view.grid},
+        {"fast", view.fast},
         {"viewer_budget", view.viewer_budget},
         {"fly_speed", view.fly_speed},
         {"point_size", view.point_size}};

@@ -178,6 +178,9 @@ void draw_camera_popup(const Snapshot& snapshot, Commands& commands) {
         draw_up(snapshot, commands);
         toggle_command(commands, "ground grid", "view.grid", snapshot.view.grid,
                        "Lines on the ground, a round number of world units apart (Shift+G)");
+        toggle_command(commands, "fast pictures", "view.fast", snapshot.view.fast,
+                       "CUDA, a model at rest: colours in half precision for what is only looked "
+                       "at; files, maps, scores and training stay exact");
         ImGui::Separator();
         draw_clip(snapshot, commands);
     }

@@ -126,6 +126,8 @@ TEST(Commands, of_the_lens) {
     EXPECT_EQ(h.state.navigation.up.y, -1);
     EXPECT_EQ(error_of("view.grid", {"on"}), "");
     EXPECT_TRUE(h.state.view.grid);
+    EXPECT_EQ(error_of("view.fast", {"on"}), "");
+    EXPECT_TRUE(h.state.view.fast);
     for (const char* axis : {"x", "y", "z"}) {
         EXPECT_EQ(error_of("view.along", {axis}), "");
         const Vec3d along = camera().forward();

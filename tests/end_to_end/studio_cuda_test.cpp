@@ -227,6 +227,33 @@ TEST(CudaSession, splat_files_stay_on_the_device_and_frames_kept_do_not_hold_the
     kept.clear();
 }
 
+TEST(CudaSession, fast_pictures_say_what_they_lose) {
+    SessionHarness h(cuda_options());
+    const auto told = [&] {
+        h.notes.clear();
+        const auto request = view_request_of(h.state, 72, 50);
+        h.session.send([request](Engine& engine) { engine.tell_of_fast(request); });
+        std::string said;
+        EXPECT_TRUE(h.until([&] {
+            for (const EngineEvent& note : h.notes)
+                if (note.text.starts_with("fast pictures")) said = note.text;
+            return !said.empty();
+        }));
+        return said;
+    };
+    ASSERT_TRUE(h.open(tiny_capture()));
+    EXPECT_NE(told().find("a run's model is drawn exactly"), std::string::npos);
+    const std::string splats = (h.folder.path() / "start.ply").string();
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
+    ASSERT_TRUE(h.open(splats));
+    ASSERT_TRUE(h.until([&] { return h.state.scene->name == "start.ply"; }));
+    EXPECT_NE(told().find("exact one"), std::string::npos) << told();
+    const auto exact = frame_of(h, ViewMode::color);
+    h.state.view.fast = true;
+    EXPECT_LE(largest_difference(colors_of(*exact), colors_of(*frame_of(h, ViewMode::color))), 1);
+    EXPECT_TRUE(h.errors.empty());
+}
+
 TEST(CudaSession, checkpoints_go_from_one_backend_to_the_other) {
     SessionHarness cuda(cuda_options()), cpu(cpu_options());
     ASSERT_TRUE(cuda.open(tiny_capture()));

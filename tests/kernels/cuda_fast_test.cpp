@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "app/cli/precision.h"
+#include "app/verify/precision.h"
 #include "renderer/device/cuda/memory_account.h"
 #include "renderer/maps/picture_error.h"
 #include "renderer/math/psnr.h"
@@ -77,12 +77,12 @@ TEST(CudaFast, TheLossIsMeasuredByTheProgram) {
     RenderResult result;
     const RenderOptions options = of_precision(Precision::fast);
     cuda->forward(*source, camera, options, *state, result);
-    const double psnr = cli::fast_psnr(*cuda, *source, camera, options, *state, result);
+    const double psnr = fast_psnr(*cuda, *source, camera, options, *state, result);
     const RenderResult exact = drawn(*cuda, *source, of_precision(Precision::exact));
     EXPECT_EQ(psnr, math::psnr_of(mean_squared_error(result, PictureReference(exact))));
-    EXPECT_EQ(cli::why_exact(true, model), "");
-    EXPECT_NE(cli::why_exact(false, model).find("CPU"), std::string::npos);
-    EXPECT_NE(cli::why_exact(true, fast_scene(0, 1)), "");
+    EXPECT_EQ(why_exact(true, model), "");
+    EXPECT_NE(why_exact(false, model).find("CPU"), std::string::npos);
+    EXPECT_NE(why_exact(true, fast_scene(0, 1)), "");
 }
 
 /// Frames with gradients, sources that are copied for a frame, colours without harmonics, the CPU:

@@ -34,6 +34,8 @@ Prediction prediction_of(const char* gpu, bool training, double slower) {
         sum += ms;
     }
     out.total = {0.8 * sum, sum, 1.25 * sum};
+    out.memory_bytes = training ? 61.3e9 : 26.1e9;
+    out.fits = slower < 1.5;
     return out;
 }
 

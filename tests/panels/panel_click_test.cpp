@@ -201,7 +201,7 @@ TEST_F(Click, TheCameraButtonGivesWhatTheLensIs) {
     ASSERT_GT(button, 0);
     const auto given = given_from(button);
     for (const char* name : {"view.fov", "view.near", "view.orthographic", "view.from.front",
-                             "view.from.bottom", "view.grid", "view.clip.fit"})
+                             "view.from.bottom", "view.grid", "view.fast", "view.clip.fit"})
         EXPECT_TRUE(has(given, name)) << name;
     snapshot.view.clip = ClipBox{{-1, -1, -1}, {1, 1, 1}};
     const auto clipped = given_from(button);

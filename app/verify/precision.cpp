@@ -1,9 +1,9 @@
-#include "app/cli/precision.h"
+#include "app/verify/precision.h"
 
 #include "renderer/maps/picture_error.h"
 #include "renderer/math/psnr.h"
 
-namespace gs::cli {
+namespace gs {
 
 std::string why_exact(bool cuda, const GaussianModel& model) {
     if (!cuda) return "the CPU backend has no faster way to draw: exact pictures";
@@ -21,4 +21,4 @@ double fast_psnr(Rasterizer& rasterizer, ParameterSource& source, const Camera& 
     return math::psnr_of(mean_squared_error(drawn, PictureReference(exact)));
 }
 
-}  // namespace gs::cli
+}  // namespace gs

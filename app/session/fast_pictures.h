@@ -1,0 +1,15 @@
+// What fast pictures (view.fast, Precision::fast) lose where they are drawn at all, in words. Asked
+// by the command that switches them on.
+#pragma once
+
+#include <string>
+
+#include "app/session/loading.h"
+
+namespace gs {
+
+/// How far the fast picture of what the viewport shows is from the exact one, which is drawn for
+/// it; or why pictures stay exact. `on_device`: pictures are computed on a GPU.
+std::string words_of_fast(LoadedScene& scene, const ViewRequest& request, bool on_device);
+
+}  // namespace gs
