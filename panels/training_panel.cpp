@@ -281,6 +281,7 @@ void TrainingPanel::draw(const Snapshot& snapshot, Commands& commands) {
     draw_files(snapshot, commands);
     draw_finish(snapshot);
     draw_snapshots(snapshot, commands);
+    draw_growth(snapshot);
     ImGui::Separator();
     draw_settings(snapshot, commands);
 }

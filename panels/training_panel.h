@@ -1,11 +1,12 @@
-// Training: start, pause, step, run to, stop; save and export; every hyper-parameter, editable
-// while it runs. A tab of the workspace.
+// Training: start, pause, step, run to, stop; save and export; how the Gaussians grow; every
+// hyper-parameter, editable while it runs. A tab of the workspace.
 #pragma once
 
 #include <string>
 
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
+#include "panels/widgets/plot.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -17,6 +18,7 @@ struct TrainingPanel {
     std::string filter;
     std::string edited;  ///< setting whose slider is held
     double edited_value = 0;
+    PlotRange growth_range;
 
   private:
     void draw_state(const Snapshot& snapshot);
@@ -24,6 +26,7 @@ struct TrainingPanel {
     void draw_files(const Snapshot& snapshot, Commands& commands);
     void draw_finish(const Snapshot& snapshot);
     void draw_snapshots(const Snapshot& snapshot, Commands& commands);
+    void draw_growth(const Snapshot& snapshot);  // training_growth.cpp
     void draw_settings(const Snapshot& snapshot, Commands& commands);
     void draw_setting(const SettingRow& row, bool changeable, Commands& commands);
 };

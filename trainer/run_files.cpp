@@ -15,7 +15,9 @@ namespace gs {
 namespace {
 
 constexpr std::string_view kHeader =
-    "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means\n";
+    "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means,"
+    "target,cloned,split,added,relocated,pruned\n";
+constexpr std::size_t kFieldsBeforeRounds = 11, kFields = 17;
 
 /// Field `index` of a row.
 std::string_view field_at(std::string_view row, std::size_t index) {
@@ -66,6 +68,11 @@ std::vector<MeasuredPhoto> photos_of(std::string_view field) {
     return out;
 }
 
+/// What a round did, in the order of their columns.
+constexpr std::size_t DensityReport::*kRoundFields[] = {
+    &DensityReport::target, &DensityReport::cloned,    &DensityReport::split,
+    &DensityReport::added,  &DensityReport::relocated, &DensityReport::pruned};
+
 /// A row of metrics.csv; step 0: it is damaged.
 StepReport report_of(std::string_view row) {
     StepReport r;
@@ -73,7 +80,7 @@ StepReport report_of(std::string_view row) {
     const auto count = [&](std::size_t i) {
         return f[i] >= 0 && f[i] < 1e15 ? static_cast<std::uint64_t>(f[i]) : 0;
     };
-    if (f.size() != 11) return r;
+    if (f.size() != kFields && f.size() != kFieldsBeforeRounds) return r;
     r.step = count(0);
     r.milliseconds = f[5];
     r.gaussians = count(6);
@@ -81,6 +88,11 @@ StepReport report_of(std::string_view row) {
     r.batch = static_cast<std::uint32_t>(std::max<std::size_t>(1, r.photos.size()));
     r.view = r.measured_view = r.photos.empty() ? count(9) : r.photos.back().view;
     r.lr_means = f[10];
+    r.densified = f.size() == kFields && std::isfinite(f[kFieldsBeforeRounds]);
+    if (r.densified) {
+        std::size_t at = kFieldsBeforeRounds;
+        for (std::size_t DensityReport::*field : kRoundFields) r.round.*field = count(at++);
+    }
     if (!std::isfinite(f[1])) return r;
     r.measured_step = r.step;
     r.loss = f[1];
@@ -99,8 +111,11 @@ std::string row_of(const StepReport& r) {
                                std::isfinite(r.psnr) ? fmt::format("{:.5g}", r.psnr) : "");
         counted = fmt::format("{},{}", r.counters.visible, r.counters.isects);
     }
-    return fmt::format("{},{},{:.4g},{},{},{},{:.6g}\n", r.step, measured, r.milliseconds,
-                       r.gaussians, counted, view_field(r), r.lr_means);
+    std::string round;
+    for (std::size_t DensityReport::*field : kRoundFields)
+        round += r.densified ? fmt::format(",{}", r.round.*field) : ",";
+    return fmt::format("{},{},{:.4g},{},{},{},{:.6g}{}\n", r.step, measured, r.milliseconds,
+                       r.gaussians, counted, view_field(r), r.lr_means, round);
 }
 
 fs::path rescue_folder() {

@@ -37,6 +37,7 @@ void RunRecord::add_step(const StepReport& report) {
     if (recent_ms_.size() > kRecentSteps) recent_ms_.pop_front();
     // Of a batch the photos are known with their losses.
     if (report.batch == 1 && report.view < rows_.size()) ++rows_[report.view].times_sampled;
+    add_round(report);
     // A device tells a step's loss later; until it is known there is nothing to show.
     if (report.measured_step != 0) {
         if (report.photos.empty())
@@ -67,6 +68,20 @@ void RunRecord::add_step(const StepReport& report) {
     append(curves_.step_ms, report.step, mean(sum_.milliseconds, sum_.steps), kMostCurvePoints);
     append(curves_.lr_means, report.step, report.lr_means, kMostCurvePoints);
     sum_ = Sum();
+}
+
+void RunRecord::add_round(const StepReport& report) {
+    if (!report.densified) return;
+    const DensityReport& r = report.round;
+    const auto add = [&](std::vector<CurvePoint>& curve, std::size_t count) {
+        append(curve, report.step, static_cast<double>(count), kMostCurvePoints);
+    };
+    add(curves_.rounds.target, r.target);
+    add(curves_.rounds.cloned, r.cloned);
+    add(curves_.rounds.split, r.split);
+    add(curves_.rounds.added, r.added);
+    add(curves_.rounds.relocated, r.relocated);
+    add(curves_.rounds.pruned, r.pruned);
 }
 
 void RunRecord::add_photo(std::uint64_t step, const MeasuredPhoto& photo) {

@@ -28,6 +28,7 @@ class RunRecord {
     const Evaluation& last_evaluation() const { return evaluation_; }
 
   private:
+    void add_round(const StepReport& report);
     void add_photo(std::uint64_t step, const MeasuredPhoto& photo);
 
     Curves curves_;

@@ -13,6 +13,7 @@
 #include "trainer/checkpoint.h"
 #include "trainer/run_edit.h"
 
+#include "trainer/strategy.h"
 namespace gs {
 namespace {
 
@@ -576,6 +577,7 @@ void Training::describe(Published& view) const {
             training.snapshots.push_back(
                 {snapshot.step(), snapshot.bytes(), snapshot.why, snapshot.number});
     }
+        training.strategy = strategy_of(settings_).describe(settings_);
     const auto text = [](const Edit& e) {
         TrainingSettings before, after;
         for (const auto& [name, value] : e.before) before.*find_setting(name)->value = value;

@@ -54,6 +54,14 @@ struct CurveMark {
 };
 struct Curves {
     std::vector<CurvePoint> loss, train_psnr, gaussians, step_ms, test_psnr, test_ssim, lr_means;
+/// What the strategy did to the Gaussians, a point a round.
+struct RoundCurves {
+    std::vector<CurvePoint> target;  ///< how many there should be, or may be: a curve, or a cap
+    std::vector<CurvePoint> cloned, split, added, relocated, pruned;  ///< Gaussians in this round
+};
+struct Curves {
+    std::vector<CurvePoint> loss, train_psnr, gaussians, step_ms, test_psnr, test_ssim, lr_means;
+    RoundCurves rounds;
     std::vector<CurveMark> marks;
 };
 
@@ -95,6 +103,7 @@ struct TrainingStatus {
     std::vector<std::pair<std::string, std::string>> files;  ///< what the run has left, and where
     std::vector<SnapshotRow> snapshots;                      ///< oldest first
     std::string undo, redo;  ///< the edit that would be taken back, or made again; empty: none
+    std::string strategy;  ///< what decides on its Gaussians, in a line; empty: nothing trains
 };
 
 /// One hyper-parameter as the Training panel shows it; edited with "train.set NAME VALUE".

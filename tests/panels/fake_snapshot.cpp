@@ -276,6 +276,16 @@ Curves curves() {
             {static_cast<float>(k * 1000), static_cast<float>(0.93 - 0.5 * std::exp(-0.4 * k))});
     }
     c.marks = {{4200, "densify_gradient 0.0002 -> 0.0003"},
+    for (int i = 500; i < 12400; i += 500) {
+        const auto s = static_cast<float>(i);
+        const float t = s / 12400, left = 1 - t;
+        c.rounds.target.push_back({s, 420000});
+        c.rounds.cloned.push_back({s, 21000 * t * left + 900});
+        c.rounds.split.push_back({s, 14000 * t * left});
+        c.rounds.added.push_back({s, 0});
+        c.rounds.relocated.push_back({s, 0});
+        c.rounds.pruned.push_back({s, 9000 * t * t});
+    }
                {8100, "lr_means 0.00016 -> 0.0002"},
                {9300, "the loss rose from 0.031 to 0.052 (means of 50 steps)", true}};
     return c;
@@ -731,6 +741,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.process_bytes = 812'000'000;
     s.process_peak_bytes = 905'000'000;
     for (int i = 0; i < 200; ++i)
+    s.training.strategy = "grows along a curve to 420000";
         s.memory_history.add({i * 2.0, 300'000'000 + static_cast<std::uint64_t>(i) * 1'500'000,
                               500'000'000 + static_cast<std::uint64_t>(i) * 1'560'000 +
                                   (i % 40 == 20 ? 90'000'000u : 0u),

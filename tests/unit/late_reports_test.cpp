@@ -63,13 +63,41 @@ TEST(LateReports, EveryStepHasItsOwnRow) {
     fs::remove(path);
     ASSERT_TRUE(text);
     EXPECT_EQ(*text,
-              "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means\n"
-              "1,0.5,0.5,0.5,20,2,100,10,0,1,0\n"
-              "2,0.25,0.25,0.5,20,2,100,20,0,2,0\n"
-              "3,0.1666667,0.1666667,0.5,20,2,100,30,0,0,0\n"
-              "4,0.125,0.125,0.5,20,2,100,40,0,1,0\n"
-              "5,,,,,2,100,,,2,0\n"
-              "6,,,,,2,100,,,0,0\n");
+              "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means,"
+              "target,cloned,split,added,relocated,pruned\n"
+              "1,0.5,0.5,0.5,20,2,100,10,0,1,0,,,,,,\n"
+              "2,0.25,0.25,0.5,20,2,100,20,0,2,0,,,,,,\n"
+              "3,0.1666667,0.1666667,0.5,20,2,100,30,0,0,0,,,,,,\n"
+              "4,0.125,0.125,0.5,20,2,100,40,0,1,0,,,,,,\n"
+              "5,,,,,2,100,,,2,0,,,,,,\n"
+              "6,,,,,2,100,,,0,0,,,,,,\n");
+}
+
+TEST(LateReports, RoundsComeBackFromTheFile) {
+    StepLog log;
+    StepReport with = report_of(1, 1);
+    with.densified = true;
+    with.round.target = 5000;
+    with.round.cloned = 12, with.round.split = 7, with.round.pruned = 3;
+    log.add(with);
+    log.add(report_of(2, 2));
+    const fs::path path = fs::temp_directory_path() / "gausscope_rounds.csv";
+    ASSERT_TRUE(log.write(path));
+    StepLog back;
+    back.take_earlier(path, 2);
+    fs::remove(path);
+    RunRecord record;
+    record.begin({});
+    for (const StepReport& step : back.rows()) record.add_step(step);
+    const auto curves = record.curves();
+    const RoundCurves& rounds = curves->rounds;
+    ASSERT_EQ(rounds.target.size(), 1u);  // the second step was followed by none
+    EXPECT_EQ(rounds.target[0].step, 1.0f);
+    EXPECT_EQ(rounds.target[0].value, 5000.0f);
+    EXPECT_EQ(rounds.cloned[0].value, 12.0f);
+    EXPECT_EQ(rounds.split[0].value, 7.0f);
+    EXPECT_EQ(rounds.pruned[0].value, 3.0f);
+    EXPECT_EQ(rounds.relocated[0].value, 0.0f);
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+// The Training panel's part on how the Gaussians grow: how many there are against what the strategy
+// is heading for, and what each of its rounds did.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "panels/training_panel.h"
+
+namespace gs {
+namespace {
+
+constexpr float kRoomForGrowth = 38;   // em of height: open at first
+constexpr float kMostSteepTarget = 3;  // times as many as there are: beyond, it is told in words
+
+float highest(const std::vector<CurvePoint>& curve) {
+    float out = 0;
+    for (const CurvePoint& point : curve) out = std::max(out, point.value);
+    return out;
+}
+
+struct RoundLine {
+    const char* name;
+    ImU32 color;
+    std::vector<CurvePoint> RoundCurves::*points;
+};
+constexpr RoundLine kRoundLines[] = {{"cloned", color_rgb(0x56b4e9), &RoundCurves::cloned},
+                                     {"split", color_rgb(0xe6d84f), &RoundCurves::split},
+                                     {"added", color_rgb(0x2fb58c), &RoundCurves::added},
+                                     {"relocated", color_rgb(0xcc79a7), &RoundCurves::relocated},
+                                     {"pruned", color_rgb(0xd55e00), &RoundCurves::pruned}};
+
+}  // namespace
+
+void TrainingPanel::draw_growth(const Snapshot& snapshot) {
+    if (!snapshot.curves || snapshot.curves->rounds.target.empty()) return;
+    const Curves& curves = *snapshot.curves;
+    // Settings come first where there is little room.
+    ImGui::SetNextItemOpen(ImGui::GetContentRegionAvail().y > kRoomForGrowth * em(),
+                           ImGuiCond_Once);
+    if (!section("Growth")) return;
+    ImGui::PushTextWrapPos(0);
+    dim_text(snapshot.training.strategy);
+    ImGui::PopTextWrapPos();
+    std::vector<PlotLine> growth{{"Gaussians", color_rgb(0x2fb58c), curves.gaussians}};
+    if (highest(curves.rounds.target) <= kMostSteepTarget * highest(curves.gaussians))
+        growth.push_back({"heading for", theme().warning, curves.rounds.target});
+    std::vector<PlotLine> rounds;
+    for (const RoundLine& line : kRoundLines)
+        if (const auto& points = curves.rounds.*line.points; highest(points) > 0)
+            rounds.push_back({line.name, line.color, points, true});
+    const float room = ImGui::GetContentRegionAvail().x;
+    const bool beside = room > 34 * em();
+    growth_range.begin(0, static_cast<double>(snapshot.training.step));
+    PlotLook look;
+    look.width = beside ? 0.5F * room - 0.5F * em() : room;
+    look.height = 6.5F * em();
+    look.from_zero = true;
+    look.title = "Gaussians";
+    look.legend = growth.size() > 1;
+    plot("##growth", growth, look, growth_range);
+    if (rounds.empty()) return;
+    if (beside) ImGui::SameLine();
+    look.title = "a round";
+    look.legend = true;
+    plot("##rounds", rounds, look, growth_range);
+}
+
+}  // namespace gs
