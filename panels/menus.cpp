@@ -49,6 +49,7 @@ bool has_inspected(const Snapshot& s) { return s.inspection && s.inspection->pix
 bool has_costs(const Snapshot& s) { return s.cost_report != nullptr; }
 bool has_verified(const Snapshot& s) { return s.verified != nullptr; }
 bool has_problems(const Snapshot& s) { return s.problems != nullptr; }
+bool has_looks(const Snapshot& s) { return s.looks != nullptr; }
 bool has_values(const Snapshot& s) { return s.view.color_by.value != GaussianValue::none; }
 bool has_cameras(const Snapshot& s) { return s.cameras && !s.cameras->empty(); }
 bool has_levels(const Snapshot& s) { return s.levels != nullptr; }
@@ -166,6 +167,7 @@ constexpr Need kNeeds[] = {
     {"problems.point", has_cameras},
     {"problems.cancel", works},
     {"view.log", shows_map},
+    {"appearance.copy", has_looks},
     {"view.level-colors", has_levels},
     {"view.signed", shows_error},
     {"view.show-photo", toggles},

@@ -5,6 +5,7 @@
 #include "panels/contact_sheet_panel.h"
 #include "panels/costs_panel.h"
 #include "panels/doctor_panel.h"
+#include "panels/exposure_panel.h"
 #include "panels/files_panel.h"
 #include "panels/film_panel.h"
 #include "panels/find_panel.h"
@@ -68,6 +69,8 @@ constexpr PanelRow kPanels[] = {
     {"Contact sheet", bottom,      false,  made<ContactSheetPanel>},
     {"Problems",     bottom,       false,  made<ProblemsPanel>},
     {"Log",          bottom,       false,  made<LogPanel>},
+    {"Exposure",     bottom,       false,  made<ExposurePanel>},
+    {"Lab",          bottom,       false,  made<LabPanel>},
     {"Plots",        bottom_right, false,  made<PlotsPanel>},
     {"Time lapse",   bottom_right, false,  made<TimeLapsePanel>},
     {"Film",         bottom_right, false,  made<FilmPanel>},

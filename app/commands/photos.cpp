@@ -1,6 +1,8 @@
 // Commands of the capture's photos: the cameras in the viewport, the contact sheet.
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
+#include "app/studio/studio.h"
+#include "panels/state/photo_looks.h"
 
 namespace gs {
 namespace {
@@ -12,6 +14,17 @@ const auto photos = set_switch<&ViewSettings::frusta_photos>;
 const auto color = set_choice<&ViewSettings::frusta_color, kFrustaColorNames>;
 Result<void> size(S state, A a) {
     return set_number(state.view.frusta_size, a[0], 0.05, 20, "the size");
+}
+
+const auto appearance = set_switch<&ViewSettings::photo_look>;
+Result<void> copy_looks(S state, A) {
+    if (!state.looks)
+        return fail(ErrorKind::usage, "", "no exposures and colours of photos are learned",
+                    "train.set appearance exposure, before the first step");
+    return ask(state, [looks = state.looks](Studio& studio) {
+        studio.copy_text(looks_csv(*looks));
+        return Result<void>();
+    });
 }
 
 Result<void> show(S state, A a) {
@@ -32,6 +45,10 @@ const CommandRow kRows[] = {
      "What the colours of the capture cameras mean: split (train or test), psnr, ssim, loss or used.", color},
     {"view.frusta.size",   "Size of the cameras",      "",     "",        "FACTOR",
      "How large capture cameras are drawn, times what suits the scene.", size},
+    {"view.appearance",    "As the photo shows it",    "View/Camera 3", "", "[on|off]",
+     "At a photo's camera: the scene through what was learned of that photo's exposure and colour, or without it.", appearance},
+    {"appearance.copy",    "Copy exposures of photos", "",     "",        "",
+     "Puts the learned exposures and white balances on the clipboard, as CSV: a line a photo.", copy_looks},
     {"sheet.show",         "Contact sheet: show",      "",     "",        "WHAT",
      "all (photo, render, error), photo, render or error.", show},
     {"sheet.sort",         "Contact sheet: sort",      "",     "",        "KEY [up|down]",

@@ -6,14 +6,15 @@
 #include <cmath>
 
 #include "app/session/lapse_state.h"
+#include "app/session/photo_looks.h"
 #include "app/session/scene_info.h"
 #include "base/format.h"
 #include "base/log.h"
 #include "base/seconds.h"
 #include "trainer/checkpoint.h"
 #include "trainer/run_edit.h"
-
 #include "trainer/strategy.h"
+
 namespace gs {
 namespace {
 
@@ -65,6 +66,7 @@ void Training::begin() {
     view.cameras = record_.cameras();
     view.curves = record_.curves();
     publish_lapse();
+    publish_looks();
     if (!scene || !scene->run) return;
     scene->run->options().tell = [&tell = lent_.tell](LogLevel level, const std::string& text) {
         tell.of_run(level, text);
@@ -404,6 +406,11 @@ void Training::set_time_lapse(std::optional<LapsePace> pace, const std::string& 
     publish_lapse();
 }
 
+void Training::publish_looks() {
+    const Trainer* trainer = lent_.scene ? lent_.scene->trainer : nullptr;
+    lent_.tell.changed().looks = trainer ? photo_looks(*trainer) : nullptr;
+}
+
 void Training::publish_lapse() {
     const auto state = lent_.scene ? lapse_state(*lent_.scene) : nullptr;
     lapse_taken_ = state ? state->taken : 0;
@@ -570,6 +577,7 @@ void Training::describe(Published& view) const {
         left * training.step_ms / 1000.0 / std::max(0.05, 1.0 - training.viewer_share);
     training.gaussians = scene ? scene->gaussian_count() : 0;
     if (run) {
+        training.strategy = strategy_of(settings_).describe(settings_);
         training.seconds = run->seconds();
         training.first_step = run->first_step();
         training.files = run->files().all();
@@ -577,7 +585,6 @@ void Training::describe(Published& view) const {
             training.snapshots.push_back(
                 {snapshot.step(), snapshot.bytes(), snapshot.why, snapshot.number});
     }
-        training.strategy = strategy_of(settings_).describe(settings_);
     const auto text = [](const Edit& e) {
         TrainingSettings before, after;
         for (const auto& [name, value] : e.before) before.*find_setting(name)->value = value;
@@ -595,6 +602,7 @@ bool Training::publish_when_due() {
     bool any = false;
     if (cameras_.due(kCamerasInterval)) {
         lent_.tell.changed().cameras = record_.cameras();
+        publish_looks();
         cameras_.told();
         any = true;
     }

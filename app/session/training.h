@@ -100,6 +100,7 @@ class Training {
     void take_marks(const Run& run);
     void publish_others();
     void publish_lapse();
+    void publish_looks();
     void tell_finished(const Run& run);
     void tell_evaluation(const Evaluation& evaluation);
     std::uint64_t steps_done() const { return lent_.scene ? lent_.scene->steps_done() : 0; }

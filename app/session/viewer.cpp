@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "app/session/photo_looks.h"
 #include "app/session/timed_looks.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
@@ -409,7 +410,8 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     const bool both = compares_scenes(shown, request.settings);
     // Colours alone may stay on the device. Maps and comparisons need their numbers on the host,
     // and so does a picture that will be written to a file.
-    const bool only_looked_at = !exact_size && photo.empty() && !both &&
+    const std::optional<AppliedLook> look = shown_look(shown.scene, request.settings);
+    const bool only_looked_at = !exact_size && photo.empty() && !both && !look &&
                                 request.settings.mode == ViewMode::color &&
                                 request.settings.style == DrawStyle::splats;
     if (only_looked_at) {
@@ -429,6 +431,7 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
                               .note;
         else
             render(shown.scene, frame->camera, options, settings, result_);
+        if (look) apply_look(*look, result_.color, nullptr, result_.color);
         if (both)
             draw_both(shown, request, scale, photo, *frame);
         else

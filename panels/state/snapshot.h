@@ -41,6 +41,8 @@ struct VerifyReport;     // verify_report.h
 struct FilmState;        // film_state.h
 struct MeasureState;     // measure_state.h
 struct NotesState;       // notes_state.h
+struct PhotoLooks;       // photo_looks.h
+struct LabState;         // lab_state.h
 
 struct CurvePoint {
     float step, value;
@@ -239,6 +241,7 @@ struct SessionView {
     std::shared_ptr<const PixelInspection> inspection;  ///< null: no pixel was asked about
     std::shared_ptr<const CostReport> cost_report;      ///< null: not asked for
     std::shared_ptr<const GaussianValues> values;       ///< null: nothing is coloured by a value
+    std::shared_ptr<const PhotoLooks> looks;            ///< null: the run learns none
     std::shared_ptr<const SelectionState> selection;    ///< null: nothing is open
     std::shared_ptr<const PhotoProblems> problems;      ///< null: not looked for
     std::shared_ptr<const VerifyReport> verified;       ///< null: no frame was verified

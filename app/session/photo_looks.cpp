@@ -1,0 +1,73 @@
+#include "app/session/photo_looks.h"
+
+#include "app/session/viewer.h"
+
+namespace gs {
+namespace {
+
+constexpr int kCurveSamples = 48;
+
+CameraLook camera_look(const float* values) {
+    CameraLook out;
+    const float nothing[math::kPhotoValues] = {};
+    math::Look<float> look;
+    math::look_of(nothing, values, false, look);
+    for (int c = 0; c < 3; ++c) {
+        const auto channel = static_cast<std::size_t>(c);
+        const float* vignette = look.at + math::kLookVignette + c * math::kVignetteValues;
+        const float* curve = look.at + math::kLookCurve + 5 * c;
+        for (int i = 0; i <= kCurveSamples; ++i) {
+            const float x = static_cast<float>(i) / kCurveSamples;
+            const float far = 0.71f * x;  // to the corner of a square
+            const float light = math::look::falloff(vignette, vignette[0] + far, vignette[1]);
+            out.vignette[channel].push_back({far, math::look::between(light)});
+            out.curve[channel].push_back({x, math::look::tone(curve, x)});
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+std::shared_ptr<const PhotoLooks> photo_looks(const Trainer& trainer) {
+    const AppearanceMode mode = appearance_of(trainer.settings());
+    if (mode == AppearanceMode::none) return nullptr;
+    const AppearanceState state = trainer.appearance();
+    if (state.empty()) return nullptr;
+    const AppearanceRows rows(trainer.capture());
+    auto out = std::make_shared<PhotoLooks>();
+    out->step = trainer.steps_done();
+    for (std::size_t p = 0; p < rows.photos(); ++p) {
+        const std::size_t view = rows.view_of_photo[p];
+        out->photos.push_back({view, trainer.capture().views[view].name, rows.camera_of_view[view],
+                               stops_of_photo(state.values.data() + p * math::kPhotoValues, mode)});
+    }
+    for (std::uint32_t c = 0; mode == AppearanceMode::ppisp && c < rows.cameras; ++c)
+        out->cameras.push_back(camera_look(state.values.data() + rows.camera_at(c)));
+    return out;
+}
+
+std::optional<AppliedLook> shown_look(const LoadedScene& scene, const ViewSettings& settings) {
+    const bool colours = settings.mode == ViewMode::color || settings.mode == ViewMode::error;
+    if (!settings.photo_look || !colours || !scene.trainer ||
+        !photo_view(scene, settings.capture_view))
+        return std::nullopt;
+    const Trainer& trainer = *scene.trainer;
+    const auto view = static_cast<std::size_t>(settings.capture_view);
+    const AppearanceMode mode = appearance_of(trainer.settings());
+    if (mode == AppearanceMode::none) return std::nullopt;
+    const AppearanceState learned = trainer.appearance();
+    if (learned.empty()) return std::nullopt;
+    const AppearanceRows rows(trainer.capture());
+    if (rows.photo_of_view[view] == AppearanceRows::kNone)
+        return look_of_camera(learned, rows, view, mode);
+    AppearancePlan plan;
+    plan.mode = mode;
+    plan.photo = rows.photo_of_view[view];
+    plan.camera = rows.camera_of_view[view];
+    plan.photos = static_cast<std::uint32_t>(rows.photos());
+    plan.cameras = rows.cameras;
+    return look_of_photo(learned.values.data(), plan);
+}
+
+}  // namespace gs

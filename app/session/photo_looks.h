@@ -1,0 +1,21 @@
+// What a run has learned of its photos and cameras, for the Exposure panel and for pictures. Called
+// by the engine's training part and its viewer.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "app/session/loading.h"
+#include "panels/state/photo_looks.h"
+#include "trainer/trainer.h"
+
+namespace gs {
+
+/// As it is now; null: nothing is learned. Waits for a device.
+std::shared_ptr<const PhotoLooks> photo_looks(const Trainer& trainer);
+/// What stands between the scene and the photo at whose camera it is shown, where that is asked for
+/// and of colours: of a photo trained on its own look, of a held-out one its camera's. None where
+/// nothing is learned. Waits for a device.
+std::optional<AppliedLook> shown_look(const LoadedScene& scene, const ViewSettings& settings);
+
+}  // namespace gs

@@ -1,0 +1,36 @@
+// PhotoLooks: what a run has learned of its photos' exposures and colours, and of its cameras'
+// vignettes and tone curves, as the Exposure panel shows it. Made by the engine
+// (app/session/photo_looks.h).
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "panels/state/snapshot.h"
+
+namespace gs {
+
+struct PhotoLook {
+    std::size_t view = 0;
+    std::string name;
+    unsigned camera = 0;
+    std::array<double, 3> stops{};  ///< what it does to grey: red, green, blue
+
+    double exposure() const { return (stops[0] + stops[1] + stops[2]) / 3; }
+};
+struct CameraLook {
+    /// By channel: light that is left (0..1) against the distance from the middle, over the
+    /// picture's larger side; what is shown against what arrives, both 0..1.
+    std::array<std::vector<CurvePoint>, 3> vignette, curve;
+};
+struct PhotoLooks {
+    std::uint64_t step = 0;
+    std::vector<PhotoLook> photos;    ///< those trained on, in the capture's order
+    std::vector<CameraLook> cameras;  ///< empty: none is learned, exposures and colours alone
+};
+
+/// A row a photo: name, camera, stops of exposure and of each channel.
+std::string looks_csv(const PhotoLooks& looks);
+
+}  // namespace gs
