@@ -84,6 +84,10 @@ bool has_lapse(const Snapshot& s) {
     return s.time_lapse && std::any_of(s.time_lapse->views.begin(), s.time_lapse->views.end(),
                                        [](const auto& v) { return !v.pictures.empty(); });
 }
+bool runs_suite(const Snapshot& s) {
+    return std::any_of(s.activities.begin(), s.activities.end(),
+                       [](const Activity& a) { return a.name == "lab"; });
+}
 bool works(const Snapshot& s) { return !s.activities.empty(); }
 bool is_snapped(const Snapshot& s) { return s.view.capture_view >= 0; }
 bool is_marked(const Snapshot& s) { return s.marked != nullptr; }
@@ -163,11 +167,12 @@ constexpr Need kNeeds[] = {
     {"verify.frame", has_frame},
     {"verify.clear", has_verified},
     {"problems.clear", has_problems},
+    {"appearance.copy", has_looks},
     {"problems.find", has_cameras},
     {"problems.point", has_cameras},
     {"problems.cancel", works},
+    {"lab.stop", runs_suite},
     {"view.log", shows_map},
-    {"appearance.copy", has_looks},
     {"view.level-colors", has_levels},
     {"view.signed", shows_error},
     {"view.show-photo", toggles},

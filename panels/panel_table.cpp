@@ -13,6 +13,7 @@
 #include "panels/help_panel.h"
 #include "panels/images_panel.h"
 #include "panels/insights_panel.h"
+#include "panels/lab_panel.h"
 #include "panels/log_panel.h"
 #include "panels/measure_panel.h"
 #include "panels/memory_panel.h"
@@ -68,9 +69,9 @@ constexpr PanelRow kPanels[] = {
     {"Images",       bottom,       false,  made<ImagesPanel>},
     {"Contact sheet", bottom,      false,  made<ContactSheetPanel>},
     {"Problems",     bottom,       false,  made<ProblemsPanel>},
-    {"Log",          bottom,       false,  made<LogPanel>},
     {"Exposure",     bottom,       false,  made<ExposurePanel>},
     {"Lab",          bottom,       false,  made<LabPanel>},
+    {"Log",          bottom,       false,  made<LogPanel>},
     {"Plots",        bottom_right, false,  made<PlotsPanel>},
     {"Time lapse",   bottom_right, false,  made<TimeLapsePanel>},
     {"Film",         bottom_right, false,  made<FilmPanel>},

@@ -109,7 +109,7 @@ APP = {
     "app/bundle": [],
     "app/lab": ["app/bundle"],
     "app/verify": [],
-    "app/session": ["app/backend", "app/bundle", "app/sample", "app/verify"],
+    "app/session": ["app/backend", "app/bundle", "app/lab", "app/sample", "app/verify"],
     "app/studio": ["app/bundle", "app/session", "app/window", "app/backend"],
     "app/commands": ["app/session", "app/studio"],
     "app/cli": ["app/backend", "app/bundle", "app/lab", "app/sample", "app/verify", "app/session", "app/commands", "app/studio", "app/window"],

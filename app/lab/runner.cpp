@@ -200,6 +200,7 @@ class SuiteRunner {
                          planned.of.backend, planned.of.seed, fingerprint_of(key).substr(0, 8)))
                 .string();
         run.options = options_of(planned);
+        if (options_.begins) options_.begins(name_of(run.of), number_, tally_.planned);
         if (auto made = make_sample(planned); !made) {
             if (made.error().kind == ErrorKind::cancelled) return {};
             return made;
@@ -354,10 +355,14 @@ class SuiteRunner {
             if (entry.path().extension() == ".gsc") fs::remove(entry.path(), error);
     }
 
+    static std::string name_of(const LabIdentity& of) {
+        return fmt::format("{} {} {} seed {}, {}", of.scene, of.settings, of.backend, of.seed,
+                           of.label);
+    }
+
     void tell(const LabRun& run) const {
         const std::string name =
-            fmt::format("[{}/{}] {} {} {} seed {}, {}", number_, tally_.planned, run.of.scene,
-                        run.of.settings, run.of.backend, run.of.seed, run.of.label);
+            fmt::format("[{}/{}] {}", number_, tally_.planned, name_of(run.of));
         if (run.failed)
             say(fmt::format("{}: FAILED, {}", name, run.error.substr(0, run.error.find('\n'))));
         else

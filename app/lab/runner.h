@@ -29,6 +29,8 @@ struct LabOptions {
     bool retry = false;                           ///< what failed before is run again
     std::function<bool()> stopped;                ///< the user wants an end
     std::function<void(const std::string&)> say;  ///< a line for people
+    /// Run `number` (from 1) of so many that are planned is about to be trained.
+    std::function<void(const std::string& run, std::size_t number, std::size_t planned)> begins;
 };
 struct LabTally {
     std::size_t planned = 0, ran = 0, known = 0, failed = 0;

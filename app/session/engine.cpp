@@ -40,6 +40,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       predictor_(lent(), tint_),
       values_(lent(), viewer_, tint_),
       verifier_(lent(), viewer_),
+      lab_(lent()),
       jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
     editor_.on_whole_change = [this] { doctor_.mendings_changed(); };
@@ -90,6 +91,7 @@ bool Engine::turn() {
         if (news == Jobs::News::results || seconds_since(tell_.status.last) > 0.02)
             tell_.status.at_once();
     }
+    lab_.follow();
     busy |= training_.work();
     editor_.follow_rows();
     if (scene_ && viewer_.looks()) values_.follow_rows(shown(), *viewer_.request());
@@ -285,12 +287,12 @@ void Engine::save_bundle(BundleRequest request) {
     bundle_.save(std::move(request), shown());
 }
 
-void Engine::measure_limits(bool again) {
-    if (!options_.limits) return tell_.error("this machine's limits cannot be measured here");
 void Engine::tell_of_fast(const ViewRequest& request) {
     if (scene_) tell_.done(words_of_fast(*scene_, request, options_.on_device), true);
 }
 
+void Engine::measure_limits(bool again) {
+    if (!options_.limits) return tell_.error("this machine's limits cannot be measured here");
     auto limits = options_.limits(again);
     if (!limits) return tell_.error(limits.error().text());
     tell_.done("measured what " + limits->machine + " can do at most");

@@ -17,6 +17,7 @@
 #include "app/session/frame_verifier.h"
 #include "app/session/inspector.h"
 #include "app/session/jobs.h"
+#include "app/session/lab_desk.h"
 #include "app/session/loading.h"
 #include "app/session/photo_problems.h"
 #include "app/session/place_finder.h"
@@ -47,9 +48,9 @@ class Engine {
     /// Measures what this machine can do at most, unless that is known already and not to be
     /// measured `again`; nothing else is computed meanwhile.
     void measure_limits(bool again);
-    /// The scene with all that was made of it as one file.
     /// Says what fast pictures lose where they are drawn, or why they are not.
     void tell_of_fast(const ViewRequest& request);
+    /// The scene with all that was made of it as one file.
     void save_bundle(BundleRequest request);
     /// Takes the newest edit of any kind back: of Gaussians, by the doctor, of a setting.
     void undo();
@@ -78,6 +79,7 @@ class Engine {
     Costs& costs() { return costs_; }
     Predictor& predictor() { return predictor_; }
     Values& values() { return values_; }
+    LabDesk& lab() { return lab_; }
     /// What is open, for parts that draw; none, and an error is told, when nothing is.
     std::optional<Shown> open_scene();
 
@@ -131,6 +133,7 @@ class Engine {
     Predictor predictor_;
     Values values_;
     FrameVerifier verifier_;
+    LabDesk lab_;
 
     Jobs jobs_;  // last: they end before what they refer to
 };

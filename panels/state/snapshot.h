@@ -54,8 +54,6 @@ struct CurveMark {
     bool alarm = false;
     double x = -1;  ///< where it lies along another axis than steps; below 0: at its step
 };
-struct Curves {
-    std::vector<CurvePoint> loss, train_psnr, gaussians, step_ms, test_psnr, test_ssim, lr_means;
 /// What the strategy did to the Gaussians, a point a round.
 struct RoundCurves {
     std::vector<CurvePoint> target;  ///< how many there should be, or may be: a curve, or a cap
@@ -102,10 +100,10 @@ struct TrainingStatus {
     std::string last_checkpoint;
     double seconds = 0;  ///< of its steps and measurements, since first_step
     std::uint64_t first_step = 0;
+    std::string strategy;  ///< what decides on its Gaussians, in a line; empty: nothing trains
     std::vector<std::pair<std::string, std::string>> files;  ///< what the run has left, and where
     std::vector<SnapshotRow> snapshots;                      ///< oldest first
     std::string undo, redo;  ///< the edit that would be taken back, or made again; empty: none
-    std::string strategy;  ///< what decides on its Gaussians, in a line; empty: nothing trains
 };
 
 /// One hyper-parameter as the Training panel shows it; edited with "train.set NAME VALUE".
@@ -241,11 +239,12 @@ struct SessionView {
     std::shared_ptr<const PixelInspection> inspection;  ///< null: no pixel was asked about
     std::shared_ptr<const CostReport> cost_report;      ///< null: not asked for
     std::shared_ptr<const GaussianValues> values;       ///< null: nothing is coloured by a value
-    std::shared_ptr<const PhotoLooks> looks;            ///< null: the run learns none
     std::shared_ptr<const SelectionState> selection;    ///< null: nothing is open
     std::shared_ptr<const PhotoProblems> problems;      ///< null: not looked for
+    std::shared_ptr<const PhotoLooks> looks;            ///< null: the run learns none
     std::shared_ptr<const VerifyReport> verified;       ///< null: no frame was verified
     std::shared_ptr<const PredictionState> prediction;  ///< times on other GPUs; null: not asked
+    std::shared_ptr<const LabState> lab;                ///< suites, and what was measured of them
     TrainingStatus training;
     std::vector<Activity> activities;  ///< longest running first
     std::string backend;               ///< "CPU (AVX3_SPR, 2 threads)"

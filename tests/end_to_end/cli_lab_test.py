@@ -150,6 +150,34 @@ class Lab(Case):
         self.expect(2, "train", self.capture, "-o", self.folder / "o", "--until-psnr", "20", says="--eval-every")
 
 
+class Desk(Case):
+    """The lab in the studio, by the commands that its panel gives."""
+
+    def script(self, code, lines, says=()):
+        file = self.folder / "script.txt"
+        file.write_text("\n".join([*lines, "quit", ""]))
+        config = {"XDG_CONFIG_HOME": str(self.folder / "config"), "XDG_CACHE_HOME": str(self.folder / "cache")}
+        return self.expect(code, "view", "--headless", "--script", file, "--width", 1200, "--height", 800, says=says, env=config,
+                           cwd=self.folder)
+
+    def test_a_suite_from_start_to_its_worst_photo(self):
+        (self.folder / "tiny.suite").write_text(SUITE)
+        self.script(0, [
+            "lab.run tiny.suite one", "wait-idle",
+            "lab.compare plain bold", "lab.report lab.html", "wait-idle",
+            "lab.show 1", "wait-loaded", "lab.photo 1", "wait-frame", "lab.beside 2", "wait-idle",
+            "panel Lab", "screenshot.window lab.png"], says=["4 run now", "lab.html"])
+        runs = self.expect(0, "lab", "list", "--database", self.folder / "lab.db", "--json").json["runs"]
+        self.assertEqual([run["label"] for run in runs], ["one"] * 4)
+        self.assertIn("bold against plain", (self.folder / "lab.html").read_text())
+        self.assertTrue((self.folder / "lab.png").exists())
+
+    def test_what_cannot_be_done_is_said(self):
+        for line, says in (("lab.open nothing.db", "nothing.db"), ("lab.run nobody", "nobody"), ("lab.show 7", "no run 7"),
+                           ("lab.compare a b", "lab.db"), ("lab.report lab.html", "lab.db")):
+            self.script(1, [line, "wait-idle"], says=says)
+
+
 class Regression(Case):
     """Trains a small suite and holds it against what was stored, by the lab's own statistics: a gate fails only where the 95 % interval over scenes
     and seeds excludes its limit. GAUSSCOPE_STORE_LAB=1 stores what is measured now."""

@@ -16,6 +16,7 @@
 #include "panels/state/verify_report.h"
 #include "renderer/maps/colormap.h"
 #include "tests/panels/fake_inspection.h"
+#include "tests/panels/fake_runs.h"
 
 namespace gs::test {
 namespace {
@@ -275,7 +276,6 @@ Curves curves() {
         c.test_ssim.push_back(
             {static_cast<float>(k * 1000), static_cast<float>(0.93 - 0.5 * std::exp(-0.4 * k))});
     }
-    c.marks = {{4200, "densify_gradient 0.0002 -> 0.0003"},
     for (int i = 500; i < 12400; i += 500) {
         const auto s = static_cast<float>(i);
         const float t = s / 12400, left = 1 - t;
@@ -286,6 +286,7 @@ Curves curves() {
         c.rounds.relocated.push_back({s, 0});
         c.rounds.pruned.push_back({s, 9000 * t * t});
     }
+    c.marks = {{4200, "densify_gradient 0.0002 -> 0.0003"},
                {8100, "lr_means 0.00016 -> 0.0002"},
                {9300, "the loss rose from 0.031 to 0.052 (means of 50 steps)", true}};
     return c;
@@ -679,6 +680,8 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
           "sort on engine"}},
         "/data/runs/courtyard/notes.json"});
     s.problems = problems();
+    s.looks = fake_looks();
+    s.lab = fake_lab();
     s.view.color_by.value = GaussianValue::anisotropy;
     s.values = std::make_shared<GaussianValues>(gaussian_values());
     s.cost_report = std::make_shared<CostReport>(cost_report());
@@ -728,6 +731,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.training.test_step = 12000;
     s.training.test_ssim = 0.912;
     s.training.step_ms = 36.4;
+    s.training.strategy = "grows along a curve to 420000";
     s.training.eta_seconds = 641;
     s.training.gaussians = 398214;
     s.training.viewer_share = 0.183;
@@ -741,7 +745,6 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.process_bytes = 812'000'000;
     s.process_peak_bytes = 905'000'000;
     for (int i = 0; i < 200; ++i)
-    s.training.strategy = "grows along a curve to 420000";
         s.memory_history.add({i * 2.0, 300'000'000 + static_cast<std::uint64_t>(i) * 1'500'000,
                               500'000'000 + static_cast<std::uint64_t>(i) * 1'560'000 +
                                   (i % 40 == 20 ? 90'000'000u : 0u),

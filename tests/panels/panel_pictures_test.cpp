@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "panels/compare_panel.h"
+#include "panels/lab_panel.h"
 #include "panels/log_panel.h"
 #include "panels/pixel_panel.h"
 #include "panels/stages_panel.h"
@@ -238,6 +239,14 @@ TEST_F(Pictures, TheMemoryOfATraceLooksAsStored) {
     make_ui(340, 300);
     snapshot.shown_trace = 2;
     expect_as_stored("memory_trace", picture_of("Memory"));
+}
+
+TEST_F(Pictures, WhatRunsGaveLooksAsStored) {
+    make_ui(720, 240);
+    workspace->panel<LabPanel>().comparison = true;
+    expect_as_stored("lab_comparison", picture_of("Lab"));
+    make_ui(340, 820);
+    expect_as_stored("training_growth", picture_of("Training"));
 }
 
 TEST_F(Pictures, AnInspectedPixelLooksAsStored) {

@@ -1,0 +1,177 @@
+#include "app/session/lab_desk.h"
+
+#include <unistd.h>
+
+#include "app/lab/child.h"
+#include "app/lab/runner.h"
+#include "app/session/lab_reading.h"
+#include "base/seconds.h"
+#include "base/try.h"
+
+namespace gs {
+namespace {
+
+constexpr const char* kSuiteJob = "lab";
+constexpr const char* kReadJob = "lab database";
+constexpr const char* kReportJob = "lab report";
+
+/// What a suite that goes on has come to, told as the progress of its job. The runner asks often
+/// whether it is to end; that is answered from the job a few times a second.
+class SuiteProgress {
+  public:
+    SuiteProgress(const Progress& progress, std::string suite)
+        : progress_(progress), what_(std::move(suite)) {}
+    void begins(const std::string& run, std::size_t number, std::size_t planned) {
+        what_ = run, done_ = number - 1, planned_ = planned;
+        (void)tell();
+    }
+    bool stopped() { return seconds_since(told_) < kInterval ? stopped_ : tell(); }
+
+  private:
+    static constexpr double kInterval = 0.25;
+    bool tell() {
+        told_ = std::chrono::steady_clock::now();
+        return stopped_ = !progress_(what_, done_, planned_);
+    }
+
+    const Progress& progress_;
+    std::string what_;
+    std::size_t done_ = 0, planned_ = 0;
+    bool stopped_ = false;
+    std::chrono::steady_clock::time_point told_{};
+};
+
+struct RanSuite {
+    std::string name;
+    lab::LabTally tally;
+};
+
+Result<RanSuite> run_named(const std::string& suite_name, lab::LabOptions options,
+                           const Progress& progress) {
+    GS_TRY(const lab::Suite suite, lab::read_suite(suite_name));
+    SuiteProgress told(progress, suite.name);
+    options.stopped = [&told] { return told.stopped(); };
+    options.begins = [&told](const std::string& run, std::size_t number, std::size_t planned) {
+        told.begins(run, number, planned);
+    };
+    GS_TRY(const lab::LabTally tally, lab::run_suite(suite, std::move(options)));
+    return RanSuite{suite.name, tally};
+}
+
+std::string words_of_suite(const RanSuite& ran) {
+    const lab::LabTally& t = ran.tally;
+    return fmt::format("lab {}: {} runs, {} run now, {} were known, {} failed{}", ran.name,
+                       t.planned, t.ran, t.known, t.failed,
+                       t.stopped ? "; stopped, the same goes on" : "");
+}
+
+}  // namespace
+
+LabDesk::LabDesk(Lent lent) : lent_(std::move(lent)) {
+    state_.database = "lab.db";
+    state_.suites = lab::built_in_suites();
+    publish();
+}
+
+void LabDesk::publish() { lent_.tell.changed().lab = std::make_shared<const LabState>(state_); }
+
+void LabDesk::open(const std::string& database) {
+    const std::string wanted = database.empty() ? state_.database : database;
+    if (lent_.jobs.running(kSuiteJob) && wanted != state_.database)
+        return lent_.tell.error("a suite is being run into " + state_.database +
+                                ": lab.stop ends it");
+    state_ = {wanted, false, state_.suites, {}, {}, {}};
+    compared_.reset();
+    read(lent_.tell.command);
+}
+
+void LabDesk::read(std::uint64_t command) {
+    lent_.jobs.start<LabReading>(
+        {kReadJob, "reading " + state_.database, command},
+        [database = state_.database, compared = compared_](const Progress&) {
+            return read_lab(database, compared);
+        },
+        [this, command](LabReading reading) {
+            state_.read = true;
+            state_.runs = std::move(reading.runs);
+            state_.names = std::move(reading.names);
+            state_.compared = std::move(reading.compared);
+            if (!reading.not_compared.empty()) {
+                compared_.reset();
+                lent_.tell.error(reading.not_compared, command);
+            }
+            publish();
+        },
+        [this, command](const Error& error) {
+            publish();
+            lent_.tell.failed(error, "reading the lab's database was cancelled", command);
+        });
+}
+
+void LabDesk::run(const std::string& suite, const std::string& label, const std::string& captures) {
+    if (lent_.jobs.running(kSuiteJob))
+        return lent_.tell.error("a suite is being run already: lab.stop ends it");
+    lab::LabOptions options;
+    options.database = state_.database;
+    options.captures = captures;
+    options.programs = {{label, lab::own_program()}};
+    lent_.jobs.start<RanSuite>(
+        {kSuiteJob, "suite " + suite},  // of no command: nobody is to wait for it to the end
+        [suite, options = std::move(options)](const Progress& progress) {
+            return run_named(suite, options, progress);
+        },
+        [this, command = lent_.tell.command](RanSuite ran) {
+            if (ran.tally.failed > 0)
+                lent_.tell.warning(words_of_suite(ran));
+            else
+                lent_.tell.done(words_of_suite(ran), true, {}, command);
+            read(0);
+        },
+        [this, command = lent_.tell.command](const Error& error) {
+            lent_.tell.error(error.text(), command);
+        });
+}
+
+void LabDesk::compare(const std::string& a, const std::string& b) {
+    compared_ = {a, b};
+    read(lent_.tell.command);
+}
+
+void LabDesk::report(const std::string& html) {
+    std::vector<std::string> words{lab::own_program().string(), "lab", "report"};
+    if (compared_) words.insert(words.end(), {compared_->first, compared_->second});
+    words.insert(words.end(), {"--database", state_.database, "--html", html});
+    lent_.jobs.start<std::string>(
+        {kReportJob, "writing " + html, lent_.tell.command},
+        [words](const Progress& progress) -> Result<std::string> {
+            const fs::path log =
+                fs::temp_directory_path() / fmt::format("gausscope-lab-report-{}.log", ::getpid());
+            lab::ChildOptions child{words, log, 0, {}};
+            child.stopped = [&] { return !progress(words.back(), 0, 1); };
+            auto ended = lab::run_child(child);
+            const std::string said = lab::tail_of(log, 1);
+            std::error_code ignored;
+            fs::remove(log, ignored);
+            if (!ended) return tl::unexpected(ended.error());
+            if (!ended->done()) return fail(ErrorKind::unwritable, words.back(), said);
+            return said;
+        },
+        [this, command = lent_.tell.command](std::string said) {
+            lent_.tell.done(said, true, {}, command);
+        },
+        [this, command = lent_.tell.command](const Error& error) {
+            lent_.tell.failed(error, "the lab's report was cancelled", command);
+        });
+}
+
+void LabDesk::follow() {
+    const TaskProgress* running = lent_.jobs.progress_of(kSuiteJob);
+    if (!running) return said_.clear();
+    if (running->what == said_ || lent_.jobs.running(kReadJob)) return;
+    const bool first = said_.empty();
+    said_ = running->what;
+    std::error_code error;
+    if (!first && fs::exists(state_.database, error)) read(0);
+}
+
+}  // namespace gs

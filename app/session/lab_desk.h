@@ -1,0 +1,42 @@
+// LabDesk: the engine's part for the lab: it runs suites by the code of `gausscope lab run`, each
+// training a process of its own, and reads what is recorded, all of it as jobs beside pictures and
+// training. What it found is SessionView::lab. Owned by the engine; commands call it there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "app/session/lent.h"
+#include "panels/state/lab_state.h"
+
+namespace gs {
+
+class LabDesk {
+  public:
+    explicit LabDesk(Lent lent);
+
+    /// Another database is looked at. Told: it cannot be read.
+    void open(const std::string& database);
+    /// Runs what of the suite is not recorded yet, into the database; cancel("lab") ends it, and
+    /// the same goes on where it stopped. `label` empty: the commit. `captures`: where the suite's
+    /// captures are, besides beside it; may be empty.
+    void run(const std::string& suite, const std::string& label, const std::string& captures);
+    /// B against A, of what is recorded, then and whenever more is. Told: there is no such thing.
+    void compare(const std::string& a, const std::string& b);
+    /// All that is recorded as one page, with what is compared.
+    void report(const std::string& html);
+    /// Reads again when the suite that goes on has come to its next run; call it with every turn.
+    void follow();
+
+  private:
+    void read(std::uint64_t command);
+    void publish();
+
+    Lent lent_;
+    LabState state_;
+    std::optional<std::pair<std::string, std::string>> compared_;
+    std::string said_;  // by the suite that goes on, when it was read last
+};
+
+}  // namespace gs

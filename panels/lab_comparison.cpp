@@ -1,0 +1,122 @@
+// The Lab panel's comparison: each metric with its interval and verdict, gates, and the photos that
+// lost most.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+#include "panels/lab_panel.h"
+#include "panels/widgets/widgets.h"
+
+namespace gs {
+namespace {
+
+ImU32 color_of_verdict(const std::string& verdict) {
+    return verdict == "better" || verdict == "holds"                          ? theme().good
+           : verdict == "worse" || verdict == "fails"                         ? theme().error
+           : verdict == "more" || verdict == "less" || verdict == "undecided" ? theme().warning
+                                                                              : theme().dim;
+}
+
+void choose_side(const char* id, std::string& side, const std::vector<std::string>& names) {
+    ImGui::SetNextItemWidth(9 * em());
+    if (!ImGui::BeginCombo(id, side.c_str())) return;
+    for (const std::string& name : names)
+        if (ImGui::Selectable(name.c_str(), name == side)) side = name;
+    ImGui::EndCombo();
+}
+
+void draw_metrics(const LabComparison& compared) {
+    constexpr ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
+    if (!ImGui::BeginTable("##metrics", 6, flags, {0.62F * ImGui::GetContentRegionAvail().x, 0}))
+        return;
+    ImGui::TableSetupScrollFreeze(0, 1);
+    ImGui::TableSetupColumn("metric", ImGuiTableColumnFlags_WidthStretch, 1.3F);
+    ImGui::TableSetupColumn("A", ImGuiTableColumnFlags_WidthStretch, 1);
+    ImGui::TableSetupColumn("B", ImGuiTableColumnFlags_WidthStretch, 1);
+    ImGui::TableSetupColumn("B - A", ImGuiTableColumnFlags_WidthStretch, 1);
+    ImGui::TableSetupColumn("95 % interval", ImGuiTableColumnFlags_WidthStretch, 1.5F);
+    ImGui::TableSetupColumn("verdict", ImGuiTableColumnFlags_WidthStretch, 0.9F);
+    ImGui::TableHeadersRow();
+    for (const LabComparison::Metric& m : compared.metrics) {
+        ImGui::TableNextRow();
+        ImGui::TableNextColumn();
+        text(m.name);
+        for (const double side : {m.a, m.b}) {
+            ImGui::TableNextColumn();
+            cell_right(m.unit == "bytes" ? format_bytes(side) : format_number(side, 5));
+        }
+        ImGui::TableNextColumn();
+        cell_right(std::isfinite(m.difference)
+                       ? fmt::format("{:+.3g} {}", m.difference, m.relative ? "%" : m.unit)
+                       : "-");
+        ImGui::TableNextColumn();
+        cell_right(std::isfinite(m.low) ? fmt::format("{:+.3g} to {:+.3g}", m.low, m.high) : "-");
+        ImGui::TableNextColumn();
+        colored_text(color_of_verdict(m.verdict), m.verdict);
+    }
+    ImGui::EndTable();
+}
+
+void draw_photos(const LabComparison& compared, Commands& commands) {
+    ImGui::BeginChild("##photos");
+    for (const LabComparison::Gate& gate : compared.gates) {
+        colored_text(color_of_verdict(gate.state), gate.state);
+        ImGui::SameLine();
+        text(gate.text);
+    }
+    if (!compared.worst.empty()) dim_text("photos that lost most, of A and B (dB)");
+    for (std::size_t i = 0; i < compared.worst.size(); ++i) {
+        const LabComparison::Photo& photo = compared.worst[i];
+        ImGui::PushID(static_cast<int>(i));
+        if (ImGui::SmallButton("A")) commands.push("lab.show", {std::to_string(photo.run_a)});
+        tooltip(fmt::format("Opens run {}", photo.run_a));
+        ImGui::SameLine(0, 3);
+        if (ImGui::SmallButton("B")) commands.push("lab.show", {std::to_string(photo.run_b)});
+        tooltip(fmt::format("Opens run {}", photo.run_b));
+        ImGui::SameLine(0, 3);
+        const std::string name =
+            fmt::format("{:.2f} {:.2f} {} {}", photo.psnr_a, photo.psnr_b, photo.scene, photo.name);
+        if (ImGui::Selectable(fitted(name, ImGui::GetContentRegionAvail().x).c_str()))
+            commands.push("lab.photo", {std::to_string(photo.run_b), photo.name});
+        tooltip("Looks from this photo, once one of the runs is open");
+        ImGui::PopID();
+    }
+    ImGui::PushTextWrapPos(0);
+    for (const std::string& note : compared.notes) dim_text(note);
+    ImGui::PopTextWrapPos();
+    ImGui::EndChild();
+}
+
+}  // namespace
+
+void LabPanel::draw_comparison(const LabState& lab, Commands& commands) {
+    if (lab.names.size() < 2)
+        return empty_note(lab.runs.empty()
+                              ? "Run a suite, or read a database of gausscope lab"
+                              : "There is one label and one kind of settings: run the suite again "
+                                "under another label");
+    const auto there = [&](const std::string& name) {
+        return std::find(lab.names.begin(), lab.names.end(), name) != lab.names.end();
+    };
+    if (!there(a)) a = lab.compared ? lab.compared->a : lab.names[0];
+    if (!there(b)) b = lab.compared ? lab.compared->b : lab.names[1];
+    choose_side("A", a, lab.names);
+    ImGui::SameLine();
+    choose_side("B", b, lab.names);
+    ImGui::SameLine();
+    if (ImGui::Button("Compare")) commands.push("lab.compare", {a, b});
+    tooltip("B against A, pair by pair of the same scene and seed");
+    if (!lab.compared) return;
+    ImGui::SameLine();
+    dim_text(fmt::format("{} against {}: {}", lab.compared->b, lab.compared->a,
+                         counted(lab.compared->pairs, "pair")));
+    draw_metrics(*lab.compared);
+    ImGui::SameLine();
+    draw_photos(*lab.compared, commands);
+}
+
+}  // namespace gs

@@ -1,0 +1,283 @@
+#include "panels/lab_panel.h"
+
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+
+#include "base/format.h"
+#include "panels/widgets/widgets.h"
+
+namespace gs {
+namespace {
+
+constexpr std::array<ImU32, 6> kKindColors{color_rgb(0x56b4e9), color_rgb(0xe69f00),
+                                           color_rgb(0x2fb58c), color_rgb(0xcc79a7),
+                                           color_rgb(0xe6d84f), color_rgb(0xd55e00)};
+enum LabColumn {
+    kLabNumber,
+    kLabLabel,
+    kLabScene,
+    kLabSettings,
+    kLabSeed,
+    kLabPsnr,
+    kLabGaussians,
+    kLabSeconds,
+    kLabWorst,
+    kLabColumns
+};
+
+const Activity* running_suite(const Snapshot& snapshot) {
+    for (const Activity& activity : snapshot.activities)
+        if (activity.name == "lab") return &activity;
+    return nullptr;
+}
+
+std::string known(double value, const std::string& text) {
+    return std::isfinite(value) ? text : "-";
+}
+
+bool mode_button(const char* label, bool on, const char* hint) {
+    if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
+    const bool clicked = ImGui::SmallButton(label);
+    if (on) ImGui::PopStyleColor();
+    tooltip(hint);
+    return clicked;
+}
+
+void draw_run_cells(const LabRunRow& row, Commands& commands) {
+    const auto cell = [](const std::string& value) {
+        ImGui::TableNextColumn();
+        text(fitted(value, ImGui::GetContentRegionAvail().x));
+    };
+    const auto right = [](const std::string& value) {
+        ImGui::TableNextColumn();
+        cell_right(value);
+    };
+    cell(row.label);
+    cell(row.scene);
+    cell(row.settings + (row.backend == "cpu" ? "" : ", " + row.backend));
+    right(std::to_string(row.seed));
+    if (row.failed) {
+        ImGui::TableNextColumn();
+        cell_right("failed", theme().error);
+        tooltip(row.error);
+        return;
+    }
+    right(known(row.psnr, fmt::format("{:.2f}", row.psnr)));
+    right(known(row.gaussians, format_short(row.gaussians)));
+    right(known(row.training_s, format_number(row.training_s, 3)));
+    ImGui::TableNextColumn();
+    if (row.worst_photo.empty()) return;
+    if (ImGui::SmallButton(fmt::format("{:.1f}", row.worst_psnr).c_str()))
+        commands.push("lab.photo", {std::to_string(row.id)});
+    tooltip("Looks from " + row.worst_photo + ", its worst photo, once the run is open");
+}
+
+}  // namespace
+
+void LabPanel::draw_suite(const LabState& lab) {
+    ImGui::SetNextItemWidth(10 * em());
+    if (ImGui::BeginCombo("##suite", fitted_path(suite, 8 * em()).c_str())) {
+        for (const std::string& name : lab.suites)
+            if (ImGui::Selectable(name.c_str(), name == suite)) suite = name;
+        ImGui::Separator();
+        ImGui::SetNextItemWidth(16 * em());
+        ImGui::InputTextWithHint("##file", "or a suite's file", &suite);
+        ImGui::SetNextItemWidth(16 * em());
+        ImGui::InputTextWithHint("##captures", "where its captures are", &captures);
+        ImGui::EndCombo();
+    }
+    tooltip("The suite that Run trains: one that is built in, or a file of your own");
+    ImGui::SameLine();
+    ImGui::SetNextItemWidth(8 * em());
+    ImGui::InputTextWithHint("##label", "label [the commit]", &label);
+    tooltip("What these runs are called in comparisons");
+    ImGui::SameLine();
+}
+
+void LabPanel::draw_head(const LabState& lab, const Snapshot& snapshot, Commands& commands) {
+    if (const Activity* running = running_suite(snapshot)) {
+        if (icon_text_button(Icon::stop, "Stop", "Ends the suite; the same goes on later"))
+            commands.push("lab.stop");
+        ImGui::SameLine();
+        const std::string what = fmt::format("{:.0f} %: {}, {}", 100 * running->share,
+                                             running->what, format_duration(running->seconds));
+        ImGui::ProgressBar(static_cast<float>(running->share), {20 * em(), 0}, "");
+        tooltip(what);
+        ImGui::SameLine();
+        dim_text(fitted(what, std::max(10 * em(), ImGui::GetContentRegionAvail().x - 30 * em())));
+    } else {
+        draw_suite(lab);
+        if (icon_text_button(Icon::play, "Run",
+                             "Trains what of the suite is not recorded yet, one process a run",
+                             !suite.empty())) {
+            std::vector<std::string> arguments{suite};
+            if (!label.empty() || !captures.empty()) arguments.push_back(label);
+            if (!captures.empty()) arguments.push_back(captures);
+            commands.push("lab.run", std::move(arguments));
+        }
+    }
+    beside_if_fits("the database of runs, then Enter  read  report  runs  comparison  ");
+    draw_database(lab, commands);
+}
+
+void LabPanel::draw_database(const LabState& lab, Commands& commands) {
+    ImGui::SetNextItemWidth(9 * em());
+    const bool entered = ImGui::InputTextWithHint("##database", lab.database.c_str(), &database,
+                                                  ImGuiInputTextFlags_EnterReturnsTrue);
+    tooltip("The file that runs are recorded in; Enter reads another one");
+    ImGui::SameLine();
+    if (ImGui::SmallButton("read") || entered)
+        commands.push("lab.open", {database.empty() ? lab.database : database});
+    tooltip("Reads what is recorded in " + lab.database);
+    ImGui::SameLine(0, 3);
+    const std::string page = std::filesystem::path(lab.database).replace_extension("html").string();
+    ImGui::BeginDisabled(lab.runs.empty());
+    if (ImGui::SmallButton("report")) commands.push("lab.report", {page});
+    ImGui::EndDisabled();
+    tooltip("Writes " + page + ": all runs, the comparison and the worst photos as one page");
+    ImGui::SameLine();
+    if (mode_button("runs", !comparison, "What is recorded, and quality against size or time"))
+        comparison = false;
+    ImGui::SameLine(0, 3);
+    if (mode_button("comparison", comparison, "B against A, with intervals and verdicts"))
+        comparison = true;
+}
+
+void LabPanel::draw_runs(const LabState& lab, const Snapshot& snapshot, Commands& commands) const {
+    constexpr ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+                                      ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
+    if (!ImGui::BeginTable("##runs", kLabColumns, flags,
+                           {0.64F * ImGui::GetContentRegionAvail().x, 0}))
+        return;
+    constexpr ImGuiTableColumnFlags fixed = ImGuiTableColumnFlags_WidthFixed;
+    ImGui::TableSetupScrollFreeze(0, 1);
+    ImGui::TableSetupColumn("run", fixed, 1.9F * em());
+    ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthStretch, 1);
+    ImGui::TableSetupColumn("scene", ImGuiTableColumnFlags_WidthStretch, 1);
+    ImGui::TableSetupColumn("settings", ImGuiTableColumnFlags_WidthStretch, 1);
+    ImGui::TableSetupColumn("seed", fixed, 2.3F * em());
+    ImGui::TableSetupColumn("dB", fixed, 2.8F * em());
+    ImGui::TableSetupColumn("N", fixed, 3.2F * em());
+    ImGui::TableSetupColumn("s", fixed, 2.6F * em());
+    ImGui::TableSetupColumn("worst", fixed, 2.9F * em());
+    ImGui::TableHeadersRow();
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(lab.runs.size()));
+    while (clipper.Step())
+        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+            const LabRunRow& row = lab.runs[static_cast<std::size_t>(i)];
+            const bool open = snapshot.scene && !row.folder.empty() &&
+                              snapshot.scene->path.starts_with(row.folder);
+            ImGui::TableNextRow();
+            ImGui::TableNextColumn();
+            ImGui::PushID(static_cast<int>(row.id));
+            if (ImGui::Selectable(
+                    std::to_string(row.id).c_str(), open,
+                    ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap) &&
+                !row.folder.empty())
+                commands.push("lab.show", {std::to_string(row.id)});
+            if (ImGui::BeginPopupContextItem("##run")) {
+                if (ImGui::MenuItem("Open", nullptr, false, !row.folder.empty()))
+                    commands.push("lab.show", {std::to_string(row.id)});
+                if (ImGui::MenuItem("Open beside", nullptr, false, !row.folder.empty()))
+                    commands.push("lab.beside", {std::to_string(row.id)});
+                if (ImGui::MenuItem("Its curves behind the own", nullptr, false,
+                                    !row.folder.empty()))
+                    commands.push("curves.show", {row.folder});
+                ImGui::EndPopup();
+            }
+            draw_run_cells(row, commands);
+            ImGui::PopID();
+        }
+    ImGui::EndTable();
+}
+
+/// Makes the dots, once for each publication.
+void LabPanel::shape(const std::shared_ptr<const LabState>& lab) {
+    if (scene.empty() && !lab->runs.empty()) scene = lab->runs.front().scene;
+    if (shaped_ == lab && shaped_scene_ == scene && shaped_over_time_ == over_time) return;
+    shaped_ = lab, shaped_scene_ = scene, shaped_over_time_ = over_time;
+    range.fit = true;
+    std::map<std::string, std::vector<CurvePoint>> dots;
+    first_ = 1e300, last_ = -1e300;
+    for (const LabRunRow& row : lab->runs) {
+        const double x = over_time ? row.training_s : row.gaussians;
+        if (row.failed || row.scene != scene || !std::isfinite(x) || !std::isfinite(row.psnr))
+            continue;
+        dots[row.label + ", " + row.settings + ", " + row.backend].push_back(
+            {static_cast<float>(x), static_cast<float>(row.psnr)});
+        first_ = std::min(first_, x), last_ = std::max(last_, x);
+    }
+    const double air = std::max(0.05 * (last_ - first_), 0.02 * std::abs(last_));
+    first_ -= air, last_ += air;
+    kinds_.clear();
+    for (auto& [name, points] : dots) {
+        std::sort(points.begin(), points.end(),
+                  [](const CurvePoint& p, const CurvePoint& q) { return p.step < q.step; });
+        Kind& kind = kinds_.emplace_back(Kind{name, {}});
+        for (const CurvePoint& point : points) {
+            kind.points.push_back(point);
+            kind.points.push_back({point.step, std::numeric_limits<float>::quiet_NaN()});
+        }
+    }
+}
+
+void LabPanel::draw_plot(const LabState& lab) {
+    std::vector<std::string> scenes;
+    for (const LabRunRow& row : lab.runs)
+        if (std::find(scenes.begin(), scenes.end(), row.scene) == scenes.end())
+            scenes.push_back(row.scene);
+    ImGui::BeginGroup();
+    ImGui::SetNextItemWidth(6 * em());
+    if (ImGui::BeginCombo("##scene", scene.c_str())) {
+        for (const std::string& name : scenes)
+            if (ImGui::Selectable(name.c_str(), name == scene)) scene = name;
+        ImGui::EndCombo();
+    }
+    tooltip(
+        "The scene whose runs are drawn: decibels of different scenes say nothing beside "
+        "each other");
+    ImGui::SameLine();
+    if (mode_button("Gaussians", !over_time, "Quality against the number of Gaussians"))
+        over_time = false;
+    ImGui::SameLine(0, 3);
+    if (mode_button("seconds", over_time, "Quality against the time that training took"))
+        over_time = true;
+    range.begin(first_, last_);
+    std::vector<PlotLine> lines;
+    for (std::size_t i = 0; i < kinds_.size(); ++i)
+        lines.push_back(
+            {kinds_[i].name, kKindColors[i % kKindColors.size()], kinds_[i].points, true});
+    PlotLook look;
+    look.title = "PSNR";
+    look.unit = "dB";
+    look.x_name = over_time ? "s" : "Gaussians";
+    if (!lines.empty()) plot("##pareto", lines, look, range);
+    ImGui::EndGroup();
+}
+
+void LabPanel::draw(const Snapshot& snapshot, Commands& commands) {
+    if (!snapshot.lab) return empty_note("Suites of trainings run and are compared here");
+    const LabState& lab = *snapshot.lab;
+    draw_head(lab, snapshot, commands);
+    if (comparison) return draw_comparison(lab, commands);
+    if (lab.runs.empty()) {
+        empty_note(lab.read ? "Nothing is recorded in " + lab.database
+                            : "Run a suite, or read a database of gausscope lab");
+        return;
+    }
+    shape(snapshot.lab);
+    draw_runs(lab, snapshot, commands);
+    ImGui::SameLine();
+    draw_plot(lab);
+}
+
+}  // namespace gs
