@@ -18,7 +18,8 @@ float opacity_of(float logit) {
     return static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(logit))));
 }
 
-/// Draws living rows in proportion to their opacity, none more often than it may be shared.
+/// Draws living rows in proportion to their opacity and pull, none more often than it may be
+/// shared.
 class Draws {
   public:
     explicit Draws(const RelocationInput& in) : in_(in), shares_(in.fates.size(), 1) {
@@ -26,7 +27,8 @@ class Draws {
         for (std::size_t row = 0; row < in.fates.size(); ++row) {
             if (in.fates[row] != Fate::remove && !locked_tag(in.tags[row]))
                 total_ += static_cast<std::uint64_t>(
-                    1 + 1e6 * static_cast<double>(opacity_of(in.opacity_logits[row])));
+                    1 +
+                    1e6 * pull_of(row) * static_cast<double>(opacity_of(in.opacity_logits[row])));
             sums_.push_back(total_);
         }
     }
@@ -53,6 +55,11 @@ class Draws {
         return static_cast<std::size_t>(std::upper_bound(sums_.begin(), sums_.end(), at) -
                                         sums_.begin());
     }
+    /// A few that pull beyond measure do not take all.
+    double pull_of(std::size_t row) const {
+        constexpr float kMost = 100;
+        return in_.pulls.empty() ? 1 : static_cast<double>(std::min(in_.pulls[row], kMost));
+    }
     bool alive(std::size_t row) const { return sums_[row] != (row == 0 ? 0 : sums_[row - 1]); }
     bool has_room(std::size_t row) const {
         return shares_[row] < most_shares(opacity_of(in_.opacity_logits[row]));
@@ -69,13 +76,10 @@ class Draws {
 };
 
 /// Everybody that shares a place looks like a part of who was there.
-void share_places(GaussianModel& model, const RoundRows& rows, double least) {
+void share_places(GaussianModel& model, const RoundRows& rows, const SharingRules& rules) {
     parallel_for(rows.source.size(), 4096, [&](std::size_t i) {
-        if (rows.share[i] < 2) return;
-        const SharedRow shared = shared_row(model.at(kOpacityLogits, i), rows.share[i], least);
-        model.at(kOpacityLogits, i) = shared.opacity_logit;
-        for (int axis = 0; axis < 3; ++axis)
-            model.at(kLogScales + axis, i) += shared.log_scale_change;
+        share_place([&](int plane) -> float& { return model.at(plane, i); }, rows.share[i],
+                    id_of_tag(rows.tag[i]), rules);
     });
 }
 
@@ -90,6 +94,23 @@ DensityRules relocation_rules(const TrainingSettings& settings, double extent) {
     rules.densify_gradient = std::numeric_limits<double>::infinity();
     rules.revised_opacity = false;
     return rules;
+}
+
+std::vector<float> relocation_pulls(const TrainingSettings& settings,
+                                    std::span<const float> gradient_sum,
+                                    std::span<const float> views) {
+    if (settings.relocate_by_pull == 0) return {};
+    const auto enough =
+        static_cast<float>(std::max(1e-12, density_rules(settings, 1.0, false).densify_gradient));
+    std::vector<float> out(views.size());
+    for (std::size_t row = 0; row < out.size(); ++row)
+        out[row] = density_pull(gradient_sum[row], views[row]) / enough;
+    return out;
+}
+
+SharingRules sharing_rules(const TrainingSettings& settings, std::uint64_t step) {
+    return {settings.prune_opacity, settings.relocate_spread,
+            static_cast<std::uint64_t>(settings.seed), step};
 }
 
 RelocationPlan plan_relocation(const RelocationInput& in) {
@@ -117,20 +138,21 @@ RelocationPlan plan_relocation(const RelocationInput& in) {
         ++born;
     }
     report.added = added.size();
-    const auto add = [&](std::size_t source, Origin origin, std::uint32_t tag) {
+    const auto add = [&](std::size_t source, Origin origin, std::uint32_t tag,
+                         std::uint8_t came = 0) {
         out.rows.add(source, origin, {in.mean[0][source], in.mean[1][source], in.mean[2][source]},
                      tag);
-        out.rows.share.push_back(draws.shares(source));
+        out.rows.share.push_back(draws.shares(source) | came);
     };
     for (std::size_t row = 0; row < count; ++row) {
         if (target[row] != kNobody)
-            add(target[row], Origin::copy, new_tag[row]);
+            add(target[row], Origin::copy, new_tag[row], kNewcomer);
         else
             add(row, draws.shares(row) > 1 ? Origin::copy : Origin::kept, in.tags[row]);
     }
     for (std::uint32_t i = 0; i < added.size(); ++i)
         add(added[i], Origin::copy,
-            later_id(in.next_id, static_cast<std::uint32_t>(report.relocated) + i));
+            later_id(in.next_id, static_cast<std::uint32_t>(report.relocated) + i), kNewcomer);
     return out;
 }
 
@@ -140,12 +162,16 @@ DensityReport relocate(GaussianModel& model, LazyAdam& adam, DensityStatistics& 
     adam.flush(model);
     const DensityRules rules = relocation_rules(settings, extent);
     const std::vector<Fate> fates = fates_of(model, statistics, identity, rules);
+    const std::vector<float> pulls =
+        relocation_pulls(settings, {statistics.gradient_sum.data(), model.count},
+                         {statistics.views.data(), model.count});
     const auto plane = [&](int p) { return std::span<const float>(model.plane(p), model.count); };
     const auto planned = [&](std::size_t limit) {
         return plan_relocation({fates,
                                 plane(kOpacityLogits),
                                 {plane(kMeans), plane(kMeans + 1), plane(kMeans + 2)},
                                 identity.tags.span(),
+                                pulls,
                                 identity.book.next,
                                 static_cast<std::uint64_t>(settings.seed),
                                 adam.steps(),
@@ -159,7 +185,7 @@ DensityReport relocate(GaussianModel& model, LazyAdam& adam, DensityStatistics& 
     plan.report.out_of_memory = room < wanted;
     const RoundRows rows = in_morton_order(plan.rows);
     rearrange(model, adam, identity, rows);
-    share_places(model, rows, rules.prune_opacity);
+    share_places(model, rows, sharing_rules(settings, adam.steps()));
     identity.book.give(plan.report.relocated + plan.report.added, adam.steps());
     statistics.clear(model.capacity);
     return plan.report;

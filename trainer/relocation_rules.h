@@ -1,5 +1,6 @@
 // What the Gaussians that share one's place look like, on host and device. Source: Kheradmand et
-// al. 2024 (3DGS-MCMC), equation 9.
+// al. 2024 (3DGS-MCMC), equation 9. Where they lie is ours: two that are alike have the same
+// gradients, of which Adam makes the same steps, so at one place they stay one for long.
 #pragma once
 
 #include <cmath>
@@ -7,6 +8,8 @@
 
 #include "base/host_device.h"
 #include "renderer/math/scalar.h"
+#include "renderer/scene/gaussian_model.h"
+#include "trainer/density_rules.h"
 
 namespace gs {
 
@@ -37,6 +40,15 @@ GS_HD inline Share share_of(double opacity, int n, double least) {
     return {each, opacity / sum};
 }
 
+/// RoundRows::share of one that came to its place, beside how many share it.
+inline constexpr std::uint8_t kNewcomer = 0x80;
+/// What places are shared by in a round.
+struct SharingRules {
+    double least_opacity, spread;  ///< of each; standard deviations that newcomers lie apart
+    std::uint64_t seed, step;
+};
+inline constexpr std::uint64_t kSpreadStream = 0x5370000000000000ull;  ///< + step
+
 /// A row that shares its place with n - 1 others.
 struct SharedRow {
     float opacity_logit, log_scale_change;
@@ -46,6 +58,30 @@ GS_HD inline SharedRow shared_row(float opacity_logit, int n, double least) {
     const Share share = share_of(math::min(opacity, 1.0 - 1e-12), n, least);
     return {static_cast<float>(math::log(share.opacity / (1.0 - share.opacity))),
             static_cast<float>(math::log(share.scale))};
+}
+
+/// What a row becomes that shares its place, or nothing where it is alone. `value(plane)`: of it,
+/// to be changed. `id`: its own.
+template <class Values>
+GS_HD void share_place(const Values& value, std::uint8_t share, std::uint32_t id,
+                       const SharingRules& rules) {
+    const int n = share & (kNewcomer - 1);
+    if (n < 2) return;
+    if ((share & kNewcomer) != 0 && rules.spread > 0) {
+        const float wider = static_cast<float>(math::log(rules.spread));
+        const Vec3f mean =
+            split_mean({value(kMeans), value(kMeans + 1), value(kMeans + 2)},
+                       {value(kLogScales) + wider, value(kLogScales + 1) + wider,
+                        value(kLogScales + 2) + wider},
+                       {value(kQuats), value(kQuats + 1), value(kQuats + 2), value(kQuats + 3)}, id,
+                       rules.seed, kSpreadStream + rules.step, 0);
+        value(kMeans) = mean.x;
+        value(kMeans + 1) = mean.y;
+        value(kMeans + 2) = mean.z;
+    }
+    const SharedRow shared = shared_row(value(kOpacityLogits), n, rules.least_opacity);
+    value(kOpacityLogits) = shared.opacity_logit;
+    for (int axis = 0; axis < 3; ++axis) value(kLogScales + axis) += shared.log_scale_change;
 }
 
 }  // namespace gs

@@ -20,8 +20,10 @@ struct RoundRows {
     std::vector<std::uint32_t> source;  ///< row of the model as it is
     std::vector<Origin> origin;
     std::vector<Vec3f> mean;
-    std::vector<std::uint32_t> tag;   ///< RowIdentity::tags
-    std::vector<std::uint8_t> share;  ///< of a relocation: Gaussians that share the source's place
+    std::vector<std::uint32_t> tag;  ///< RowIdentity::tags
+    /// Of a relocation: Gaussians that share the source's place, and kNewcomer
+    /// (relocation_rules.h).
+    std::vector<std::uint8_t> share;
     void add(std::size_t row, Origin how, Vec3f where, std::uint32_t whose) {
         source.push_back(static_cast<std::uint32_t>(row));
         origin.push_back(how);

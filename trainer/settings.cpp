@@ -13,7 +13,8 @@ constexpr const char *kAuthors = "3DGS, the authors' code", *kOwn = "gausscope",
                      *kLater = "3DGS, the authors' code since 2024 (0.05 before)",
                      *kPaper = "3DGS as published: its code never applies it",
                      *kMip = "Mip-Splatting", *kPpisp = "PPISP", *kGrendel = "Grendel-GS",
-                     *kUt = "3DGUT", *kMcmc = "3DGS-MCMC", *kRevised = "Rota Bulò et al. 2024";
+                     *kUt = "3DGUT", *kAbs = "AbsGS, gsplat", *kMcmc = "3DGS-MCMC",
+                     *kRevised = "Rota Bulò et al. 2024";
 
 // name, group, help, unit, source, value, min, max, integer, logarithmic, live, choices
 // clang-format off
@@ -35,6 +36,8 @@ constexpr std::array kFields{
     SettingField{"densify_until", "Density control", "last step before which Gaussians may be added or removed", "steps", kAuthors, &S::densify_until, 0, 1e7, true, true, true},
     SettingField{"densify_every", "Density control", "steps between two rounds", "steps", kAuthors, &S::densify_every, 1, 1e6, true, true, true},
     SettingField{"densify_gradient", "Density control", "mean gradient of the projected mean, NDC, above which a Gaussian is cloned or split", "NDC", kAuthors, &S::densify_gradient, 0, 1, false, true, true},
+    SettingField{"absgrad", "Density control", "1: what pixels pull a mean by is summed without signs, so that pulls apart count", "", kAbs, &S::absgrad, 0, 1, true, false, false},
+    SettingField{"densify_absgrad", "Density control", "with absgrad, in the place of densify_gradient", "NDC", kAbs, &S::densify_absgrad, 0, 1, false, true, true},
     SettingField{"densify_extent", "Density control", "x scene extent: smaller Gaussians are cloned, larger ones split", "x scene extent", kAuthors, &S::densify_extent, 0, 10, false, true, true},
     SettingField{"prune_opacity", "Density control", "Gaussians below this opacity are removed", "", kAuthors, &S::prune_opacity, 0, 1, false, true, true},
     SettingField{"prune_extent", "Density control", "x scene extent: larger Gaussians are removed after the first opacity reset", "x scene extent", kAuthors, &S::prune_extent, 0, 100, false, true, true},
@@ -43,6 +46,8 @@ constexpr std::array kFields{
     SettingField{"max_gaussians", "Density control", "growth stops at this many Gaussians", "Gaussians", kOwn, &S::max_gaussians, 1, 2e9, true, true, true},
     SettingField{"strategy", "Density control", "who decides what is added and removed: adaptive density control, MCMC (relocates, up to max_gaussians), or a growth curve to max_gaussians", "", kOwn, &S::strategy, 0, 2, true, false, false, "adc|mcmc|budget"},
     SettingField{"revised_opacity", "Density control", "1: what is cloned or split gets the opacity that leaves the picture as bright", "", kRevised, &S::revised_opacity, 0, 1, true, false, true},
+    SettingField{"relocate_spread", "Density control", "mcmc: who moves or is added lies at random about the place it shares, this many standard deviations wide; 0 = at it, as published", "", kOwn, &S::relocate_spread, 0, 10, false, false, true},
+    SettingField{"relocate_by_pull", "Density control", "mcmc: 1: places are drawn by opacity times how hard gradients pull there; 0: by opacity alone, as published", "", kOwn, &S::relocate_by_pull, 0, 1, true, false, true},
     SettingField{"init_opacity", "Start", "opacity of the first Gaussians", "", kAuthors, &S::init_opacity, 0.001, 0.999, false, false, false},
     SettingField{"init_scale", "Start", "size of the first Gaussians, x distance to their neighbours", "", kAuthors, &S::init_scale, 0.001, 100, false, true, false},
     SettingField{"noise", "Exploration", "how far faint Gaussians wander in a step, x their size squared and lr_means; 0 = off", "x lr_means", kMcmc, &S::noise, 0, 1e9, false, true, true},
@@ -178,16 +183,19 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     settings.densify_from = std::min(settings.densify_from, whole(steps / 12, 10));
     if (strategy_kind(settings) == StrategyKind::mcmc) {
         settings.densify_until = whole(settings.densify_until * share, 10);
-        settings.densify_every = std::max(20.0, whole(settings.densify_every * share, 10));
+        settings.densify_every =
+            std::max(20.0, std::min(settings.densify_every, whole(steps / 40, 10)));
         if (share < 0.5) {  // no time for specks to grow
             settings.init_opacity = TrainingSettings().init_opacity;
             settings.init_scale = TrainingSettings().init_scale;
+            settings.relocate_spread = settings.relocate_by_pull = 1;  // nor to part, nor to spare
         }
     } else {
         settings.densify_until = std::min(settings.densify_until, whole(steps / 2, 10));
     }
     settings.noise_until = whole(settings.noise_until * share, 10);
     settings.densify_gradient *= 2 - share;
+    settings.densify_absgrad *= 2 - share;
     settings.lr_appearance *= std::min(1 / share, 5.0);  // as far in fewer steps
     settings.lr_pose *= std::min(1 / share, 8.0);
     settings.appearance_from = whole(settings.appearance_from * share, 10);

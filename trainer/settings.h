@@ -37,11 +37,13 @@ struct TrainingSettings {
     double sh_degree = 3;       ///< highest degree trained
     double sh_interval = 1000;  ///< steps between degree increases
 
-    double densify_from = 500;       ///< step
-    double densify_until = 15000;    ///< step
-    double densify_every = 100;      ///< steps
-    double densify_gradient = 2e-4;  ///< mean NDC gradient of the projected mean
-    double densify_extent = 0.01;    ///< x scene extent: smaller ones are cloned, larger ones split
+    double densify_from = 500;        ///< step
+    double densify_until = 15000;     ///< step
+    double densify_every = 100;       ///< steps
+    double densify_gradient = 2e-4;   ///< mean NDC gradient of the projected mean
+    double absgrad = 0;               ///< 1: gradients are summed without their signs
+    double densify_absgrad = 6.7e-4;  ///< densify_gradient's place where they are
+    double densify_extent = 0.01;  ///< x scene extent: smaller ones are cloned, larger ones split
     double prune_opacity = 0.005;
     double prune_extent = 0.1;  ///< x scene extent, after the first opacity reset
     double prune_screen_px =
@@ -50,16 +52,18 @@ struct TrainingSettings {
     double opacity_reset_every = 3000;  ///< steps; 0 = never
     double max_gaussians = 5e6;  ///< capacity: growth stops there; the budget of some strategies
 
-    double strategy = 0;         ///< StrategyKind: who decides what is added and removed
-    double revised_opacity = 0;  ///< 1: clones and splits keep what was seen (density_rules.h)
-    double init_opacity = 0.1;   ///< of the first Gaussians
-    double init_scale = 1;       ///< x distance to their neighbours
-    double noise = 0;            ///< x lr_means: how far faint Gaussians wander (trainer/nudge.h)
-    double noise_until = 30000;  ///< step
-    double opacity_reg = 0;      ///< weight of the mean opacity in the loss
-    double scale_reg = 0;        ///< weight of the mean scale, in scene extents, in the loss
-    double scale_limit = 0;      ///< x scene extent: what is larger shrinks; 0 = off
-    double stretch_limit = 0;    ///< longest over middle axis: beyond it shrinks; 0 = off
+    double strategy = 0;          ///< StrategyKind: who decides what is added and removed
+    double revised_opacity = 0;   ///< 1: clones and splits keep what was seen (density_rules.h)
+    double relocate_spread = 0;   ///< standard deviations that newcomers lie apart (relocation.h)
+    double relocate_by_pull = 0;  ///< 1: to where gradients pull, not to opacity alone
+    double init_opacity = 0.1;    ///< of the first Gaussians
+    double init_scale = 1;        ///< x distance to their neighbours
+    double noise = 0;             ///< x lr_means: how far faint Gaussians wander (trainer/nudge.h)
+    double noise_until = 30000;   ///< step
+    double opacity_reg = 0;       ///< weight of the mean opacity in the loss
+    double scale_reg = 0;         ///< weight of the mean scale, in scene extents, in the loss
+    double scale_limit = 0;       ///< x scene extent: what is larger shrinks; 0 = off
+    double stretch_limit = 0;     ///< longest over middle axis: beyond it shrinks; 0 = off
 
     double crop =
         0;  ///< 1: Gaussians outside the box below are removed, at the start and in rounds
@@ -129,8 +133,9 @@ std::vector<std::pair<std::string, double>> crop_values(const std::optional<Clip
 /// that asks for a new Gaussian rises to up to twice, because in a short run the rounds fall into
 /// the time when everything still moves: without it there are nearly twice as many Gaussians and no
 /// better picture (docs/training.md has the measurements).
-/// MCMC's rounds go on for five sixths of the run and come more often, every 20 steps at most, so
-/// that 5 % a round still reach its budget; its noise ends before the last fifteenth.
+/// MCMC's rounds go on for five sixths of the run and come every fortieth of it (20 steps at least,
+/// 100 at most), so that 5 % a round become four times as many at least; its noise ends before the
+/// last fifteenth.
 TrainingSettings scaled_to_steps(TrainingSettings settings, double steps);
 /// Its default values for a full-length run: those of TrainingSettings, and what the strategy has
 /// otherwise.

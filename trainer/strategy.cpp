@@ -43,7 +43,8 @@ class Budget final : public AdaptiveDensity {
     RoundPlan after_step(const TrainingSettings& s, const RunFacts& facts) const override {
         RoundPlan plan = AdaptiveDensity::after_step(s, facts);
         plan.settings.max_gaussians = static_cast<double>(target(s, facts));
-        plan.settings.densify_gradient = 0;  // everybody may grow; the curve says how many do
+        // Everybody may grow; the curve says how many do.
+        plan.settings.densify_gradient = plan.settings.densify_absgrad = 0;
         return plan;
     }
     std::size_t target(const TrainingSettings& s, const RunFacts& facts) const override {
@@ -63,10 +64,13 @@ class Budget final : public AdaptiveDensity {
 };
 
 /// Kheradmand et al. 2024 (3DGS-MCMC): the dead go where the living are, five in a hundred are
-/// added each time, nothing is removed. Needs no gradients of projected means.
+/// added each time, nothing is removed. Needs no gradients of projected means unless it is told to
+/// go by them.
 class Mcmc final : public Strategy {
   public:
-    bool gathers_statistics(const TrainingSettings&, std::uint64_t) const override { return false; }
+    bool gathers_statistics(const TrainingSettings& s, std::uint64_t steps_done) const override {
+        return s.relocate_by_pull != 0 && static_cast<double>(steps_done) < s.densify_until;
+    }
     RoundPlan after_step(const TrainingSettings& s, const RunFacts& facts) const override {
         RoundPlan plan;
         if (densify_due(s, facts.steps)) plan.kind = RoundPlan::Kind::relocate;

@@ -3,7 +3,6 @@
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "trainer/morton_code.h"
-#include "trainer/relocation_rules.h"
 #include "trainer/row_identity.h"
 
 namespace gs::cuda {
@@ -292,19 +291,18 @@ void place_children(ChildrenParams p) {
 struct ShareParams {
     ModelView model;
     const std::uint8_t* shares;
+    const std::uint32_t* tags;
     std::uint32_t count;
-    double least;
+    SharingRules rules;
 };
 GS_KERNEL(kThreads, 2)  // logarithms in double precision
 void share_places(ShareParams p) {
     const std::uint32_t row = thread_index();
-    if (row >= p.count || p.shares[row] < 2) return;
+    if (row >= p.count) return;
     const auto value = [&](int plane) -> float& {
         return p.model.values[static_cast<std::size_t>(plane) * p.model.stride + row];
     };
-    const SharedRow shared = shared_row(value(kOpacityLogits), p.shares[row], p.least);
-    value(kOpacityLogits) = shared.opacity_logit;
-    for (int axis = 0; axis < 3; ++axis) value(kLogScales + axis) += shared.log_scale_change;
+    share_place(value, p.shares[row], id_of_tag(p.tags[row]), p.rules);
 }
 
 struct OpacityParams {
@@ -387,9 +385,10 @@ void launch_place_children(const Stream& stream, const ModelView& model, const N
            ChildrenParams{model, rows, count, shrink, revised});
 }
 void launch_share_places(const Stream& stream, const ModelView& model, const std::uint8_t* shares,
-                         std::uint32_t count, double least_opacity) {
+                         const std::uint32_t* tags, std::uint32_t count,
+                         const SharingRules& rules) {
     launch(stream, "share_places", grid_for(count, kThreads), share_places,
-           ShareParams{model, shares, count, least_opacity});
+           ShareParams{model, shares, tags, count, rules});
 }
 void launch_lower_opacity(const Stream& stream, const ModelView& model, const std::uint32_t* tags,
                           float most) {

@@ -6,6 +6,7 @@
 #include "renderer/raster/cuda/frame.h"
 #include "trainer/cuda/step_records.h"
 #include "trainer/density_rules.h"
+#include "trainer/relocation_rules.h"
 
 namespace gs::cuda {
 
@@ -78,10 +79,10 @@ void launch_store_moments(const Stream& stream, const ModelView& model, std::uin
 /// was one's.
 void launch_place_children(const Stream& stream, const ModelView& model, const NewRows& rows,
                            std::uint32_t count, float shrink, bool revised);
-/// Opacity and size of each row that `shares` says shares a place with others (share_places() of
-/// trainer/relocation.cpp).
+/// Opacity, size and place of each row that `shares` (RoundRows::share) says shares a place with
+/// others: share_place() of trainer/relocation_rules.h. `tags`: the rows' own.
 void launch_share_places(const Stream& stream, const ModelView& model, const std::uint8_t* shares,
-                         std::uint32_t count, double least_opacity);
+                         const std::uint32_t* tags, std::uint32_t count, const SharingRules& rules);
 /// Opacity logits above `most` become it, but for locked rows.
 void launch_lower_opacity(const Stream& stream, const ModelView& model, const std::uint32_t* tags,
                           float most);

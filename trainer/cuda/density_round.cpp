@@ -58,9 +58,9 @@ class Round {
     RelocationPlan plan(const TrainingSettings& settings, std::size_t limit) const;
     /// The rows of a plan, in Morton order: instead of list(), followed by move() and share().
     void take(const RoundRows& rows);
-    void share(std::size_t rows) {
-        launch_share_places(stream_, run_.view(false), shares_, static_cast<std::uint32_t>(rows),
-                            rules_.prune_opacity);
+    void share(const TrainingSettings& settings, std::size_t rows) {
+        launch_share_places(stream_, run_.view(false), shares_, sorted_.tag,
+                            static_cast<std::uint32_t>(rows), sharing_rules(settings, step_));
     }
 
   private:
@@ -192,13 +192,22 @@ RelocationPlan Round::plan(const TrainingSettings& settings, std::size_t limit) 
     };
     copy_to_host(fates.data(), fates_, count_ * sizeof(Fate), stream_);
     copy_to_host(tags.data(), run_.tags(), count_ * sizeof(std::uint32_t), stream_);
+    std::vector<float> sums, views;
+    if (settings.relocate_by_pull != 0)
+        for (const auto& [to, from] : {std::pair{&sums, run_.statistics().gradient_sum},
+                                       {&views, run_.statistics().views}}) {
+            to->resize(count_);
+            copy_to_host(to->data(), from, count_ * sizeof(float), stream_);
+        }
     plane(logits, kOpacityLogits);
     for (int axis = 0; axis < 3; ++axis) plane(mean[axis], kMeans + axis);
     stream_.synchronize();
+    const std::vector<float> pulls = relocation_pulls(settings, sums, views);
     return plan_relocation({fates,
                             logits,
                             {mean[0], mean[1], mean[2]},
                             tags,
+                            pulls,
                             run_.book().next,
                             static_cast<std::uint64_t>(settings.seed),
                             step_,
@@ -281,7 +290,7 @@ DensityReport carry_out_relocation(StepEngine& engine, const Stream& stream,
     const std::size_t after = rows.source.size();
     round.take(rows);
     round.move(after);
-    round.share(after);
+    round.share(settings, after);
     stream.synchronize();
     run.book().give(plan.report.relocated + plan.report.added, engine.clock().steps);
     engine.rows_changed(static_cast<double>(after) / static_cast<double>(before));

@@ -35,7 +35,8 @@ struct RelocationCase {
     std::size_t count;
     double most;
     bool locks;
-    int alive_every;  ///< 0: as busy_run() has them
+    int alive_every;     ///< 0: as busy_run() has them
+    bool apart = false;  ///< newcomers lie apart, and places are drawn by pull, too
 };
 constexpr RelocationCase kRelocations[] = {
     {"one Gaussian", 1, 5000, false, 0},
@@ -43,6 +44,8 @@ constexpr RelocationCase kRelocations[] = {
     {"900 Gaussians, some locked, ten more", 900, 910, true, 0},
     {"places fill up", 300, 300, false, 30},
     {"nobody alive", 50, 1000, false, 100},
+    {"700 Gaussians, to where gradients pull, apart", 700, 5000, true, 0, true},
+    {"places fill up, apart", 300, 300, false, 30, true},
 };
 
 TrainingSettings settings_for(double most) {
@@ -113,7 +116,9 @@ CheckRow check_relocation(const Backend& backend, const RelocationCase& c) {
         start.model.at(kOpacityLogits, i) =
             i % static_cast<std::size_t>(c.alive_every) == 1 && c.alive_every < 100 ? 3.0f : -9.0f;
     return check_beside_cpu(backend, start, [&](TrainingBackend& training) {
-        const DensityReport r = training.relocate(settings_for(c.most), 1.0);
+        TrainingSettings settings = settings_for(c.most);
+        settings.relocate_spread = settings.relocate_by_pull = c.apart ? 1 : 0;
+        const DensityReport r = training.relocate(settings, 1.0);
         return fmt::format("{} of {} dead relocated, {} added", r.relocated, r.dead, r.added);
     });
 }
