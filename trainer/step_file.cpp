@@ -67,7 +67,8 @@ Json options_json(const RenderOptions& o) {
             {"blur", o.blur},
             {"near_plane", o.near_plane},
             {"profile", name_of(o.compatibility)},
-            {"projection", name_of(o.projection)}};
+            {"projection", name_of(o.projection)},
+            {"absolute", o.absolute}};
 }
 
 Json clock_json(const AdamClock& clock) {
@@ -238,6 +239,7 @@ RenderOptions read_options(ManifestReader& r) {
         if (!way) r.refuse("projection");
         o.projection = way.value_or(ProjectionMethod::ewa);
     }
+    if (from.contains("absolute")) o.absolute = r.flag(from, "absolute");
     o.depth = false;
     return o;
 }

@@ -188,6 +188,7 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
     }
     plan.rates = learning_rates(settings, extent, plan.step);
     plan.gathers_statistics = strategy_of(settings).gathers_statistics(settings, plan.step + 1);
+    plan.options.absolute = plan.gathers_statistics && settings.absgrad != 0;
     plan.nudge = nudge_plan(settings, extent, plan.step, backend->count());
     plan.lambda_dssim = settings.lambda_dssim;
     plan.appearance =

@@ -86,6 +86,7 @@ struct RenderOptions {
     bool median_depth = false;  ///< fill RenderResult::median_depth; only together with `depth`
     bool gradients = true;      ///< keep what backward() needs; false is a little faster
     bool motion = false;        ///< backward() fills BlockGradients::motion
+    bool absolute = false;      ///< backward() fills BlockGradients::mean2d without signs
     bool counters =
         false;  ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
     /// With `counters`: fill RenderCounters::warps, too. On the CPU that takes longer than drawing.
@@ -222,8 +223,10 @@ struct BlockGradients {
     std::size_t block = 0;
     std::uint32_t mask = 0;                        ///< bit i: Gaussian 16 * block + i was visible
     alignas(64) float planes[kMaxPlanes][kBlock];  ///< by Plane number; unused SH planes are zero
-    alignas(64) float mean2d[2][kBlock];           ///< d loss / d projected mean, per pixel
-    alignas(64) float radius_px[kBlock];           ///< extent on the picture in pixels
+    /// d loss / d projected mean, per pixel; with options.absolute the sum over pixels of |what
+    /// each of them gives|, x and y apart: where pixels pull apart it is not small.
+    alignas(64) float mean2d[2][kBlock];
+    alignas(64) float radius_px[kBlock];  ///< extent on the picture in pixels
     /// With options.motion: what these Gaussians add to SceneMotion, turn x y z, then move x y z.
     float motion[6];
 };

@@ -1,5 +1,6 @@
 #include "trainer/cuda/step_engine.h"
 
+#include "trainer/cuda/absolute_statistics.h"
 #include "trainer/cuda/adam_kernels.h"
 #include "trainer/cuda/nudge.h"
 #include "trainer/nudge.h"
@@ -142,8 +143,10 @@ void StepEngine::fill_inputs(const StepPlan& plan, StepInputs& in) const {
     in.drift_means = drift.means;
     in.drift_scales = drift.scales;
     in.gathers_statistics = plan.gathers_statistics ? 1 : 0;
-    in.to_ndc_x = 0.5f * static_cast<float>(plan.camera.width);
-    in.to_ndc_y = 0.5f * static_cast<float>(plan.camera.height);
+    // Where signs are left out a pass of its own adds to the sums.
+    const float half = plan.options.absolute ? 0.0f : 0.5f;
+    in.to_ndc_x = half * static_cast<float>(plan.camera.width);
+    in.to_ndc_y = half * static_cast<float>(plan.camera.height);
 }
 
 void StepEngine::enqueue(const StepPlan& plan) {
@@ -195,6 +198,7 @@ void StepEngine::enqueue_step(const StepPlan& plan, const FrameLimits& limits) {
         pipeline_.bytes(),
         plan.options.motion ? motion_.data() : nullptr,
         plan.nudge.on(),
+        plan.options.absolute,
         plan.part.several() ? batch_.of(plan.part, run_.capacity(), run_.planes()) : BatchView{},
         plan.part.last() ? plan.part.count : 0};
     if (steady) {
@@ -228,7 +232,7 @@ void StepEngine::enqueue_kernels(const StepShape& shape) {
                      result_.data()});
     }
     if (shape.shown != nullptr) enqueue_look(shape, true);
-    pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr});
+    pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr, {}, shape.absolute});
     enqueue_update(shape);
 }
 
@@ -245,6 +249,9 @@ void StepEngine::enqueue_update(const StepShape& shape) {
         launch_add_view(stream_, shape.limits, pipeline_.arrays(), model, inputs, run_.flags(),
                         run_.statistics(), shape.motion, shape.batch);
     }
+    if (shape.absolute)
+        launch_absolute_statistics(stream_, shape.limits, pipeline_.arrays(), model, inputs,
+                                   run_.flags(), run_.statistics(), shape.batch.seen);
     if (shape.motion != nullptr) launch_sum_motion(stream_, model, shape.motion, result_.data());
     if (shape.ends == 0) return;
     if (several) launch_step_batch(stream_, model, inputs, run_.flags(), shape.batch, shape.ends);

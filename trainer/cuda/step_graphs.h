@@ -20,6 +20,7 @@ struct StepShape {
     std::size_t frame_bytes = 0;                        ///< changes when scratch memory does
     float* motion = nullptr;                            ///< where poses are corrected
     bool nudges = false;                                ///< noise, regularisers, limits of size
+    bool absolute = false;                              ///< gradients without signs are gathered
     BatchView batch{};                                  ///< null: a step of one view
     std::uint32_t ends = 1;  ///< with Adam's step of the mean of so many views; 0: more of the
                              ///< batch come, and which of them this is makes no difference

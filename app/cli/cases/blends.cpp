@@ -152,13 +152,27 @@ double relative(const reference::Parameters& got, const reference::Parameters& t
 }
 
 struct WayBackward {
-    bool depth, costs;
+    bool depth, costs, absolute;
 };
 constexpr WayBackward kWaysBackward[] = {
-    {false, false},
-    {true, false},
-    {false, true},
+    {false, false, false}, {true, false, false}, {false, true, false},
+    {false, false, true},  {true, false, true},
 };
+
+GradientStore gradients_of(Rasterizer& rasterizer, const CaseScene& scene, const WayBackward& way,
+                           const PixelGradients& upstream) {
+    const auto source = rasterizer.source_of(scene.model);
+    const auto state = rasterizer.make_state();
+    RenderOptions o;
+    o.depth = way.depth;
+    o.counters = o.costs = way.costs;
+    o.absolute = way.absolute;
+    RenderResult drawn;
+    rasterizer.forward(*source, scene.camera, o, *state, drawn);
+    GradientStore store(scene.model);
+    rasterizer.backward(*source, scene.camera, o, *state, drawn, upstream, store);
+    return store;
+}
 
 CheckRow check_backward(const Backend& backend, const BlendScene& s) {
     const CaseScene scene = s.make();
@@ -171,25 +185,22 @@ CheckRow check_backward(const Backend& backend, const BlendScene& s) {
     };
     const reference::Parameters truths[] = {truth_of(plain), truth_of(deep)};
     const auto rasterizer = rasterizer_of(backend);
-    const auto source = rasterizer->source_of(scene.model);
-    const auto state = rasterizer->make_state();
-    double worst = 0;
+    const auto cpu = make_cpu_rasterizer();
+    double worst = 0, pulls = 0;
     for (const WayBackward& way : kWaysBackward) {
-        RenderOptions o;
-        o.depth = way.depth;
-        o.counters = o.costs = way.costs;
-        RenderResult drawn;
-        rasterizer->forward(*source, scene.camera, o, *state, drawn);
-        GradientStore store(scene.model);
-        rasterizer->backward(*source, scene.camera, o, *state, drawn,
-                             (way.depth ? deep : plain).pixels, store);
-        widen(worst, relative(store.gradients, truths[way.depth ? 1 : 0]));
+        const PixelGradients& upstream = (way.depth ? deep : plain).pixels;
+        const GradientStore got = gradients_of(*rasterizer, scene, way, upstream);
+        widen(worst, relative(got.gradients, truths[way.depth ? 1 : 0]));
+        if (way.absolute)
+            widen(pulls,
+                  relative_apart(got.mean2d, gradients_of(*cpu, scene, way, upstream).mean2d));
     }
     return {label_of(backend),
             {},
-            fmt::format("{} ways: gradient {:.1e} (limit {:.0e})", std::size(kWaysBackward), worst,
-                        kGradientLimit),
-            worst <= kGradientLimit};
+            fmt::format("{} ways: gradient {:.1e}, pulls without signs {:.1e} of the CPU's (limit "
+                        "{:.0e})",
+                        std::size(kWaysBackward), worst, pulls, kGradientLimit),
+            worst <= kGradientLimit && pulls <= kGradientLimit};
 }
 
 }  // namespace

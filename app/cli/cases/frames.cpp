@@ -177,6 +177,12 @@ void add_lists(FrameCases& out) {
         {"one in 37 Gaussians covers the picture", [] { return covering_scene(400, 37, 97, 65); }});
     out.push_back({"a Gaussian over 300 tiles, whose rows a block adds up",
                    [] { return covering_scene(3, 2, 320, 240); }});
+    RenderOptions absolute;
+    absolute.absolute = true;
+    out.push_back({"pulls without signs, of rows that a block adds up",
+                   [] { return covering_scene(3, 2, 320, 240); }, absolute});
+    out.push_back({"pulls without signs, of rows that warps add up",
+                   [] { return covering_scene(64, 1, 129, 97); }, absolute});
     for (const std::size_t count : {256u, 257u, 1024u, 1025u})
         out.push_back({fmt::format("{} faint Gaussians in one tile", count),
                        [count] { return crowded_scene(count, 16, 16, 0.01f); }});

@@ -43,6 +43,7 @@ struct TrainingCase {
     std::size_t views = 3;
     AppearanceMode looks = AppearanceMode::none;  ///< else photos are saturated here and there
     bool motion = false;                          ///< and what moves the camera
+    bool absolute = false;                        ///< statistics of gradients without signs
     std::uint32_t batch = 1;                      ///< views a step
     bool faint = false;                           ///< opacities of 0.002 to 0.05
     bool nudges = false;                          ///< noise, regularisers, limits of size
@@ -106,6 +107,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
         plan.appearance =
             appearance_plan(settings, rows, plan.view_index, static_cast<std::uint64_t>(shown));
         plan.options.motion = c.motion;
+        plan.options.absolute = c.absolute;
         if (c.by_points) plan.options.projection = ProjectionMethod::ut;
         if (c.nudges) plan.nudge = nudge_plan(nudging_settings(), 1.0, plan.step, c.model.count);
         const StepOutcome outcome = backend.step(plan);
@@ -243,6 +245,11 @@ std::vector<TrainingCase> training_cases() {
     wide.height = 190;
     wide.steps = 2;
     add("poses corrected, too", 150, 2).motion = true;
+    TrainingCase& unsigned_sums = add("gradients without signs", 160, 1);
+    unsigned_sums.absolute = unsigned_sums.locks = true;
+    TrainingCase& unsigned_pair = add("gradients without signs, two views a step", 160, 0);
+    unsigned_pair.absolute = unsigned_pair.motion = true;
+    unsigned_pair.batch = 2;
     TrainingCase& both = add("poses of bent lenses corrected, too", 140, 1);
     both.bent = both.motion = true;
     TrainingCase& batch = add("two views a step, settled when rates rise", 200, 2);

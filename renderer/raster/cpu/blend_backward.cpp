@@ -1,7 +1,8 @@
 // Blend backward: replays each tile front to back over exactly the squares that forward changed,
 // and sums each splat's gradient over the tile's pixels. With T the transmittance before a splat
 // and R what all splats behind it contribute, d loss / d alpha = T (c . g) - R / (1 - alpha); R
-// starts as the whole pixel and loses each splat's own part.
+// starts as the whole pixel and loses each splat's own part. Where it is asked for, what each pixel
+// pulls the splat's mean by is summed without its sign, too.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "renderer/raster/cpu/blend_backward.cpp"
 #include <hwy/foreach_target.h>
@@ -66,17 +67,21 @@ HWY_INLINE void start(BackwardSquare* squares, const TileRect& rect, const Blend
 
 /// Per-lane sums of one splat over the tile.
 struct Sums {
-    hn::Vec<D> s, sx, sy, sxx, sxy, syy, red, green, blue, depth;
+    hn::Vec<D> s, sx, sy, sxx, sxy, syy, red, green, blue, depth, pull_x, pull_y;
     HWY_INLINE Sums() {
         const D d;
-        s = sx = sy = sxx = sxy = syy = red = green = blue = depth = hn::Zero(d);
+        s = sx = sy = sxx = sxy = syy = red = green = blue = depth = pull_x = pull_y = hn::Zero(d);
     }
 };
 
-template <bool kDepth>
+template <bool kDepth, bool kAbsolute>
 HWY_INLINE void replay_square(BackwardSquare& at, Sums& sums, const TileSplat& splat,
                               hn::Vec<D> mean_x, hn::Vec<D> mean_y, const Rules& rules) {
     const D d;
+    // d log2 alpha / d mean = (2 a dx + b dy, b dx + 2 c dy), of the form as Splat::s, r, w make
+    // it.
+    [[maybe_unused]] const float a2 = 2.0f * splat.s * splat.s, b = 2.0f * splat.s * splat.r,
+                                 c2 = 2.0f * (splat.r * splat.r + splat.w * splat.w);
     for (int lane = 0; lane < kSquarePixels; lane += static_cast<int>(hn::Lanes(d))) {
         const auto x = hn::Load(d, at.x + lane), y = hn::Load(d, at.y + lane);
         // The same arithmetic and decisions as blend_lanes, so the same pixels.
@@ -122,6 +127,12 @@ HWY_INLINE void replay_square(BackwardSquare& at, Sums& sums, const TileSplat& s
         sums.blue = hn::MulAdd(w, g_blue, sums.blue);
         if constexpr (kDepth)
             sums.depth = hn::MulAdd(w, hn::Load(d, at.g_depth + lane), sums.depth);
+        if constexpr (kAbsolute) {
+            const auto slope_x = hn::MulAdd(hn::Set(d, a2), dx, hn::Mul(hn::Set(d, b), dy)),
+                       slope_y = hn::MulAdd(hn::Set(d, b), dx, hn::Mul(hn::Set(d, c2), dy));
+            sums.pull_x = hn::Add(sums.pull_x, hn::Abs(hn::Mul(v, slope_x)));
+            sums.pull_y = hn::Add(sums.pull_y, hn::Abs(hn::Mul(v, slope_y)));
+        }
     }
 }
 
@@ -157,21 +168,21 @@ HWY_INLINE void sum_four(hn::Vec<D> v0, hn::Vec<D> v1, hn::Vec<D> v2, hn::Vec<D>
                out);
 }
 #endif
-template <bool kDepth>
+template <bool kDepth, bool kAbsolute>
 HWY_INLINE void reduce(const Sums& sums, IsectGradient& out) {
     const D d;
     float* const to = &out.s;
     sum_four(sums.s, sums.sx, sums.sy, sums.sxx, to);
     sum_four(sums.sxy, sums.syy, sums.red, sums.green, to + 4);
-    if constexpr (kDepth) {
-        sum_four(sums.blue, sums.depth, hn::Zero(d), hn::Zero(d), to + 8);
+    if constexpr (kDepth || kAbsolute) {
+        sum_four(sums.blue, sums.depth, sums.pull_x, sums.pull_y, to + 8);
     } else {
         out.blue = hn::GetLane(hn::SumOfLanes(d, sums.blue));
-        out.depth = out.reserved[0] = out.reserved[1] = 0.0f;
+        out.depth = out.absolute[0] = out.absolute[1] = 0.0f;
     }
 }
 
-template <bool kDepth>
+template <bool kDepth, bool kAbsolute>
 void blend_backward(const BlendBackwardParams& params, std::uint32_t tile) {
     const BlendParams& f = params.forward;
     const TileRect rect = tile_rect(f, tile);
@@ -194,9 +205,9 @@ void blend_backward(const BlendBackwardParams& params, std::uint32_t tile) {
         Sums sums;
         for (; squares != 0; squares &= squares - 1) {
             const int square = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(squares));
-            replay_square<kDepth>(pixels[square], sums, splat, mean_x, mean_y, rules);
+            replay_square<kDepth, kAbsolute>(pixels[square], sums, splat, mean_x, mean_y, rules);
         }
-        reduce<kDepth>(sums, params.isect_gradients[f.emission_from_isect[k]]);
+        reduce<kDepth, kAbsolute>(sums, params.isect_gradients[f.emission_from_isect[k]]);
     }
     // Isects behind the tile's end drew nothing.
     for (std::uint32_t k = end; k < f.tile_begin[tile + 1]; ++k)
@@ -204,8 +215,12 @@ void blend_backward(const BlendBackwardParams& params, std::uint32_t tile) {
 }
 
 void BlendTileBackward(const BlendBackwardParams& params, std::uint32_t tile) {
-    if (params.v_depth != nullptr) return blend_backward<true>(params, tile);
-    blend_backward<false>(params, tile);
+    const bool depth = params.v_depth != nullptr;
+    if (params.absolute)
+        return depth ? blend_backward<true, true>(params, tile)
+                     : blend_backward<false, true>(params, tile);
+    return depth ? blend_backward<true, false>(params, tile)
+                 : blend_backward<false, false>(params, tile);
 }
 
 }  // namespace gs::cpu::HWY_NAMESPACE

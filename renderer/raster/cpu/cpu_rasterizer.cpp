@@ -79,7 +79,7 @@ void gather_isects(const CpuState& state, std::size_t candidate, SplatGradients&
             }
         float sum[12];
         std::memcpy(sum, sums, sizeof(sum));
-        for (int i = 0; i < 10; ++i) out.v[i][lane] = sum[i];
+        for (int i = 0; i < 12; ++i) out.v[i][lane] = sum[i];
     });
 }
 
@@ -312,6 +312,7 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
         p.v_alpha = gradients.alpha.values.empty() ? nullptr : gradients.alpha.values.data();
         p.v_depth = gradients.depth.values.empty() ? nullptr : gradients.depth.values.data();
         p.isect_gradients = state.isect_gradients.data();
+        p.absolute = options.absolute;
         CHECK(p.v_depth == nullptr || options.depth, "depth gradients need a depth picture");
         if (options.costs) start_costs(state, source.count(), tiles, state.backward);
         parallel_for(tiles, 1, [&](std::size_t i) {

@@ -66,7 +66,7 @@ struct Coverage {
 struct IsectGradient {
     float s, sx, sy, sxx, sxy, syy;  ///< sum of v, v dx, v dy, v dx^2, v dx dy, v dy^2
     float red, green, blue, depth;   ///< sum of weight * d loss / d (colour, depth)
-    float reserved[2];
+    float absolute[2];               ///< sum of |v d log2 alpha / d mean|, x and y; or 0
 };
 static_assert(sizeof(IsectGradient) == 48);
 
@@ -86,6 +86,7 @@ struct ProjectParams {
     bool antialiased;
     int sh_degree;  ///< bases used
     bool motion;    ///< backward: fill BlockGradients::motion
+    bool absolute;  ///< backward: fill BlockGradients::mean2d without signs
     bool clipped;   ///< by the box `clip`
     ClipBox clip;
     std::span<const std::uint32_t> tint;  ///< words of GaussianTint by row, or none
@@ -106,7 +107,7 @@ struct ProjectedBlock {
 };
 /// Summed isect gradients of 16 Gaussians, transposed for lanes.
 struct SplatGradients {
-    alignas(64) float v[10][kBlock];  ///< rows in the order of IsectGradient
+    alignas(64) float v[12][kBlock];  ///< rows in the order of IsectGradient
 };
 
 struct BlendParams {
@@ -139,6 +140,7 @@ struct BlendBackwardParams {
     const float* v_alpha;            ///< or null
     const float* v_depth;            ///< or null
     IsectGradient* isect_gradients;  ///< [emission] written for all isects
+    bool absolute;                   ///< fill IsectGradient::absolute
 };
 
 struct CpuState final : ForwardState {

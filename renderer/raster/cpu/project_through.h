@@ -131,8 +131,11 @@ inline void through_camera_backward(const Camera& camera, const ProjectParams& p
     store_masked(g.quat.y, active, out.planes[kQuats + 2]);
     store_masked(g.quat.z, active, out.planes[kQuats + 3]);
     store_masked(v[0] * (Pack(1.0f) - opacity), active, out.planes[kOpacityLogits]);
-    store_masked(v_mean2d.x, active, out.mean2d[0]);
-    store_masked(v_mean2d.y, active, out.mean2d[1]);
+    const Pack ln2(0.69314718f);
+    const Vec2<Pack> told =
+        params.absolute ? Vec2<Pack>{ln2 * load(in.v[10]), ln2 * load(in.v[11])} : v_mean2d;
+    store_masked(told.x, active, out.mean2d[0]);
+    store_masked(told.y, active, out.mean2d[1]);
     const Pack largest = max(projected.cov.xx, projected.cov.yy) + blur;
     store_masked(Pack(3.0f) * sqrt(largest), active, out.radius_px);
 }

@@ -5,7 +5,8 @@
 // make its nine or ten sums: most of the adding is done within a lane, so that a splat takes two
 // shuffles of the warp and not nine. The tile's eight sub-tiles meet in shared memory, where they
 // are added in the order of warps; nothing is added by atomics, so the same frame gives the same
-// bits. docs/kernels.md has the instructions of each part.
+// bits. Where they are asked for, two sums more: of what each pixel pulls a splat's mean by,
+// without its sign. docs/kernels.md has the instructions of each part.
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/blend_backward.cuh"
@@ -42,25 +43,33 @@ GS_DEVICE int kept(int x) { return __shfl_sync(kAllLanes, x, lane_id()); }
 GS_DEVICE int place_of(int row, int half) { return 16 * half + ((4 * row + 8 * half) & 15); }
 
 /// What a warp keeps in shared memory.
-template <bool kDepth>
+template <bool kDepth, bool kAbsolute>
 struct alignas(16) WarpRoom {
-    static constexpr int kColors = kDepth ? 4 : 3, kFields = 6 + kColors;
+    static constexpr int kColors = kDepth ? 4 : 3, kFields = kAbsolute ? 12 : 6 + kColors;
     std::uint32_t list[kWarp];          ///< entries: where a splat lies in the batch, bytes
     float gradients[kColors * kWarp];   ///< of its pixels: red, green, blue, depth
     float2 pairs[kTurn * kSplatPairs];  ///< {v, w} of each splat of a turn and pixel
-    float sums[kWarp * kFields];        ///< by place in the batch: s sx sxx sy sxy syy, colours
+    /// By place in the batch: s sx sxx sy sxy syy, colours; or red green blue depth, and without
+    /// signs x and y.
+    float sums[kWarp * kFields];
+};
+
+/// How a splat's log2 alpha falls off: its slope is (2 a dx + b dy, b dx + 2 c dy).
+struct Slope {
+    float a, b, c;
 };
 
 /// Where a lane reads and writes while it sums: of splat lane % 4 of a turn, row lane / 4 % 4 and
 /// half lane / 16 of the sub-tile, four pixels.
-template <bool kDepth>
+template <bool kDepth, bool kAbsolute>
 struct Summer {
+    using Room = WarpRoom<kDepth, kAbsolute>;
     const float2* pairs;  ///< of its first pixel
     const float4* gradients;
     float* sums;      ///< of the batch's first splat
     float left, top;  ///< centre of its first pixel, px
 
-    GS_DEVICE Summer(WarpRoom<kDepth>& room, const SubTile& sub_tile) {
+    GS_DEVICE Summer(Room& room, const SubTile& sub_tile) {
         const int lane = lane_id(), row = lane >> 2 & 3, half = lane >> 4;
         pairs = room.pairs + kept((lane & 3) * kSplatPairs + place_of(row, half));
         gradients = reinterpret_cast<const float4*>(room.gradients) + kept(2 * row + half);
@@ -74,11 +83,13 @@ struct Summer {
         const int lane = lane_id();
         return 3 * (2 * (lane >> 4) + (lane >> 2 & 1)) + (lane >> 3 & 1);
     }
-    GS_DEVICE static bool has_first() { return field() < WarpRoom<kDepth>::kFields; }
-    GS_DEVICE static bool has_second() { return (lane_id() & 8) == 0 && field() < 7; }
+    GS_DEVICE static bool has_first() { return field() < Room::kFields; }
+    GS_DEVICE static bool has_second() {
+        return (lane_id() & 8) == 0 && field() < (kAbsolute ? 10 : 7);
+    }
 
     /// The sums of a splat at (x, y) over the sub-tile, spread over its eight lanes.
-    GS_DEVICE float2 sum(float x, float y) const {
+    GS_DEVICE float2 sum(float x, float y, [[maybe_unused]] const Slope& slope) const {
         const float2 p0 = pairs[0], p1 = pairs[1], p2 = pairs[2], p3 = pairs[3];
         const float x0 = left - x, x1 = left + 1.0f - x, x2 = left + 2.0f - x, x3 = left + 3.0f - x;
         const float v0 = p0.x * x0, v1 = p1.x * x1, v2 = p2.x * x2, v3 = p3.x * x3;
@@ -94,11 +105,25 @@ struct Summer {
                     sxx_blue = exchange(16, sxx, blue);
         const bool first = lane_id() < 16;
         const float dy = first ? top - y : 0.0f;
-        float sy = dy * s_red;
-        const float sxy = dy * sx_green, syy = dy * sy;
+        float sy = dy * s_red, sxy = dy * sx_green, syy = dy * sy;
         if constexpr (kDepth) {
             const float depth = fold(16, weighted(gradients[3 * kPlane]));
             sy = first ? sy : depth;
+        }
+        if constexpr (kAbsolute) {
+            const float down = top - y, x_down = slope.b * down, y_down = 2.0f * slope.c * down;
+            const auto pull = [](float v, float step, float across, float along) {
+                return fabsf(v * fmaf(step, across, along));
+            };
+            const float a = 2.0f * slope.a, b = slope.b,
+                        pull_x =
+                            fold(16, pull(p0.x, a, x0, x_down) + pull(p1.x, a, x1, x_down) +
+                                         (pull(p2.x, a, x2, x_down) + pull(p3.x, a, x3, x_down))),
+                        pull_y =
+                            fold(16, pull(p0.x, b, x0, y_down) + pull(p1.x, b, x1, y_down) +
+                                         (pull(p2.x, b, x2, y_down) + pull(p3.x, b, x3, y_down)));
+            sxy = first ? sxy : pull_x;
+            syy = first ? syy : pull_y;
         }
         // Rows meet.
         const float a = exchange(4, s_red, sy), b = exchange(4, sx_green, sxy),
@@ -133,16 +158,19 @@ GS_DEVICE void replay_some(const float4* batch, const std::uint32_t* list, float
 }
 
 /// The sums of a turn: of the first `count` entries of `list`, to where the sub-tiles meet.
-template <bool kDepth>
-GS_DEVICE void sum_turn(const Summer<kDepth>& summer, const float4* batch,
+template <bool kDepth, bool kAbsolute>
+GS_DEVICE void sum_turn(const Summer<kDepth, kAbsolute>& summer, const float4* batch,
                         const std::uint32_t* list, int count) {
     __syncwarp();
     const bool wanted = (lane_id() & 3) < count;
     const std::uint32_t entry = wanted ? list[lane_id() & 3] : 0;
-    const float4 center = *splat_at(batch, entry);
-    const float2 sum = summer.sum(center.x, center.y);
+    const float4* splat = splat_at(batch, entry);
+    const float4 center = *splat;
+    Slope slope{};
+    if constexpr (kAbsolute) slope = {center.z, center.w, splat[1].x};
+    const float2 sum = summer.sum(center.x, center.y, slope);
     __syncwarp();
-    float* to = summer.sums + entry / kEntry * WarpRoom<kDepth>::kFields;
+    float* to = summer.sums + entry / kEntry * WarpRoom<kDepth, kAbsolute>::kFields;
     if (wanted && summer.has_first()) to[0] = sum.x;
     if (wanted && summer.has_second()) to[2] = sum.y;
 }
@@ -177,7 +205,7 @@ struct Carrier {
 
 /// A third of a splat's row in this tile: the sums of its sub-tiles, in their order; nothing where
 /// no sub-tile has any. `masks`: the group's.
-template <bool kDepth, class Rooms>
+template <bool kDepth, bool kAbsolute, class Rooms>
 GS_DEVICE void store_tile(const BlendBackwardParams& p, const Rooms& rooms,
                           const std::uint32_t* masks, int i, int part, std::uint32_t row) {
     float total[4] = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -185,19 +213,21 @@ GS_DEVICE void store_tile(const BlendBackwardParams& p, const Rooms& rooms,
     GS_UNROLL
     for (int warp = 0; warp < kSubTiles; ++warp) {
         const bool live = (masks[warp] >> i & 1u) != 0;
-        const float* from = rooms[warp].sums + i * WarpRoom<kDepth>::kFields + 3 * part;
+        const float* from = rooms[warp].sums + i * WarpRoom<kDepth, kAbsolute>::kFields + 3 * part;
         any |= live;
         GS_UNROLL
         for (int k = 0; k < 3; ++k) total[k] += live ? from[k] : 0.0f;
-        if (kDepth && live && part == 2) total[3] += from[3];
+        if constexpr (kAbsolute)  // behind the depth, the first two parts' own
+            total[3] += live ? from[part == 2 ? 3 : 10 - 2 * part] : 0.0f;
+        else if (kDepth && live && part == 2)
+            total[3] += from[3];
     }
     if (any) store_row(p.frame, row, part, make_float4(total[0], total[1], total[2], total[3]));
 }
 
-template <bool kDepth, bool kTimed>
-GS_KERNEL(kTilePixels, kDepth ? 3 : 4)
-void blend_backward(BlendBackwardParams p) {
-    using Room = WarpRoom<kDepth>;
+template <bool kDepth, bool kTimed, bool kAbsolute>
+GS_DEVICE void replay_item(const BlendBackwardParams& p) {
+    using Room = WarpRoom<kDepth, kAbsolute>;
     GS_SHARED(std::uint32_t, words, kItemGroups * kSubTiles);
     GS_SHARED(std::uint32_t, group_any, kItemGroups);
     GS_SHARED(float4, batch, kWarp * 3);
@@ -216,7 +246,7 @@ void blend_backward(BlendBackwardParams p) {
     ReplayState state{};
     if (pixel.inside) state = start_pixel<kDepth>(p, c, item, pixel.offset, pixel.in_tile, g);
     Room& room = rooms[kept(warp)];
-    const Summer<kDepth> summer(room, sub_tile_of(c, item.tile, warp));
+    const Summer<kDepth, kAbsolute> summer(room, sub_tile_of(c, item.tile, warp));
     room.gradients[lane] = g.red;
     room.gradients[kWarp + lane] = g.green;
     room.gradients[2 * kWarp + lane] = g.blue;
@@ -257,7 +287,7 @@ void blend_backward(BlendBackwardParams p) {
             sum_turn(summer, splats, list, left);
         }
         __syncthreads();
-        if (carries) store_tile<kDepth>(p, rooms, masks, carrier.i, carrier.part, row);
+        if (carries) store_tile<kDepth, kAbsolute>(p, rooms, masks, carrier.i, carrier.part, row);
     }
     if constexpr (kTimed) {
         __syncthreads();
@@ -265,6 +295,18 @@ void blend_backward(BlendBackwardParams p) {
             atomicAdd(&p.gradients.costs.tile_cycles[item.tile],
                       static_cast<unsigned long long>(clock64() - begin));
     }
+}
+
+template <bool kDepth, bool kTimed>
+GS_KERNEL(kTilePixels, kDepth ? 3 : 4)
+void blend_backward(BlendBackwardParams p) {
+    replay_item<kDepth, kTimed, false>(p);
+}
+/// With the sums without signs.
+template <bool kDepth>
+GS_KERNEL(kTilePixels, kDepth ? 3 : 4)
+void blend_backward_absolute(BlendBackwardParams p) {
+    replay_item<kDepth, false, true>(p);
 }
 
 /// What the replay walks: for each isect the pixels of the sub-tiles whose bit forward set. A block
@@ -302,15 +344,18 @@ void count_backward_pairs(BlendBackwardParams p) {
 void launch_blend_backward(const Stream& stream, const FrameLimits& limits,
                            const BlendBackwardParams& params) {
     const Grid grid{limits.max_items(), kTilePixels};
+    const bool depth = params.gradients.depth != nullptr;
     if (params.gradients.costs.tile_cycles != nullptr) {
         launch(stream, "count backward pairs",
                Grid{static_cast<std::uint32_t>(limits.tiles), kTilePixels}, count_backward_pairs,
                params);
         launch(stream, "blend backward", grid, blend_backward<false, true>, params);
-    } else if (params.gradients.depth != nullptr)
-        launch(stream, "blend backward", grid, blend_backward<true, false>, params);
+    } else if (params.gradients.absolute)
+        launch(stream, "blend backward", grid,
+               depth ? blend_backward_absolute<true> : blend_backward_absolute<false>, params);
     else
-        launch(stream, "blend backward", grid, blend_backward<false, false>, params);
+        launch(stream, "blend backward", grid,
+               depth ? blend_backward<true, false> : blend_backward<false, false>, params);
 }
 
 }  // namespace gs::cuda

@@ -396,7 +396,8 @@ PictureGradientView upload(const PixelGradients& gradients, DeviceBuffer<float>&
     return {put(gradients.color, 0),
             put(gradients.alpha, color),
             put(gradients.depth, color + alpha),
-            {}};
+            {},
+            false};
 }
 
 /// Hands the gradients on in blocks of 16.
@@ -442,9 +443,11 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
     stored.stride = (source.count() + kBlock - 1) / kBlock * kBlock;
     stored.planes = plane_count(state.model.sh_degree);
     stored.motion = options.motion;
+    stored.absolute = options.absolute;
     state.gradients.resize_discard(stored.bytes() / sizeof(float), *stream_);
     stored.values = state.gradients.data();
     PictureGradientView uploaded = upload(gradients, state.pixel_gradients, *stream_);
+    uploaded.absolute = options.absolute;
     BlendCosts& costs = state.backward;
     costs = {};
     if (options.costs)

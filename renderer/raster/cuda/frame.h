@@ -88,9 +88,9 @@ static_assert(sizeof(Coverage) == 32);
 /// The CPU backend has the same record.
 struct alignas(16) IsectGradient {
     float s, sx, sxx;    ///< sum of v, v dx, v dx^2
-    float reserved0;     ///< 0, so that a third of the row is 16 bytes
+    float absolute_x;    ///< sum of |v d log2 alpha / d mean| where that is asked for, else 0
     float sy, sxy, syy;  ///< sum of v dy, v dx dy, v dy^2
-    float reserved1;
+    float absolute_y;
     float red, green, blue, depth;  ///< sum of weight * d loss / d (colour, depth)
 };
 static_assert(sizeof(IsectGradient) == 48);
@@ -209,6 +209,7 @@ struct PictureGradientView {
     const float* alpha = nullptr;  ///< or null
     const float* depth = nullptr;  ///< or null
     CostView costs{};              ///< of blend backward
+    bool absolute = false;         ///< fill IsectGradient::absolute_x and _y; without costs
 };
 
 /// What the passes of one sort share; radix.cuh. All of it is 0 at first.

@@ -7,13 +7,14 @@
 
 namespace gs::cuda {
 
-/// [plane][stride]: the model's planes, then mean2d x and y, then radius_px, which is 0 where a
-/// Gaussian was not visible; with `motion` the turn x y z of SceneMotion behind them.
+/// [plane][stride]: the model's planes, then mean2d x and y (with `absolute` without signs, after
+/// a blend backward that was asked for it), then radius_px, which is 0 where a Gaussian was not
+/// visible; with `motion` the turn x y z of SceneMotion behind them.
 struct StoredGradients {
     float* values;
     std::uint64_t stride;  ///< >= ModelView::count
     std::int32_t planes;   ///< of the model
-    bool motion = false;
+    bool motion = false, absolute = false;
     static constexpr int kExtraPlanes = 3;
     GS_HD float* mean2d() const { return values + static_cast<std::uint64_t>(planes) * stride; }
     GS_HD float* radius_px() const { return mean2d() + 2 * stride; }

@@ -30,7 +30,7 @@ GS_DEVICE unsigned live_of(const GradientTable& table, RowRun run) {
     const unsigned bits = __funnelshift_r(words[0], words[1], run.first % 32);
     return run.count < 32 ? bits & ((1u << run.count) - 1u) : bits;
 }
-/// An isect gradient's ten sums: s sx sxx, sy sxy syy, red green blue depth.
+/// An isect gradient's sums: s sx sxx absolute_x, sy sxy syy absolute_y, red green blue depth.
 struct SplatSums {
     float4 a, b, c;
 };

@@ -48,6 +48,7 @@ constexpr KernelTolerance kTolerances[] = {
     {"step_batch", {1e-5, 1e-7}, "a step of Adam, fused"},
     {"refresh_bounds", {1e-6, 0}, "drifts are fused"},
     {"nudge", {1e-6, 1e-6}, "the same, and noise by libm's logarithm and cosine"},
+    {"sum_absolute<AbsoluteStatistics>", {1e-6, 0}, "a length's squares are fused"},
     {"settle_all", {1e-6, 0}, "the steps slept through are fused"},
     {"read_plane", {1e-6, 0}, "the same"},
 };
