@@ -209,7 +209,7 @@ void CpuTraining::keep_room_to_save() {
 
 StepOutcome CpuTraining::step(const StepPlan& plan) {
     keep_room_to_save();
-    const View& view = *plan.view;
+    const LentPhoto lent = lend_photo(*plan.view);
     StepOutcome out;
     out.view_index = plan.view_index;
     out.part = plan.part;
@@ -227,17 +227,17 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     if (plan.appearance.on()) {
         const Span look_span(appearance_stage());
         look = look_of_photo(appearance_.values.data(), plan.appearance);
-        apply_look(look, picture_.color, &view.photo, shown_);
+        apply_look(look, picture_.color, &lent.photo(), shown_);
     }
     {
         const Span loss_span(Stage::loss);
-        out.terms = photo_loss(plan.appearance.on() ? shown_ : picture_.color, view.photo,
-                               view.mask, plan.lambda_dssim, &gradients_.color);
+        out.terms = photo_loss(plan.appearance.on() ? shown_ : picture_.color, lent.photo(),
+                               lent.mask(), plan.lambda_dssim, &gradients_.color);
     }
     if (plan.appearance.on() && std::isfinite(out.terms.loss)) {
         const Span look_span(appearance_stage());
         step_appearance(appearance_, plan.appearance,
-                        apply_look_vjp(look, picture_.color, view.photo, view.mask, shown_,
+                        apply_look_vjp(look, picture_.color, lent.photo(), lent.mask(), shown_,
                                        plan.appearance.width, gradients_.color),
                         neighbours_);
     }
@@ -289,7 +289,8 @@ PictureScore CpuTraining::score(const View& view, const Camera& camera,
     wanted.depth = wanted.median_depth = wanted.counters = false;
     render(camera, wanted, view_picture_);
     if (look != nullptr) apply_look(*look, view_picture_.color, nullptr, view_picture_.color);
-    return score_picture(view_picture_.color, view.photo, view.mask, fitted);
+    const LentPhoto lent = lend_photo(view);
+    return score_picture(view_picture_.color, lent.photo(), lent.mask(), fitted);
 }
 
 GaussianModel CpuTraining::model() const {
@@ -307,9 +308,7 @@ GaussianModel CpuTraining::model() const {
 }
 
 std::vector<MemoryUse> CpuTraining::memory() const {
-    std::uint64_t photos = 0;
-    for (const View& view : capture_->views)
-        photos += view.photo.bytes.capacity() + view.mask.bytes.capacity();
+    const std::uint64_t photos = photo_bytes(*capture_);
     const auto picture_bytes = [](const RenderResult& r) {
         return r.color.values.capacity_bytes() + r.alpha.values.capacity_bytes() +
                r.depth.values.capacity_bytes() + r.contributors.capacity_bytes() +

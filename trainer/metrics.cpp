@@ -88,7 +88,8 @@ PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& m
     const LossTerms terms = photo_loss(picture, photo, mask, 0.0, nullptr);
     if (terms.pixels == 0) return {};
     return {psnr_of(terms), terms.ssim, terms.l1,
-            fitted ? fitted_psnr(picture, photo, mask) : kNotMeasured};
+            fitted ? fitted_psnr(picture, photo, mask) : kNotMeasured,
+            static_cast<double>(terms.pixels) / static_cast<double>(photo.pixels())};
 }
 
 void Evaluation::add(const Evaluation& more) {
@@ -106,7 +107,7 @@ void Evaluation::add(const Evaluation& more) {
 }
 
 bool has_photo(const View& view) {
-    return !view.photo.empty() && view.photo.width == view.camera.width &&
+    return (!view.photo.empty() || view.source) && view.photo.width == view.camera.width &&
            view.photo.height == view.camera.height;
 }
 
@@ -123,7 +124,7 @@ Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& v
         if (!has_photo(view)) continue;
         const PictureScore score = score_of(v);
         scores.images.push_back(
-            {v, view.name, score.psnr, score.ssim, score.l1, score.psnr_fitted});
+            {v, view.name, score.psnr, score.ssim, score.l1, score.psnr_fitted, score.counted});
     }
     scores.seconds = seconds_since(start);
     out.add(scores);

@@ -21,6 +21,7 @@ struct PictureScore {
     /// PSNR of the right half after the affine map of colours (3 x 4) that suits the left half
     /// best: what remains when exposure and colour are taken out. Measured where it is asked for.
     double psnr_fitted = kNotMeasured;
+    double counted = 0;  ///< share of the pixels that no mask hides; all of the above are of them
 };
 
 using math::psnr_of;

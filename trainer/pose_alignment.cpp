@@ -41,13 +41,13 @@ struct Drawing {
 };
 
 Camera aligned_camera(const Capture& capture, std::size_t index, Drawing& drawing) {
-    const View& view = capture.views[index];
+    const LentPhoto lent = lend_photo(capture.views[index]);
     const std::size_t one[] = {index};
     PoseRefinement poses(capture, one);
     for (int i = 0; i < kAlignmentSteps; ++i) {
         const Camera camera = poses.camera(capture, index);
         drawing.draw(camera);
-        const LossTerms terms = photo_loss(drawing.picture.color, view.photo, view.mask, kDssim,
+        const LossTerms terms = photo_loss(drawing.picture.color, lent.photo(), lent.mask(), kDssim,
                                            &drawing.gradients.color);
         if (!std::isfinite(terms.loss)) break;
         MotionSink sink(drawing.blocks);
@@ -76,8 +76,8 @@ Evaluation evaluate_aligned(const GaussianModel& model, const Capture& capture,
         capture, views,
         [&](std::size_t index) {
             drawing.draw(aligned_camera(capture, index, drawing));
-            const View& view = capture.views[index];
-            return score_picture(drawing.picture.color, view.photo, view.mask);
+            const LentPhoto lent = lend_photo(capture.views[index]);
+            return score_picture(drawing.picture.color, lent.photo(), lent.mask());
         },
         progress, "aligning");
 }

@@ -117,7 +117,8 @@ PoseRefinement::PoseRefinement(const Capture& capture, std::span<const std::size
       views_(views.begin(), views.end()),
       whitenings_(capture.views.size()) {
     sharpness_.resize(capture.views.size());
-    for (const std::size_t v : views_) sharpness_[v] = sharpness_of(capture.views[v].photo);
+    for (const std::size_t v : views_)
+        sharpness_[v] = sharpness_of(lend_photo(capture.views[v]).photo());
     for (const std::size_t v : views_)
         whitenings_[v] = whitening_of(capture, capture.views[v].camera);
 }

@@ -238,6 +238,9 @@ bool Run::take_step() {
         // The last good step is kept: what can still be read from the device is saved.
         rescue(std::string(error.what()) + (error.out_of_memory() ? kNeedsLess : ""), true);
         return false;
+    } catch (const PhotoError& error) {  // before anything of the step was done
+        rescue(error.what(), true);
+        return false;
     } catch (const std::exception& error) {
         rescue(error.what(), false);
         return false;

@@ -140,12 +140,14 @@ Result<void> write_into_folder(const fs::path& path, const WriteFile& write) {
 
 nlohmann::ordered_json score_json(const Evaluation& evaluation) {
     nlohmann::ordered_json images = nlohmann::ordered_json::array();
-    for (const ImageScore& s : evaluation.images)
+    for (const ImageScore& s : evaluation.images) {
         images.push_back({{"name", s.name},
                           {"psnr", json_number(s.psnr)},
                           {"ssim", json_number(s.ssim)},
                           {"l1", json_number(s.l1)},
                           {"psnr_fitted", json_number(s.psnr_fitted)}});
+        if (s.counted < 1) images.back()["counted"] = json_number(s.counted);
+    }
     return {{"psnr", json_number(evaluation.psnr)},
             {"ssim", json_number(evaluation.ssim)},
             {"psnr_fitted", json_number(evaluation.psnr_fitted)},

@@ -124,6 +124,7 @@ CaptureOptions loading_of(const nlohmann::json& json) {
     out.max_side = std::max(0, integer_of(member(json, "max_side"), 0));
     out.test_every = std::max(0, integer_of(member(json, "test_every"), out.test_every));
     out.masks = text_of(member(json, "masks"));
+    out.random_points = whole_number(member(json, "random_points"), 10'000'000).value_or(0);
     out.undistort = member(json, "undistort") != false;  // older runs do not say it, and did
     out.seed = whole_number(member(json, "seed"), ~std::uint64_t{0} >> 1).value_or(0);
     for (const nlohmann::json& name : member(json, "test_views"))
@@ -182,6 +183,7 @@ Json to_json(const RunDescription& d) {
               {"test_views", l.test_views},
               {"background", {l.background.x, l.background.y, l.background.z}},
               {"masks", l.masks},
+              {"random_points", l.random_points},
               {"undistort", l.undistort},
               {"seed", l.seed}}},
             {"marks", std::move(marks)},

@@ -19,6 +19,8 @@ class Sampler {
         if (!views_.empty()) shuffle();
     }
     std::uint64_t drawn() const { return drawn_; }
+    /// Draws in which every view comes once.
+    std::uint64_t epoch() const { return views_.size(); }
     /// Every view has come equally often now or before one of the last `batch` - 1 draws.
     bool began_epoch(std::uint64_t batch) const { return drawn_ % views_.size() < batch; }
 

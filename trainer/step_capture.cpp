@@ -141,8 +141,13 @@ Result<CapturedStep> capture_of(const StepRecord& record, const std::string& cap
     in.step = record.plan.step;
     in.gaussians = record.before.model.count;
     in.camera = record.plan.camera;
-    in.photo = view.photo;
-    in.mask = view.mask;
+    try {
+        const LentPhoto lent = lend_photo(view);
+        in.photo = lent.photo();
+        in.mask = lent.mask();
+    } catch (const PhotoError& error) {
+        return fail(ErrorKind::unreadable, "", error.what());
+    }
     in.options = record.plan.options;
     in.lambda_dssim = record.plan.lambda_dssim;
     if (record.plan.appearance.on())

@@ -128,6 +128,7 @@ Result<void> Trainer::State::begin() {
     sampler = Sampler(views, static_cast<std::uint64_t>(settings.seed));
     poses = settings.refine_poses != 0 ? PoseRefinement(*capture, views) : PoseRefinement();
     pose_gradients.clear();
+    expected_from = kNothingExpected;
     at_start = arrays.identity.book.first_given();
     backend->start(capture, std::move(arrays));
     return {};
@@ -167,6 +168,28 @@ bool Trainer::State::restore_poses(const PoseState& from) {
         if (g.view >= capture->views.size()) return false;
     pose_gradients.assign(from.gradients.begin(), from.gradients.end());
     return poses.restore(from.rows);
+}
+
+/// Read before anything of the step is done: one that cannot be read leaves the run as it was.
+/// Whoever computes the step gets the same pixels once more.
+std::vector<LentPhoto> Trainer::State::photos_of_step() {
+    std::vector<LentPhoto> out;
+    if (!capture->source) return out;
+    const std::uint64_t drawn = sampler.drawn(), epoch = sampler.epoch();
+    if (drawn < expected_from || drawn + epoch > expected_from + 2 * epoch) {
+        Sampler ahead = sampler;
+        std::vector<std::size_t> order;
+        for (std::uint64_t i = 0; i < 2 * epoch; ++i)
+            order.push_back(capture->views[ahead.next()].number);
+        capture->source->expect(std::move(order));
+        expected_from = drawn;
+    }
+    Sampler ahead = sampler;
+    const std::uint32_t batch = batch_of(settings);
+    for (std::uint32_t i = 0; i < batch; ++i)
+        out.push_back(lend_photo(capture->views[ahead.next()]));
+    capture->source->pass(batch);
+    return out;
 }
 
 StepPlan Trainer::State::next_plan(BatchPart part) {
@@ -217,6 +240,7 @@ StepReport Trainer::step(StepRecord* record) {
     State& s = *state_;
     const Clock::time_point start = Clock::now();
     const Span span(Stage::iteration, s.steps() + 1);
+    const std::vector<LentPhoto> photos = s.photos_of_step();
     if (record != nullptr) keep_arrays(*s.backend, record->before, *record);
     if (!s.poses.empty()) s.refine_poses();
     StepReport report;
@@ -395,7 +419,8 @@ Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
             const auto look =
                 looks ? look_of_camera(looks->state, rows, index, looks->mode) : std::nullopt;
             if (look) apply_look(*look, picture.color, nullptr, picture.color);
-            return score_picture(picture.color, view.photo, view.mask, looks != nullptr);
+            const LentPhoto lent = lend_photo(view);
+            return score_picture(picture.color, lent.photo(), lent.mask(), looks != nullptr);
         },
         progress);
 }

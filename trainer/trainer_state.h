@@ -24,6 +24,9 @@ struct Trainer::State {
     double extent = 1;         ///< world units
     std::size_t at_start = 0;  ///< Gaussians the run began with; the ids say so
     Sampler sampler;
+    /// The capture's source knows the order of two epochs from this draw on.
+    static constexpr std::uint64_t kNothingExpected = ~std::uint64_t{0};
+    std::uint64_t expected_from = kNothingExpected;
     AppearanceRows rows;                      ///< of `capture`
     PoseRefinement poses;                     ///< empty: they are taken as given
     std::deque<PoseGradient> pose_gradients;  ///< told and not taken yet, oldest first
@@ -46,6 +49,8 @@ struct Trainer::State {
     int sh_degree() const;
     RenderOptions options() const;
     StepPlan next_plan(BatchPart part);
+    /// Of a capture whose photos do not stay in memory; else empty. Throws PhotoError.
+    std::vector<LentPhoto> photos_of_step();
     void refine_poses();
     PoseState pose_state() const;
     /// False: they cannot be this capture's.

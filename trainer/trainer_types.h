@@ -19,6 +19,7 @@ struct ImageScore {
     std::string name;
     double psnr = kNotMeasured, ssim = kNotMeasured, l1 = kNotMeasured;
     double psnr_fitted = kNotMeasured;  ///< PictureScore::psnr_fitted
+    double counted = 1;                 ///< share of its pixels that no mask hides
 };
 struct Evaluation {
     std::uint64_t step = 0;

@@ -35,18 +35,36 @@ Result<int> parse_downscale(const std::string& text) {
     return static_cast<int>(*value);
 }
 
+/// How many random points; 0: the capture's own.
+Result<std::size_t> parse_init(const std::string& text) {
+    if (text == "points") return 0;
+    if (text == "random") return kRandomPoints;
+    const auto count =
+        text.starts_with("random:") ? parse_number(text.substr(7), "--init") : Result<double>(-1.0);
+    if (!count || *count < 1 || *count > 1e7 || *count != std::floor(*count))
+        return fail(ErrorKind::usage, "",
+                    fmt::format("--init {} is not points, random or random:N with N from 1 to "
+                                "10000000",
+                                text));
+    return static_cast<std::size_t>(*count);
+}
+
 void say_forecast(const std::string& path, const CaptureOptions& options) {
     const auto forecast = forecast_capture(path, options);
     if (!forecast) return;  // loading will say why, with the same words
     log_info("{} photos of up to {} x {}, {} points; needs {}, {} more while decoding",
              forecast->photos, forecast->width, forecast->height, forecast->points,
              human_bytes(forecast->photo_bytes), human_bytes(forecast->decode_bytes));
+    if (forecast->streamed_bytes > 0)
+        log_info("another {} of photos are read again when their turn comes",
+                 human_bytes(forecast->streamed_bytes));
     const auto pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (pages > 0 && page > 0 &&
         forecast->photo_bytes + forecast->decode_bytes >
             static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page))
         log_warning(
-            "that is more than the {} of memory that are free; --downscale 2 needs a quarter",
+            "that is more than the {} of memory that are free; --downscale 2 needs a quarter, "
+            "train --photo-memory MIB no more than it says",
             human_bytes(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)));
 }
 
@@ -157,6 +175,11 @@ void add_loading(CLI::App& app, CaptureArguments& a) {
            "resample photos to pinholes and leave a rolling shutter out, for what needs pinholes; "
            "else each keeps its lens and shutter (default)")
         ->group(group);
+    app.add_option("--init", a.init,
+                   "what training starts from: the capture's points, or so many random ones "
+                   "(100000) in the box that the cameras look at [points]")
+        ->group(group)
+        ->option_text("points|random[:N]");
     app.add_option("--test-every", a.test_every,
                    "every N-th photo is held out for testing, 0 = none (default 8)")
         ->check(whole_from(0, 1000000))
@@ -320,6 +343,7 @@ Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
     CaptureOptions options;
     GS_TRY(options.downscale, parse_downscale(arguments.downscale));
     GS_TRY(options.background, parse_color(arguments.background));
+    GS_TRY(options.random_points, parse_init(arguments.init));
     options.max_side = arguments.max_side;
     options.masks = arguments.masks;
     if (arguments.undistort) options.undistort = *arguments.undistort;
@@ -337,6 +361,7 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
     if (arguments.downscale != usual.downscale) known.downscale = asked.downscale;
     if (arguments.max_side != usual.max_side) known.max_side = asked.max_side;
     if (arguments.masks != usual.masks) known.masks = asked.masks;
+    if (arguments.init != usual.init) known.random_points = asked.random_points;
     if (arguments.undistort) known.undistort = *arguments.undistort;
     if (arguments.background != usual.background) known.background = asked.background;
     // Another split is another split as a whole.

@@ -54,6 +54,7 @@ struct CaptureArguments {
     std::string test_views;  ///< names, comma separated
     std::string background;  ///< "r,g,b", each 0..1; empty: black
     std::optional<bool> undistort;
+    std::string init = "points";  ///< "points" | "random" | "random:N"
     bool operator==(const CaptureArguments&) const = default;
 };
 /// --stacks[=HZ]: call stacks of another program, so many times a second.

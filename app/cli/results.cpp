@@ -32,6 +32,15 @@ void print_scores(const Evaluation& evaluation) {
     if (evaluation.images.size() > kMostRows)
         fmt::print("... and {} more\n", evaluation.images.size() - kMostRows);
     row("mean", evaluation.psnr, evaluation.ssim, evaluation.psnr_fitted);
+    double counted = 0;
+    std::size_t masked = 0;
+    for (const ImageScore& s : evaluation.images) {
+        counted += s.counted / static_cast<double>(evaluation.images.size());
+        masked += s.counted < 1 ? 1 : 0;
+    }
+    if (masked > 0)
+        fmt::print("{} of {} photos are masked: scores are of {:.1f} % of the pixels\n", masked,
+                   evaluation.images.size(), 100 * counted);
 }
 
 }  // namespace gs::cli

@@ -87,6 +87,12 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
         ->option_text("DB");
     app.add_flag("--view", a.view, "open the studio on it");
     add_window(app, a.window);
+    app.add_option("--photo-memory", a.photo_memory_mib,
+                   "photos may take so much memory; where they need more, each is read again when "
+                   "its turn comes, with the same result [no limit]")
+        ->check(whole_from(1, 1 << 24))
+        ->group("Capture")
+        ->option_text("MIB");
     add_loading(app, a.loading);
     add_background(app, a.loading.background, "Capture");
     add_settings(app, a.settings);
@@ -166,6 +172,7 @@ Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& com
     RunSource out;
     GS_TRY(out.loading, capture_options(a.loading, common));
     out.loading.background = background;
+    out.loading.photo_memory = a.photo_memory_mib << 20;
     GS_TRY(out.checkpoint, checkpoint_of(a));
     out.capture = a.capture;
     out.folder = a.output;
@@ -460,6 +467,9 @@ Result<int> run(const TrainArguments& a, const CommonArguments& common) {
     if (a.keep.best && (a.eval_every ? *a.eval_every == 0 : !a.view))
         return fail(ErrorKind::usage, "", "--keep-best compares what is measured while it trains",
                     "add --eval-every N");
+    if (a.view && a.photo_memory_mib != 0)
+        return fail(ErrorKind::usage, "", "the studio keeps all photos in memory",
+                    "leave --photo-memory or --view out");
     if (a.view && !a.history.empty())
         return fail(ErrorKind::usage, "", "--history is not kept by the studio",
                     "train without --view");

@@ -19,6 +19,7 @@ constexpr int kTinyPhoto = 64, kHugePhoto = 8192;  // pixels: longest side below
 constexpr double kOffCentre = 0.05;                // of the side
 constexpr double kLeastBaseline = 1e-3;            // of the distance to the points
 constexpr std::size_t kPointsLookedAt = 20000;
+constexpr double kRoughPoses = 2;  // pixels: good reconstructions have 0.3 to 1.2
 
 using Findings = std::vector<Finding>;
 
@@ -123,7 +124,7 @@ void add_counts(const Capture& capture, Findings& out) {
                 capture.views.size());
     if (capture.points_are_random)
         add_one("random-points", Severity::note,
-                "no sparse points came with it: training starts from random ones",
+                "training starts from random points, not from the reconstruction's",
                 "more steps until geometry is found, more floaters",
                 "export the points of the reconstruction too", out, capture.points.size());
     else if (capture.points.size() < kFewPoints)
@@ -259,6 +260,13 @@ void add_geometry(const Capture& capture, Findings& out) {
                             distance),
                 "depth cannot be found from photos taken from one place",
                 "move the camera between photos", out);
+    if (capture.reprojection_px > kRoughPoses)
+        add_one("rough-poses", Severity::warning,
+                fmt::format("its points lie {:.1f} pixels from where the photos saw them, by its "
+                            "own account",
+                            capture.reprojection_px),
+                "poses or lenses are rough: what is learned blurs",
+                "train with --refine-poses, or pose the photos again", out);
     if (points.empty()) return;
     std::vector<std::uint8_t> blind(capture.views.size(), 0);
     parallel_for(capture.views.size(), 1, [&](std::size_t i) {

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/vec.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/image.h"
+#include "renderer/scene/photo_source.h"
 
 namespace gs {
 
@@ -21,7 +24,30 @@ struct View {
     Image8 mask;        ///< 1 channel, 0 = ignore this pixel (hidden, or the lens has no ray for
                         ///< it); empty when every pixel counts
     bool test = false;  ///< held out of training
+    /// Where pixels are read from when they are asked for; null: they are here. Of a photo that is
+    /// not, `photo` has the size alone and `mask` nothing.
+    std::shared_ptr<PhotoSource> source{};
+    std::size_t number = 0;  ///< its own in `source`
 };
+
+/// Pixels of a view's photo and mask, in memory as long as this lives (those of a photo that is
+/// in its View: as long as that does).
+class LentPhoto {
+  public:
+    explicit LentPhoto(const View& view) : photo_(&view.photo), mask_(&view.mask) {}
+    explicit LentPhoto(std::shared_ptr<const PhotoPixels> pixels)
+        : pixels_(std::move(pixels)), photo_(&pixels_->photo), mask_(&pixels_->mask) {}
+    const Image8& photo() const { return *photo_; }
+    const Image8& mask() const { return *mask_; }
+
+  private:
+    std::shared_ptr<const PhotoPixels> pixels_;  ///< null: they are in their View
+    const Image8 *photo_, *mask_;
+};
+/// Throws PhotoError and std::bad_alloc, where it has to be read.
+inline LentPhoto lend_photo(const View& view) {
+    return view.source ? LentPhoto(view.source->read(view.number)) : LentPhoto(view);
+}
 
 struct SparsePoint {
     Vec3f position;
@@ -53,13 +79,16 @@ struct Capture {
     std::string format;       ///< "COLMAP binary", "COLMAP text", "transforms.json", ...
     std::vector<View> views;  ///< sorted by name
     std::vector<SparsePoint> points;
-    bool points_are_random = false;    ///< no points came with the capture
+    bool points_are_random = false;    ///< they came without the capture
+    double reprojection_px = 0;        ///< mean distance of the capture's points from where photos
+                                       ///< saw them, as its model file says; 0: it does not
     std::vector<std::string> skipped;  ///< "NAME: why", one line per photo or frame left out
     std::vector<std::string> missing;  ///< "NAME: why", photos that could not be loaded with their
                                        ///< views, where only cameras were asked for
     std::vector<std::string> unposed;  ///< photos beside those of the views that no pose names
     std::vector<CaptureNote>
         notes;  ///< what loading did: resampled lenses, downscaling, rejected points
+    std::shared_ptr<PhotoSource> source;  ///< of the views whose photos do not stay in memory
 
     std::vector<std::size_t> view_indices(bool test) const {
         std::vector<std::size_t> out;
@@ -68,5 +97,13 @@ struct Capture {
         return out;
     }
 };
+
+/// Host memory that its photos and masks take now.
+inline std::uint64_t photo_bytes(const Capture& capture) {
+    std::uint64_t out = capture.source ? capture.source->bytes() : 0;
+    for (const View& view : capture.views)
+        out += view.photo.bytes.capacity() + view.mask.bytes.capacity();
+    return out;
+}
 
 }  // namespace gs

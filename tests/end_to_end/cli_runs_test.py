@@ -161,6 +161,14 @@ class Runs(Case):
         self.assertEqual((out / "point_cloud.ply").read_bytes(), (self.folder / "straight" / "point_cloud.ply").read_bytes())
         self.assertEqual(json.loads((out / "run.json").read_text())["loading"]["background"], [1, 1, 1])
 
+    def test_random_points_in_place_of_its_own(self):
+        out = self.folder / "out"
+        made = self.small(self.capture, "-o", out, "--init", "random:300", "--photo-memory", 1, "--steps", 6)
+        self.assertIn("the capture's points are left out: 300 random ones", made.err)
+        self.assertEqual(json.loads((out / "run.json").read_text())["loading"]["random_points"], 300)
+        again = self.expect(0, "train", "--resume", out, "--photo-memory", 2, "--steps", 8, cwd=self.folder)
+        self.assertIn("300 random ones", again.err)
+
     def test_from_inside_its_folder(self):
         out, _ = self.trained()
         self.expect(0, "train", "--resume", "checkpoint.gsc", "--steps", 25, cwd=out)

@@ -34,6 +34,8 @@ class Usage(Case):
         self.expect(2, "train", self.capture, "-o", self.folder, "--steps", "many")
         self.expect(2, "train", self.capture, "-o", self.folder, "--downscale", "half", says="half")
         self.expect(2, "train", self.capture, "-o", self.folder, "--background", "1,2,3", says="outside 0 .. 1")
+        self.expect(2, "train", self.capture, "-o", self.folder, "--init", "random:0", says="--init random:0")
+        self.expect(2, "train", self.capture, "--view", "--photo-memory", 64, says="--photo-memory")
         self.expect(2, "render", "x.ply", "-o", self.folder, says="--path orbit")
         self.expect(2, self.folder / "nothing.ply", says="error: ")
         self.expect(2, "info", self.folder / "nothing", says="nothing")
@@ -403,6 +405,8 @@ class Training(Case):
         masked, other = result.json["test"]["images"]
         self.assertEqual((masked["name"], masked["psnr"], masked["ssim"], masked["l1"]), ("view_000.png", None, None, None))
         self.assertEqual(result.json["test"]["psnr"], other["psnr"])
+        self.assertEqual((masked["counted"], other.get("counted")), (0, None))
+        self.assertIn("1 of 2 photos are masked: scores are of 50.0 % of the pixels", result.out)
         self.assertTrue(any(line.split() == ["view_000.png", "-", "-", "-"] for line in result.out.splitlines()), result.out)
         found = self.expect(0, "eval", self.folder / "o" / "point_cloud.ply", capture, "--test-every", 4, "--json").json["test"]
         self.assertIsNone(found["images"][0]["psnr"])

@@ -39,6 +39,7 @@ TEST(Capture, ColmapBinaryIsReadAsWritten) {
     EXPECT_EQ(capture->points[4].position.z, 3);
     EXPECT_EQ(capture->points[4].rgb[2], 3);
     EXPECT_FALSE(capture->points_are_random);
+    EXPECT_EQ(capture->reprojection_px, 0.5);
 }
 
 TEST(Capture, TheModelIsFoundInItsUsualPlaces) {
@@ -326,6 +327,20 @@ TEST(Capture, TheOnlyViewTrains) {
     EXPECT_TRUE(capture->points_are_random);
     EXPECT_FALSE(capture->points.empty());
     EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("random"));
+}
+
+TEST(Capture, RandomPointsTakeThePlaceOfItsOwnWhereTheyAreAskedFor) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.write(folder);
+    files.write_photos(folder);
+    CaptureOptions options = no_split();
+    options.random_points = 70;
+    const auto capture = load_capture(folder.path(), options);
+    ASSERT_TRUE(capture) << capture.error().text();
+    EXPECT_TRUE(capture->points_are_random);
+    EXPECT_EQ(capture->points.size(), 70u);
+    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("the capture's points are left out"));
 }
 
 TEST(Capture, RandomPointsDependOnTheSeedOnly) {

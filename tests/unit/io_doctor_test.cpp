@@ -363,6 +363,7 @@ const std::vector<CaptureCase>& capture_cases() {
         {"photos-without-pose", Severity::warning, 7,
          [](Capture& c) { c.unposed.assign(7, "a.jpg"); }},
         {"random-points", Severity::note, 300, [](Capture& c) { c.points_are_random = true; }},
+        {"rough-poses", Severity::warning, 1, [](Capture& c) { c.reprojection_px = 2.5; }},
         {"few-points", Severity::warning, 99, [](Capture& c) { c.points.resize(99); }},
         {"off-centre", Severity::note, 1, [](Capture& c) { c.views[4].camera.cx += 17; }},
         {"mixed-sizes", Severity::note, 2,

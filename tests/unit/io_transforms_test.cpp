@@ -77,6 +77,23 @@ TEST(Transforms, NerfstudioIntrinsicsOfEveryFrame) {
     EXPECT_EQ(capture->views[1].camera.width, 60);
     EXPECT_TRUE(capture->views[0].mask.empty());
     EXPECT_EQ(*capture->views[1].mask.at(3, 3), 0);
+    CaptureOptions unmasked = no_split();
+    unmasked.masks = kNoMasks;
+    EXPECT_TRUE(load_capture(folder.path(), unmasked)->views[1].mask.empty());
+    fs::remove(folder / "m/b.png");
+    for (const bool photos : {true, false}) {
+        CaptureOptions options = no_split();
+        options.photos = photos;
+        const auto without = load_capture(folder.path(), options);
+        ASSERT_TRUE(without) << without.error().text();
+        EXPECT_TRUE(std::any_of(without->notes.begin(), without->notes.end(),
+                                [](const CaptureNote& note) {
+                                    return note.kind == CaptureNote::Kind::mask &&
+                                           note.text.find("one that is not there") !=
+                                               std::string::npos;
+                                }))
+            << "a mask that is named and not there";
+    }
     ASSERT_EQ(capture->points.size(), 1u);
     EXPECT_EQ(capture->points[0].position.y, 2);
     EXPECT_EQ(capture->points[0].rgb[0], 4);

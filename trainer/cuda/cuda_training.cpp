@@ -113,7 +113,8 @@ class CudaTraining final : public TrainingBackend {
         wanted.depth = wanted.median_depth = wanted.counters = false;
         render(camera, wanted, picture_);
         if (look != nullptr) apply_look(*look, picture_.color, nullptr, picture_.color);
-        return score_picture(picture_.color, view.photo, view.mask, fitted);
+        const LentPhoto lent = lend_photo(view);
+        return score_picture(picture_.color, lent.photo(), lent.mask(), fitted);
     }
     std::vector<MemoryUse> memory() const override;
     Rasterizer& rasterizer() override { return *rasterizer_; }
@@ -153,9 +154,7 @@ GaussianModel CudaTraining::model() const {
 }
 
 std::vector<MemoryUse> CudaTraining::memory() const {
-    std::uint64_t photos = 0;
-    for (const View& view : capture_->views)
-        photos += view.photo.bytes.capacity() + view.mask.bytes.capacity();
+    const std::uint64_t photos = photo_bytes(*capture_);
     std::vector<MemoryUse> out = engine_->memory();
     out.push_back({"view state", view_state_->bytes(), true, view_state_->high_water()});
     for (MemoryUse& use : out) use.device = true;

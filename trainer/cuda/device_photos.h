@@ -1,5 +1,6 @@
 // DevicePhotos: the training photos and masks of a capture as bytes in device memory, sent once
-// when a run starts. Owned by StepEngine.
+// when a run starts; of a capture whose photos do not stay in the host's memory the photo of one
+// step, sent with each. Owned by StepEngine.
 #pragma once
 
 #include <vector>
@@ -12,8 +13,12 @@ namespace gs::cuda {
 
 class DevicePhotos {
   public:
-    /// Every view that can be trained on. Waits.
+    /// Every view that can be trained on, or room for the largest. Waits.
     void upload(const Capture& capture, const Stream& stream);
+    /// Before each step of view `view_index`: its photo takes the place of the last one's, which
+    /// what was enqueued before has read by then. `photo` stays until the stream is past it.
+    void send(std::size_t view_index, const View& view, const LentPhoto& photo,
+              const Stream& stream);
     /// What the loss of view `view_index` needs.
     LossInputs inputs(std::size_t view_index, double lambda_dssim) const;
     std::size_t bytes() const { return bytes_.capacity_bytes(); }
@@ -25,7 +30,11 @@ class DevicePhotos {
         bool masked = false;
         double samples = 1;
     };
-    std::vector<Photo> photos_;  ///< by view; width 0: not resident
+    /// All but its places.
+    static Photo described(const View& view, const Image8& mask);
+    void copy(const Photo& to, const LentPhoto& from, const Stream& stream);
+    std::vector<Photo> photos_;  ///< by view; width 0: never sent
+    bool all_here_ = true;       ///< else each is sent with its steps
     DeviceBuffer<std::uint8_t> bytes_{"photos"};
 };
 

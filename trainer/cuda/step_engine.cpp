@@ -150,8 +150,12 @@ void StepEngine::fill_inputs(const StepPlan& plan, StepInputs& in) const {
 }
 
 void StepEngine::enqueue(const StepPlan& plan) {
-    Flight flight{plan, clock_, bounds_valid_, next_slot_,
-                  static_cast<std::uint32_t>(run_.count())};
+    Flight flight{plan,
+                  clock_,
+                  bounds_valid_,
+                  next_slot_,
+                  static_cast<std::uint32_t>(run_.count()),
+                  lend_photo(*plan.view)};
     const int planes = plane_count(plan.options.sh_degree);
     if (AdamTables::must_settle(clock_, plan.rates)) {
         clock_.planes = std::min(std::max(clock_.planes, planes), run_.planes());
@@ -172,6 +176,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
     if (plan.options.motion) motion_.resize_discard(6 * run_.view(true).stride, stream_);
     pipeline_.prepare(limits);
     tables_.begin_step(clock_, plan.rates, planes, run_.planes());
+    photos_.send(plan.view_index, *plan.view, flight.photo, stream_);
     fill_inputs(plan, feed_.open());
     feed_.send(clock_, tables_);
     enqueue_step(plan, limits);

@@ -79,6 +79,7 @@ class StepEngine {
         bool bounds_were_valid = false;
         std::size_t slot = 0;
         std::uint32_t gaussians = 0;
+        LentPhoto photo;  ///< on its way to the device, or to be sent once more
     };
 
     void enqueue(const StepPlan& plan);

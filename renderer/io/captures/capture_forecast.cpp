@@ -50,6 +50,10 @@ Result<CaptureForecast> forecast_capture(const fs::path& path, const CaptureOpti
         out.photo_bytes += options.photos ? need.resident : 0;
         largest = std::max(largest, need.decoding);
     }
+    if (options.photo_memory > 0 && out.photo_bytes > options.photo_memory) {
+        out.streamed_bytes = out.photo_bytes - options.photo_memory;
+        out.photo_bytes = options.photo_memory;
+    }
     const auto threads =
         static_cast<std::uint64_t>(options.threads > 0 ? options.threads : thread_count());
     out.decode_bytes = options.photos ? largest * std::min<std::uint64_t>(threads, count) : 0;

@@ -16,6 +16,9 @@ namespace gs {
 /// CaptureOptions::masks that leaves all masks out.
 inline constexpr const char* kNoMasks = "none";
 
+/// So many random points where nobody says how many.
+inline constexpr std::size_t kRandomPoints = 100000;
+
 struct CaptureOptions {
     int downscale = 1;   ///< photos are shrunk by exactly this factor (area average); 0 = auto
                          ///< (longest side <= 1600)
@@ -30,17 +33,22 @@ struct CaptureOptions {
     bool undistort = false;  ///< photos are resampled to pinholes and a rolling shutter is left
                              ///< out, for what needs pinholes; else each keeps lens and shutter
     bool photos = true;      ///< false: cameras and points only
-    int threads = 0;         ///< for decoding; 0 = all cores
-    std::uint64_t seed = 0;  ///< for random points when the capture has none
+    std::size_t random_points = 0;   ///< so many random points take the place of the capture's own;
+                                     ///< 0 = only where it has none
+    std::uint64_t photo_memory = 0;  ///< bytes that photos may take: where they do not fit, each is
+                                     ///< read again when it is asked for; 0 = all stay
+    int threads = 0;                 ///< for decoding; 0 = all cores
+    std::uint64_t seed = 0;          ///< for random points when the capture has none
     Progress progress;
 };
 
 /// What loading would need, read from headers only.
 struct CaptureForecast {
     std::size_t photos = 0;
-    int width = 0, height = 0;       ///< of the largest photo after scaling
-    std::uint64_t photo_bytes = 0;   ///< resident after loading
-    std::uint64_t decode_bytes = 0;  ///< peak on top of that, while decoding
+    int width = 0, height = 0;         ///< of the largest photo after scaling
+    std::uint64_t photo_bytes = 0;     ///< resident after loading
+    std::uint64_t streamed_bytes = 0;  ///< of photos that CaptureOptions::photo_memory keeps out
+    std::uint64_t decode_bytes = 0;    ///< peak on top of that, while decoding
     std::size_t points = 0;
 };
 

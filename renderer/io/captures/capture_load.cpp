@@ -4,15 +4,18 @@
 #include <map>
 #include <mutex>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <system_error>
 #include <thread>
 
+#include "base/format.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
 #include "base/try.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/captures/photo_load.h"
+#include "renderer/io/captures/photo_stream.h"
 #include "renderer/io/captures/random_points.h"
 #include "renderer/io/captures/undistort.h"
 #include "renderer/scene/camera_names.h"
@@ -20,16 +23,23 @@
 namespace gs {
 namespace {
 
-constexpr std::size_t kRandomPoints = 100000;
-
 using Slots = std::vector<std::optional<Result<LoadedView>>>;
 
+void drop_pixels(View& view) {
+    view.photo.bytes = std::vector<std::uint8_t>();  // frees; {} would not
+    view.mask = Image8();
+}
+
 // A photo too large for the machine's memory is one more bad photo, not the end: its slot stays
-// empty, since even an error's words need memory.
+// empty, since even an error's words need memory. `resident`: bytes of all photos that were read;
+// beyond what they may take, pixels go again.
 void load_one(const Frame& frame, const CaptureOptions& options, const MaskFolder& masks,
-              std::optional<Result<LoadedView>>& slot) try {
+              std::atomic<std::uint64_t>& resident, std::optional<Result<LoadedView>>& slot) try {
     slot =
         options.photos ? load_view(frame, options, masks) : load_view_camera(frame, options, masks);
+    if (!options.photos || options.photo_memory == 0 || !*slot) return;
+    LoadedView& loaded = **slot;
+    if ((resident += loaded.pixel_bytes) > options.photo_memory) drop_pixels(loaded.view);
 } catch (const std::bad_alloc&) {
     slot.reset();
 }
@@ -49,6 +59,7 @@ bool start_thread(std::vector<std::jthread>& threads, const Work& work, std::siz
 // cancelled.
 bool load_views(const CaptureSource& source, const CaptureOptions& options, const MaskFolder& masks,
                 Slots& slots) {
+    std::atomic<std::uint64_t> resident{0};
     std::atomic<std::size_t> next{0};
     std::atomic<bool> cancelled{false};
     std::size_t done = 0;
@@ -60,7 +71,7 @@ bool load_views(const CaptureSource& source, const CaptureOptions& options, cons
         name_this_thread(name);
         for (std::size_t i = next++; i < slots.size() && !cancelled; i = next++) {
             const Span span{Stage::decode_photo, i};
-            load_one(source.frames[i], options, masks, slots[i]);
+            load_one(source.frames[i], options, masks, resident, slots[i]);
             const std::lock_guard lock(mutex);
             ++done;
             progressed.notify_one();
@@ -145,8 +156,44 @@ void note_unused_masks(const MaskFolder& masks, bool any_mask, bool any_problem,
              CaptureNote::Kind::mask});
 }
 
-void collect(CaptureSource& source, Slots& slots, bool photos, const MaskFolder& masks,
-             Capture& capture) {
+/// Where photos take more than they may, all come from their files from now on. `frames`: of the
+/// capture's views; `bytes`: of their pixels.
+void stream_photos(std::vector<Frame> frames, const std::vector<std::uint64_t>& bytes,
+                   const CaptureOptions& options, const MaskFolder& masks, Capture& capture) {
+    const std::uint64_t all = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+    if (!options.photos || options.photo_memory == 0 || all <= options.photo_memory) return;
+    std::vector<PhotoStream::Known> known;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        const View& view = capture.views[i];
+        known.push_back({view.name, view.photo.width, view.photo.height, bytes[i]});
+    }
+    CaptureOptions again = options;
+    again.progress = {};
+    const int threads =
+        std::clamp((options.threads > 0 ? options.threads : thread_count()) / 4, 1, 8);
+    capture.source = std::make_shared<PhotoStream>(
+        std::move(known),
+        [frames = std::move(frames), again, masks](std::size_t i) -> Result<PhotoPixels> {
+            GS_TRY(auto loaded, load_view(frames[i], again, masks));
+            return PhotoPixels{std::move(loaded.view.photo), std::move(loaded.view.mask)};
+        },
+        options.photo_memory, threads);
+    for (std::size_t i = 0; i < capture.views.size(); ++i) {
+        View& view = capture.views[i];
+        drop_pixels(view);
+        view.source = capture.source;
+        view.number = i;
+    }
+    capture.notes.push_back(
+        {fmt::format("photos take {}: {} stay in memory, the others are read when their turn comes",
+                     format_bytes(static_cast<double>(all)),
+                     format_bytes(static_cast<double>(options.photo_memory)))});
+}
+
+void collect(CaptureSource& source, Slots& slots, const CaptureOptions& options,
+             const MaskFolder& masks, Capture& capture) {
+    std::vector<Frame> frames;
+    std::vector<std::uint64_t> bytes;
     Tally tally;
     bool any_mask = false, any_problem = false;
     for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -162,26 +209,31 @@ void collect(CaptureSource& source, Slots& slots, bool photos, const MaskFolder&
             capture.missing.push_back(std::move(loaded->photo_problem));
         any_mask |= loaded->has_mask;
         any_problem |= !loaded->mask_problem.empty();
-        count_events(*loaded, photos, tally);
+        count_events(*loaded, options.photos, tally);
+        frames.push_back(source.frames[i]);
+        bytes.push_back(loaded->pixel_bytes);
         capture.views.push_back(std::move(loaded->view));
         slots[i].reset();
     }
     for (const auto& [what, happened] : tally)
         capture.notes.push_back({fmt::format("{} {}", happened.times, what), happened.kind});
     note_unused_masks(masks, any_mask, any_problem, capture);
+    stream_photos(std::move(frames), bytes, options, masks, capture);
 }
 
-void ensure_points(const CaptureSource& source, std::uint64_t seed, Capture& capture) {
-    if (!capture.points.empty()) return;
+void ensure_points(const CaptureSource& source, const CaptureOptions& options, Capture& capture) {
+    if (!capture.points.empty() && options.random_points == 0) return;
+    const bool instead = !capture.points.empty();
+    const std::size_t count = options.random_points > 0 ? options.random_points : kRandomPoints;
     const Box box =
         source.blender ? Box{{-1.3, -1.3, -1.3}, {1.3, 1.3, 1.3}} : box_from_cameras(capture.views);
-    capture.points = random_points(box, kRandomPoints, seed);
+    capture.points = random_points(box, count, options.seed);
     capture.points_are_random = true;
-    capture.notes.push_back(
-        {fmt::format("no points came with the capture: {} random ones in a box of side {:.3g} "
-                     "around ({:.3g}, {:.3g}, {:.3g})",
-                     kRandomPoints, box.hi.x - box.lo.x, 0.5 * (box.lo.x + box.hi.x),
-                     0.5 * (box.lo.y + box.hi.y), 0.5 * (box.lo.z + box.hi.z))});
+    capture.notes.push_back({fmt::format(
+        "{}: {} random ones in a box of side {:.3g} around ({:.3g}, {:.3g}, {:.3g})",
+        instead ? "the capture's points are left out" : "no points came with the capture", count,
+        box.hi.x - box.lo.x, 0.5 * (box.lo.x + box.hi.x), 0.5 * (box.lo.y + box.hi.y),
+        0.5 * (box.lo.z + box.hi.z))});
 }
 
 Result<MaskFolder> find_masks(const CaptureSource& source, const CaptureOptions& options) {
@@ -222,10 +274,11 @@ Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options
     for (std::string& note : source.notes) capture.notes.push_back({std::move(note)});
     capture.unposed = std::move(source.unposed);
     capture.points = std::move(source.points);
-    collect(source, slots, options.photos, masks, capture);
+    capture.reprojection_px = source.reprojection_px;
+    collect(source, slots, options, masks, capture);
     if (capture.views.empty()) return no_view_left(source, capture.skipped);
     if (!source.point_sweeps.empty()) color_points(source.frames, source.point_sweeps, capture);
-    ensure_points(source, options.seed, capture);
+    ensure_points(source, options, capture);
     return capture;
 }
 

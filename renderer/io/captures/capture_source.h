@@ -40,6 +40,7 @@ struct CaptureSource {
     /// [point], of a lidar, which sees no colours: the sweep it is of, which the photos taken
     /// about then give its colour. Empty: points have theirs.
     std::vector<std::uint32_t> point_sweeps;
+    double reprojection_px = 0;  ///< as in Capture
     bool has_test_file = false;  ///< frames[].test is meant
     bool blender = false;        ///< NeRF-synthetic: objects lie within [-1.3, 1.3]^3
     std::vector<std::string> skipped, notes;

@@ -140,12 +140,16 @@ int colmap_lens_number(std::string_view name) {
     return -1;
 }
 
-void add_point(ColmapModel& model, double x, double y, double z, const std::uint8_t (&rgb)[3]) {
+void add_point(ColmapModel& model, double x, double y, double z, const std::uint8_t (&rgb)[3],
+               double error) {
     const Vec3f position{static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)};
     if (!std::isfinite(position.x) || !std::isfinite(position.y) || !std::isfinite(position.z))
         ++model.bad_points;
     else
         model.points.push_back({position, {rgb[0], rgb[1], rgb[2]}});
+    if (!std::isfinite(error) || error <= 0) return;
+    model.error_sum += error;
+    ++model.errors;
 }
 
 fs::path find_colmap_model(const fs::path& path) {
@@ -171,6 +175,8 @@ Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& folder) 
                       ? root
                       : source.photo_folder.parent_path();
     source.points = std::move(model.points);
+    if (model.errors > 0)
+        source.reprojection_px = model.error_sum / static_cast<double>(model.errors);
     if (model.bad_points > 0)
         source.notes.push_back(
             fmt::format("{} points without a finite position were dropped", model.bad_points));

@@ -28,6 +28,8 @@ struct ColmapModel {
     std::map<std::uint32_t, ColmapCamera> cameras;
     std::vector<ColmapImage> images;
     std::vector<SparsePoint> points;
+    double error_sum = 0;        ///< of reprojection errors, pixels
+    std::size_t errors = 0;      ///< points that have one
     std::size_t bad_points = 0;  ///< dropped because a coordinate is not finite
 };
 
@@ -39,8 +41,10 @@ struct ColmapLens {
 const ColmapLens* colmap_lens(int model);
 /// Number of a model by its name in text files, -1 when unknown.
 int colmap_lens_number(std::string_view name);
-/// Adds the point unless a coordinate is NaN or infinite.
-void add_point(ColmapModel& model, double x, double y, double z, const std::uint8_t (&rgb)[3]);
+/// Adds the point unless a coordinate is NaN or infinite. `error`: its mean reprojection error in
+/// pixels; not above 0 or not finite: nobody measured it.
+void add_point(ColmapModel& model, double x, double y, double z, const std::uint8_t (&rgb)[3],
+               double error);
 
 Result<void> read_cameras_binary(const fs::path& path, ColmapModel& model);
 Result<void> read_images_binary(const fs::path& path, ColmapModel& model);

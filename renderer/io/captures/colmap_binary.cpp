@@ -91,11 +91,11 @@ Result<void> read_points_binary(const fs::path& path, ColmapModel& model) {
         const auto x = reader.read<double>(), y = reader.read<double>(), z = reader.read<double>();
         std::uint8_t rgb[3];
         for (std::uint8_t& channel : rgb) channel = reader.read<std::uint8_t>();
-        reader.read<double>();  // reprojection error
+        const auto error = reader.read<double>();
         const auto track = reader.read<std::uint64_t>();
         if (reader.ok()) reader.skip(track, kTrackBytes);
         if (!reader.ok()) return reader.failure(fmt::format("point {} of {}", i + 1, count));
-        add_point(model, x, y, z, rgb);
+        add_point(model, x, y, z, rgb, error);
     }
     return expect_end(reader, path.string(), "points");
 }

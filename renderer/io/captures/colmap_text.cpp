@@ -104,7 +104,7 @@ Result<void> read_points_text(const fs::path& path, ColmapModel& model) {
         if (!good)
             return fail_at_line(path.string(), lines.number(),
                                 "a point line needs ID X Y Z R G B ERROR TRACK", kDamaged);
-        add_point(model, x, y, z, rgb);
+        add_point(model, x, y, z, rgb, error);
     }
     return {};
 }

@@ -1,6 +1,7 @@
 // Drives as captures: the cameras and photos of a KITTI sequence or a nuScenes key frame, and
 // points from the sweeps of its lidar.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "base/parallel.h"
@@ -89,17 +90,16 @@ Result<CaptureSource> read_nuscenes_source(const fs::path& json) {
     return out;
 }
 
-// False where the view does not show the point.
-bool color_from(const View& view, SparsePoint& point) {
-    const Camera& c = view.camera;
+// False where the photo does not show the point.
+bool color_from(const Camera& c, const Image8& photo, SparsePoint& point) {
     const Vec3d p =
         c.rotation * Vec3d{point.position.x, point.position.y, point.position.z} + c.translation;
-    if (!(c.depth_of(p) > 0.1) || view.photo.bytes.empty()) return false;
+    if (!(c.depth_of(p) > 0.1) || photo.bytes.empty()) return false;
     const Vec2<double> at = c.pixel_of(p);
     if (!(at.x >= 0 && at.x < c.width && at.y >= 0 && at.y < c.height)) return false;
     const std::size_t pixel = static_cast<std::size_t>(at.y) * static_cast<std::size_t>(c.width) +
                               static_cast<std::size_t>(at.x);
-    for (std::size_t k = 0; k < 3; ++k) point.rgb[k] = view.photo.bytes[3 * pixel + k];
+    for (std::size_t k = 0; k < 3; ++k) point.rgb[k] = photo.bytes[3 * pixel + k];
     return true;
 }
 
@@ -119,31 +119,30 @@ Result<CaptureSource> read_drive(const fs::path& path) {
     return read_kitti_source(path);
 }
 
+/// Photo after photo, as they may not all be in memory; of those that show a point the nearest in
+/// time colours it, of two as near the earlier one.
 void color_points(const std::vector<Frame>& frames, const std::vector<std::uint32_t>& point_sweeps,
                   Capture& capture) {
     std::map<std::string, std::uint32_t> sweep_of_name;
-    std::uint32_t last = 0;
     for (const Frame& frame : frames)
-        if (frame.sweep) {
-            sweep_of_name[frame.name] = *frame.sweep;
-            last = std::max(last, *frame.sweep);
-        }
-    std::vector<std::vector<const View*>> views(last + std::size_t{1});
-    for (const View& view : capture.views)
-        if (const auto it = sweep_of_name.find(view.name); it != sweep_of_name.end())
-            views[it->second].push_back(&view);
-    const auto shown = [&](std::int64_t sweep, SparsePoint& point) {
-        if (sweep < 0 || sweep > last) return false;
-        const auto& of = views[static_cast<std::size_t>(sweep)];
-        return std::any_of(of.begin(), of.end(),
-                           [&](const View* view) { return color_from(*view, point); });
-    };
-    parallel_for(capture.points.size(), 256, [&](std::size_t i) {
-        const std::int64_t own = point_sweeps[i];
-        for (std::int64_t apart = 0; apart <= kSweepsApart; ++apart)
-            if (shown(own - apart, capture.points[i]) || shown(own + apart, capture.points[i]))
-                return;
-    });
+        if (frame.sweep) sweep_of_name[frame.name] = *frame.sweep;
+    std::vector<std::uint64_t> best(capture.points.size(), ~std::uint64_t{0});
+    for (std::size_t v = 0; v < capture.views.size(); ++v) {
+        const View& view = capture.views[v];
+        const auto sweep = sweep_of_name.find(view.name);
+        if (sweep == sweep_of_name.end()) continue;
+        const LentPhoto lent = lend_photo(view);
+        parallel_for(capture.points.size(), 256, [&](std::size_t i) {
+            const std::int64_t apart =
+                static_cast<std::int64_t>(sweep->second) - std::int64_t{point_sweeps[i]};
+            const std::uint64_t distance = static_cast<std::uint64_t>(std::abs(apart)),
+                                rank =
+                                    (2 * distance + (apart > 0 ? 1 : 0)) * capture.views.size() + v;
+            if (distance <= kSweepsApart && rank < best[i] &&
+                color_from(view.camera, lent.photo(), capture.points[i]))
+                best[i] = rank;
+        });
+    }
 }
 
 }  // namespace gs

@@ -82,6 +82,7 @@ Image8 composited(const Image8& photo, Vec3f background) {
 }
 
 fs::path mask_file(const Frame& frame, const MaskFolder& masks) {
+    if (masks.none()) return {};
     std::error_code ignored;
     const auto found = [&](const fs::path& path) {
         return !path.empty() && fs::is_regular_file(path, ignored);
@@ -96,6 +97,13 @@ fs::path mask_file(const Frame& frame, const MaskFolder& masks) {
             if (found(masks.folder / candidate)) return masks.folder / candidate;
     }
     return found(frame.mask) ? frame.mask : fs::path();
+}
+
+/// Why a mask that the model file names is not used; empty: it names none, it was found, or masks
+/// are looked for elsewhere.
+std::string missing_mask(const Frame& frame, const MaskFolder& masks) {
+    if (frame.mask.empty() || masks.chosen) return {};
+    return "the capture names one that is not there";  // the same words for all: they are counted
 }
 
 Result<void> check_mask_aspect(const fs::path& path, int mask_width, int mask_height, int width,
@@ -256,6 +264,8 @@ Result<LoadedView> load_view(const Frame& frame, const CaptureOptions& options,
             mask = std::move(*read);
         else
             out.mask_problem = read.error().text();
+    } else {
+        out.mask_problem = missing_mask(frame, masks);
     }
     Image8 photo = composited(decoded, options.background);
     decoded = {};
@@ -269,6 +279,7 @@ Result<LoadedView> load_view(const Frame& frame, const CaptureOptions& options,
     if (const auto of_lens = masks.of_lenses->of(plan.scaled))
         out.view.mask = mask.empty() ? *of_lens : both_masks(std::move(out.view.mask), *of_lens);
     out.has_mask = !out.view.mask.empty();
+    out.pixel_bytes = out.view.photo.bytes.size() + out.view.mask.bytes.size();
     return out;
 }
 
@@ -287,7 +298,10 @@ Result<LoadedView> load_view_camera(const Frame& frame, const CaptureOptions& op
         return out;
     }
     const fs::path file = mask_file(frame, masks);
-    if (file.empty()) return out;
+    if (file.empty()) {
+        out.mask_problem = missing_mask(frame, masks);
+        return out;
+    }
     const auto mask = probe_image(file);
     const Result<void> fits =
         mask ? check_mask_aspect(file, mask->width, mask->height, size->width, size->height)

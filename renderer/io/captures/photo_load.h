@@ -13,6 +13,8 @@ struct MaskFolder {
     fs::path folder;
     bool chosen = false;  ///< named by the user, so it wins over masks named by the model file
     std::shared_ptr<LensMasks> of_lenses = std::make_shared<LensMasks>();
+    /// No mask counts, not those of the model file either.
+    bool none() const { return chosen && folder.empty(); }
 };
 
 struct LoadedView {
@@ -28,7 +30,8 @@ struct LoadedView {
     std::string photo_problem;  ///< why the photo could not be loaded, where only cameras are
     std::string mask_problem;   ///< why its mask was not used
     bool has_mask = false;
-    bool mask_resampled = false;  ///< it is not of the photo's size
+    std::uint64_t pixel_bytes = 0;  ///< of photo and mask
+    bool mask_resampled = false;    ///< it is not of the photo's size
 };
 
 /// Size and intrinsics of the photo and of the view made of it.

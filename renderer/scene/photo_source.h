@@ -1,0 +1,45 @@
+// PhotoSource: where the pixels of photos come from that do not stay in memory. Captures whose
+// photos do not fit have one (io/captures/photo_stream.h); lend_photo() (capture.h) asks it, the
+// trainer tells it what comes next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "renderer/scene/image.h"
+
+namespace gs {
+
+/// As View::photo and View::mask.
+struct PhotoPixels {
+    Image8 photo, mask;
+    std::uint64_t bytes() const { return photo.bytes.size() + mask.bytes.size(); }
+};
+
+/// A photo that was there when its capture was loaded cannot be read any more: which, why, and what
+/// to do.
+class PhotoError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Safe to call from several threads. Photos go by their numbers, View::number.
+class PhotoSource {
+  public:
+    virtual ~PhotoSource() = default;
+    /// Who holds them keeps them in memory, beyond the source's own limit. Throws PhotoError,
+    /// std::bad_alloc.
+    virtual std::shared_ptr<const PhotoPixels> read(std::size_t number) = 0;
+    /// In what order they will be asked for from now on, as far as is known; a photo may come
+    /// several times.
+    virtual void expect(std::vector<std::size_t> numbers) = 0;
+    /// The next `count` of those expected have had their turn.
+    virtual void pass(std::size_t count) = 0;
+    /// Pixels in memory now, those lent not counted.
+    virtual std::uint64_t bytes() const = 0;
+};
+
+}  // namespace gs
