@@ -28,9 +28,9 @@ struct RunMark {
 
 /// run.json.
 struct RunDescription {
-    std::string capture;     ///< an absolute path
-    CaptureOptions loading;  ///< how its photos were read; threads, progress and photo_memory are
-                             ///< not kept
+    std::string capture;      ///< an absolute path
+    CaptureOptions loading;   ///< how its photos were read; threads, progress and photo_memory are
+                              ///< not kept
     double widest_angle = 0;  ///< degrees from the axis, of lenses that bend lines; 0: none does
     std::string parent;       ///< the run it was branched from; empty: none
     std::uint64_t parent_step = 0;
