@@ -78,7 +78,8 @@ inline constexpr std::array<const char*, 5> kFrustaColorNames{"split", "psnr", "
 enum class Navigation { orbit, trackball, fly };
 inline constexpr std::array<const char*, 3> kNavigationNames{"orbit", "trackball", "fly"};
 
-/// By which ProjectionMethod pictures are drawn: as the run trains (a file: ewa), or another one.
+/// By which ProjectionMethod pictures are drawn: as the run trained or the file says, or another
+/// one.
 enum class ViewProjection { automatic, ewa, ut };
 inline constexpr std::array<const char*, 3> kViewProjectionNames{"auto", "ewa", "ut"};
 
