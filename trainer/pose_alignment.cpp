@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/record/scope.h"
+#include "trainer/init.h"
 #include "trainer/loss.h"
 #include "trainer/metrics.h"
 #include "trainer/pose_refinement.h"
@@ -12,7 +13,8 @@
 namespace gs {
 namespace {
 
-constexpr double kFirstRate = 2e-3, kLastRate = 2e-5;  // x picture width a step
+constexpr double kSigma = 2;           // of PosePrior: a held-out pose is as wrong as it is
+constexpr double kLastForgets = 0.05;  // of what is known, falling from all
 constexpr double kDssim = 0.2;
 
 /// Keeps what the blocks say of the motion.
@@ -44,6 +46,7 @@ Camera aligned_camera(const Capture& capture, std::size_t index, Drawing& drawin
     const LentPhoto lent = lend_photo(capture.views[index]);
     const std::size_t one[] = {index};
     PoseRefinement poses(capture, one);
+    const PosePrior prior = pose_prior(kSigma, static_cast<double>(scene_extent_of(capture)));
     for (int i = 0; i < kAlignmentSteps; ++i) {
         const Camera camera = poses.camera(capture, index);
         drawing.draw(camera);
@@ -54,8 +57,9 @@ Camera aligned_camera(const Capture& capture, std::size_t index, Drawing& drawin
         drawing.rasterizer.backward(drawing.source, camera, drawing.options, *drawing.state,
                                     drawing.picture, drawing.gradients, sink);
         const double share = static_cast<double>(i) / kAlignmentSteps;
-        const double rate = kFirstRate * std::pow(kLastRate / kFirstRate, share);
-        if (!poses.step(index, sum_of(sink.parts), rate * camera.width)) break;
+        if (!poses.step(index, sum_of(sink.parts), residual_of(terms), prior,
+                        std::pow(kLastForgets, share)))
+            break;
     }
     return poses.camera(capture, index);
 }

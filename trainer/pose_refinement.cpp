@@ -2,31 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <numbers>
+#include <numeric>
 
-#include "renderer/math/adam.h"
 #include "renderer/math/symmetric.h"
 
 namespace gs {
 namespace {
 
-/// Of a photo's gradient when it lies a pixel beside: less than this share of it makes shorter
-/// steps, so that poses that are right stay.
-constexpr double kCalm = 0.1;
-/// How much a photo differs from itself moved by a pixel, 0..1: the mean over neighbours below and
-/// beside.
-double sharpness_of(const Image8& photo) {
-    const auto row = 3 * static_cast<std::size_t>(photo.width);
-    std::uint64_t sum = 0, pairs = 0;
-    for (std::size_t i = 0; i + row + 3 < photo.bytes.size(); ++i) {
-        sum += static_cast<std::uint64_t>(std::abs(photo.bytes[i] - photo.bytes[i + 3]) +
-                                          std::abs(photo.bytes[i] - photo.bytes[i + row]));
-        pairs += 2;
-    }
-    return pairs > 0 ? static_cast<double>(sum) / (255.0 * static_cast<double>(pairs)) : 0;
-}
-
-constexpr double kDamping = 0.1;  // of inverse_root()
+/// A photo's pixels do not differ by chance alone, each for itself: all of them say as much as so
+/// many that would.
+constexpr double kPixelsWorth = 100;
+/// Added to the diagonal of what a photo says, x itself: turns and moves that nearly undo each
+/// other show less than points and photo promise, and ran away.
+constexpr double kDamping = 0.1;
+/// A residual below this is not believed.
+constexpr double kLeastResidual = 0.005;
+/// How far one step may move what is seen, x picture width, root mean square.
+constexpr double kLongestStep = 0.02;
 
 Quatd times(Quatd a, Quatd b) {
     return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
@@ -54,30 +47,15 @@ Vec3d vector_of(Quatd turn) {
 using Six = math::Row<6>;
 using Square = math::Square<6>;
 
-/// Adds what one point's pixel says of the camera's motion, by differences, through any lens.
-/// False: the camera does not see it.
-bool add_point(const Camera& camera, Vec3d point, Square& sum) {
-    const auto in_camera = [&](Vec3d p) { return camera.rotation * p + camera.translation; };
-    const Vec3d eye = camera.position(), arm = point - eye;
-    const double far = std::sqrt(dot(arm, arm)), h = 1e-4;
-    const auto pixel = [&](Vec3d p) { return camera.pixel_of(in_camera(p)); };
-    if (!(in_camera(point).z > 0)) return false;
-    const Vec2<double> at = pixel(point);
-    if (!(at.x >= 0 && at.x <= camera.width && at.y >= 0 && at.y <= camera.height)) return false;
-    double jacobian[2][6];
-    for (int i = 0; i < 6; ++i) {
-        Vec3d axis{i % 3 == 0 ? 1.0 : 0.0, i % 3 == 1 ? 1.0 : 0.0, i % 3 == 2 ? 1.0 : 0.0};
-        // The camera turns or moves one way, what it sees the other.
-        const Vec3d way = i < 3 ? -cross(axis, arm) : -far * axis;
-        const double unit = i < 3 ? 1 : far;
-        const Vec2<double> ahead = pixel(point + h * way), behind = pixel(point + (-h) * way);
-        jacobian[0][i] = (ahead.x - behind.x) / (2 * h * unit);
-        jacobian[1][i] = (ahead.y - behind.y) / (2 * h * unit);
-    }
-    for (std::size_t i = 0; i < 6; ++i)
-        for (std::size_t j = 0; j < 6; ++j)
-            for (const auto& row : jacobian) sum[i][j] += row[i] * row[j];
-    return true;
+/// The x of a x = b, `a` symmetric and positive: through the inverse root.
+Six solved(const Square& a, const Six& b) {
+    const Square root = math::inverse_root(a, 0);
+    return math::times(root, math::times_transposed(root, b));
+}
+/// x^T a x
+double form(const Square& a, const Six& x) {
+    const Six ax = math::times(a, x);
+    return std::inner_product(x.begin(), x.end(), ax.begin(), 0.0);
 }
 
 /// p_camera = R (T^-1 (p - (e + m)) ) with R, e as before: turned by T about the centre `eye`.
@@ -96,6 +74,8 @@ SceneMotion sum_of(std::span<const BlockMotion> blocks) {
     return {{sum[0], sum[1], sum[2]}, {sum[3], sum[4], sum[5]}};
 }
 
+double residual_of(const LossTerms& terms) { return 0.5 * terms.mse / std::max(terms.l1, 1e-9); }
+
 double PoseCorrection::angle() const {
     const Vec3d v = vector_of(turn);
     return std::sqrt(dot(v, v));
@@ -112,32 +92,16 @@ Camera corrected(const Camera& camera, const PoseCorrection& correction) {
     return out;
 }
 
+PosePrior pose_prior(double sigma, double extent) {
+    return {sigma * std::numbers::pi / 180, std::max(0.01 * sigma * extent, 1e-12)};
+}
+
 PoseRefinement::PoseRefinement(const Capture& capture, std::span<const std::size_t> views)
     : rows_(capture.views.size()),
       views_(views.begin(), views.end()),
-      whitenings_(capture.views.size()) {
-    sharpness_.resize(capture.views.size());
+      information_(capture.views.size()) {
     for (const std::size_t v : views_)
-        sharpness_[v] = sharpness_of(lend_photo(capture.views[v]).photo());
-    for (const std::size_t v : views_)
-        whitenings_[v] = whitening_of(capture, capture.views[v].camera);
-}
-
-PoseRefinement::Whitening PoseRefinement::whitening_of(const Capture& capture,
-                                                       const Camera& camera) {
-    constexpr std::size_t kMost = 2000;  // points looked at
-    const std::size_t stride = std::max<std::size_t>(1, capture.points.size() / kMost);
-    Square sum{};
-    std::size_t seen = 0;
-    for (std::size_t i = 0; i < capture.points.size(); i += stride) {
-        const Vec3f at = capture.points[i].position;
-        seen += add_point(
-            camera,
-            {static_cast<double>(at.x), static_cast<double>(at.y), static_cast<double>(at.z)}, sum);
-    }
-    for (Six& row : sum)
-        for (double& x : row) x /= static_cast<double>(std::max<std::size_t>(1, seen));
-    return math::inverse_root(sum, kDamping);
+        information_[v] = pose_information(capture, capture.views[v]);
 }
 
 Camera PoseRefinement::camera(const Capture& capture, std::size_t view) const {
@@ -146,29 +110,38 @@ Camera PoseRefinement::camera(const Capture& capture, std::size_t view) const {
     return corrected(given, rows_[view].correction);
 }
 
-bool PoseRefinement::step(std::size_t view, const SceneMotion& gradient, double rate) {
-    Row& row = rows_[view];
-    const Whitening& whitening = whitenings_[view];
+bool PoseRefinement::step(std::size_t view, const SceneMotion& gradient, double residual,
+                          const PosePrior& prior, double forgets) {
     // The camera's motion is the scene's, backwards.
-    const Six camera = {-gradient.turn.x, -gradient.turn.y, -gradient.turn.z,
-                        -gradient.move.x, -gradient.move.y, -gradient.move.z};
-    const Six g = math::times_transposed(whitening, camera);
-    if (!std::all_of(g.begin(), g.end(), [](double x) { return std::isfinite(x); })) return false;
-    ++row.steps;
-    const double t = static_cast<double>(row.steps);
-    const double unbias1 = 1 - std::pow(math::kAdamBeta1, t),
-                 unbias2 = 1 - std::pow(math::kAdamBeta2, t);
-    Six by;
-    for (std::size_t i = 0; i < 6; ++i) {
-        row.first[i] = math::kAdamBeta1 * row.first[i] + (1 - math::kAdamBeta1) * g[i];
-        row.second[i] = math::kAdamBeta2 * row.second[i] + (1 - math::kAdamBeta2) * g[i] * g[i];
-        const double size = std::sqrt(row.second[i] / unbias2) + kCalm * sharpness_[view];
-        by[i] = size > 0 ? -rate * row.first[i] / unbias1 / size : 0;
-    }
-    const Six motion = math::times(whitening, by);
+    const Six g = {-gradient.turn.x, -gradient.turn.y, -gradient.turn.z,
+                   -gradient.move.x, -gradient.move.y, -gradient.move.z};
+    const double sum = std::accumulate(g.begin(), g.end(), residual);
+    if (!std::isfinite(sum)) return false;
+    const PoseInformation& photo = information_[view];
+    if (!photo.any) return true;
+    Row& row = rows_[view];
     PoseCorrection& c = row.correction;
-    c.turn = unit(times(turn_by({motion[0], motion[1], motion[2]}), c.turn));
-    c.move += Vec3d{motion[3], motion[4], motion[5]};
+    ++row.steps;
+    // - log likelihood of Laplace's distribution: so many pixels x mean |difference| / b.
+    const double b = std::max(residual, kLeastResidual), slope = kPixelsWorth / b;
+    row.known = (1 - forgets) * row.known + slope / b;
+    const Vec3d v = vector_of(c.turn);
+    const Six now = {v.x, v.y, v.z, c.move.x, c.move.y, c.move.z};
+    Square precision = photo.change;
+    Six pull;
+    for (std::size_t i = 0; i < 6; ++i) {
+        const double sigma = i < 3 ? prior.turn : prior.move, own = 1 / (sigma * sigma);
+        for (double& x : precision[i]) x *= row.known;
+        precision[i][i] += kDamping * precision[i][i] + own;
+        pull[i] = -slope * g[i] - forgets * own * now[i];
+    }
+    Six by = solved(precision, pull);
+    const double way = std::sqrt(std::max(0.0, form(photo.way, by))),
+                 most = kLongestStep * photo.width;
+    if (way > most)
+        for (double& x : by) x *= most / way;
+    c.turn = unit(times(turn_by({by[0], by[1], by[2]}), c.turn));
+    c.move += Vec3d{by[3], by[4], by[5]};
     return true;
 }
 
@@ -215,8 +188,8 @@ bool PoseRefinement::restore(std::vector<Row> rows) {
     const auto sound = [](const Row& row) {
         const Quatd& q = row.correction.turn;
         double sum = row.correction.move.x + row.correction.move.y + row.correction.move.z;
-        for (int i = 0; i < 6; ++i) sum += row.first[i] + row.second[i];
-        return std::isfinite(sum) &&
+        sum += row.known;
+        return std::isfinite(sum) && row.known >= 0 &&
                std::abs(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z - 1) < 1e-6;
     };
     if (rows.size() != rows_.size() || !std::all_of(rows.begin(), rows.end(), sound)) return false;

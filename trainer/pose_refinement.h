@@ -1,13 +1,15 @@
 // PoseRefinement: small corrections of the cameras' poses, learned together with the Gaussians.
-// Each training photo has a rigid motion of its camera, stepped by Adam with the gradient of its
-// own steps. Owned by the trainer, on its thread. A camera with a rolling shutter moves as a whole.
+// Each training photo has a rigid motion of its camera, stepped by the gradient of its own steps.
+// Owned by the trainer, on its thread. A camera with a rolling shutter moves as a whole.
 //
-// A turn and a move can do nearly the same to a picture, and a radian does much more than a metre.
-// So Adam works in coordinates in which the capture's points move alike, by one pixel (root mean
-// square), whatever direction is taken: those of the inverse root of J^T J, J the points' pixels by
-// the six numbers of the motion (Park et al. 2023, "CamP: Camera Preconditioning for Neural
-// Radiance Fields"). Adam alone would step as far when nothing is wrong as when all is: it is told
-// what gradient a photo has that lies a pixel beside, and much smaller ones make shorter steps.
+// A correction is what is most likely, given all that the photo's steps have said and that poses
+// are known to be about right: a normal distribution of six numbers whose prior has mean zero and
+// the width `PosePrior`. A step says where the loss is lowest if it is as curved as the photo
+// promises (Gauss and Newton: the residual is taken for Laplace's, so one of width b counts
+// 1 / b^2 times how much pixels change, pose_information.h), and how surely. What is known already
+// weighs against it, and is forgotten slowly, as the scene moves on. So directions of which a photo
+// says little stay where the prior has them, and noise is averaged in the others. (Adam takes equal
+// steps in all directions, and wandered in the first.)
 //
 // Poses and scene can move together without any photo changing (the gauge). So once every photo has
 // had its turn, what all corrections have in common is taken out of them: a move, a turn and a
@@ -21,6 +23,8 @@
 
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/capture.h"
+#include "trainer/loss.h"
+#include "trainer/pose_information.h"
 
 namespace gs {
 
@@ -45,11 +49,15 @@ struct PoseGradient {
     std::uint64_t step = 0;  ///< steps done with it
     std::size_t view = 0;
     SceneMotion motion;
+    double residual = 0;  ///< typical |picture - photo| where they differ: residual_of(), 0..1
 };
+/// Half of mean square over mean: of Laplace's distribution its width, and where few pixels differ,
+/// theirs and not the mean with all that are alike.
+double residual_of(const LossTerms& terms);
 /// What a run has learned of one photo's camera; as it lies in a checkpoint.
 struct PoseRow {
     PoseCorrection correction;
-    double first[6] = {}, second[6] = {};  ///< moments, in the coordinates Adam works in
+    double known = 0;  ///< what steps have said and is not forgotten, in the photo's information
     std::uint64_t steps = 0;
 };
 /// All of it.
@@ -57,6 +65,14 @@ struct PoseState {
     std::vector<PoseRow> rows;            ///< by view
     std::vector<PoseGradient> gradients;  ///< not taken yet, oldest first
 };
+
+/// How wrong given poses are thought to be: standard deviations about and along each axis.
+struct PosePrior {
+    double turn = 0;  ///< radians
+    double move = 0;  ///< world units
+};
+/// As the setting pose_sigma has it: so many degrees, and so many percent of the scene's extent.
+PosePrior pose_prior(double sigma, double extent);
 
 class PoseRefinement {
   public:
@@ -68,9 +84,11 @@ class PoseRefinement {
     bool empty() const { return rows_.empty(); }
     /// A view's camera as far as is known; test views' are as given.
     Camera camera(const Capture& capture, std::size_t view) const;
-    /// One step of `rate` pixels against the gradient of a loss on this view (SceneMotion of its
-    /// backward). False: it was not finite, and nothing changed.
-    bool step(std::size_t view, const SceneMotion& gradient, double rate);
+    /// Takes in what one step said: the gradient of a loss on this view (SceneMotion of its
+    /// backward) with residual_of() it. `forgets`: the share of what is known
+    /// that counts no longer, 0 to 1. False: it was not finite, and nothing changed.
+    bool step(std::size_t view, const SceneMotion& gradient, double residual,
+              const PosePrior& prior, double forgets);
     /// Brings each correction nearer to the mean of those before and behind it, in the order of the
     /// views: all the way with `share` 1.
     void smooth(double share);
@@ -82,15 +100,9 @@ class PoseRefinement {
     bool restore(std::vector<Row> rows);
 
   private:
-    /// [to][from]: a unit of each coordinate Adam works in, as turn x y z and move x y
-    /// z.
-    using Whitening = std::array<std::array<double, 6>, 6>;
-    static Whitening whitening_of(const Capture& capture, const Camera& camera);
-
     std::vector<Row> rows_;  ///< by view
     std::vector<std::size_t> views_;
-    std::vector<Whitening> whitenings_;  ///< by view; of others than views_ zero
-    std::vector<double> sharpness_;      ///< of the photos, by view
+    std::vector<PoseInformation> information_;  ///< by view; of others than views_ none
 };
 
 }  // namespace gs

@@ -45,10 +45,11 @@ inline LearningRates learning_rates(const TrainingSettings& s, double extent, st
     return out;
 }
 
-/// Of the correction of poses, x picture width: it falls to a hundredth, exponentially.
-inline double pose_rate(const TrainingSettings& s, std::uint64_t step) {
+/// The share of what is known of a photo's pose that its next step makes forgotten: all at first,
+/// when the scene is new with every step, and a tenth at the end.
+inline double pose_forgets(const TrainingSettings& s, std::uint64_t step) {
     const double u = std::clamp(static_cast<double>(step) / std::max(1.0, s.steps), 0.0, 1.0);
-    return s.lr_pose * std::pow(0.01, u);
+    return std::pow(0.1, u);
 }
 
 /// The SH degree step `step` (0-based) trains: one more every sh_interval, from 0.

@@ -64,7 +64,7 @@ constexpr std::array kFields{
     SettingField{"crop_y1", "Crop", "the box's upper corner", "world units", kOwn, &S::crop_y1, -1e9, 1e9, false, false, true},
     SettingField{"crop_z1", "Crop", "the box's upper corner", "world units", kOwn, &S::crop_z1, -1e9, 1e9, false, false, true},
     SettingField{"refine_poses", "Poses", "1: correct the camera poses of the training photos, too", "", kOwn, &S::refine_poses, 0, 1, true, false, false},
-    SettingField{"lr_pose", "Poses", "how far one step of a photo may move it in the picture, at the start; a hundredth of it at the end", "x picture width", kOwn, &S::lr_pose, 0, 1, false, true, true},
+    SettingField{"pose_sigma", "Poses", "how wrong the poses may be (standard deviation): degrees, and percent of the scene's extent; what photos do not show stays where it was given", "deg, %", kOwn, &S::pose_sigma, 0.001, 20, false, true, true},
     SettingField{"pose_from", "Poses", "first step after which poses are corrected", "steps", kOwn, &S::pose_from, 0, 1e7, true, true, true},
     SettingField{"pose_smoothness", "Poses", "how far a correction goes towards the mean of its neighbours' (photos in the order of their names) each time every photo has been seen: for photos taken along a way whose errors change slowly", "", kOwn, &S::pose_smoothness, 0, 1, false, false, true},
     SettingField{"random_background", "Background", "1: a new random background colour every step", "", kAuthors, &S::random_background, 0, 1, true, false, true},
@@ -197,7 +197,6 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     settings.densify_gradient *= 2 - share;
     settings.densify_absgrad *= 2 - share;
     settings.lr_appearance *= std::min(1 / share, 5.0);  // as far in fewer steps
-    settings.lr_pose *= std::min(1 / share, 8.0);
     settings.appearance_from = whole(settings.appearance_from * share, 10);
     return settings;
 }

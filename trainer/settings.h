@@ -80,7 +80,7 @@ struct TrainingSettings {
     double appearance_from = 7500;  ///< first step after which photos' light is looked for
 
     double refine_poses = 0;     ///< 1: correct the training photos' camera poses
-    double lr_pose = 5e-4;       ///< x picture width that a step of a photo moves it, at the start
+    double pose_sigma = 0.5;     ///< how wrong poses may be: degrees, and % of the extent
     double pose_from = 100;      ///< first step after which poses are corrected
     double pose_smoothness = 0;  ///< share that a correction goes towards its neighbours', an epoch
 

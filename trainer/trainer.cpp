@@ -138,12 +138,12 @@ Result<void> Trainer::State::begin() {
 /// gradient is taken when three more steps have been planned, on every backend.
 void Trainer::State::refine_poses() {
     constexpr std::uint64_t kDelay = 3;
+    const PosePrior prior = pose_prior(settings.pose_sigma, extent);
     for (; !pose_gradients.empty() && pose_gradients.front().step + kDelay <= steps();
          pose_gradients.pop_front()) {
         const PoseGradient& g = pose_gradients.front();
         if (static_cast<double>(g.step) > settings.pose_from)
-            (void)poses.step(g.view, g.motion,
-                             pose_rate(settings, g.step) * capture->views[g.view].camera.width);
+            (void)poses.step(g.view, g.motion, g.residual, prior, pose_forgets(settings, g.step));
     }
     if (!sampler.began_epoch(batch_of(settings))) return;
     if (settings.pose_smoothness > 0) poses.smooth(settings.pose_smoothness);
@@ -155,7 +155,8 @@ PoseState Trainer::State::pose_state() const {
     PoseState out{poses.rows(), {pose_gradients.begin(), pose_gradients.end()}};
     for (const StepOutcome& outcome : backend->untold())
         if (outcome.motion)
-            out.gradients.push_back({outcome.step, outcome.view_index, *outcome.motion});
+            out.gradients.push_back(
+                {outcome.step, outcome.view_index, *outcome.motion, residual_of(outcome.terms)});
     return out;
 }
 

@@ -40,7 +40,8 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     if (outcome.step == 0 || place <= newest_outcome) return;
     newest_outcome = place;
     if (outcome.motion)
-        pose_gradients.push_back({outcome.step, outcome.view_index, *outcome.motion});
+        pose_gradients.push_back(
+            {outcome.step, outcome.view_index, *outcome.motion, residual_of(outcome.terms)});
     record_counts(outcome.counters, capture->views[outcome.view_index].camera);
     const bool sound = std::isfinite(outcome.terms.loss);
     if ((!sound || outcome.poisoned > 0) && !told_poison) {
