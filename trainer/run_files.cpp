@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kHeader =
     "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means,"
     "target,cloned,split,added,relocated,pruned\n";
-constexpr std::size_t kFieldsBeforeRounds = 11, kFields = 17;
+constexpr std::size_t kNumbersBeforeRounds = 11, kLineNumbers = 17;
 
 /// Field `index` of a row.
 std::string_view field_at(std::string_view row, std::size_t index) {
@@ -80,7 +80,7 @@ StepReport report_of(std::string_view row) {
     const auto count = [&](std::size_t i) {
         return f[i] >= 0 && f[i] < 1e15 ? static_cast<std::uint64_t>(f[i]) : 0;
     };
-    if (f.size() != kFields && f.size() != kFieldsBeforeRounds) return r;
+    if (f.size() != kLineNumbers && f.size() != kNumbersBeforeRounds) return r;
     r.step = count(0);
     r.milliseconds = f[5];
     r.gaussians = count(6);
@@ -88,9 +88,9 @@ StepReport report_of(std::string_view row) {
     r.batch = static_cast<std::uint32_t>(std::max<std::size_t>(1, r.photos.size()));
     r.view = r.measured_view = r.photos.empty() ? count(9) : r.photos.back().view;
     r.lr_means = f[10];
-    r.densified = f.size() == kFields && std::isfinite(f[kFieldsBeforeRounds]);
+    r.densified = f.size() == kLineNumbers && std::isfinite(f[kNumbersBeforeRounds]);
     if (r.densified) {
-        std::size_t at = kFieldsBeforeRounds;
+        std::size_t at = kNumbersBeforeRounds;
         for (std::size_t DensityReport::*field : kRoundFields) r.round.*field = count(at++);
     }
     if (!std::isfinite(f[1])) return r;
