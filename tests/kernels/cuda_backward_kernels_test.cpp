@@ -273,8 +273,8 @@ TEST(CudaBackwardKernels, OnlyLiveRowsAreWritten) {
             continue;
         }
         for (const float x : numbers_of({row})) EXPECT_FALSE(std::isnan(x)) << "emission " << i;
-        EXPECT_EQ(row.absolute[0], 0.0f);
-        EXPECT_EQ(row.absolute[1], 0.0f);
+        EXPECT_EQ(row.absolute_x, 0.0f);
+        EXPECT_EQ(row.absolute_y, 0.0f);
     }
     EXPECT_GT(dead, frame.isects() / 50);
     EXPECT_LT(dead, frame.isects());
