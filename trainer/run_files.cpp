@@ -14,9 +14,10 @@
 namespace gs {
 namespace {
 
-constexpr std::string_view kHeader =
-    "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means,"
-    "target,cloned,split,added,relocated,pruned\n";
+/// Of metrics.csv. Runs made before rounds were kept lack the latter.
+constexpr std::string_view kStepColumns =
+    "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means";
+constexpr std::string_view kRoundColumns = ",target,cloned,split,added,relocated,pruned";
 constexpr std::size_t kNumbersBeforeRounds = 11, kLineNumbers = 17;
 
 /// Field `index` of a row.
@@ -223,8 +224,8 @@ void StepLog::add(const StepReport& r) {
 
 void StepLog::take_earlier(const fs::path& csv, std::uint64_t last_step) {
     const auto text = read_text_file(csv);
-    if (!text || text->compare(0, kHeader.size(), kHeader) != 0) return;
-    for (std::size_t begin = kHeader.size(); begin < text->size();) {
+    if (!text || !text->starts_with(kStepColumns)) return;
+    for (std::size_t begin = text->find('\n') + 1; begin < text->size();) {
         const std::size_t end = text->find('\n', begin);
         if (end == std::string::npos) return;
         const StepReport report = report_of({text->data() + begin, end - begin});
@@ -235,7 +236,7 @@ void StepLog::take_earlier(const fs::path& csv, std::uint64_t last_step) {
 }
 
 Result<void> StepLog::write(const fs::path& csv) const {
-    std::string text(kHeader);
+    std::string text = fmt::format("{}{}\n", kStepColumns, kRoundColumns);
     for (const StepReport& row : rows_) text += row_of(row);
     return write_text_file(csv, text);
 }
