@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "base/format.h"
-#include "panels/widgets/fuzzy.h"
+#include "panels/photo_rows.h"
+#include "panels/state/photo_looks.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -25,7 +29,39 @@ void camera_tooltip(const CameraRow& row) {
     ImGui::EndTooltip();
 }
 
-void camera_line(const CameraRow& row, bool snapped, Commands& commands) {
+/// The table's columns; the last two where poses are corrected.
+constexpr int kPhoto = 0, kPsnr = 1, kMoved = 3;  // 2: turned
+
+void set_up_columns(bool corrected) {
+    constexpr ImGuiTableColumnFlags fixed =
+        ImGuiTableColumnFlags_WidthFixed | ImGuiTableColumnFlags_PreferSortDescending;
+    ImGui::TableSetupScrollFreeze(0, 1);
+    ImGui::TableSetupColumn("photo",
+                            ImGuiTableColumnFlags_WidthStretch | ImGuiTableColumnFlags_DefaultSort);
+    ImGui::TableSetupColumn("PSNR dB", ImGuiTableColumnFlags_WidthFixed, 4.4F * em());
+    if (corrected) {
+        ImGui::TableSetupColumn("turned deg", fixed, 5 * em());
+        ImGui::TableSetupColumn("moved", fixed, 4 * em());
+    }
+    ImGui::TableHeadersRow();
+}
+
+/// In the order that the table's headings ask for.
+std::vector<const CameraRow*> ordered(const std::vector<CameraRow>& cameras,
+                                      std::string_view filter,
+                                      std::span<const PoseChange> changes) {
+    const ImGuiTableSortSpecs* const specs = ImGui::TableGetSortSpecs();
+    const bool any = specs != nullptr && specs->SpecsCount > 0;
+    const int column = any ? specs->Specs->ColumnIndex : kPhoto;
+    const bool descending = any && specs->Specs->SortDirection == ImGuiSortDirection_Descending;
+    auto rows = sorted_rows(cameras, filter, false,
+                            column == kPsnr ? PhotoKey::psnr : PhotoKey::name, descending);
+    if (column > kPsnr) sort_by_change(rows, changes, column == kMoved, descending);
+    return rows;
+}
+
+void camera_line(const CameraRow& row, bool snapped, bool corrected, const PoseChange* change,
+                 Commands& commands) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::PushID(static_cast<int>(row.view));
@@ -41,6 +77,12 @@ void camera_line(const CameraRow& row, bool snapped, Commands& commands) {
     text(fitted_path(row.name, ImGui::GetContentRegionAvail().x));
     ImGui::TableNextColumn();
     cell_right(std::isfinite(row.psnr) ? fmt::format("{:.2f}", row.psnr) : "-", theme().dim);
+    if (corrected) {
+        ImGui::TableNextColumn();
+        cell_right(change ? fmt::format("{:.3f}", change->degrees) : "-", theme().dim);
+        ImGui::TableNextColumn();
+        cell_right(change ? format_number(change->length(), 2) : "-", theme().dim);
+    }
     ImGui::PopID();
 }
 
@@ -62,17 +104,17 @@ void CamerasPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::SameLine();
     ImGui::SetNextItemWidth(-1);
     ImGui::InputTextWithHint("##filter", "filter", &filter);
-    std::vector<const CameraRow*> rows;
-    for (const CameraRow& row : *snapshot.cameras)
-        if ((split == 0 || row.test == (split == 2)) && contains_text(row.name, filter))
-            rows.push_back(&row);
-    const ImGuiTableFlags flags =
-        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
-    if (!ImGui::BeginTable("##cameras", 2, flags)) return;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn("photo", ImGuiTableColumnFlags_WidthStretch);
-    ImGui::TableSetupColumn("PSNR dB", ImGuiTableColumnFlags_WidthFixed, 4.4F * em());
-    ImGui::TableHeadersRow();
+    std::span<const PoseChange> changes;
+    if (snapshot.looks) changes = snapshot.looks->poses;
+    const bool corrected = !changes.empty();
+    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+                                  ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_Sortable;
+    if (!ImGui::BeginTable(corrected ? "##corrected" : "##cameras", corrected ? 4 : 2, flags))
+        return;
+    set_up_columns(corrected);
+    auto rows = ordered(*snapshot.cameras, filter, changes);
+    if (split != 0)
+        std::erase_if(rows, [this](const CameraRow* row) { return row->test != (split == 2); });
     const int snapped = snapshot.view.capture_view;
     if (snapped != last_snapped && snapped >= 0)  // the list follows the viewport
         for (std::size_t i = 0; i < rows.size(); ++i)
@@ -85,7 +127,8 @@ void CamerasPanel::draw(const Snapshot& snapshot, Commands& commands) {
     while (clipper.Step())
         for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
             const CameraRow& row = *rows[static_cast<std::size_t>(i)];
-            camera_line(row, static_cast<int>(row.view) == snapped, commands);
+            camera_line(row, static_cast<int>(row.view) == snapped, corrected,
+                        change_of(changes, row.view), commands);
         }
     ImGui::EndTable();
 }

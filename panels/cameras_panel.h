@@ -1,5 +1,5 @@
-// Cameras: the capture's photos as a list; a click snaps the viewport to one. A tab of the
-// workspace.
+// Cameras: the capture's photos as a list; a click snaps the viewport to one. In a run that
+// corrects poses also how far each was turned and moved. A tab of the workspace.
 #pragma once
 
 #include <string>

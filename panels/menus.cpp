@@ -7,6 +7,7 @@
 
 #include "panels/state/film_state.h"
 #include "panels/state/inspection.h"
+#include "panels/state/photo_looks.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -49,7 +50,8 @@ bool has_inspected(const Snapshot& s) { return s.inspection && s.inspection->pix
 bool has_costs(const Snapshot& s) { return s.cost_report != nullptr; }
 bool has_verified(const Snapshot& s) { return s.verified != nullptr; }
 bool has_problems(const Snapshot& s) { return s.problems != nullptr; }
-bool has_looks(const Snapshot& s) { return s.looks != nullptr; }
+bool has_looks(const Snapshot& s) { return s.looks && !s.looks->photos.empty(); }
+bool has_corrections(const Snapshot& s) { return s.looks && !s.looks->poses.empty(); }
 bool has_values(const Snapshot& s) { return s.view.color_by.value != GaussianValue::none; }
 bool has_cameras(const Snapshot& s) { return s.cameras && !s.cameras->empty(); }
 bool has_levels(const Snapshot& s) { return s.levels != nullptr; }
@@ -168,6 +170,7 @@ constexpr Need kNeeds[] = {
     {"verify.clear", has_verified},
     {"problems.clear", has_problems},
     {"appearance.copy", has_looks},
+    {"view.poses.arrows", has_corrections},
     {"problems.find", has_cameras},
     {"problems.point", has_cameras},
     {"problems.cancel", works},
@@ -278,6 +281,8 @@ std::optional<bool> switched_on(std::string_view command, const Snapshot& snapsh
     if (command == "view.orthographic") return snapshot.camera.orthographic();
     if (command == "view.only") return snapshot.picture_only;
     if (command == "color.filter") return view.color_by.filter;
+    if (command == "view.poses.arrows")
+        return has_corrections(snapshot) && snapshot.looks->pose_arrows;
     if (command == "film.play") return snapshot.film && snapshot.film->playing;
     if (command == "film.show") return snapshot.film && snapshot.film->shown;
     for (const Switch& one : kSwitches)

@@ -19,11 +19,14 @@ double middle_of(std::vector<double> values) {
     return *middle;
 }
 
-bool comes_before(const CameraRow& a, const CameraRow& b, PhotoKey key, bool descending) {
-    if (key == PhotoKey::name) return descending ? b.name < a.name : a.name < b.name;
-    const double x = value_of(a, key), y = value_of(b, key);
+/// NaN last in either direction.
+bool comes_before(double x, double y, bool descending) {
     if (std::isnan(x) || std::isnan(y)) return !std::isnan(x) && std::isnan(y);
     return descending ? y < x : x < y;
+}
+bool comes_before(const CameraRow& a, const CameraRow& b, PhotoKey key, bool descending) {
+    if (key == PhotoKey::name) return descending ? b.name < a.name : a.name < b.name;
+    return comes_before(value_of(a, key), value_of(b, key), descending);
 }
 
 }  // namespace
@@ -57,6 +60,18 @@ std::vector<const CameraRow*> sorted_rows(const std::vector<CameraRow>& rows,
         return comes_before(*a, *b, key, descending);
     });
     return out;
+}
+
+void sort_by_change(std::vector<const CameraRow*>& rows, std::span<const PoseChange> changes,
+                    bool moved, bool descending) {
+    const auto value = [&](const CameraRow* row) {
+        const PoseChange* const change = change_of(changes, row->view);
+        if (!change) return std::numeric_limits<double>::quiet_NaN();
+        return moved ? change->length() : change->degrees;
+    };
+    std::stable_sort(rows.begin(), rows.end(), [&](const CameraRow* a, const CameraRow* b) {
+        return comes_before(value(a), value(b), descending);
+    });
 }
 
 PsnrOutliers::PsnrOutliers(const std::vector<CameraRow>& rows) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "panels/state/pose_change.h"
 #include "panels/state/snapshot.h"
 
 namespace gs {
@@ -17,6 +19,10 @@ double value_of(const CameraRow& row, PhotoKey key);
 std::vector<const CameraRow*> sorted_rows(const std::vector<CameraRow>& rows,
                                           std::string_view filter, bool test_only, PhotoKey key,
                                           bool descending);
+
+/// By how far a run has moved them, or turned; those it takes as given last in either direction.
+void sort_by_change(std::vector<const CameraRow*>& rows, std::span<const PoseChange> changes,
+                    bool moved, bool descending);
 
 /// PSNR below which a photo is an outlier among those of its split: three robust standard
 /// deviations (1.4826 times the median absolute deviation; Rousseeuw and Croux 1993), and 1 dB at

@@ -49,6 +49,12 @@ Result<void> export_splats(S state, A a) {
     }
     return send(state, [path = a[0], crop](Engine& e) { e.exporter().splats(path, crop); });
 }
+Result<void> export_poses(S state, A a) {
+    GS_TRY(const std::size_t which, choice_argument(a[0], kCameraFormatNames));
+    return send(state, [folder = a[1], format = static_cast<CameraFormat>(which)](Engine& e) {
+        e.exporter().poses(folder, format);
+    });
+}
 Result<void> save_trace(S state, A a) {
     return ask(state, [path = a[0]](Studio& s) { return s.save_trace(path); });
 }
@@ -103,6 +109,9 @@ const CommandRow kRows[] = {
     {"export",            "Export splats...",                "File 3", "Ctrl+E",       "PATH [all|clip]",
      "Writes the model as a splat file that other programs read: .ply, .spz, .sog, .glb, "
      "...; clip: only what lies in the clip box.", export_splats},
+    {"export.poses",      "Export the cameras' poses",       "",       "",
+     "transforms|colmap|colmap-text FOLDER",
+     "Writes the photos' cameras, as the run has corrected them by now, and the sparse points: transforms.json, or COLMAP's files.", export_poses},
     {"screenshot",        "Save the viewport's picture...",  "File 3", "F12",
      "PATH [WIDTH HEIGHT] [plain|overlays]",
      "Writes the viewport as PNG, at any size, with or without overlays.", screenshot},

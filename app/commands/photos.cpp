@@ -1,6 +1,10 @@
 // Commands of the capture's photos: the cameras in the viewport, the contact sheet.
+#include <optional>
+
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
+#include "app/session/engine.h"
+#include "app/studio/arguments.h"
 #include "app/studio/studio.h"
 #include "panels/state/photo_looks.h"
 
@@ -16,9 +20,16 @@ Result<void> size(S state, A a) {
     return set_number(state.view.frusta_size, a[0], 0.05, 20, "the size");
 }
 
+Result<void> pose_arrows(S state, A a) {
+    std::optional<bool> on;
+    if (!a.empty()) {
+        GS_TRY(on, switch_argument(a[0]));
+    }
+    return send(state, [on](Engine& e) { e.training().show_pose_arrows(on); });
+}
 const auto appearance = set_switch<&ViewSettings::photo_look>;
 Result<void> copy_looks(S state, A) {
-    if (!state.looks)
+    if (!state.looks || state.looks->photos.empty())
         return fail(ErrorKind::usage, "", "no exposures and colours of photos are learned",
                     "train.set appearance exposure, before the first step");
     return ask(state, [looks = state.looks](Studio& studio) {
@@ -45,6 +56,8 @@ const CommandRow kRows[] = {
      "What the colours of the capture cameras mean: split (train or test), psnr, ssim, loss or used.", color},
     {"view.frusta.size",   "Size of the cameras",      "",     "",        "FACTOR",
      "How large capture cameras are drawn, times what suits the scene.", size},
+    {"view.poses.arrows",  "How poses are corrected",  "View/Camera 3", "", "[on|off]",
+     "At the capture cameras: how far a run that corrects poses has moved and turned each, many times as long.", pose_arrows},
     {"view.appearance",    "As the photo shows it",    "View/Camera 3", "", "[on|off]",
      "At a photo's camera: the scene through what was learned of that photo's exposure and colour, or without it.", appearance},
     {"appearance.copy",    "Copy exposures of photos", "",     "",        "",

@@ -58,6 +58,28 @@ void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::stri
         [this, command](const Error& error) { lent_.tell.error(error.text(), command); });
 }
 
+void Exporter::poses(const std::string& folder, CameraFormat format) {
+    if (!lent_.scene || !lent_.scene->capture)
+        return lent_.tell.error("no photos are open whose poses could be exported");
+    const std::shared_ptr<const Capture> capture = lent_.scene->capture;
+    std::vector<Camera> cameras;
+    for (std::size_t v = 0; v < capture->views.size(); ++v)
+        cameras.push_back(lent_.scene->trainer ? lent_.scene->trainer->camera_of(v)
+                                               : capture->views[v].camera);
+    const std::uint64_t command = lent_.tell.command;
+    const std::size_t count = cameras.size();
+    lent_.jobs.start<std::vector<std::string>>(
+        {"poses", "writing " + folder, command},
+        [capture, cameras = std::move(cameras), folder, format](const Progress&) {
+            return write_cameras(folder, format, *capture, cameras);
+        },
+        [this, folder, count, command](std::vector<std::string> notes) {
+            lent_.tell.done(fmt::format("exported the cameras of {} photos to {}", count, folder),
+                            true, std::move(notes), command);
+        },
+        [this, command](const Error& error) { lent_.tell.error(error.text(), command); });
+}
+
 void Exporter::time_lapse(const std::string& path, const std::string& view, double fps) {
     if (!lent_.scene) return lent_.tell.error("nothing is open that has a time lapse");
     if (const TaskProgress* running = lent_.jobs.progress_of("time lapse"))

@@ -1,5 +1,6 @@
 // Exporter: the engine's part that writes what is open to files: splats, the selected of them, the
-// time lapse of a run. As jobs, beside training. Owned by the engine; commands call it there.
+// photos' cameras, the time lapse of a run. As jobs, beside training. Owned by the engine; commands
+// call it there.
 #pragma once
 
 #include <memory>
@@ -9,6 +10,7 @@
 #include "app/session/editor.h"
 #include "app/session/lent.h"
 #include "app/session/scene_doctor.h"
+#include "renderer/io/captures/camera_export.h"
 
 namespace gs {
 
@@ -22,6 +24,8 @@ class Exporter {
     void splats(const std::string& path, const std::optional<ClipBox>& crop = {});
     /// The selected Gaussians alone.
     void selection(const std::string& path);
+    /// The photos' cameras, as a run has corrected them by now.
+    void poses(const std::string& folder, CameraFormat format);
     /// The time lapse of one camera (empty: the first) as a video.
     void time_lapse(const std::string& path, const std::string& view, double fps);
 

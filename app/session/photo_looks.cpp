@@ -27,24 +27,38 @@ CameraLook camera_look(const float* values) {
     return out;
 }
 
-}  // namespace
-
-std::shared_ptr<const PhotoLooks> photo_looks(const Trainer& trainer) {
+void add_looks(const Trainer& trainer, PhotoLooks& out) {
     const AppearanceMode mode = appearance_of(trainer.settings());
-    if (mode == AppearanceMode::none) return nullptr;
+    if (mode == AppearanceMode::none) return;
     const AppearanceState state = trainer.appearance();
-    if (state.empty()) return nullptr;
+    if (state.empty()) return;
     const AppearanceRows rows(trainer.capture());
-    auto out = std::make_shared<PhotoLooks>();
-    out->step = trainer.steps_done();
     for (std::size_t p = 0; p < rows.photos(); ++p) {
         const std::size_t view = rows.view_of_photo[p];
-        out->photos.push_back({view, trainer.capture().views[view].name, rows.camera_of_view[view],
-                               stops_of_photo(state.values.data() + p * math::kPhotoValues, mode)});
+        out.photos.push_back({view, trainer.capture().views[view].name, rows.camera_of_view[view],
+                              stops_of_photo(state.values.data() + p * math::kPhotoValues, mode)});
     }
     for (std::uint32_t c = 0; mode == AppearanceMode::ppisp && c < rows.cameras; ++c)
-        out->cameras.push_back(camera_look(state.values.data() + rows.camera_at(c)));
-    return out;
+        out.cameras.push_back(camera_look(state.values.data() + rows.camera_at(c)));
+}
+
+void add_poses(const Trainer& trainer, PhotoLooks& out) {
+    if (trainer.settings().refine_poses == 0) return;
+    const std::vector<View>& views = trainer.capture().views;
+    for (std::size_t v = 0; v < views.size(); ++v)
+        if (!views[v].test)
+            out.poses.push_back(pose_change(v, views[v].camera, trainer.camera_of(v)));
+}
+
+}  // namespace
+
+std::shared_ptr<const PhotoLooks> photo_looks(const Trainer& trainer, bool pose_arrows) {
+    auto out = std::make_shared<PhotoLooks>();
+    out->step = trainer.steps_done();
+    out->pose_arrows = pose_arrows;
+    add_looks(trainer, *out);
+    add_poses(trainer, *out);
+    return out->photos.empty() && out->poses.empty() ? nullptr : out;
 }
 
 std::optional<AppliedLook> shown_look(const LoadedScene& scene, const ViewSettings& settings) {

@@ -1,5 +1,5 @@
-// What a run has learned of its photos and cameras, for the Exposure panel and for pictures. Called
-// by the engine's training part and its viewer.
+// What a run has learned of its photos and cameras, for the Exposure and Cameras panels and for
+// pictures. Called by the engine's training part and its viewer.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,9 @@
 
 namespace gs {
 
-/// As it is now; null: nothing is learned. Waits for a device.
-std::shared_ptr<const PhotoLooks> photo_looks(const Trainer& trainer);
+/// As it is now; null: nothing is learned. `pose_arrows`: corrections of poses are to be drawn.
+/// Waits for a device.
+std::shared_ptr<const PhotoLooks> photo_looks(const Trainer& trainer, bool pose_arrows);
 /// What stands between the scene and the photo at whose camera it is shown, where that is asked for
 /// and of colours: of a photo trained on its own look, of a held-out one its camera's. None where
 /// nothing is learned. Waits for a device.

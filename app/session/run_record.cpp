@@ -111,6 +111,10 @@ void RunRecord::add_evaluation(const Evaluation& evaluation) {
     }
 }
 
+void RunRecord::take_poses(const Trainer& trainer) {
+    for (CameraRow& row : rows_) row.camera = trainer.camera_of(row.view);
+}
+
 void RunRecord::add_mark(std::uint64_t step, std::string text, bool alarm) {
     curves_.marks.push_back({step, std::move(text), alarm});
 }

@@ -17,6 +17,8 @@ class RunRecord {
     void begin(std::vector<CameraRow> rows);
     void add_step(const StepReport& report);
     void add_evaluation(const Evaluation& evaluation);
+    /// Where the run has the cameras by now.
+    void take_poses(const Trainer& trainer);
     void add_mark(std::uint64_t step, std::string text, bool alarm = false);
     std::size_t marks() const { return curves_.marks.size(); }
 

@@ -408,7 +408,12 @@ void Training::set_time_lapse(std::optional<LapsePace> pace, const std::string& 
 
 void Training::publish_looks() {
     const Trainer* trainer = lent_.scene ? lent_.scene->trainer : nullptr;
-    lent_.tell.changed().looks = trainer ? photo_looks(*trainer) : nullptr;
+    lent_.tell.changed().looks = trainer ? photo_looks(*trainer, pose_arrows_) : nullptr;
+}
+
+void Training::show_pose_arrows(std::optional<bool> on) {
+    pose_arrows_ = on.value_or(!pose_arrows_);
+    publish_looks();
 }
 
 void Training::publish_lapse() {
@@ -601,6 +606,9 @@ void Training::describe(Published& view) const {
 bool Training::publish_when_due() {
     bool any = false;
     if (cameras_.due(kCamerasInterval)) {
+        if (lent_.scene && lent_.scene->trainer &&
+            lent_.scene->trainer->settings().refine_poses != 0)
+            record_.take_poses(*lent_.scene->trainer);
         lent_.tell.changed().cameras = record_.cameras();
         publish_looks();
         cameras_.told();

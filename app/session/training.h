@@ -30,6 +30,8 @@ class Training {
     /// Trains what lies in the box alone, and removes what lies outside now; nothing: everything
     /// may stay again. False, and told: it cannot be cropped so.
     bool crop(const std::optional<ClipBox>& box);
+    /// Corrections of poses are drawn as arrows, or not; nothing: the other way round.
+    void show_pose_arrows(std::optional<bool> on);
     /// Takes the newest edit of a setting back, by an edit that sets what was there before.
     void undo();
     /// Makes the edit again that was taken back last. False, and told: it could not be.
@@ -120,6 +122,7 @@ class Training {
     };
     std::vector<Other> others_;
     bool told_finished_ = false;
+    bool pose_arrows_ = true;
     RunState state_ = RunState::empty;
     std::string message_;
     std::uint64_t run_to_ = 0;  // 0: to the end

@@ -65,6 +65,11 @@ void drop_score_of_a_part(ViewFrame& frame) {
     if (frame.clip || frame.cut_before > 0 || frame.tinted) frame.psnr = 0;
 }
 
+/// As far as the run has corrected it.
+Camera photo_camera(const LoadedScene& scene, std::size_t view) {
+    return scene.trainer ? scene.trainer->camera_of(view) : scene.capture->views[view].camera;
+}
+
 }  // namespace
 
 const View* photo_view(const LoadedScene& scene, int index) {
@@ -78,8 +83,8 @@ Camera camera_of(const LoadedScene& scene, const ViewRequest& request, double sc
                  bool exact_size) {
     Camera camera = request.camera;
     double fit = scale;
-    if (const View* const view = photo_view(scene, request.settings.capture_view)) {
-        camera = view->camera;
+    if (photo_view(scene, request.settings.capture_view)) {
+        camera = photo_camera(scene, static_cast<std::size_t>(request.settings.capture_view));
         const double room = std::min(static_cast<double>(request.camera.width) / camera.width,
                                      static_cast<double>(request.camera.height) / camera.height);
         // Photos are not enlarged, so what is measured against them is not either.
@@ -335,7 +340,9 @@ GradientPicture::Drawn Viewer::gradients(const Shown& shown, const ViewRequest& 
         settings = {};
         settings.capture_view = request.settings.capture_view;
     }
-    const Camera camera = view ? view->camera : camera_of(scene, request, 1.0, false);
+    const Camera camera =
+        view ? photo_camera(scene, static_cast<std::size_t>(request.settings.capture_view))
+             : camera_of(scene, request, 1.0, false);
     return gradient_picture_.draw(scene, current_model(scene), camera,
                                   cost_options(scene, settings), view ? view->photo : kNoImage,
                                   view ? view->mask : kNoImage, upstream, sink, result);
@@ -372,7 +379,7 @@ void Viewer::draw_photo(const Shown& shown, std::size_t view,
     settings.capture_view = static_cast<int>(view);
     RenderOptions options = render_options(shown.scene, settings);
     options.tint = std::move(tint);
-    render(shown.scene, shown.scene.capture->views[view].camera, options, {}, result);
+    render(shown.scene, photo_camera(shown.scene, view), options, {}, result);
 }
 
 std::shared_ptr<const DevicePicture> Viewer::render_for_display(LoadedScene& scene,

@@ -1,12 +1,13 @@
-// PhotoLooks: what a run has learned of its photos' exposures and colours, and of its cameras'
-// vignettes and tone curves, as the Exposure panel shows it. Made by the engine
-// (app/session/photo_looks.h).
+// PhotoLooks: what a run has learned of its photos: exposures and colours, and its cameras'
+// vignettes and tone curves, as the Exposure panel shows them; corrections of poses, for the
+// Cameras panel and the viewport. Made by the engine (app/session/photo_looks.h).
 #pragma once
 
 #include <array>
 #include <string>
 #include <vector>
 
+#include "panels/state/pose_change.h"
 #include "panels/state/snapshot.h"
 
 namespace gs {
@@ -26,8 +27,10 @@ struct CameraLook {
 };
 struct PhotoLooks {
     std::uint64_t step = 0;
-    std::vector<PhotoLook> photos;    ///< those trained on, in the capture's order
+    std::vector<PhotoLook> photos;    ///< those trained on, in the capture's order; empty: no looks
     std::vector<CameraLook> cameras;  ///< empty: none is learned, exposures and colours alone
+    std::vector<PoseChange> poses;    ///< of those trained on; empty: none is corrected
+    bool pose_arrows = true;          ///< the viewport draws them (view.poses.arrows)
 };
 
 /// A row a photo: name, camera, stops of exposure and of each channel.

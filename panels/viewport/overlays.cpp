@@ -15,6 +15,7 @@
 #include "panels/viewport/marked_gaussian.h"
 #include "panels/viewport/measure_lines.h"
 #include "panels/viewport/note_pins.h"
+#include "panels/viewport/pose_arrows.h"
 #include "panels/viewport/predicted_tiles.h"
 #include "panels/viewport/shutter_overlay.h"
 #include "panels/viewport/verify_overlay.h"
@@ -364,9 +365,12 @@ void put_texts(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fram
     if (snapshot.view.grid)
         chips.put({picture.a.x + 5 * em(), room.b.y - 2 * em()}, Chips::Side::left, Chips::Way::up,
                   words_of_grid(snapshot, grid_of(snapshot, frame)), theme().dim);
-    if (const std::string words = words_of_shutter(snapshot, frame); !words.empty())
-        chips.put({picture.a.x + 5 * em(), room.b.y - 2 * em()}, Chips::Side::left, Chips::Way::up,
-                  words, theme().dim);
+    for (const std::string& words :
+         {words_of_shutter(snapshot, frame),
+          state.photo_instead ? std::string() : words_of_pose_arrows(snapshot)})
+        if (!words.empty())
+            chips.put({picture.a.x + 5 * em(), room.b.y - 2 * em()}, Chips::Side::left,
+                      Chips::Way::up, words, theme().dim);
     if (snapshot.view.level_colors && snapshot.levels && frame.mode == ViewMode::color)
         put_level_legend(list, chips, *snapshot.levels, room);
     put_side_names(chips, state, picture);
@@ -400,6 +404,7 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
         if (frame.clip && snapshot.view.overlays)
             draw_clip_box(list, *frame.clip, frame.camera, picture);
         draw_frusta(list, snapshot, frame, picture, state);
+        draw_pose_arrows(list, snapshot, frame, picture);
         if (snapshot.film && snapshot.scene && snapshot.view.frusta)
             draw_film_path(list, *snapshot.film, frame, snapshot.scene->extent, picture);
         list.PopClipRect();

@@ -17,6 +17,7 @@
 #include "panels/log_panel.h"
 #include "panels/pixel_panel.h"
 #include "panels/stages_panel.h"
+#include "panels/state/photo_looks.h"
 #include "panels/workspace.h"
 #include "renderer/io/images/image_io.h"
 #include "tests/panels/fake_inspection.h"
@@ -225,6 +226,28 @@ TEST_F(Pictures, LevelsOfDetailLookAsStored) {
     expect_as_stored("level_colors", picture_of("Viewport"));
     make_ui(260, 500);
     expect_as_stored("scene_levels", picture_of("Scene"));
+}
+
+/// Arrows at the cameras, and the table of what was corrected.
+TEST_F(Pictures, CorrectedPosesLookAsStored) {
+    std::vector<CameraRow> rows = *snapshot.cameras;
+    auto looks = std::make_shared<PhotoLooks>();
+    for (CameraRow& row : rows) {
+        if (row.test) continue;
+        const Camera given = row.camera;
+        const double x = static_cast<double>(row.view % 5) - 2,
+                     y = static_cast<double>(row.view % 3) - 1;
+        row.camera =
+            look_at(row.camera.position() + Vec3d{0.006 * x, 0.004 * y, 0.003 * x * y},
+                    {0.01 * y, 0.008 * x, 0}, {0, -1, 0}, row.camera.width, row.camera.height, 0.8);
+        looks->poses.push_back(pose_change(row.view, given, row.camera));
+    }
+    snapshot.looks = looks;
+    snapshot.cameras = std::make_shared<const std::vector<CameraRow>>(rows);
+    make_ui(600, 340);
+    expect_as_stored("viewport_poses", picture_of("Viewport"));
+    make_ui(340, 300);
+    expect_as_stored("cameras_poses", picture_of("Cameras"));
 }
 
 TEST_F(Pictures, ASelectionInTheTimelineLooksAsStored) {

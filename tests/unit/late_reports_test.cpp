@@ -4,8 +4,11 @@
 
 #include <cmath>
 
+#include "app/session/photo_looks.h"
 #include "app/session/run_record.h"
+#include "small_run.h"
 #include "trainer/run_files.h"
+#include "trainer/trainer.h"
 
 namespace gs {
 namespace {
@@ -52,6 +55,37 @@ TEST(LateReports, CurvesHaveWhatIsKnown) {
     }
     EXPECT_EQ(sampled, 20u);
     EXPECT_EQ(told, 18u);
+}
+
+TEST(RunRecord, CamerasStandWhereTheRunHasThem) {
+    const auto capture = testing::small_capture();
+    TrainingSettings settings = testing::busy_settings();
+    settings.refine_poses = 1;
+    settings.pose_from = 0;
+    auto trainer = Trainer::create(capture, settings, make_cpu_rasterizer());
+    ASSERT_TRUE(trainer);
+    std::vector<CameraRow> rows(capture->views.size());
+    for (std::size_t v = 0; v < rows.size(); ++v) {
+        rows[v].view = v;
+        rows[v].camera = capture->views[v].camera;
+    }
+    RunRecord record;
+    record.begin(rows);
+    for (int i = 0; i < 20; ++i) (*trainer)->step();
+    record.take_poses(**trainer);
+    const auto now = record.cameras();
+    const auto learned = photo_looks(**trainer, false);
+    ASSERT_TRUE(learned);
+    EXPECT_FALSE(learned->pose_arrows);
+    EXPECT_TRUE(learned->photos.empty());
+    for (std::size_t v = 0; v < rows.size(); ++v) {
+        const Vec3d moved = (*now)[v].camera.position() - rows[v].camera.position();
+        const PoseChange* const change = change_of(learned->poses, v);
+        EXPECT_EQ(change == nullptr, capture->views[v].test) << v;
+        EXPECT_EQ(dot(moved, moved) > 0, change != nullptr) << v;
+        if (!change) continue;
+        EXPECT_EQ(dot(change->move - moved, change->move - moved), 0) << v;
+    }
 }
 
 TEST(LateReports, EveryStepHasItsOwnRow) {

@@ -1,0 +1,42 @@
+// What a run corrects of the cameras' poses, as arrows at their frusta (view.poses.arrows): from
+// where the capture has a camera to where the run has moved it, and from where it looked to where
+// it looks now. Corrections are small beside a scene, so both are drawn many times as long. Drawn
+// with the viewport's overlays.
+#pragma once
+
+#include <imgui.h>
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "panels/state/pose_change.h"
+#include "panels/state/snapshot.h"
+#include "panels/viewport/chips.h"
+
+namespace gs {
+
+/// Of one camera, in the world: from, to.
+struct PoseArrow {
+    std::size_t row = 0;  ///< index into the rows
+    std::array<Vec3d, 2> move, look;
+};
+/// Of all cameras that the run has changed.
+struct PoseArrows {
+    std::vector<PoseArrow> arrows;
+    double times_moved = 1, times_turned = 1;  ///< how much too long: 1, 2, 5, 10, ...
+    double longest = 0, widest = 0;            ///< of the moves, world units; of the turns, degrees
+};
+/// `size`: depth of the frusta, world units; no arrow is longer than half of it again.
+PoseArrows pose_arrows(std::span<const CameraRow> rows, std::span<const PoseChange> changes,
+                       double size);
+/// "poses corrected by up to 0.012 and 0.31 deg; arrows 50 and 20 times as long"; empty: by none.
+std::string words_of(const PoseArrows& arrows);
+
+void draw_pose_arrows(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
+                      PictureRect picture);
+/// What they say in words; empty: none are drawn.
+std::string words_of_pose_arrows(const Snapshot& snapshot);
+
+}  // namespace gs
