@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nanoflann.hpp>
 #include <vector>
 
 #include "base/parallel.h"
+#include "renderer/scene/point_tree.h"
 #include "trainer/density.h"
 #include "trainer/morton.h"
 
@@ -16,31 +16,15 @@ namespace {
 constexpr float kShConstant = 0.28209479177387814f;  // degree-0 basis
 constexpr std::size_t kNeighbours = 3;
 
-struct PointCloud {
-    std::vector<Vec3f> points;
-    std::size_t kdtree_get_point_count() const { return points.size(); }
-    float kdtree_get_pt(std::size_t i, std::size_t axis) const {
-        return axis == 0 ? points[i].x : axis == 1 ? points[i].y : points[i].z;
-    }
-    template <class Box>
-    bool kdtree_get_bbox(Box&) const {
-        return false;
-    }
-};
-
 /// Mean squared distance of every point to its nearest neighbours; 0 for a lone point.
-std::vector<float> neighbour_distances(const PointCloud& cloud) {
-    using Tree =
-        nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, PointCloud>,
-                                            PointCloud, 3, std::uint32_t>;
-    const Tree tree(3, cloud, nanoflann::KDTreeSingleIndexAdaptorParams(16));
-    std::vector<float> squared(cloud.points.size());
-    parallel_for(cloud.points.size(), 256, [&](std::size_t i) {
+std::vector<float> neighbour_distances(const std::vector<Vec3f>& points) {
+    const PointTree<float> tree(points);
+    std::vector<float> squared(points.size());
+    parallel_for(points.size(), 256, [&](std::size_t i) {
         std::uint32_t index[kNeighbours + 1];
         float distance[kNeighbours + 1];
-        const float query[3] = {cloud.points[i].x, cloud.points[i].y, cloud.points[i].z};
         // The nearest is the point itself, or a twin at the same place: distance 0 either way.
-        const std::size_t found = tree.knnSearch(query, kNeighbours + 1, index, distance);
+        const std::size_t found = tree.nearest(points[i], kNeighbours + 1, index, distance);
         float sum = 0;
         for (std::size_t k = 1; k < found; ++k) sum += distance[k];
         squared[i] = found > 1 ? sum / static_cast<float>(found - 1) : 0.0f;
@@ -95,26 +79,26 @@ float scene_extent_of(const Capture& capture) {
 
 Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degree,
                                             std::size_t capacity, const FirstLook& look) {
-    PointCloud cloud;
+    std::vector<Vec3f> points;
     std::vector<std::size_t> rows;
     for (std::size_t i = 0; i < capture.points.size(); ++i) {
         const Vec3f p = capture.points[i].position;
         if (!std::isfinite(p.x) || !std::isfinite(p.y) || !std::isfinite(p.z)) continue;
-        cloud.points.push_back(p);
+        points.push_back(p);
         rows.push_back(i);
     }
     if (rows.empty())
         return fail(ErrorKind::malformed, capture.path,
                     "the capture has no usable 3D points to start from",
                     "add sparse points, or load it with random points");
-    const std::vector<float> squared = neighbour_distances(cloud);
+    const std::vector<float> squared = neighbour_distances(points);
     const float smallest = smallest_squared(squared, scene_extent_of(capture));
     GaussianModel model(rows.size(), sh_degree, padded_capacity(std::max(capacity, rows.size())));
-    const std::vector<std::uint32_t> order = morton_order(cloud.points);
+    const std::vector<std::uint32_t> order = morton_order(points);
     const float logit = std::log(look.opacity / (1.0f - look.opacity)),
                 larger = std::log(look.scale);
     for (std::size_t row = 0; row < order.size(); ++row) {
-        const Vec3f p = cloud.points[order[row]];
+        const Vec3f p = points[order[row]];
         const float log_scale = 0.5f * std::log(std::max(squared[order[row]], smallest)) + larger;
         const std::uint8_t* rgb = capture.points[rows[order[row]]].rgb;
         const float mean[3] = {p.x, p.y, p.z};

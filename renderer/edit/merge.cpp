@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <nanoflann.hpp>
 #include <numbers>
 
 #include "base/check.h"
@@ -12,6 +11,7 @@
 #include "renderer/math/scalar.h"
 #include "renderer/math/sh.h"
 #include "renderer/scene/covariance.h"
+#include "renderer/scene/point_tree.h"
 
 namespace gs {
 namespace {
@@ -114,21 +114,6 @@ double cost_of(const Blob& a, const Blob& b) {
     return std::isfinite(cost) ? cost : std::numeric_limits<double>::max();
 }
 
-struct Places {
-    const std::vector<Blob>& blobs;
-    std::size_t kdtree_get_point_count() const { return blobs.size(); }
-    double kdtree_get_pt(std::size_t i, std::size_t axis) const {
-        const Vec3d& p = blobs[i].mean;
-        return axis == 0 ? p.x : axis == 1 ? p.y : p.z;
-    }
-    template <class Box>
-    bool kdtree_get_bbox(Box&) const {
-        return false;
-    }
-};
-using PlaceTree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<double, Places>,
-                                                      Places, 3, std::uint32_t>;
-
 struct Pair {
     double cost = 0;
     std::uint32_t a = 0, b = 0;
@@ -139,15 +124,16 @@ struct Pair {
 
 /// Every row with its cheapest partners among the nearest, cheapest pairs first.
 std::vector<Pair> pairs_of(const std::vector<Blob>& blobs) {
-    const Places places{blobs};
-    const PlaceTree tree(3, places, nanoflann::KDTreeSingleIndexAdaptorParams(16));
+    std::vector<Vec3d> places;
+    places.reserve(blobs.size());
+    for (const Blob& blob : blobs) places.push_back(blob.mean);
+    const PointTree<double> tree(places);
     constexpr std::size_t kKept = 3;
     std::vector<Pair> found(blobs.size() * kKept, {std::numeric_limits<double>::infinity(), 0, 0});
     parallel_for(blobs.size(), 256, [&](std::size_t i) {
         std::uint32_t rows[kPartners + 1];
         double distances[kPartners + 1];
-        const double at[3] = {blobs[i].mean.x, blobs[i].mean.y, blobs[i].mean.z};
-        const std::size_t n = tree.knnSearch(at, kPartners + 1, rows, distances);
+        const std::size_t n = tree.nearest(places[i], kPartners + 1, rows, distances);
         std::vector<Pair> own;
         for (std::size_t k = 0; k < n; ++k) {
             if (rows[k] == i) continue;

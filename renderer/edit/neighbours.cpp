@@ -2,10 +2,10 @@
 
 #include <atomic>
 #include <cmath>
-#include <nanoflann.hpp>
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "renderer/scene/point_tree.h"
 
 namespace gs {
 namespace {
@@ -15,17 +15,7 @@ constexpr std::size_t kSearchGrain = 512;
 struct Centres {
     std::vector<Vec3f> points;
     std::vector<std::uint32_t> rows;  // of the points
-    std::size_t kdtree_get_point_count() const { return points.size(); }
-    float kdtree_get_pt(std::size_t i, std::size_t axis) const {
-        return axis == 0 ? points[i].x : axis == 1 ? points[i].y : points[i].z;
-    }
-    template <class Box>
-    bool kdtree_get_bbox(Box&) const {
-        return false;
-    }
 };
-using CentreTree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, Centres>,
-                                                       Centres, 3, std::uint32_t>;
 
 Centres finite_centres(const GaussianModel& model) {
     Centres out;
@@ -54,7 +44,7 @@ void mark(Hits& hits, std::size_t row) {
 struct Neighbours::Tree {
     explicit Tree(const GaussianModel& model)
         : centres(finite_centres(model)),
-          index(3, centres, nanoflann::KDTreeSingleIndexAdaptorParams(16)),
+          index(centres.points),
           place(model.count, kNowhere),
           sizes(model.count) {
         for (std::size_t k = 0; k < centres.rows.size(); ++k)
@@ -72,16 +62,15 @@ struct Neighbours::Tree {
         if (!(radius > 0)) return;
         std::uint32_t index_of[kMostNeighbours + 1];
         float squared[kMostNeighbours + 1];
-        const Vec3f p = centres.points[place[row]];
-        const float query[3] = {p.x, p.y, p.z};
-        const std::size_t found = index.knnSearch(query, kMostNeighbours + 1, index_of, squared);
+        const std::size_t found =
+            index.nearest(centres.points[place[row]], kMostNeighbours + 1, index_of, squared);
         for (std::size_t k = 0; k < found && squared[k] < radius * radius; ++k)
             if (centres.rows[index_of[k]] != row) f(centres.rows[index_of[k]]);
     }
 
     static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
     Centres centres;
-    CentreTree index;
+    PointTree<float> index;
     std::vector<std::uint32_t> place;  // by row: its point
     std::vector<float> sizes;          // by row
 };

@@ -4,40 +4,25 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
-#include <nanoflann.hpp>
 
 #include "base/parallel.h"
 #include "base/seconds.h"
+#include "renderer/scene/point_tree.h"
 
 namespace gs {
 namespace {
 
-struct Cloud {
-    std::vector<Vec3f> points;
-    std::size_t kdtree_get_point_count() const { return points.size(); }
-    float kdtree_get_pt(std::size_t i, std::size_t axis) const {
-        return axis == 0 ? points[i].x : axis == 1 ? points[i].y : points[i].z;
-    }
-    template <class Box>
-    bool kdtree_get_bbox(Box&) const {
-        return false;
-    }
-};
-
 /// Mean distance of a's points to the nearest of b.
-double mean_distance(const Cloud& a, const Cloud& b) {
-    using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<float, Cloud>,
-                                                     Cloud, 3, std::uint32_t>;
-    const Tree tree(3, b, nanoflann::KDTreeSingleIndexAdaptorParams(16));
-    std::vector<float> squared(a.points.size());
-    parallel_for(a.points.size(), 256, [&](std::size_t i) {
+double mean_distance(const std::vector<Vec3f>& a, const std::vector<Vec3f>& b) {
+    const PointTree<float> tree(b);
+    std::vector<float> squared(a.size());
+    parallel_for(a.size(), 256, [&](std::size_t i) {
         std::uint32_t index = 0;
-        const float query[3] = {a.points[i].x, a.points[i].y, a.points[i].z};
-        tree.knnSearch(query, 1, &index, &squared[i]);
+        tree.nearest(a[i], 1, &index, &squared[i]);
     });
     double sum = 0;
     for (const float s : squared) sum += std::sqrt(static_cast<double>(s));
-    return sum / static_cast<double>(a.points.size());
+    return sum / static_cast<double>(a.size());
 }
 
 double median_of(std::vector<float> values) {
@@ -77,23 +62,22 @@ std::vector<float> range_differences(const LidarSweep& sweep, const RayImage& dr
 SweepScore score_sweep(const LidarSweep& sweep, const RayImage& drawn, bool all) {
     SweepScore out;
     out.name = sweep.name;
-    Cloud measured, met;
+    std::vector<Vec3f> measured, met;
     for (std::size_t i = 0; i < sweep.beams.size(); ++i) {
         const LidarBeam& beam = sweep.beams[i];
         if (!beam.hit() || !(all || held_out(beam))) continue;
-        measured.points.push_back(beam.origin + beam.range * beam.direction);
-        if (drawn.median[i] > 0)
-            met.points.push_back(beam.origin + drawn.median[i] * beam.direction);
+        measured.push_back(beam.origin + beam.range * beam.direction);
+        if (drawn.median[i] > 0) met.push_back(beam.origin + drawn.median[i] * beam.direction);
     }
     const std::vector<float> differences = range_differences(sweep, drawn, all);
     out.returns = differences.size();
-    out.met = met.points.size();
+    out.met = met.size();
     out.median_m = median_of(differences);
     std::size_t within = 0;
     for (const float d : differences) within += d <= 0.1f ? 1 : 0;
     out.within_10cm =
         out.returns > 0 ? static_cast<double>(within) / static_cast<double>(out.returns) : 0;
-    out.chamfer_m = met.points.empty() || measured.points.empty()
+    out.chamfer_m = met.empty() || measured.empty()
                         ? std::nan("")
                         : 0.5 * (mean_distance(met, measured) + mean_distance(measured, met));
     return out;
