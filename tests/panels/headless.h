@@ -2,6 +2,7 @@
 // lists and thrown away, and the mouse and keyboard are what the test says.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <imgui.h>
 
 #include <functional>
@@ -113,5 +114,28 @@ class Headless {
     }
     ImGuiContext* context_ = nullptr;
 };
+
+/// What a panel that has the window to itself gives when it is clicked all over between these
+/// heights, every 15 px down and `step` across. Each must be a command that there is.
+template <class Panel, class Shown>
+Given click_all_over(Headless& ui, Panel& panel, const Shown& snapshot, Commands& commands,
+                     float y0, float y1, float step) {
+    const auto draw = [&] {
+        ImGui::SetNextWindowPos({0, 0});
+        ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+        ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
+        panel.draw(snapshot, commands);
+        ImGui::End();
+    };
+    Given all;
+    const float width = ImGui::GetIO().DisplaySize.x;
+    for (float y = y0; y < y1; y += 15)
+        for (float x = 8; x < width - 10; x += step) {
+            ui.click({x, y}, draw);
+            for (auto& given : commands.take()) all.push_back(std::move(given));
+        }
+    for (const auto& one : all) EXPECT_TRUE(commands.find(one.first)) << one.first;
+    return all;
+}
 
 }  // namespace gs::test

@@ -33,21 +33,7 @@ struct ProblemClicks : ::testing::Test {
     }
     Given click_over(ProblemsShow shows, float y0, float y1) {
         snapshot.problems_settings.shows = shows;
-        const auto draw = [&] {
-            ImGui::SetNextWindowPos({0, 0});
-            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-            ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
-            panel.draw(snapshot, commands);
-            ImGui::End();
-        };
-        Given all;
-        for (float y = y0; y < y1; y += 15)
-            for (float x = 8; x < 890; x += 29) {
-                ui.click({x, y}, draw);
-                for (auto& given : commands.take()) all.push_back(std::move(given));
-            }
-        for (const auto& one : all) EXPECT_TRUE(commands.find(one.first)) << one.first;
-        return all;
+        return click_all_over(ui, panel, snapshot, commands, y0, y1, 29);
     }
     static bool gave(const Given& all, const std::string& name,
                      const std::vector<std::string>& arguments) {
