@@ -1,4 +1,4 @@
-// Which Gaussians a tile's rays may touch. Between rays.h's tiles and trace.cpp.
+// Which Gaussians a tile's rays may touch. Between rays.h's tiles and those who trace.
 #pragma once
 
 #include "renderer/rays/rays.h"
@@ -19,7 +19,7 @@ struct RayLists {
     std::vector<std::vector<RayGaussian>>
         chunks;                        ///< in the model's order, kListChunk at most each
     std::vector<std::uint32_t> begin;  ///< [tile + 1] into `of_tile`
-    Buffer<std::uint32_t> of_tile;     ///< in the model's order; for at()
+    Buffer<std::uint32_t> of_tile;     ///< for at(); trace_rays() sorts each tile's front to back
     std::size_t visible = 0;
 
     const RayGaussian& at(std::uint32_t i) const { return chunks[i / kListChunk][i % kListChunk]; }

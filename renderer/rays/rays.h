@@ -1,11 +1,13 @@
 // Exact evaluation along rays, fast: Gaussians as rays meet them (math/along_ray.h), in float and
 // in parallel, with tiles over angle so that a ray tries only the Gaussians that may touch it. For
 // the beams of a lidar, each from its own place and moment, and for cameras' rays. The oracle is
-// reference/rays.h. Called by `render --lidar`, `eval --lidar` and the bench.
+// reference/rays.h. Backward gives
+// what training takes. Called by `render --lidar`, `eval --lidar`, the trainer and the bench.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -91,6 +93,8 @@ struct RayOrder {
     double near_plane = 0.01;  ///< of `axis`: what is less deep is left out
 };
 
+struct RayLists;  // lists.h
+
 /// [ray], in the order that the rays were given in; what meets nothing has zeros.
 struct RayImage {
     std::vector<Vec3f> signal;  ///< sum of weight x signal; empty without signals
@@ -101,11 +105,36 @@ struct RayImage {
     // What it took.
     std::size_t visible = 0;  ///< Gaussians in some tile's list
     std::size_t pairs = 0;    ///< of a tile and a Gaussian
+    // For backward.
+    std::vector<std::uint32_t> last;  ///< 1 + place in its tile's list of the last one blended
+    std::shared_ptr<const RayLists> lists;
 };
 /// `signals`: three numbers a Gaussian, or empty. Gaussians behind a ray's origin are left out, and
 /// alphas below the rules' least; nothing is blurred. Parameters that are not finite draw nothing.
 /// Results do not depend on the number of threads.
 RayImage trace_rays(const GaussianModel& model, std::span<const Vec3f> signals,
                     const RayTiles& tiles, const RayOrder& order, const RasterRules& rules);
+
+/// d loss / d RayImage, [ray]; what is empty is zero. In double: of a range that is hit / alpha the
+/// two shares nearly cancel.
+struct RayImageGradient {
+    std::vector<Vec3f> signal;
+    std::vector<double> alpha, hit;
+    /// Light that is taken before this distance, the sum of weights of Gaussians met nearer,
+    /// counts `early` each in the loss.
+    std::vector<float> clear;
+    float early = 0;
+};
+struct RaysBackward {
+    std::vector<Vec3f> signals;  ///< [Gaussian]; empty without signals
+    std::vector<float> early;    ///< [ray] the light taken before RayImageGradient::clear
+};
+/// Of trace_rays() with the same arguments, which gave `image`. Gradients of means, scales,
+/// rotations and opacities go to `sink` block by block, each block once; its mask has those that a
+/// ray of them met. The same bits on any number of threads.
+RaysBackward trace_rays_backward(const GaussianModel& model, std::span<const Vec3f> signals,
+                                 const RayTiles& tiles, const RasterRules& rules,
+                                 const RayImage& image, const RayImageGradient& v,
+                                 GradientSink& sink);
 
 }  // namespace gs

@@ -1,5 +1,5 @@
-// What a sweep costs: 64 x 1,800 beams through Gaussians on the ground, walls and poles around a
-// sensor. Verified against the oracle on some beams before it is timed.
+// What a sweep costs, and its gradients: 64 x 1,800 beams through Gaussians on the ground, walls
+// and poles around a sensor. Verified against the oracle on some beams before it is timed.
 //   build/tests/lidar_bench [GAUSSIANS=500000] [THREADS=2]
 #include <fmt/format.h>
 
@@ -53,6 +53,29 @@ std::vector<CameraRay> sweep() {
     return out;
 }
 
+struct NoSink final : GradientSink {
+    void take(const BlockGradients&) override {}
+};
+/// Of expected ranges, the best CPU time of three.
+double backward_ms(const GaussianModel& model, const RayTiles& tiles, const RasterRules& rules,
+                   const RayImage& image) {
+    RayImageGradient v;
+    for (std::size_t i = 0; i < image.alpha.size(); ++i) {
+        const double alpha = std::max(1e-3, static_cast<double>(image.alpha[i])),
+                     range = static_cast<double>(image.hit[i]) / alpha;
+        v.hit.push_back(1 / alpha);
+        v.alpha.push_back(-range / alpha);
+    }
+    double best = 1e30;
+    for (int repeat = 0; repeat < 3; ++repeat) {
+        NoSink sink;
+        const std::clock_t used = std::clock();
+        (void)trace_rays_backward(model, {}, tiles, rules, image, v, sink);
+        best = std::min(best, 1000.0 * static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC);
+    }
+    return best;
+}
+
 int run(std::size_t gaussians, int threads) {
     set_thread_count(threads);
     const GaussianModel model = street(gaussians);
@@ -70,6 +93,7 @@ int run(std::size_t gaussians, int threads) {
         best = std::min(best, 1000 * seconds_since(begin));
         cpu = std::min(cpu, 1000.0 * static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC);
     }
+    const double back = backward_ms(model, tiles, rules, image);
     reference::Parameters scene(model.count, 0);
     for (std::size_t i = 0; i < model.count; ++i)
         for (int p = 0; p < kSh0; ++p) scene.at(p, i) = static_cast<double>(model.at(p, i));
@@ -89,10 +113,11 @@ int run(std::size_t gaussians, int threads) {
                 worst, std::abs(static_cast<double>(image.alpha[which[k]]) - picture.alpha[k]));
     fmt::print(
         "{} Gaussians, {} beams, {} threads: tiles {:.1f} ms once ({} tiles, {:.1f} MB), "
-        "sweep {:.1f} ms ({:.1f} CPU-ms), {} visible, {} pairs with tiles, worst alpha of {} beams "
+        "sweep {:.1f} ms ({:.1f} CPU-ms), backward {:.1f} CPU-ms, {} visible, {} pairs with tiles, "
+        "worst alpha of {} beams "
         "{:.1e}\n",
         model.count, rays.size(), thread_count(), tile_ms, tiles.tiles().size(),
-        1e-6 * static_cast<double>(tiles.bytes()), best, cpu, image.visible, image.pairs,
+        1e-6 * static_cast<double>(tiles.bytes()), best, cpu, back, image.visible, image.pairs,
         which.size(), worst);
     return worst < 1e-3 ? 0 : 1;
 }

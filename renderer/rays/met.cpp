@@ -1,0 +1,75 @@
+#include "renderer/rays/met.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gs {
+namespace {
+
+float length_of(Vec3f v) { return std::sqrt(dot(v, v)); }
+
+}  // namespace
+
+TileMeets::TileMeets(const RayTiles& tiles, std::size_t tile)
+    : tile_(tiles.tiles()[tile]),
+      slots_((std::size_t{tile_.count} + 15) / 16 * 16),
+      direction_{static_cast<float>(tile_.direction.x), static_cast<float>(tile_.direction.y),
+                 static_cast<float>(tile_.direction.z)} {
+    for (std::size_t k = 0; 16 * k < slots_; ++k)
+        vectors_[k] = vector_rays(tiles, tile_.first + 16 * k,
+                                  std::min<std::size_t>(16, tile_.count - 16 * k));
+}
+
+cpu::MetGaussian TileMeets::met(const RayGaussian& g) const {
+    const Vec3d arm = tile_.origin - Vec3d{g.mean.x, g.mean.y, g.mean.z};
+    const double along = std::max(-dot(arm, tile_.direction), 0.0);
+    const Vec3d at = arm + along * tile_.direction;
+    cpu::MetGaussian out{};
+    std::copy_n(g.whitening, 9, out.whitening);
+    for (int k = 0; k < 3; ++k) {
+        const Vec3d row{g.whitening[3 * k], g.whitening[3 * k + 1], g.whitening[3 * k + 2]};
+        out.arm[k] = static_cast<float>(dot(row, at));
+        out.step[k] = static_cast<float>(dot(row, tile_.direction));
+    }
+    out.along = static_cast<float>(along);
+    out.log2_opacity = g.log2_opacity;
+    out.offset = {static_cast<float>(at.x), static_cast<float>(at.y), static_cast<float>(at.z)};
+    out.reach = g.reach;
+    for (std::size_t k = 0; 16 * k < slots_; ++k)
+        out.vectors |= static_cast<std::uint32_t>(comes_near(vectors_[k], out)) << k;
+    return out;
+}
+
+TileMeets::VectorRays TileMeets::vector_rays(const RayTiles& tiles, std::size_t first,
+                                             std::size_t count) {
+    const auto at = [&](const Buffer<float>& planes, std::size_t i) {
+        return Vec3f{planes.data()[i], planes.data()[tiles.slots() + i],
+                     planes.data()[2 * tiles.slots() + i]};
+    };
+    VectorRays out;
+    const float share = 1 / static_cast<float>(count);
+    for (std::size_t i = first; i < first + count; ++i) {
+        out.direction += share * at(tiles.direction_off(), i);
+        out.origin += share * at(tiles.origin_off(), i);
+    }
+    for (std::size_t i = first; i < first + count; ++i) {
+        out.directions_apart =
+            std::max(out.directions_apart, length_of(at(tiles.direction_off(), i) - out.direction));
+        out.origins_apart =
+            std::max(out.origins_apart, length_of(at(tiles.origin_off(), i) - out.origin));
+    }
+    return out;
+}
+
+/// Whether a ray of the vector may come within the Gaussian's reach of its mean.
+bool TileMeets::comes_near(const VectorRays& v, const cpu::MetGaussian& g) const {
+    const Vec3f d = direction_ + v.direction, x = g.offset + v.origin + g.along * v.direction;
+    const float along = dot(x, d), apart2 = dot(x, x) - along * along / dot(d, d);
+    // As far along as any of them can meet it.
+    const float farthest = 1.1f * g.along + std::abs(along) + 2 * g.reach;
+    const float limit =
+        1.001f * g.reach + v.origins_apart + farthest * v.directions_apart + 1e-5f * farthest;
+    return apart2 <= limit * limit;
+}
+
+}  // namespace gs
