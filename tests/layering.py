@@ -45,7 +45,7 @@ ROOMS = {
                              ["base", "base/record", "renderer/math", "renderer/device", "renderer/device/cuda",
                               "renderer/scene", "renderer/raster"]),
     "renderer/rays": ("exact evaluation along rays, with tiles over angle",
-                      ["base", "renderer/math", "renderer/scene", "renderer/raster", "renderer/raster/cpu"]),
+                      ["base", "renderer/math", "renderer/scene", "renderer/raster", "renderer/raster/cpu", "renderer/maps"]),
     "renderer/inspect": ("why a pixel looks as it does: the rasterizers' lists, the oracle's arithmetic",
                          ["base", "base/record", "renderer/math", "renderer/device", "renderer/scene",
                           "renderer/raster", "renderer/reference"]),

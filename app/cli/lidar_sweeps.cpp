@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
@@ -11,14 +10,13 @@
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/lidar/lidar_log.h"
-#include "renderer/maps/colormap.h"
+#include "renderer/maps/sweep_colors.h"
+#include "renderer/rays/sweep_picture.h"
 #include "renderer/rays/sweep_score.h"
 #include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
-
-constexpr double kFarShown = 80, kErrorShown = 0.5;  // m, at the ends of the colours
 
 /// Calls drawn(sweep, image) for every sweep that can be read, until interrupted; what cannot is
 /// told and left out.
@@ -53,56 +51,6 @@ Result<Json> for_sweeps(const GaussianModel& model, const std::string& lidar, co
                 {"ms_mean", milliseconds / static_cast<double>(done)}};
 }
 
-enum Plane { kMedian, kExpected, kAlpha, kMeasured, kPlanes };
-
-/// By rows and columns of the sensor; where two beams share a place the nearer counts.
-ImageF planes_of(const LidarSweep& sweep, const RayImage& drawn) {
-    ImageF out(static_cast<int>(sweep.columns), static_cast<int>(sweep.rows), kPlanes);
-    std::fill_n(out.values.data(), out.pixels() * kPlanes, 0.0f);
-    for (std::size_t i = 0; i < sweep.beams.size(); ++i) {
-        const LidarBeam& beam = sweep.beams[i];
-        if (beam.row >= sweep.rows || beam.column >= sweep.columns) continue;
-        const std::size_t at = beam.row * std::size_t{sweep.columns} + beam.column;
-        if (out.plane(kMeasured)[at] > 0 && out.plane(kMeasured)[at] <= beam.range) continue;
-        out.plane(kMedian)[at] = drawn.median[i];
-        out.plane(kExpected)[at] = drawn.alpha[i] > 1e-6f ? drawn.hit[i] / drawn.alpha[i] : 0;
-        out.plane(kAlpha)[at] = drawn.alpha[i];
-        out.plane(kMeasured)[at] = beam.range;
-    }
-    return out;
-}
-
-/// Drawn, measured and what they differ by, one above the other; black where there is no range.
-Image8 picture_of(const ImageF& planes) {
-    const int high = std::max(1, planes.width / (8 * planes.height));  // rows are far apart
-    Image8 out{planes.width, 3 * high * planes.height + 2 * high, 3, {}};
-    out.bytes.assign(out.pixels() * 3, 0);
-    for (int y = 0; y < planes.height; ++y)
-        for (int x = 0; x < planes.width; ++x) {
-            const std::size_t at = static_cast<std::size_t>(y * planes.width + x);
-            const float drawn = planes.plane(kMedian)[at], measured = planes.plane(kMeasured)[at];
-            const auto far = [](float range) {
-                return colormap_color(
-                    Colormap::turbo,
-                    1 - colormap_position(static_cast<double>(range), 1, kFarShown, true));
-            };
-            const Rgb8 parts[3] = {
-                drawn > 0 ? far(drawn) : Rgb8{}, measured > 0 ? far(measured) : Rgb8{},
-                measured <= 0 ? Rgb8{}
-                : drawn <= 0  ? kNoValueColor
-                              : colormap_color(
-                                    Colormap::inferno,
-                                    static_cast<double>(std::abs(drawn - measured)) / kErrorShown)};
-            for (int part = 0; part < 3; ++part)
-                for (int k = 0; k < high; ++k) {
-                    const int row = part * high * (planes.height + 1) + y * high + k;
-                    std::uint8_t* pixel = out.bytes.data() + 3 * (row * planes.width + x);
-                    pixel[0] = parts[part].r, pixel[1] = parts[part].g, pixel[2] = parts[part].b;
-                }
-        }
-    return out;
-}
-
 Json sweep_json(const SweepScore& s) {
     return {{"sweep", s.name},
             {"returns", s.returns},
@@ -124,12 +72,13 @@ Result<int> render_lidar(const std::string& scene, const std::string& lidar,
     GS_TRY(const auto splats, read_any_splats(scene));
     Json images = Json::array();
     const auto draw = [&](const LidarSweep& sweep, const RayImage& drawn) -> Result<void> {
-        const ImageF planes = planes_of(sweep, drawn);
         std::string name = sweep.name + (npy ? "_range.npy" : "_range.png");
         std::replace(name.begin(), name.end(), ' ', '_');
         images.push_back(name);
         const fs::path file = fs::path(output) / name;
-        return npy ? write_npy(file, planes) : write_png(file, picture_of(planes));
+        return npy ? write_npy(file, sweep_planes(sweep, &drawn))
+                   : write_png(file, sweep_picture(sweep, &drawn,
+                                                   sweep_colors(SweepChannel::range, sweep)));
     };
     GS_TRY(Json drawn, for_sweeps(splats.model, lidar, "render", draw));
     drawn["images"] = images;

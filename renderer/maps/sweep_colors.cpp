@@ -1,0 +1,72 @@
+#include "renderer/maps/sweep_colors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace gs {
+namespace {
+
+constexpr double kOutermost = 0.01;  // of the values, left out on either side
+
+/// From where to where a channel's values reach.
+void fit(SweepColors& colors, const LidarSweep& sweep, double left_out) {
+    std::vector<double> values;
+    for (const LidarBeam& beam : sweep.beams)
+        if (beam.hit())
+            values.push_back(channel_value(colors.channel, beam, static_cast<double>(beam.range)));
+    std::erase_if(values, [](double v) { return !std::isfinite(v); });
+    colors.lo = 0, colors.hi = 1;
+    if (values.empty()) return;
+    const auto skipped = static_cast<std::ptrdiff_t>(left_out * static_cast<double>(values.size()));
+    const auto last = static_cast<std::ptrdiff_t>(values.size()) - 1 - skipped;
+    std::nth_element(values.begin(), values.begin() + skipped, values.end());
+    colors.lo = values[static_cast<std::size_t>(skipped)];
+    std::nth_element(values.begin(), values.begin() + last, values.end());
+    colors.hi = values[static_cast<std::size_t>(last)];
+    if (!(colors.hi > colors.lo)) colors.hi = colors.lo + 1;  // all alike
+}
+
+}  // namespace
+
+Rgb8 SweepColors::operator()(double value) const {
+    if (std::isnan(value)) return {};
+    const double t = colormap_position(value, lo, hi, logarithmic);
+    return colormap_color(map, reversed ? 1 - t : t);
+}
+
+SweepColors sweep_colors(SweepChannel channel, const LidarSweep& sweep) {
+    SweepColors out;
+    if (channel == SweepChannel::range) return out;
+    out.channel = channel;
+    out.logarithmic = out.reversed = false;
+    if (channel == SweepChannel::intensity) out.map = Colormap::viridis, out.unit = "";
+    if (channel == SweepChannel::time) out.map = Colormap::viridis, out.unit = "s";
+    fit(out, sweep, channel == SweepChannel::time ? 0 : kOutermost);
+    return out;
+}
+
+double channel_value(SweepChannel channel, const LidarBeam& beam, double range) {
+    if (!(range > 0)) return std::numeric_limits<double>::quiet_NaN();
+    switch (channel) {
+        case SweepChannel::intensity:
+            return static_cast<double>(beam.intensity);
+        case SweepChannel::height:
+            return static_cast<double>(beam.origin.z) +
+                   range * static_cast<double>(beam.direction.z);
+        case SweepChannel::time:
+            return static_cast<double>(beam.time);
+        case SweepChannel::range:
+            break;
+    }
+    return range;
+}
+
+Rgb8 sweep_error_color(double drawn, double measured) {
+    if (!(measured > 0)) return {};
+    if (!(drawn > 0)) return kNoValueColor;
+    return colormap_color(Colormap::inferno, std::abs(drawn - measured) / kSweepErrorShown);
+}
+
+}  // namespace gs
