@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "panels/state/drive_state.h"
 #include "panels/state/film_state.h"
 #include "panels/state/inspection.h"
 #include "panels/state/photo_looks.h"
@@ -82,6 +83,8 @@ bool can_crop(const Snapshot& s) { return can_edit(s) && s.view.clip; }
 bool has_snapshots(const Snapshot& s) { return !s.training.snapshots.empty(); }
 bool has_path(const Snapshot& s) { return s.film && !s.film->film.path.keys.empty(); }
 bool has_way(const Snapshot& s) { return s.film && s.film->film.path.keys.size() > 1; }
+bool has_drive(const Snapshot& s) { return s.drive != nullptr; }
+bool has_moments(const Snapshot& s) { return s.drive && s.drive->sweeps.size() > 1; }
 bool has_lapse(const Snapshot& s) {
     return s.time_lapse && std::any_of(s.time_lapse->views.begin(), s.time_lapse->views.end(),
                                        [](const auto& v) { return !v.pictures.empty(); });
@@ -127,6 +130,12 @@ constexpr Need kNeeds[] = {
     {"film.play", has_way},
     {"film.save", has_path},
     {"film.render", has_path},
+    {"drive.next", has_moments},
+    {"drive.previous", has_moments},
+    {"drive.play", has_moments},
+    {"drive.follow", has_drive},
+    {"drive.score", has_drive},
+    {"view.sweep", has_drive},
     {"undo", was_changed},
     {"redo", was_undone},
     {"select.all", can_edit},
@@ -283,6 +292,9 @@ std::optional<bool> switched_on(std::string_view command, const Snapshot& snapsh
     if (command == "color.filter") return view.color_by.filter;
     if (command == "view.poses.arrows")
         return has_corrections(snapshot) && snapshot.looks->pose_arrows;
+    if (command == "drive.play") return has_drive(snapshot) && snapshot.drive->playing;
+    if (command == "drive.follow") return has_drive(snapshot) && snapshot.drive->following;
+    if (command == "view.sweep") return has_drive(snapshot) && snapshot.drive->in_picture;
     if (command == "film.play") return snapshot.film && snapshot.film->playing;
     if (command == "film.show") return snapshot.film && snapshot.film->shown;
     for (const Switch& one : kSwitches)

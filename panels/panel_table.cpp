@@ -5,6 +5,7 @@
 #include "panels/contact_sheet_panel.h"
 #include "panels/costs_panel.h"
 #include "panels/doctor_panel.h"
+#include "panels/drive_panel.h"
 #include "panels/exposure_panel.h"
 #include "panels/files_panel.h"
 #include "panels/film_panel.h"
@@ -70,6 +71,7 @@ constexpr PanelRow kPanels[] = {
     {"Contact sheet", bottom,      false,  made<ContactSheetPanel>},
     {"Problems",     bottom,       false,  made<ProblemsPanel>},
     {"Exposure",     bottom,       false,  made<ExposurePanel>},
+    {"Drive",        bottom,       false,  made<DrivePanel>},
     {"Lab",          bottom,       false,  made<LabPanel>},
     {"Log",          bottom,       false,  made<LogPanel>},
     {"Plots",        bottom_right, false,  made<PlotsPanel>},

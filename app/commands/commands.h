@@ -28,6 +28,7 @@ std::span<const CommandRow> problem_commands();
 std::span<const CommandRow> cost_commands();
 std::span<const CommandRow> color_commands();
 std::span<const CommandRow> predict_commands();
+std::span<const CommandRow> drive_commands();
 std::span<const CommandRow> lab_commands();
 std::span<const CommandRow> trace_commands();
 std::span<const CommandRow> note_commands();

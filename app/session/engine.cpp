@@ -41,6 +41,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
       values_(lent(), viewer_, tint_),
       verifier_(lent(), viewer_),
       lab_(lent()),
+      drive_(lent()),
       jobs_([&in] { in.bell.put({}); }) {
     backend_ = options_.backend;
     editor_.on_whole_change = [this] { doctor_.mendings_changed(); };
@@ -64,6 +65,7 @@ Lent Engine::lent() {
                 sheet_.forget_model();
                 inspector_.model_changed();
                 problems_.forget();
+                drive_.model_changed();
                 publish_scene();
             },
             [this] { editor_.begin(); }};
@@ -79,8 +81,10 @@ void Engine::run(const std::atomic<bool>& stop) {
             stop_after_exception(error.what());
         }
         if (!busy && !stop)
-            in_.bell.take_within(
-                tell_.status.changed || training_.something_to_publish() ? kShortSleep : kSleep);
+            in_.bell.take_within(tell_.status.changed || training_.something_to_publish() ||
+                                         drive_.playing()
+                                     ? kShortSleep
+                                     : kSleep);
     }
 }
 
@@ -92,6 +96,7 @@ bool Engine::turn() {
             tell_.status.at_once();
     }
     lab_.follow();
+    drive_.follow(training_.running());
     busy |= training_.work();
     editor_.follow_rows();
     if (scene_ && viewer_.looks()) values_.follow_rows(shown(), *viewer_.request());
@@ -168,6 +173,7 @@ void Engine::close() {
     values_.begin();
     info_ = {};
     editor_.begin();
+    drive_.begin();
     ++scene_serial_;
     tell_.changed().scene = nullptr;
     tell_.changed().frame = nullptr;
@@ -191,6 +197,7 @@ void Engine::adopt(LoadedScene scene, bool train) {
     costs_.begin();
     predictor_.forget();
     values_.begin();
+    drive_.begin();
     ++scene_serial_;
     if (scene_->trainer && options_.backend.empty())
         backend_ = scene_->trainer->rasterizer().name();
@@ -217,6 +224,7 @@ void Engine::replace_model(LoadedScene scene) {
     inspector_.model_changed();
     doctor_.forget_rows();
     problems_.forget();
+    drive_.model_changed();
     publish_scene();
 }
 
@@ -356,7 +364,7 @@ void Engine::publish_status() {
     }
     status.frame_cost = viewer_.frame_cost();
     // An export is done when it is written, and so is what came after it.
-    status.commands_done = problems_.done(film_.done(jobs_.done(commands_done_)));
+    status.commands_done = drive_.done(problems_.done(film_.done(jobs_.done(commands_done_))));
     view.activities = jobs_.activities();
     film_.describe(view.activities);
     if (const auto looking = problems_.activity()) view.activities.push_back(*looking);

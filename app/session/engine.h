@@ -11,6 +11,7 @@
 #include "app/session/bundle_saver.h"
 #include "app/session/contact_sheet.h"
 #include "app/session/costs.h"
+#include "app/session/drive_desk.h"
 #include "app/session/editor.h"
 #include "app/session/exporter.h"
 #include "app/session/film_render.h"
@@ -80,6 +81,7 @@ class Engine {
     Predictor& predictor() { return predictor_; }
     Values& values() { return values_; }
     LabDesk& lab() { return lab_; }
+    DriveDesk& drive() { return drive_; }
     /// What is open, for parts that draw; none, and an error is told, when nothing is.
     std::optional<Shown> open_scene();
 
@@ -134,6 +136,7 @@ class Engine {
     Values values_;
     FrameVerifier verifier_;
     LabDesk lab_;
+    DriveDesk drive_;
 
     Jobs jobs_;  // last: they end before what they refer to
 };

@@ -13,6 +13,7 @@
 #include "base/record/scope.h"
 #include "base/seconds.h"
 #include "base/try.h"
+#include "panels/state/drive_state.h"
 #include "profiler/files/export_perfetto.h"
 #include "renderer/io/images/image_io.h"
 
@@ -235,6 +236,16 @@ void Studio::follow_scene() {
     remember_path(preferences_.recent, state_.scene->path);
 }
 
+/// The viewport looks through a photo of the sweep's moment, of the camera that it looks through.
+void Studio::follow_drive() {
+    const DriveState* drive = state_.drive.get();
+    std::optional<std::size_t> sweep;
+    if (drive && drive->following) sweep = drive->chosen;
+    if (std::exchange(sweep_seen_, sweep) == sweep || !sweep) return;
+    if (const auto photo = photo_to_follow(*drive, state_.cameras.get(), state_.view.capture_view))
+        run_command("view.capture", {std::to_string(*photo)});
+}
+
 void Studio::request_sheet() {
     const SheetRequest wanted = ui_.wanted_sheet();
     if (wanted == sheet_wanted_) return;
@@ -446,6 +457,7 @@ int Studio::run(std::optional<std::vector<ScriptLine>> script) {
         last_draw_ = Clock::now();
         if (frames_to_draw_ > 0) --frames_to_draw_;
         follow_scene();
+        follow_drive();
         ui_.frame(state_, trace_, traces_, preferences_.recent);
         ++state_.ui_frames;
         carry_out_ui_actions();

@@ -86,6 +86,7 @@ class Studio {
     bool put_tool_away();
     void follow_scene();
     void follow_run(bool another);
+    void follow_drive();
     void use_bundle(const UnpackedBundle& bundle);
     void keep_last_view();
     void keep_layout(const fs::path& run);
@@ -116,6 +117,7 @@ class Studio {
     std::optional<ScriptRunner> script_;
     std::uint64_t scene_seen_ = 0;
     std::string run_seen_;
+    std::optional<std::size_t> sweep_seen_;  ///< that the viewport has followed
     EngineJob leaves_;  ///< what waits for an answer; empty: the end of the program, or nothing
     ViewRequest sent_;
     SheetRequest sheet_wanted_;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "panels/state/drive_state.h"
 
 namespace gs {
 namespace {
@@ -44,6 +45,22 @@ void StudioState::add_notice(bool error, std::string text, std::vector<std::stri
 void StudioState::end_import() {
     if (import && !import->over()) left_imports.push_back(std::move(import));
     import.reset();
+}
+
+std::optional<std::size_t> photo_to_follow(const DriveState& drive,
+                                           const std::vector<CameraRow>* photos, int now) {
+    if (!photos || drive.chosen >= drive.sweeps.size()) return std::nullopt;
+    const auto folder_of = [&](std::size_t photo) {
+        return fs::path((*photos)[photo].name).parent_path();
+    };
+    std::optional<std::size_t> first;
+    for (const std::size_t photo : drive.sweeps[drive.chosen].photos) {
+        if (photo >= photos->size()) continue;
+        if (!first) first = photo;
+        const auto seen = static_cast<std::size_t>(now);
+        if (now >= 0 && seen < photos->size() && folder_of(photo) == folder_of(seen)) return photo;
+    }
+    return first;
 }
 
 bool StudioState::drop_old_notices() {

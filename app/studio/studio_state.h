@@ -105,6 +105,10 @@ Result<void> leave_scene(StudioState& state, EngineJob job);
 /// Leaves something to the window side, after this frame.
 Result<void> ask(StudioState& state, std::function<Result<void>(Studio&)> run);
 
+/// Of the photos of the chosen sweep's moment, the one from the same folder of photos (the same
+/// camera) as photo `now`, below 0: none; else the first. Nothing: there is none.
+std::optional<std::size_t> photo_to_follow(const DriveState& drive,
+                                           const std::vector<CameraRow>* photos, int now);
 /// Looks from a place of the camera path; nothing: stays.
 void look_from(StudioState& state, const std::optional<PathPose>& pose);
 /// Looks from a saved view. Errors (usage): of a photo that is not there.

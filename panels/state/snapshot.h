@@ -43,6 +43,7 @@ struct MeasureState;     // measure_state.h
 struct NotesState;       // notes_state.h
 struct PhotoLooks;       // photo_looks.h
 struct LabState;         // lab_state.h
+struct DriveState;       // drive_state.h
 
 struct CurvePoint {
     float step, value;
@@ -245,6 +246,7 @@ struct SessionView {
     std::shared_ptr<const VerifyReport> verified;       ///< null: no frame was verified
     std::shared_ptr<const PredictionState> prediction;  ///< times on other GPUs; null: not asked
     std::shared_ptr<const LabState> lab;                ///< suites, and what was measured of them
+    std::shared_ptr<const DriveState> drive;            ///< a lidar's sweeps; null: there are none
     TrainingStatus training;
     std::vector<Activity> activities;  ///< longest running first
     std::string backend;               ///< "CPU (AVX3_SPR, 2 threads)"

@@ -9,6 +9,7 @@
 #include "panels/state/photo_problems.h"
 #include "panels/viewport/colormap_legend.h"
 #include "panels/viewport/cost_region.h"
+#include "panels/viewport/drive_overlay.h"
 #include "panels/viewport/film_path.h"
 #include "panels/viewport/ground_grid.h"
 #include "panels/viewport/inspected_pixel.h"
@@ -366,7 +367,7 @@ void put_texts(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fram
         chips.put({picture.a.x + 5 * em(), room.b.y - 2 * em()}, Chips::Side::left, Chips::Way::up,
                   words_of_grid(snapshot, grid_of(snapshot, frame)), theme().dim);
     for (const std::string& words :
-         {words_of_shutter(snapshot, frame),
+         {words_of_sweep(snapshot), words_of_shutter(snapshot, frame),
           state.photo_instead ? std::string() : words_of_pose_arrows(snapshot)})
         if (!words.empty())
             chips.put({picture.a.x + 5 * em(), room.b.y - 2 * em()}, Chips::Side::left,
@@ -409,6 +410,7 @@ void draw_viewport_overlays(ImDrawList& list, const Snapshot& snapshot, const Vi
             draw_film_path(list, *snapshot.film, frame, snapshot.scene->extent, picture);
         list.PopClipRect();
     }
+    draw_sweep_overlay(list, snapshot, frame, picture, state.photo_instead);
     if (snapshot.inspection && !state.photo_instead)
         draw_inspected_pixel(list, snapshot, frame, picture.a, {picture.width(), picture.height()});
     if (!state.photo_instead) draw_cost_region(list, snapshot, frame, picture);

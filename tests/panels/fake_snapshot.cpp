@@ -15,6 +15,7 @@
 #include "panels/state/photo_problems.h"
 #include "panels/state/verify_report.h"
 #include "renderer/maps/colormap.h"
+#include "tests/panels/fake_drive.h"
 #include "tests/panels/fake_inspection.h"
 #include "tests/panels/fake_runs.h"
 
@@ -682,6 +683,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.problems = problems();
     s.looks = fake_looks();
     s.lab = fake_lab();
+    s.drive = std::make_shared<const DriveState>(fake_drive());
     s.view.color_by.value = GaussianValue::anisotropy;
     s.values = std::make_shared<GaussianValues>(gaussian_values());
     s.cost_report = std::make_shared<CostReport>(cost_report());

@@ -20,6 +20,7 @@
 #include "panels/state/photo_looks.h"
 #include "panels/workspace.h"
 #include "renderer/io/images/image_io.h"
+#include "tests/panels/fake_drive.h"
 #include "tests/panels/fake_inspection.h"
 #include "tests/panels/fake_pictures.h"
 #include "tests/panels/fake_prediction.h"
@@ -248,6 +249,38 @@ TEST_F(Pictures, CorrectedPosesLookAsStored) {
     expect_as_stored("viewport_poses", picture_of("Viewport"));
     make_ui(340, 300);
     expect_as_stored("cameras_poses", picture_of("Cameras"));
+}
+
+/// A lidar's sweep over the picture, and its panel where it is narrow, of a drive without a model.
+TEST_F(Pictures, ASweepLooksAsStored) {
+    DriveState drive = fake_drive(SweepChannel::height);
+    drive.in_picture = true;
+    const auto show = [&](const DriveState& one) {
+        snapshot.drive = std::make_shared<const DriveState>(one);
+    };
+    show(drive);
+    ViewFrame frame = *snapshot.frame;
+    frame.mode = ViewMode::color;
+    frame.map = {};
+    frame.unit.clear();
+    frame.camera =
+        look_at({7, -9, -16}, {2, 0, 8}, {0, -1, 0}, frame.camera.width, frame.camera.height, 0.8);
+    snapshot.frame = std::make_shared<const ViewFrame>(frame);
+    snapshot.camera = frame.camera;
+    snapshot.view.mode = ViewMode::color;
+    snapshot.view.frusta_size = 3;
+    snapshot.marked.reset();
+    snapshot.measured.reset();
+    make_ui(600, 340);
+    expect_as_stored("viewport_sweep", picture_of("Viewport"));
+    make_ui(1100, 260);
+    expect_as_stored("drive_wide", picture_of("Drive"));
+    DriveState bare = fake_drive(SweepChannel::time, false);
+    bare.posed = false;
+    bare.way.clear();
+    show(bare);
+    make_ui(300, 640);
+    expect_as_stored("drive_narrow", picture_of("Drive"));
 }
 
 TEST_F(Pictures, ASelectionInTheTimelineLooksAsStored) {

@@ -87,7 +87,9 @@ class NearestSeen {
     std::vector<float> seen_;
 };
 
-std::size_t drop_moving(const std::vector<NearestSeen>& views, std::vector<SweepPoint>& points) {
+/// Counts them by view, too.
+std::size_t drop_moving(const std::vector<NearestSeen>& views, std::vector<SweepPoint>& points,
+                        std::vector<SweepTally>& tallies) {
     std::vector<std::uint8_t> moving(points.size());
     parallel_for(points.size(), 1024, [&](std::size_t i) {
         const auto own = static_cast<std::ptrdiff_t>(points[i].sweep);
@@ -101,7 +103,10 @@ std::size_t drop_moving(const std::vector<NearestSeen>& views, std::vector<Sweep
     });
     std::size_t kept = 0;
     for (std::size_t i = 0; i < points.size(); ++i)
-        if (moving[i] == 0) points[kept++] = points[i];
+        if (moving[i] == 0)
+            points[kept++] = points[i];
+        else
+            ++tallies[points[i].sweep].moving;
     const std::size_t dropped = points.size() - kept;
     points.resize(kept);
     return dropped;
@@ -109,14 +114,15 @@ std::size_t drop_moving(const std::vector<NearestSeen>& views, std::vector<Sweep
 
 }  // namespace
 
-SweepPoints points_of(const LidarLog& log, std::size_t most, double cell) {
+SweepPoints points_of(const LidarLog& log, std::size_t most, double cell,
+                      const Progress& progress) {
     SweepPoints out;
     out.cell = cell;
     const std::size_t n = log.sweeps.size(), step = (n + kMostSweeps - 1) / kMostSweeps;
     std::vector<NearestSeen> views;
-    std::vector<std::uint32_t> sweep_of_view;
     std::unordered_set<std::uint64_t> taken;
     for (std::size_t i = 0; i < n; i += std::max<std::size_t>(step, 1)) {
+        if (progress && !progress("reading sweeps", i, n)) break;
         const auto sweep = log.read(i);
         if (!sweep) {
             out.skipped.push_back(
@@ -139,10 +145,11 @@ SweepPoints points_of(const LidarLog& log, std::size_t most, double cell) {
         }
         out.returns += all.size();
         views.emplace_back(log.world_from_sensor.at(sweep->time), all);
-        sweep_of_view.push_back(static_cast<std::uint32_t>(i));
+        out.sweeps.push_back({i, all.size(), 0});
     }
-    out.moving = drop_moving(views, out.points);
-    for (SweepPoint& point : out.points) point.sweep = sweep_of_view[point.sweep];
+    out.moving = drop_moving(views, out.points, out.sweeps);
+    for (SweepPoint& point : out.points)
+        point.sweep = static_cast<std::uint32_t>(out.sweeps[point.sweep].sweep);
     while (out.points.size() > most) thin(out.points, out.cell *= 2);
     return out;
 }

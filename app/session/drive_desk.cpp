@@ -1,0 +1,254 @@
+#include "app/session/drive_desk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace gs {
+namespace {
+
+constexpr const char* kSweepJob = "drive";
+constexpr const char* kDriveLogJob = "drive recording";
+constexpr const char* kScoreJob = "drive score";
+constexpr double kTick = 1.0 / 15;    // s between two publications while it plays
+constexpr double kLongestTick = 0.5;  // s that are passed over where a turn took longer
+
+std::size_t nearest_sweep(const std::vector<DriveRow>& rows, double seconds) {
+    const auto after =
+        std::lower_bound(rows.begin(), rows.end(), seconds,
+                         [](const DriveRow& row, double value) { return row.seconds < value; });
+    if (after == rows.begin()) return 0;
+    const auto at = static_cast<std::size_t>(after - rows.begin());
+    if (after == rows.end()) return at - 1;
+    return seconds - rows[at - 1].seconds <= after->seconds - seconds ? at - 1 : at;
+}
+
+}  // namespace
+
+void DriveDesk::begin() {
+    for (const char* job : {kSweepJob, kDriveLogJob, kScoreJob}) lent_.jobs.drop(job);
+    state_.reset();
+    log_.reset();
+    held_ = {};
+    again_ = stale_ = false;
+    command_ = 0;
+    publish();
+    const Capture* capture = lent_.scene ? lent_.scene->capture.get() : nullptr;
+    if (!capture || !is_lidar_log(capture->path)) return;
+    // A few small files, which were read a moment ago.
+    if (auto log = open_drive(capture->path, capture)) take(std::move(*log));
+}
+
+void DriveDesk::open(const std::string& path) {
+    const std::shared_ptr<const Capture> capture = lent_.scene ? lent_.scene->capture : nullptr;
+    if (path.empty() && !capture)
+        return lent_.tell.error("no drive is open: name the recording of a lidar");
+    const std::string which = path.empty() ? capture->path : path;
+    lent_.jobs.start<DriveLog>(
+        {kDriveLogJob, "reading " + which, lent_.tell.command},
+        [which, capture](const Progress&) { return open_drive(which, capture.get()); },
+        [this](DriveLog log) {
+            lent_.tell.done(fmt::format("{}: {} sweeps, {}", log.state.path,
+                                        log.state.sweeps.size(), log.state.format));
+            take(std::move(log));
+        },
+        [this, command = lent_.tell.command](const Error& error) {
+            lent_.tell.failed(error, "reading the recording was cancelled", command);
+        });
+}
+
+void DriveDesk::take(DriveLog log) {
+    lent_.jobs.drop(kScoreJob);
+    log_ = std::move(log.log);
+    held_ = {};
+    if (state_) {
+        log.state.channel = state_->channel;
+        log.state.in_picture = state_->in_picture;
+    }
+    state_ = std::move(log.state);
+    look();
+}
+
+bool DriveDesk::is_open() {
+    if (state_) return true;
+    lent_.tell.error("no sweeps of a lidar are open: drive.open PATH reads a recording");
+    return false;
+}
+
+void DriveDesk::choose(std::size_t sweep) {
+    if (!is_open()) return;
+    if (sweep >= state_->sweeps.size())
+        return lent_.tell.error(fmt::format("there is no sweep {}: the recording has {}", sweep + 1,
+                                            state_->sweeps.size()));
+    state_->playing = false;
+    state_->chosen = sweep;
+    state_->seconds = state_->sweeps[sweep].seconds;
+    stale_ = true;
+    look();
+}
+
+void DriveDesk::step(int by) {
+    if (!is_open()) return;
+    const auto last = static_cast<std::ptrdiff_t>(state_->sweeps.size()) - 1;
+    choose(static_cast<std::size_t>(
+        std::clamp(static_cast<std::ptrdiff_t>(state_->chosen) + by, std::ptrdiff_t{0}, last)));
+}
+
+void DriveDesk::go(double seconds) {
+    if (!is_open()) return;
+    state_->playing = false;
+    state_->seconds = std::clamp(seconds, 0.0, state_->length());
+    const std::size_t before =
+        std::exchange(state_->chosen, nearest_sweep(state_->sweeps, state_->seconds));
+    if (state_->chosen != before) return look();
+    publish();
+}
+
+void DriveDesk::show_channel(SweepChannel channel) {
+    if (!is_open()) return;
+    state_->channel = channel;
+    look();
+}
+
+void DriveDesk::play(bool on) {
+    if (!is_open()) return;
+    if (on && state_->sweeps.size() < 2)
+        return lent_.tell.error("the recording is a single sweep: there is nothing to play");
+    if (on && state_->seconds >= state_->length()) state_->seconds = 0;
+    state_->playing = on;
+    ticked_ = Clock::now();
+    publish();
+}
+
+void DriveDesk::follow_photos(bool on) {
+    if (!is_open()) return;
+    state_->following = on;
+    publish();
+}
+
+void DriveDesk::show_in_picture(bool on) {
+    if (!is_open()) return;
+    state_->in_picture = on;
+    publish();
+}
+
+std::shared_ptr<const GaussianModel> DriveDesk::model() const {
+    if (!lent_.scene) return nullptr;
+    if (!lent_.scene->trainer) return lent_.scene->model;
+    return std::make_shared<const GaussianModel>(lent_.scene->trainer->model());
+}
+
+/// The chosen sweep is to be shown; of what is being read meanwhile nothing is waited for.
+void DriveDesk::look() {
+    if (lent_.tell.command > 0) command_ = lent_.tell.command;
+    if (state_->shown && state_->shown->index != state_->chosen) state_->shown = nullptr;
+    publish();
+    if (lent_.jobs.running(kSweepJob)) {
+        again_ = true;
+        (void)lent_.jobs.cancel(kSweepJob);
+        return;
+    }
+    again_ = false;
+    LookRequest request{log_, state_->chosen, state_->channel};
+    if (held_.shown && held_.shown->index == state_->chosen && held_.sweep) request.known = held_;
+    lent_.jobs.start<LookedAt>(
+        {kSweepJob, "reading sweep " + state_->sweeps[state_->chosen].name},
+        [request = std::move(request)](const Progress&) { return look_at_sweep(request); },
+        [this, log = log_](LookedAt looked) {
+            if (log == log_) take_sweep(std::move(looked));
+            if (again_) return look();
+            if (lent_.scene && (stale_ || !held_.drawn)) return draw_now();
+            command_ = 0;
+        },
+        [this](const Error& error) { fail_sweep(error); });
+}
+
+/// What was read is drawn from the model as it is now.
+void DriveDesk::draw_now() {
+    LookRequest request{log_,  state_->chosen, state_->channel,
+                        held_, model(),        lent_.scene->steps_done()};
+    stale_ = false;
+    lent_.jobs.start<LookedAt>(
+        {kSweepJob, "drawing sweep " + state_->sweeps[state_->chosen].name},
+        [request = std::move(request)](const Progress&) { return look_at_sweep(request); },
+        [this, log = log_](LookedAt looked) {
+            if (log == log_) take_sweep(std::move(looked));
+            if (again_) return look();
+            command_ = 0;
+        },
+        [this](const Error& error) { fail_sweep(error); });
+}
+
+/// Also of a sweep that is not the chosen one any more: its row is known from now on.
+void DriveDesk::take_sweep(LookedAt looked) {
+    held_ = std::move(looked);
+    held_.shown->serial = ++serial_;
+    DriveRow& row = state_->sweeps[held_.shown->index];
+    row.problem.clear();
+    row.returns = held_.sweep->hits();
+    if (held_.drawn) put_score(held_.score, held_.shown->step, row);
+    if (held_.shown->index == state_->chosen) state_->shown = held_.shown;
+    publish();
+}
+
+void DriveDesk::fail_sweep(const Error& error) {
+    if (again_) return look();
+    if (error.kind != ErrorKind::cancelled) {
+        state_->sweeps[state_->chosen].problem = error.text();
+        lent_.tell.error(
+            fmt::format("sweep {}: {}", state_->sweeps[state_->chosen].name, error.text()),
+            command_);
+    }
+    held_.drawn = nullptr;  // or the same would fail again and again
+    stale_ = false;
+    command_ = 0;
+    publish();
+}
+
+void DriveDesk::score() {
+    if (!is_open()) return;
+    const std::uint64_t step = lent_.scene ? lent_.scene->steps_done() : 0;
+    lent_.jobs.start<std::vector<DriveRow>>(
+        {kScoreJob, "drawing all sweeps", lent_.tell.command},
+        [log = log_, rows = state_->sweeps, model = model(), step](const Progress& progress) {
+            return score_drive(*log, rows, model.get(), step, progress);
+        },
+        [this](std::vector<DriveRow> rows) {
+            state_->sweeps = std::move(rows);
+            lent_.tell.done(fmt::format("{} sweeps were scored", state_->sweeps.size()));
+            publish();
+        },
+        [this, command = lent_.tell.command](const Error& error) {
+            lent_.tell.failed(error, "scoring the sweeps was cancelled", command);
+        });
+}
+
+void DriveDesk::follow(bool trains) {
+    if (!state_) return;
+    const bool busy = lent_.jobs.running(kSweepJob);
+    if (state_->playing && !busy) {
+        const double passed = seconds_since(std::exchange(ticked_, Clock::now()));
+        state_->seconds =
+            std::min(state_->seconds + std::min(passed, kLongestTick), state_->length());
+        if (state_->seconds >= state_->length()) state_->playing = false;
+        const std::size_t before =
+            std::exchange(state_->chosen, nearest_sweep(state_->sweeps, state_->seconds));
+        if (state_->chosen != before) return look();
+        if (!state_->playing || seconds_since(published_) > kTick) publish();
+        return;
+    }
+    const bool old =
+        lent_.scene && held_.drawn && (stale_ || held_.shown->step != lent_.scene->steps_done());
+    if (!busy && !trains && old && held_.shown->index == state_->chosen) draw_now();
+}
+
+void DriveDesk::publish() {
+    published_ = Clock::now();
+    if (state_)
+        state_->world_from_sensor =
+            log_->world_from_sensor.at(log_->sweeps.front().time + state_->seconds);
+    lent_.tell.changed().drive = state_ ? std::make_shared<const DriveState>(*state_) : nullptr;
+    lent_.tell.status.changed = true;
+}
+
+}  // namespace gs

@@ -1,0 +1,76 @@
+// DriveDesk: the engine's part for a lidar's recording: that of the drive that is open, or another
+// beside what is open. It reads the chosen sweep and draws it from the model as a job, lets time go
+// on while it plays, and scores all sweeps when asked. What it has is SessionView::drive. Owned by
+// the engine; commands (app/commands/drive.cpp) call it there.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "app/session/drive_reading.h"
+#include "app/session/lent.h"
+#include "panels/state/drive_state.h"
+
+namespace gs {
+
+class DriveDesk {
+  public:
+    explicit DriveDesk(Lent lent) : lent_(std::move(lent)) {}
+
+    /// Another scene is open, or none: its own recording, where it has one.
+    void begin();
+    /// A recording in the world of what is open; empty: its own. Told: it cannot be read.
+    void open(const std::string& path);
+    /// The sweep with this index is chosen; drawn anew when it was already. Told: there is none.
+    void choose(std::size_t sweep);
+    /// The sweep so many further; the first and last are ends.
+    void step(int by);
+    /// Seconds after the first sweep: the nearest one is chosen.
+    void go(double seconds);
+    void show_channel(SweepChannel channel);
+    void play(bool on);
+    void follow_photos(bool on);
+    void show_in_picture(bool on);
+    /// Reads all sweeps and draws them from the model, for the table. cancel("drive score") ends
+    /// it.
+    void score();
+    /// The model has changed without a step.
+    void model_changed() { stale_ = true; }
+
+    /// With every turn: what plays goes on; the chosen sweep is drawn anew when the model has
+    /// changed and nothing `trains`.
+    void follow(bool trains);
+    bool playing() const { return state_ && state_->playing; }
+    /// Of commands up to `carried_out`, the last before one whose sweep is still drawn.
+    std::uint64_t done(std::uint64_t carried_out) const {
+        return command_ > 0 ? std::min(carried_out, command_ - 1) : carried_out;
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    void take(DriveLog log);
+    bool is_open();
+    void look();
+    void draw_now();
+    void take_sweep(LookedAt looked);
+    void fail_sweep(const Error& error);
+    std::shared_ptr<const GaussianModel> model() const;
+    void publish();
+
+    Lent lent_;
+    std::optional<DriveState> state_;  // none: there is no recording
+    std::shared_ptr<const LidarLog> log_;
+    LookedAt held_;              // the newest that was read
+    bool again_ = false;         // another is wanted than the one that is being read
+    bool stale_ = false;         // the model is another than the drawn one
+    std::uint64_t command_ = 0;  // that is done when the chosen sweep is shown; 0: none
+    std::uint64_t serial_ = 0;
+    Clock::time_point ticked_{}, published_{};
+};
+
+}  // namespace gs

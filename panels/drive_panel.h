@@ -1,0 +1,29 @@
+// Drive: a lidar's sweeps: one chosen by its time, its range images measured, drawn from the model
+// and what they differ by, the drive from above, and a table of all sweeps. What it shows is
+// DriveState, which the drive.* commands change. A tab of the workspace.
+#pragma once
+
+#include "panels/drive_map.h"
+#include "panels/state/command.h"
+#include "panels/state/drive_state.h"
+#include "panels/state/snapshot.h"
+
+namespace gs {
+
+struct DrivePanel {
+    void draw(const Snapshot& snapshot, Commands& commands);
+
+    DriveMap map;
+    bool with_table = false;      ///< where there is no room for both: in place of the map
+    std::size_t last_chosen = 0;  ///< that the table was scrolled to
+
+  private:
+    void draw_wide(const DriveState& drive, const Snapshot& snapshot, ImVec2 room,
+                   Commands& commands);
+    void draw_middling(const DriveState& drive, const Snapshot& snapshot, ImVec2 room,
+                       Commands& commands);
+    void draw_narrow(const DriveState& drive, const Snapshot& snapshot, Commands& commands);
+    void draw_table(const DriveState& drive, float width, float height, Commands& commands);
+};
+
+}  // namespace gs

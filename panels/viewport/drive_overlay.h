@@ -1,0 +1,24 @@
+// The chosen sweep of a lidar over the viewport's picture (view.sweep): its returns as dots, each
+// where it was measured, the way that the sensor went, and the axes of sensor and camera at the
+// moment. Drawn with the viewport's overlays.
+#pragma once
+
+#include <imgui.h>
+
+#include <string>
+
+#include "panels/state/snapshot.h"
+#include "panels/viewport/chips.h"
+
+namespace gs {
+
+/// Dots that are drawn at most; of more every so many-th.
+inline constexpr std::size_t kMostSweepDots = 40'000;
+
+/// `photo_instead`: the dots alone, for they lie on what the photo shows.
+void draw_sweep_overlay(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
+                        PictureRect picture, bool photo_instead);
+/// "sweep 000012 at 1.20 s: range 1 .. 80 m"; empty: none is drawn.
+std::string words_of_sweep(const Snapshot& snapshot);
+
+}  // namespace gs
