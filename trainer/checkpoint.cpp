@@ -37,7 +37,8 @@ enum class Tag : std::uint32_t {
     births,
     appearance,  // this and the next: where exposure and colour are learned
     appearance_moments,
-    poses = 32  // after the run's numbers, where poses are corrected
+    filter = 40,  // after poses, where there is a 3D filter
+    poses = 32    // after the run's numbers, where poses are corrected
 };
 
 std::uint32_t crc_of(const std::byte* data, std::size_t bytes) {
@@ -264,9 +265,18 @@ Result<void> read_poses(Reader& reader, PoseState& out) {
     return {};
 }
 
+Result<void> read_filter(Reader& reader, const RunNumbers& n, Buffer<float>& filter) {
+    GS_TRY_VOID(
+        reader.array(Tag::filter, "3D filter", static_cast<std::size_t>(n.capacity), filter));
+    for (const float f : filter)
+        if (!(f >= 0 && std::isfinite(f)))
+            return reader.broken("3D filter", "has sizes that cannot be");
+    return {};
+}
+
 /// The sections after the numbers, in order. `looks`: exposure and colour are among them.
 Result<void> read_arrays(Reader& reader, const RunNumbers& n, bool looks, RunArrays& arrays) {
-    auto& [model, adam, statistics, identity, appearance] = arrays;
+    auto& [model, adam, statistics, identity, appearance, filter] = arrays;
     const auto capacity = static_cast<std::size_t>(n.capacity);
     model.count = static_cast<std::size_t>(n.count);
     model.capacity = capacity;
@@ -329,6 +339,7 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
     out.extent = numbers.extent;
     out.drawn = numbers.drawn;
     if (settings.refine_poses != 0) GS_TRY_VOID(read_poses(reader, out.poses));
+    if (settings.filter_3d != 0) GS_TRY_VOID(read_filter(reader, numbers, out.arrays.filter));
     const bool looks = appearance_of(settings) != AppearanceMode::none;
     GS_TRY_VOID(read_arrays(reader, numbers, looks, out.arrays));
     out.arrays.adam.batch = batch_of(settings);
@@ -342,7 +353,7 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
 
 void write_contents(Writer& out, const Capture& capture, const TrainingSettings& settings,
                     RunNumbers n, const PoseState& poses, const RunArraysView& arrays) {
-    const auto& [model, adam, statistics, identity, appearance] = arrays;
+    const auto& [model, adam, statistics, identity, appearance, filter] = arrays;
     out.raw(std::as_bytes(std::span(kMagic)));
     out.section(Tag::settings, std::as_bytes(std::span<const char>(settings_text(settings))));
     out.section(Tag::capture, bytes_of(numbers_of(capture)));
@@ -356,6 +367,7 @@ void write_contents(Writer& out, const Capture& capture, const TrainingSettings&
     std::copy(adam.highest.begin(), adam.highest.end(), n.highest);
     out.section(Tag::run, bytes_of(n));
     if (settings.refine_poses != 0) out.section(Tag::poses, bytes_of(poses));
+    if (settings.filter_3d != 0) out.section(Tag::filter, std::as_bytes(filter));
     out.section(Tag::model, bytes_of(model.values));
     std::vector<double> tables;
     for (const auto& table : adam.pending) tables.insert(tables.end(), table.begin(), table.end());
@@ -403,6 +415,7 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
     if (views.empty())
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
     auto state = std::make_unique<State>(std::move(capture), contents.settings, std::move(backend));
+    GS_TRY_VOID(state->check_filter());
     state->at_start = contents.arrays.identity.book.first_given();
     state->backend->start(state->capture, std::move(contents.arrays));
     state->extent = contents.extent;
@@ -459,6 +472,7 @@ Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {
     out.sh_degree = std::min(sh_degree_at(contents.settings, out.steps), out.model.sh_degree);
     out.unscented = contents.settings.projection != 0;
     LazyAdam(out.model, std::move(contents.arrays.adam)).flush(out.model);
+    filter_model(out.model, std::as_const(contents.arrays.filter).span());
     return out;
 }
 

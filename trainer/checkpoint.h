@@ -15,7 +15,7 @@
 namespace gs {
 
 struct CheckpointModel {
-    GaussianModel model;  ///< every pending optimizer step applied
+    GaussianModel model;  ///< every pending optimizer step applied, and the 3D filter
     std::uint64_t steps = 0;
     int sh_degree = 0;       ///< reached by then: what training draws with
     bool unscented = false;  ///< it draws by the unscented transform

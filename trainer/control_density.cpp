@@ -3,6 +3,8 @@
 
 #include "base/log.h"
 #include "base/record/scope.h"
+#include "renderer/scene/near_plane.h"
+#include "trainer/mip_filter.h"
 #include "trainer/strategy.h"
 #include "trainer/trainer_state.h"
 
@@ -13,7 +15,7 @@ bool Trainer::State::control_density(StepReport& report) {
     const Strategy& strategy = strategy_of(settings);
     const RunFacts facts{steps(), at_start};
     const RoundPlan plan = strategy.after_step(settings, facts);
-    if (!plan.any()) return false;
+    if (!plan.any() && !filter_due(false)) return false;
     const Span span(Stage::density, steps());
     if (plan.kind != RoundPlan::Kind::none) {
         DensityReport round =
@@ -36,7 +38,36 @@ bool Trainer::State::control_density(StepReport& report) {
         report.round = std::move(round);
     }
     if (plan.reset_opacity) backend->reset_opacity();
+    if (filter_due(report.densified)) size_filter(FilterRows::all);
     return true;
+}
+
+Result<void> Trainer::State::check_filter() const {
+    if (settings.filter_3d == 0 || backend->takes_filter()) return {};
+    return fail(ErrorKind::unsupported, capture->path,
+                "a run with a 3D filter (filter_3d) is computed on the CPU only",
+                "use --backend cpu, or train without --filter-3d");
+}
+
+std::vector<Camera> Trainer::State::filter_cameras() const {
+    std::vector<Camera> out;
+    for (const std::size_t view : trainable_views(*capture))
+        out.push_back(poses.camera(*capture, view));
+    return out;
+}
+
+float Trainer::State::filter_near() const {
+    const float near_plane = near_plane_for(extent);
+    return near_plane > 0 ? near_plane : rules_of(Compatibility::tight).near_plane;
+}
+
+/// As published: every 100 steps while Gaussians come and go, and frozen from then on. Rows that a
+/// round has moved have theirs anew at once.
+bool Trainer::State::filter_due(bool round) const {
+    const auto every = static_cast<std::uint64_t>(settings.densify_every);
+    return settings.filter_3d != 0 &&
+           (round ||
+            (steps() % every == 0 && static_cast<double>(steps()) <= settings.densify_until));
 }
 
 }  // namespace gs

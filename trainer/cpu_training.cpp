@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "base/record/scope.h"
 #include "trainer/batch_gradients.h"
+#include "trainer/mip_filter.h"
 #include "trainer/nudge.h"
 #include "trainer/pose_refinement.h"
 #include "trainer/relocation.h"
@@ -66,6 +67,12 @@ class TrainingSink final : public GradientSink {
           hashes_(hashes),
           motion_(motion) {}
     void take(const BlockGradients& gradients) override {
+        if (adam_.filter().empty()) return take_stored(gradients);
+        BlockGradients stored = gradients;
+        adam_.unfilter(model_, stored);
+        take_stored(stored);
+    }
+    void take_stored(const BlockGradients& gradients) {
         const std::uint32_t locked = locked_lanes(tags_, gradients.block),
                             skipped = batch_ != nullptr ? batch_->add(gradients, locked)
                                                         : step(gradients, locked);
@@ -127,15 +134,18 @@ class CpuTraining final : public TrainingBackend {
                             &room_to_save_);
     }
     void reset_opacity() override { gs::reset_opacity(model_, adam_, identity_); }
+    bool takes_filter() const override { return true; }
+    Buffer<float> filter() const override { return filter_; }
+    void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) override;
     std::uint64_t steps() const override { return adam_.steps(); }
     std::size_t count() const override { return model_.count; }
     int sh_degree() const override { return model_.sh_degree; }
     RunArrays arrays() const override {
-        return {model_, adam_.state(), statistics_, identity_, appearance_};
+        return {model_, adam_.state(), statistics_, identity_, appearance_, filter_};
     }
     AppearanceState appearance() const override { return appearance_; }
     void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const override {
-        look({model_, adam_.state(), statistics_, identity_, appearance_});
+        look({model_, adam_.state(), statistics_, identity_, appearance_, filter_.span()});
     }
     RowIdentity identity() const override { return identity_; }
     void edit(const std::function<void(RunArrays&)>& change) override;
@@ -154,6 +164,7 @@ class CpuTraining final : public TrainingBackend {
     DensityStatistics statistics_;
     RowIdentity identity_;
     AppearanceState appearance_;
+    Buffer<float> filter_;                           ///< RunArrays::filter
     std::vector<math::PhotoNeighbours> neighbours_;  ///< by photo, where appearance is learned
     void take_over(RunArrays arrays);
     void keep_room_to_save();
@@ -183,13 +194,15 @@ void CpuTraining::take_over(RunArrays arrays) {
     statistics_ = std::move(arrays.statistics);
     identity_ = std::move(arrays.identity);
     appearance_ = std::move(arrays.appearance);
+    filter_ = std::move(arrays.filter);
+    adam_.set_filter(std::as_const(filter_).span());
 }
 
 /// In place: there may be no room for a second copy.
 void CpuTraining::edit(const std::function<void(RunArrays&)>& change) {
     adam_.flush(model_);
-    RunArrays arrays{std::move(model_), adam_.take_state(), std::move(statistics_),
-                     std::move(identity_), std::move(appearance_)};
+    RunArrays arrays{std::move(model_),    adam_.take_state(),     std::move(statistics_),
+                     std::move(identity_), std::move(appearance_), std::move(filter_)};
     try {
         change(arrays);
     } catch (...) {
@@ -197,6 +210,13 @@ void CpuTraining::edit(const std::function<void(RunArrays&)>& change) {
         throw;
     }
     take_over(std::move(arrays));
+}
+
+void CpuTraining::size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) {
+    adam_.flush(model_);
+    gs::size_filter(std::as_const(model_.values).span().first(3 * model_.capacity), model_.count,
+                    cameras, near_plane, rows, filter_);
+    adam_.set_filter(std::as_const(filter_).span());
 }
 
 void CpuTraining::keep_room_to_save() {
@@ -314,7 +334,7 @@ std::vector<MemoryUse> CpuTraining::memory() const {
                r.depth.values.capacity_bytes() + r.contributors.capacity_bytes() +
                r.isects_per_tile.capacity_bytes() + r.pairs_per_tile.capacity_bytes();
     };
-    return {{"parameters", model_.bytes()},
+    return {{"parameters", model_.bytes() + filter_.capacity_bytes()},
             {"Adam moments", adam_.bytes()},
             {"gradients of a batch", batch_.bytes()},
             {"density statistics", statistics_.bytes() + identity_.bytes()},

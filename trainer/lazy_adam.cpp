@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "trainer/mip_filter.h"
 
 namespace gs {
 namespace {
@@ -64,7 +65,7 @@ std::uint32_t LazyAdam::apply(GaussianModel& model, const BlockGradients& gradie
     const adam::Block block = block_of(model, gradients.block);
     const std::uint32_t skipped = adam::apply(block, tables_.step(), gradients, locked);
     const std::size_t first = gradients.block * kBlock;
-    bounds_[gradients.block] = adam::bounds(block, drift_, std::min(kBlock, model.count - first));
+    bounds_[gradients.block] = bound(block, gradients.block, std::min(kBlock, model.count - first));
     return skipped;
 }
 
@@ -77,7 +78,7 @@ void LazyAdam::add_to_values(
         const adam::Block block = block_of(model, index);
         const std::size_t first = index * kBlock, lanes = std::min(kBlock, model.count - first);
         if (change(block, first, lanes) && bounds_valid_)
-            bounds_[index] = adam::bounds(block, drift_, lanes);
+            bounds_[index] = bound(block, index, lanes);
     });
 }
 
@@ -96,10 +97,25 @@ void LazyAdam::refresh_bounds(const GaussianModel& model) {
     drift_ = AdamTables::drift(state_);
     bounds_.resize_discard(model.blocks());
     parallel_for(model.blocks(), kBlocksPerTask, [&](std::size_t block) {
-        bounds_[block] = adam::bounds(block_of(model, block), drift_,
-                                      std::min(kBlock, model.count - block * kBlock));
+        bounds_[block] =
+            bound(block_of(model, block), block, std::min(kBlock, model.count - block * kBlock));
     });
     bounds_valid_ = true;
+}
+
+/// sqrt(s^2 + f^2) is s + f at most.
+BlockBounds LazyAdam::bound(const adam::Block& block, std::size_t index, std::size_t lanes) const {
+    BlockBounds out = adam::bounds(block, drift_, lanes);
+    if (filter_.empty()) return out;
+    const float* filter = filter_.data() + index * kBlock;
+    out.radius += math::kBoundSigmas * 1.0001f * *std::max_element(filter, filter + lanes);
+    return out;
+}
+
+void LazyAdam::unfilter(const GaussianModel& model, BlockGradients& gradients) const {
+    alignas(64) float planes[kGeometryPlanes * kBlock];
+    read(model, gradients.block, 0, kGeometryPlanes, planes);
+    filter_block_vjp(planes, filter_.data() + gradients.block * kBlock, gradients);
 }
 
 bool LazyAdam::current(std::size_t block) const {
@@ -168,8 +184,11 @@ BlockView LazySource::geometry(std::size_t block, float* scratch) {
     const float* next = model_.values.data() + (block + 1) * kBlock;
     const std::size_t planes = static_cast<std::size_t>(plane_count(sh_degree_));
     for (std::size_t p = 0; p < planes; ++p) __builtin_prefetch(next + p * model_.capacity);
-    if (adam_.current(block)) return {model_.values.data() + block * kBlock, model_.capacity};
+    const std::span<const float> filter = adam_.filter();
+    if (filter.empty() && adam_.current(block))
+        return {model_.values.data() + block * kBlock, model_.capacity};
     adam_.read(model_, block, 0, kGeometryPlanes, scratch);
+    if (!filter.empty()) filter_block(scratch, filter.data() + block * kBlock);
     return {scratch, kBlock};
 }
 

@@ -61,6 +61,17 @@ class LazyAdam {
         GaussianModel& model,
         const std::function<bool(const adam::Block&, std::size_t, std::size_t)>& change);
 
+    /// By row, [capacity], kept by the caller: what the model is drawn through (mip_filter.h),
+    /// which bounds hold. Empty: nothing. After flush().
+    void set_filter(std::span<const float> filter) {
+        filter_ = filter;
+        bounds_valid_ = false;
+    }
+    std::span<const float> filter() const { return filter_; }
+    /// Gradients with respect to a block as LazySource shows it, to those with respect to what it
+    /// reads as. Where there is a filter.
+    void unfilter(const GaussianModel& model, BlockGradients& gradients) const;
+
     /// Brings every row up to date. Changes low bits, so only at points that a resumed run passes
     /// too.
     void flush(GaussianModel& model);
@@ -87,6 +98,7 @@ class LazyAdam {
   private:
     adam::Block block_of(const GaussianModel& model, std::size_t block) const;
     void refresh_bounds(const GaussianModel& model);
+    BlockBounds bound(const adam::Block& block, std::size_t index, std::size_t lanes) const;
 
     AdamState state_;
     int model_planes_ = 0;
@@ -94,11 +106,12 @@ class LazyAdam {
     adam::Drift drift_{};
     Buffer<BlockBounds> bounds_;
     bool bounds_valid_ = false;
+    std::span<const float> filter_;
     Buffer<float> scratch_;  ///< one plane, for rearrange()
 };
 
-/// The model as training sees it, every slept step applied, nothing stored. Rendering through it
-/// changes no bit of the run.
+/// The model as training sees it, every slept step applied, filtered where it is, nothing stored.
+/// Rendering through it changes no bit of the run.
 class LazySource final : public ParameterSource {
   public:
     /// `sh_degree`: the highest that will be asked for.

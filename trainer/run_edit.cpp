@@ -21,7 +21,7 @@ std::size_t moment_planes(const RunArrays& arrays) {
     return 2 * static_cast<std::size_t>(arrays.model.planes());
 }
 
-/// All of them: planes of the model, then of the moments, then the statistics.
+/// All of them: planes of the model, then of the moments, then the statistics, then the filter.
 std::vector<Column> columns_of(RunArrays& arrays) {
     const GaussianModel padding(0, arrays.model.sh_degree, kBlock);
     std::vector<Column> out;
@@ -33,6 +33,7 @@ std::vector<Column> columns_of(RunArrays& arrays) {
     DensityStatistics& s = arrays.statistics;
     for (Buffer<float>* buffer : {&s.gradient_sum, &s.views, &s.radius_px})
         out.push_back({buffer->data(), kBlock, 0.0f});
+    if (!arrays.filter.empty()) out.push_back({arrays.filter.data(), kBlock, 0.0f});
     return out;
 }
 
@@ -43,6 +44,10 @@ float* taken_column(TakenRows& taken, std::size_t column, std::size_t& step) {
     if (column < planes) return taken.model.plane(static_cast<int>(column));
     step = 2 * planes;
     if (column < 3 * planes) return taken.moments.data() + (column - planes);
+    if (column == 3 * planes + 3) {
+        step = 1;
+        return taken.filter.data();
+    }
     step = 3;
     return taken.statistics.data() + (column - 3 * planes);
 }
@@ -61,6 +66,9 @@ void make_room(RunArrays& arrays, std::size_t rows) {
     for (Buffer<float>* buffer :
          {&statistics.gradient_sum, &statistics.views, &statistics.radius_px})
         buffer->resize(capacity, 0.0f);
+    Buffer<float> filter = arrays.filter;
+    if (!filter.empty()) filter.resize(capacity, 0.0f);
+    arrays.filter = std::move(filter);
     arrays.model = std::move(model);
     arrays.adam.moments = std::move(moments);
     arrays.adam.last_step = std::move(last_step);
@@ -80,14 +88,14 @@ std::vector<std::uint32_t> rows_to_crop(const GaussianModel& model, const RowIde
 }
 
 bool consistent(const RunArrays& arrays) {
-    const auto& [model, adam, statistics, identity, appearance] = arrays;
+    const auto& [model, adam, statistics, identity, appearance, filter] = arrays;
     const std::size_t capacity = model.capacity;
     return model.count > 0 && model.count <= capacity && capacity % kBlock == 0 &&
            model.values.size() == static_cast<std::size_t>(model.planes()) * capacity &&
            adam.moments.size() == moment_planes(arrays) * capacity &&
            adam.last_step.size() == capacity && statistics.gradient_sum.size() == capacity &&
            statistics.views.size() == capacity && statistics.radius_px.size() == capacity &&
-           identity.tags.size() == capacity &&
+           identity.tags.size() == capacity && (filter.empty() || filter.size() == capacity) &&
            appearance.moments.size() == 2 * appearance.values.size();
 }
 
@@ -102,6 +110,7 @@ TakenRows take_rows(RunArrays& arrays, std::span<const std::uint32_t> rows) {
     taken.model.antialiased = arrays.model.antialiased;
     taken.moments.resize(rows.size() * moment_planes(arrays));
     taken.statistics.resize(rows.size() * 3);
+    if (!arrays.filter.empty()) taken.filter.resize(rows.size());
     const std::vector<Column> columns = columns_of(arrays);
     parallel_for(columns.size(), 1, [&](std::size_t c) {
         const Column& column = columns[c];

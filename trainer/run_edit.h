@@ -18,9 +18,11 @@ struct TakenRows {
     GaussianModel model;
     Buffer<float> moments;     ///< [row][2 x plane]: m, v
     Buffer<float> statistics;  ///< [row][3], as DensityStatistics
+    Buffer<float> filter;      ///< by row, where the run has one
     std::vector<std::uint32_t> tags;
     std::size_t bytes() const {
         return model.bytes() + moments.capacity_bytes() + statistics.capacity_bytes() +
+               filter.capacity_bytes() +
                (rows.capacity() + tags.capacity()) * sizeof(std::uint32_t);
     }
 };
@@ -38,7 +40,7 @@ TakenRows take_rows(RunArrays& arrays, std::span<const std::uint32_t> rows);
 /// put_back() of the same rows leave the same bits.
 void put_back(RunArrays& arrays, const TakenRows& taken);
 /// Adds Gaussians behind the last row, of the same SH degree: new ids, moments of zero, no
-/// statistics.
+/// statistics, no filter yet.
 void append_rows(RunArrays& arrays, const GaussianModel& more);
 /// Locked rows stay as they are until they are unlocked: no optimizer step, no density control, no
 /// opacity reset. Their moments become zero.

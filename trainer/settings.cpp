@@ -72,6 +72,7 @@ constexpr std::array kFields{
     SettingField{"background_g", "Background", "green, 0..1", "", kAuthors, &S::background_g, 0, 1, false, false, true},
     SettingField{"background_b", "Background", "blue, 0..1", "", kAuthors, &S::background_b, 0, 1, false, false, true},
     SettingField{"antialiased", "Rendering", "1: train with opacity compensation for the pixel blur", "", kMip, &S::antialiased, 0, 1, true, false, false},
+    SettingField{"filter_3d", "Rendering", "1: no Gaussian thinner than a pixel of the nearest photo (3D filter), and antialiased with it: pictures of other sizes keep their brightness and grain", "", kMip, &S::filter_3d, 0, 1, true, false, false},
     SettingField{"projection", "Rendering", "how Gaussians become ellipses: by the lens's Jacobian, or by seven points through the whole camera (unscented transform)", "", kUt, &S::projection, 0, 1, true, false, false, "ewa|ut"},
     SettingField{"appearance", "Appearance", "learn with each photo: nothing, its exposure and white balance, or all stages of PPISP", "", kOwn, &S::appearance, 0, 2, true, false, false, "none|exposure|ppisp"},
     SettingField{"lr_appearance", "Appearance", "what PPISP has besides exposure and white balance, at its highest", "", kPpisp, &S::lr_appearance, 0, 1, false, true, true},

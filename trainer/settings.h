@@ -73,6 +73,7 @@ struct TrainingSettings {
     double random_background = 0;  ///< 1: a new random background colour every step
     double background_r = 0, background_g = 0, background_b = 0;
     double antialiased = 0;  ///< 1: train with opacity compensation
+    double filter_3d = 0;    ///< 1: the 3D filter (trainer/mip_filter.h), and antialiased with it
     double projection = 0;   ///< ProjectionMethod
 
     double appearance = 0;          ///< AppearanceMode: learn each photo's exposure and colour
@@ -86,6 +87,11 @@ struct TrainingSettings {
 
     double seed = 42;
 };
+
+/// With opacity compensation: asked for, or as the 3D filter was made for it.
+inline bool draws_antialiased(const TrainingSettings& s) {
+    return s.antialiased != 0 || s.filter_3d != 0;
+}
 
 /// One row of the table. Values are doubles so that every field is edited the same way; integers
 /// are rounded.

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
+#include "base/buffer.h"
 #include "renderer/scene/gaussian_model.h"
 #include "trainer/appearance.h"
 #include "trainer/density.h"
@@ -21,6 +23,7 @@ struct RunArrays {
     DensityStatistics statistics;
     RowIdentity identity;
     AppearanceState appearance{};  ///< of photos and cameras
+    Buffer<float> filter{};        ///< by row (trainer/mip_filter.h); empty: nothing is filtered
 };
 /// The same where it lies.
 struct RunArraysView {
@@ -29,6 +32,7 @@ struct RunArraysView {
     const DensityStatistics& statistics;
     const RowIdentity& identity;
     const AppearanceState& appearance;
+    std::span<const float> filter{};
 };
 
 struct TrainingSnapshot {
@@ -42,7 +46,7 @@ struct TrainingSnapshot {
     std::uint64_t bytes() const {
         return arrays.model.bytes() + arrays.adam.moments.capacity_bytes() +
                arrays.adam.last_step.capacity_bytes() + arrays.statistics.bytes() +
-               arrays.identity.bytes() + arrays.appearance.bytes();
+               arrays.identity.bytes() + arrays.appearance.bytes() + arrays.filter.capacity_bytes();
     }
 };
 

@@ -83,6 +83,7 @@ void read_model(const StepRecord& record, Rasterizer& rasterizer, StepInputs& in
                 FrameProbe& lists) {
     GaussianModel model = record.before.model;
     LazyAdam adam(model, record.before.adam);
+    adam.set_filter(record.before.filter.span());
     adam.begin_step(model, in.rates, plane_count(in.options.sh_degree));
     LazySource source(model, adam, in.options.sh_degree);
     const auto state = rasterizer.make_state();
@@ -91,12 +92,16 @@ void read_model(const StepRecord& record, Rasterizer& rasterizer, StepInputs& in
     if (!rasterizer.probe(*state, lists)) return;
     in.blocks = blocks_seen(lists);
     in.model = empty_like(model, std::as_const(in.blocks).span());
+    in.filter.resize(record.before.filter.empty() ? 0 : in.model.capacity, 0.0f);
     parallel_for(in.blocks.size(), 64, [&](std::size_t i) {
         alignas(64) float values[kMaxPlanes * kBlock];
         adam.read(model, in.blocks[i], 0, model.planes(), values);
         for (int p = 0; p < model.planes(); ++p)
             std::copy_n(values + static_cast<std::size_t>(p) * kBlock, kBlock,
                         in.model.plane(p) + i * kBlock);
+        if (!in.filter.empty())
+            std::copy_n(record.before.filter.data() + in.blocks[i] * kBlock, kBlock,
+                        in.filter.data() + i * kBlock);
     });
 }
 

@@ -36,23 +36,25 @@ std::vector<PackedArray> arrays_of(const CapturedStep& step) {
     using steps::words_of;
     const auto values = words_of(in.before.model.values),
                moments = words_of(in.before.adam.moments);
-    return {{"inputs/blocks", words_of(in.blocks)},
-            {"inputs/model", words_of(in.model.values)},
-            {"inputs/sample", words_of(in.sample)},
-            {"inputs/values", values},
-            {"inputs/moments", moments},
-            {"inputs/last_step", words_of(in.before.adam.last_step)},
-            {"inputs/tags", words_of(in.before.identity.tags)},
-            {"outputs/rows", words_of(out.lists.rows)},
-            {"outputs/splats", words_of(out.lists.splats)},
-            {"outputs/tile_begin", words_of(out.lists.tile_begin)},
-            {"outputs/isects", words_of(out.lists.row_from_isect)},
-            {"outputs/color", words_of(out.color.values)},
-            {"outputs/alpha", words_of(out.alpha.values)},
-            {"outputs/color_gradient", words_of(out.color_gradient.values)},
-            {"outputs/gradients", words_of(out.gradients)},
-            {"outputs/values", words_of(out.values), values},
-            {"outputs/moments", words_of(out.moments), moments}};
+    std::vector<PackedArray> arrays{{"inputs/blocks", words_of(in.blocks)},
+                                    {"inputs/model", words_of(in.model.values)},
+                                    {"inputs/sample", words_of(in.sample)},
+                                    {"inputs/values", values},
+                                    {"inputs/moments", moments},
+                                    {"inputs/last_step", words_of(in.before.adam.last_step)},
+                                    {"inputs/tags", words_of(in.before.identity.tags)},
+                                    {"outputs/rows", words_of(out.lists.rows)},
+                                    {"outputs/splats", words_of(out.lists.splats)},
+                                    {"outputs/tile_begin", words_of(out.lists.tile_begin)},
+                                    {"outputs/isects", words_of(out.lists.row_from_isect)},
+                                    {"outputs/color", words_of(out.color.values)},
+                                    {"outputs/alpha", words_of(out.alpha.values)},
+                                    {"outputs/color_gradient", words_of(out.color_gradient.values)},
+                                    {"outputs/gradients", words_of(out.gradients)},
+                                    {"outputs/values", words_of(out.values), values},
+                                    {"outputs/moments", words_of(out.moments), moments}};
+    if (!in.filter.empty()) arrays.push_back({"inputs/filter", words_of(in.filter)});
+    return arrays;
 }
 
 Json look_json(const std::optional<AppliedLook>& look) {
@@ -103,6 +105,7 @@ Json manifest_of(const CapturedStep& step) {
                   {"camera", camera_json(in.camera)},
                   {"options", options_json(in.options)},
                   {"masked", !in.mask.empty()},
+                  {"filtered", !in.filter.empty()},
                   {"lambda_dssim", in.lambda_dssim},
                   {"look", look_json(in.look)},
                   {"rates", in.rates},
@@ -196,7 +199,7 @@ class ManifestReader {
 struct StepCounts {
     std::size_t blocks = 0, rows = 0, sample = 0, sample_rows = 0, visible = 0, isects = 0;
     int sh_degree = 0;
-    bool masked = false;
+    bool masked = false, filtered = false;
 };
 
 /// Files of older versions name none.
@@ -295,6 +298,7 @@ Result<StepCounts> read_manifest(const nlohmann::json& json, const std::string& 
     n.visible = r.whole(json, "visible", 1, n.rows);
     n.isects = r.whole(json, "isects", 0, kMostIsects);
     n.masked = r.flag(json, "masked");
+    n.filtered = json.contains("filtered") && r.flag(json, "filtered");
     in.camera = read_camera(r);
     in.options = read_options(r);
     in.lambda_dssim = r.number(json, "lambda_dssim");
@@ -371,6 +375,9 @@ Result<void> read_inputs(const FileSet& from, const StepCounts& n, StepInputs& i
     in.model = sized_model(n.rows, n.blocks, n.sh_degree);
     in.model.antialiased = in.options.antialiased;
     GS_TRY_VOID(read_words(from, "inputs/model", planes * n.blocks * kBlock, in.model.values));
+    if (n.filtered) GS_TRY_VOID(read_words(from, "inputs/filter", n.blocks * kBlock, in.filter));
+    for (const float f : in.filter)
+        if (!(f >= 0)) return damaged(from, "inputs/filter", "has sizes that cannot be");
     GS_TRY_VOID(read_words(from, "inputs/sample", n.sample, in.sample));
     if (!ascending(std::as_const(in.sample).span(), n.blocks))
         return damaged(from, "inputs/sample", "names blocks that the file does not have");

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
+#include "trainer/mip_filter.h"
 #include "trainer/nudge.h"
 
 namespace gs {
@@ -23,11 +24,23 @@ constexpr int kTablePlanes = kMaxPlanes + 3;  // gradients, mean2d, radius
 /// Gradients of all rows, as backward makes them.
 class GradientTable final : public GradientSink {
   public:
-    explicit GradientTable(std::size_t blocks) : blocks_(blocks), masks_(blocks) {
-        values_.resize(blocks * kTablePlanes * kBlock, 0.0f);
+    /// Of a model that is drawn filtered, gradients are of what it stores.
+    explicit GradientTable(const StepInputs& in)
+        : in_(in), blocks_(in.model.blocks()), masks_(blocks_) {
+        values_.resize(blocks_ * kTablePlanes * kBlock, 0.0f);
         masks_.fill(0);
     }
     void take(const BlockGradients& g) override {
+        if (in_.filter.empty()) return keep(g);
+        alignas(64) float planes[kGeometryPlanes * kBlock];
+        for (int p = 0; p < kGeometryPlanes; ++p)
+            std::copy_n(in_.model.plane(p) + g.block * kBlock, kBlock,
+                        planes + static_cast<std::size_t>(p) * kBlock);
+        BlockGradients stored = g;
+        filter_block_vjp(planes, in_.filter.data() + g.block * kBlock, stored);
+        keep(stored);
+    }
+    void keep(const BlockGradients& g) {
         masks_[g.block] = g.mask;
         float* to = at(g.block, 0);
         std::copy_n(&g.planes[0][0], kMaxPlanes * kBlock, to);
@@ -64,6 +77,7 @@ class GradientTable final : public GradientSink {
     const float* at(std::size_t block, int plane) const {
         return values_.data() + (block * kTablePlanes + static_cast<std::size_t>(plane)) * kBlock;
     }
+    const StepInputs& in_;
     std::size_t blocks_;
     Buffer<float> values_;  // [block][plane][16]
     Buffer<std::uint32_t> masks_;
@@ -260,8 +274,10 @@ StageComparison compare_optimizer(const StepInputs& in, const StepOutputs& was,
 StepOutputs run_step(const StepInputs& in, Rasterizer& rasterizer) {
     StepOutputs out;
     Buffer<BlockBounds> bounds;
-    compute_bounds(in.model, bounds);
-    const auto source = rasterizer.source_of(in.model, bounds.span());
+    GaussianModel drawn = in.model;
+    filter_model(drawn, in.filter.span());
+    compute_bounds(drawn, bounds);
+    const auto source = rasterizer.source_of(drawn, bounds.span());
     const auto state = rasterizer.make_state();
     RenderResult picture;
     rasterizer.forward(*source, in.camera, in.options, *state, picture);
@@ -278,7 +294,7 @@ StepOutputs run_step(const StepInputs& in, Rasterizer& rasterizer) {
     if (in.look && std::isfinite(out.terms.loss))
         (void)apply_look_vjp(*in.look, picture.color, in.photo, in.mask, shown, 0.0f,
                              upstream.color);
-    GradientTable table(in.model.blocks());
+    GradientTable table(in);
     const bool sound = std::isfinite(out.terms.loss);
     if (sound)
         rasterizer.backward(*source, in.camera, in.options, *state, picture, upstream, table);

@@ -26,6 +26,7 @@ struct StepInputs {
     std::size_t gaussians = 0;     ///< of the whole model
     Buffer<std::uint32_t> blocks;  ///< of the whole model, ascending
     GaussianModel model;           ///< these blocks as the step read them, one after another
+    Buffer<float> filter;          ///< of its rows, [capacity] (trainer/mip_filter.h); or empty
     Camera camera;
     Image8 photo, mask;  ///< as the loss reads them; mask may be empty
     RenderOptions options;

@@ -73,7 +73,7 @@ RenderOptions Trainer::State::options() const {
     RenderOptions o;
     o.background = background_of(settings);
     o.sh_degree = sh_degree();
-    o.antialiased = settings.antialiased != 0;
+    o.antialiased = draws_antialiased(settings);
     o.projection = static_cast<ProjectionMethod>(settings.projection);
     o.near_plane = near_plane_for(extent);
     return o;
@@ -113,12 +113,13 @@ Result<void> Trainer::State::begin() {
                     fmt::format("a step of {} photos needs as many, and there are {} to train on",
                                 batch_of(settings), views.size()),
                     fmt::format("choose a batch of {} at most", views.size()));
+    GS_TRY_VOID(check_filter());
     const auto degree = static_cast<int>(std::clamp(settings.sh_degree, 0.0, 3.0));
     RunArrays arrays;
     GS_TRY(arrays.model, gaussians_from_points(*capture, degree, 0,
                                                {static_cast<float>(settings.init_opacity),
                                                 static_cast<float>(settings.init_scale)}));
-    arrays.model.antialiased = settings.antialiased != 0;
+    arrays.model.antialiased = draws_antialiased(settings);
     arrays.adam = initial_adam_state(arrays.model, batch_of(settings));
     arrays.statistics.clear(arrays.model.capacity);
     arrays.identity = RowIdentity(arrays.model.count, arrays.model.capacity);
@@ -127,6 +128,10 @@ Result<void> Trainer::State::begin() {
     extent = static_cast<double>(scene_extent_of(*capture));
     sampler = Sampler(views, static_cast<std::uint64_t>(settings.seed));
     poses = settings.refine_poses != 0 ? PoseRefinement(*capture, views) : PoseRefinement();
+    if (settings.filter_3d != 0)
+        gs::size_filter(std::as_const(arrays.model.values).span().first(3 * arrays.model.capacity),
+                        arrays.model.count, filter_cameras(), filter_near(), FilterRows::all,
+                        arrays.filter);
     pose_gradients.clear();
     expected_from = kNothingExpected;
     at_start = arrays.identity.book.first_given();
@@ -325,7 +330,10 @@ Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progre
     return out;
 }
 
-void Trainer::edit(const std::function<void(RunArrays&)>& change) { state_->backend->edit(change); }
+void Trainer::edit(const std::function<void(RunArrays&)>& change) {
+    state_->backend->edit(change);
+    if (state_->settings.filter_3d != 0) state_->size_filter(FilterRows::fresh);
+}
 void Trainer::look_at_arrays(const std::function<void(const RunArraysView&)>& look) const {
     state_->backend->look_at_arrays(look);
 }
@@ -356,7 +364,12 @@ std::vector<std::uint8_t> Trainer::locked() const {
     return out;
 }
 
-GaussianModel Trainer::model() const { return state_->backend->model(); }
+GaussianModel Trainer::model() const {
+    GaussianModel out = state_->backend->model();
+    filter_model(out, std::as_const(*state_).backend->filter().span());
+    return out;
+}
+GaussianModel Trainer::unfiltered_model() const { return state_->backend->model(); }
 AppearanceState Trainer::appearance() const { return state_->backend->appearance(); }
 std::size_t Trainer::gaussian_count() const { return state_->backend->count(); }
 const Capture& Trainer::capture() const { return *state_->capture; }
@@ -376,11 +389,10 @@ std::shared_ptr<const TrainingSnapshot> Trainer::snapshot() const {
 }
 
 std::uint64_t Trainer::snapshot_bytes() const {
-    // A value and two moments a plane; the step of the last update, identity and three statistics a
-    // row; and
-    // storage grows by half.
+    // A value and two moments a plane; the step of the last update, identity, filter and three
+    // statistics a row; and storage grows by half.
     const auto planes = static_cast<std::uint64_t>(plane_count(state_->backend->sh_degree()));
-    return padded_capacity(state_->backend->count() * 3 / 2) * (3 * planes + 5) * sizeof(float);
+    return padded_capacity(state_->backend->count() * 3 / 2) * (3 * planes + 6) * sizeof(float);
 }
 
 void Trainer::restore(const TrainingSnapshot& snapshot) {

@@ -123,8 +123,11 @@ class Trainer {
 
     /// What was learned of photos and cameras; empty where nothing is.
     AppearanceState appearance() const;
-    /// A copy of the model with every pending optimizer step applied.
+    /// A copy of the model with every pending optimizer step applied, as it is drawn: filtered
+    /// where the run has a 3D filter.
     GaussianModel model() const;
+    /// The same as the run's arrays hold it: for who makes an edit of it.
+    GaussianModel unfiltered_model() const;
     std::size_t gaussian_count() const;
     const Capture& capture() const;
     /// What a view's photo is trained on and measured from: as given, or as corrected by now.

@@ -57,6 +57,16 @@ struct Trainer::State {
     bool restore_poses(const PoseState& poses);
     void take(const StepOutcome& outcome, StepReport& report);
     bool control_density(StepReport& report);
+    // The 3D filter (mip_filter.h), in control_density.cpp.
+    /// Errors (unsupported): it is asked for, and the backend has none.
+    Result<void> check_filter() const;
+    std::vector<Camera> filter_cameras() const;
+    float filter_near() const;
+    /// After step steps().
+    bool filter_due(bool round) const;
+    void size_filter(FilterRows which) {
+        backend->size_filter(filter_cameras(), filter_near(), which);
+    }
     /// `outcomes`: what the backend told when it was given the step's views, of which `plan` is the
     /// last.
     void note_hashes(const StepPlan& plan, std::span<const StepOutcome> outcomes, bool changed);

@@ -79,6 +79,7 @@ std::uint64_t Trainer::State::hash_of_arrays() const {
         out = hash_array(arrays.adam.moments.span(), out);
         out = hash_array(arrays.adam.last_step.span(), out);
         out = hash_array(arrays.appearance.values.span(), out);
+        if (!arrays.filter.empty()) out = hash_array(arrays.filter, out);
     });
     return out;
 }

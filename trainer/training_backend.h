@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "renderer/raster/rasterizer.h"
@@ -16,6 +17,7 @@
 #include "trainer/lazy_adam.h"
 #include "trainer/loss.h"
 #include "trainer/metrics.h"
+#include "trainer/mip_filter.h"
 #include "trainer/nudge_rules.h"
 #include "trainer/settings.h"
 #include "trainer/snapshot.h"
@@ -72,6 +74,14 @@ class TrainingBackend {
     /// relocate() of trainer/relocation.h.
     virtual DensityReport relocate(const TrainingSettings& settings, double extent) = 0;
     virtual void reset_opacity() = 0;
+    /// Whether the model can be drawn through a 3D filter (RunArrays::filter); else no run that has
+    /// one is started on it.
+    virtual bool takes_filter() const { return false; }
+    /// size_filter() of trainer/mip_filter.h, of the rows as they now stand.
+    virtual void size_filter(std::span<const Camera> /*cameras*/, float /*near_plane*/,
+                             FilterRows /*rows*/) {}
+    /// RunArrays::filter.
+    virtual Buffer<float> filter() const { return {}; }
 
     virtual std::uint64_t steps() const = 0;
     virtual std::size_t count() const = 0;
@@ -82,14 +92,15 @@ class TrainingBackend {
     /// memory is short.
     virtual void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const {
         const RunArrays copy = arrays();
-        look({copy.model, copy.adam, copy.statistics, copy.identity, copy.appearance});
+        look({copy.model, copy.adam, copy.statistics, copy.identity, copy.appearance,
+              copy.filter.span()});
     }
     /// Which Gaussian each row is. Waits for the device.
     virtual RowIdentity identity() const = 0;
     /// Settles every row, lets `change` alter the arrays, and goes on from what it leaves; see
     /// Trainer::edit().
     virtual void edit(const std::function<void(RunArrays&)>& change) = 0;
-    /// The model with every pending optimizer step applied. Waits for the device.
+    /// The model with every pending optimizer step applied, not filtered. Waits for the device.
     virtual GaussianModel model() const = 0;
     /// Draws and changes no bit of the run.
     virtual void render(const Camera& camera, const RenderOptions& options,

@@ -95,7 +95,9 @@ void Editor::transform(const std::string& verb, const Mat3d& linear, Vec3d shift
         return lent_.tell.error("none of the selected has a position that is a number");
     const Vec3f middle = 0.5f * (lo + hi);
     const Vec3d about{middle.x, middle.y, middle.z};
-    GaussianModel after = gathered(model, rows);
+    // What a run's 3D filter adds is not the Gaussians' own.
+    const auto& trainer = lent_.scene->trainer;
+    GaussianModel after = gathered(trainer ? trainer->unfiltered_model() : model, rows);
     transform_rows(after, 0, after.count, {linear, about + shift - linear * about});
     const bool moves = linear.m[0][0] == 1 && linear.m[1][1] == 1 && linear.m[2][2] == 1 &&
                        linear.m[0][1] == 0 && linear.m[0][2] == 0 && linear.m[1][2] == 0;
