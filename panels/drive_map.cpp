@@ -79,7 +79,7 @@ void draw_cameras(ImDrawList& list, const DriveState& drive, const Snapshot& sna
     }
 }
 
-void draw_scale(ImDrawList& list, const MapView& map) {
+void draw_map_scale(ImDrawList& list, const MapView& map) {
     const double metres = scale_bar(static_cast<double>(map.size.x) / map.pixels);
     const float width = static_cast<float>(metres * map.pixels);
     const ImVec2 a{map.corner.x + 0.6F * em(), map.corner.y + map.size.y - 0.6F * em()};
@@ -152,7 +152,7 @@ void DriveMap::draw(const DriveState& drive, const Snapshot& snapshot, ImVec2 si
             list.AddRectFilled({p.x - half, p.y - half}, {p.x + half, p.y + half}, spot.color);
     draw_way(list, drive, map);
     draw_cameras(list, drive, snapshot, map);
-    draw_scale(list, map);
+    draw_map_scale(list, map);
     list.PopClipRect();
     if (!ImGui::IsItemHovered()) return;
     const float wheel = ImGui::GetIO().MouseWheel;

@@ -32,7 +32,7 @@ const Activity* scoring(const Snapshot& snapshot) {
     return nullptr;
 }
 
-void draw_time(const DriveState& drive, Commands& commands) {
+void draw_moment(const DriveState& drive, Commands& commands) {
     const bool many = drive.sweeps.size() > 1;
     if (icon_button("##previous", Icon::previous, "The sweep before", drive.chosen > 0))
         commands.push("drive.previous");
@@ -60,7 +60,7 @@ void draw_time(const DriveState& drive, Commands& commands) {
     tooltip("Seconds after the first sweep; the nearest sweep is shown");
 }
 
-void draw_choices(const DriveState& drive, const Snapshot& snapshot, Commands& commands) {
+void draw_sweep_choices(const DriveState& drive, const Snapshot& snapshot, Commands& commands) {
     beside_if_fits("intensity         ");
     choice_command(commands, "##channel", "drive.channel", kSweepChannelNames,
                    static_cast<std::size_t>(drive.channel), 5.5F,
@@ -167,8 +167,8 @@ void DrivePanel::draw(const Snapshot& snapshot, Commands& commands) {
             "Sweeps of a lidar appear here: open a drive, or read a recording beside what is open "
             "(drive.open PATH)");
     const DriveState& drive = *snapshot.drive;
-    draw_time(drive, commands);
-    draw_choices(drive, snapshot, commands);
+    draw_moment(drive, commands);
+    draw_sweep_choices(drive, snapshot, commands);
     if (!drive.posed) {
         ImGui::PushTextWrapPos(0);
         colored_text(theme().warning,

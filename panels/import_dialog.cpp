@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kTitle = "Open a capture##import";
 
-void wrapped(ImU32 color, const std::string& words) {
+void wrapped_line(ImU32 color, const std::string& words) {
     ImGui::PushTextWrapPos(0);
     colored_text(color, words);
     ImGui::PopTextWrapPos();
@@ -29,7 +29,7 @@ void draw_facts(const char* id, const ImportState::Facts& facts) {
         ImGui::TableNextColumn();
         dim_text(what);
         ImGui::TableNextColumn();
-        wrapped(theme().text, value);
+        wrapped_line(theme().text, value);
     }
     ImGui::EndTable();
 }
@@ -37,8 +37,8 @@ void draw_facts(const char* id, const ImportState::Facts& facts) {
 void draw_findings(const ImportState& import) {
     for (const Finding& finding : import.findings) {
         if (finding.severity == Severity::note) continue;
-        wrapped(finding.severity == Severity::error ? theme().error : theme().warning,
-                finding.what);
+        wrapped_line(finding.severity == Severity::error ? theme().error : theme().warning,
+                     finding.what);
         tooltip(finding.consequence + "; " + finding.advice);
     }
     if (import.skipped.empty()) return;
@@ -49,7 +49,7 @@ void draw_findings(const ImportState& import) {
 }
 
 void draw_found(const ImportState& import) {
-    if (!import.problem.empty()) return wrapped(theme().error, import.problem);
+    if (!import.problem.empty()) return wrapped_line(theme().error, import.problem);
     if (import.found.empty()) return dim_text("looking at it ...");
     draw_facts("##found", import.found);
     draw_findings(import);

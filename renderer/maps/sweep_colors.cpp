@@ -11,7 +11,7 @@ namespace {
 constexpr double kOutermost = 0.01;  // of the values, left out on either side
 
 /// From where to where a channel's values reach.
-void fit(SweepColors& colors, const LidarSweep& sweep, double left_out) {
+void fit_to_sweep(SweepColors& colors, const LidarSweep& sweep, double left_out) {
     std::vector<double> values;
     for (const LidarBeam& beam : sweep.beams)
         if (beam.hit())
@@ -43,7 +43,7 @@ SweepColors sweep_colors(SweepChannel channel, const LidarSweep& sweep) {
     out.logarithmic = out.reversed = false;
     if (channel == SweepChannel::intensity) out.map = Colormap::viridis, out.unit = "";
     if (channel == SweepChannel::time) out.map = Colormap::viridis, out.unit = "s";
-    fit(out, sweep, channel == SweepChannel::time ? 0 : kOutermost);
+    fit_to_sweep(out, sweep, channel == SweepChannel::time ? 0 : kOutermost);
     return out;
 }
 

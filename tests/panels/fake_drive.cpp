@@ -12,7 +12,7 @@
 namespace gs::test {
 namespace {
 
-constexpr std::uint32_t kRows = 24, kColumns = 240;
+constexpr std::uint32_t kBeamRows = 24, kBeamColumns = 240;
 
 /// How far a ray from 1.7 m over a street goes: ground, walls 6 m to the left and 9 m to the right,
 /// one with gaps; a car ahead. 0: into the sky.
@@ -33,12 +33,12 @@ double range_of(Vec3d d) {
 LidarSweep fake_sweep(bool returns) {
     LidarSweep out;
     out.name = "000006";
-    out.rows = kRows;
-    out.columns = kColumns;
-    for (std::uint16_t row = 0; row < kRows; ++row)
-        for (std::uint16_t column = 0; column < kColumns; ++column) {
+    out.rows = kBeamRows;
+    out.columns = kBeamColumns;
+    for (std::uint16_t row = 0; row < kBeamRows; ++row)
+        for (std::uint16_t column = 0; column < kBeamColumns; ++column) {
             const double elevation = 0.05 - 0.02 * row,
-                         azimuth = std::numbers::pi - 2 * std::numbers::pi * column / kColumns;
+                         azimuth = std::numbers::pi - 2 * std::numbers::pi * column / kBeamColumns;
             const Vec3d d{std::cos(elevation) * std::cos(azimuth),
                           std::cos(elevation) * std::sin(azimuth), std::sin(elevation)};
             LidarBeam beam;
@@ -46,7 +46,7 @@ LidarSweep fake_sweep(bool returns) {
                               static_cast<float>(d.z)};
             beam.range = returns ? static_cast<float>(range_of(d)) : 0;
             beam.intensity = static_cast<float>(0.3 + 0.3 * std::sin(0.2 * column) * (row > 8));
-            beam.time = static_cast<float>(-0.05 + 0.1 * column / kColumns);
+            beam.time = static_cast<float>(-0.05 + 0.1 * column / kBeamColumns);
             beam.row = row;
             beam.column = column;
             out.beams.push_back(beam);
