@@ -61,7 +61,7 @@ ROOMS = {
                                "renderer/present"]),
     "trainer": ("loss, lazy Adam, density control, schedule, checkpoints, the step, the run",
                 ["base", "base/record", "renderer/math", "renderer/device", "renderer/scene", "renderer/io/*",
-                 "renderer/raster"]),
+                 "renderer/raster", "renderer/rays"]),
     "trainer/cuda": ("the same, resident on a device",
                      ["base", "base/record", "renderer/math", "renderer/device", "renderer/device/cuda",
                       "renderer/scene", "renderer/raster", "renderer/raster/cuda", "trainer"]),

@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "base/record/scope.h"
 #include "trainer/batch_gradients.h"
+#include "trainer/beam_step.h"
 #include "trainer/mip_filter.h"
 #include "trainer/nudge.h"
 #include "trainer/pose_refinement.h"
@@ -90,6 +91,13 @@ class TrainingSink final : public GradientSink {
             if (batch_->mean(block, views, mean)) count(step(mean, locked_lanes(tags_, block)));
         });
     }
+    /// Of the step's beams: added like a view's, but they say nothing of the picture.
+    void take_of_beams(const BlockGradients& gradients) {
+        BlockGradients stored = gradients;
+        if (!adam_.filter().empty()) adam_.unfilter(model_, stored);
+        count(batch_->add(stored, locked_lanes(tags_, stored.block)));
+        if (hashes_ != nullptr) hashes_->add_gradients(model_, stored);
+    }
     std::size_t poisoned() const { return poisoned_.load(); }
 
   private:
@@ -115,6 +123,15 @@ class TrainingSink final : public GradientSink {
     std::atomic<std::size_t> poisoned_{0};
 };
 
+class BeamSink final : public GradientSink {
+  public:
+    explicit BeamSink(TrainingSink& to) : to_(to) {}
+    void take(const BlockGradients& gradients) override { to_.take_of_beams(gradients); }
+
+  private:
+    TrainingSink& to_;
+};
+
 class CpuTraining final : public TrainingBackend {
   public:
     explicit CpuTraining(std::unique_ptr<Rasterizer> rasterizer)
@@ -137,6 +154,7 @@ class CpuTraining final : public TrainingBackend {
     bool takes_filter() const override { return true; }
     Buffer<float> filter() const override { return filter_; }
     void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) override;
+    bool takes_beams() const override { return true; }
     std::uint64_t steps() const override { return adam_.steps(); }
     std::size_t count() const override { return model_.count; }
     int sh_degree() const override { return model_.sh_degree; }
@@ -176,7 +194,8 @@ class CpuTraining final : public TrainingBackend {
     ImageF shown_;  ///< picture_ through its photo's look
     PixelGradients gradients_;
     std::vector<BlockMotion> motion_;
-    BatchGradients batch_;  ///< where a step takes several views
+    BatchGradients batch_;  ///< where a step takes several views, or beams beside one
+    BeamStep beams_;
 };
 
 void CpuTraining::start(std::shared_ptr<const Capture> capture, RunArrays arrays) {
@@ -233,7 +252,7 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     StepOutcome out;
     out.view_index = plan.view_index;
     out.part = plan.part;
-    const bool several = plan.part.several();
+    const bool several = plan.part.several() || plan.beams;
     if (plan.part.first()) {
         const Span adam_span(Stage::adam);
         adam_.begin_step(model_, plan.rates, plane_count(plan.options.sh_degree));
@@ -273,6 +292,12 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
         rasterizer_->backward(source, plan.camera, plan.options, *forward_state_, picture_,
                               gradients_, sink);
     if (plan.options.motion && std::isfinite(out.terms.loss)) out.motion = sum_of(motion_);
+    if (plan.beams) {
+        const Span rays_span(rays_stage(), plan.beams->rays.size());
+        BeamSink beam_sink(sink);
+        out.lidar =
+            beams_.run(source, *plan.beams, plan.part.count, plan.options.compatibility, beam_sink);
+    }
     if (plan.part.last()) {
         const Span adam_span(Stage::adam);
         if (several) sink.step_batch(plan.part.count);
@@ -337,6 +362,7 @@ std::vector<MemoryUse> CpuTraining::memory() const {
     return {{"parameters", model_.bytes() + filter_.capacity_bytes()},
             {"Adam moments", adam_.bytes()},
             {"gradients of a batch", batch_.bytes()},
+            {"rays", beams_.bytes()},
             {"density statistics", statistics_.bytes() + identity_.bytes()},
             {"exposure and colour", appearance_.bytes() + shown_.values.capacity_bytes()},
             {"forward state", forward_state_->bytes()},

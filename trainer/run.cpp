@@ -13,6 +13,7 @@
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/lens_width.h"
 #include "trainer/checkpoint.h"
+#include "trainer/lidar_score.h"
 #include "trainer/pose_alignment.h"
 #include "trainer/pose_file.h"
 #include "trainer/run_pictures.h"
@@ -699,9 +700,22 @@ void Run::measure_aligned() {
     }
 }
 
+/// Of a drive with a lidar, once it has had all its steps.
+void Run::measure_lidar() {
+    if (!trainer_->finished() ||
+        std::exchange(lidar_step_, trainer_->steps_done()) == trainer_->steps_done())
+        return;
+    lidar_ = score_drive(trainer_->model(), trainer_->capture().path);
+    if (lidar_)
+        tell(LogLevel::info,
+             fmt::format("lidar, columns held out: median range error {:.3f} m, {:.0f} % in 10 cm",
+                         lidar_->median_m, 100 * lidar_->within_10cm));
+}
+
 void Run::save_records() {
     records_due_ = false;
     measure_aligned();
+    measure_lidar();
     const auto leave = [&](const char* what, const fs::path& path, const WriteFile& write) {
         files_.leave(what, path, write, options_.tell);
     };
@@ -755,6 +769,7 @@ Json Run::summary() const {
                     {"psnr", json_number(measured_.psnr)}};
     out["test"] = score_json(evaluations_.empty() ? Evaluation() : evaluations_.back());
     if (!aligned_.images.empty()) out["test_aligned"] = score_json(aligned_);
+    if (lidar_) out["lidar"] = score_json(*lidar_);
     out["evaluations"] = Json::array();
     for (const Evaluation& e : evaluations_)
         out["evaluations"].push_back({{"step", e.step},

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/record/machine_counters.h"
+#include "renderer/rays/sweep_score.h"
 #include "trainer/profile_window.h"
 #include "trainer/run_alarms.h"
 #include "trainer/run_files.h"
@@ -221,6 +222,7 @@ class Run {
     void rescue(const std::string& why, bool checkpoint);
     void save_model(bool checkpoint);
     void measure_aligned();
+    void measure_lidar();
     void save_records();
     void recall();
     void move_in();
@@ -252,6 +254,8 @@ class Run {
     StepReport last_, measured_;
     std::optional<EvaluationJob> evaluation_;
     Evaluation newest_;
+    std::optional<SweepScore> lidar_;  ///< of a drive, in the columns held out
+    std::uint64_t lidar_step_ = 0;     ///< steps done when it was
     Evaluation aligned_;  ///< of test photos from where the model has them; empty: not measured
     std::vector<RunMark> marks_;
     std::vector<Evaluation> evaluations_;

@@ -18,7 +18,8 @@ namespace {
 constexpr std::string_view kStepColumns =
     "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means";
 constexpr std::string_view kRoundColumns = ",target,cloned,split,added,relocated,pruned";
-constexpr std::size_t kNumbersBeforeRounds = 11, kLineNumbers = 17;
+constexpr std::string_view kLidarColumn = ",lidar_m";  // not in older runs, either
+constexpr std::size_t kNumbersBeforeRounds = 11, kNumbersBeforeLidar = 17, kLineNumbers = 18;
 
 /// Field `index` of a row.
 std::string_view field_at(std::string_view row, std::size_t index) {
@@ -81,7 +82,9 @@ StepReport report_of(std::string_view row) {
     const auto count = [&](std::size_t i) {
         return f[i] >= 0 && f[i] < 1e15 ? static_cast<std::uint64_t>(f[i]) : 0;
     };
-    if (f.size() != kLineNumbers && f.size() != kNumbersBeforeRounds) return r;
+    if (f.size() != kLineNumbers && f.size() != kNumbersBeforeLidar &&
+        f.size() != kNumbersBeforeRounds)
+        return r;
     r.step = count(0);
     r.milliseconds = f[5];
     r.gaussians = count(6);
@@ -89,7 +92,7 @@ StepReport report_of(std::string_view row) {
     r.batch = static_cast<std::uint32_t>(std::max<std::size_t>(1, r.photos.size()));
     r.view = r.measured_view = r.photos.empty() ? count(9) : r.photos.back().view;
     r.lr_means = f[10];
-    r.densified = f.size() == kLineNumbers && std::isfinite(f[kNumbersBeforeRounds]);
+    r.densified = f.size() > kNumbersBeforeRounds && std::isfinite(f[kNumbersBeforeRounds]);
     if (r.densified) {
         std::size_t at = kNumbersBeforeRounds;
         for (std::size_t DensityReport::*field : kRoundFields) r.round.*field = count(at++);
@@ -100,6 +103,7 @@ StepReport report_of(std::string_view row) {
     r.l1 = f[2];
     r.ssim = f[3];
     r.psnr = f[4];
+    if (f.size() == kLineNumbers) r.lidar_m = f[kNumbersBeforeLidar];
     r.counters.visible = count(7);
     r.counters.isects = count(8);
     return r;
@@ -115,8 +119,9 @@ std::string row_of(const StepReport& r) {
     std::string round;
     for (std::size_t DensityReport::*field : kRoundFields)
         round += r.densified ? fmt::format(",{}", r.round.*field) : ",";
-    return fmt::format("{},{},{:.4g},{},{},{},{:.6g}{}\n", r.step, measured, r.milliseconds,
-                       r.gaussians, counted, view_field(r), r.lr_means, round);
+    const std::string lidar = std::isfinite(r.lidar_m) ? fmt::format("{:.5g}", r.lidar_m) : "";
+    return fmt::format("{},{},{:.4g},{},{},{},{:.6g}{},{}\n", r.step, measured, r.milliseconds,
+                       r.gaussians, counted, view_field(r), r.lr_means, round, lidar);
 }
 
 fs::path rescue_folder() {
@@ -206,7 +211,7 @@ void StepLog::add(const StepReport& r) {
     StepReport& row = rows_.emplace_back(r);
     if (r.measured_step == r.step) return;
     row.measured_step = 0;
-    row.loss = row.l1 = row.ssim = row.psnr = kNotMeasured;
+    row.loss = row.l1 = row.ssim = row.psnr = row.lidar_m = kNotMeasured;
     row.counters = {};
     row.photos.clear();
     for (auto it = rows_.rbegin(); it != rows_.rend() && it->step >= r.measured_step; ++it) {
@@ -217,6 +222,7 @@ void StepLog::add(const StepReport& r) {
         it->l1 = r.l1;
         it->ssim = r.ssim;
         it->psnr = r.psnr;
+        it->lidar_m = r.lidar_m;
         it->counters = r.counters;
         it->photos = r.photos;
     }
@@ -236,7 +242,7 @@ void StepLog::take_earlier(const fs::path& csv, std::uint64_t last_step) {
 }
 
 Result<void> StepLog::write(const fs::path& csv) const {
-    std::string text = fmt::format("{}{}\n", kStepColumns, kRoundColumns);
+    std::string text = fmt::format("{}{}{}\n", kStepColumns, kRoundColumns, kLidarColumn);
     for (const StepReport& row : rows_) text += row_of(row);
     return write_text_file(csv, text);
 }

@@ -14,7 +14,7 @@ constexpr const char *kAuthors = "3DGS, the authors' code", *kOwn = "gausscope",
                      *kPaper = "3DGS as published: its code never applies it",
                      *kMip = "Mip-Splatting", *kPpisp = "PPISP", *kGrendel = "Grendel-GS",
                      *kUt = "3DGUT", *kAbs = "AbsGS, gsplat", *kMcmc = "3DGS-MCMC",
-                     *kRevised = "Rota Bulò et al. 2024";
+                     *kSplatAd = "SplatAD", *kRevised = "Rota Bulò et al. 2024";
 
 // name, group, help, unit, source, value, min, max, integer, logarithmic, live, choices
 // clang-format off
@@ -67,6 +67,8 @@ constexpr std::array kFields{
     SettingField{"pose_sigma", "Poses", "how wrong the poses may be (standard deviation): degrees, and percent of the scene's extent; what photos do not show stays where it was given", "deg, %", kOwn, &S::pose_sigma, 0.001, 20, false, true, true},
     SettingField{"pose_from", "Poses", "first step after which poses are corrected", "steps", kOwn, &S::pose_from, 0, 1e7, true, true, true},
     SettingField{"pose_smoothness", "Poses", "how far a correction goes towards the mean of its neighbours' (photos in the order of their names) each time every photo has been seen: for photos taken along a way whose errors change slowly", "", kOwn, &S::pose_smoothness, 0, 1, false, false, true},
+    SettingField{"lidar_weight", "Lidar", "weight of the loss along the beams of a drive's lidar (ranges in m), beside that of the photo; 0 = photos alone", "", kSplatAd, &S::lidar_weight, 0, 100, false, true, true},
+    SettingField{"lidar_beams", "Lidar", "beams that a step takes of one sweep, about", "beams", kOwn, &S::lidar_beams, 64, 1e7, true, true, true},
     SettingField{"random_background", "Background", "1: a new random background colour every step", "", kAuthors, &S::random_background, 0, 1, true, false, true},
     SettingField{"background_r", "Background", "red, 0..1", "", kAuthors, &S::background_r, 0, 1, false, false, true},
     SettingField{"background_g", "Background", "green, 0..1", "", kAuthors, &S::background_g, 0, 1, false, false, true},

@@ -85,6 +85,9 @@ struct TrainingSettings {
     double pose_from = 100;      ///< first step after which poses are corrected
     double pose_smoothness = 0;  ///< share that a correction goes towards its neighbours', an epoch
 
+    double lidar_weight = 0;    ///< of the loss along a drive's beams; 0: photos alone
+    double lidar_beams = 4096;  ///< a step
+
     double seed = 42;
 };
 

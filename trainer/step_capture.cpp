@@ -140,6 +140,10 @@ Result<CapturedStep> capture_of(const StepRecord& record, const std::string& cap
         return fail(ErrorKind::unsupported, "",
                     fmt::format("a step of {} photos cannot be captured", record.plan.part.count),
                     "train with --batch 1");
+    if (record.plan.beams)
+        return fail(ErrorKind::unsupported, "",
+                    "a step that learns from a lidar, too, cannot be captured",
+                    "train with --lidar-weight 0");
     CapturedStep out;
     StepInputs& in = out.inputs;
     const View& view = *record.plan.view;

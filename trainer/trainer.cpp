@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <new>
+#include <utility>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -63,7 +64,8 @@ Trainer::State::State(std::shared_ptr<const Capture> given_capture,
     : capture(std::move(given_capture)),
       settings(given_settings),
       backend(std::move(given_backend)),
-      rows(*capture) {}
+      rows(*capture),
+      lidar(capture->path) {}
 
 int Trainer::State::sh_degree() const {
     return std::min(sh_degree_at(settings, steps()), backend->sh_degree());
@@ -222,8 +224,20 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
     plan.lambda_dssim = settings.lambda_dssim;
     plan.appearance =
         appearance_plan(settings, rows, plan.view_index, plan.step * part.count + part.index);
+    if (part.last()) plan.beams = beams_of_step();
     plan.hashes = hashes;
     return plan;
+}
+
+std::shared_ptr<const BeamPlan> Trainer::State::beams_of_step() {
+    if (settings.lidar_weight <= 0 || lidar.empty()) return nullptr;
+    if (backend->takes_beams()) return lidar.plan(settings, steps());
+    if (!std::exchange(told_beams, true))
+        log_warning(
+            "{} has a lidar, and nothing is learned from it on this device: rays are evaluated on "
+            "the CPU only (--backend cpu)",
+            capture->path);
+    return nullptr;
 }
 
 namespace {
@@ -409,7 +423,11 @@ void Trainer::restore(const TrainingSnapshot& snapshot) {
     state_->hashed.clear();
 }
 
-std::vector<MemoryUse> Trainer::memory() const { return state_->backend->memory(); }
+std::vector<MemoryUse> Trainer::memory() const {
+    std::vector<MemoryUse> out = state_->backend->memory();
+    if (!state_->lidar.empty()) out.push_back({"sweeps", state_->lidar.bytes()});
+    return out;
+}
 
 Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
                           const std::vector<std::size_t>& views, Rasterizer& rasterizer,

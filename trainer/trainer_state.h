@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/lidar_beams.h"
 #include "trainer/pose_refinement.h"
 #include "trainer/sampler.h"
 #include "trainer/trainer.h"
@@ -28,6 +29,7 @@ struct Trainer::State {
     static constexpr std::uint64_t kNothingExpected = ~std::uint64_t{0};
     std::uint64_t expected_from = kNothingExpected;
     AppearanceRows rows;                      ///< of `capture`
+    LidarBeams lidar;                         ///< of the same drive; empty: it has none
     PoseRefinement poses;                     ///< empty: they are taken as given
     std::deque<PoseGradient> pose_gradients;  ///< told and not taken yet, oldest first
     std::pair<std::uint64_t, std::uint32_t> newest_outcome{};  ///< reported: its step, its part
@@ -39,7 +41,7 @@ struct Trainer::State {
     };
     std::deque<HashedStep> hashed;  ///< not taken yet
     // Complaints are logged once.
-    bool told_poison = false, told_memory = false;
+    bool told_poison = false, told_memory = false, told_beams = false;
 
     State(std::shared_ptr<const Capture> given_capture, const TrainingSettings& given_settings,
           std::unique_ptr<TrainingBackend> given_backend);
@@ -49,6 +51,8 @@ struct Trainer::State {
     int sh_degree() const;
     RenderOptions options() const;
     StepPlan next_plan(BatchPart part);
+    /// What the next step learns from of a lidar; null: nothing.
+    std::shared_ptr<const BeamPlan> beams_of_step();
     /// Of a capture whose photos do not stay in memory; else empty. Throws PhotoError.
     std::vector<LentPhoto> photos_of_step();
     void refine_poses();

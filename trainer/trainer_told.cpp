@@ -67,6 +67,7 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     report.l1 = mean(&MeasuredPhoto::l1);
     report.ssim = mean(&MeasuredPhoto::ssim);
     report.psnr = mean(&MeasuredPhoto::psnr);
+    report.lidar_m = outcome.lidar.range;
     report.counters = outcome.counters;
     report.photos.clear();
     if (outcome.part.several()) report.photos = told;

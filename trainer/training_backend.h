@@ -15,6 +15,8 @@
 #include "trainer/batch_part.h"
 #include "trainer/density.h"
 #include "trainer/lazy_adam.h"
+#include "trainer/lidar_beams.h"
+#include "trainer/lidar_loss.h"
 #include "trainer/loss.h"
 #include "trainer/metrics.h"
 #include "trainer/mip_filter.h"
@@ -39,6 +41,8 @@ struct StepPlan {
     bool gathers_statistics = false;
     double lambda_dssim = 0;
     AppearancePlan appearance;
+    /// What the step learns from of a lidar, with its last view; null: nothing.
+    std::shared_ptr<const BeamPlan> beams;
     NudgePlan nudge;      ///< after the optimizer's step
     bool hashes = false;  ///< fill StepOutcome::hashes
 };
@@ -48,6 +52,7 @@ struct StepOutcome {
     BatchPart part;
     std::size_t view_index = 0;
     LossTerms terms;
+    LidarTerms lidar;  ///< where the plan has beams
     RenderCounters counters;
     std::size_t poisoned =
         0;  ///< Gaussians whose gradient was not finite; their update was left out
@@ -83,6 +88,8 @@ class TrainingBackend {
     /// RunArrays::filter.
     virtual Buffer<float> filter() const { return {}; }
 
+    /// Whether it learns from StepPlan::beams.
+    virtual bool takes_beams() const { return false; }
     virtual std::uint64_t steps() const = 0;
     virtual std::size_t count() const = 0;
     virtual int sh_degree() const = 0;

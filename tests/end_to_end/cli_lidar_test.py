@@ -1,4 +1,5 @@
 """A drive with a lidar on the command line: what is in it, trained, its sweeps drawn and scored. Run: cli_lidar_test.py Lidar"""
+import json
 import math
 import struct
 import sys
@@ -23,7 +24,7 @@ class Lidar(Case):
         (sequence / "times.txt").write_text("0\n0.1\n")
         (cls.drive / "poses").mkdir()
         (cls.drive / "poses" / "00.txt").write_text("1 0 0 0 0 1 0 0 0 0 1 0\n" * 2)
-        made = run("train", cls.drive, "-o", cls.shared / "run", "--steps", 3, "--test-every", 2)
+        made = run("train", cls.drive, "-o", cls.shared / "run", "--steps", 3, "--test-every", 2, "--lidar-weight", 0.1)
         assert made.code == 0, made.err
 
     @staticmethod
@@ -51,6 +52,17 @@ class Lidar(Case):
         self.assertEqual([s["sweep"] for s in held_out["sweeps"]], ["000000", "000001"])
         self.assertGreater(held_out["all"]["met"], 0)
         self.assertIn("Chamfer m", told.out)
+
+    def test_the_lidar_is_learned_from(self):
+        rows = (self.shared / "run" / "metrics.csv").read_text().splitlines()
+        self.assertTrue(rows[0].endswith(",lidar_m"))
+        self.assertTrue(all(float(row.rsplit(",", 1)[1]) > 0 for row in rows[1:]))
+        scored = json.loads((self.shared / "run" / "metrics.json").read_text())["lidar"]
+        self.assertGreater(scored["returns"], 1000)
+        told = self.expect(0, "train", self.drive, "-o", self.folder / "photos", "--steps", 2, "--test-every", 2, "--lidar-weight", 0)
+        self.assertIn("lidar, columns held out", told.out + told.err)
+        rows = (self.folder / "photos" / "metrics.csv").read_text().splitlines()
+        self.assertTrue(all(row.endswith(",") for row in rows[1:]))
 
     def test_sweeps_are_drawn(self):
         self.expect(0, "render", self.shared / "run", "--lidar", self.drive, "-o", self.folder)

@@ -1,0 +1,247 @@
+// Learning from a lidar's beams beside the photos: which beams, what their loss is, and that
+// everything that holds of a run holds of such a one.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "base/parallel.h"
+#include "renderer/raster/rasterizer.h"
+#include "tests/unit/io_files.h"
+#include "trainer/lidar_beams.h"
+#include "trainer/lidar_loss.h"
+#include "trainer/run_files.h"
+#include "trainer/step_capture.h"
+#include "trainer/step_record.h"
+#include "trainer/trainer.h"
+
+namespace gs::test {
+namespace {
+
+/// Three frames, 1 m apart, towards a wall 10 m ahead of the first.
+struct WallDrive {
+    TempFolder folder;
+    WallDrive() {
+        std::string poses, times;
+        for (int i = 0; i < 3; ++i) {
+            const std::string name = "00000" + std::to_string(i);
+            put_png(folder / ("sequences/00/image_2/" + name + ".png"),
+                    constant(48, 24, {200, 120, 60}));
+            Packer out;
+            for (int row = 0; row < 16; ++row)
+                for (const bool right : {true, false})
+                    for (int k = right ? 0 : 99; right ? k < 100 : k > 0; k += right ? 1 : -1)
+                        out.add(static_cast<float>(10 - i))
+                            .add((right ? -0.03f : 0.03f) * static_cast<float>(k))
+                            .add(0.8f - 0.1f * static_cast<float>(row))
+                            .add(0.25f);
+            folder.write("sequences/00/velodyne/" + name + ".bin", out.bytes);
+            poses += "1 0 0 0 0 1 0 0 0 0 1 " + std::to_string(i) + "\n";
+            times += std::to_string(0.1 * i) + "\n";
+        }
+        folder.write("poses/00.txt", poses);
+        folder.write("sequences/00/times.txt", times);
+        folder.write("sequences/00/calib.txt",
+                     "P2: 40 0 24 0 0 40 12 0 0 0 1 0\nTr: 0 -1 0 0 0 0 -1 0 1 0 0 0\n");
+    }
+    /// As loaded, its points `nearer` metres towards the cameras.
+    std::shared_ptr<Capture> capture(float nearer) const {
+        auto loaded = load_capture(folder.path(), CaptureOptions{});
+        CHECK(loaded, "{}", loaded.error().text());
+        for (SparsePoint& p : loaded->points) p.position.z -= nearer;
+        return std::make_shared<Capture>(std::move(*loaded));
+    }
+};
+TrainingSettings wall_settings() {
+    TrainingSettings s;
+    s.steps = 60;
+    s.densify_from = 8;
+    s.densify_until = 30;
+    s.densify_every = 10;
+    s.lr_means = 2e-2;
+    s.lr_means_final = 5e-3;
+    s.init_opacity = 0.5;
+    s.lidar_weight = 0.1;
+    s.lidar_beams = 1000;
+    s.sh_degree = 0;
+    return s;
+}
+std::unique_ptr<Trainer> trainer_of(const std::shared_ptr<Capture>& capture,
+                                    const TrainingSettings& settings) {
+    auto out = Trainer::create(capture, settings, make_cpu_rasterizer());
+    CHECK(out, "{}", out.error().text());
+    return std::move(*out);
+}
+bool same_model(const GaussianModel& a, const GaussianModel& b) {
+    return a.count == b.count && a.values.size() == b.values.size() &&
+           std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
+}
+
+TEST(TrainerLidar, BeamsFollowFromSeedAndStepAndAreNeverHeldOut) {
+    const WallDrive drive;
+    TrainingSettings settings = wall_settings();
+    LidarBeams beams(drive.folder.path().string()), again(drive.folder.path().string());
+    ASSERT_FALSE(beams.empty());
+    std::size_t all = 0, most = 0;
+    for (std::uint64_t step = 0; step < 20; ++step) {
+        const auto plan = beams.plan(settings, step);
+        ASSERT_TRUE(plan);
+        ASSERT_EQ(plan->rays.size(), plan->ranges.size());
+        EXPECT_EQ(plan->weight, settings.lidar_weight);
+        for (std::size_t i = 0; i < plan->rays.size(); ++i) {
+            const Vec3d end = plan->rays[i].origin +
+                              static_cast<double>(plan->ranges[i]) * plan->rays[i].direction;
+            ASSERT_NEAR(end.z, 10, 0.2);  // the sensor moves on within a sweep
+        }
+        all += plan->rays.size();
+        most = std::max(most, plan->rays.size());
+    }
+    EXPECT_GT(all, 20u * 500);  // 1,000 a step are asked for
+    EXPECT_LT(all, 20u * 1500);
+    const auto late = again.plan(settings, 19), same = beams.plan(settings, 19);
+    EXPECT_EQ(late->ranges, same->ranges);
+    EXPECT_GT(beams.bytes(), 0u);
+
+    settings.lidar_beams = 1e6;  // all that there are
+    auto log = open_lidar_log(drive.folder.path());
+    ASSERT_TRUE(log);
+    const auto sweep = log->read(0);
+    std::size_t learned = 0;
+    for (const LidarBeam& beam : sweep->beams) learned += held_out(beam) ? 0 : 1;
+    EXPECT_LT(learned, sweep->beams.size());
+    EXPECT_GT(learned, most);
+    std::size_t largest = 0;
+    for (std::uint64_t step = 0; step < 8; ++step)
+        largest = std::max(largest, beams.plan(settings, step)->rays.size());
+    EXPECT_NEAR(static_cast<double>(largest), static_cast<double>(learned),
+                0.02 * static_cast<double>(learned));  // other sweeps see other columns
+    settings.crop = 1;
+    settings.crop_x0 = -1, settings.crop_y0 = -9, settings.crop_z0 = 0;
+    settings.crop_x1 = 1, settings.crop_y1 = 9, settings.crop_z1 = 20;
+    const auto cropped = beams.plan(settings, 0);
+    ASSERT_TRUE(cropped);
+    EXPECT_LT(cropped->rays.size(), learned / 2);
+
+    EXPECT_TRUE(LidarBeams("").empty());
+    EXPECT_TRUE(LidarBeams((drive.folder / "poses").string()).empty());
+    for (int i = 0; i < 3; ++i)
+        drive.folder.write("sequences/00/velodyne/00000" + std::to_string(i) + ".bin", "short");
+    LidarBeams broken(drive.folder.path().string());
+    EXPECT_EQ(broken.plan(wall_settings(), 3), nullptr);
+}
+
+TEST(TrainerLidar, TheLossesGradientIsItsSlope) {
+    constexpr std::size_t kBeams = 40;
+    RayImage image;
+    std::vector<float> ranges;
+    for (std::size_t i = 0; i < kBeams; ++i) {
+        const float alpha = i == 7 ? 0.01f : 0.3f + 0.015f * static_cast<float>(i);
+        image.alpha.push_back(alpha);
+        const float off = (i % 2 == 0 ? 0.02f : -0.02f) * static_cast<float>(1 + i);
+        ranges.push_back(10);
+        image.hit.push_back(alpha * (i == 11 ? 90.0f : 10 + off));
+    }
+    RayImageGradient v;
+    const LidarTerms terms = lidar_loss(image, ranges, 0.5, v);
+    EXPECT_EQ(terms.beams, kBeams);
+    EXPECT_EQ(terms.counted, kBeams - 3);  // a twentieth is 2 of 39, one has no range
+    EXPECT_EQ(v.hit[11], 0);               // the worst: of those
+    EXPECT_EQ(v.hit[7], 0);
+    EXPECT_LT(v.alpha[7], 0);  // what is dark wants light stopped, whatever its range
+    EXPECT_FLOAT_EQ(v.early, 0.5f / kBeams);
+    EXPECT_FLOAT_EQ(v.clear[3], 10 - kClearance);
+    const auto loss = [&](const RayImage& of) {
+        RayImageGradient ignored;
+        const LidarTerms t = lidar_loss(of, ranges, 0.5, ignored);
+        return 0.5 * (t.range + t.dark);
+    };
+    for (std::size_t i = 0; i < kBeams; ++i) {
+        if (i == 7) continue;  // held at the least alpha there
+        constexpr float kStep = 1.0f / 1024;
+        for (const bool hit : {false, true}) {
+            RayImage up = image, down = image;
+            (hit ? up.hit : up.alpha)[i] += kStep * (hit ? 1 : 0.125f);
+            (hit ? down.hit : down.alpha)[i] -= kStep * (hit ? 1 : 0.125f);
+            const double width = 2 * static_cast<double>(kStep) * (hit ? 1 : 0.125);
+            const double slope = (loss(up) - loss(down)) / width,
+                         want = hit ? v.hit[i] : v.alpha[i];
+            EXPECT_NEAR(slope, want, 2e-3 * std::abs(want) + 1e-5) << i << hit;
+        }
+    }
+    EXPECT_EQ(lidar_loss(RayImage{}, {}, 1, v).counted, 0u);
+    EXPECT_TRUE(std::isnan(lidar_loss(RayImage{}, {}, 1, v).range));
+}
+
+TEST(TrainerLidar, AWallThatStandsTooNearGoesBack) {
+    const WallDrive drive;
+    const auto capture = drive.capture(0.3f);
+    const auto with = trainer_of(capture, wall_settings());
+    StepReport first = with->step(), last = first;
+    while (!with->finished()) last = with->step();
+    EXPECT_NEAR(first.lidar_m, 0.3, 0.1);
+    EXPECT_LT(last.lidar_m, 0.3 * first.lidar_m);
+
+    TrainingSettings off = wall_settings();
+    off.lidar_weight = 0;
+    const auto without = trainer_of(capture, off);
+    const auto elsewhere = std::make_shared<Capture>(*capture);
+    elsewhere->path.clear();  // a capture that has no lidar
+    const auto plain = trainer_of(elsewhere, wall_settings());
+    for (int i = 0; i < 12; ++i) {
+        EXPECT_TRUE(std::isnan(without->step().lidar_m));
+        plain->step();
+    }
+    EXPECT_TRUE(same_model(without->model(), plain->model()));
+    EXPECT_FALSE(same_model(without->model(), with->model()));
+}
+
+TEST(TrainerLidar, ResumedAndOnOneThreadItIsTheSame) {
+    const WallDrive drive;
+    const auto capture = drive.capture(0.1f);
+    for (const double batch : {1.0, 2.0}) {
+        TrainingSettings settings = wall_settings();
+        settings.batch = batch;
+        const auto whole = trainer_of(capture, settings);
+        const fs::path file = drive.folder / "half.gsckpt";
+        StepReport report;
+        for (int i = 0; i < 24; ++i) {
+            if (i == 12) {
+                ASSERT_TRUE(whole->save_checkpoint(file));
+            }
+            report = whole->step();
+        }
+        set_thread_count(1);
+        auto half = Trainer::resume(file, capture, make_cpu_rasterizer());
+        ASSERT_TRUE(half) << half.error().text();
+        StepReport resumed;
+        for (int i = 12; i < 24; ++i) resumed = (*half)->step();
+        set_thread_count(0);
+        EXPECT_TRUE(same_model(whole->model(), (*half)->model())) << batch;
+        EXPECT_EQ(report.lidar_m, resumed.lidar_m);
+    }
+}
+
+TEST(TrainerLidar, MetricsHaveItAndCapturedStepsSayWhyNot) {
+    const WallDrive drive;
+    const auto trainer = trainer_of(drive.capture(0.1f), wall_settings());
+    StepLog log;
+    StepRecord record;
+    const StepReport report = trainer->step(&record);
+    log.add(report);
+    const fs::path csv = drive.folder / "metrics.csv";
+    ASSERT_TRUE(log.write(csv));
+    StepLog read;
+    read.take_earlier(csv, 10);
+    ASSERT_EQ(read.rows().size(), 1u);
+    EXPECT_NEAR(read.rows()[0].lidar_m, report.lidar_m, 1e-4 * report.lidar_m);
+    const auto captured = capture_of(record, "wall", trainer->rasterizer());
+    ASSERT_FALSE(captured);
+    EXPECT_NE(captured.error().text().find("--lidar-weight 0"), std::string::npos);
+    bool told = false;
+    for (const MemoryUse& use : trainer->memory())
+        told |= use.category == "sweeps" && use.bytes > 0;
+    EXPECT_TRUE(told);
+}
+
+}  // namespace
+}  // namespace gs::test
