@@ -18,7 +18,7 @@
 namespace gs {
 namespace {
 
-void camera_tooltip(const CameraRow& row) {
+void camera_tooltip(const CameraRow& row, const PoseChange* change) {
     if (!ImGui::IsItemHovered()) return;
     ImGui::BeginTooltip();
     text(row.name);
@@ -26,6 +26,9 @@ void camera_tooltip(const CameraRow& row) {
     dim_text(fmt::format("{} x {} px, focal length {:.1f} px", row.camera.width, row.camera.height,
                          row.camera.fx));
     if (!row.test) dim_text(fmt::format("used {} times", row.times_sampled));
+    if (change != nullptr)
+        dim_text(fmt::format("corrected: turned by {:.3f} deg, moved by {}", change->degrees,
+                             format_number(change->length(), 2)));
     ImGui::EndTooltip();
 }
 
@@ -68,7 +71,7 @@ void camera_line(const CameraRow& row, bool snapped, bool corrected, const PoseC
     const ImVec2 at = ImGui::GetCursorScreenPos();
     if (ImGui::Selectable("##camera", snapped, ImGuiSelectableFlags_SpanAllColumns))
         commands.push("view.capture", {std::to_string(row.view)});
-    camera_tooltip(row);
+    camera_tooltip(row, change);
     const float middle = at.y + 0.55F * em();
     ImGui::GetWindowDrawList()->AddCircleFilled(
         {at.x + 0.4F * em(), middle}, 0.22F * em(),
@@ -106,7 +109,8 @@ void CamerasPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::InputTextWithHint("##filter", "filter", &filter);
     std::span<const PoseChange> changes;
     if (snapshot.looks) changes = snapshot.looks->poses;
-    const bool corrected = !changes.empty();
+    // Where there is no room for them, the tooltip has the corrections.
+    const bool corrected = !changes.empty() && ImGui::GetContentRegionAvail().x >= 18 * em();
     const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                   ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_Sortable;
     if (!ImGui::BeginTable(corrected ? "##corrected" : "##cameras", corrected ? 4 : 2, flags))
