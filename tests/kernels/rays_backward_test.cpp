@@ -148,12 +148,7 @@ TEST(RaysBackward, PicturesAsTheOracle) {
         const std::string in = std::string(mode.lens) + "_in_";
         const GaussianModel model = model_of(scene_of(data, in));
         const Camera camera = stored_camera(data, mode);
-        std::vector<Vec3f> colors;
-        for (std::size_t i = 0; i < model.count; ++i) {
-            const Vec3d c = at3(data[in + "colors"], i);
-            colors.push_back(
-                {static_cast<float>(c.x), static_cast<float>(c.y), static_cast<float>(c.z)});
-        }
+        const std::vector<Vec3f> colors = stored_colors(data, in, model.count);
         // By z as rays.h has it, of fisheyes, too.
         const RayOrder order{camera.position(), camera.forward()};
         const reference::Parameters scene = parameters_of(model);

@@ -53,12 +53,7 @@ TEST(RaysFast, PicturesAsStored) {
                           key = fmt::format("{}_{}_", mode.lens, mode.name);
         const GaussianModel model = model_of(scene_of(data, in));
         const Camera camera = stored_camera(data, mode);
-        std::vector<Vec3f> colors;
-        for (std::size_t i = 0; i < model.count; ++i) {
-            const Vec3d c = at3(data[in + "colors"], i);
-            colors.push_back(
-                {static_cast<float>(c.x), static_cast<float>(c.y), static_cast<float>(c.z)});
-        }
+        const std::vector<Vec3f> colors = stored_colors(data, in, model.count);
         const RayTiles tiles(reference::rays_of(camera), frame_of(camera));
         const RayImage image =
             trace_rays(model, colors, tiles, {camera.position(), camera.forward()},

@@ -72,4 +72,15 @@ inline Camera stored_camera(const Arrays& data, const Mode& mode) {
     return c;
 }
 
+/// Of each Gaussian of a stored scene; `in`: how its keys begin.
+inline std::vector<Vec3f> stored_colors(const Arrays& data, const std::string& in,
+                                        std::size_t count) {
+    std::vector<Vec3f> out;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Vec3d c = at3(data[in + "colors"], i);
+        out.push_back({static_cast<float>(c.x), static_cast<float>(c.y), static_cast<float>(c.z)});
+    }
+    return out;
+}
+
 }  // namespace gs::test

@@ -19,13 +19,7 @@ struct CostPanels : testing::Test {
     }
     template <class Panel>
     auto alone(Panel& panel) {
-        return [this, &panel] {
-            ImGui::SetNextWindowPos({0, 0});
-            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-            ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
-            panel.draw(snapshot, commands);
-            ImGui::End();
-        };
+        return [this, &panel] { draw_alone(panel, snapshot, commands); };
     }
     Headless ui{340, 700};
     TraceStore store;

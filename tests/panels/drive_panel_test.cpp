@@ -29,13 +29,7 @@ struct DrivePanels : ::testing::Test {
     /// Vertices of the panel, and of the sweep over the picture.
     int vertices() {
         DrivePanel panel;
-        const auto draw = [&] {
-            ImGui::SetNextWindowPos({0, 0});
-            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-            ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
-            panel.draw(snapshot, commands);
-            ImGui::End();
-        };
+        const auto draw = [&] { draw_alone(panel, snapshot, commands); };
         for (int i = 0; i < 3; ++i) ui.frame(draw);
         return ui.frame(draw);
     }

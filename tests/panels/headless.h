@@ -115,18 +115,23 @@ class Headless {
     ImGuiContext* context_ = nullptr;
 };
 
+/// Draws a panel that has the window to itself, from the beginning of its frame where it has one.
+template <class Panel, class Shown>
+void draw_alone(Panel& panel, const Shown& snapshot, Commands& commands) {
+    ImGui::SetNextWindowPos({0, 0});
+    ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
+    ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
+    if constexpr (requires { panel.begin_frame(); }) panel.begin_frame();
+    panel.draw(snapshot, commands);
+    ImGui::End();
+}
+
 /// What a panel that has the window to itself gives when it is clicked all over between these
 /// heights, every 15 px down and `step` across. Each must be a command that there is.
 template <class Panel, class Shown>
 Given click_all_over(Headless& ui, Panel& panel, const Shown& snapshot, Commands& commands,
                      float y0, float y1, float step) {
-    const auto draw = [&] {
-        ImGui::SetNextWindowPos({0, 0});
-        ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-        ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
-        panel.draw(snapshot, commands);
-        ImGui::End();
-    };
+    const auto draw = [&] { draw_alone(panel, snapshot, commands); };
     Given all;
     const float width = ImGui::GetIO().DisplaySize.x;
     for (float y = y0; y < y1; y += 15)

@@ -19,13 +19,7 @@ TEST(MeasurePanelClicks, ScaleUpAndForgettingGoByTheChosenDistance) {
     Commands commands(table);
     Snapshot snapshot = fake_snapshot(store, ViewMode::color);
     MeasurePanel panel;
-    const auto draw = [&] {
-        ImGui::SetNextWindowPos({0, 0});
-        ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-        ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
-        panel.draw(snapshot, commands);
-        ImGui::End();
-    };
+    const auto draw = [&] { draw_alone(panel, snapshot, commands); };
     const auto click_everywhere = [&] {
         Given all;
         for (float y = 5; y < 290; y += 9)

@@ -26,13 +26,7 @@ class OtherGpusView : public testing::Test {
         snapshot.prediction = fake_prediction(snapshot.frame->camera);
         panel.view = StagesPanel::View::other_gpus;
     }
-    std::function<void()> draw = [this] {
-        ImGui::SetNextWindowPos({0, 0});
-        ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-        ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
-        panel.draw(snapshot, commands);
-        ImGui::End();
-    };
+    std::function<void()> draw = [this] { draw_alone(panel, snapshot, commands); };
     /// What clicks all over the view give, every ninth pixel.
     std::vector<std::string> given_by_clicks(float y_end) {
         std::vector<std::string> names;

@@ -38,14 +38,7 @@ class Click : public testing::Test {
     /// Draws one panel in a window of its own at the display's corner.
     template <class Panel>
     auto alone(Panel& panel) {
-        return [this, &panel] {
-            ImGui::SetNextWindowPos({0, 0});
-            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-            ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
-            if constexpr (requires { panel.begin_frame(); }) panel.begin_frame();
-            panel.draw(snapshot, commands);
-            ImGui::End();
-        };
+        return [this, &panel] { draw_alone(panel, snapshot, commands); };
     }
     /// Clicks everywhere on a grid of the given pixels, once each; returns what was given, checked
     /// against the list.

@@ -32,14 +32,7 @@ class ComparePanel : public testing::Test {
     }
     template <class Panel>
     auto alone(Panel& panel) {
-        return [this, &panel] {
-            ImGui::SetNextWindowPos({0, 0});
-            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-            ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
-            if constexpr (requires { panel.begin_frame(); }) panel.begin_frame();
-            panel.draw(snapshot, commands);
-            ImGui::End();
-        };
+        return [this, &panel] { draw_alone(panel, snapshot, commands); };
     }
     /// How often each texture is drawn.
     std::pair<int, int> textures() const {

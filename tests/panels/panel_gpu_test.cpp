@@ -28,13 +28,7 @@ class Gpu : public testing::Test {
     }
     template <class Panel>
     auto alone(Panel& panel) {
-        return [this, &panel] {
-            ImGui::SetNextWindowPos({0, 0});
-            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-            ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
-            panel.draw(snapshot, commands);
-            ImGui::End();
-        };
+        return [this, &panel] { draw_alone(panel, snapshot, commands); };
     }
     /// Clicks along a line until something is on the clipboard.
     std::string copied(const std::function<void()>& draw, float y, float from = 5) {

@@ -28,14 +28,7 @@ class Pixels : public testing::Test {
     /// Draws the panel in a window of the display's size.
     template <class Panel>
     auto alone(Panel& panel) {
-        return [this, &panel] {
-            ImGui::SetNextWindowPos({0, 0});
-            ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
-            ImGui::Begin("alone", nullptr, ImGuiWindowFlags_NoDecoration);
-            if constexpr (requires { panel.begin_frame(); }) panel.begin_frame();
-            panel.draw(snapshot, commands);
-            ImGui::End();
-        };
+        return [this, &panel] { draw_alone(panel, snapshot, commands); };
     }
     void mark(std::uint64_t row) {
         PixelInspection now = *snapshot.inspection;
