@@ -98,13 +98,13 @@ TEST(LateReports, EveryStepHasItsOwnRow) {
     ASSERT_TRUE(text);
     EXPECT_EQ(*text,
               "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means,"
-              "target,cloned,split,added,relocated,pruned\n"
-              "1,0.5,0.5,0.5,20,2,100,10,0,1,0,,,,,,\n"
-              "2,0.25,0.25,0.5,20,2,100,20,0,2,0,,,,,,\n"
-              "3,0.1666667,0.1666667,0.5,20,2,100,30,0,0,0,,,,,,\n"
-              "4,0.125,0.125,0.5,20,2,100,40,0,1,0,,,,,,\n"
-              "5,,,,,2,100,,,2,0,,,,,,\n"
-              "6,,,,,2,100,,,0,0,,,,,,\n");
+              "target,cloned,split,added,relocated,pruned,lidar_m\n"
+              "1,0.5,0.5,0.5,20,2,100,10,0,1,0,,,,,,,\n"
+              "2,0.25,0.25,0.5,20,2,100,20,0,2,0,,,,,,,\n"
+              "3,0.1666667,0.1666667,0.5,20,2,100,30,0,0,0,,,,,,,\n"
+              "4,0.125,0.125,0.5,20,2,100,40,0,1,0,,,,,,,\n"
+              "5,,,,,2,100,,,2,0,,,,,,,\n"
+              "6,,,,,2,100,,,0,0,,,,,,,\n");
 }
 
 TEST(LateReports, RoundsComeBackFromTheFile) {
