@@ -415,7 +415,6 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
     if (views.empty())
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
     auto state = std::make_unique<State>(std::move(capture), contents.settings, std::move(backend));
-    GS_TRY_VOID(state->check_filter());
     state->at_start = contents.arrays.identity.book.first_given();
     state->backend->start(state->capture, std::move(contents.arrays));
     state->extent = contents.extent;

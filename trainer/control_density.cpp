@@ -42,13 +42,6 @@ bool Trainer::State::control_density(StepReport& report) {
     return true;
 }
 
-Result<void> Trainer::State::check_filter() const {
-    if (settings.filter_3d == 0 || backend->takes_filter()) return {};
-    return fail(ErrorKind::unsupported, capture->path,
-                "a run with a 3D filter (filter_3d) is computed on the CPU only",
-                "use --backend cpu, or train without --filter-3d");
-}
-
 std::vector<Camera> Trainer::State::filter_cameras() const {
     std::vector<Camera> out;
     for (const std::size_t view : trainable_views(*capture))

@@ -151,7 +151,6 @@ class CpuTraining final : public TrainingBackend {
                             &room_to_save_);
     }
     void reset_opacity() override { gs::reset_opacity(model_, adam_, identity_); }
-    bool takes_filter() const override { return true; }
     Buffer<float> filter() const override { return filter_; }
     void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) override;
     bool takes_beams() const override { return true; }

@@ -3,7 +3,7 @@
 // over all training cameras that see it; it is drawn with s' = sqrt(s^2 + f^2) and with opacity
 // o' = o prod(s / s'), and training goes by gradients through both. What is stored is s and o; who
 // draws or saves the model takes it filtered. Trainer says when filters are sized, LazySource draws
-// through them, TrainingSink takes gradients back.
+// through them, TrainingSink takes gradients back; on CUDA projection and its backward do both.
 #pragma once
 
 #include <cstddef>

@@ -115,7 +115,6 @@ Result<void> Trainer::State::begin() {
                     fmt::format("a step of {} photos needs as many, and there are {} to train on",
                                 batch_of(settings), views.size()),
                     fmt::format("choose a batch of {} at most", views.size()));
-    GS_TRY_VOID(check_filter());
     const auto degree = static_cast<int>(std::clamp(settings.sh_degree, 0.0, 3.0));
     RunArrays arrays;
     GS_TRY(arrays.model, gaussians_from_points(*capture, degree, 0,

@@ -62,8 +62,6 @@ struct Trainer::State {
     void take(const StepOutcome& outcome, StepReport& report);
     bool control_density(StepReport& report);
     // The 3D filter (mip_filter.h), in control_density.cpp.
-    /// Errors (unsupported): it is asked for, and the backend has none.
-    Result<void> check_filter() const;
     std::vector<Camera> filter_cameras() const;
     float filter_near() const;
     /// After step steps().

@@ -79,14 +79,11 @@ class TrainingBackend {
     /// relocate() of trainer/relocation.h.
     virtual DensityReport relocate(const TrainingSettings& settings, double extent) = 0;
     virtual void reset_opacity() = 0;
-    /// Whether the model can be drawn through a 3D filter (RunArrays::filter); else no run that has
-    /// one is started on it.
-    virtual bool takes_filter() const { return false; }
-    /// size_filter() of trainer/mip_filter.h, of the rows as they now stand.
-    virtual void size_filter(std::span<const Camera> /*cameras*/, float /*near_plane*/,
-                             FilterRows /*rows*/) {}
+    /// size_filter() of trainer/mip_filter.h, of the rows as they now stand; settles every row.
+    virtual void size_filter(std::span<const Camera> cameras, float near_plane,
+                             FilterRows rows) = 0;
     /// RunArrays::filter.
-    virtual Buffer<float> filter() const { return {}; }
+    virtual Buffer<float> filter() const = 0;
 
     /// Whether it learns from StepPlan::beams.
     virtual bool takes_beams() const { return false; }

@@ -14,6 +14,12 @@ GS_HD T mip_share(T s, T f) {
     const T t = f / s;
     return T(1.0f) / (T(1.0f) + t * t);
 }
+/// The same from s', where s is no longer at hand: 1e-7 off, so 0 where s is nothing beside f.
+template <class T>
+GS_HD T mip_share_of_drawn(T drawn, T f) {
+    const T t = f / drawn;
+    return T(1.0f) - t * t;
+}
 template <class T>
 GS_HD Vec3<T> mip_scale(Vec3<T> s, T f) {
     return {sqrt(s.x * s.x + f * f), sqrt(s.y * s.y + f * f), sqrt(s.z * s.z + f * f)};

@@ -91,7 +91,8 @@ bool same_arrays(const RunArrays& a, const RunArrays& b) {
            same_bits(a.statistics.gradient_sum, b.statistics.gradient_sum) &&
            same_bits(a.statistics.views, b.statistics.views) &&
            same_bits(a.statistics.radius_px, b.statistics.radius_px) &&
-           same_bits(a.identity.tags, b.identity.tags) && a.identity.book == b.identity.book;
+           same_bits(a.filter, b.filter) && same_bits(a.identity.tags, b.identity.tags) &&
+           a.identity.book == b.identity.book;
 }
 
 namespace {

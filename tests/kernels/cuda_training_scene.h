@@ -19,7 +19,7 @@ std::unique_ptr<Trainer> trainer_on(std::unique_ptr<TrainingBackend> backend,
                                     const std::shared_ptr<Capture>& capture,
                                     const TrainingSettings& settings);
 
-/// Model, moments, steps, statistics: all bits.
+/// Model, moments, steps, statistics, filters: all bits.
 bool same_arrays(const RunArrays& a, const RunArrays& b);
 /// Largest difference of two models' parameters of the same row, over 1 + |value|; infinite when
 /// counts differ.

@@ -1,6 +1,7 @@
 // What the executor counts of a frame is what the frame's own counters say, on every backend: the
 // same decisions in the PTX, in the emulator and on the CPU, counted in three ways. Prints what
-// every kernel of the frame cost.
+// every kernel of the frame cost. And what a step of training pays for a 3D filter that it does
+// not have.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,10 +11,12 @@
 #include <string>
 #include <string_view>
 
+#include "app/cli/cases/runs.h"
 #include "app/cli/cases/scenes.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 #include "tests/support/ptx/cost_table.h"
 #include "tests/support/ptx_launches/launch_executor.h"
+#include "trainer/cuda/cuda_training.h"
 
 namespace gs::ptx {
 namespace {
@@ -95,6 +98,50 @@ TEST(PtxCounts, OfBlendingAreTheFramesOwn) {
     EXPECT_PRED2(alike, on_cpu.warps.open, told.warps.open);
     EXPECT_PRED2(alike, on_cpu.warps.live_isects, told.warps.live_isects);
     EXPECT_PRED2(alike, on_cpu.warps.live_sub_tiles, told.warps.live_sub_tiles);
+}
+
+/// What two steps without a 3D filter, or through one, issue in the kernels that know of filters.
+struct FilterWork {
+    std::uint64_t asking = 0;  ///< whether there is a filter, and its use
+    std::uint64_t all = 0;
+};
+FilterWork filter_work(bool filtered) {
+    constexpr std::size_t kRows = 600;
+    const auto backend = make_cuda_training(0);
+    const auto capture = cli::case_capture(48, 32);
+    RunArrays run = cli::fresh_run(cli::case_scene(kRows, 2, 48, 32, 9).model);
+    if (filtered) run.filter.resize(run.model.capacity, 0.02f);
+    LaunchExecutor executor(GAUSSCOPE_PTX_FOLDER);
+    (*backend)->start(capture, std::move(run));
+    for (const std::uint64_t step : {0u, 1u})
+        (*backend)->step(cli::case_plan(*capture, 1 + step, step, 2));
+    (void)(*backend)->arrays();
+    EXPECT_EQ(executor.take_complaints(), "");
+    FilterWork out;
+    for (const auto& [name, report] : executor.costs()) {
+        if (!name.starts_with("project") && name != "refresh_bounds") continue;
+        for (const InstructionCounts& i : report.instructions) {
+            if (i.counts.issued == 0) continue;
+            const std::string line = line_of(i.file, i.line);
+            out.all += i.counts.issued;
+            if (i.file.ends_with("mip_filter.h") || line.find("filter") != line.npos)
+                out.asking += i.counts.issued;
+        }
+    }
+    return out;
+}
+
+/// A run without a filter pays for the question alone, and under 1 %.
+TEST(PtxCounts, ARunWithoutAFilterOnlyAsks) {
+    if (std::string_view(GAUSSCOPE_PTX_FOLDER).empty()) {
+        GTEST_SKIP() << "no PTX: this build found no nvcc";
+    }
+    const FilterWork without = filter_work(false), through = filter_work(true);
+    fmt::print("instructions that warps issued: {} of {} ask for a filter; through one {} of {}\n",
+               without.asking, without.all, through.asking, through.all);
+    EXPECT_GT(without.asking, 0u);
+    EXPECT_LT(without.asking * 100, without.all);
+    EXPECT_GT(through.asking, 2 * without.asking);
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ void refresh_bounds(BoundsParams p) {
                 fmaxf(largest, value(kLogScales + i) + fabsf(direction(kLogScales + i)) * growth);
         }
         reach = math::adam_reach(drifts[0], drifts[1], drifts[2], largest);
+        if (lazy.filter != nullptr) reach += math::kBoundSigmas * lazy.filter[row];
     }
     // Lanes that are not finite draw nothing and bound nothing.
     const float infinity = __int_as_float(0x7f800000);

@@ -61,6 +61,19 @@ class CudaTraining final : public TrainingBackend {
         wait();
         reset_opacity_on_device(*engine_, *stream_);
     }
+    void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) override {
+        wait();
+        engine_->settle();
+        DeviceRun& run = engine_->arrays();
+        Buffer<float> filter = run.filter();
+        const Buffer<float> means = run.means();
+        gs::size_filter(means.span(), run.count(), cameras, near_plane, rows, filter);
+        run.set_filter(filter);
+    }
+    Buffer<float> filter() const override {
+        wait();
+        return engine_->arrays().filter();
+    }
     std::uint64_t steps() const override { return engine_->clock().steps; }
     std::size_t count() const override { return engine_->arrays().count(); }
     int sh_degree() const override { return engine_->arrays().sh_degree(); }

@@ -31,6 +31,7 @@ void DeviceRun::upload(const RunArrays& arrays, std::size_t table_rows) {
     moments_.upload(arrays.adam.moments.span(), stream_);
     last_step_.upload(arrays.adam.last_step.span(), stream_);
     tags_.upload(arrays.identity.tags.span(), stream_);
+    filter_.upload(arrays.filter.span(), stream_);
     book_ = arrays.identity.book;
     gradient_sum_.upload(arrays.statistics.gradient_sum.span(), stream_);
     views_.upload(arrays.statistics.views.span(), stream_);
@@ -71,6 +72,7 @@ RunArrays DeviceRun::download() const {
     fetch(out.statistics.views, views_, stream_);
     fetch(out.statistics.radius_px, radius_px_, stream_);
     out.appearance = appearance();
+    out.filter = filter();
     stream_.synchronize();
     return out;
 }
@@ -82,6 +84,27 @@ AppearanceState DeviceRun::appearance() const {
     fetch(out.moments, look_moments_, stream_);
     stream_.synchronize();
     return out;
+}
+
+Buffer<float> DeviceRun::means() const {
+    Buffer<float> out(3 * capacity_);
+    values_.download({out.data(), out.size()}, stream_);
+    stream_.synchronize();
+    return out;
+}
+
+Buffer<float> DeviceRun::filter() const {
+    Buffer<float> out;
+    if (filter_.size() == 0) return out;
+    fetch(out, filter_, stream_);
+    stream_.synchronize();
+    return out;
+}
+
+void DeviceRun::set_filter(const Buffer<float>& filter) {
+    CHECK(filter.size() == capacity_, "{} filters for {} rows", filter.size(), capacity_);
+    filter_.upload(filter.span(), stream_);
+    stream_.synchronize();
 }
 
 RowIdentity DeviceRun::identity() const {
@@ -101,8 +124,13 @@ ModelView DeviceRun::view(bool bounded) const {
     view.count = static_cast<std::uint32_t>(count_);
     view.sh_degree = sh_degree_;
     view.bounds = bounded ? self.bounds_.data() : nullptr;
-    view.lazy = {self.moments_.data(), self.last_step_.data(), pending_.data(),
-                 decay_.data(),        clock_.data(),          plane_count(sh_degree_)};
+    view.lazy = {self.moments_.data(),
+                 self.last_step_.data(),
+                 pending_.data(),
+                 decay_.data(),
+                 clock_.data(),
+                 plane_count(sh_degree_),
+                 filter_.size() > 0 ? filter_.data() : nullptr};
     return view;
 }
 
@@ -121,6 +149,8 @@ bool DeviceRun::grow(std::size_t capacity, std::string& why) {
         tags.resize_discard(capacity, stream_);
         DeviceBuffer<BlockBounds> bounds("bounds of Gaussians");
         bounds.resize_discard(capacity / kBlock, stream_);
+        DeviceBuffer<float> filter("3D filter");
+        if (filter_.size() > 0) filter.resize_discard(capacity, stream_);
         DeviceBuffer<float> statistics[3] = {DeviceBuffer<float>("density statistics"),
                                              DeviceBuffer<float>("density statistics"),
                                              DeviceBuffer<float>("density statistics")};
@@ -146,7 +176,12 @@ bool DeviceRun::grow(std::size_t capacity, std::string& why) {
             fill_bytes(statistics[i].data() + before, 0, (capacity - before) * sizeof(float),
                        stream_);
         }
+        if (filter_.size() > 0) {
+            copy_on_device(filter.data(), filter_.data(), before * sizeof(float), stream_);
+            fill_bytes(filter.data() + before, 0, (capacity - before) * sizeof(float), stream_);
+        }
         stream_.synchronize();
+        filter_ = std::move(filter);
         values_ = std::move(values);
         moments_ = std::move(moments);
         last_step_ = std::move(last_step);
@@ -179,7 +214,8 @@ void DeviceRun::set_last_step(std::uint32_t step) {
 }
 
 std::vector<MemoryUse> DeviceRun::memory() const {
-    return {{"parameters", values_.capacity_bytes() + bounds_.capacity_bytes()},
+    return {{"parameters",
+             values_.capacity_bytes() + bounds_.capacity_bytes() + filter_.capacity_bytes()},
             {"Adam moments", moments_.capacity_bytes() + last_step_.capacity_bytes() +
                                  pending_.capacity_bytes() + decay_.capacity_bytes()},
             {"density statistics", gradient_sum_.capacity_bytes() + views_.capacity_bytes() +

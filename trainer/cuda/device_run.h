@@ -29,6 +29,11 @@ class DeviceRun {
     }
     std::uint32_t* tags() { return tags_.data(); }
     IdBook& book() { return book_; }
+    /// Positions [3][capacity], as stored. Waits.
+    Buffer<float> means() const;
+    /// RunArrays::filter, [capacity] or empty. Both wait.
+    Buffer<float> filter() const;
+    void set_filter(const Buffer<float>& filter);
     /// Waits.
     RowIdentity identity() const;
     RunFlags* flags() { return flags_.data(); }
@@ -66,7 +71,7 @@ class DeviceRun {
     int sh_degree_ = 0;
     bool antialiased_ = false;
     std::vector<float> padding_;  ///< by plane: what a row that draws nothing holds
-    DeviceBuffer<float> values_{"Gaussians"}, moments_{"Adam moments"};
+    DeviceBuffer<float> values_{"Gaussians"}, moments_{"Adam moments"}, filter_{"3D filter"};
     DeviceBuffer<std::uint32_t> last_step_{"steps of Gaussians"}, tags_{"ids of Gaussians"};
     IdBook book_;
     DeviceBuffer<float> gradient_sum_{"density statistics"}, views_{"density statistics"},

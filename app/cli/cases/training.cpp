@@ -46,6 +46,7 @@ struct TrainingCase {
     bool absolute = false;                        ///< statistics of gradients without signs
     std::uint32_t batch = 1;                      ///< views a step
     bool faint = false;                           ///< opacities of 0.002 to 0.05
+    bool filtered = false;                        ///< through a 3D filter
     bool nudges = false;                          ///< noise, regularisers, limits of size
 };
 
@@ -91,6 +92,9 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
             if (c.looks != AppearanceMode::none && sample > 200) sample = 255;
     RunArrays start = fresh_run(c.model);
     start.adam.batch = c.batch;
+    if (c.filtered) start.filter.resize(start.model.capacity, 0.0f);
+    for (std::size_t i = 0; c.filtered && i < c.model.count; ++i)
+        start.filter[i] = i % 5 == 4 ? 0.0f : 0.1f * random_uniform(7, 12, i);
     const AppearanceRows rows(*capture);
     start.appearance = initial_appearance(rows, c.looks);
     for (std::size_t i = 0; c.locks && i < c.model.count; i += 3)
@@ -107,6 +111,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
         plan.appearance =
             appearance_plan(settings, rows, plan.view_index, static_cast<std::uint64_t>(shown));
         plan.options.motion = c.motion;
+        plan.options.antialiased = c.filtered;
         plan.options.absolute = c.absolute;
         if (c.by_points) plan.options.projection = ProjectionMethod::ut;
         if (c.nudges) plan.nudge = nudge_plan(nudging_settings(), 1.0, plan.step, c.model.count);
@@ -199,6 +204,30 @@ CheckRow check_training(const Backend& backend, const TrainingCase& c) {
                 looks <= kLooksLimit && !got.outcomes.empty()};
 }
 
+/// By seven points, and through a 3D filter. `add`: name, Gaussians, SH degree.
+template <class Add>
+void add_projections(const Add& add) {
+    TrainingCase& points = add("by seven points", 140, 2);
+    points.bent = points.by_points = true;
+    TrainingCase& pair = add("by seven points, two views a step", 140, 1);
+    pair.by_points = true;
+    pair.batch = 2;
+    TrainingCase& moved_pair = add("poses corrected by seven points, two views a step", 140, 1);
+    moved_pair.by_points = moved_pair.motion = true;
+    moved_pair.batch = 2;
+    TrainingCase& moved_points = add("poses corrected by seven points, too", 140, 1);
+    moved_points.by_points = moved_points.motion = true;
+    TrainingCase& filtered = add("through a 3D filter", 160, 2);
+    filtered.filtered = filtered.apart = filtered.locks = true;
+    filtered.steps = 8;
+    TrainingCase& filtered_rig =
+        add("bent lenses and poses through a 3D filter, two a step", 140, 1);
+    filtered_rig.filtered = filtered_rig.bent = filtered_rig.motion = true;
+    filtered_rig.batch = 2;
+    TrainingCase& filtered_points = add("by seven points through a 3D filter", 140, 1);
+    filtered_points.filtered = filtered_points.by_points = true;
+}
+
 std::vector<TrainingCase> training_cases() {
     std::vector<TrainingCase> out;
     const auto add = [&](std::string name, std::size_t count, int degree) -> TrainingCase& {
@@ -272,16 +301,7 @@ std::vector<TrainingCase> training_cases() {
     TrainingCase& bad = add("two views a step of values that no file should hold", 240, 1);
     break_every_other(bad.model);
     bad.batch = 2;
-    TrainingCase& points = add("by seven points", 140, 2);
-    points.bent = points.by_points = true;
-    TrainingCase& pair = add("by seven points, two views a step", 140, 1);
-    pair.by_points = true;
-    pair.batch = 2;
-    TrainingCase& moved_pair = add("poses corrected by seven points, two views a step", 140, 1);
-    moved_pair.by_points = moved_pair.motion = true;
-    moved_pair.batch = 2;
-    TrainingCase& moved_points = add("poses corrected by seven points, too", 140, 1);
-    moved_points.by_points = moved_points.motion = true;
+    add_projections(add);
     TrainingCase& broken = add("values that no file should hold", 240, 1);
     break_every_other(broken.model);
     TrainingCase& steady = add("one view again and again, recorded and replayed", 40, 0);

@@ -37,6 +37,8 @@ class ModelReader {
                        gaussian % kRows;
             pending_ = lazy.pending +
                        static_cast<std::size_t>(lazy.last_step[gaussian] - lazy.clock->base) * 8;
+            filter_ = lazy.filter;
+            gaussian_ = gaussian;
         }
     }
     /// A plane that never moved has moments of 0 and reads as it is stored.
@@ -58,6 +60,10 @@ class ModelReader {
         return {plane(kQuats), plane(kQuats + 1), plane(kQuats + 2), plane(kQuats + 3)};
     }
     GS_DEVICE float opacity_logit() const { return plane(kOpacityLogits); }
+    /// Of its 3D filter, world units; 0: none. Scale and opacity above are without it. Only where
+    /// the model is filtered(), which is the same for all threads.
+    GS_DEVICE bool filtered() const { return kLazy && filter_ != nullptr; }
+    GS_DEVICE float filter() const { return filter_[gaussian_]; }
     /// Coefficients of basis k, r g b.
     GS_DEVICE Vec3f sh(int k) const { return vector(kSh0 + 3 * k); }
 
@@ -66,6 +72,8 @@ class ModelReader {
     std::uint64_t stride_;
     const float* moments_ = nullptr;
     const float* pending_ = nullptr;
+    const float* filter_ = nullptr;
+    std::uint32_t gaussian_ = 0;
 };
 
 }  // namespace gs::cuda

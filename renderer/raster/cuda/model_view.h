@@ -25,6 +25,7 @@ struct LazyView {
     const float* decay = nullptr;  ///< [age][2]: beta1^age, beta2^age
     const LazyClock* clock = nullptr;
     std::int32_t model_planes = 0;
+    const float* filter = nullptr;  ///< [row] of the 3D filter (math/mip_filter.h), or null: none
     bool operator==(const LazyView&) const = default;
 };
 

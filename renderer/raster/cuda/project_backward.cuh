@@ -23,6 +23,7 @@
 
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
+#include "renderer/math/mip_filter.h"
 #include "renderer/math/sh.h"
 #include "renderer/raster/cuda/model_reader.cuh"
 #include "renderer/raster/cuda/project_backward.h"
@@ -112,9 +113,13 @@ GS_DEVICE Vec3f through_direction(int degree, Vec3f direction, const Update& upd
 template <bool kMotion, class Camera, bool kLazy>
 GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy>& reader,
                                 const Splat& splat, const SplatSums& sums, GaussianGradient& out) {
-    const Vec3f mean = reader.mean(), scale = reader.scale(c.scale_modifier);
+    const Vec3f mean = reader.mean();
+    Vec3f scale = reader.scale(c.scale_modifier);
     const Quatf quat = reader.quat();
     const float logit = reader.opacity_logit();
+    if (reader.filtered())
+        if (const float filter = c.scale_modifier * reader.filter(); filter > 0.0f)
+            scale = math::mip_scale(scale, filter);
     const Vec3f shown{splat.red, splat.green, splat.blue};
     const Camera& camera = camera_of<Camera>(c);
     const auto forward = math::trace(camera, mean, scale, quat);
@@ -133,6 +138,13 @@ GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy
     out.geometry[kLogScales] = g.scale.x * scale.x;
     out.geometry[kLogScales + 1] = g.scale.y * scale.y;
     out.geometry[kLogScales + 2] = g.scale.z * scale.z;
+    if (reader.filtered()) {
+        const float filter = c.scale_modifier * reader.filter(),
+                    drawn[3] = {scale.x, scale.y, scale.z};
+        for (int i = 0; i < 3 && filter > 0.0f; ++i)
+            out.geometry[kLogScales + i] = math::mip_log_scale_vjp(
+                math::mip_share_of_drawn(drawn[i], filter), out.geometry[kLogScales + i], s);
+    }
     out.geometry[kQuats] = g.quat.w;
     out.geometry[kQuats + 1] = g.quat.x;
     out.geometry[kQuats + 2] = g.quat.y;

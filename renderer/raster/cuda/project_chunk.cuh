@@ -11,6 +11,7 @@
 
 #include <cuda_fp16.h>
 
+#include "renderer/math/mip_filter.h"
 #include "renderer/math/sh.h"
 #include "renderer/raster/cuda/block_rank.cuh"
 #include "renderer/raster/cuda/half_colors.h"
@@ -90,8 +91,13 @@ GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy
     float opacity = math::sigmoid(logit);
     const bool faint = !(opacity > 0.9999f * c.rules.alpha_min);  // compensation only lowers it
     if (faint || !(depth > c.rules.near_plane && depth < 1e10f)) return false;
-    const Vec3f scale = gaussian.scale(c.scale_modifier);
+    Vec3f scale = gaussian.scale(c.scale_modifier);
     const Quatf quat = gaussian.quat();
+    if (gaussian.filtered())
+        if (const float filter = c.scale_modifier * gaussian.filter(); filter > 0.0f) {
+            opacity = opacity * math::mip_kept(scale, filter);
+            scale = math::mip_scale(scale, filter);
+        }
     const auto projected = math::project(camera, mean, scale, quat);
     const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
     if (c.antialiased != 0) opacity = opacity * conic.compensation;
