@@ -150,7 +150,7 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
         fmt::print("  merged from {} Gaussians to look the same from {} views ({})\n",
                    scene.model.count, simple->cameras, simple->from);
     for (const std::string& note : *written) fmt::print("  note: {}\n", note);
-    const std::vector<std::string> elsewhere = drawn_otherwise(scene.trained);
+    const std::vector<std::string> elsewhere = drawn_otherwise(scene.trained, result.antialiased);
     for (const std::string& warning : elsewhere) log_warning("{}: {}", a.input, warning);
 
     Json out{{"command", "convert"},   {"input", a.input},          {"output", a.output},

@@ -203,7 +203,7 @@ Result<int> splat_info(const InfoArguments& a, const CommonArguments& common) {
                           : "{path}\n  {format}, {gaussians} Gaussians, degree {sh_degree}, "
                             "{bytes_in_memory:bytes} in memory, {bytes_on_disk:bytes} on disk",
         out);
-    for (const std::string& elsewhere : drawn_otherwise(scene->trained))
+    for (const std::string& elsewhere : drawn_otherwise(scene->trained, model.antialiased))
         fmt::print("  {}\n", elsewhere);
     say_bounds(out);
     for (const char* name : {"opacity", "scale", "anisotropy"}) say_range(name, out[name]);

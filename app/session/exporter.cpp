@@ -48,7 +48,7 @@ void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::stri
                 editor_.exported();
                 doctor_.exported();
             }
-            for (std::string& warning : drawn_otherwise(trained))
+            for (std::string& warning : drawn_otherwise(trained, model->antialiased))
                 notes.push_back(std::move(warning));
             lent_.tell.done(fmt::format("exported {} Gaussians to {} ({})",
                                         format_count(static_cast<double>(model->count)), path,

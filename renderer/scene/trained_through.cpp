@@ -11,7 +11,7 @@ constexpr double kDrawnAlike = 50;  // degrees from the axis
 
 }  // namespace
 
-std::vector<std::string> drawn_otherwise(const TrainedThrough& trained) {
+std::vector<std::string> drawn_otherwise(const TrainedThrough& trained, bool antialiased) {
     std::vector<std::string> out;
     if (trained.widest_angle > kDrawnAlike)
         out.push_back(
@@ -23,6 +23,10 @@ std::vector<std::string> drawn_otherwise(const TrainedThrough& trained) {
         out.emplace_back(
             "it was trained by the unscented transform (--projection ut): viewers that project by "
             "the Jacobian, as most do, draw large and near Gaussians a little differently");
+    if (antialiased)
+        out.emplace_back(
+            "it was trained antialiased: viewers that do not, or to which its file does not say "
+            "so, draw what is thin or far too thick and too dark");
     return out;
 }
 

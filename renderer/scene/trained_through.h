@@ -12,7 +12,8 @@ struct TrainedThrough {
     double widest_angle = 0;  ///< degrees from the axis, of lenses that bend lines; 0: none does
     bool operator==(const TrainedThrough&) const = default;
 };
-/// What is drawn differently elsewhere, a line each.
-std::vector<std::string> drawn_otherwise(const TrainedThrough& trained);
+/// What is drawn differently elsewhere, a line each. `antialiased`: of the model
+/// (GaussianModel::antialiased), which a run with a 3D filter makes, too.
+std::vector<std::string> drawn_otherwise(const TrainedThrough& trained, bool antialiased);
 
 }  // namespace gs

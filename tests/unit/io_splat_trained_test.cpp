@@ -42,9 +42,10 @@ TEST(SplatTraining, OnlyWhatCanBeSaysAnything) {
                             "comment SplatLens: -3\n", "comment SplatLens: 1e9\n",
                             "comment SplatLens: nan\n", "comment SplatLens:\n", "comment\n"})
         EXPECT_EQ(said(odd), TrainedThrough()) << odd;
-    EXPECT_TRUE(drawn_otherwise({false, 50}).empty());
-    EXPECT_THAT(joined(drawn_otherwise({false, 110})), ::testing::HasSubstr("110 degrees"));
-    EXPECT_EQ(drawn_otherwise({true, 110}).size(), 2u);
+    EXPECT_TRUE(drawn_otherwise({false, 50}, false).empty());
+    EXPECT_THAT(joined(drawn_otherwise({false, 110}, false)), ::testing::HasSubstr("110 degrees"));
+    EXPECT_THAT(joined(drawn_otherwise({}, true)), ::testing::HasSubstr("antialiased"));
+    EXPECT_EQ(drawn_otherwise({true, 110}, true).size(), 3u);
 }
 
 }  // namespace
