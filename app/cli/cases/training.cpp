@@ -24,7 +24,7 @@ constexpr double kStepLossLimit = 1e-5;  ///< relative
 /// alone as for any other, so a few parameters in a thousand may go another way.
 constexpr double kWayLimit = 2e-3;
 constexpr double kStatisticsLimit = 1e-4;  ///< relative to the largest
-constexpr double kLooksLimit = 1e-3;       ///< of exposure and colour, relative to the largest
+constexpr double kLooksLimit = 1e-3;       ///< of the way exposure and colour went, as kWayLimit
 constexpr double kMotionLimit = 1e-4;      ///< relative to the largest part
 
 struct TrainingCase {
@@ -54,6 +54,8 @@ struct Trained {
     std::map<std::pair<std::uint64_t, std::uint32_t>, StepOutcome> outcomes;  ///< by step, part
     RunArrays arrays;
     GaussianModel model;
+    std::vector<float> first_looks;  ///< what arrays.appearance.values were at the start
+    std::size_t camera_looks = 0;    ///< where those of cameras begin
 };
 /// Lenses that see about as much as the pinholes did, and a whole panorama.
 void bend(Capture& capture) {
@@ -99,8 +101,10 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
     start.appearance = initial_appearance(rows, c.looks);
     for (std::size_t i = 0; c.locks && i < c.model.count; i += 3)
         start.identity.tags[i] |= kLockedTag;
-    backend.start(capture, std::move(start));
     Trained out;
+    out.first_looks.assign(start.appearance.values.begin(), start.appearance.values.end());
+    out.camera_looks = rows.camera_at(0);
+    backend.start(capture, std::move(start));
     for (int shown = 0; shown < c.steps * static_cast<int>(c.batch); ++shown) {
         const int step = shown / static_cast<int>(c.batch);
         StepPlan plan = case_plan(*capture, 1 + static_cast<std::size_t>(shown) % c.views,
@@ -123,20 +127,54 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
     return out;
 }
 
-/// How far two ways from `start` end apart, over the way. Broken values must stay what they are.
+/// How far two ways from the same values end apart, over the way.
+struct WayApart {
+    double difference = 0, way = 0;  ///< squares
+    void add(double from, double got, double truth) {
+        difference += (got - truth) * (got - truth);
+        way += (truth - from) * (truth - from);
+    }
+    double share() const { return difference == 0 ? 0 : std::sqrt(difference / way); }
+};
+
+/// From `start`. Broken values must stay what they are.
 double way_apart(const GaussianModel& start, const GaussianModel& got, const GaussianModel& truth) {
-    double difference = 0, way = 0;
+    WayApart apart;
     for (int p = 0; p < start.planes(); ++p)
         for (std::size_t i = 0; i < start.count; ++i) {
             const double from = start.at(p, i), a = got.at(p, i), b = truth.at(p, i);
-            if (!(std::abs(from) < 1e30)) {
-                if (std::isnan(a) != std::isnan(b)) difference = HUGE_VAL;
-                continue;
-            }
-            difference += (a - b) * (a - b);
-            way += (b - from) * (b - from);
+            if (std::abs(from) < 1e30)
+                apart.add(from, a, b);
+            else if (std::isnan(a) != std::isnan(b))
+                apart.difference = HUGE_VAL;
         }
-    return difference == 0 ? 0 : std::sqrt(difference / way);
+    return apart.share();
+}
+
+/// Of what was learned of photos' looks; infinite where one has other rows than the other. First
+/// moments are compared beside the largest. A camera's value with gradients below a thousandth of
+/// the largest is compared by them alone: Adam's steps are as long for a sign that is rounding as
+/// for any.
+double looks_apart(const Trained& got, const Trained& truth) {
+    const auto &a = got.arrays.appearance, &b = truth.arrays.appearance;
+    const std::size_t n = b.values.size(), cameras = truth.camera_looks;
+    if (a.values.size() != n || truth.first_looks.size() != n ||
+        a.moments.size() != b.moments.size())
+        return HUGE_VAL;
+    const auto gradient = [&](std::size_t i) {
+        return std::sqrt(std::max<double>(a.moments[n + i], b.moments[n + i]));
+    };
+    double largest = 0, moment = 0, difference = 0;
+    for (std::size_t i = cameras; i < n; ++i) {
+        largest = std::max(largest, gradient(i));
+        moment = std::max<double>(moment, std::abs(b.moments[i]));
+        widen(difference, std::abs(double{a.moments[i]} - b.moments[i]));
+    }
+    WayApart apart;
+    for (std::size_t i = 0; i < n; ++i)
+        if (i < cameras || gradient(i) == 0 || gradient(i) > 1e-3 * largest)
+            apart.add(truth.first_looks[i], a.values[i], b.values[i]);
+    return std::max(apart.share(), difference == 0 ? 0 : difference / moment);
 }
 
 /// Between two gradients of a motion, relative to the largest part; where one is missing, infinite.
@@ -182,13 +220,12 @@ CheckRow check_training(const Backend& backend, const TrainingCase& c) {
                                        relative_apart(got.arrays.statistics.radius_px,
                                                       truth.arrays.statistics.radius_px)),
                  views = relative_apart(got.arrays.statistics.views, truth.arrays.statistics.views),
-                 looks =
-                     relative_apart(got.arrays.appearance.values, truth.arrays.appearance.values);
+                 looks = looks_apart(got, truth);
     const bool stayed = !c.locks || locked_rows_stayed(c.model, got.model);
     const std::string looked =
         c.looks == AppearanceMode::none
             ? ""
-            : fmt::format(", looks {:.1e} (limit {:.0e})", looks, kLooksLimit);
+            : fmt::format(", looks {:.1e} of their way (limit {:.0e})", looks, kLooksLimit);
     const std::string moved =
         c.motion ? fmt::format(", camera's motion {:.1e} (limit {:.0e})", motion, kMotionLimit)
                  : "";
