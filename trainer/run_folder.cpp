@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <chrono>
 #include <ctime>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/json_text.h"
 #include "base/json_write.h"
@@ -30,6 +32,9 @@ constexpr const char* kOwnFiles[] = {
     "checkpoint.gsc", "point_cloud.ply", "metrics.json", "metrics.csv", "run.json",
     "best.gsc",       "views.txt",       "layout.txt",   "notes.json",  "poses.json"};
 constexpr std::uint64_t kLargestDescription = 256 << 20;
+// A killed process gives its memory back before its locks, and its parent may be gone by then.
+constexpr auto kDying = std::chrono::seconds(2);
+constexpr auto kLook = std::chrono::milliseconds(20);
 
 bool is_file(const fs::path& path) {
     std::error_code ignored;
@@ -309,6 +314,7 @@ void RunFolder::clear() {
 /// A lock of the system, which ends with the process; the file says whose it is.
 Result<void> RunFolder::lock(const Tell& tell) {
     const fs::path path = folder_ / kLockFile;
+    const auto until = std::chrono::steady_clock::now() + kDying;
     while (true) {
         lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
         if (lock_ < 0)
@@ -321,6 +327,10 @@ Result<void> RunFolder::lock(const Tell& tell) {
             ::close(std::exchange(lock_, -1));
             // A file system without locks cannot tell; the run is not refused for it.
             if (!taken) return {};
+            if (before != ::getpid() && std::chrono::steady_clock::now() < until) {
+                std::this_thread::sleep_for(kLook);
+                continue;
+            }
             return fail(ErrorKind::usage, folder_.string(),
                         fmt::format("process {} trains into this folder", before),
                         "choose another folder, or end that run");

@@ -84,10 +84,10 @@ inline fs::path folder_of_checkpoint(const fs::path& checkpoint) {
 class RunFolder {
   public:
     /// Makes the folder where it is missing, and takes it until destruction. What a killed process
-    /// left half-written goes. `resumed_from`: the checkpoint that the run goes on from, of
-    /// `step`; or empty.
-    /// Errors (usage): another process trains into it; it holds another run, or a later step of
-    /// this one, and not `overwrite`. Unwritable.
+    /// left half-written goes; one that is only ending is waited for, 2 s at most. `resumed_from`:
+    /// the checkpoint that the run goes on from, of `step`; or empty. Errors (usage): another
+    /// process trains into it; it holds another run, or a later step of this one, and not
+    /// `overwrite`. Unwritable.
     static Result<RunFolder> take(const fs::path& folder, const fs::path& resumed_from,
                                   std::uint64_t step, bool overwrite, const Tell& tell);
     /// PARENT/NAME-YYYY-MM-DD-N with the first N that is free, taken.

@@ -70,6 +70,27 @@ TEST_F(RunFolders, of_a_killed_process_is_taken_over) {
     EXPECT_TRUE(fs::exists(folder_ / fmt::format("notes.txt.tmp{}", child)));
 }
 
+TEST_F(RunFolders, of_a_process_that_is_just_ending_is_waited_for) {
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        [[maybe_unused]] const auto held = new Result<RunFolder>(take());
+        (void)!::write(ready[1], "x", 1);
+        ::usleep(200'000);  // as one that gives much memory back
+        ::_exit(held->has_value() ? 7 : 1);
+    }
+    char sign = 0;
+    ASSERT_EQ(::read(ready[0], &sign, 1), 1);
+    EXPECT_TRUE(take());
+    EXPECT_THAT(told_, HasSubstr(fmt::format("process {} did not end", child)));
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), 7);
+    ::close(ready[0]);
+    ::close(ready[1]);
+}
+
 TEST_F(RunFolders, another_run_is_replaced_only_when_told) {
     put("point_cloud.ply");
     put("notes.txt");
