@@ -229,9 +229,12 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
 }
 
 std::shared_ptr<const BeamPlan> Trainer::State::beams_of_step() {
-    if (settings.lidar_weight <= 0 || lidar.empty()) return nullptr;
-    if (backend->takes_beams()) return lidar.plan(settings, steps());
-    if (!std::exchange(told_beams, true))
+    if (settings.lidar_weight <= 0) return nullptr;
+    if (!lidar.empty() && backend->takes_beams()) return lidar.plan(settings, steps());
+    if (std::exchange(told_beams, true)) return nullptr;
+    if (lidar.empty())
+        log_warning("lidar_weight does nothing: {} has no lidar that can be read", capture->path);
+    else
         log_warning(
             "{} has a lidar, and nothing is learned from it on this device: rays are evaluated on "
             "the CPU only (--backend cpu)",
