@@ -1,11 +1,13 @@
 #include "trainer/init.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "base/parallel.h"
+#include "renderer/math/symmetric.h"
 #include "renderer/scene/point_tree.h"
 #include "trainer/density.h"
 #include "trainer/morton.h"
@@ -17,8 +19,8 @@ constexpr float kShConstant = 0.28209479177387814f;  // degree-0 basis
 constexpr std::size_t kNeighbours = 3;
 
 /// Mean squared distance of every point to its nearest neighbours; 0 for a lone point.
-std::vector<float> neighbour_distances(const std::vector<Vec3f>& points) {
-    const PointTree<float> tree(points);
+std::vector<float> neighbour_distances(const PointTree<float>& tree,
+                                       const std::vector<Vec3f>& points) {
     std::vector<float> squared(points.size());
     parallel_for(points.size(), 256, [&](std::size_t i) {
         std::uint32_t index[kNeighbours + 1];
@@ -30,6 +32,59 @@ std::vector<float> neighbour_distances(const std::vector<Vec3f>& points) {
         squared[i] = found > 1 ? sum / static_cast<float>(found - 1) : 0.0f;
     });
     return squared;
+}
+
+/// The plane through the points around one.
+struct SurfaceHere {
+    bool flat = false;  ///< else they lie along a line, or about a volume
+    Vec3d normal;       ///< of length 1
+    double above = 0;   ///< of the point, along the normal
+};
+SurfaceHere surface_at(const PointTree<float>& tree, const std::vector<Vec3f>& points, Vec3f at) {
+    constexpr std::size_t kAround = 20, kLeast = 5;
+    constexpr double kLine = 0.02, kVolume = 0.5;  // variances over the next larger one
+    std::uint32_t index[kAround];
+    float squared[kAround];
+    const std::size_t found = tree.nearest(at, kAround, index, squared);
+    SurfaceHere out;
+    if (found < kLeast) return out;
+    const auto from_here = [&](std::size_t k) {
+        const Vec3f d =
+            points[index[k]] - at;  // small numbers: the world may be far from its origin
+        return math::Row<3>{d.x, d.y, d.z};
+    };
+    math::Row<3> mean{};
+    math::Square<3> variance{};
+    for (std::size_t k = 0; k < found; ++k)
+        for (std::size_t a = 0; a < 3; ++a) mean[a] += from_here(k)[a] / static_cast<double>(found);
+    for (std::size_t k = 0; k < found; ++k)
+        for (std::size_t a = 0; a < 3; ++a)
+            for (std::size_t b = 0; b < 3; ++b)
+                variance[a][b] += (from_here(k)[a] - mean[a]) * (from_here(k)[b] - mean[b]);
+    const math::Square<3> axes = math::diagonalise(variance);
+    std::array<std::size_t, 3> order{0, 1, 2};  // thinnest first
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return variance[a][a] < variance[b][b]; });
+    const auto spread = [&](std::size_t rank) { return variance[order[rank]][order[rank]]; };
+    out.flat = spread(1) > kLine * spread(2) && spread(0) < kVolume * spread(1);
+    const std::size_t least = order[0];
+    out.normal = {axes[0][least], axes[1][least], axes[2][least]};
+    out.above = -dot(out.normal, Vec3d{mean[0], mean[1], mean[2]});
+    return out;
+}
+
+/// Row `row`, a ball until now, becomes a disc in the surface.
+void lay_flat(GaussianModel& model, std::size_t row, const SurfaceHere& surface) {
+    const Vec3d n = surface.normal.z < 0 ? -1.0 * surface.normal : surface.normal;
+    const double off = dot(n, surface.normal) * surface.above;
+    const double normal[3] = {n.x, n.y, n.z};
+    for (int axis = 0; axis < 3; ++axis)
+        model.at(kMeans + axis, row) -= static_cast<float>(off * normal[axis]);
+    // The shortest turn of z to the normal; any length of quaternion will do.
+    const double quat[4] = {1 + n.z, -n.y, n.x, 0};
+    for (int part = 0; part < 4; ++part)
+        model.at(kQuats + part, row) = static_cast<float>(quat[part]);
+    model.at(kLogScales + 2, row) += std::log(kSurfaceFlatness);
 }
 
 /// Smallest squared size given: a thousandth of the median distance, and 3DGS's absolute 1e-7 where
@@ -91,12 +146,14 @@ Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degre
         return fail(ErrorKind::malformed, capture.path,
                     "the capture has no usable 3D points to start from",
                     "add sparse points, or load it with random points");
-    const std::vector<float> squared = neighbour_distances(points);
+    const PointTree<float> tree(points);
+    const std::vector<float> squared = neighbour_distances(tree, points);
     const float smallest = smallest_squared(squared, scene_extent_of(capture));
     GaussianModel model(rows.size(), sh_degree, padded_capacity(std::max(capacity, rows.size())));
     const std::vector<std::uint32_t> order = morton_order(points);
-    const float logit = std::log(look.opacity / (1.0f - look.opacity)),
-                larger = std::log(look.scale);
+    const float opacity = look.surfaces ? std::max(look.opacity, kSurfaceOpacity) : look.opacity,
+                logit = std::log(opacity / (1.0f - opacity)),
+                larger = std::log(look.scale * (look.surfaces ? kSurfaceScale : 1.0f));
     for (std::size_t row = 0; row < order.size(); ++row) {
         const Vec3f p = points[order[row]];
         const float log_scale = 0.5f * std::log(std::max(squared[order[row]], smallest)) + larger;
@@ -112,6 +169,11 @@ Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degre
         }
         model.at(kOpacityLogits, row) = logit;
     }
+    if (look.surfaces)
+        parallel_for(order.size(), 256, [&](std::size_t row) {
+            const SurfaceHere surface = surface_at(tree, points, points[order[row]]);
+            if (surface.flat) lay_flat(model, row, surface);
+        });
     return model;
 }
 

@@ -17,7 +17,15 @@ float scene_extent_of(const Capture& capture);
 struct FirstLook {
     float opacity = 0.1f;
     float scale = 1;  ///< x distance to the neighbours
+    /// The points lie on surfaces that were measured, and what light does on its way there counts:
+    /// Gaussians lie flat in the surface, move onto it, and stop the light (kSurfaceOpacity where
+    /// `opacity` is less). A ball as wide as its points lie apart stops it well before them.
+    bool surfaces = false;
 };
+inline constexpr float kSurfaceOpacity = 0.7f;  ///< first opacity of what lies in a surface
+inline constexpr float kSurfaceScale =
+    0.55f;  ///< of its size within the surface, x FirstLook::scale
+inline constexpr float kSurfaceFlatness = 0.05f;  ///< its thickness, of that size
 /// One Gaussian per finite point, in Morton order: isotropic with the root mean squared distance to
 /// the three nearest neighbours as standard deviation, times `look.scale`, and the point's colour.
 /// Points at the same place get a small size, not zero. `capacity`: rows to make room for. Errors:

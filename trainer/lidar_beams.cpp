@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "base/rng.h"
 
@@ -45,21 +46,24 @@ std::shared_ptr<const LidarBeams::Sweep> LidarBeams::sweep(std::size_t index) {
     return out;
 }
 
+bool LidarBeams::open() {
+    if (!there_ || log_) return there_;
+    auto log = open_lidar_log(path_);
+    if (!log || log->sweeps.empty()) {
+        there_ = false;
+        log_warning("nothing is learned from the lidar: {}",
+                    log ? "it has no sweep" : log.error().text());
+        return false;
+    }
+    log_ = std::move(*log);
+    kept_.resize(log_->sweeps.size());
+    useless_.resize(log_->sweeps.size());
+    return true;
+}
+
 std::shared_ptr<const BeamPlan> LidarBeams::plan(const TrainingSettings& settings,
                                                  std::uint64_t step) {
-    if (!there_) return nullptr;
-    if (!log_) {
-        auto log = open_lidar_log(path_);
-        if (!log || log->sweeps.empty()) {
-            there_ = false;
-            log_warning("nothing is learned from the lidar: {}",
-                        log ? "it has no sweep" : log.error().text());
-            return nullptr;
-        }
-        log_ = std::move(*log);
-        kept_.resize(log_->sweeps.size());
-        useless_.resize(log_->sweeps.size());
-    }
+    CHECK(log_, "beams of a lidar that was not opened");
     const auto seed = static_cast<std::uint64_t>(settings.seed), stream = kBeamStream + step;
     const auto from = sweep(random_bits(seed, stream, 0) % log_->sweeps.size());
     if (!from || from->beams.empty()) return nullptr;

@@ -29,12 +29,15 @@ class LidarBeams {
   public:
     LidarBeams() = default;
     /// Of the drive that the capture at `path` was read from; without a lidar nothing. Nothing is
-    /// read before it is asked for.
+    /// read before open().
     explicit LidarBeams(const std::string& path);
     bool empty() const { return !there_; }
+    /// Reads which sweeps there are, the first time. False: it is empty; where its sweeps cannot be
+    /// read, that is told, and from then on it is.
+    bool open();
     /// About `settings.lidar_beams` beams of one sweep, in groups of neighbouring columns. Never
     /// those of columns that are held out, nor what lies outside the crop. Null: of this step's
-    /// sweep nothing can be used, which is told once.
+    /// sweep nothing can be used, which is told once. Must be open.
     std::shared_ptr<const BeamPlan> plan(const TrainingSettings& settings, std::uint64_t step);
     std::size_t bytes() const { return bytes_; }
 

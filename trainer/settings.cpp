@@ -50,6 +50,7 @@ constexpr std::array kFields{
     SettingField{"relocate_by_pull", "Density control", "mcmc: 1: places are drawn by opacity times how hard gradients pull there; 0: by opacity alone, as published", "", kOwn, &S::relocate_by_pull, 0, 1, true, false, true},
     SettingField{"init_opacity", "Start", "opacity of the first Gaussians", "", kAuthors, &S::init_opacity, 0.001, 0.999, false, false, false},
     SettingField{"init_scale", "Start", "size of the first Gaussians, x distance to their neighbours", "", kAuthors, &S::init_scale, 0.001, 100, false, true, false},
+    SettingField{"init_surfaces", "Start", "1: the points were measured on surfaces (a lidar's, say): the first Gaussians lie flat in them and stop the light, so ranges are right from the start; pictures of held-out photos are worse", "", kOwn, &S::init_surfaces, 0, 1, true, false, false},
     SettingField{"noise", "Exploration", "how far faint Gaussians wander in a step, x their size squared and lr_means; 0 = off", "x lr_means", kMcmc, &S::noise, 0, 1e9, false, true, true},
     SettingField{"noise_until", "Exploration", "last step before which they wander", "steps", kOwn, &S::noise_until, 0, 1e7, true, true, true},
     SettingField{"opacity_reg", "Exploration", "weight of the mean opacity in the loss", "", kMcmc, &S::opacity_reg, 0, 10, false, true, true},

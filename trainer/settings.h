@@ -58,12 +58,13 @@ struct TrainingSettings {
     double relocate_by_pull = 0;  ///< 1: to where gradients pull, not to opacity alone
     double init_opacity = 0.1;    ///< of the first Gaussians
     double init_scale = 1;        ///< x distance to their neighbours
-    double noise = 0;             ///< x lr_means: how far faint Gaussians wander (trainer/nudge.h)
-    double noise_until = 30000;   ///< step
-    double opacity_reg = 0;       ///< weight of the mean opacity in the loss
-    double scale_reg = 0;         ///< weight of the mean scale, in scene extents, in the loss
-    double scale_limit = 0;       ///< x scene extent: what is larger shrinks; 0 = off
-    double stretch_limit = 0;     ///< longest over middle axis: beyond it shrinks; 0 = off
+    double init_surfaces = 0;  ///< 1: flat in the surfaces that the points lie on (trainer/init.h)
+    double noise = 0;          ///< x lr_means: how far faint Gaussians wander (trainer/nudge.h)
+    double noise_until = 30000;  ///< step
+    double opacity_reg = 0;      ///< weight of the mean opacity in the loss
+    double scale_reg = 0;        ///< weight of the mean scale, in scene extents, in the loss
+    double scale_limit = 0;      ///< x scene extent: what is larger shrinks; 0 = off
+    double stretch_limit = 0;    ///< longest over middle axis: beyond it shrinks; 0 = off
 
     double crop =
         0;  ///< 1: Gaussians outside the box below are removed, at the start and in rounds

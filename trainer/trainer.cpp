@@ -119,7 +119,9 @@ Result<void> Trainer::State::begin() {
     RunArrays arrays;
     GS_TRY(arrays.model, gaussians_from_points(*capture, degree, 0,
                                                {static_cast<float>(settings.init_opacity),
-                                                static_cast<float>(settings.init_scale)}));
+                                                static_cast<float>(settings.init_scale),
+                                                settings.init_surfaces != 0}));
+    learns_from_lidar();  // what is in the way of that is told at once
     arrays.model.antialiased = draws_antialiased(settings);
     arrays.adam = initial_adam_state(arrays.model, batch_of(settings));
     arrays.statistics.clear(arrays.model.capacity);
@@ -223,15 +225,15 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
     plan.lambda_dssim = settings.lambda_dssim;
     plan.appearance =
         appearance_plan(settings, rows, plan.view_index, plan.step * part.count + part.index);
-    if (part.last()) plan.beams = beams_of_step();
+    if (part.last() && learns_from_lidar()) plan.beams = lidar.plan(settings, steps());
     plan.hashes = hashes;
     return plan;
 }
 
-std::shared_ptr<const BeamPlan> Trainer::State::beams_of_step() {
-    if (settings.lidar_weight <= 0) return nullptr;
-    if (!lidar.empty() && backend->takes_beams()) return lidar.plan(settings, steps());
-    if (std::exchange(told_beams, true)) return nullptr;
+bool Trainer::State::learns_from_lidar() {
+    if (settings.lidar_weight <= 0) return false;
+    if (lidar.open() && backend->takes_beams()) return true;
+    if (std::exchange(told_beams, true)) return false;
     if (lidar.empty())
         log_warning("lidar_weight does nothing: {} has no lidar that can be read", capture->path);
     else
@@ -239,7 +241,7 @@ std::shared_ptr<const BeamPlan> Trainer::State::beams_of_step() {
             "{} has a lidar, and nothing is learned from it on this device: rays are evaluated on "
             "the CPU only (--backend cpu)",
             capture->path);
-    return nullptr;
+    return false;
 }
 
 namespace {

@@ -51,8 +51,8 @@ struct Trainer::State {
     int sh_degree() const;
     RenderOptions options() const;
     StepPlan next_plan(BatchPart part);
-    /// What the next step learns from of a lidar; null: nothing.
-    std::shared_ptr<const BeamPlan> beams_of_step();
+    /// Whether steps take beams. Where they were asked for and none can be had, that is told once.
+    bool learns_from_lidar();
     /// Of a capture whose photos do not stay in memory; else empty. Throws PhotoError.
     std::vector<LentPhoto> photos_of_step();
     void refine_poses();

@@ -82,6 +82,7 @@ TEST(TrainerLidar, BeamsFollowFromSeedAndStepAndAreNeverHeldOut) {
     TrainingSettings settings = wall_settings();
     LidarBeams beams(drive.folder.path().string()), again(drive.folder.path().string());
     ASSERT_FALSE(beams.empty());
+    ASSERT_TRUE(beams.open() && again.open() && beams.open());
     std::size_t all = 0, most = 0;
     for (std::uint64_t step = 0; step < 20; ++step) {
         const auto plan = beams.plan(settings, step);
@@ -123,11 +124,15 @@ TEST(TrainerLidar, BeamsFollowFromSeedAndStepAndAreNeverHeldOut) {
     EXPECT_LT(cropped->rays.size(), learned / 2);
 
     EXPECT_TRUE(LidarBeams("").empty());
+    EXPECT_FALSE(LidarBeams("").open());
     EXPECT_TRUE(LidarBeams((drive.folder / "poses").string()).empty());
     for (int i = 0; i < 3; ++i)
         drive.folder.write("sequences/00/velodyne/00000" + std::to_string(i) + ".bin", "short");
     LidarBeams broken(drive.folder.path().string());
+    ASSERT_TRUE(broken.open());
     EXPECT_EQ(broken.plan(wall_settings(), 3), nullptr);
+    fs::remove_all(drive.folder / "sequences/00/velodyne");
+    EXPECT_FALSE(LidarBeams(drive.folder.path().string()).open());
 }
 
 TEST(TrainerLidar, TheLossesGradientIsItsSlope) {

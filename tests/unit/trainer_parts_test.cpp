@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/rng.h"
+#include "renderer/scene/covariance.h"
 #include "trainer/density.h"
 #include "trainer/init.h"
 #include "trainer/morton.h"
@@ -148,6 +149,41 @@ TEST(Init, ScalesAreNeighbourDistances) {
         EXPECT_NEAR(1 / (1 + std::exp(-model->at(kOpacityLogits, i))), 0.1, 1e-6);
         EXPECT_NEAR(0.5 + 0.28209479177387814 * static_cast<double>(model->at(kSh0, i)), 1.0, 1e-6);
     }
+}
+
+// A slanted wall whose points are a centimetre off it here and there, and a pole beside it.
+TEST(Init, WhatWasMeasuredOnSurfacesLiesInThem) {
+    const Vec3d normal{0.6, 0, -0.8}, across{0.8, 0, 0.6};
+    Capture capture;
+    for (int i = 0; i < 400; ++i) {
+        const double off = i % 2 == 0 ? 0.01 : -0.01;
+        const Vec3d p = 0.2 * (i % 20) * across + Vec3d{0, 0.2 * (i / 20), 0} + off * normal;
+        capture.points.push_back(
+            {{static_cast<float>(p.x), static_cast<float>(p.y), static_cast<float>(p.z)},
+             {9, 9, 9}});
+    }
+    for (int i = 0; i < 30; ++i)
+        capture.points.push_back({{-9, 0.2f * static_cast<float>(i), -9}, {9, 9, 9}});
+    const auto balls = gaussians_from_points(capture, 0, 0),
+               discs = gaussians_from_points(capture, 0, 0, {0.1f, 1, true});
+    ASSERT_TRUE(balls && discs);
+    double furthest = 0;
+    for (std::size_t i = 0; i < discs->count; ++i) {
+        EXPECT_NEAR(1 / (1 + std::exp(-discs->at(kOpacityLogits, i))), kSurfaceOpacity, 1e-6);
+        const float within = balls->at(kLogScales, i) + std::log(kSurfaceScale);
+        EXPECT_NEAR(discs->at(kLogScales, i), within, 1e-5);
+        if (balls->at(kMeans, i) < -8) {  // the pole: no surface
+            EXPECT_NEAR(discs->at(kLogScales + 2, i), within, 1e-5);
+            EXPECT_EQ(discs->at(kMeans, i), balls->at(kMeans, i));
+            continue;
+        }
+        EXPECT_NEAR(discs->at(kLogScales + 2, i), within + std::log(kSurfaceFlatness), 1e-5);
+        const Mat3d turn = rotation_from_quat(quat_of(*discs, i));
+        EXPECT_GT(std::abs(dot(normal, turn * Vec3d{0, 0, 1})), 0.998);
+        const Vec3d p{discs->at(kMeans, i), discs->at(kMeans + 1, i), discs->at(kMeans + 2, i)};
+        furthest = std::max(furthest, std::abs(dot(normal, p)));
+    }
+    EXPECT_LT(furthest, 0.008);  // of 0.01
 }
 
 TEST(Init, DuplicatesGetASize) {
