@@ -148,10 +148,11 @@ void add_spill(CLI::App& app, std::string& folder) {
 }
 
 void add_stacks(CLI::App& app, int& hz) {
+    // CLI11 2.4 checks a counted flag that is not given as well: as 0.
     app.add_flag("--stacks{99}", hz,
-                 "and which functions of C++ and Python its threads are in, 99 or so many times a "
-                 "second (--stacks=HZ)")
-        ->check(whole_from(1, 10000));
+                 "sample the C++ and Python functions that its threads are in, 99 or HZ times a "
+                 "second (--stacks=HZ, 0 = off)")
+        ->check(whole_from(0, 10000));
 }
 
 void add_loading(CLI::App& app, CaptureArguments& a) {
