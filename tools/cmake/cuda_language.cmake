@@ -6,6 +6,15 @@
 #                                  80;90      exactly these
 set(GAUSSCOPE_CUDA_ARCHITECTURES auto CACHE STRING "GPUs to compile for: auto, release or a list like 80;90")
 include(CheckLanguage)
+# CMake looks in PATH only. NVIDIA's packages install to /usr/local/cuda and leave PATH alone.
+find_program(GAUSSCOPE_NVCC nvcc PATHS /usr/local/cuda/bin)
+mark_as_advanced(GAUSSCOPE_NVCC)
+if(GAUSSCOPE_NVCC AND NOT CMAKE_CUDA_COMPILER)
+  unset(CMAKE_CUDA_COMPILER CACHE)  # this folder was configured before the toolkit came
+  if("$ENV{CUDACXX}" STREQUAL "")
+    set(ENV{CUDACXX} ${GAUSSCOPE_NVCC})
+  endif()
+endif()
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
   return()

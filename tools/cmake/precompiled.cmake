@@ -4,13 +4,14 @@
 #
 #   computing   the build's own
 #   interface   the build's own; none under sanitizers: waits for people and files
-#   test        none: most of a test's code runs once
+#   test        none: most of a test's code runs once. With the standard library's own checks (_GLIBCXX_ASSERTIONS), which the
+#               sanitizers' build has everywhere; the optimised program has none of them.
 option(GAUSSCOPE_PRECOMPILE "Precompile the standard library's and fmt's headers" ON)
 function(gs_precompile kind)
   if(NOT kind STREQUAL computing AND GAUSSCOPE_SANITIZE)
     set(optimise -O0)
   elseif(kind STREQUAL test)
-    set(optimise -O0)
+    set(optimise -O0 -D_GLIBCXX_ASSERTIONS)
   else()
     set(kind computing)
     set(optimise)
