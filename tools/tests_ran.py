@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Counts what a run of ctest really tested, for ./check:   tests_ran.py BUILD
+"""Counts what a run of ctest really tested, for ./check:   tests_ran.py BUILD [TEMPORARY]
 
 Reads the log that ctest leaves in BUILD/Testing/Temporary. Prints how many test cases ran and which were skipped for want of
-what; fails when a program of tests ran none, or when no CUDA kernel ran in the emulator.
+what; fails when a program of tests ran none, when no CUDA kernel ran in the emulator, or when the tests left files in TEMPORARY,
+their own temporary folder.
 """
 import collections
 import pathlib
@@ -25,7 +26,7 @@ def entries(log):
     return [(start.group(1), log[start.end():end]) for start, end in zip(starts, ends)]
 
 
-def main(build):
+def main(build, temporary=None):
     log = (pathlib.Path(build) / "Testing/Temporary/LastTest.log").read_text(errors="replace")
     cases = launches = 0
     programs = entries(log)
@@ -52,8 +53,11 @@ def main(build):
         print(f"{name} ran no test")
     if cases == 0 or launches == 0:
         print("no test ran" if cases == 0 else "the CUDA backend was not exercised in the emulator")
-    return 1 if empty or cases == 0 or launches == 0 else 0
+    left = sorted(path.name for path in pathlib.Path(temporary).iterdir()) if temporary else []
+    if left:
+        print(f"the tests left {len(left)} files or folders in their temporary folder: {', '.join(left[:20])}")
+    return 1 if empty or left or cases == 0 or launches == 0 else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "app/cli/common.h"
+#include "app/cli/lab.h"
 #include "base/record/scope.h"
 
 namespace gs::cli {
@@ -76,29 +77,45 @@ int complain(const CLI::App& root, const CLI::ParseError& error) {
 
 }  // namespace
 
-int run_command_line(int argc, const char* const* argv, std::span<const Subcommand> subcommands) {
-    CLI::App root(kAbout, "gausscope");
-    root.footer(kFooter);
-    root.set_version_flag("--version", kVersion);
-    root.require_subcommand(1);
-    root.get_formatter()->column_width(34);
-    CommonArguments common;
-    add_common(root, common);
-    Subcommand::Run run;
+std::vector<Subcommand> all_subcommands() {
+    return {view_command(),    train_command(),    eval_command(),    render_command(),
+            convert_command(), info_command(),     sample_command(),  poses_command(),
+            bench_command(),   selftest_command(), trace_command(),   serve_command(),
+            record_command(),  attach_command(),   history_command(), inspect_command(),
+            report_command(),  replay_command(),   diff_command(),    verify_command(),
+            predict_command(), lab_command()};
+}
+
+std::unique_ptr<CLI::App> make_command_line(std::span<const Subcommand> subcommands,
+                                            CommonArguments& common, Subcommand::Run& run) {
+    auto root = std::make_unique<CLI::App>(kAbout, "gausscope");
+    root->footer(kFooter);
+    root->set_version_flag("--version", kVersion);
+    root->require_subcommand(1);
+    root->get_formatter()->column_width(34);
+    add_common(*root, common);
     for (const Subcommand& subcommand : subcommands) {
-        CLI::App& app = *root.add_subcommand(subcommand.name, subcommand.description);
+        CLI::App& app = *root->add_subcommand(subcommand.name, subcommand.description);
         app.footer(std::string("Examples:\n") + subcommand.examples);
         app.callback([&run, chosen = subcommand.add_options(app)] { run = chosen; });
         add_common(app, common);
     }
+    return root;
+}
+
+int run_command_line(int argc, const char* const* argv) {
+    const std::vector<Subcommand> subcommands = all_subcommands();
+    CommonArguments common;
+    Subcommand::Run run;
+    const auto root = make_command_line(subcommands, common, run);
     Words words(argv + 1, argv + argc);
     add_view(words, subcommands);
     common.command = take_command(words);
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     try {
-        root.parse(words);
+        root->parse(words);
     } catch (const CLI::ParseError& error) {
-        return complain(root, error);
+        return complain(*root, error);
     }
     apply(common);
     name_this_thread("main");

@@ -1,14 +1,24 @@
 // From the words of the command line to the subcommand they name. Called by main.cpp.
 #pragma once
 
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "app/cli/subcommand.h"
 
 namespace gs::cli {
 
+/// Every subcommand, in the order of the help.
+std::vector<Subcommand> all_subcommands();
+
+/// The parser of all of them. After parsing, `run` is the chosen subcommand and `common` has the
+/// common options. Tests walk its options.
+std::unique_ptr<CLI::App> make_command_line(std::span<const Subcommand> subcommands,
+                                            CommonArguments& common, Subcommand::Run& run);
+
 /// Reads the words, shows help or says what is wrong with them, or runs the subcommand; the exit
 /// code.
-int run_command_line(int argc, const char* const* argv, std::span<const Subcommand> subcommands);
+int run_command_line(int argc, const char* const* argv);
 
 }  // namespace gs::cli

@@ -1,6 +1,6 @@
 // A subcommand: its name and help, its options, and what runs with them. Each is one file
-// that declares its options beside its code and gives itself away by one function; main.cpp lists
-// them, command_line.cpp reads the words and runs the one that was named.
+// that declares its options beside its code and gives itself away by one function; command_line.cpp
+// lists them, reads the words and runs the one that was named.
 #pragma once
 
 #include <functional>

@@ -7,6 +7,7 @@
 
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/emulator/emulator.h"
+#include "tests/support/temporary_folder.h"
 #include "trainer/mip_filter.h"
 #include "trainer/run_edit.h"
 
@@ -82,7 +83,8 @@ TEST_F(CudaTrainingFilter, SameBitsInAnySchedule) {
 
 TEST_F(CudaTrainingFilter, CheckpointsMoveBetweenBackends) {
     const auto capture = small_capture(24, 20, 100);
-    const fs::path path = fs::temp_directory_path() / "gausscope_cuda_filter.ckpt";
+    const test::TemporaryFolder folder;
+    const fs::path path = folder / "run.gsc";
     for (const bool from_device : {false, true}) {
         const auto straight = mip_run(from_device, capture, 9);
         ASSERT_TRUE(straight->save_checkpoint(path));
@@ -100,7 +102,6 @@ TEST_F(CudaTrainingFilter, CheckpointsMoveBetweenBackends) {
             EXPECT_LT(test::share_without_twin(a.model, b.model, 0.02), 0.05);
         EXPECT_NE(b.model.count, 100u) << "no round has changed anything";
     }
-    fs::remove(path);
 }
 
 TEST_F(CudaTrainingFilter, RowsThatComeAndGoHaveTheirs) {

@@ -11,6 +11,7 @@
 #include "renderer/raster/view_setup.h"
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/emulator/emulator.h"
+#include "tests/support/temporary_folder.h"
 #include "trainer/cuda/step_engine.h"
 
 namespace gs {
@@ -218,7 +219,8 @@ TEST_F(CudaTrainingRun, WatchingChangesNothing) {
 
 TEST_F(CudaTrainingRun, CheckpointsMoveBetweenBackends) {
     const auto capture = small_capture(24, 20, 100);
-    const fs::path path = fs::temp_directory_path() / "gausscope_cuda_training.ckpt";
+    const test::TemporaryFolder folder;
+    const fs::path path = folder / "run.gsc";
     const auto make = [](bool device) { return device ? cuda_training() : cpu_training(); };
     for (const bool from_device : {false, true})
         for (const bool to_device : {false, true}) {
@@ -243,7 +245,6 @@ TEST_F(CudaTrainingRun, CheckpointsMoveBetweenBackends) {
                 EXPECT_LT(test::share_without_twin(straight->model(), (*trainer)->model(), 0.02),
                           0.05);
         }
-    fs::remove(path);
 }
 
 TEST_F(CudaTrainingRun, ASteadyStepNeitherAllocatesNorWaits) {

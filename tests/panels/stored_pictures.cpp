@@ -9,7 +9,6 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "renderer/io/images/image_io.h"
@@ -21,8 +20,8 @@ namespace {
 constexpr double kLeastSsim = 0.98;
 constexpr int kBlock = 64;
 
-fs::path stored_folder() { return GAUSSCOPE_PICTURES; }
-fs::path version_file() { return stored_folder() / "imgui_version.txt"; }
+/// Every version of ImGui draws a little differently: each has its own set.
+fs::path stored_folder() { return fs::path(GAUSSCOPE_PICTURES) / IMGUI_VERSION; }
 bool storing() { return std::getenv("GAUSSCOPE_STORE_PICTURES") != nullptr; }
 
 reference::Image values_of(const Image8& image) {
@@ -144,19 +143,19 @@ void write(const fs::path& path, const Image8& picture) {
 }  // namespace
 
 std::string why_no_pictures() {
-    std::string version;
-    std::getline(std::ifstream(version_file()), version);
-    if (!storing() && version != IMGUI_VERSION)
-        return fmt::format("the pictures were made with ImGui {}, this is " IMGUI_VERSION, version);
-    return {};
+    if (storing() || fs::exists(stored_folder())) return {};
+    std::string versions;
+    for (const auto& set : fs::directory_iterator(GAUSSCOPE_PICTURES))
+        versions += " " + set.path().filename().string();
+    return "no pictures are stored for ImGui " IMGUI_VERSION "; there are sets for" + versions;
 }
 
 void expect_as_stored(const std::string& name, const Image8& drawn) {
     const FewColors few(drawn);
     const fs::path stored_path = stored_folder() / (name + ".png");
     if (storing()) {
+        fs::create_directories(stored_folder());
         few.store(stored_path);
-        std::ofstream(version_file()) << IMGUI_VERSION << "\n";
         return;
     }
     const Image8 picture = few.image();

@@ -1,5 +1,5 @@
 // Pictures of panels that are kept beside the tests: a change of a panel shows what it changed.
-// They hold for the version of ImGui that they were made with and for the fonts that it needs.
+// There is a set for each supported version of ImGui, with the fonts of its distribution.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace gs::test {
 /// Why pictures cannot be compared here; empty when they can.
 std::string why_no_pictures();
 
-/// Fails where a block of 64 x 64 pixels looks otherwise than in tests/panels/pictures/NAME.png
-/// (SSIM below 0.98); the new picture and one of the differences are then written to
-/// panel_pictures/ in the build folder. With GAUSSCOPE_STORE_PICTURES=1 stores the picture instead.
+/// Fails where a block of 64 x 64 pixels looks otherwise than in
+/// tests/panels/pictures/VERSION/NAME.png (SSIM below 0.98); the new picture and one of the
+/// differences are then written to panel_pictures/ in the build folder. With GAUSSCOPE_STORE_PICTURES=1 stores the picture instead.
 void expect_as_stored(const std::string& name, const Image8& picture);
 
 }  // namespace gs::test

@@ -1,5 +1,7 @@
 // The ground floor: mailboxes, files, random numbers, buffers, parallel loops and the sort.
 #include <gtest/gtest.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -203,9 +205,17 @@ TEST(Spill, LargeArraysLieInFilesWithoutANameOnceAFolderIsGiven) {
     before = Array();
     EXPECT_EQ(mappings_of(folder.path()), 0u);
     EXPECT_EQ(spill_to("/proc").error().kind, ErrorKind::unwritable);
+}
+
+TEST(Spill, AFolderInMemoryIsRefused) {
+    struct statfs system {};
+    if (::statfs("/dev/shm", &system) != 0 || system.f_type != TMPFS_MAGIC)
+        GTEST_SKIP() << "/dev/shm is not in memory: this chroot or container has none mounted";
     const fs::path in_memory = fmt::format("/dev/shm/gausscope-base-{}", ::getpid());
-    EXPECT_EQ(spill_to(in_memory).error().kind, ErrorKind::unsupported);
+    const auto refused = spill_to(in_memory);
     fs::remove(in_memory);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
 }
 
 }  // namespace

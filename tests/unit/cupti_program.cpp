@@ -51,8 +51,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 
 Program::Program(const std::string& path, std::vector<std::string> arguments,
                  const Environment& environment) {
-    char folder[] = "/tmp/gs-cupti-test-XXXXXX";
-    folder_ = ::mkdtemp(folder);
+    std::string folder = std::filesystem::temp_directory_path() / "gs-cupti-test-XXXXXX";
+    folder_ = ::mkdtemp(folder.data());
     ::setenv(service::kDirectoryVariable, folder_.c_str(), 1);
     auto collector = service::CollectorSocket::open();
     if (!collector) {

@@ -89,8 +89,8 @@ std::string Program::library() { return GAUSSCOPE_INJECT_LIBRARY; }
 
 Program::Program(const Build& build, std::vector<std::string> arguments,
                  const Environment& environment) {
-    char folder[] = "/tmp/gs-inject-test-XXXXXX";
-    folder_ = ::mkdtemp(folder);
+    std::string folder = std::filesystem::temp_directory_path() / "gs-inject-test-XXXXXX";
+    folder_ = ::mkdtemp(folder.data());
     // The client in this test looks there, too.
     ::setenv(service::kDirectoryVariable, folder_.c_str(), 1);
     std::map<std::string, std::string> variables{{"NVTX_INJECTION64_PATH", library()},

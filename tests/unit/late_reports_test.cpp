@@ -7,6 +7,7 @@
 #include "app/session/photo_looks.h"
 #include "app/session/run_record.h"
 #include "small_run.h"
+#include "tests/support/temporary_folder.h"
 #include "trainer/run_files.h"
 #include "trainer/trainer.h"
 
@@ -91,10 +92,10 @@ TEST(RunRecord, CamerasStandWhereTheRunHasThem) {
 TEST(LateReports, EveryStepHasItsOwnRow) {
     StepLog log;
     for (std::uint64_t step = 1; step <= 6; ++step) log.add(late(step));
-    const fs::path path = fs::temp_directory_path() / "gausscope_late_reports.csv";
+    const test::TemporaryFolder folder;
+    const fs::path path = folder / "steps.csv";
     ASSERT_TRUE(log.write(path));
     const auto text = read_text_file(path);
-    fs::remove(path);
     ASSERT_TRUE(text);
     EXPECT_EQ(*text,
               "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means,"
@@ -115,11 +116,11 @@ TEST(LateReports, RoundsComeBackFromTheFile) {
     with.round.cloned = 12, with.round.split = 7, with.round.pruned = 3;
     log.add(with);
     log.add(report_of(2, 2));
-    const fs::path path = fs::temp_directory_path() / "gausscope_rounds.csv";
+    const test::TemporaryFolder folder;
+    const fs::path path = folder / "steps.csv";
     ASSERT_TRUE(log.write(path));
     StepLog back;
     back.take_earlier(path, 2);
-    fs::remove(path);
     RunRecord record;
     record.begin({});
     for (const StepReport& step : back.rows()) record.add_step(step);

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "profiler/store/iteration_name.h"
 #include "profiler/store/store.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gs {
 namespace {
@@ -493,11 +494,11 @@ TEST(GpuStore, TheStageMapIsAskedOnceAndCanChange) {
     store.ingest(batch);
     const std::uint32_t name = store.tracks()[0].rows[0].view()[0].name;
     EXPECT_EQ(store.names().gpu_stage(name), Stage::other);
-    const fs::path file = fs::temp_directory_path() / "gausscope-stages.txt";
+    const test::TemporaryFolder folder;
+    const fs::path file = folder / "stages.txt";
     ASSERT_TRUE(write_text_file(file, "my_ = blend\n"));
     StageMap map;
     ASSERT_TRUE(map.add_file(file));
-    fs::remove(file);
     store.set_stage_map(std::move(map));
     EXPECT_EQ(store.names().gpu_stage(name), Stage::blend);
 }

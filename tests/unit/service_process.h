@@ -26,8 +26,8 @@ namespace gs::service {
 class RuntimeDirectory {
   public:
     RuntimeDirectory() {
-        char path[] = "/tmp/gs-service-test-XXXXXX";
-        path_ = ::mkdtemp(path);
+        std::string path = std::filesystem::temp_directory_path() / "gs-service-test-XXXXXX";
+        path_ = ::mkdtemp(path.data());
         ::setenv(kDirectoryVariable, path_.c_str(), 1);
         ::unsetenv(kArmVariable);
         ::unsetenv(kCollectorVariable);
