@@ -44,7 +44,7 @@ namespace {
 struct BenchArguments {
     std::string scene, capture, compare, output, history;
     CaptureArguments loading;
-    bool predict = false;
+    bool predict = false, display = false;
     std::vector<int> batches;
     int repeats = 30;
     int width = 0, height = 0;
@@ -71,6 +71,9 @@ void add_options(CLI::App& app, BenchArguments& a) {
         ->delimiter(',')
         ->check(whole_from(1, 64))
         ->option_text("N,...");
+    app.add_flag("--display", a.display,
+                 "time frames for the screen, as the studio draws them: no gradients, nothing "
+                 "comes back to the host");
     app.add_option("--compare", a.compare,
                    "JSON of an earlier bench: fail when a stage is slower beyond doubt")
         ->option_text("BASE");
@@ -153,6 +156,9 @@ Result<void> BenchRun::prepare() {
     if (!a_.batches.empty() && !training_)
         return fail(ErrorKind::usage, "", "--batch times training, and nothing is trained here",
                     "give --capture, and no scene");
+    if (a_.display && training_)
+        return fail(ErrorKind::usage, "", "--display times frames, and here training is timed",
+                    "name a scene, or leave out --capture");
     GS_TRY_VOID(load_scene());
     scene_id_ = training_ ? identity_of(*capture_) : identity_of(model_);
     return a_.compare.empty() ? Result<void>() : check_same_subject(a_.compare, base_, subject());
@@ -215,7 +221,7 @@ std::vector<StageTime> BenchRun::times_of(const TraceStore& store, std::size_t n
 }
 
 // Forward, loss against the photo (or a plain gradient without photos), backward: one frame, all
-// stages.
+// stages. With --display forward alone, for the screen.
 std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
     TraceStore store;
     // The past, too: a stream says what it is with its first span, which verify() has made.
@@ -227,6 +233,23 @@ std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
     NoSink sink;  // what comes after gradients is the trainer's time
     RenderOptions options = options_;
     options.depth = false;
+    if (a_.display) options.gradients = false;
+    const auto display = [&](const Camera& camera) {
+        if (!rasterizer_->forward_for_display(*source, camera, options, *state, result))
+            rasterizer_->forward(*source, camera, options, *state, result);
+    };
+    const auto forward_and_back = [&](std::size_t view, const Camera& camera) {
+        rasterizer_->forward(*source, camera, options, *state, result);
+        if (capture_) {
+            const View& v = capture_->views[view];
+            const Span loss(Stage::loss);
+            photo_loss(result.color, v.photo, v.mask, 0.2, &gradients.color);
+        } else {
+            gradients.color.resize(camera.width, camera.height, 3);
+            gradients.color.values.fill(1e-3f);
+        }
+        rasterizer_->backward(*source, camera, options, *state, result, gradients, sink);
+    };
     ProgressLine progress("bench");
     const std::size_t all = frames + kWarmUpFrames;
     for (std::size_t i = 0; i < all && !interrupted(); ++i) {
@@ -235,16 +258,7 @@ std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
         const Camera& camera = cameras_[view].camera;
         {
             const Span span(Stage::iteration, i);
-            rasterizer_->forward(*source, camera, options, *state, result);
-            if (capture_) {
-                const View& v = capture_->views[view];
-                const Span loss(Stage::loss);
-                photo_loss(result.color, v.photo, v.mask, 0.2, &gradients.color);
-            } else {
-                gradients.color.resize(camera.width, camera.height, 3);
-                gradients.color.values.fill(1e-3f);
-            }
-            rasterizer_->backward(*source, camera, options, *state, result, gradients, sink);
+            a_.display ? display(camera) : forward_and_back(view, camera);
         }
         collector->drain_into(store);
         progress.update(i + 1, all, what_);
@@ -331,17 +345,11 @@ double pairs_per_second(const std::vector<StageTime>& stages, const char* stage,
 /// What was timed, as far as times of two runs can only be compared when it is the same.
 Json BenchRun::subject() const {
     const Camera& c = cameras_.front().camera;
-    return {{"command", "bench"},
-            {"scene", what_},
-            {"backend", rasterizer_->name()},
-            {"threads", thread_count()},
-            {"width", c.width},
-            {"height", c.height},
-            {"views", cameras_.size()},
-            {"training", training_},
-            {"cuda", backend_->cuda},
-            {"scene_id", scene_id_},
-            {"views_id", identity_of(cameras_)}};
+    return {
+        {"command", "bench"},        {"scene", what_},        {"backend", rasterizer_->name()},
+        {"threads", thread_count()}, {"width", c.width},      {"height", c.height},
+        {"views", cameras_.size()},  {"training", training_}, {"display", a_.display},
+        {"cuda", backend_->cuda},    {"scene_id", scene_id_}, {"views_id", identity_of(cameras_)}};
 }
 
 Json BenchRun::json() const {
@@ -377,8 +385,9 @@ Json BenchRun::json() const {
     out["limits"] = limits_json(limits_);
     if (a_.predict) {
         PredictedWork work = work_;
-        work.frame.training = training_;
-        out["predicted"] = predicted_beside(measured_stages(), std::move(work), device());
+        work.frame.training = training_;  // Adam runs only there
+        work.frame.gradients = !a_.display;
+        out["predicted"] = predicted_beside(measured_stages(), work, device());
     }
     return out;
 }

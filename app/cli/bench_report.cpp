@@ -177,7 +177,8 @@ Result<void> check_same_subject(const std::string& path, const Json& base, const
                                {"height", "another size"},           {"scene_id", "another scene"},
                                {"views_id", "other cameras"},        {"cuda", "another backend"}};
     for (const auto& [key, what] : kSigns)
-        if (!base.contains(key) || base[key] != now[key])
+        if (!base.contains(key) || base[key] != now[key] ||
+            base.value("display", false) != now.value("display", false))
             return fail(ErrorKind::usage, path, fmt::format("this base timed {}", what),
                         "compare with a bench of the same scene, cameras, size and backend");
     return {};

@@ -144,7 +144,7 @@ void say_predictions(const Json& out) {
         "P90 (docs/model.md)\n");
 }
 
-Json predicted_beside(std::span<const StageStats> measured, PredictedWork work,
+Json predicted_beside(std::span<const StageStats> measured, const PredictedWork& work,
                       const NamedDevice& device) {
     const std::vector<GpuDevice> gpus = gpu_devices();
     const GpuDevice* gpu =
@@ -158,8 +158,6 @@ Json predicted_beside(std::span<const StageStats> measured, PredictedWork work,
                                                            "{} multiprocessors: docs/model.md "
                                                            "says how to add them",
                                                            device.name, device.multiprocessors))}};
-    // What bench times has gradients; Adam runs only in training.
-    work.frame.gradients = true;
     const Prediction prediction = predict(work, KernelCosts::built_in(), *gpu, published_fit());
     Json rows = Json::array();
     for (const PredictedStage& s : prediction.stages)

@@ -39,7 +39,7 @@ void say_predictions(const Json& predictions);
 /// Measured medians of stages beside what the model says of `device`: of a step where
 /// work.frame.training, else of a frame whose gradients are stored. null where there is no GPU, or
 /// no figures of it.
-Json predicted_beside(std::span<const StageStats> measured, PredictedWork work,
+Json predicted_beside(std::span<const StageStats> measured, const PredictedWork& work,
                       const NamedDevice& device);
 void say_predicted_beside(const Json& beside);
 

@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "renderer/device/cuda/device.h"
 #include "renderer/device/cuda/primitives_check.h"
+#include "renderer/raster/cuda/lists_check.h"
 #include "trainer/trainer.h"
 
 namespace gs::cli {
@@ -58,6 +59,16 @@ CheckRow check_primitives(std::size_t items, int index) {
                         r->items, r->wrong_sorted, r->wrong_scanned, r->sum_error,
                         r->same_twice ? "same twice" : "not the same twice"),
             r->wrong_sorted == 0 && r->wrong_scanned == 0 && r->sum_error < 1e-12 && r->same_twice};
+}
+
+/// The kernels that frames are sorted with; those above are of density control.
+CheckRow check_sorts(std::size_t items, int index) {
+    const auto r = check_cuda_sorts(items, 72, index);
+    if (!r) return {"CUDA", "sorts of a frame", r.error().text(), false};
+    return {"CUDA", "sorts of a frame",
+            fmt::format("{} pairs by depth: {} places wrong; {} by tile: {} wrong", r->by_depth,
+                        r->wrong_by_depth, r->by_tile, r->wrong_by_tile),
+            r->wrong_by_depth == 0 && r->wrong_by_tile == 0};
 }
 
 Result<std::unique_ptr<TrainingBackend>> cpu_training() {
@@ -197,6 +208,7 @@ void add_cuda_checks(CheckList& list, const Backend& backend, const SelftestEffo
     list.push_back(check_listing);
     list.push_back([device] { return check_device(device); });
     list.push_back([device, effort] { return check_primitives(effort.sorted, device); });
+    list.push_back([device, effort] { return check_sorts(effort.sorted, device); });
     list.push_back([b, effort] { return check_losses(*b, effort); });
     list.push_back([b, effort] { return check_density(*b, effort); });
     list.push_back([b, effort] { return check_leak(*b, effort); });

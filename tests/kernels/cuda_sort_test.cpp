@@ -189,5 +189,19 @@ TEST(CudaSort, EveryBlockGetsToItsEndHoweverFewRun) {
         }
 }
 
+/// 64 blocks under way, each of which looks at more earlier ones than it does in a turn: 8 of
+/// radix_pass (from 27,648 pairs on), 32 of compact (from 67,584 Gaussians on).
+TEST(CudaSort, BlocksLookBackFurtherThanOneTurn) {
+    emulator::set_seed(2);
+    emulator::set_together(64);
+    const ByDepth out = by_depth(std::vector<std::uint32_t>(700, 256), 200'000, true);
+    expect_sorted_by_tile(1920, 1080, 100'000, ~0u);
+    expect_sorted_by_tile(1920, 1080, 60'000, 3);
+    expect_sorted_by_tile(4320, 4160, 60'000, ~0u);
+    emulator::set_together(1);
+    EXPECT_EQ(out.counts.visible, 179'200u);
+    EXPECT_TRUE(out.got == out.wanted);
+}
+
 }  // namespace
 }  // namespace gs::test

@@ -18,10 +18,14 @@ namespace gs::cli {
 struct DirectedCase {
     std::string name;  ///< "kind: the edge"; known before it runs, so that some can be chosen
     std::function<CheckRow()> check;
+    /// Seconds on a device, minutes in the emulator: left to devices. Beside each a test of the
+    /// same size runs parts of it in the emulator.
+    bool large = false;
 };
 using CaseList = std::vector<DirectedCase>;
 /// What `check` returns is given `name`.
-void add_case(CaseList& list, std::string name, std::function<CheckRow()> check);
+void add_case(CaseList& list, std::string name, std::function<CheckRow()> check,
+              bool large = false);
 
 /// All of them. `backend` outlives the list.
 void add_cases(CaseList& list, const Backend& backend);

@@ -1,5 +1,5 @@
-// What only a device has: lists of a picture too large to be blended for a test, and the list of
-// all cases.
+// What only a device has: lists of a picture too large to be blended for a test, lists of so many
+// Gaussians that blocks look back further than once, and the list of all cases.
 #include <fmt/core.h>
 
 #include <numbers>
@@ -27,6 +27,46 @@ CheckRow check_wide_lists(int index, bool around) {
             r->tiles > 65535 && r->isects > 0 && r->wrong == 0 && r->unsorted == 0};
 }
 
+/// Lists in which radix_pass looks back over more than its first 8 blocks (27,648 pairs), compact
+/// and count over more than their first 32 (67,584 Gaussians), on a device that has many blocks
+/// under way at once.
+struct LookBack {
+    const char* name;
+    ProofScene scene;
+    int width, height;
+};
+constexpr LookBack kLookBacks[] = {
+    {"device: 300,000 Gaussians listed three times", {300'000, 0, 73, 0.002f, 0.02f}, 1920, 1080},
+    {"device: 200,000 Gaussians listed in six tiles", {200'000, 0, 74, 0.002f, 0.01f}, 48, 32},
+    {"device: 200,000 Gaussians listed by 32-bit tiles",
+     {200'000, 0, 75, 0.001f, 0.01f},
+     4112,
+     4112},
+};
+
+CheckRow check_look_back(int index, const LookBack& asked) {
+    constexpr std::size_t kTimes = 3, kLeastVisible = 67'584, kLeastPairs = 27'648;
+    const GaussianModel model = make_proof_model(asked.scene);
+    const Camera camera = make_proof_camera(asked.scene.seed, 0, asked.width, asked.height);
+    std::size_t wrong = 0, unsorted = 0, others = 0;
+    ListsCheck first;
+    for (std::size_t i = 0; i < kTimes; ++i) {
+        const auto r = check_cuda_lists(model, camera, index);
+        if (!r) return {"CUDA", {}, r.error().text(), false};
+        if (i == 0) first = *r;
+        wrong += r->wrong;
+        unsorted += r->unsorted;
+        others += r->hash != first.hash ? 1 : 0;
+    }
+    return {"CUDA",
+            {},
+            fmt::format("{} pairs of {} Gaussians, {} times: {} listed wrong, {} out of order, {} "
+                        "with other bits than the first",
+                        first.isects, first.visible, kTimes, wrong, unsorted, others),
+            first.visible > kLeastVisible && first.isects > kLeastPairs && wrong == 0 &&
+                unsorted == 0 && others == 0};
+}
+
 }  // namespace
 
 void add_device_cases(CaseList& list, const Backend& backend) {
@@ -36,14 +76,20 @@ void add_device_cases(CaseList& list, const Backend& backend) {
                  fmt::format("device: lists of more tiles than 16 bits number{}",
                              around ? ", around a panorama" : ""),
                  [index = backend.device, around] { return check_wide_lists(index, around); });
+    for (const LookBack& one : kLookBacks)
+        add_case(
+            list, one.name, [index = backend.device, &one] { return check_look_back(index, one); },
+            /*large=*/true);
 }
 
-void add_case(CaseList& list, std::string name, std::function<CheckRow()> check) {
-    list.push_back({name, [name, check = std::move(check)] {
+void add_case(CaseList& list, std::string name, std::function<CheckRow()> check, bool large) {
+    list.push_back({name,
+                    [name, check = std::move(check)] {
                         CheckRow row = check();
                         row.name = name;
                         return row;
-                    }});
+                    },
+                    large});
 }
 
 void add_cases(CaseList& list, const Backend& backend) {

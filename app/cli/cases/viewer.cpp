@@ -11,6 +11,7 @@
 #include "app/cli/cases/scenes.h"
 #include "app/cli/proof_scene.h"
 #include "base/rng.h"
+#include "renderer/device/device_picture.h"
 #include "renderer/io/images/image_io.h"
 
 namespace gs::cli {
@@ -87,6 +88,18 @@ std::string name_of(const DisplayCase& c) {
     if (c.precision != Precision::fast) return name;
     return name + fmt::format(", fast, degree {}{}", c.degree, c.tinted ? ", tinted" : "");
 }
+/// The largest difference of a byte; 256 where a picture is not opaque.
+int bytes_apart(const DevicePicture& picture, const Image8& truth) {
+    int worst = 0;
+    picture.download([&](std::span<const std::uint8_t> bytes) {
+        for (std::size_t i = 0; i < truth.pixels(); ++i) {
+            for (std::size_t c = 0; c < 3; ++c)
+                worst = std::max(worst, std::abs(bytes[4 * i + c] - truth.bytes[3 * i + c]));
+            if (bytes[4 * i + 3] != 255) worst = 256;
+        }
+    });
+    return worst;
+}
 /// The bytes that would be on the screen are those of forward()'s picture, exactly drawn, give or
 /// take 1: a device may fuse the multiplication by 255 with what rounds it; and 1 more where they
 /// are drawn fast.
@@ -107,18 +120,43 @@ CheckRow check_display(const Backend& backend, const DisplayCase& asked) {
     const auto picture = rasterizer->forward_for_display(*source, scene.camera, o, *state, result);
     if (!picture)
         return {label_of(backend), {}, "draws in host memory", !backend.cuda, backend.cuda};
-    int worst = 0;
-    picture->download([&](std::span<const std::uint8_t> bytes) {
-        for (std::size_t i = 0; i < truth.pixels(); ++i) {
-            for (std::size_t c = 0; c < 3; ++c)
-                worst = std::max(worst, std::abs(bytes[4 * i + c] - truth.bytes[3 * i + c]));
-            if (bytes[4 * i + 3] != 255) worst = 256;
-        }
-    });
+    const int worst = bytes_apart(*picture, truth);
     return {label_of(backend),
             {},
             fmt::format("bytes differ by {} (limit {})", worst, step),
             worst <= step};
+}
+
+/// A viewer that looks on from other places: one state, whose frames are recorded and replayed
+/// where the device can. Each is held to forward()'s, which is never replayed, by its bytes.
+CheckRow check_steady_view(const Backend& backend, std::size_t gaussians, int width, int height,
+                           int frames) {
+    const CaseScene scene = case_scene(gaussians, 2, width, height, 47);
+    const auto rasterizer = rasterizer_of(backend);
+    const auto source = rasterizer->source_of(scene.model);
+    const auto shown = rasterizer->make_state(), drawn = rasterizer->make_state();
+    RenderOptions o;
+    o.gradients = o.depth = false;
+    RenderResult result, truth;
+    int worst = 0, frames_apart = 0;
+    for (int frame = 0; frame < frames; ++frame) {
+        Camera camera = scene.camera;
+        camera.translation.x += 0.3 * std::sin(0.7 * frame);
+        camera.translation.y += 0.2 * std::cos(0.4 * frame);
+        const auto picture = rasterizer->forward_for_display(*source, camera, o, *shown, result);
+        if (!picture)
+            return {label_of(backend), {}, "draws in host memory", !backend.cuda, backend.cuda};
+        rasterizer->forward(*source, camera, o, *drawn, truth);
+        const int apart = bytes_apart(*picture, to_bytes(truth.color));
+        worst = std::max(worst, apart);
+        frames_apart += apart > 1 ? 1 : 0;
+    }
+    return {
+        label_of(backend),
+        {},
+        fmt::format("{} frames, {} of them other than forward()'s; bytes differ by {} (limit 1)",
+                    frames, frames_apart, worst),
+        worst <= 1};
 }
 
 /// A frame that needs much more room than the one before, and then less again: each as a new
@@ -170,6 +208,11 @@ void add_viewer_cases(CaseList& list, const Backend& backend) {
     for (const DisplayCase& one : kDisplays)
         add_case(list, name_of(one), [b, one] { return check_display(*b, one); });
     add_case(list, "viewer: frames that outgrow their room", [b] { return check_rooms(*b); });
+    add_case(list, "viewer: twelve frames from twelve cameras, replayed",
+             [b] { return check_steady_view(*b, 500, 60, 44, 12); });
+    add_case(
+        list, "viewer: 400 frames of 100,000 Gaussians, replayed",
+        [b] { return check_steady_view(*b, 100'000, 640, 360, 400); }, /*large=*/true);
 }
 
 }  // namespace gs::cli

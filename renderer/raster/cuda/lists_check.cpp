@@ -1,12 +1,17 @@
 #include "renderer/raster/cuda/lists_check.h"
 
+#include <fmt/core.h>
+
+#include <span>
 #include <vector>
 
+#include "base/hash.h"
 #include "renderer/device/cuda/device.h"
 #include "renderer/raster/cuda/device_model.h"
 #include "renderer/raster/cuda/frame_arrays.h"
 #include "renderer/raster/cuda/frame_limits.h"
 #include "renderer/raster/cuda/pipeline.h"
+#include "renderer/raster/tile_cover.h"
 
 namespace gs {
 namespace cuda {
@@ -14,6 +19,8 @@ namespace {
 
 /// What a list is judged by.
 struct Listed {
+    int tiles_x = 0;
+    float wrap = 0;  ///< FrameConstants::wrap
     std::vector<Splat> splats;
     std::vector<Coverage> coverage;
     std::vector<std::uint32_t> isects_of_slot, chunk_slots, tile_begin, slot_from_isect;
@@ -33,13 +40,24 @@ FrameLimits room_of(const GaussianModel& model, const Camera& camera, std::uint3
     return limits;
 }
 
+/// Room for lists of `isects` pairs. Throws where no frame is given that much.
+std::uint32_t more_room(std::uint32_t isects) {
+    if (isects > kMostRoom)
+        throw DeviceError(
+            fmt::format("lists of {} (Gaussian, tile) pairs, {} at most fit", isects, kMostRoom),
+            true);
+    return stepped(isects);
+}
+
 Listed list(const GaussianModel& model, const Camera& camera, const Stream& stream) {
     DeviceModel on_device;
     on_device.upload(model.values.span(), model.capacity, model.count, model.sh_degree, {}, stream);
     const FrameConstants constants = FramePipeline::constants_of(camera, {}, model.sh_degree);
     FramePipeline pipeline(stream);
     Listed out;
-    for (std::uint32_t room = kLeastRoom;; room = stepped(out.counts.isects)) {
+    out.tiles_x = constants.tiles_x;
+    out.wrap = constants.wrap;
+    for (std::uint32_t room = kLeastRoom;; room = more_room(out.counts.isects)) {
         const FrameLimits limits = room_of(model, camera, room);
         pipeline.prepare(limits);
         const FrameArrays& a = pipeline.arrays();
@@ -65,44 +83,73 @@ Listed list(const GaussianModel& model, const Camera& camera, const Stream& stre
     }
 }
 
-bool in_box(const Coverage& c, std::uint32_t tile, int tiles_x) {
-    const auto x = tile % static_cast<std::uint32_t>(tiles_x),
-               y = tile / static_cast<std::uint32_t>(tiles_x);
-    const auto columns = static_cast<std::uint32_t>(tiles_x);
-    return ((x >= c.x0 && x < c.x1) || x + columns < c.x1) && y >= c.y0 && y < c.y1;
+/// The tiles of a row that a slot is listed in, found again on the host: the same bits as on the
+/// device. The rows of an ellipse may reach a tile further than its box, which is rounded by
+/// itself.
+TileRange tiles_of_row(const Listed& l, std::uint32_t slot, int row) {
+    const Coverage& c = l.coverage[slot];
+    const Splat& s = l.splats[slot];
+    if (c.exact == 0) return {c.x0, c.x1};
+    return ellipse_row({c.conic_xx, c.conic_xy, c.conic_yy}, c.limit, {s.x, s.y},
+                       {s.extent_x, s.extent_y}, row, l.tiles_x, l.wrap);
 }
 
-ListsCheck judge(const Listed& l, int tiles_x) {
+bool covers(const Listed& l, std::uint32_t slot, std::uint32_t tile) {
+    const int column = static_cast<int>(tile) % l.tiles_x, row = static_cast<int>(tile) / l.tiles_x;
+    const Coverage& c = l.coverage[slot];
+    if (row < c.y0 || row >= c.y1) return false;
+    const TileRange range = tiles_of_row(l, slot, row);
+    return (column >= range.first && column < range.end) || column + l.tiles_x < range.end;
+}
+
+std::uint32_t tiles_of(const Listed& l, std::uint32_t slot) {
+    int tiles = 0;
+    for (int row = l.coverage[slot].y0; row < l.coverage[slot].y1; ++row) {
+        const TileRange range = tiles_of_row(l, slot, row);
+        tiles += range.end - range.first;
+    }
+    return static_cast<std::uint32_t>(tiles);
+}
+
+/// The list of one tile; how often each slot is listed goes to `listed`.
+void judge_tile(const Listed& l, std::uint32_t tile, std::vector<std::uint32_t>& listed,
+                ListsCheck& out) {
+    const std::uint32_t first = l.tile_begin[tile], end = l.tile_begin[tile + 1];
+    if (end < first || end > out.isects) {
+        ++out.wrong;
+        return;
+    }
+    for (std::uint32_t i = first; i < end; ++i) {
+        const std::uint32_t slot = l.slot_from_isect[i];
+        if (slot >= listed.size() || !covers(l, slot, tile)) {
+            ++out.wrong;
+            continue;
+        }
+        ++listed[slot];
+        if (i == first) continue;
+        const std::uint32_t before = l.slot_from_isect[i - 1];
+        out.wrong += before == slot ? 1 : 0;
+        out.unsorted +=
+            before < listed.size() && l.splats[slot].depth < l.splats[before].depth ? 1 : 0;
+    }
+}
+
+ListsCheck judge(const Listed& l) {
     ListsCheck out;
     out.tiles = l.tile_begin.size() - 1;
     out.visible = l.counts.visible;
     out.isects = l.counts.isects;
     if (l.tile_begin.front() != 0 || l.tile_begin.back() != out.isects) ++out.wrong;
+    out.hash = hash_array(std::span<const std::uint32_t>(l.slot_from_isect),
+                          hash_array(std::span<const std::uint32_t>(l.tile_begin)));
     std::vector<std::uint32_t> listed(l.splats.size(), 0);
-    for (std::uint32_t tile = 0; tile < out.tiles; ++tile) {
-        const std::uint32_t first = l.tile_begin[tile], end = l.tile_begin[tile + 1];
-        if (end < first || end > out.isects) {
-            ++out.wrong;
-            continue;
-        }
-        for (std::uint32_t i = first; i < end; ++i) {
-            const std::uint32_t slot = l.slot_from_isect[i];
-            if (slot >= listed.size() || !in_box(l.coverage[slot], tile, tiles_x)) {
-                ++out.wrong;
-                continue;
-            }
-            ++listed[slot];
-            if (i == first) continue;
-            const std::uint32_t before = l.slot_from_isect[i - 1];
-            out.wrong += before == slot ? 1 : 0;
-            out.unsorted +=
-                before < listed.size() && l.splats[slot].depth < l.splats[before].depth ? 1 : 0;
-        }
-    }
+    for (std::uint32_t tile = 0; tile < out.tiles; ++tile) judge_tile(l, tile, listed, out);
     for (std::size_t chunk = 0; chunk < l.chunk_slots.size(); ++chunk)
-        for (std::size_t slot = chunk * kChunk; slot < chunk * kChunk + l.chunk_slots[chunk];
-             ++slot)
-            out.wrong += listed[slot] != l.isects_of_slot[slot] ? 1 : 0;
+        for (std::size_t i = 0; i < l.chunk_slots[chunk]; ++i) {
+            const auto slot = static_cast<std::uint32_t>(chunk * kChunk + i);
+            const std::uint32_t wanted = tiles_of(l, slot);
+            out.wrong += listed[slot] != wanted || l.isects_of_slot[slot] != wanted ? 1 : 0;
+        }
     return out;
 }
 
@@ -114,8 +161,7 @@ Result<ListsCheck> check_cuda_lists(const GaussianModel& model, const Camera& ca
     if (!device) return tl::make_unexpected(device.error());
     cuda::use_device(index);
     const cuda::Stream stream("lists check");
-    return cuda::judge(cuda::list(model, camera, stream),
-                       (camera.width + kTileSize - 1) / kTileSize);
+    return cuda::judge(cuda::list(model, camera, stream));
 }
 
 }  // namespace gs

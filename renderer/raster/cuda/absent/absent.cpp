@@ -10,5 +10,8 @@ Result<std::unique_ptr<Rasterizer>> make_cuda_rasterizer(int index) {
 Result<ListsCheck> check_cuda_lists(const GaussianModel&, const Camera&, int index) {
     return tl::unexpected(cuda_device_info(index).error());
 }
+Result<SortsCheck> check_cuda_sorts(std::size_t, std::uint64_t, int index) {
+    return tl::unexpected(cuda_device_info(index).error());
+}
 
 }  // namespace gs

@@ -1,0 +1,93 @@
+// The checks of lists and sorts that judge a device, on the emulated one: right lists pass at the
+// size where blocks look back further than once and where rows reach past their box, wrong ones do
+// not, and lists that no frame can hold end with a word.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "renderer/device/cuda/device.h"
+#include "renderer/raster/cuda/lists_check.h"
+#include "tests/support/emulator/emulator.h"
+#include "tests/support/random_scene.h"
+
+namespace gs::test {
+namespace {
+
+Camera ahead(int width, int height, double focal) {
+    Camera camera;
+    camera.width = width;
+    camera.height = height;
+    camera.fx = camera.fy = focal;
+    camera.cx = 0.5 * width;
+    camera.cy = 0.5 * height;
+    return camera;
+}
+
+/// Small Gaussians in a box before the camera, and a large one in 2,000.
+GaussianModel box_of(std::size_t count) {
+    SceneRecipe recipe;
+    recipe.count = count;
+    recipe.sh_degree = 0;
+    GaussianModel model = random_model(recipe);
+    std::mt19937 random(3);
+    const auto in = [&](float lo, float hi) {
+        return std::uniform_real_distribution<float>(lo, hi)(random);
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+        const float at[] = {in(-2, 2), in(-1.2f, 1.2f), in(2.5f, 5.5f)};
+        for (int axis = 0; axis < 3; ++axis) {
+            model.at(kMeans + axis, i) = at[axis];
+            model.at(kLogScales + axis, i) = std::log(i % 2000 == 0 ? 0.5f : in(0.004f, 0.014f));
+        }
+    }
+    return model;
+}
+
+/// 20 blocks of compact and more of count, each of which adds up what earlier ones know, 64 at a
+/// time: their second turn of looking back comes from 67,584 Gaussians on.
+TEST(CudaListsCheck, RightListsOfManyGaussiansPassHoweverManyBlocksRun) {
+    const GaussianModel model = box_of(200'000);
+    const Camera camera = ahead(1280, 720, 900);
+    std::uint64_t hash = 0;
+    for (const unsigned together : {1u, 64u}) {
+        emulator::set_together(together);
+        const auto r = check_cuda_lists(model, camera, 0);
+        emulator::set_together(1);
+        ASSERT_TRUE(r);
+        EXPECT_GT(r->visible, 67'584u);
+        EXPECT_GT(r->isects, 10 * 27'648u);
+        EXPECT_EQ(r->wrong, 0u) << together << " blocks at a time";
+        EXPECT_EQ(r->unsorted, 0u);
+        if (together == 1) hash = r->hash;
+        EXPECT_EQ(r->hash, hash) << "other lists with " << together << " blocks at a time";
+    }
+}
+
+TEST(CudaListsCheck, MorePairsThanAFrameHoldsAreAnError) {
+    // Each of 1,100 covers a million tiles.
+    GaussianModel model = box_of(1100);
+    for (std::size_t i = 0; i < model.count; ++i)
+        for (int axis = 0; axis < 3; ++axis) model.at(kLogScales + axis, i) = std::log(40.0f);
+    try {
+        const auto r = check_cuda_lists(model, ahead(16384, 16384, 9000), 0);
+        FAIL() << "listed " << r->isects;
+    } catch (const DeviceError& error) {
+        EXPECT_NE(std::string(error.what()).find("pairs"), std::string::npos) << error.what();
+    }
+}
+
+TEST(CudaListsCheck, SortsOfManyBlocksPass) {
+    for (const unsigned together : {1u, 64u}) {
+        emulator::set_together(together);
+        const auto r = check_cuda_sorts(60'000, 5, 0);
+        emulator::set_together(1);
+        ASSERT_TRUE(r);
+        EXPECT_GT(r->by_depth, 27'648u);
+        EXPECT_EQ(r->by_tile, 60'000u);
+        EXPECT_EQ(r->wrong_by_depth, 0u) << together;
+        EXPECT_EQ(r->wrong_by_tile, 0u) << together;
+    }
+}
+
+}  // namespace
+}  // namespace gs::test
