@@ -103,7 +103,7 @@ std::vector<Done> run_all(const Backend& backend, ptx::LaunchExecutor* executor 
     auto unwritten_before = emulator::calls("copy of what nobody wrote");
     std::vector<Done> out;
     for (const DirectedCase& one : list) {
-        if (one.large) {
+        if (one.large()) {
             fmt::print("left to devices: {}\n", one.name);
             continue;
         }

@@ -179,7 +179,7 @@ TEST(PtxMutants, AreFoundInEveryKernel) {
     cli::CaseList list;
     cli::add_cases(list, backend);
     for (const cli::DirectedCase& one : list)
-        if (!one.large) one.check();
+        if (!one.large()) one.check();
     print_table(hunter.prey);
     // A place of the source may be in many kernels, of which one is enough: "project" of
     // "project<true, false>" and its line.

@@ -18,14 +18,13 @@ namespace gs::cli {
 struct DirectedCase {
     std::string name;  ///< "kind: the edge"; known before it runs, so that some can be chosen
     std::function<CheckRow()> check;
-    /// Seconds on a device, minutes in the emulator: left to devices. Beside each a test of the
-    /// same size runs parts of it in the emulator.
-    bool large = false;
+    /// Seconds on a device, minutes in the emulator: left to devices. A test of the emulated
+    /// kernels has the same sizes.
+    bool large() const { return name.starts_with("large: "); }
 };
 using CaseList = std::vector<DirectedCase>;
 /// What `check` returns is given `name`.
-void add_case(CaseList& list, std::string name, std::function<CheckRow()> check,
-              bool large = false);
+void add_case(CaseList& list, std::string name, std::function<CheckRow()> check);
 
 /// All of them. `backend` outlives the list.
 void add_cases(CaseList& list, const Backend& backend);

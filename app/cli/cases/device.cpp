@@ -36,9 +36,9 @@ struct LookBack {
     int width, height;
 };
 constexpr LookBack kLookBacks[] = {
-    {"device: 300,000 Gaussians listed three times", {300'000, 0, 73, 0.002f, 0.02f}, 1920, 1080},
-    {"device: 200,000 Gaussians listed in six tiles", {200'000, 0, 74, 0.002f, 0.01f}, 48, 32},
-    {"device: 200,000 Gaussians listed by 32-bit tiles",
+    {"large: lists of 300,000 Gaussians, three times", {300'000, 0, 73, 0.002f, 0.02f}, 1920, 1080},
+    {"large: lists of 200,000 Gaussians in six tiles", {200'000, 0, 74, 0.002f, 0.01f}, 48, 32},
+    {"large: lists of 200,000 Gaussians by 32-bit tiles",
      {200'000, 0, 75, 0.001f, 0.01f},
      4112,
      4112},
@@ -77,19 +77,16 @@ void add_device_cases(CaseList& list, const Backend& backend) {
                              around ? ", around a panorama" : ""),
                  [index = backend.device, around] { return check_wide_lists(index, around); });
     for (const LookBack& one : kLookBacks)
-        add_case(
-            list, one.name, [index = backend.device, &one] { return check_look_back(index, one); },
-            /*large=*/true);
+        add_case(list, one.name,
+                 [index = backend.device, &one] { return check_look_back(index, one); });
 }
 
-void add_case(CaseList& list, std::string name, std::function<CheckRow()> check, bool large) {
-    list.push_back({name,
-                    [name, check = std::move(check)] {
+void add_case(CaseList& list, std::string name, std::function<CheckRow()> check) {
+    list.push_back({name, [name, check = std::move(check)] {
                         CheckRow row = check();
                         row.name = name;
                         return row;
-                    },
-                    large});
+                    }});
 }
 
 void add_cases(CaseList& list, const Backend& backend) {

@@ -210,9 +210,8 @@ void add_viewer_cases(CaseList& list, const Backend& backend) {
     add_case(list, "viewer: frames that outgrow their room", [b] { return check_rooms(*b); });
     add_case(list, "viewer: twelve frames from twelve cameras, replayed",
              [b] { return check_steady_view(*b, 500, 60, 44, 12); });
-    add_case(
-        list, "viewer: 400 frames of 100,000 Gaussians, replayed",
-        [b] { return check_steady_view(*b, 100'000, 640, 360, 400); }, /*large=*/true);
+    add_case(list, "large: 400 frames of 100,000 Gaussians, replayed",
+             [b] { return check_steady_view(*b, 100'000, 640, 360, 400); });
 }
 
 }  // namespace gs::cli
