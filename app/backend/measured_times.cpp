@@ -56,6 +56,13 @@ Result<MeasuredRun> parse_run(const TimesJson& json, const std::string& origin) 
                         fmt::format("run \"{}\": a stage is no [name, ms, ms]", run.id));
         run.stages.push_back({*stage, *ms, *blind});
     }
+    for (const TimesJson& name : member(json, "replaced")) {
+        const auto stage = stage_called(name);
+        if (!stage)
+            return fail(ErrorKind::malformed, origin,
+                        fmt::format("run \"{}\": \"replaced\" contains an unknown stage", run.id));
+        run.replaced.push_back(*stage);
+    }
     return run;
 }
 
@@ -81,12 +88,6 @@ Result<MeasuredTimes> parse_measured_times(const std::string& text, const std::s
     for (const TimesJson& run : member(json, "runs")) {
         GS_TRY(out.runs.emplace_back(), parse_run(run, origin));
     }
-    for (const TimesJson& name : member(json, "replaced")) {
-        const auto stage = stage_called(name);
-        if (!stage)
-            return fail(ErrorKind::malformed, origin, "\"replaced\" names what is no stage");
-        out.replaced.push_back(*stage);
-    }
     return out;
 }
 
@@ -110,7 +111,7 @@ std::vector<ComparedStage> compare_measured(const MeasuredTimes& times, const Ke
                 std::ranges::find(now.stages, measured.stage, &PredictedStage::stage);
             if (stage == now.stages.end()) continue;
             out.push_back({run.what, run.kind, run.gpu, measured, stage->ms.p50,
-                           std::ranges::count(times.replaced, measured.stage) > 0,
+                           std::ranges::count(run.replaced, measured.stage) > 0,
                            stage->bound_by});
         }
     }

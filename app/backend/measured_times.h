@@ -24,11 +24,11 @@ struct MeasuredRun {
     std::string kind;           ///< "frame", "step", "stored": a frame whose gradients are written
     PredictedWork work;
     std::vector<MeasuredStage> stages;
+    /// Stages whose kernels are others since: not compared any more.
+    std::vector<Stage> replaced;
 };
 struct MeasuredTimes {
     std::vector<MeasuredRun> runs;
-    /// Stages whose kernels are others since: not compared any more.
-    std::vector<Stage> replaced;
 };
 /// Errors: malformed, naming the run.
 Result<MeasuredTimes> parse_measured_times(const std::string& text, const std::string& origin);

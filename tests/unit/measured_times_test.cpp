@@ -68,8 +68,13 @@ TEST(MeasuredTimes, DamagedFilesAreTold) {
                 HasSubstr("run \"a\" lacks"));
     EXPECT_THAT(told(R"({"runs": [{"id": "a", "gpu": "h100", "work": "step", "counts": {}}]})"),
                 HasSubstr("\"gaussians\" is not a number"));
-    EXPECT_THAT(told(R"({"runs": [], "replaced": ["emission"]})"), HasSubstr("no stage"));
-    EXPECT_EQ(told(R"({"runs": [], "replaced": ["emit"]})"), "none");
+    const auto replacing = [&](const std::string& stage) {
+        return told(R"({"runs": [{"id": "a", "gpu": "h100", "work": "step", "counts": {"gaussians": 1,
+            "visible": 1, "isects": 1, "pixels": 256, "tiles": 1}, "replaced": [")" +
+                    stage + "\"]}]}");
+    };
+    EXPECT_THAT(replacing("emission"), HasSubstr("unknown stage"));
+    EXPECT_EQ(replacing("emit"), "none");
 }
 
 /// Two rows of the table, cell by cell. What the model says now may be a tenth off: it follows the

@@ -352,6 +352,19 @@ int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, void* 
     const CallScope call(true, mock::kCuMemcpyDtoHAsync);
     return copy(to, reinterpret_cast<const void*>(from), bytes, stream, call);
 }
+// What a program needs before its first launch by the driver's API alone.
+int cuDevicePrimaryCtxRetain(void** context, int) {
+    static int only;
+    *context = &only;
+    return 0;
+}
+int cuCtxSetCurrent(void*) { return 0; }
+int cuModuleLoadData(void** module, const void*) { return cuDevicePrimaryCtxRetain(module, 0); }
+int cuModuleGetFunction(void** function, void*, const char*) {
+    static mock::Kernel kernel{"nothing", 1000};
+    *function = &kernel;
+    return 0;
+}
 int cuStreamSynchronize(void* stream) {
     const CallScope call(true, mock::kCuStreamSynchronize);
     wait_for(3, stream_id(stream), call);

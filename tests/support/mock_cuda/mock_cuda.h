@@ -107,6 +107,10 @@ int cuMemAlloc_v2(std::uint64_t*, std::size_t);
 int cuMemFree_v2(std::uint64_t);
 int cuMemcpyHtoDAsync_v2(std::uint64_t, const void*, std::size_t, void*);
 int cuMemcpyDtoHAsync_v2(void*, std::uint64_t, std::size_t, void*);
+int cuDevicePrimaryCtxRetain(void**, int);
+int cuCtxSetCurrent(void*);
+int cuModuleLoadData(void**, const void*);
+int cuModuleGetFunction(void**, void*, const char*);
 int cuStreamSynchronize(void*);
 int cuLaunchKernel(const void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                    unsigned, void*, void**, void**);
