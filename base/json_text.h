@@ -1,29 +1,102 @@
-// JSON from files nobody vouches for: parsed with the place of an error, numbers checked. Used by
-// SOG, sets of levels and glTF.
+// JSON from files nobody vouches for: the one way it is parsed. Nesting is limited, as copying,
+// printing and comparing JSON recurse; the place of an error is kept, the parser's own words are
+// not. Used by everything that reads JSON but traces, which have a reader of their own.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "base/expected.h"
+#include "base/name_text.h"
 
 namespace gs {
 
-/// `name` is for messages. Errors: malformed with byte; not an object.
-inline Result<nlohmann::json> parse_json_object(std::span<const std::byte> bytes,
-                                                const std::string& name) {
-    const auto* text = reinterpret_cast<const char*>(bytes.data());
+/// Deepest nesting of lists and objects that is read.
+inline constexpr int kDeepestJson = 128;
+
+/// The first byte that nests deeper. Of text that is no JSON, any byte or none. `comments`: as
+/// parse_json().
+inline std::optional<std::size_t> too_deep_at(std::string_view text, bool comments = false) {
+    int depth = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '"') {
+            for (++i; i < text.size() && text[i] != '"'; ++i)
+                if (text[i] == '\\') ++i;
+        } else if (comments && text.substr(i, 2) == "//") {
+            i = std::min(text.find('\n', i), text.size());
+        } else if (comments && text.substr(i, 2) == "/*") {
+            i = std::min(text.find("*/", i + 2), text.size() - 1) + 1;
+        } else if (c == '[' || c == '{') {
+            if (++depth > kDeepestJson) return i;
+        } else if (c == ']' || c == '}') {
+            --depth;
+        }
+    }
+    return std::nullopt;
+}
+
+/// Strings as json_text() of json_write.h was given them: bytes of names come back.
+template <class Json>
+void take_names(Json& json) {
+    if (json.is_string()) {
+        auto& text = json.template get_ref<std::string&>();
+        if (text.find(kReplacement) != std::string::npos) text = name_from_text(text);
+    } else if (json.is_array()) {
+        for (Json& value : json) take_names(value);
+    } else if (json.is_object()) {
+        Json out = Json::object();
+        for (auto& [key, value] : json.items()) {
+            take_names(value);
+            out[name_from_text(key)] = std::move(value);
+        }
+        json = std::move(out);
+    }
+}
+template <class Json>
+Json with_names(Json json, std::string_view text) {
+    // As itself, or as any program escapes it.
+    if (text.find(kReplacement) != std::string_view::npos ||
+        text.find("\\ufffd") != std::string_view::npos ||
+        text.find("\\uFFFD") != std::string_view::npos)
+        take_names(json);
+    return json;
+}
+
+/// Errors: malformed, with the byte; nested deeper than kDeepestJson. `name` is for messages;
+/// `comments`: the text may have comments as C++ has them.
+template <class Json = nlohmann::json>
+Result<Json> parse_json(std::string_view text, const std::string& name, bool comments = false) {
+    if (const auto deep = too_deep_at(text, comments))
+        return fail_at_byte(
+            name, *deep, fmt::format("nests lists and objects deeper than {} levels", kDeepestJson),
+            "the file is damaged");
     try {
-        auto json = nlohmann::json::parse(text, text + bytes.size());
-        if (!json.is_object()) return fail_at_byte(name, 0, "is JSON, but not an object");
-        return json;
-    } catch (const nlohmann::json::parse_error& error) {
+        return with_names(Json::parse(text, nullptr, true, comments), text);
+    } catch (const typename Json::parse_error& error) {
         return fail_at_byte(name, error.byte, "is not valid JSON", "the file is cut or damaged");
-    } catch (const nlohmann::json::exception& error) {
-        return fail(ErrorKind::malformed, name, fmt::format("is not valid JSON: {}", error.what()),
+    } catch (const typename Json::exception&) {
+        return fail(ErrorKind::malformed, name,
+                    "is not valid JSON: it holds a number beyond the range of a double",
                     "the file is damaged");
     }
+}
+/// Discarded where parse_json() gives an error.
+template <class Json = nlohmann::json>
+Json json_or_discarded(std::string_view text) {
+    if (too_deep_at(text)) return Json(Json::value_t::discarded);
+    return with_names(Json::parse(text, nullptr, false), text);
+}
+
+/// Errors: those of parse_json(); not an object.
+inline Result<nlohmann::json> parse_json_object(std::span<const std::byte> bytes,
+                                                const std::string& name) {
+    auto json = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name);
+    if (json && !json->is_object()) return fail_at_byte(name, 0, "is JSON, but not an object");
+    return json;
 }
 
 /// The member, null when `json` is no object or has none.

@@ -182,6 +182,20 @@ def violations(root: pathlib.Path, arrows: dict):
                 yield f"{place}: {room} may include the standard library only, not <{target}>"
 
 
+# JSON is parsed in one place, which limits its nesting; traces have a reader of their own.
+PARSERS = ("base/json_text.h", "profiler/files/import_chrome.cpp")
+
+
+def parsers(root: pathlib.Path):
+    for file in sorted(root.rglob("*")):
+        path = file.relative_to(root).as_posix()
+        if file.suffix not in SUFFIXES or path.startswith(("build", "out", ".", "tests/")) or path in PARSERS:
+            continue
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            if re.search(r"json::(parse|accept|sax_parse|from_\w+)\(", line, re.IGNORECASE):
+                yield f"{path}:{number}: JSON is parsed by parse_json() of base/json_text.h, which limits its nesting"
+
+
 def circle(arrows: dict) -> list[str] | None:
     """Rooms that lead back to the first of them."""
     done: set[str] = set()
@@ -272,6 +286,7 @@ def main() -> int:
             found.append("a circle: " + " -> ".join(way))
             found += [f"  {graph[a][b]}" for a, b in zip(way, way[1:])]
     found += twins(root)
+    found += parsers(root)
     found += document(root, "--write" in sys.argv)
     for line in found:
         print(line)

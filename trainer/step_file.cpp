@@ -126,7 +126,7 @@ Json manifest_of(const CapturedStep& step) {
                     {"ssim", json_number(out.terms.ssim)},
                     {"pixels", out.terms.pixels}}},
                   {"gradients_hash", fmt::format("{:016x}", out.gradients_hash)}};
-    if (auto times = Json::parse(origin.stage_times, nullptr, false); !times.is_discarded())
+    if (auto times = json_or_discarded<Json>(origin.stage_times); !times.is_discarded())
         manifest["stages"] = std::move(times);
     return manifest;
 }
@@ -286,7 +286,8 @@ Result<StepCounts> read_manifest(const nlohmann::json& json, const std::string& 
     origin.agreement = r.text("agreement");
     origin.same_bits = r.flag(json, "same_bits");
     origin.extent = r.number(json, "extent");
-    if (const auto& stages = r.at("stages"); !stages.is_null()) origin.stage_times = stages.dump();
+    if (const auto& stages = r.at("stages"); !stages.is_null())
+        origin.stage_times = json_text(stages);
     read_settings(r, origin.settings);
     in.step = r.whole(json, "step", 0, kMostStepNumber);
     n.blocks = r.whole(json, "blocks", 1, kMostBlocks);
@@ -441,7 +442,7 @@ Result<nlohmann::json> manifest_in(const FileSet& from) {
     if (whole_number(member(json, "version"), kStepVersion) != kStepVersion)
         return fail(ErrorKind::unsupported, from.describe(kManifest),
                     fmt::format("is of version {}, this gausscope reads version {}",
-                                member(json, "version").dump(), kStepVersion),
+                                json_text(member(json, "version")), kStepVersion),
                     "capture the step again, or use the gausscope that wrote it");
     return json;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/log.h"
 #include "renderer/device/cuda/ceilings.h"
@@ -51,7 +52,7 @@ Json read_cache(const fs::path& file) {
     std::error_code error;
     if (file.empty() || !fs::exists(file, error)) return Json::array();
     const auto text = read_text_file(file, 1u << 20);
-    Json all = text ? Json::parse(*text, nullptr, false) : Json();
+    Json all = text ? json_or_discarded<Json>(*text) : Json();
     return all.is_array() ? all : Json::array();
 }
 

@@ -12,6 +12,7 @@
 #include "base/assets.h"
 #include "base/check.h"
 #include "base/json_text.h"
+#include "base/json_write.h"
 #include "base/try.h"
 
 namespace gs {
@@ -46,7 +47,7 @@ Result<MeasuredRun> parse_run(const TimesJson& json, const std::string& origin) 
         return fail(
             ErrorKind::malformed, origin,
             fmt::format("run \"{}\" lacks its GPU or its work: frame, step or stored", run.id));
-    GS_TRY(run.work, work_of_json(member(json, "counts").dump(), origin));
+    GS_TRY(run.work, work_of_json(json_text(member(json, "counts")), origin));
     run.work.packed = false;
     for (const TimesJson& row : member(json, "stages")) {
         const auto stage = stage_called(element(row, 0));

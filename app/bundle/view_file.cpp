@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/bundle/json_fields.h"
+#include "base/json_text.h"
 #include "base/json_write.h"
 
 namespace gs {
@@ -74,7 +75,7 @@ std::string view_json(const ViewSettings& view) {
 }
 
 void take_view_json(std::string_view text, ViewSettings& view) {
-    const auto json = nlohmann::json::parse(text, nullptr, false);
+    const auto json = json_or_discarded(text);
     if (!json.is_object()) return;
     for_each_field(
         view,

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/try.h"
 
 namespace gs::cli {
@@ -39,13 +40,13 @@ constexpr double kTooShortMs = 0.02;  // below this the timer and the scheduler 
 
 // The last line that is a JSON object, or the whole text: output of --json, or a file of -o.
 Json object_in(const std::string& text) {
-    Json whole = Json::parse(text, nullptr, false);
+    Json whole = json_or_discarded<Json>(text);
     if (whole.is_object()) return whole;
     const std::size_t end = text.find_last_not_of(" \r\n");
     if (end == std::string::npos) return nullptr;
     const std::size_t begin = text.rfind('\n', end);
-    return Json::parse(text.substr(begin == std::string::npos ? 0 : begin + 1, end + 1), nullptr,
-                       false);
+    return json_or_discarded<Json>(
+        std::string_view(text).substr(begin == std::string::npos ? 0 : begin + 1, end + 1));
 }
 
 }  // namespace

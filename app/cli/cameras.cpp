@@ -6,6 +6,7 @@
 
 #include "app/cli/report.h"
 #include "base/file.h"
+#include "base/json_text.h"
 #include "base/try.h"
 #include "renderer/io/paths/path_io.h"
 
@@ -170,8 +171,7 @@ std::vector<PathPose> poses_of(const PresetPath& path, const PathPlace& place) {
 Result<std::vector<NamedCamera>> read_cameras(const std::string& path) {
     const auto text = read_text_file(path, 256u << 20);
     if (!text) return tl::unexpected(text.error());
-    Json list = Json::parse(*text, nullptr, false);
-    if (list.is_discarded()) return fail(ErrorKind::malformed, path, "this is not valid JSON");
+    GS_TRY(Json list, parse_json<Json>(*text, path));
     if (list.is_object() && list.contains("cameras")) list = Json(list["cameras"]);
     if (!list.is_array() || list.empty())
         return fail(ErrorKind::malformed, path, "there is no list of cameras in it",

@@ -11,6 +11,7 @@
 #include "app/cli/results.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/worst.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/seconds.h"
 #include "base/try.h"
@@ -56,7 +57,7 @@ Json steps_of(const fs::path& scene) {
     if (const auto steps = checkpoint_steps(scene)) return *steps;
     const auto text = read_text_file(scene.parent_path() / "metrics.json", 64 << 20);
     if (!text) return nullptr;
-    const Json metrics = Json::parse(*text, nullptr, false);
+    const Json metrics = json_or_discarded<Json>(*text);
     if (!metrics.is_object() || !metrics.contains("steps") || !metrics.contains("files"))
         return nullptr;
     const Json splats =

@@ -10,6 +10,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/subcommand.h"
+#include "base/json_text.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "renderer/io/captures/camera_export.h"
@@ -44,7 +45,7 @@ void add_options(CLI::App& app, PosesArguments& a) {
 Result<std::size_t> take_corrected(const fs::path& file, const Capture& capture,
                                    std::vector<Camera>& cameras) {
     GS_TRY(const std::string text, read_text_file(file, 256 << 20));
-    const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+    GS_TRY(const nlohmann::json json, parse_json(text, file.string()));
     if (!json.is_object() || !json.contains("frames") || !json["frames"].is_array())
         return fail(ErrorKind::malformed, file.string(), "holds no list of frames");
     std::map<std::string, Camera> found;

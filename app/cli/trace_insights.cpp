@@ -6,6 +6,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/report.h"
+#include "base/json_text.h"
 #include "base/try.h"
 #include "profiler/analysis/compare.h"
 #include "profiler/files/import.h"
@@ -71,7 +72,7 @@ int compare_traces(const std::string& a, const std::string& b, bool json) {
     const Comparison comparison = compare(side_of(*store_a, a), side_of(*store_b, b));
     fmt::print("{}", comparison_text(comparison));
     if (json) {
-        Json out = Json::parse(comparison_json(comparison));
+        Json out = json_or_discarded<Json>(comparison_json(comparison));
         out["command"] = "trace";
         print_json(out);
     }

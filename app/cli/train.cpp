@@ -15,6 +15,7 @@
 #include "app/cli/train.h"
 #include "app/cli/train_settings.h"
 #include "app/lab/benchmark_log.h"
+#include "base/json_write.h"
 #include "base/log.h"
 #include "base/seconds.h"
 #include "base/try.h"
@@ -409,7 +410,7 @@ std::string TrainCommand::config() const {
         fmt::format("{}, photos shrunk by {}", backend_.name, source_.loading.downscale);
     for (const auto& [name, value] : settings.items())
         if (value != plain.value(name, nlohmann::ordered_json()))
-            out += fmt::format(", {} {}", name, value.dump());
+            out += fmt::format(", {} {}", name, json_text(value));
     return out;
 }
 

@@ -8,6 +8,8 @@
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "base/assets.h"
+#include "base/json_text.h"
+#include "base/try.h"
 #include "trainer/setting_text.h"
 
 namespace gs::cli {
@@ -16,8 +18,7 @@ namespace {
 constexpr std::uint64_t kMaxConfigBytes = 1 << 20;
 
 Result<NamedValues> from_json(const std::string& path, const std::string& text) {
-    Json object = Json::parse(text, nullptr, false, true);
-    if (object.is_discarded()) return fail(ErrorKind::malformed, path, "this is not valid JSON");
+    GS_TRY(Json object, parse_json<Json>(text, path, true));
     if (object.is_object() && object.contains("settings")) object = Json(object["settings"]);
     if (!object.is_object())
         return fail(ErrorKind::malformed, path, "the settings are not a JSON object");

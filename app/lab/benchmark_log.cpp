@@ -72,7 +72,7 @@ class LogChecker {
         if (!seed) return broken("seed is not told");
         out_.commit = text(event, "commit"), out_.backend = text(event, "backend");
         out_.processor = text(event, "processor");
-        out_.settings = event["settings"].dump();
+        out_.settings = json_text(event["settings"]);
         out_.seed = *seed;
         out_.target_db = number(event, "target_psnr");
         return known_scene(event);
@@ -195,9 +195,7 @@ Result<BenchmarkResult> check_benchmark_log(const fs::path& file, const Suite& s
     std::uint64_t line = 0;
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
-        const auto event =
-            nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(begin),
-                                  text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+        const auto event = json_or_discarded(std::string_view(text).substr(begin, end - begin));
         ++line;
         if (!event.is_object())
             return fail_at_line(file.string(), line, "this line is no JSON object");

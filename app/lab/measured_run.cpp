@@ -78,7 +78,8 @@ double seconds_to_target(const fs::path& log) {
     double last = kUnknown;
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
-        const auto event = MeasuredJson::parse(text.substr(begin, end - begin), nullptr, false);
+        const auto event =
+            json_or_discarded<MeasuredJson>(std::string_view(text).substr(begin, end - begin));
         if (words(event, "event") == "eval") last = told(event, "time_ms") / 1000;
         if (words(event, "event") == "end" && words(event, "status") == "reached") return last;
         begin = end + 1;
@@ -106,7 +107,7 @@ Result<void> take_measured(const fs::path& folder, bool whole, LabRun& into) {
 }
 
 Result<void> take_eval(const std::string& json, LabRun& into) {
-    const auto parsed = MeasuredJson::parse(json, nullptr, false);
+    const auto parsed = json_or_discarded<MeasuredJson>(json);
     if (parsed.is_discarded() || !member(parsed, "test").is_object())
         return fail(ErrorKind::malformed, "", "the scores of the photos could not be read");
     take_photos(member(parsed, "test"), into);

@@ -17,6 +17,7 @@
 #include "app/lab/measured_run.h"
 #include "base/format.h"
 #include "base/json_text.h"
+#include "base/json_write.h"
 #include "base/machine.h"
 #include "base/seconds.h"
 #include "base/try.h"
@@ -112,7 +113,7 @@ class SuiteRunner {
         const fs::path log = folder_ / "program.log";
         GS_TRY(const ChildOutcome asked,
                run_child({{program.path.string(), "info", "--json"}, log, 60, {}}));
-        const auto told = nlohmann::json::parse(last_json_of(log), nullptr, false);
+        const auto told = json_or_discarded(last_json_of(log));
         if (!asked.done() || !told.is_object() || !member(told, "commit").is_string())
             return fail(ErrorKind::usage, program.path.string(),
                         "does not answer as a gausscope: " + asked.text(), "name its program");
@@ -223,7 +224,7 @@ class SuiteRunner {
         for (const auto& [name, value] : values_of(planned)) out[name] = value;
         if (suite_.seconds > 0) out["seconds"] = suite_.seconds;
         if (planned.scene->target_db) out["target_db"] = *planned.scene->target_db;
-        return out.dump();
+        return json_text(out);
     }
     NamedValues values_of(const Planned& planned) const {
         NamedValues out{

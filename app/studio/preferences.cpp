@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/bundle/json_fields.h"
+#include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/log.h"
 
@@ -20,7 +21,7 @@ Preferences read_preferences(const fs::path& folder) {
     if (auto layout = read_text_file(folder / "layout.txt", 1 << 20))
         out.layout = std::move(*layout);
     const auto text = read_text_file(folder / "studio.json", 1 << 20);
-    const json object = text ? json::parse(*text, nullptr, false) : json();
+    const json object = text ? json_or_discarded(*text) : json();
     if (!object.is_object()) return out;
     if (const auto recent = object.find("recent"); recent != object.end() && recent->is_array())
         for (const json& path : *recent)

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/record/clock.h"
@@ -28,7 +29,7 @@ HttpAnswer error_answer(int status, const std::string& text) {
 /// How long a stretch was asked for, and how much of it was still there to be written.
 void add_lengths(Json& entry, const fs::path& report_file) {
     const auto text = read_text_file(report_file);
-    const Json report = text ? Json::parse(*text, nullptr, false) : Json();
+    const Json report = text ? json_or_discarded<Json>(*text) : Json();
     for (const char* key : {"asked_s", "written_s"})
         if (report.is_object() && report.contains(key)) entry[key] = report[key];
 }

@@ -1,11 +1,10 @@
 #include "renderer/io/files/capture_json.h"
 
+#include "base/json_text.h"
 #include "base/try.h"
 
 namespace gs {
 namespace {
-
-using Json = nlohmann::json;
 
 // Python writes NaN and Infinity, which JSON does not have. They become empty strings padded to the
 // same length, so that places in error messages stay right; a number that is a string makes its
@@ -31,19 +30,11 @@ void replace_not_finite(std::string& text) {
 
 }  // namespace
 
-Result<Json> read_capture_json(const fs::path& path) {
+Result<nlohmann::json> read_capture_json(const fs::path& path) {
     GS_TRY(auto text, read_text_file(path, 1ull << 30));
     if (text.empty()) return fail(ErrorKind::malformed, path.string(), "is empty", "copy it again");
     replace_not_finite(text);
-    try {
-        return Json::parse(text);
-    } catch (const Json::parse_error& error) {
-        return fail_at_byte(path.string(), error.byte, "is not valid JSON",
-                            "the file is cut or damaged");
-    } catch (const Json::exception& error) {
-        return fail(ErrorKind::malformed, path.string(),
-                    fmt::format("is not valid JSON: {}", error.what()), "the file is damaged");
-    }
+    return parse_json(text, path.string());
 }
 
 }  // namespace gs

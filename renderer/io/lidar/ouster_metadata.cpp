@@ -4,6 +4,8 @@
 #include <numbers>
 #include <optional>
 
+#include "base/json_text.h"
+#include "base/json_write.h"
 #include "base/try.h"
 #include "renderer/io/lidar/ouster.h"
 
@@ -49,7 +51,7 @@ class Fields {
         if (!(value >= low && value <= high))
             wrong(at == nullptr ? fmt::format("has no {}", key)
                                 : fmt::format("{} is {}, not a number from {} to {}", key,
-                                              at->dump().substr(0, 40), low, high));
+                                              json_text(*at).substr(0, 40), low, high));
         return std::isfinite(value) ? value : low;
     }
     std::vector<double> numbers(const char* group, const char* key) {
@@ -68,7 +70,7 @@ class Fields {
     std::string text(const char* group, const char* key) const {
         const OusterJson* at = find(group, key);
         if (at == nullptr) return {};
-        return at->is_string() ? at->get<std::string>() : at->dump();
+        return at->is_string() ? at->get<std::string>() : json_text(*at);
     }
     void wrong(std::string what) {
         if (problem_.empty()) problem_ = std::move(what);
@@ -127,7 +129,7 @@ bool is_ouster_metadata(const fs::path& path) {
 
 Result<OusterSensor> read_ouster_metadata(const fs::path& path) {
     GS_TRY(const std::string text, read_text_file(path, 4 << 20));
-    const OusterJson json = OusterJson::parse(text, nullptr, false);
+    GS_TRY(const OusterJson json, parse_json(text, path.string()));
     if (!json.is_object())
         return fail(ErrorKind::malformed, path.string(), "is not a JSON object",
                     "the metadata of an Ouster sensor is expected");

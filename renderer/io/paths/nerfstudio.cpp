@@ -21,8 +21,7 @@ using NsMatrix = std::array<double, 16>;
 /// 16 numbers; older viewers wrote them as text.
 std::optional<NsMatrix> matrix_of(const NsJson& value) {
     NsJson parsed;
-    if (value.is_string())
-        parsed = NsJson::parse(value.get_ref<const std::string&>(), nullptr, false);
+    if (value.is_string()) parsed = json_or_discarded(value.get_ref<const std::string&>());
     const NsJson& list = value.is_string() ? parsed : value;
     if (!list.is_array() || list.size() != 16) return {};
     NsMatrix m{};
