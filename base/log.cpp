@@ -7,6 +7,8 @@
 #include <deque>
 #include <mutex>
 
+#include "base/shortened.h"
+
 namespace gs {
 namespace {
 
@@ -48,14 +50,15 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
 
 void set_log_level(LogLevel level) { the_log().console->set_level(spdlog_level(level)); }
 
-void write_log(LogLevel level, std::string_view text) {
+void write_log(LogLevel level, std::string_view whole) {
     Log& log = the_log();
+    const std::string text = shortened(whole);
     log.console->log(spdlog_level(level), "{}", text);
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const std::lock_guard lock(log.mutex);
     log.lines.push_back({log.next_serial++,
                          std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), level,
-                         std::string(text)});
+                         text});
     if (log.lines.size() > kBufferedLines) log.lines.pop_front();
 }
 

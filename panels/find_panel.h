@@ -17,6 +17,7 @@ struct FindPanel {
     explicit FindPanel(TraceView& view) : view_(view) {}
     void draw(const Snapshot& snapshot, Commands& commands);
     bool busy() const { return busy_; }
+    bool working() const { return busy_; }
     /// Of the last complete search.
     const SpanSearch& search() const { return made_; }
 

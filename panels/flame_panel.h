@@ -18,6 +18,7 @@ struct FlamePanel {
     explicit FlamePanel(TraceView& view) : view_(view) {}
     void draw(const Snapshot& snapshot, Commands& commands);
     bool busy() const { return busy_; }
+    bool working() const { return busy_; }
     const CallTree& tree() const { return made_; }
     std::uint32_t zoomed() const { return zoomed_; }
 

@@ -29,6 +29,7 @@ struct InsightsPanel {
     const Insights* shown() const { return result_ ? &result_->insights : nullptr; }
     /// True while an answer is being worked out.
     bool busy() const { return pending_ != nullptr; }
+    bool working() const { return busy(); }
 
   private:
     struct Asked {

@@ -26,10 +26,12 @@ class AnyPanel {
     virtual void draw(const Snapshot& snapshot, Commands& commands) = 0;
     /// True while it works something out in pieces: the next frame should come soon.
     virtual bool busy() const { return false; }
+    /// True while what it shows is not complete yet: scripts wait for it.
+    virtual bool working() const { return false; }
 };
 
-/// Any struct with draw(), and with busy() where it has something to work out. Those that look at a
-/// trace are made with the TraceView that they share.
+/// Any struct with draw(), and with busy() and working() where it has something to work out. Those
+/// that look at a trace are made with the TraceView that they share.
 template <class P>
 class HeldPanel final : public AnyPanel {
   public:
@@ -40,6 +42,12 @@ class HeldPanel final : public AnyPanel {
     bool busy() const override {
         if constexpr (requires { panel.busy(); })
             return panel.busy();
+        else
+            return false;
+    }
+    bool working() const override {
+        if constexpr (requires { panel.working(); })
+            return panel.working();
         else
             return false;
     }

@@ -19,6 +19,7 @@ struct StatisticsPanel {
     explicit StatisticsPanel(TraceView& view) : view_(view) {}
     void draw(const Snapshot& snapshot, Commands& commands);
     bool busy() const { return busy_; }
+    bool working() const { return busy_; }
     /// The rows shown, in their order.
     const std::vector<NameFigures>& rows() const { return rows_; }
     /// The rows shown as CSV.

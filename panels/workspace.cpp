@@ -102,6 +102,12 @@ bool Workspace::busy() const {
                                              [](const Slot& slot) { return slot.panel->busy(); });
 }
 
+bool Workspace::working() const {
+    return file_dialog.busy() || std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+               return slot.front && slot.region != Region::hidden && slot.panel->working();
+           });
+}
+
 bool Workspace::draw_panel(std::string_view name, const Snapshot& snapshot, Commands& commands) {
     Slot* slot = find(name);
     if (slot) slot->panel->draw(snapshot, commands);

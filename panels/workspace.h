@@ -47,6 +47,8 @@ class Workspace {
     std::vector<std::string> panel_names() const;
     /// True while a panel works something out in pieces: the next frame should come soon.
     bool busy() const;
+    /// True while a panel in sight is still working out what it shows.
+    bool working() const;
 
     /// The layout as text, for the app to store; what is damaged or unknown in a loaded text is
     /// left as it was.

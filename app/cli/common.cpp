@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_write.h"
+#include "base/shortened.h"
 #include "base/try.h"
 
 namespace gs::cli {
@@ -23,7 +24,7 @@ void on_interrupt(int signal) {
 }  // namespace
 
 int report(const Error& error) {
-    fmt::print(stderr, "error: {}\n", error.text());
+    fmt::print(stderr, "error: {}\n", shortened(error.text()));
     switch (error.kind) {
         case ErrorKind::cancelled:
             return kFailed;

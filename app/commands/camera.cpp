@@ -8,6 +8,7 @@
 #include "app/session/engine.h"
 #include "app/studio/studio.h"
 #include "base/format.h"
+#include "base/shortened.h"
 
 namespace gs {
 namespace {
@@ -122,6 +123,10 @@ Result<void> save_view(S state, A a) {
     if (!state.scene) return fail(ErrorKind::usage, "", "nothing is open");
     if (a[0].find_first_of("=\n") != std::string::npos || a[0].empty())
         return fail(ErrorKind::usage, "", "the name of a view has no \"=\"");
+    if (a[0].size() > kLongestName)
+        return fail(ErrorKind::usage, "",
+                    fmt::format("the name of a view has at most {} bytes, this one has {}",
+                                kLongestName, a[0].size()));
     std::erase_if(state.saved_views, [&](const SavedView& v) { return v.name == a[0]; });
     state.saved_views.push_back({a[0], state.view.capture_view, state.navigation});
     GS_TRY_VOID(write_views(state.views_file, state.saved_views));

@@ -52,6 +52,8 @@ class Import {
     Result<OpenRequest> request(bool train) const;
     /// "gausscope train PATH ... --view": as one line for a shell.
     std::string command_line() const;
+    /// True while the capture is examined.
+    bool working() const { return task_ != nullptr; }
     /// Takes what was read meanwhile; true when there was something.
     bool update();
     /// Nobody waits for it any more. False while what it reads has not ended, which its destructor

@@ -9,6 +9,7 @@
 #include "app/studio/arguments.h"
 #include "base/format.h"
 #include "base/rng.h"
+#include "base/shortened.h"
 #include "trainer/run_folder.h"
 
 namespace gs {
@@ -98,7 +99,7 @@ std::vector<SavedView> read_views(const fs::path& file) {
         const std::string line = text->substr(begin, end - begin);
         begin = end + 1;
         const std::size_t equals = line.rfind(" = ");
-        if (equals == std::string::npos || equals == 0) continue;
+        if (equals == std::string::npos || equals == 0 || equals > kLongestName) continue;
         SavedView view{line.substr(0, equals)};
         if (take_place(line.substr(equals + 3), view)) out.push_back(std::move(view));
     }

@@ -15,9 +15,10 @@ const CommandRow kRows[] = {
     {"wait-step",    "Wait for a step",    "", "", "STEP",
      "Scripts only: until training has done STEP steps.", nullptr},
     {"wait-loaded",  "Wait for loading",   "", "", "",
-     "Scripts only: until what was opened is loaded.", nullptr},
+     "Scripts only: until the opened scene and traces are loaded.", nullptr},
     {"wait-idle",    "Wait until idle",    "", "", "",
-     "Scripts only: until nothing loads, trains or is evaluated, examined or written.", nullptr},
+     "Scripts only: until nothing loads, trains, is read, evaluated, examined or written, and the "
+     "panels in sight are complete.", nullptr},
     {"wait-seconds", "Wait some seconds",  "", "", "SECONDS",
      "Scripts only.", nullptr},
     {"timeout",      "Limit of waits",     "", "", "SECONDS",
@@ -98,14 +99,19 @@ Result<bool> ScriptRunner::wait_is_over(const ScriptLine& line, StudioState& sta
         return state.ui_frames >= frames_at_wait_ + 2 && state.frame &&
                state.frame->request >= state.request_serial;
     if (line.name == "wait-loaded") {
-        if (training.state == RunState::loading) return false;
+        if (training.state == RunState::loading || state.work.reading_traces) return false;
+        if (training.state == RunState::empty && state.work.any_trace) return true;
         if (training.state == RunState::empty || training.state == RunState::failed)
             return fail(ErrorKind::usage, "",
-                        training.message.empty() ? "nothing is being loaded" : training.message);
+                        !training.message.empty()           ? training.message
+                        : !state.work.trace_problem.empty() ? state.work.trace_problem
+                                                            : "nothing is being loaded");
         return true;
     }
+    // Panels show what was worked out for them in their next frames.
     if (line.name == "wait-idle")
-        return training.state != RunState::loading && training.state != RunState::training &&
+        return !state.work.any() && state.ui_frames >= state.work.last_frame + 2 &&
+               training.state != RunState::loading && training.state != RunState::training &&
                !state.status.evaluating && state.activities.empty();
     const double number = std::stod(line.arguments[0]);
     if (line.name == "wait-seconds") return seconds_since(*waiting_since_) >= number;

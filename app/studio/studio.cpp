@@ -271,8 +271,23 @@ void Studio::request_view() {
     session_.request_view(std::move(request));
 }
 
+void Studio::follow_work() {
+    WindowWork& work = state_.work;
+    work.reading_traces = traces_.reading();
+    work.examining = state_.import && state_.import->working();
+    work.panels = ui_.working();
+    if (work.any()) work.last_frame = state_.ui_frames;
+    work.any_trace = false;
+    for (const TraceEntry& entry : traces_.entries()) {
+        if (entry.own) continue;
+        work.any_trace |= entry.store != nullptr;
+        work.trace_problem = entry.problem;
+    }
+}
+
 void Studio::advance_script() {
     if (!script_) return;
+    follow_work();
     auto ended = script_->advance(state_);
     if (ended && !*ended) return;
     if (!ended) {

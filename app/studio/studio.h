@@ -94,6 +94,7 @@ class Studio {
     void request_view();
     void request_sheet();
     void advance_script();
+    void follow_work();
     void carry_out_ui_actions();
     /// What could not be done is said; a script ends with it.
     void check(const Result<void>& done);

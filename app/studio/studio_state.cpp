@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "panels/state/drive_state.h"
 
 namespace gs {
@@ -35,10 +36,11 @@ constexpr double kShortNotice = 6, kLongNotice = 30;  // seconds
 
 }  // namespace
 
-void StudioState::add_notice(bool error, std::string text, std::vector<std::string> lines,
+void StudioState::add_notice(bool error, const std::string& text, std::vector<std::string> lines,
                              bool warning) {
     if (notices.size() >= kMostNotices) notices.erase(notices.begin());
-    notices.push_back({{++notices_told, error, std::move(text), std::move(lines), warning},
+    for (std::string& line : lines) line = shortened(line);
+    notices.push_back({{++notices_told, error, shortened(text), std::move(lines), warning},
                        std::chrono::steady_clock::now()});
 }
 

@@ -42,6 +42,17 @@ struct MarkedEntry {
     std::uint64_t row = 0;
 };
 
+/// What the window's side works on, beside the engine's activities: waits of scripts need both.
+struct WindowWork {
+    bool reading_traces = false;
+    bool examining = false;        ///< a capture that is to be imported
+    bool panels = false;           ///< those in sight, and their pictures
+    std::uint64_t last_frame = 0;  ///< UI frame of the last work
+    bool any_trace = false;        ///< one was read
+    std::string trace_problem;     ///< why the last trace could not be read
+    bool any() const { return reading_traces || examining || panels; }
+};
+
 struct StudioState : Published {
     explicit StudioState(Session& s) : session(s) {}
 
@@ -74,6 +85,7 @@ struct StudioState : Published {
     std::uint64_t request_serial = 0;  ///< of the last view request
     std::uint64_t ui_frames = 0;       ///< UI frames drawn
     std::uint64_t pictures_asked = 0, pictures_written = 0;
+    WindowWork work;
 
     /// Asks no more, and waits for nothing.
     void end_import();
@@ -90,7 +102,7 @@ struct StudioState : Published {
     void take_picked(PickedPoints picked);
     /// How fast training has been, once that is known.
     void follow_speed();
-    void add_notice(bool error, std::string text, std::vector<std::string> lines = {},
+    void add_notice(bool error, const std::string& text, std::vector<std::string> lines = {},
                     bool warning = false);
     /// Takes away what was shown long enough; true when there was any. Errors and details stay
     /// longer.

@@ -293,6 +293,9 @@ bool StudioUi::wants_next_frame() const {
     return parts_->steering || parts_->workspace.panel<Viewport>().steering() ||
            parts_->workspace.busy() || parts_->panel_pictures.reading() || chooses;
 }
+bool StudioUi::working() const {
+    return parts_->workspace.working() || parts_->panel_pictures.reading();
+}
 bool StudioUi::viewport_visible() const { return parts_->workspace.panel<Viewport>().drawn(); }
 SheetRequest StudioUi::wanted_sheet() const {
     const Snapshot& s = parts_->snapshot;

@@ -37,6 +37,8 @@ class StudioUi {
     /// True while the next frame should come without waiting for input (steering by held keys, an
     /// animation).
     bool wants_next_frame() const;
+    /// True while panels in sight, or the pictures in them, are not complete yet.
+    bool working() const;
     /// False when the viewport's panel is hidden or behind another one: nobody looks at its
     /// picture.
     bool viewport_visible() const;

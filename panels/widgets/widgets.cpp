@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "base/shortened.h"
+
 namespace gs {
+namespace {
+
+/// Bytes of one text: ImGui gives up on 16,384 characters and more in one call.
+constexpr std::size_t kMostDrawn = 8000;
+
+}  // namespace
 
 void draw_icon(ImDrawList& list, Icon icon, ImVec2 corner, float size, ImU32 color) {
     const auto at = [&](float x, float y) {
@@ -84,6 +92,7 @@ bool icon_text_button(Icon icon, const char* label, const char* hint, bool enabl
 }
 
 void text(std::string_view words) {
+    if (words.size() > kMostDrawn) return text(shortened(words, kMostDrawn));
     ImGui::TextUnformatted(words.data(), words.data() + words.size());
 }
 
@@ -184,6 +193,7 @@ std::vector<std::string> short_names(std::span<const std::string> paths) {
 }
 
 std::string fitted(std::string_view words, float width) {
+    words = whole_characters(words, kMostDrawn);
     if (ImGui::CalcTextSize(words.data(), words.data() + words.size()).x <= width)
         return std::string(words);
     std::string out(words);
@@ -196,6 +206,7 @@ std::string fitted(std::string_view words, float width) {
 }
 
 std::string fitted_path(std::string_view path, float width) {
+    if (path.size() > kMostDrawn) path.remove_prefix(path.size() - kMostDrawn);
     const auto wide = [&](std::string_view words) {
         return ImGui::CalcTextSize(words.data(), words.data() + words.size()).x;
     };
