@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <string_view>
 
 namespace gs {
 
@@ -39,6 +40,26 @@ std::uint64_t available_machine_bytes() {
         if (file >> limit && limit > 0) bytes = bytes > 0 ? std::min(bytes, limit) : limit;
     }
     return bytes;
+}
+
+std::uint64_t free_machine_bytes() {
+    const auto value_in = [](const char* path, std::string_view wanted) -> std::uint64_t {
+        std::ifstream file(path);
+        std::string name, rest;
+        std::uint64_t value = 0;
+        while (file >> name >> value && std::getline(file, rest))
+            if (name == wanted) return value;
+        return 0;
+    };
+    const std::uint64_t free = 1024 * (value_in("/proc/meminfo", "MemAvailable:") +
+                                       value_in("/proc/meminfo", "SwapFree:"));
+    std::uint64_t limit = 0, used = 0;
+    std::ifstream most("/sys/fs/cgroup/memory.max"), now("/sys/fs/cgroup/memory.current");
+    if (!(most >> limit) || !(now >> used)) return free;
+    // Cached files are given up when memory is wanted.
+    const std::uint64_t kept =
+        used - std::min(used, value_in("/sys/fs/cgroup/memory.stat", "file"));
+    return std::min(free, limit - std::min(limit, kept));
 }
 
 std::string processor_name() {

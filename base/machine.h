@@ -14,6 +14,8 @@ std::uint64_t peak_resident_bytes();
 /// Memory this process may use: the machine's, or its container's limit when that is lower; 0 when
 /// unknown.
 std::uint64_t available_machine_bytes();
+/// Memory that may be taken now without pushing others out, swap included; 0 when unknown.
+std::uint64_t free_machine_bytes();
 /// The machine's name in its network; empty when unknown.
 std::string host_name();
 /// "Intel(R) Xeon(R) ...", "unknown processor".

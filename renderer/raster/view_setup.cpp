@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/check.h"
+#include "renderer/raster/frame_size.h"
 #include "renderer/scene/camera_lens.h"
 
 namespace gs {
@@ -48,11 +49,17 @@ CameraConstants camera_constants(const Camera& camera, const RenderOptions& opti
     return lens;
 }
 
+/// Columns of tiles, twice around where the picture repeats, are counted by 16 bits.
+constexpr int kMostFrameSide = 32768 * kTileSize;
+
 void check_drawable(const Camera& camera, const RenderOptions& options) {
     CHECK(camera.valid(), "the rasterizer takes valid cameras");
     CHECK(!(options.gradients && camera.orthographic()), "no gradients go through parallel rays");
     CHECK(!(camera.rolling() && camera.orthographic()), "parallel rays have a global shutter");
-    CHECK(wrap_width(camera) < 32768 * kTileSize, "{} px around", camera.width);
+    if (camera.width >= kMostFrameSide || camera.height >= kMostFrameSide)
+        throw FrameTooLarge(
+            fmt::format("a picture of {} x {} cannot be drawn, a side has less than {} px",
+                        camera.width, camera.height, kMostFrameSide));
     CHECK(!(options.gradients && options.tint), "gradients are of the model, not of a tint");
     CHECK(options.depth || !options.median_depth, "a median depth needs a depth picture");
     CHECK(!options.costs || (options.counters && !options.depth),

@@ -12,6 +12,7 @@
 #include "base/record/scope.h"
 #include "renderer/raster/cpu/frame.h"
 #include "renderer/raster/frame_probe.h"
+#include "renderer/raster/frame_size.h"
 #include "renderer/raster/view_setup.h"
 #include "renderer/raster/warp_sums.h"
 
@@ -99,7 +100,31 @@ class CpuRasterizer final : public Rasterizer {
                   ForwardState& state, const RenderResult& result, const PixelGradients& gradients,
                   GradientSink& sink) override;
     bool probe(const ForwardState& state, FrameProbe& out) const override;
+
+  private:
+    static void draw(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                     CpuState& state, RenderResult& result);
 };
+
+/// Throws FrameTooLarge where the picture, or the lists of so many isects, cannot be had.
+void check_picture(const Camera& camera, const RenderOptions& options, const RenderResult& result) {
+    const std::uint64_t pixels = static_cast<std::uint64_t>(camera.width) *
+                                 static_cast<std::uint64_t>(camera.height),
+                        planes = 4u + (options.depth ? 1u : 0u) + (options.median_depth ? 1u : 0u);
+    const std::uint64_t held = result.color.values.capacity_bytes() / (3 * sizeof(float));
+    if (pixels > held) check_memory(camera, "picture", (pixels - held) * planes * sizeof(float));
+}
+void check_lists(std::uint64_t isects, const Camera& camera, const RenderOptions& options,
+                 const CpuState& state) {
+    if (isects > kMostIsects) refuse_pairs(camera, isects, kMostIsects);
+    // slot_from_isect, and with gradients emission_from_isect, touched and isect_gradients.
+    const std::uint64_t each =
+        sizeof(std::uint32_t) +
+        (options.gradients ? sizeof(std::uint32_t) + sizeof(std::uint16_t) + sizeof(IsectGradient)
+                           : 0);
+    const std::uint64_t held = state.slot_from_isect.capacity_bytes() / sizeof(std::uint32_t);
+    if (isects > held) check_memory(camera, "lists", (isects - held) * each);
+}
 
 /// What this thread has computed for, so that a tile is not charged for what the machine does
 /// besides.
@@ -259,9 +284,20 @@ void CpuRasterizer::forward(ParameterSource& source, const Camera& camera,
                             const RenderOptions& options, ForwardState& base,
                             RenderResult& result) {
     check_drawable(camera, options);
-    CHECK(camera.width < 65536 * kTileSize && camera.height < 65536 * kTileSize, "{} x {} px",
-          camera.width, camera.height);
+    check_picture(camera, options, result);
     CpuState& state = static_cast<CpuState&>(base);
+    try {
+        draw(source, camera, options, state, result);
+    } catch (const std::bad_alloc&) {
+        // A buffer that could not grow holds nothing.
+        state = CpuState();
+        result = RenderResult();
+        refuse_memory(camera, "lists", 0, 0);
+    }
+}
+
+void CpuRasterizer::draw(ParameterSource& source, const Camera& camera,
+                         const RenderOptions& options, CpuState& state, RenderResult& result) {
     const ProjectParams params = make_project_params(camera, options, source.sh_degree());
     state.tiles_x = (camera.width + kTileSize - 1) / kTileSize;
     state.tiles_y = (camera.height + kTileSize - 1) / kTileSize;
@@ -271,7 +307,7 @@ void CpuRasterizer::forward(ParameterSource& source, const Camera& camera,
     }
     {
         const Span span(Stage::project);
-        project_all(source, params, state);
+        check_lists(project_all(source, params, state), camera, options, state);
     }
     {
         const Span span(Stage::sort);

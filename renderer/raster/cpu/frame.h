@@ -22,6 +22,8 @@ inline constexpr std::size_t kBlocksPerChunk = 64;  ///< one projection task
 inline constexpr std::size_t kSlotsPerChunk =
     kBlocksPerChunk * kBlock;  ///< slots are numbered chunk * this + local
 inline constexpr int kTilePixels = kTileSize * kTileSize;
+/// Lists are indexed by 32 bits.
+inline constexpr std::uint64_t kMostIsects = 0xffffffff;
 inline constexpr float kLog2E = 1.4426950408889634f;
 /// Blending goes by squares of 4 x 4 pixels, sixteen a tile, row by row.
 inline constexpr int kSquareSide = 4, kSquarePixels = 16, kSquares = 16;
@@ -199,7 +201,8 @@ ProjectParams make_project_params(const Camera& camera, const RenderOptions& opt
                                   int model_sh_degree);
 void cull_blocks(ParameterSource& source, const Camera& camera, const ProjectParams& params,
                  CpuState& state);
-void project_all(ParameterSource& source, const ProjectParams& params, CpuState& state);
+/// How many isects there are.
+std::uint64_t project_all(ParameterSource& source, const ProjectParams& params, CpuState& state);
 void sort_by_depth(CpuState& state);
 /// Lists the tiles of every visible Gaussian, so that each tile's list is front to back.
 void emit_isects(CpuState& state, bool gradients);

@@ -108,7 +108,8 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
     alignas(64) float geometry_scratch[kGeometryPlanes * kBlock], sh_scratch[48 * kBlock];
     std::vector<TileSpan>& spans = state.spans[chunk];
     spans.clear();
-    std::uint32_t slot = static_cast<std::uint32_t>(chunk * kSlotsPerChunk), emission = 0;
+    std::uint32_t slot = static_cast<std::uint32_t>(chunk * kSlotsPerChunk);
+    std::uint64_t emission = 0;
     const std::size_t begin = chunk * kBlocksPerChunk,
                       end = std::min(begin + kBlocksPerChunk, state.candidate_blocks.size());
     for (std::size_t candidate = begin; candidate < end; ++candidate) {
@@ -128,12 +129,13 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
         for (std::uint32_t lanes = projected.mask; lanes != 0; lanes &= lanes - 1, ++slot) {
             const std::size_t lane = static_cast<std::size_t>(std::countr_zero(lanes));
             write_splat(projected, lane, state.splats[slot]);
-            coverage[lane].emission = emission;
+            coverage[lane].emission = static_cast<std::uint32_t>(emission);
             emission += coverage[lane].isects;
             state.coverage[slot] = coverage[lane];
         }
     }
-    state.chunk_emission[chunk] = emission;
+    // More than fit are refused by the sum of all chunks.
+    state.chunk_emission[chunk] = static_cast<std::uint32_t>(std::min(emission, kMostIsects));
     state.chunk_slots[chunk] = slot - static_cast<std::uint32_t>(chunk * kSlotsPerChunk);
 }
 
@@ -168,7 +170,7 @@ ProjectParams make_project_params(const Camera& camera, const RenderOptions& opt
     return p;
 }
 
-void project_all(ParameterSource& source, const ProjectParams& params, CpuState& state) {
+std::uint64_t project_all(ParameterSource& source, const ProjectParams& params, CpuState& state) {
     const std::size_t candidates = state.candidate_blocks.size(), chunks = state.chunks();
     state.candidate_mask.resize_discard(candidates);
     state.candidate_slot.resize_discard(candidates);
@@ -179,9 +181,12 @@ void project_all(ParameterSource& source, const ProjectParams& params, CpuState&
     if (state.spans.size() < chunks) state.spans.resize(chunks);
     parallel_for(chunks, 1,
                  [&](std::size_t chunk) { project_chunk(source, params, state, chunk); });
+    const std::uint64_t isects =
+        std::accumulate(state.chunk_emission.begin(), state.chunk_emission.end(), std::uint64_t{0});
     // From each chunk's isects to its first emission.
     std::exclusive_scan(state.chunk_emission.begin(), state.chunk_emission.end(),
                         state.chunk_emission.begin(), 0u);
+    return isects;
 }
 
 HWY_EXPORT(InstructionSet);

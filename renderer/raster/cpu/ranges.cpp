@@ -48,7 +48,7 @@ std::size_t find_ranges(CpuState& state, std::size_t parts) {
     std::uint64_t total = 0;
     for (std::uint32_t tile = 0; tile < tiles; ++tile)
         total += std::exchange(begin[tile], static_cast<std::uint32_t>(total));
-    CHECK(total < (1ull << 32), "{} isects do not fit 32-bit indices", total);
+    CHECK(total <= kMostIsects, "{} isects, more than were projected", total);
     begin[tiles] = static_cast<std::uint32_t>(total);
     parallel_ranges(tiles, kStretch, [&](std::size_t first, std::size_t end) {
         std::uint32_t next[kStretch];

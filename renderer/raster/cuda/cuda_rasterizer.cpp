@@ -21,6 +21,7 @@
 #include "renderer/raster/cuda/pipeline.h"
 #include "renderer/raster/cuda/project_backward.h"
 #include "renderer/raster/frame_probe.h"
+#include "renderer/raster/frame_size.h"
 #include "renderer/scene/camera_lens.h"
 
 namespace gs {
@@ -264,10 +265,8 @@ void fill_counters(const FrameCounts& counts, std::size_t gaussians, RenderCount
 std::uint32_t grown(std::uint32_t needed, std::uint32_t current, const char* what) {
     if (needed <= current) return current;
     if (needed > kMostRoom)
-        throw DeviceError(
-            fmt::format("a frame of more than {} {} is more than this device is given", kMostRoom,
-                        what),
-            true);
+        throw FrameTooLarge(fmt::format(
+            "a frame of more than {} {} is more than this device is given", kMostRoom, what));
     return room_for(needed, current);
 }
 
@@ -344,6 +343,7 @@ void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& sourc
         const FrameCounts& counts = state.counts[0];
         if (counts.overflow == 0) break;
         limits.visible = grown(counts.visible, limits.visible, "visible Gaussians");
+        if (counts.isects > kMostRoom) refuse_pairs(camera, counts.isects, kMostRoom);
         limits.isects = grown(counts.isects, limits.isects, "(Gaussian, tile) pairs");
     }
     state.visible_room.learn(state.counts[0].visible);
