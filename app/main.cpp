@@ -3,21 +3,17 @@
 
 #include <cstdio>
 #include <exception>
-#include <new>
 
 #include "app/cli/command_line.h"
 #include "app/cli/common.h"
+#include "base/exception_words.h"
 
 int main(int argc, char** argv) {
     using namespace gs::cli;
     try {
         return run_command_line(argc, argv);
-    } catch (const std::bad_alloc&) {
-        fmt::print(stderr,
-                   "error: out of memory (use smaller photos: --downscale 2, or fewer Gaussians: "
-                   "--max-gaussians N)\n");
     } catch (const std::exception& error) {
-        fmt::print(stderr, "error: {}\n", error.what());
+        fmt::print(stderr, "error: {}\n", gs::words_of(error));
     }
     return kFailed;
 }

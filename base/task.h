@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/exception_words.h"
 #include "base/expected.h"
 #include "base/mailbox.h"
 #include "base/progress.h"
@@ -53,7 +54,8 @@ class Task {
             try {
                 result = work(progress);
             } catch (const std::exception& error) {
-                result = fail(ErrorKind::unreadable, "", fmt::format("stopped: {}", error.what()));
+                result =
+                    fail(ErrorKind::unreadable, "", fmt::format("stopped: {}", words_of(error)));
             }
             result_.put(std::move(result));
             if (wake) wake();

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <new>
 
+#include "base/exception_words.h"
 #include "base/format.h"
 #include "base/json_write.h"
 #include "base/machine.h"
@@ -237,13 +238,13 @@ bool Run::take_step() {
         return false;
     } catch (const DeviceError& error) {
         // The last good step is kept: what can still be read from the device is saved.
-        rescue(std::string(error.what()) + (error.out_of_memory() ? kNeedsLess : ""), true);
+        rescue(std::string(words_of(error)) + (error.out_of_memory() ? kNeedsLess : ""), true);
         return false;
     } catch (const PhotoError& error) {  // before anything of the step was done
-        rescue(error.what(), true);
+        rescue(words_of(error), true);
         return false;
     } catch (const std::exception& error) {
-        rescue(error.what(), false);
+        rescue(words_of(error), false);
         return false;
     }
     moved_on_ = true;
@@ -331,7 +332,7 @@ Result<void> Run::edit(std::string what, const std::function<void(RunArrays&)>& 
     try {
         trainer_->edit(change);
     } catch (const std::exception& error) {
-        const std::string why = fmt::format("{} failed: {}", what, error.what());
+        const std::string why = fmt::format("{} failed: {}", what, words_of(error));
         const auto* device = dynamic_cast<const DeviceError*>(&error);
         if (!device || device->out_of_memory())
             return fail(ErrorKind::unwritable, "", why, "the run is as it was");
@@ -356,7 +357,7 @@ Result<void> Run::keep_snapshot(std::string why) {
         snapshots_.push_back({++snapshots_taken_, trainer_->snapshot(), steps_, marks_,
                               evaluations_, std::move(why)});
     } catch (const std::exception& error) {
-        return fail(ErrorKind::unwritable, "", error.what());
+        return fail(ErrorKind::unwritable, "", words_of(error));
     }
     moved_on_ = edited_ = false;
     drop_old_snapshots();
@@ -418,7 +419,7 @@ Result<void> Run::go_to(const RunSnapshot& target) {
         saved_step_ = trainer_->steps_done();
         ended_ = stopped_ = true;
         failure_ =
-            fmt::format("step {} could not be gone back to: {}", target.step(), error.what());
+            fmt::format("step {} could not be gone back to: {}", target.step(), words_of(error));
         return fail(ErrorKind::unwritable, "", failure_, "resume the run from its folder");
     }
     // What pushed it out is kept, too: both ends of the way are.
@@ -544,7 +545,7 @@ void Run::take_lapse(std::uint64_t step) {
     try {
         if (taken) taken = lapse_.take(options_.folder, step, draw);
     } catch (const std::exception& error) {
-        taken = fail(ErrorKind::unreadable, "", error.what());
+        taken = fail(ErrorKind::unreadable, "", words_of(error));
     }
     if (!taken) lapse_.set_pace({});
     if (!taken) alarm("the time lapse ends: " + taken.error().text());
@@ -556,7 +557,7 @@ void Run::draw_thumbnails() {
         if (const auto written = write_thumbnails(*trainer_, last, options_.folder); !written)
             tell(LogLevel::debug, written.error().text());
     } catch (const std::exception& error) {
-        tell(LogLevel::debug, fmt::format("no thumbnails: {}", error.what()));
+        tell(LogLevel::debug, fmt::format("no thumbnails: {}", words_of(error)));
     }
 }
 
@@ -615,7 +616,7 @@ Run::Did Run::measure_photo() {
         newest_ = evaluation_->result();
     } catch (const std::exception& error) {
         tell(LogLevel::error, fmt::format("step {}: the photos could not be measured: {}",
-                                          trainer_->steps_done(), error.what()));
+                                          trainer_->steps_done(), words_of(error)));
         newest_ = {};
     }
     evaluation_.reset();
@@ -696,7 +697,7 @@ void Run::measure_aligned() {
         tell(LogLevel::info,
              fmt::format("test photos from where the model has them: {:.2f} dB", aligned_.psnr));
     } catch (const std::exception& error) {
-        tell(LogLevel::warning, fmt::format("test photos were not aligned: {}", error.what()));
+        tell(LogLevel::warning, fmt::format("test photos were not aligned: {}", words_of(error)));
     }
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/exception_words.h"
 #include "base/json_write.h"
 #include "trainer/settings.h"
 
@@ -140,7 +141,7 @@ Result<void> write_into_folder(const fs::path& path, const WriteFile& write) {
     } catch (const std::bad_alloc&) {
         return fail(ErrorKind::unwritable, path.string(), "not enough memory to write it");
     } catch (const std::exception& error) {
-        return fail(ErrorKind::unwritable, path.string(), error.what());
+        return fail(ErrorKind::unwritable, path.string(), words_of(error));
     }
 }
 

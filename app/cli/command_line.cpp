@@ -6,7 +6,9 @@
 
 #include "app/cli/common.h"
 #include "app/cli/lab.h"
+#include "base/exception_words.h"
 #include "base/record/scope.h"
+#include "renderer/device/device_error.h"
 
 namespace gs::cli {
 namespace {
@@ -75,6 +77,28 @@ int complain(const CLI::App& root, const CLI::ParseError& error) {
     return kUsage;
 }
 
+/// What this command could do with less memory, by the options that it has; may be empty.
+std::string needs_less(const CLI::App& command) {
+    std::vector<std::string> ways;
+    const auto has = [&](const char* option) {
+        return command.get_option_no_throw(option) != nullptr;
+    };
+    if (has("--downscale")) ways.emplace_back("smaller photos: --downscale 2");
+    if (has("--width")) ways.emplace_back("a smaller picture: --width, --height");
+    if (has("--max-gaussians")) ways.emplace_back("fewer Gaussians: --max-gaussians N");
+    if (!has("--max-gaussians") && has("SCENE"))
+        ways.emplace_back("fewer Gaussians: gausscope convert SCENE smaller.ply --simplify 50%");
+    return ways.empty() ? std::string() : fmt::format(" (use {})", fmt::join(ways, ", or "));
+}
+
+/// Memory that ran out: the one thing that ends a command without being foreseen.
+int out_of_memory(const CLI::App& root, const std::exception& error) {
+    const auto chosen = root.get_subcommands();
+    fmt::print(stderr, "error: {}{}\n", words_of(error),
+               chosen.empty() ? std::string() : needs_less(*chosen.front()));
+    return kFailed;
+}
+
 }  // namespace
 
 std::vector<Subcommand> all_subcommands() {
@@ -119,8 +143,15 @@ int run_command_line(int argc, const char* const* argv) {
     }
     apply(common);
     name_this_thread("main");
-    const Result<int> code = run(common);
-    return code ? *code : report(code.error());
+    try {
+        const Result<int> code = run(common);
+        return code ? *code : report(code.error());
+    } catch (const std::bad_alloc& error) {
+        return out_of_memory(*root, error);
+    } catch (const DeviceError& error) {
+        if (!error.out_of_memory()) throw;
+        return out_of_memory(*root, error);
+    }
 }
 
 }  // namespace gs::cli

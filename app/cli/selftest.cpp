@@ -19,6 +19,7 @@
 #include "app/cli/selftest_checks.h"
 #include "app/cli/selftest_report.h"
 #include "app/cli/subcommand.h"
+#include "base/exception_words.h"
 #include "base/try.h"
 #include "renderer/device/cuda/device.h"
 
@@ -58,7 +59,7 @@ CheckRow carry_out(const std::function<CheckRow()>& check) {
     try {
         row = check();
     } catch (const std::exception& error) {
-        row = {"", "a check ended early", error.what(), false};
+        row = {"", "a check ended early", words_of(error), false};
     }
     row.milliseconds =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
@@ -190,7 +191,7 @@ Result<void> time_scenes(const Backend& backend, bool quick, SelftestReport& rep
             else
                 row["problem"] = timed.error().text();
         } catch (const DeviceError& error) {
-            row["problem"] = error.what();
+            row["problem"] = words_of(error);
         }
         report.json["scenes"].push_back(std::move(row));
     }

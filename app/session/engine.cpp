@@ -6,9 +6,11 @@
 
 #include "app/session/fast_pictures.h"
 #include "app/session/scene_info.h"
+#include "base/exception_words.h"
 #include "base/format.h"
 #include "base/log.h"
 #include "base/seconds.h"
+#include "renderer/raster/frame_size.h"
 
 namespace gs {
 namespace {
@@ -78,7 +80,7 @@ void Engine::run(const std::atomic<bool>& stop) {
             busy = turn();
         } catch (const std::exception&
                      error) {  // a device that failed or memory that ran out: the model is kept
-            stop_after_exception(error.what());
+            stop_after_exception(error);
         }
         if (!busy && !stop)
             in_.bell.take_within(tell_.status.changed || training_.something_to_publish() ||
@@ -115,7 +117,13 @@ bool Engine::take_commands() {
     while (auto command = in_.commands.try_take()) {
         any = true;
         tell_.command = command->serial;
-        command->run(*this);
+        try {
+            command->run(*this);
+        } catch (const FrameTooLarge& error) {  // of this command; what is shown stays
+            tell_.error(words_of(error));
+        } catch (const std::exception& error) {
+            stop_after_exception(error);
+        }
         commands_done_ = command->serial;
         tell_.command = 0;
         tell_.status.at_once();
@@ -263,7 +271,12 @@ bool Engine::draw_when_due() {
     // Asked once: what values cost is drawn on the same credit as the picture they are for.
     if (!scene_ || !viewer_.due(shown())) return false;
     values_.follow(shown(), *viewer_.request());
-    tell_.changed().frame = viewer_.next_picture(shown());
+    try {
+        tell_.changed().frame = viewer_.next_picture(shown());
+    } catch (const FrameTooLarge& error) {  // this one is not drawn; what is worked on goes on
+        viewer_.look_away();
+        tell_.error(words_of(error));
+    }
     tell_.status.changed = true;
     return true;
 }
@@ -337,7 +350,7 @@ void Engine::redo() {
 }
 
 /// Of a picture, say; a step that fails is the run's own concern.
-void Engine::stop_after_exception(const char* what) {
+void Engine::stop_after_exception(const std::exception& error) {
     // Or the same would fail again and again.
     training_.drop_evaluation();
     viewer_.look_away();
@@ -347,7 +360,7 @@ void Engine::stop_after_exception(const char* what) {
     costs_.stop();
     values_.begin();
     if (scene_) described_step_ = scene_->steps_done();
-    tell_.error(what);
+    tell_.error(words_of(error));
     tell_.status.at_once();
 }
 

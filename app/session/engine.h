@@ -102,7 +102,7 @@ class Engine {
     void describe_memory();
     void publish_scene();
     bool publish_when_due();
-    void stop_after_exception(const char* what);
+    void stop_after_exception(const std::exception& error);
 
     SessionOptions options_;
     SessionInbox& in_;

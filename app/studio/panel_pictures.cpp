@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/exception_words.h"
 #include "base/record/scope.h"
 #include "base/seconds.h"
 #include "base/try.h"
@@ -89,7 +90,7 @@ void PanelTextures::read_what_is_wanted() {
         try {
             file = read(wanted->path, wanted->most_side, wanted->known);
         } catch (const std::exception& error) {  // out of memory
-            file = fail(ErrorKind::unreadable, wanted->path, error.what());
+            file = fail(ErrorKind::unreadable, wanted->path, words_of(error));
         }
         (void)answers_.try_put({wanted->key, std::move(file)});
     }

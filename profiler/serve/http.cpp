@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/exception_words.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -138,7 +139,7 @@ HttpAnswer answer_of(const HttpServer::Handler& handler, const HttpRequest& requ
     try {
         return handler(request);
     } catch (const std::exception& error) {
-        log_error("{} {}: {}", request.method, request.path, error.what());
+        log_error("{} {}: {}", request.method, request.path, words_of(error));
         return {500, "text/plain; charset=utf-8", "that went wrong\n", {}};
     }
 }
