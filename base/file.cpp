@@ -1,18 +1,38 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+
+#include "base/full_disk.h"
 
 namespace gs {
 namespace {
 
+/// Removes "NAME.tmpPID" of processes that are gone: a killed export leaves its part.
+void remove_left_parts(const fs::path& path) {
+    const std::string begin = path.filename().string() + ".tmp";
+    const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+    std::error_code error;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+        const std::string name = it->path().filename().string();
+        if (!name.starts_with(begin)) continue;
+        int process = 0;
+        const char *first = name.data() + begin.size(), *last = name.data() + name.size();
+        const auto read = std::from_chars(first, last, process);
+        const bool number = read.ec == std::errc() && read.ptr == last && process > 0;
+        if (number && ::kill(process, 0) != 0 && errno == ESRCH) ::unlink(it->path().c_str());
+    }
+}
+
 tl::unexpected<Error> write_error(const fs::path& path, int code) {
     const char* advice =
-        code == ENOSPC ? "free some space or choose another disk" : "choose another output path";
+        is_of_disk(code) ? "free some space or choose another disk" : "choose another output path";
     return fail(ErrorKind::unwritable, path.string(),
                 fmt::format("cannot be written: {}", std::strerror(code)), advice);
 }
@@ -67,6 +87,7 @@ Result<AtomicFile> AtomicFile::create(const fs::path& path) {
     AtomicFile file;
     file.final_ = path;
     file.temporary_ = path;
+    remove_left_parts(path);
     file.temporary_ += fmt::format(".tmp{}", ::getpid());
     file.descriptor_ = ::open(file.temporary_.c_str(),
                               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);

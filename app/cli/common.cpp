@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/full_disk.h"
 #include "base/json_write.h"
 #include "base/shortened.h"
 #include "base/try.h"
@@ -28,6 +29,8 @@ int report(const Error& error) {
     switch (error.kind) {
         case ErrorKind::cancelled:
             return kFailed;
+        case ErrorKind::unwritable:
+            return is_of_disk(error) ? kFailed : kUsage;
         default:
             return kUsage;
     }

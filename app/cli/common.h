@@ -19,7 +19,7 @@ inline constexpr int kUsage = 2;   ///< wrong usage or unusable input; nothing w
 inline constexpr int kGate = 3;    ///< a comparison or check fell short
 
 /// Prints "error: ..." on stderr; returns the exit code that goes with the error: kUsage for what
-/// the user can mend before starting again, kFailed for the rest.
+/// the user can fix before starting again, kFailed for the rest, a full disk included.
 int report(const Error& error);
 /// One line on stdout: the object, without line breaks.
 void print_json(const nlohmann::ordered_json& object);

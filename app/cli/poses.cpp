@@ -92,6 +92,7 @@ Result<int> run(const PosesArguments& a, const CommonArguments& common) {
     const auto format = static_cast<CameraFormat>(
         std::find(kCameraFormatNames.begin(), kCameraFormatNames.end(), a.format) -
         kCameraFormatNames.begin());
+    GS_TRY(const NewFolders made, prepare_output_folder(a.folder));
     GS_TRY(const auto notes, write_cameras(a.folder, format, capture, cameras));
     fmt::print("{}: {} cameras ({} from the run), {} points, as {}\n", a.folder, cameras.size(),
                corrected, capture.points_are_random ? 0 : capture.points.size(), a.format);

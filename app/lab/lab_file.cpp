@@ -137,7 +137,9 @@ Result<void> LabFile::add_rows(const LabRun& run) const {
 }
 
 Result<void> LabFile::add(const LabRun& run) const {
-    return database_.transact([&] { return add_rows(run); });
+    GS_TRY_VOID(database_.transact([&] { return add_rows(run); }));
+    database_.keep();
+    return {};
 }
 
 Result<void> LabFile::add_suite(const std::string& name, const std::string& text) const {

@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -23,6 +25,32 @@ std::string uri_path(const fs::path& path) {
     return out;
 }
 
+/// SQLite's own words name its codes and tables.
+std::string sqlite_words(sqlite3* database, int code, ErrorKind kind) {
+    const int system = sqlite3_system_errno(database);
+    const std::string verb =
+        kind == ErrorKind::unwritable ? "cannot be written: " : "cannot be read: ";
+    switch (code) {
+        case SQLITE_FULL:
+            return verb + std::strerror(ENOSPC);
+        case SQLITE_IOERR:
+            return verb + std::strerror(system != 0 ? system : EIO);
+        case SQLITE_CANTOPEN:
+        case SQLITE_PERM:
+        case SQLITE_AUTH:
+            return verb + std::strerror(system != 0 ? system : EACCES);
+        case SQLITE_READONLY:
+            return "is write-protected";
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED:
+            return "is in use by another program";
+        case SQLITE_NOMEM:
+            return "there is no memory for it";
+        default:
+            return "does not hold the tables that are expected in it";
+    }
+}
+
 }  // namespace
 
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close(database); }
@@ -32,9 +60,27 @@ tl::unexpected<Error> Database::failed(ErrorKind kind) const {
     if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
         return fail(ErrorKind::malformed, path_.string(), "is no history, or a damaged one",
                     "choose another file");
-    return fail(
-        kind, path_.string(), sqlite3_errmsg(database_.get()),
-        code == SQLITE_FULL ? "make room and run the same again: what was recorded stays" : "");
+    const bool disk = code == SQLITE_FULL || code == SQLITE_IOERR;
+    if (disk && new_ == New::made) new_ = New::in_vain;
+    return fail(kind, path_.string(), sqlite_words(database_.get(), code, kind),
+                disk ? "free some space and run the same again: what was recorded stays" : "");
+}
+
+Database& Database::operator=(Database&& other) noexcept {
+    if (this == &other) return *this;
+    remove_vain();
+    database_ = std::move(other.database_);
+    path_ = std::move(other.path_);
+    new_ = std::exchange(other.new_, New::no);
+    return *this;
+}
+
+void Database::remove_vain() noexcept {
+    if (std::exchange(new_, New::no) != New::in_vain) return;
+    database_.reset();
+    std::error_code ignored;
+    for (const char* end : {"", "-wal", "-shm", "-journal"})
+        fs::remove(path_.string() + end, ignored);
 }
 
 Result<void> Database::run(const std::string& sql) const {
@@ -73,7 +119,10 @@ Result<void> Database::is_ours() const {
 }
 
 Result<Database> Database::open(const fs::path& path) {
+    std::error_code ignored;
+    const bool there = fs::exists(path, ignored);
     GS_TRY(Database database, connect(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
+    if (!there) database.new_ = New::made;
     const auto tables = database.whole_of("SELECT count(*) FROM sqlite_master");
     if (!tables) return database.failed(ErrorKind::unwritable);
     if (*tables > 0) {

@@ -28,6 +28,10 @@ class Database {
     /// written as well.
     static Result<Database> open_to_read(const fs::path& path, const std::string& advice);
 
+    Database(Database&& other) noexcept { *this = std::move(other); }
+    Database& operator=(Database&& other) noexcept;
+    ~Database() { remove_vain(); }
+
     const fs::path& path() const { return path_; }
     sqlite3* handle() const { return database_.get(); }
     /// Statements without results. Errors: unwritable.
@@ -44,18 +48,24 @@ class Database {
     /// The first column of the first row; nullopt where there is none.
     std::optional<std::int64_t> whole_of(const std::string& sql) const;
     std::int64_t last_row() const;
-    /// What SQLite says now, as an error of this file. A full disk comes with what to do.
+    /// What SQLite says now, in our words, as an error of this file. A full disk comes with what to
+    /// do. A file that was made here and holds nothing yet is not left behind.
     tl::unexpected<Error> failed(ErrorKind kind) const;
+    /// Something was recorded: the file stays, whatever fails after.
+    void keep() const { new_ = New::no; }
 
   private:
     struct Close {
         void operator()(sqlite3* database) const;
     };
     Database(sqlite3* database, fs::path path) : database_(database), path_(std::move(path)) {}
+    void remove_vain() noexcept;
     static Result<Database> connect(const fs::path& path, int flags);
     Result<void> is_ours() const;
     std::unique_ptr<sqlite3, Close> database_;
     fs::path path_;
+    enum class New { no, made, in_vain };  ///< in_vain: what was to be written could not be
+    mutable New new_ = New::no;
 };
 
 /// NaN becomes NULL.

@@ -99,7 +99,9 @@ Result<void> History::add_each(const Subject& subject, std::span<const Entry> en
 }
 
 Result<void> History::add(const Subject& subject, std::span<const Entry> entries) {
-    return database_.transact([&] { return add_each(subject, entries); });
+    GS_TRY_VOID(database_.transact([&] { return add_each(subject, entries); }));
+    database_.keep();
+    return {};
 }
 
 Result<std::vector<Series>> History::read(const Query& q) const {

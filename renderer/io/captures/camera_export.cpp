@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/file_group.h"
 #include "base/json_write.h"
 #include "base/try.h"
 #include "renderer/io/captures/colmap.h"
@@ -122,9 +123,11 @@ Result<void> write_binary(const fs::path& folder, const ColmapModel& model) {
         points.add(0.0);  // error
         points.add<std::uint64_t>(0);
     }
-    GS_TRY_VOID(write_text_file(folder / "cameras.bin", cameras.text));
-    GS_TRY_VOID(write_text_file(folder / "images.bin", images.text));
-    return write_text_file(folder / "points3D.bin", points.text);
+    FileGroup files;
+    GS_TRY_VOID(files.add(folder / "cameras.bin", cameras.text));
+    GS_TRY_VOID(files.add(folder / "images.bin", images.text));
+    GS_TRY_VOID(files.add(folder / "points3D.bin", points.text));
+    return files.commit();
 }
 
 Result<void> write_text(const fs::path& folder, const ColmapModel& model) {
@@ -150,22 +153,25 @@ Result<void> write_text(const fs::path& folder, const ColmapModel& model) {
     for (const SparsePoint& p : model.points)
         points += fmt::format("{} {:.9g} {:.9g} {:.9g} {} {} {} 0\n", ++number, p.position.x,
                               p.position.y, p.position.z, p.rgb[0], p.rgb[1], p.rgb[2]);
-    GS_TRY_VOID(write_text_file(folder / "cameras.txt", cameras));
-    GS_TRY_VOID(write_text_file(folder / "images.txt", images));
-    return write_text_file(folder / "points3D.txt", points);
+    FileGroup files;
+    GS_TRY_VOID(files.add(folder / "cameras.txt", cameras));
+    GS_TRY_VOID(files.add(folder / "images.txt", images));
+    GS_TRY_VOID(files.add(folder / "points3D.txt", points));
+    return files.commit();
 }
 
 Result<void> write_transforms(const fs::path& folder, const Capture& capture,
                               const std::vector<Camera>& cameras) {
     nlohmann::ordered_json out{{"camera_model", "PINHOLE"}};
-    if (!capture.points_are_random) {
-        out["ply_file_path"] = "points3d.ply";
-        GS_TRY_VOID(write_ply_points(folder / "points3d.ply", capture.points));
-    }
+    if (!capture.points_are_random) out["ply_file_path"] = "points3d.ply";
     auto& frames = out["frames"] = nlohmann::ordered_json::array();
     for (std::size_t v = 0; v < cameras.size(); ++v)
         frames.push_back(frame_json("images/" + capture.views[v].name, cameras[v]));
-    return write_text_file(folder / "transforms.json", json_text(out, 1));
+    FileGroup files;
+    GS_TRY_VOID(files.add(folder / "transforms.json", json_text(out, 1)));
+    if (!capture.points_are_random)
+        GS_TRY_VOID(write_ply_points(folder / "points3d.ply", capture.points));
+    return files.commit();
 }
 
 }  // namespace

@@ -1,0 +1,32 @@
+// Files that belong together, all of them or none: they take their names only when every one is
+// written in full, so that a full disk leaves no part of them. Used where a format has several
+// files.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+
+namespace gs {
+
+class FileGroup {
+  public:
+    Result<void> add(const fs::path& path, std::string_view text) {
+        auto file = AtomicFile::create(path);
+        if (!file) return tl::unexpected(file.error());
+        if (auto done = file->append(text); !done) return done;
+        files_.push_back(std::move(*file));
+        return {};
+    }
+    Result<void> commit() {
+        for (AtomicFile& file : files_)
+            if (auto done = file.commit(); !done) return done;
+        return {};
+    }
+
+  private:
+    std::vector<AtomicFile> files_;
+};
+
+}  // namespace gs

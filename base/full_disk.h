@@ -1,0 +1,24 @@
+// Errors of a disk: the ones that no other path or permission would have avoided. A command that
+// meets one has failed while running. The system's own words tell, since every writer passes them
+// on: files, databases, videos.
+#pragma once
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "base/expected.h"
+
+namespace gs {
+
+inline bool is_of_disk(int code) {
+    return code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
+}
+inline bool is_of_disk(const Error& error) {
+    if (error.kind != ErrorKind::unwritable) return false;
+    for (const int code : {ENOSPC, EDQUOT, EFBIG, EIO})
+        if (error.message.find(std::strerror(code)) != std::string::npos) return true;
+    return false;
+}
+
+}  // namespace gs
