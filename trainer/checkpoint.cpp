@@ -426,6 +426,15 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
 }
 
+bool is_checkpoint(const fs::path& path) {
+    std::error_code error;
+    if (!fs::is_regular_file(path, error)) return false;
+    std::ifstream file(path, std::ios::binary);
+    char magic[sizeof kMagic] = {};
+    return path.extension() == ".gsc" ||
+           (file.read(magic, sizeof magic) && std::memcmp(magic, kMagic, sizeof magic) == 0);
+}
+
 std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint) {
     // Folders full of other files are asked, too: of those only the first bytes are read.
     std::ifstream file(checkpoint, std::ios::binary);

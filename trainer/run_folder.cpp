@@ -257,7 +257,7 @@ Result<SplatFile> read_any_splats(const fs::path& path, const SplatReadOptions& 
     const auto run = run_in(path);
     const fs::path& file = run ? run->model() : path;
     SplatFile out;
-    if (checkpoint_steps(file)) {
+    if (is_checkpoint(file)) {
         GS_TRY(CheckpointModel checkpoint, read_checkpoint_model(file));
         out.model = std::move(checkpoint.model);
         out.format = fmt::format("checkpoint of step {}", checkpoint.steps);
@@ -269,6 +269,27 @@ Result<SplatFile> read_any_splats(const fs::path& path, const SplatReadOptions& 
         if (const auto described = read_run_description(folder_of_checkpoint(file)))
             out.trained.widest_angle = described->widest_angle;
     return out;
+}
+
+int training_process(const fs::path& folder) {
+    const int lock = ::open((folder / kLockFile).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (lock < 0) return 0;
+    const bool taken = ::flock(lock, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    const int process = taken ? written_process(lock) : 0;
+    ::close(lock);
+    return process;
+}
+
+std::optional<Error> still_training(const fs::path& folder) {
+    const int process = training_process(folder);
+    if (process == 0) return std::nullopt;
+    return Error{
+        ErrorKind::unsupported,
+        folder.string(),
+        fmt::format("process {} trains into this folder and has saved nothing yet", process),
+        "wait for its first checkpoint (train --save-every N)",
+        {},
+        {}};
 }
 
 RunFolder& RunFolder::operator=(RunFolder&& other) noexcept {

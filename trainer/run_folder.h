@@ -81,6 +81,11 @@ inline fs::path folder_of_checkpoint(const fs::path& checkpoint) {
     return checkpoint.has_parent_path() ? checkpoint.parent_path() : fs::path(".");
 }
 
+/// The process that trains into this folder now; 0: none does.
+int training_process(const fs::path& folder);
+/// What to say of a folder that holds no run yet, where a process trains into it.
+std::optional<Error> still_training(const fs::path& folder);
+
 class RunFolder {
   public:
     /// Makes the folder where it is missing, and takes it until destruction. What a killed process

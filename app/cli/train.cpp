@@ -148,6 +148,7 @@ Result<fs::path> checkpoint_of(const TrainArguments& a) {
     const fs::path file = run ? run->checkpoint : automatic ? fs::path() : named;
     std::error_code error;
     if (fs::is_regular_file(file, error)) return file;
+    if (auto busy = still_training(named)) return tl::unexpected(std::move(*busy));
     if (!automatic)
         return fail(ErrorKind::not_found, a.resume, "there is no such checkpoint or run",
                     "--resume auto takes the one in the output folder");

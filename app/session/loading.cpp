@@ -359,13 +359,14 @@ Result<PathKind> kind_of_path(const std::string& path) {
         return fail(ErrorKind::not_found, path, "there is no such file or folder");
     if (!fs::is_directory(path, ignored)) {
         if (is_bundle(path)) return PathKind::bundle;
-        if (checkpoint_steps(path)) return PathKind::checkpoint;
+        if (is_checkpoint(path)) return PathKind::checkpoint;
         if (is_step_file(path)) return PathKind::step;
         if (is_splat_file(path) || has_splat_extension(path)) return PathKind::splats;
     }
     if (is_capture(path)) return PathKind::capture;
     if (run_in(path)) return PathKind::run;
     if (is_splat_file(path)) return PathKind::splats;  // a folder with a SOG in it
+    if (auto busy = still_training(path)) return tl::unexpected(std::move(*busy));
     return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file nor a run",
                 fmt::format("captures hold sparse/0 (COLMAP), transforms.json, OpenSfM's "
                             "reconstruction.json or a drive; splat files are {}",
