@@ -149,7 +149,7 @@ void Editor::select_neighbours(NeighbourStep step, double reach) {
             ? std::make_shared<const GaussianModel>(viewer_.current_model(*lent_.scene))
             : lent_.scene->model;
     lent_.jobs.start<Hits>(
-        {"select", "looking for neighbours", lent_.tell.command},
+        {"select", "looking for neighbours", lent_.tell.command, true},
         [model, flags = flags_, step, reach](const Progress& progress) -> Result<Hits> {
             if (progress && !progress("looking for neighbours", 0, flags.size()))
                 return fail(ErrorKind::cancelled, "", "was cancelled");

@@ -160,10 +160,17 @@ void Engine::open(const OpenRequest& request) {
         });
 }
 
+/// What they give is of a scene that is closed.
+void Engine::end_jobs_of_scene() {
+    for (const std::string& what : jobs_.scene_gone())
+        tell_.done(what + " was cancelled: its scene is closed");
+}
+
 void Engine::close() {
     if (jobs_.running("load")) tell_.done("loading was cancelled");
     jobs_.drop("load");
     training_.finish();
+    end_jobs_of_scene();
     film_.forget();
     close_beside();
     doctor_.forget();
@@ -189,6 +196,7 @@ void Engine::close() {
 
 void Engine::adopt(LoadedScene scene, bool train) {
     training_.finish();
+    end_jobs_of_scene();
     film_.forget();
     doctor_.forget();
     problems_.forget();

@@ -102,6 +102,7 @@ class Engine {
     void describe_memory();
     void publish_scene();
     bool publish_when_due();
+    void end_jobs_of_scene();
     void stop_after_exception(const std::exception& error);
 
     SessionOptions options_;

@@ -92,7 +92,7 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
                                         format_count(static_cast<double>(kMostGradientPixels)))
                           : "backward needs a perspective camera and Gaussians of their own size";
     lent_.jobs.start<VerifyReport>(
-        {"verify", "verifying the frame", lent_.tell.command},
+        {"verify", "verifying the frame", lent_.tell.command, true},
         [subject = std::move(subject)](const Progress& progress) {
             return verify_subject(subject, progress);
         },

@@ -23,6 +23,7 @@ struct JobLabel {
     const char* name;           ///< Activity::name; there is one job of a name at a time
     std::string what;           ///< shown until the work itself reports
     std::uint64_t command = 0;  ///< that is done when the job is; 0: the job belongs to none
+    bool of_scene = false;      ///< what follows needs the scene that it was started on
 };
 
 class Jobs {
@@ -46,11 +47,11 @@ class Jobs {
             return Done([held, on_done] { on_done(std::move(*held)); });
         };
         auto task = std::make_unique<Task<Done>>(label.name, label.what, std::move(whole), wake_);
-        jobs_.push_back({std::move(label), std::move(on_error), std::move(task)});
+        jobs_.push_back({std::move(label), std::move(on_error), std::move(task), false});
     }
     const TaskProgress* progress_of(std::string_view name) const {
         for (const Job& job : jobs_)
-            if (job.label.name == name) return &job.task->newest();
+            if (!job.orphan && job.label.name == name) return &job.task->newest();
         return nullptr;
     }
     bool running(std::string_view name) const { return progress_of(name) != nullptr; }
@@ -59,12 +60,26 @@ class Jobs {
     bool cancel(std::string_view name) {
         bool any = false;
         for (Job& job : jobs_)
-            if (name.empty() || name == job.label.name) job.task->cancel(), any = true;
+            if (!job.orphan && (name.empty() || name == job.label.name))
+                job.task->cancel(), any = true;
         return any;
     }
     /// Ends a job at once, and nothing follows.
     void drop(std::string_view name) {
-        std::erase_if(jobs_, [&](const Job& job) { return job.label.name == name; });
+        std::erase_if(jobs_, [&](const Job& job) { return !job.orphan && job.label.name == name; });
+    }
+    /// The scene is closed or another one: jobs that need it are asked to end, and whatever they
+    /// still give is discarded. Returns what they were doing.
+    std::vector<std::string> scene_gone() {
+        std::vector<std::string> out;
+        for (Job& job : jobs_) {
+            if (!job.label.of_scene || job.orphan) continue;
+            job.task->cancel();
+            job.orphan = true;
+            job.label.command = 0;
+            out.push_back(job.label.what);
+        }
+        return out;
     }
     /// Takes reports and results, and does what follows of results.
     News follow() {
@@ -81,10 +96,8 @@ class Jobs {
             // What follows may start and drop jobs.
             const Job ended = std::move(jobs_[i]);
             jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(i));
-            if (*result)
-                (**result)();
-            else
-                ended.on_error(result->error());
+            if (!ended.orphan && *result) (**result)();
+            if (!ended.orphan && !*result) ended.on_error(result->error());
             i = 0;
         }
         return news;
@@ -93,8 +106,9 @@ class Jobs {
     std::vector<Activity> activities() const {
         std::vector<Activity> out;
         for (const Job& job : jobs_)
-            out.push_back({job.label.name, job.task->newest().what, job.task->newest().share,
-                           job.task->seconds()});
+            if (!job.orphan)
+                out.push_back({job.label.name, job.task->newest().what, job.task->newest().share,
+                               job.task->seconds()});
         std::stable_sort(out.begin(), out.end(), [](const Activity& a, const Activity& b) {
             return a.seconds > b.seconds;
         });
@@ -113,6 +127,7 @@ class Jobs {
         JobLabel label;
         std::function<void(const Error&)> on_error;
         std::unique_ptr<Task<Done>> task;
+        bool orphan = false;  ///< its scene is gone
     };
     std::function<void()> wake_;
     std::vector<Job> jobs_;

@@ -129,7 +129,7 @@ void SceneDoctor::start(bool asked) {
     q.host_bytes = available_host_bytes();
     if (lent_.options.free_device_bytes) q.device_bytes = lent_.options.free_device_bytes();
     lent_.jobs.start<DoctorReport>(
-        {"doctor", "examining"},
+        {"doctor", "examining", 0, true},
         [subject = std::move(subject)](const Progress& progress) {
             return examine_scene(subject, progress);
         },
@@ -192,7 +192,7 @@ void SceneDoctor::fix(const std::string& name) {
     if (lent_.jobs.running("mend")) return lent_.tell.error("splats are being mended already");
     const std::uint64_t command = lent_.tell.command;
     lent_.jobs.start<Mended>(
-        {"mend", "mending", command},
+        {"mend", "mending", command, true},
         [scene = std::make_shared<LoadedScene>(same_scene(*lent_.scene)),
          original = lent_.scene->model, name, options = lent_.options](const Progress& progress) {
             return mend_scene(std::move(*scene), original, name, options, progress);

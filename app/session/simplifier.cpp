@@ -34,7 +34,7 @@ void Simplifier::start(const std::string& to) {
         lent_.scene->capture ? cameras_to_look_from(*lent_.scene->capture) : std::vector<Camera>();
     if (cameras.empty()) cameras = cameras_to_look_from(*model);
     lent_.jobs.start<Fewer>(
-        {"simplify", "simplifying", command},
+        {"simplify", "simplifying", command, true},
         [scene = std::make_shared<LoadedScene>(same_scene(*lent_.scene)), model, n = *n,
          cameras = std::move(cameras),
          options = lent_.options](const Progress& progress) -> Result<Fewer> {

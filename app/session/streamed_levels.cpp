@@ -52,7 +52,7 @@ bool StreamedLevels::choose() {
     if (choice == shown_ || choice == refused_) return false;
     refused_ = {};
     lent_.jobs.start<Gathered>(
-        {"levels", "reading levels"},
+        {"levels", "reading levels", 0, true},
         [same = std::make_shared<LoadedScene>(same_scene(scene)), choice, files = files_,
          options = lent_.options](const Progress& progress) -> Result<Gathered> {
             GS_TRY(auto gathered, gather_levels(*same->levels, choice, files, progress));
