@@ -130,7 +130,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     if (through_cameras)
         log_info(
             "scored through the vignettes and tone curves that the run learned of its cameras");
-    ProgressLine progress("evaluate");
+    ProgressLine progress("evaluate", "evaluating {} photos");
     const auto begin = std::chrono::steady_clock::now();
     const Evaluation result =
         evaluate_model(scene.model, *capture, views, *rasterizer, picture,

@@ -8,6 +8,8 @@
 #include <cstdio>
 
 #include "app/cli/common.h"
+#include "base/format.h"
+#include "base/log.h"
 
 namespace gs::cli {
 namespace {
@@ -16,6 +18,8 @@ constexpr double kRedrawSeconds = 0.1;  // terminal
 constexpr double kSparseSeconds =
     30;  // file: a line at every tenth of the work, or after this long
 constexpr std::size_t kBarWidth = 24;
+constexpr std::size_t kForecastParts = 3;  // measured before all are forecast
+constexpr double kForecastSeconds = 10;    // shorter work is not worth a line
 
 std::size_t terminal_width() {
     winsize size{};
@@ -42,8 +46,10 @@ std::string human_time(double seconds) {
     return fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
-ProgressLine::ProgressLine(std::string title)
-    : title_(std::move(title)), terminal_(isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine(std::string title, std::string forecast)
+    : title_(std::move(title)),
+      forecast_(std::move(forecast)),
+      terminal_(isatty(STDERR_FILENO) == 1) {}
 
 ProgressLine::~ProgressLine() { finish(); }
 
@@ -57,7 +63,27 @@ bool ProgressLine::due(std::size_t done, std::size_t total) const {
 }
 
 void ProgressLine::update(std::size_t done, std::size_t total, std::string_view text) {
+    if (!forecast_.empty()) say_forecast(done, total, text);
     if (due(done, total)) draw(done, total, text);
+}
+
+void ProgressLine::say_forecast(std::size_t done, std::size_t total, std::string_view text) {
+    const auto now = Clock::now();
+    if (done <= seen_) {  // other parts, or the first
+        first_ = done;
+        first_time_ = now;
+        said_ = false;
+    }
+    seen_ = done;
+    if (said_ || done < first_ + kForecastParts) return;
+    said_ = true;
+    const double each = seconds_between(first_time_, now) / static_cast<double>(done - first_);
+    const double seconds = each * static_cast<double>(total);
+    if (seconds < kForecastSeconds) return;
+    finish();
+    log_info("{}, about {}",
+             fmt::format(fmt::runtime(forecast_), format_count(static_cast<double>(total)), text),
+             format_duration(seconds));
 }
 
 void ProgressLine::draw(std::size_t done, std::size_t total, std::string_view text) {

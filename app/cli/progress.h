@@ -14,8 +14,9 @@ namespace gs::cli {
 
 class ProgressLine {
   public:
-    /// `title`: "load", "train".
-    explicit ProgressLine(std::string title);
+    /// `title`: "load", "train". With `forecast`, "evaluating {} photos", it says once, after the
+    /// first few parts of long work, how long all of them will take; {1} is the text of update().
+    explicit ProgressLine(std::string title, std::string forecast = {});
     ~ProgressLine();
     ProgressLine(const ProgressLine&) = delete;
     ProgressLine& operator=(const ProgressLine&) = delete;
@@ -32,11 +33,17 @@ class ProgressLine {
     using Clock = std::chrono::steady_clock;
     void draw(std::size_t done, std::size_t total, std::string_view text);
 
-    std::string title_;
+    void say_forecast(std::size_t done, std::size_t total, std::string_view text);
+
+    std::string title_, forecast_;
     bool terminal_;
     bool drawn_ = false;
     int last_tenth_ = 0;
     Clock::time_point begin_ = Clock::now(), last_ = begin_;
+    /// Of the parts that are forecast: where they began, and where they are.
+    std::size_t first_ = 0, seen_ = ~std::size_t{0};
+    Clock::time_point first_time_ = begin_;
+    bool said_ = false;
 };
 
 /// Reports to the line; Ctrl-C cancels.

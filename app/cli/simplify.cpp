@@ -47,7 +47,7 @@ Result<Simplified> simplified_as_asked(const GaussianModel& model, const Simplif
     GS_TRY(Weighers from, weighers_of(model, request.views, input, common));
     GS_TRY(const auto rasterizer, make_rasterizer(common));
     const std::size_t cameras = std::min(from.cameras.size(), kMostWeighed);
-    ProgressLine line("simplify");
+    ProgressLine line("simplify", "simplifying: {1} in {0} steps");
     auto made = simplified(*rasterizer, model, n, std::move(from.cameras), told_by(line));
     line.finish();
     if (!made) return tl::unexpected(std::move(made).error());

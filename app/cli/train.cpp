@@ -355,7 +355,11 @@ void TrainCommand::train() {
     const auto total = [&] { return static_cast<std::size_t>(trainer.settings().steps); };
     log_info("{} steps from {} Gaussians on {}", total() - trainer.steps_done(),
              trainer.gaussian_count(), backend_.name);
-    ProgressLine steps("train"), photos("evaluate");
+    if (const std::size_t tests = trainer.capture().view_indices(true).size(); tests > 0)
+        log_info("{} to evaluate {}at the end (--test-every)", counted(tests, "test photo"),
+                 a_.eval_every.value_or(0) > 0 ? fmt::format("every {} steps and ", *a_.eval_every)
+                                               : "");
+    ProgressLine steps("train"), photos("evaluate", "evaluating {} test photos");
     for (Run::Did did = Run::Did::step; did != Run::Did::nothing && !interrupted() && !reached();) {
         did = run_->step();
         const StepReport& last = run_->last_step();
