@@ -107,7 +107,7 @@ APP = {
     "app/sample": [],
     "app/backend": [],
     "app/bundle": [],
-    "app/lab": ["app/bundle"],
+    "app/lab": ["app/bundle", "app/sample"],
     "app/verify": [],
     "app/session": ["app/backend", "app/bundle", "app/lab", "app/sample", "app/verify"],
     "app/studio": ["app/bundle", "app/session", "app/window", "app/backend"],

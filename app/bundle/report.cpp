@@ -27,11 +27,13 @@ dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(13rem,1fr));gap:.7
 dt{color:var(--dim);font-size:.8rem}dd{margin:0;overflow-wrap:anywhere}
 .scroll{overflow-x:auto}table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.9rem}
 th,td{padding:.2rem .8rem .2rem 0;text-align:right;border-bottom:1px solid var(--line);white-space:nowrap}
-th{color:var(--dim);font-weight:500}th:first-child,td:first-child{text-align:left;white-space:normal;overflow-wrap:anywhere}
+th{color:var(--dim);font-weight:500}th:first-child,td:first-child{text-align:left;white-space:normal;overflow-wrap:break-word;min-width:9rem;max-width:28rem}
+td.text{text-align:left;white-space:pre-wrap;min-width:16rem}
 .pictures{display:flex;flex-wrap:wrap;gap:1rem}figure{margin:0}img{max-width:100%;border-radius:4px;display:block}
 .plots{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1.2rem}
 svg{width:100%;height:auto;background:var(--soft);border-radius:4px}svg text{fill:var(--dim);font:11px system-ui,sans-serif}
 svg .grid{stroke:var(--line)}svg path{fill:none;stroke-width:1.5}svg .l0{stroke:var(--accent)}svg .l1{stroke:var(--second)}svg .l2{stroke:var(--third)}
+svg .guide{stroke:var(--dim);stroke-dasharray:6 4;stroke-width:1}
 svg .mark{stroke:var(--dim);stroke-dasharray:3 3}svg .alarm{stroke:var(--bad)}.k0{color:var(--accent)}.k1{color:var(--second)}.k2{color:var(--third)}
 svg circle{stroke:none}svg .d0{fill:var(--accent)}svg .d1{fill:var(--second)}svg .d2{fill:var(--third)}
 .pair{position:relative;display:inline-block;overflow:hidden;line-height:0}.pair img,.pair+img{max-width:none;border-radius:0}
@@ -140,7 +142,9 @@ std::string table_html(const ReportTable& table) {
     out += "</tr></thead><tbody>\n";
     for (const auto& row : table.rows) {
         out += "<tr>";
-        for (const std::string& cell : row) out += "<td>" + html_text(cell) + "</td>";
+        for (const std::string& cell : row)
+            out += (cell.find('\n') == cell.npos ? "<td>" : "<td class=\"text\">") +
+                   html_text(cell) + "</td>";
         out += "</tr>\n";
     }
     out += "</tbody></table></div>";
@@ -209,6 +213,7 @@ std::string report_html(const Report& report) {
         html_text(report.title), kStyle, html_text(report.title));
     if (!report.subtitle.empty())
         out += fmt::format("<p class=\"sub\">{}</p>\n", html_text(report.subtitle));
+    for (const ReportTable& table : report.first) out += section_of(table.title, table_html(table));
     out += facts_html(report);
     out += section_of("Pictures", pictures_html(report));
     out += section_of("Photos", sliders_html(report));

@@ -26,6 +26,7 @@ struct ReportPlot {
         std::string name;
         std::vector<std::pair<double, double>> points;  ///< x ascending; NaN is a gap
         bool dots = false;                              ///< each by itself, x in any order
+        bool guide = false;                             ///< dashed and grey: through other lines
     };
     struct Mark {
         double x = 0;
@@ -36,6 +37,7 @@ struct ReportPlot {
     std::vector<Line> lines;
     std::vector<Mark> marks{};
     bool from_zero = false;  ///< the axis begins at 0
+    std::string x = "step";  ///< what is along the bottom, with its unit
 };
 /// Two pictures of one size over each other, with an edge to drag, and what differs beside them.
 struct ReportSlider {
@@ -49,6 +51,7 @@ struct ReportTable {
 };
 struct Report {
     std::string title, subtitle;
+    std::vector<ReportTable> first{};  ///< above everything else: what the page is read for
     std::vector<std::pair<std::string, std::string>> facts;  ///< label, value
     std::vector<ReportPicture> pictures;
     std::vector<ReportSlider> sliders{};

@@ -12,7 +12,7 @@ namespace gs {
 namespace {
 
 constexpr double kPlotWidth = 480, kPlotHeight = 200, kLeft = 52, kRight = 10, kTop = 10,
-                 kBottom = 24;  // SVG units
+                 kBottom = 38;  // SVG units
 constexpr std::size_t kMostPoints = 400;
 using PlotPoints = std::vector<std::pair<double, double>>;
 
@@ -53,7 +53,7 @@ struct PlotFrame {
     }
 };
 
-std::string axes_of(const PlotFrame& frame) {
+std::string axes_of(const PlotFrame& frame, const std::string& x) {
     std::string out;
     const double dy = tick_step(frame.y.hi - frame.y.lo), dx = tick_step(frame.x.hi - frame.x.lo);
     for (double v = std::ceil(frame.y.lo / dy) * dy; v <= frame.y.hi; v += dy)
@@ -64,9 +64,10 @@ std::string axes_of(const PlotFrame& frame) {
             format_compact(std::abs(v) < dy * 1e-6 ? 0 : v));
     for (double v = std::ceil(frame.x.lo / dx) * dx; v <= frame.x.hi; v += dx)
         out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                           std::min(frame.at_x(v), kPlotWidth - 18), kPlotHeight - 7,
+                           std::min(frame.at_x(v), kPlotWidth - 18), kPlotHeight - kBottom + 15,
                            format_compact(v));
-    return out;
+    return out + fmt::format("<text class=\"axis\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>",
+                             kPlotWidth - kRight, kPlotHeight - 6, html_text(x));
 }
 
 std::string path_of(const PlotPoints& points, const PlotFrame& frame) {
@@ -116,7 +117,7 @@ std::string plot_html(const ReportPlot& plot) {
 
     std::string out =
         fmt::format("<figure><svg viewBox=\"0 0 {} {}\" role=\"img\">", kPlotWidth, kPlotHeight) +
-        fmt::format("<title>{}</title>", html_text(plot.title)) + axes_of(frame);
+        fmt::format("<title>{}</title>", html_text(plot.title)) + axes_of(frame, plot.x);
     for (const ReportPlot::Mark& mark : plot.marks)
         if (mark.x >= frame.x.lo && mark.x <= frame.x.hi)
             out += fmt::format(
@@ -126,6 +127,11 @@ std::string plot_html(const ReportPlot& plot) {
                 kPlotHeight - kBottom, html_text(mark.text));
     std::string legend;
     for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (plot.lines[i].guide) {
+            out += fmt::format("<path class=\"guide\" d=\"{}\" />", path_of(lines[i], frame));
+            legend += " <span>- - " + html_text(plot.lines[i].name) + "</span>";
+            continue;
+        }
         out += plot.lines[i].dots ? dots_of(lines[i], frame, i)
                                   : fmt::format("<path class=\"l{}\" d=\"{}\" />", i % 3,
                                                 path_of(lines[i], frame));

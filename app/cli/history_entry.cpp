@@ -5,6 +5,7 @@
 #include <ctime>
 #include <limits>
 
+#include "app/cli/machine.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "profiler/collect/client.h"
@@ -66,7 +67,7 @@ void add_to_history(std::optional<History>& file, const std::string& job, const 
     if (!file) return;
     const ProcessLabels labels =
         service::Connection::labels_of(static_cast<std::uint32_t>(::getpid()));
-    const std::string commit = labels.commit.empty() ? history::commit_of(".") : labels.commit;
+    const std::string commit = labels.commit.empty() ? program_commit() : labels.commit;
     const history::Point now{static_cast<std::int64_t>(std::time(nullptr)), commit, {}};
     const std::string source = result.value("command", "");
     if (const auto added = file->add({source, job, config, labels.host}, entries_of(result, now));

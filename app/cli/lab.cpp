@@ -137,6 +137,11 @@ Result<int> run_lab(const LabArguments& a, const CommonArguments& common) {
              {"planned", tally.planned}, {"ran", tally.ran},         {"known", tally.known},
              {"failed", tally.failed},   {"stopped", tally.stopped}, {"left_out", tally.left_out}};
     say("{suite}: {planned} runs, {ran} run now, {known} were known, {failed} failed", out);
+    if (tally.failed > 0)
+        fmt::print(
+            "add --retry to run again what failed; gausscope lab list --database {} has the "
+            "reasons\n",
+            a.database);
     if (tally.stopped) fmt::print("stopped; the same command goes on\n");
     if (common.json) print_json(out);
     return tally.stopped || tally.failed > 0 ? kFailed : kDone;

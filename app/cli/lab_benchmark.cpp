@@ -13,17 +13,21 @@ namespace gs::cli {
 namespace {
 
 Json result_json(const std::string& file, const lab::BenchmarkResult& r) {
-    return {{"file", file},
-            {"scene", r.scene},
-            {"seed", r.seed},
-            {"status", r.status},
-            {"target_psnr", r.target_db},
-            {"psnr", number(r.psnr)},
-            {"steps", r.steps},
-            {"seconds", number(r.seconds)},
-            {"commit", r.commit},
-            {"backend", r.backend},
-            {"processor", r.processor}};
+    Json out{{"file", file},
+             {"scene", r.scene},
+             {"seed", r.seed},
+             {"status", r.status},
+             {"target_psnr", r.target_db},
+             {"psnr", number(r.psnr)},
+             {"steps", r.steps},
+             {"seconds", number(r.seconds)},
+             {"commit", r.commit},
+             {"backend", r.backend},
+             {"processor", r.processor},
+             {"host", r.host},
+             {"threads", r.threads}};
+    for (const auto& [key, hash] : r.hashes) out[key] = hash;
+    return out;
 }
 
 }  // namespace
@@ -57,6 +61,15 @@ Result<int> check_benchmark_logs(const std::vector<std::string>& files, const st
                        results.front().target_db, results.size());
         else
             fmt::print("{}: no result yet: {}\n", scene, score.error().text());
+        if (results.front().unchecked) {
+            std::string hashes;
+            for (const auto& [key, hash] : results.front().hashes)
+                hashes += fmt::format("\n  {} = {}", key, hash);
+            fmt::print(
+                "{}: {} has no hashes of this scene, so its photos were not compared; to "
+                "compare others with these, add{}\n",
+                scene, suite, hashes);
+        }
         out["results"].push_back(std::move(row));
     }
     if (common.json) print_json(out);

@@ -4,16 +4,14 @@
 #include <sys/utsname.h>
 
 #include "app/cli/common.h"
+#include "base/machine.h"
 #include "base/parallel.h"
+#include "program_commit.h"  // the build writes it
 #include "renderer/device/cuda/device.h"
 #include "renderer/raster/rasterizer.h"
 
 #ifndef GAUSSCOPE_VERSION
 #define GAUSSCOPE_VERSION "unknown"
-#endif
-// Of the sources when the build was configured.
-#ifndef GAUSSCOPE_COMMIT
-#define GAUSSCOPE_COMMIT "unknown"
 #endif
 
 namespace gs::cli {
@@ -68,13 +66,17 @@ Json cuda_json(int used) {
 
 }  // namespace
 
+std::string program_commit() { return GAUSSCOPE_COMMIT; }
+
 Json machine_json(int used) {
     utsname system{};
     (void)uname(&system);
     return {{"program", GAUSSCOPE_VERSION},
-            {"commit", GAUSSCOPE_COMMIT},
+            {"commit", program_commit()},
             {"compiler", __VERSION__},
             {"system", fmt::format("{} {} {}", system.sysname, system.release, system.machine)},
+            {"host", host_name()},
+            {"processor", processor_name()},
             {"cpu", make_cpu_rasterizer()->name()},
             {"threads", thread_count()},
             {"cuda", cuda_json(used)}};
@@ -83,6 +85,7 @@ Json machine_json(int used) {
 void say_machine(const Json& machine, std::FILE* to) {
     say("gausscope {program}, commit {commit}, compiler {compiler}", machine, to);
     say("{system}", machine, to);
+    say("{processor}, {host}", machine, to);
     say("{cpu}", machine, to);
     const Json& cuda = machine["cuda"];
     if (!cuda["driver"].is_null()) say("CUDA driver {driver}, runtime {runtime}", cuda, to);

@@ -6,10 +6,14 @@
 
 namespace gs::cli {
 
-/// {"program", "commit", "compiler", "system", "cpu", "threads", "cuda": {"driver", "runtime",
-/// "problem", "devices": [{"index", "name", "architecture", "memory_bytes", "uuid", "problem", and
-/// of the one that is used clocks, caches, memory free}]}}. `used`: CUDA's number of the device
-/// that computes, -1: none. Makes no context on any other device.
+/// Of the sources that this program was built from: "0123456789ab", with "+changes.HASH" behind it
+/// where files differed from it, or "unknown" (tools/cmake/program_commit.cmake).
+std::string program_commit();
+
+/// {"program", "commit", "compiler", "system", "host", "processor", "cpu", "threads", "cuda":
+/// {"driver", "runtime", "problem", "devices": [{"index", "name", "architecture", "memory_bytes",
+/// "uuid", "problem", and of the one that is used clocks, caches, memory free}]}}. `used`: CUDA's
+/// number of the device that computes, -1: none. Makes no context on any other device.
 Json machine_json(int used);
 void say_machine(const Json& machine, std::FILE* to = stdout);
 

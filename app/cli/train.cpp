@@ -15,6 +15,7 @@
 #include "app/cli/train.h"
 #include "app/cli/train_settings.h"
 #include "app/lab/benchmark_log.h"
+#include "app/lab/capture_hashes.h"
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/seconds.h"
@@ -213,7 +214,7 @@ class TrainCommand {
     Result<std::unique_ptr<Trainer>> make_trainer(const RunSource& source);
     Result<std::shared_ptr<RunFolder>> take_folder();
     void train();
-    void begin_benchmark();
+    Result<void> begin_benchmark();
     /// The target of --until-psnr is reached.
     bool reached() const { return benchmark_ && benchmark_->reached(); }
     void end_benchmark();
@@ -280,12 +281,14 @@ Result<void> TrainCommand::prepare() {
     run.write_trace = [this](const fs::path& path) { return recording_->write(path); };
     run.load_seconds = seconds_since(begin_);
     run_.emplace(std::move(trainer), std::move(run));
-    if (a_.until_psnr) begin_benchmark();
+    if (a_.until_psnr) GS_TRY_VOID(begin_benchmark());
     return {};
 }
 
-void TrainCommand::begin_benchmark() {
+Result<void> TrainCommand::begin_benchmark() {
+    const auto loaded = std::chrono::steady_clock::now();
     const Capture& capture = run_->trainer().capture();
+    GS_TRY(const lab::CaptureHashes hashes, lab::hashes_of(capture));
     const auto held_out = capture.view_indices(true);
     auto settings = settings_json(run_->trainer().settings());
     settings.erase("seed");
@@ -298,17 +301,24 @@ void TrainCommand::begin_benchmark() {
                            {"program", machine["program"]},
                            {"commit", machine["commit"]},
                            {"backend", backend_.name},
-                           {"processor", machine["cpu"]},
+                           {"host", machine["host"]},
+                           {"processor", machine["processor"]},
                            {"threads", machine["threads"]},
                            {"capture", source_.capture},
                            {"photos", capture.views.size()},
                            {"width", camera.width},
                            {"height", camera.height},
+                           {"photos_hash", hashes.photos},
+                           {"masks_hash", hashes.masks},
+                           {"masked", hashes.masked},
+                           {"points_hash", hashes.points},
+                           {"cameras_hash", hashes.cameras},
                            {"trained_on", capture.view_indices(false).size()},
                            {"held_out", std::move(names)},
                            {"seed", static_cast<std::uint64_t>(run_->trainer().settings().seed)},
                            {"settings", std::move(settings)}});
-    benchmark_->loaded(std::chrono::steady_clock::now());
+    benchmark_->loaded(loaded);
+    return {};
 }
 
 void TrainCommand::end_benchmark() {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "app/sample/sample_capture.h"
 #include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/try.h"
@@ -16,7 +17,7 @@
 namespace gs::lab {
 namespace {
 
-constexpr int kLogVersion = 1;
+constexpr int kLogVersion = 2;
 constexpr std::size_t kSeedsWanted = 3;
 constexpr std::uint64_t kLargestBenchmarkLog = 16 << 20;  // bytes
 constexpr std::size_t kHoldOutEvery = 8;
@@ -27,7 +28,8 @@ class LogChecker {
   public:
     LogChecker(std::string path, const Suite& suite) : path_(std::move(path)), suite_(suite) {}
 
-    Result<void> take(const nlohmann::json& event, std::uint64_t line) {
+    /// `before`: the text of the lines above it.
+    Result<void> take(const nlohmann::json& event, std::uint64_t line, std::string_view before) {
         line_ = line;
         const std::string name = text(event, "event");
         const double time_ms = number(event, "time_ms");
@@ -38,7 +40,7 @@ class LogChecker {
         if (name == "begin") return begin(event);
         if (name == "loaded") return loaded();
         if (name == "eval") return evaluated(event);
-        if (name == "end") return end(event);
+        if (name == "end") return end(event, before);
         return broken(fmt::format("there is no event \"{}\"", name));
     }
     Result<BenchmarkResult> result() {
@@ -65,13 +67,16 @@ class LogChecker {
         if (number(event, "version") != kLogVersion)
             return broken(fmt::format("the format's version is not {}", kLogVersion));
         if (last_ms_ != 0) return broken("the clock does not begin at 0");
-        for (const char* key : {"commit", "backend", "processor"})
-            if (text(event, key).empty()) return broken(fmt::format("{} is not told", key));
-        if (!member(event, "settings").is_object()) return broken("settings are not told");
+        for (const char* key : {"commit", "backend", "processor", "host", "photos_hash",
+                                "masks_hash", "points_hash", "cameras_hash"})
+            if (text(event, key).empty()) return broken(fmt::format("{} is missing", key));
+        out_.threads = number(event, "threads");
+        if (!(out_.threads >= 1)) return broken("threads is missing");
+        if (!member(event, "settings").is_object()) return broken("settings is missing");
         const auto seed = whole_number(member(event, "seed"), 1ull << 53);
-        if (!seed) return broken("seed is not told");
+        if (!seed) return broken("seed is missing");
         out_.commit = text(event, "commit"), out_.backend = text(event, "backend");
-        out_.processor = text(event, "processor");
+        out_.processor = text(event, "processor"), out_.host = text(event, "host");
         out_.settings = json_text(event["settings"]);
         out_.seed = *seed;
         out_.target_db = number(event, "target_psnr");
@@ -81,6 +86,7 @@ class LogChecker {
     Result<void> known_scene(const nlohmann::json& event) {
         const double photos = number(event, "photos"), width = number(event, "width"),
                      height = number(event, "height");
+        const SuiteScene* known = nullptr;
         for (const SuiteScene& scene : suite_.scenes) {
             if (!scene.sample || !scene.target_db) continue;
             if (scene.sample->views != photos || scene.sample->width != width ||
@@ -89,23 +95,51 @@ class LogChecker {
             if (std::abs(*scene.target_db - out_.target_db) > kSameDb)
                 return broken(fmt::format("the target of {} is {} dB, not {}", scene.name,
                                           *scene.target_db, out_.target_db));
-            out_.scene = scene.name;
+            known = &scene;
         }
-        if (out_.scene.empty())
+        if (known == nullptr)
             return broken(fmt::format("no scene of {} has {} photos of {} x {}", suite_.name,
                                       photos, width, height));
-        return held_out(event, static_cast<std::size_t>(photos));
+        out_.scene = known->name;
+        GS_TRY_VOID(same_capture(event, *known));
+        return held_out(event, static_cast<std::size_t>(known->sample->views));
     }
 
-    /// Every eighth photo by name, the first among them.
+    /// It learned from the suite's own photos, whole, and from nothing else.
+    Result<void> same_capture(const nlohmann::json& event, const SuiteScene& scene) {
+        if (text(event, "masks_hash") != "none")
+            return broken(fmt::format("{} photos are masked: scores are of whole photos",
+                                      number(event, "masked")));
+        const std::pair<const char*, const char*> kNames[] = {
+            {"photos_hash", "photos"}, {"points_hash", "points"}, {"cameras_hash", "cameras"}};
+        for (const auto& [key, what] : kNames) {
+            out_.hashes.emplace_back(key, text(event, key));
+            const auto wanted = scene.hashes.find(key);
+            if (wanted == scene.hashes.end()) {
+                out_.unchecked = true;
+                continue;
+            }
+            const bool no_points =
+                std::string_view(what) == "points" && text(event, key) == "random";
+            if (wanted->second != text(event, key) && !no_points)
+                return broken(fmt::format("its {} are not those of {}: {} is {}, not {}", what,
+                                          scene.name, key, text(event, key), wanted->second));
+        }
+        return {};
+    }
+
+    /// Every eighth photo by name, the first among them, and no other.
     Result<void> held_out(const nlohmann::json& event, std::size_t photos) {
-        std::set<std::string> names;
+        std::vector<std::string> names, wanted;
         for (const auto& name : member(event, "held_out"))
-            if (name.is_string()) names.insert(name.get<std::string>());
+            names.push_back(name.is_string() ? name.get<std::string>() : std::string());
+        for (std::size_t i = 0; i < photos; i += kHoldOutEvery)
+            wanted.push_back(sample_photo_name(i));
+        std::sort(names.begin(), names.end());
         held_out_ = names.size();
-        if (held_out_ != (photos + kHoldOutEvery - 1) / kHoldOutEvery)
-            return broken(
-                fmt::format("{} photos are held out of {}, not every eighth", held_out_, photos));
+        if (names != wanted)
+            return broken(fmt::format("the {} photos that are held out are not every eighth of {}",
+                                      held_out_, photos));
         if (number(event, "trained_on") != static_cast<double>(photos - held_out_))
             return broken("photos that are held out were trained on, or photos are missing");
         return {};
@@ -132,8 +166,10 @@ class LogChecker {
         return {};
     }
 
-    Result<void> end(const nlohmann::json& event) {
+    Result<void> end(const nlohmann::json& event, std::string_view before) {
         ended_ = true;
+        if (text(event, "seal") != fingerprint_of(before))
+            return broken("its seal is not that of the lines above it: the log was changed");
         out_.status = text(event, "status");
         if (out_.status != "reached" && out_.status != "missed" && out_.status != "stopped")
             return broken("there is no such status");
@@ -183,7 +219,10 @@ bool BenchmarkLog::evaluated(std::uint64_t step, double psnr, double ssim, std::
     return reached_ = psnr >= target_db_;
 }
 
-void BenchmarkLog::end(const char* status) { add("end", Clock::now(), {{"status", status}}); }
+void BenchmarkLog::end(const char* status) {
+    const std::string seal = fingerprint_of(text_);
+    add("end", Clock::now(), {{"status", status}, {"seal", seal}});
+}
 
 Result<void> BenchmarkLog::write(const fs::path& file) const {
     return write_text_file(file, text_);
@@ -199,7 +238,7 @@ Result<BenchmarkResult> check_benchmark_log(const fs::path& file, const Suite& s
         ++line;
         if (!event.is_object())
             return fail_at_line(file.string(), line, "this line is no JSON object");
-        GS_TRY_VOID(checker.take(event, line));
+        GS_TRY_VOID(checker.take(event, line, std::string_view(text).substr(0, begin)));
         begin = end + 1;
     }
     return checker.result();
@@ -215,9 +254,11 @@ Result<double> benchmark_score(std::span<const BenchmarkResult> results) {
         const BenchmarkResult& first = results.front();
         if (r.status != "reached") return bad(fmt::format("seed {} {}", r.seed, r.status));
         if (r.scene != first.scene) return bad("the logs are of several scenes");
-        if (r.commit != first.commit || r.backend != first.backend ||
-            r.processor != first.processor || r.settings != first.settings)
-            return bad("the logs are of several programs, backends, machines or settings");
+        if (r.commit != first.commit || r.backend != first.backend || r.settings != first.settings)
+            return bad("the logs are of several programs, backends or settings");
+        if (r.processor != first.processor || r.host != first.host || r.threads != first.threads)
+            return bad("the logs are of several machines, or numbers of threads");
+        if (r.hashes != first.hashes) return bad("the logs are of different photos or points");
         if (!seeds.insert(r.seed).second) return bad(fmt::format("seed {} is there twice", r.seed));
         seconds.push_back(r.seconds);
     }

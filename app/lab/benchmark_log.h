@@ -27,7 +27,8 @@ class BenchmarkLog {
     void loaded(Clock::time_point at);
     /// A measurement of the held-out photos. True: the target is reached.
     bool evaluated(std::uint64_t step, double psnr, double ssim, std::size_t photos);
-    /// "reached", "missed" (its steps are over) or "stopped".
+    /// "reached", "missed" (its steps are over) or "stopped". Seals the lines above with their
+    /// hash.
     void end(const char* status);
     bool reached() const { return reached_; }
     /// Errors: unwritable.
@@ -43,7 +44,11 @@ class BenchmarkLog {
 
 /// A log that broke no rule.
 struct BenchmarkResult {
-    std::string scene, status, commit, backend, processor, settings;
+    std::string scene, status, commit, backend, processor, host, settings;
+    double threads = 0;
+    /// "photos_hash" and so on, as the log has them.
+    std::vector<std::pair<std::string, std::string>> hashes;
+    bool unchecked = false;  ///< the suite has none of them to compare with
     std::uint64_t seed = 0, steps = 0;
     double target_db = 0, psnr = 0;
     double seconds = 0;  ///< from the beginning to the measurement that reached the target

@@ -145,21 +145,24 @@ void add_rows(std::vector<Looked> looked, std::span<const RunPair> pairs, bool q
 }
 
 /// What two runs must share to be a pair, besides the seed; what is compared is left out.
-std::string group_of(const LabRun& run, RunSelection::By by) {
+std::string group_of(const LabRun& run, RunSelection::By by, bool by_content) {
     using By = RunSelection::By;
     const LabIdentity& of = run.of;
     const bool program = by == By::label || by == By::commit || by == By::all;
-    return fmt::format("{}|{}|{}|{}", of.scene, by == By::settings ? "" : of.settings + of.how,
-                       by == By::backend ? "" : of.backend, program ? "" : of.label + of.commit);
+    return fmt::format("{}|{}|{}|{}|{}", of.scene,
+                       by == By::settings ? "" : of.settings + of.definition(),
+                       by == By::backend ? "" : of.backend, program ? "" : of.label + of.commit,
+                       by_content ? of.content() : "");
 }
 
 /// The newest run of a group and seed.
 std::map<std::pair<std::string, std::uint64_t>, const LabRun*> by_key(const RunSelection& from,
+                                                                      bool by_content,
                                                                       std::size_t& older) {
     std::map<std::pair<std::string, std::uint64_t>, const LabRun*> out;
     for (const LabRun& run : from.runs) {
         if (run.failed) continue;
-        const LabRun*& at = out[{group_of(run, from.by), run.of.seed}];
+        const LabRun*& at = out[{group_of(run, from.by, by_content), run.of.seed}];
         if (at != nullptr) ++older;
         at = &run;  // oldest first
     }
@@ -169,7 +172,25 @@ std::map<std::pair<std::string, std::uint64_t>, const LabRun*> by_key(const RunS
 std::vector<RunPair> pairs_of(const RunSelection& a, const RunSelection& b,
                               std::vector<std::string>& notes) {
     std::size_t older = 0;
-    const auto in_a = by_key(a, older), in_b = by_key(b, older);
+    std::map<std::string, std::set<std::string>> contents;  // by scene
+    bool by_content = true, any_content = false;
+    for (const RunSelection* side : {&a, &b})
+        for (const LabRun& run : side->runs) {
+            contents[run.of.scene].insert(run.of.content());
+            const bool known = !run.of.content().empty();
+            by_content &= known;
+            any_content |= known;
+        }
+    if (any_content && !by_content)
+        notes.push_back(
+            "some runs are of an older lab, which did not record what is in a capture: photos are "
+            "taken to be the same");
+    for (const auto& [scene, seen] : contents)
+        if (by_content && seen.size() > 1)
+            notes.push_back(fmt::format(
+                "the files of {} changed between runs: only runs of the same files are compared",
+                scene));
+    const auto in_a = by_key(a, by_content, older), in_b = by_key(b, by_content, older);
     std::vector<RunPair> out;
     for (const auto& [key, run] : in_a)
         if (const auto twin = in_b.find(key); twin != in_b.end())
@@ -194,9 +215,11 @@ bool all_quiet(std::span<const RunPair> pairs, std::vector<std::string>& notes) 
         for (const LabRun* run : {pair.a, pair.b}) {
             const double waited = run->value_of("threads waited");
             if (std::isfinite(waited)) most = std::max(most, waited);
-            machines.insert(run->host + run->processor);
+            machines.insert(
+                fmt::format("{}|{}|{}", run->host, run->processor, run->value_of("threads")));
         }
-    if (machines.size() > 1) notes.push_back("the runs are of several machines: times say nothing");
+    if (machines.size() > 1)
+        notes.push_back("the runs are of several machines: no verdict on times");
     if (most > kQuiet)
         notes.push_back(
             fmt::format("threads waited up to {:.0f} % of a run's time for a CPU: no "

@@ -31,6 +31,8 @@ CREATE TABLE IF NOT EXISTS lab_value(
 CREATE TABLE IF NOT EXISTS lab_photo(
   run INTEGER NOT NULL REFERENCES lab_run(id), name TEXT NOT NULL, psnr REAL, ssim REAL, l1 REAL,
   PRIMARY KEY(run, name)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS lab_file(
+  path TEXT PRIMARY KEY, bytes INTEGER NOT NULL, time INTEGER NOT NULL, hash INTEGER NOT NULL);
 )";
 
 double mean_of(const std::vector<LabPhoto>& photos, double LabPhoto::*member) {
@@ -156,6 +158,26 @@ Result<std::string> LabFile::suite_text(const std::string& name) const {
     if (row.row()) return row.text(0);
     if (!row.ended()) return database_.failed(ErrorKind::unreadable);
     return std::string();
+}
+
+Result<std::optional<std::uint64_t>> LabFile::file_hash(const FileStamp& stamp) const {
+    Statement row(database_, "SELECT hash FROM lab_file WHERE path = ? AND bytes = ? AND time = ?",
+                  {stamp.path, stamp.bytes, stamp.time});
+    if (row.row()) return static_cast<std::uint64_t>(row.whole(0));
+    if (!row.ended()) return database_.failed(ErrorKind::unreadable);
+    return std::nullopt;
+}
+
+Result<void> LabFile::add_file_hashes(
+    const std::vector<std::pair<FileStamp, std::uint64_t>>& hashes) const {
+    return database_.transact([&]() -> Result<void> {
+        for (const auto& [stamp, hash] : hashes) {
+            Statement put(database_, "INSERT OR REPLACE INTO lab_file VALUES(?, ?, ?, ?)",
+                          {stamp.path, stamp.bytes, stamp.time, static_cast<std::int64_t>(hash)});
+            if (!put.done()) return database_.failed(ErrorKind::unwritable);
+        }
+        return {};
+    });
 }
 
 Result<void> LabFile::read_parts(std::vector<LabRun>& runs) const {

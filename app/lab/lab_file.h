@@ -34,9 +34,21 @@ struct LabIdentity {
     std::string commit;  ///< of the program that trained
     std::string suite, scene, settings, backend;
     std::uint64_t seed = 0;
-    std::string how;  ///< fingerprint of the capture's definition, settings' values and limits
+    /// Fingerprint of the capture's definition, settings' values and limits; then, behind a dash,
+    /// of the capture's content (capture_content.h). Older databases have the first part only.
+    std::string how;
+
+    std::string definition() const { return how.substr(0, how.find('-')); }
+    std::string content() const {
+        return how.find('-') == how.npos ? std::string() : how.substr(how.find('-') + 1);
+    }
 
     std::string key() const;
+};
+/// A file as it is now: another size or time is another content.
+struct FileStamp {
+    std::string path;
+    std::int64_t bytes = 0, time = 0;
 };
 struct LabRun {
     std::int64_t id = 0;
@@ -79,6 +91,10 @@ class LabFile {
     Result<std::string> suite_text(const std::string& name) const;
     /// All, oldest first; with their values and photos.
     Result<std::vector<LabRun>> runs() const;
+    /// Hashes of files' contents, kept so that large captures are not read each time.
+    Result<std::optional<std::uint64_t>> file_hash(const FileStamp& stamp) const;
+    Result<void> add_file_hashes(
+        const std::vector<std::pair<FileStamp, std::uint64_t>>& hashes) const;
     const fs::path& path() const { return database_.path(); }
 
   private:

@@ -20,17 +20,32 @@ std::string number_text(double value, int digits) {
     return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-";
 }
 
+double total_of(const LabRun& run) { return run.value_of("total"); }
+double gaussians_of(const LabRun& run) { return run.value_of("Gaussians"); }
+
 ReportTable kinds_table(const std::vector<RunKind>& kinds) {
     ReportTable out{"Runs, means over seeds",
                     {"scene", "kind", "seeds", "PSNR dB", "between seeds", "SSIM", "Gaussians",
-                     "training s", "in all s", "peak memory"},
+                     "training s", "in all s", "peak memory", "on the Pareto front of"},
                     {}};
-    for (const RunKind& k : kinds)
+    std::map<std::string, std::vector<const RunKind*>> by_scene;
+    for (const RunKind& k : kinds) by_scene[k.scene].push_back(&k);
+    for (const RunKind& k : kinds) {
+        const auto on_front = [&](double (*cost)(const LabRun&)) {
+            const auto front = pareto_front(by_scene[k.scene], cost);
+            return std::find(front.begin(), front.end(), &k) != front.end();
+        };
+        const bool time = on_front(total_of), size = on_front(gaussians_of);
         out.rows.push_back(
             {k.scene, k.name, std::to_string(k.runs.size()), number_text(k.mean(&LabRun::psnr), 3),
              number_text(k.deviation(&LabRun::psnr), 3), number_text(k.mean(&LabRun::ssim), 4),
              format_count(k.mean("Gaussians")), number_text(k.mean("training"), 1),
-             number_text(k.mean("total"), 1), format_bytes(k.mean("peak memory"))});
+             number_text(k.mean("total"), 1), format_bytes(k.mean("peak memory")),
+             time && size ? "time, size"
+             : time       ? "time"
+             : size       ? "size"
+                          : "-"});
+    }
     return out;
 }
 
@@ -64,24 +79,46 @@ std::string signed_text(double value) {
     return std::isfinite(value) ? fmt::format("{:+.4g}", value) : "-";
 }
 
+/// What it comes to in one line: the metrics with a verdict, and the gates.
+std::string verdict_text(const RunComparison& c) {
+    std::vector<std::string> said;
+    for (const MetricRow& row : c.metrics) {
+        if (row.verdict == "same" || row.verdict == "unclear" || row.verdict == "too few") continue;
+        const std::string unit = row.relative ? " %" : row.unit.empty() ? "" : " " + row.unit;
+        said.push_back(
+            fmt::format("{} {} ({:+.3g}{})", row.metric, row.verdict, row.difference.mean, unit));
+    }
+    std::string out = fmt::format(
+        "{} against {}, {} pairs of runs: {}.", c.b, c.a, c.pairs,
+        said.empty() ? "no metric differs beyond doubt" : fmt::format("{}", fmt::join(said, ", ")));
+    if (c.gates.empty()) return out + " No gates.";
+    const auto count = [&](GateState state) {
+        return std::count_if(c.gates.begin(), c.gates.end(),
+                             [&](const GateRow& row) { return row.state == state; });
+    };
+    return out + fmt::format(" Gates: {} of {} fail, {} hold, {} undecided.",
+                             count(GateState::fails), c.gates.size(), count(GateState::holds),
+                             count(GateState::undecided));
+}
+
 void add_comparison(const RunComparison& c, Report& out) {
+    out.subtitle = verdict_text(c);
+    ReportTable gates{"Gates", {"gate", "state", "measured", "95 % interval"}, {}};
+    for (const GateRow& row : c.gates)
+        gates.rows.push_back({row.gate.text, name_of(row.state), signed_text(row.value),
+                              signed_text(row.low) + " to " + signed_text(row.high)});
+    out.first.push_back(std::move(gates));
     ReportTable metrics{fmt::format("{} against {}", c.b, c.a),
-                        {"metric", c.a, c.b, "difference", "95 % interval", "unit", "verdict"},
+                        {"metric", "verdict", c.a, c.b, "difference", "95 % interval", "unit"},
                         {}};
     for (const MetricRow& row : c.metrics)
-        metrics.rows.push_back({row.metric, format_compact(row.a), format_compact(row.b),
-                                signed_text(row.difference.mean),
+        metrics.rows.push_back({row.metric, row.verdict, format_compact(row.a),
+                                format_compact(row.b), signed_text(row.difference.mean),
                                 row.difference.known() ? signed_text(row.difference.low) + " to " +
                                                              signed_text(row.difference.high)
                                                        : "-",
-                                row.relative ? "%" : row.unit, row.verdict});
-    out.tables.push_back(std::move(metrics));
-    ReportTable gates{"Gates", {"gate", "measured", "95 % interval", "state"}, {}};
-    for (const GateRow& row : c.gates)
-        gates.rows.push_back({row.gate.text, signed_text(row.value),
-                              signed_text(row.low) + " to " + signed_text(row.high),
-                              name_of(row.state)});
-    out.tables.push_back(std::move(gates));
+                                row.relative ? "%" : row.unit});
+    out.first.push_back(std::move(metrics));
     ReportTable worst{"Photos that lost most", {"photo", "scene", c.a, c.b, "difference dB"}, {}};
     for (const PhotoChange& p : c.worst)
         worst.rows.push_back({p.photo, p.scene, number_text(p.psnr_a, 2), number_text(p.psnr_b, 2),
@@ -95,24 +132,33 @@ void add_comparison(const RunComparison& c, Report& out) {
 void add_trade_offs(const std::vector<RunKind>& kinds, Report& out) {
     std::map<std::string, std::vector<const RunKind*>> by_scene;
     for (const RunKind& k : kinds) by_scene[k.scene].push_back(&k);
-    const auto plot = [&](const std::string& scene, const char* what, const char* unit, auto x,
-                          auto y) {
+    using Of = double (*)(const LabRun&);
+    const auto plot = [&](const std::string& scene, const char* what, const char* unit,
+                          const char* x_text, Of x, Of y) {
         ReportPlot p{fmt::format("{}: {}", scene, what), unit, {}};
+        p.x = x_text;
         for (const RunKind* k : by_scene[scene]) {
             ReportPlot::Line& line = p.lines.emplace_back();
             line.name = k->name;
             line.dots = true;
             for (const LabRun* run : k->runs) line.points.emplace_back(x(*run), y(*run));
         }
-        out.plots.push_back(std::move(p));
+        return p;
     };
-    const auto psnr = [](const LabRun& run) { return run.psnr(); };
-    const auto seconds = [](const LabRun& run) { return run.value_of("total"); };
-    const auto size = [](const LabRun& run) { return run.value_of("Gaussians"); };
+    const Of psnr = [](const LabRun& run) { return run.psnr(); };
     for (const auto& [scene, of] : by_scene) {
-        plot(scene, "quality over seconds", "dB", seconds, psnr);
-        plot(scene, "quality over Gaussians", "dB", size, psnr);
-        plot(scene, "Gaussians over seconds", "", seconds, size);
+        for (const auto& [what, x_text, cost] :
+             {std::tuple("quality over time", "loading and training, s", Of(total_of)),
+              std::tuple("quality over size", "Gaussians", Of(gaussians_of))}) {
+            ReportPlot p = plot(scene, what, "PSNR dB", x_text, cost, psnr);
+            ReportPlot::Line front{"Pareto front of the means", {}, false, true};
+            for (const RunKind* k : pareto_front(of, cost))
+                front.points.emplace_back(k->mean(cost), k->mean(psnr));
+            if (front.points.size() > 1) p.lines.push_back(std::move(front));
+            out.plots.push_back(std::move(p));
+        }
+        out.plots.push_back(plot(scene, "size over time", "Gaussians", "loading and training, s",
+                                 total_of, gaussians_of));
     }
 }
 
@@ -122,6 +168,7 @@ void add_histories(const std::vector<LabRun>& runs, Report& out) {
                                  one.series.subject.job, one.series.subject.config),
                      one.series.metric.unit,
                      {{one.series.metric.name, {}}}};
+        p.x = "programs, oldest first";
         for (std::size_t i = 0; i < one.series.points.size(); ++i)
             p.lines[0].points.emplace_back(static_cast<double>(i), one.series.points[i].of.p50);
         for (const history::Change& change : one.changes)
@@ -160,6 +207,11 @@ void add_facts(const std::vector<LabRun>& runs, Report& out) {
 
 }  // namespace
 
+double RunKind::mean(double (*value)(const LabRun&)) const {
+    double sum = 0;
+    for (const LabRun* run : runs) sum += value(*run);
+    return sum / static_cast<double>(runs.size());
+}
 double RunKind::mean(double (LabRun::*value)() const) const {
     double sum = 0;
     for (const LabRun* run : runs) sum += (run->*value)();
@@ -201,6 +253,23 @@ std::vector<RunKind> kinds_of(const std::vector<LabRun>& runs) {
     return out;
 }
 
+std::vector<const RunKind*> pareto_front(const std::vector<const RunKind*>& kinds,
+                                         double (*cost)(const LabRun&)) {
+    std::vector<const RunKind*> sorted;
+    for (const RunKind* k : kinds)
+        if (std::isfinite(k->mean(cost)) && std::isfinite(k->mean(&LabRun::psnr)))
+            sorted.push_back(k);
+    std::sort(sorted.begin(), sorted.end(), [&](const RunKind* a, const RunKind* b) {
+        return std::pair(a->mean(cost), -a->mean(&LabRun::psnr)) <
+               std::pair(b->mean(cost), -b->mean(&LabRun::psnr));
+    });
+    std::vector<const RunKind*> out;
+    for (const RunKind* k : sorted)
+        if (out.empty() || k->mean(&LabRun::psnr) > out.back()->mean(&LabRun::psnr))
+            out.push_back(k);
+    return out;
+}
+
 std::vector<history::Judged> histories_of(const std::vector<LabRun>& runs) {
     using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
     struct Measured {
@@ -212,7 +281,8 @@ std::vector<history::Judged> histories_of(const std::vector<LabRun>& runs) {
     for (const LabRun& run : runs) {
         if (run.failed) continue;
         const std::string how =
-            fmt::format("{}, {}, {}", run.of.settings, run.of.backend, run.of.how.substr(0, 6));
+            fmt::format("{}, {}, {}{}", run.of.settings, run.of.backend,
+                        run.of.definition().substr(0, 6), run.of.content().substr(0, 4));
         const auto add = [&](const std::string& metric, const std::string& unit, double value) {
             if (!std::isfinite(value)) return;
             Measured& at =

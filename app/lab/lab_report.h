@@ -19,12 +19,17 @@ struct RunKind {
 
     /// "main, bold, cpu" without what all kinds of a page share.
     std::string name;
+    double mean(double (*value)(const LabRun&)) const;
     double mean(double (LabRun::*value)() const) const;
     double mean(const char* metric) const;
     /// Between the seeds; unknown with one.
     double deviation(double (LabRun::*value)() const) const;
 };
 std::vector<RunKind> kinds_of(const std::vector<LabRun>& runs);
+/// Those of one scene for which no other kind has a higher PSNR at the same cost or less, by their
+/// means; cheapest first.
+std::vector<const RunKind*> pareto_front(const std::vector<const RunKind*>& kinds,
+                                         double (*cost)(const LabRun&));
 
 /// What was measured of one kind program after program (a commit under a label is a point, its
 /// seeds are its quantiles), in order of time, with its changes for good. None below three

@@ -13,6 +13,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "app/lab/capture_content.h"
 #include "app/lab/child.h"
 #include "app/lab/measured_run.h"
 #include "base/format.h"
@@ -91,6 +92,11 @@ class SuiteRunner {
         GS_TRY_VOID(file_.add_suite(suite_.name, suite_.text));
         for (LabProgram& program : options_.programs) GS_TRY_VOID(ask(program));
         GS_TRY_VOID(find_captures());
+        if (auto looked = look_into_captures(); !looked) {
+            if (looked.error().kind != ErrorKind::cancelled) return tl::unexpected(looked.error());
+            tally_.stopped = true;
+            return tally_;
+        }
         const std::vector<Planned> plan = plan_runs();
         tally_.planned = plan.size();
         for (const Planned& planned : plan) {
@@ -108,7 +114,8 @@ class SuiteRunner {
         if (options_.say) options_.say(text);
     }
 
-    /// What it is: its commit, its processor. A program that is none is found before anything runs.
+    /// Asks a program for its commit and its machine. A path that is none is found before anything
+    /// runs.
     Result<void> ask(LabProgram& program) const {
         const fs::path log = folder_ / "program.log";
         GS_TRY(const ChildOutcome asked,
@@ -118,8 +125,32 @@ class SuiteRunner {
             return fail(ErrorKind::usage, program.path.string(),
                         "does not answer as a gausscope: " + asked.text(), "name its program");
         program.commit = told["commit"].get<std::string>();
-        if (member(told, "cpu").is_string()) program.processor = told["cpu"].get<std::string>();
+        for (const char* key : {"cpu", "processor"})  // older programs say the first only
+            if (member(told, key).is_string()) program.processor = told[key].get<std::string>();
+        if (member(told, "threads").is_number()) program.threads = told["threads"].get<double>();
+        for (const auto& device : member(member(told, "cuda"), "devices"))
+            if (device.value("used", false)) program.gpu = device.value("name", "");
+        GS_TRY_VOID(name_build(program));
         if (program.label.empty()) program.label = program.commit;
+        return {};
+    }
+
+    /// Only the build of a commit is known by its commit. Another one is known by its changes or by
+    /// its own bytes, so no run of another build is taken for its own.
+    Result<void> name_build(LabProgram& program) const {
+        if (program.commit == "unknown") {
+            GS_TRY(const std::string content, content_of_file(program.path));
+            program.commit = "unknown." + content;
+            say(
+                fmt::format("{}: the commit is unknown; its runs are recorded as {}, and known to "
+                            "exactly this build",
+                            program.path.string(), program.commit));
+        } else if (program.commit.find("+changes") != std::string::npos) {
+            say(
+                fmt::format("{}: built with changes that are not committed; its runs are recorded "
+                            "as {}, and known to a build with exactly these changes",
+                            program.path.string(), program.commit));
+        }
         return {};
     }
 
@@ -157,6 +188,19 @@ class SuiteRunner {
         return {};
     }
 
+    /// Makes the samples that are missing and takes every capture's content.
+    Result<void> look_into_captures() {
+        for (const SuiteScene& scene : suite_.scenes) {
+            if (!places_.contains(scene.name)) continue;
+            GS_TRY_VOID(make_sample(scene));
+            std::vector<fs::path> folders{places_.at(scene.name)};
+            for (std::size_t i = 0; i + 1 < scene.loading.size(); i += 2)
+                if (scene.loading[i] == "--masks") folders.emplace_back(scene.loading[i + 1]);
+            GS_TRY(contents_[scene.name], content_of(folders, file_));
+        }
+        return {};
+    }
+
     /// What is compared runs side by side in time, each round in the other order, so that what
     /// changes slowly on a machine is nobody's.
     std::vector<Planned> plan_runs() const {
@@ -171,7 +215,8 @@ class SuiteRunner {
                         for (const LabProgram& program : options_.programs)
                             out.push_back({{program.label, program.commit, suite_.name, scene.name,
                                             settings.name, backend, seed,
-                                            fingerprint_of(how_of(suite_, scene, settings))},
+                                            fingerprint_of(how_of(suite_, scene, settings)) + "-" +
+                                                contents_.at(scene.name)},
                                            &scene,
                                            &settings,
                                            &program});
@@ -188,12 +233,18 @@ class SuiteRunner {
         GS_TRY(const LabFile::Known known, file_.known(key));
         if (known == LabFile::Known::done || (known == LabFile::Known::failed && !options_.retry)) {
             ++(known == LabFile::Known::done ? tally_.known : tally_.failed);
+            if (known == LabFile::Known::failed)
+                say(fmt::format("[{}/{}] {}: failed before, not run again (--retry)", number_,
+                                tally_.planned, name_of(planned.of)));
             return {};
         }
         LabRun run;
         run.of = planned.of;
         run.host = host_name();
         run.processor = planned.program->processor;
+        if (planned.of.backend == "cuda" && !planned.program->gpu.empty())
+            run.processor += ", " + planned.program->gpu;
+        run.values = {{"threads", "", planned.program->threads}};
         run.capture = places_.at(planned.scene->name).string();
         run.folder =
             (folder_ / "runs" /
@@ -202,17 +253,17 @@ class SuiteRunner {
                 .string();
         run.options = options_of(planned);
         if (options_.begins) options_.begins(name_of(run.of), number_, tally_.planned);
-        if (auto made = make_sample(planned); !made) {
-            if (made.error().kind == ErrorKind::cancelled) return {};
-            return made;
-        }
         if (!adopt(run)) {
             if (auto trained = train(planned, run); !trained) {
                 if (trained.error().kind == ErrorKind::cancelled) return {};
                 return trained;
             }
         }
-        GS_TRY_VOID(file_.add(run));
+        if (auto added = file_.add(run); !added) {
+            if (tally_.failed > 0 || run.failed)
+                added.error().advice += "; --retry runs what failed again";
+            return added;
+        }
         ++(run.failed ? tally_.failed : tally_.ran);
         tell(run);
         if (!suite_.keep_checkpoints && !run.failed) drop_checkpoints(run.folder);
@@ -233,17 +284,17 @@ class SuiteRunner {
         return out;
     }
 
-    Result<void> make_sample(const Planned& planned) {
-        const fs::path place = places_.at(planned.scene->name);
+    Result<void> make_sample(const SuiteScene& scene) const {
+        const fs::path place = places_.at(scene.name);
         std::error_code error;
-        if (!planned.scene->sample || fs::is_directory(place, error)) return {};
-        const SampleScene& s = *planned.scene->sample;
+        if (!scene.sample || fs::is_directory(place, error)) return {};
+        const SampleScene& s = *scene.sample;
         // Made beside its place and moved there: half a capture never stands in it.
         const fs::path making = place.string() + ".making";
         fs::remove_all(making, error);
         fs::create_directories(place.parent_path(), error);
-        say(fmt::format("making the scene {}: {}", planned.scene->name, definition_of(s)));
-        const fs::path log = folder_ / (planned.scene->name + ".sample.log");
+        say(fmt::format("making the scene {}: {}", scene.name, definition_of(s)));
+        const fs::path log = folder_ / (scene.name + ".sample.log");
         GS_TRY(
             const ChildOutcome made,
             run_child({{own_program().string(), "sample", making.string(), "--scenery", s.scenery,
@@ -364,9 +415,12 @@ class SuiteRunner {
     void tell(const LabRun& run) const {
         const std::string name =
             fmt::format("[{}/{}] {}", number_, tally_.planned, name_of(run.of));
-        if (run.failed)
-            say(fmt::format("{}: FAILED, {}", name, run.error.substr(0, run.error.find('\n'))));
-        else
+        if (run.failed) {
+            std::string why = run.error;
+            for (std::size_t at = 0; (at = why.find('\n', at)) != why.npos; at += 3)
+                why.replace(at, 1, "\n  ");
+            say(fmt::format("{}: FAILED, {}\n  all that it said: {}.log", name, why, run.folder));
+        } else
             say(fmt::format("{}: {}, {} Gaussians, {}", name, format_db(run.psnr()),
                             format_count(run.value_of("Gaussians")),
                             format_duration(run.value_of("total"))));
@@ -376,7 +430,8 @@ class SuiteRunner {
     LabOptions options_;
     LabFile file_;
     fs::path folder_;
-    std::map<std::string, fs::path> places_;  // of the scenes that are at hand
+    std::map<std::string, fs::path> places_;       // of the scenes that are at hand
+    std::map<std::string, std::string> contents_;  // of the same: fingerprints
     std::size_t number_ = 0;
     LabTally tally_;
 };

@@ -16,7 +16,8 @@ namespace gs::lab {
 struct LabProgram {
     std::string label;  ///< empty: its commit
     fs::path path;
-    std::string commit = {}, processor = {};  ///< asked of it
+    std::string commit = {}, processor = {}, gpu = {};  ///< asked of it
+    double threads = kUnknown;
 };
 /// /proc/self/exe.
 fs::path own_program();

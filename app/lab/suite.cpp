@@ -93,6 +93,13 @@ Result<void> loads(SuiteScene& scene, const char* flag, std::string_view text) {
     return {};
 }
 
+Result<void> take_hash(SuiteScene& scene, const char* key, std::string_view text) {
+    if (text.size() != 16 || text.find_first_not_of("0123456789abcdef") != text.npos)
+        return bad(fmt::format("\"{}\" is no hash", text), "16 hex digits, as benchmark.jsonl has");
+    scene.hashes[key] = text;
+    return {};
+}
+
 // clang-format off
 constexpr SuiteKey<Suite> kSuiteKeys[] = {
     {"name", [](Suite& s, std::string_view t) -> Result<void> { GS_TRY(s.name, name_of_section(t)); return {}; }},
@@ -147,6 +154,9 @@ constexpr SuiteKey<SuiteScene> kSceneKeys[] = {
     {"test_views", [](SuiteScene& s, std::string_view t) { return loads(s, "--test-views", t); }},
     {"masks", [](SuiteScene& s, std::string_view t) { return loads(s, "--masks", t); }},
     {"background", [](SuiteScene& s, std::string_view t) { return loads(s, "--background", t); }},
+    {"photos_hash", [](SuiteScene& s, std::string_view t) { return take_hash(s, "photos_hash", t); }},
+    {"points_hash", [](SuiteScene& s, std::string_view t) { return take_hash(s, "points_hash", t); }},
+    {"cameras_hash", [](SuiteScene& s, std::string_view t) { return take_hash(s, "cameras_hash", t); }},
 };
 // clang-format on
 

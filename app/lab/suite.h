@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ struct SuiteScene {
     std::optional<std::uint64_t> steps;
     std::optional<double> target_db;  ///< PSNR over held-out photos that ends a run: time to
                                       ///< quality
+    /// "photos_hash", "points_hash", "cameras_hash" (capture_hashes.h) that a log of time to
+    /// quality must have.
+    std::map<std::string, std::string, std::less<>> hashes;
     std::uint64_t line = 0;
 };
 struct SuiteSettings {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/sample/same_math.h"
 #include "base/rng.h"
 
 namespace gs::sample {
@@ -46,7 +47,7 @@ Stone stones(float x, float y) {
             const int i = cell(x) + di, j = cell(y) + dj;
             const float px = static_cast<float>(i) + 0.15f + 0.7f * lattice(i, j, 50);
             const float py = static_cast<float>(j) + 0.15f + 0.7f * lattice(i, j, 51);
-            const float d = std::hypot(px - x, py - y);
+            const float d = hypot_of(px - x, py - y);
             if (d < nearest) {
                 second = nearest;
                 nearest = d;
@@ -63,7 +64,7 @@ Surface grass_and_path(Vec3f p) {
                 patch = rough_noise(1.7f * p.x, 1.7f * p.y, 5);
     Vec3f color = mix({0.07f, 0.16f, 0.035f}, {0.26f, 0.36f, 0.08f}, shade);
     color = mix(color, {0.36f, 0.30f, 0.12f}, 0.6f * smooth(0.5f, 0.75f, patch));
-    const float path = std::abs(p.y + 0.35f * std::sin(1.6f * p.x + 0.6f) + 0.55f);
+    const float path = std::abs(p.y + 0.35f * sin_of(1.6f * p.x + 0.6f) + 0.55f);
     const float wobble = 0.06f * (noise(6 * p.x, 6 * p.y, 9) - 0.5f);
     const Stone stone = stones(6 * p.x, 6 * p.y);
     const Vec3f grey = mix({0.22f, 0.20f, 0.18f}, {0.55f, 0.50f, 0.43f}, stone.number);
@@ -128,7 +129,7 @@ Surface checker(const Shape& s, const Hit& h) {
 }
 
 Surface mosaic_ball(const Hit& h) {
-    const float longitude = std::atan2(h.local.y, h.local.x) / kPi,
+    const float longitude = atan2_of(h.local.y, h.local.x) / kPi,
                 latitude = std::asin(std::clamp(h.local.z, -1.0f, 1.0f)) / kPi;
     const int column = cell(8 * longitude + 8), row = cell(8 * latitude + 8);
     const float edge = std::min({fraction(8 * longitude + 8), 1 - fraction(8 * longitude + 8),
@@ -152,7 +153,7 @@ Surface surface_of(const Shape& s, const Hit& h, Vec3f p) {
         case Material::ground:
             return grass_and_path(p);
         case Material::plinth: {
-            const float turn = std::atan2(p.y, p.x) / (2 * kPi);
+            const float turn = atan2_of(p.y, p.x) / (2 * kPi);
             return {masonry(40 * turn + 100, p.z / 0.15f + 20, {0.30f, 0.27f, 0.23f},
                             {0.60f, 0.55f, 0.48f}, {0.14f, 0.12f, 0.10f}, 0.05f, 2.2f),
                     0, 0};

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/sample/materials.h"
+#include "app/sample/same_math.h"
 
 namespace gs::sample {
 namespace {
@@ -25,9 +26,9 @@ struct Sample {
 };
 
 Vec3f times(Vec3f a, Vec3f b) { return {a.x * b.x, a.y * b.y, a.z * b.z}; }
-float encode(float linear) { return std::pow(std::clamp(linear, 0.0f, 1.0f), 1 / 2.2f); }
+float encode(float linear) { return pow_of(std::clamp(linear, 0.0f, 1.0f), 1 / 2.2f); }
 // Rolls highlights off instead of clipping them.
-float tone(float x) { return x < 0.7f ? x : 0.7f + 0.3f * (1 - std::exp(-(x - 0.7f) / 0.3f)); }
+float tone(float x) { return x < 0.7f ? x : 0.7f + 0.3f * (1 - exp_of(-(x - 0.7f) / 0.3f)); }
 
 class Tracer {
   public:
@@ -65,7 +66,7 @@ class Tracer {
         Vec3f out = 0.62f * times(surface.albedo, light) + surface.glow * surface.albedo;
         if (surface.gloss > 0 && !shadow && facing > 0) {
             const Vec3f half = normalized(sun - ray.direction);
-            out += (surface.gloss * std::pow(std::max(dot(half, hit.normal), 0.0f), 40.0f)) *
+            out += (surface.gloss * pow_of(std::max(dot(half, hit.normal), 0.0f), 40.0f)) *
                    Vec3f{1, 0.95f, 0.85f};
         }
         return {tone(out.x), tone(out.y), tone(out.z)};

@@ -24,12 +24,10 @@ struct SampleView {
     std::vector<Observation> observations;
 };
 
-std::string view_name(std::size_t i) { return fmt::format("view_{:03}.png", i); }
-
 /// An earlier sample with more views leaves photos that no longer belong to any camera.
 void forget_photos_from(const fs::path& folder, std::size_t first) {
     std::error_code error;
-    for (std::size_t i = first; fs::remove(folder / "images" / view_name(i), error); ++i) {
+    for (std::size_t i = first; fs::remove(folder / "images" / sample_photo_name(i), error); ++i) {
     }
 }
 
@@ -51,7 +49,7 @@ Result<SampleView> make_view(const sample::Geometry& geometry, const SampleOptio
     const sample::Picture picture = sample::render(geometry, view.camera, pixels);
     for (std::size_t k = 0; k < pixels.size(); ++k)
         if (picture.probes[k].found) view.observations.push_back({pixels[k], picture.probes[k]});
-    if (auto done = write_png(folder / "images" / view_name(i), picture.rgba); !done)
+    if (auto done = write_png(folder / "images" / sample_photo_name(i), picture.rgba); !done)
         return tl::unexpected(done.error());
     return view;
 }
@@ -73,7 +71,7 @@ Result<void> write_model(const fs::path& folder, const std::vector<SampleView>& 
         const Quatd q = quat_from_rotation(camera.rotation);
         const Vec3d t = camera.translation;
         images += fmt::format("{} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} 1 {}\n",
-                              i + 1, q.w, q.x, q.y, q.z, t.x, t.y, t.z, view_name(i));
+                              i + 1, q.w, q.x, q.y, q.z, t.x, t.y, t.z, sample_photo_name(i));
         const auto width = static_cast<std::uint32_t>(camera.width);
         for (std::size_t k = 0; k < views[i].observations.size(); ++k) {
             const auto& [pixel, probe] = views[i].observations[k];
@@ -92,6 +90,8 @@ Result<void> write_model(const fs::path& folder, const std::vector<SampleView>& 
 }
 
 }  // namespace
+
+std::string sample_photo_name(std::size_t i) { return fmt::format("view_{:03}.png", i); }
 
 Camera sample_camera(const SampleOptions& options, int view) {
     // Radians; more digits would be other files than those that results are stored for.

@@ -27,6 +27,8 @@ struct SampleReport {
 /// replacing files of these names and removing photos of an earlier sample that had more. Errors:
 /// unwritable, cancelled.
 Result<SampleReport> write_sample_capture(const fs::path& folder, const SampleOptions& options);
+/// "view_007.png": of the photo number `i`, from 0.
+std::string sample_photo_name(std::size_t i);
 /// The cameras of the spiral.
 Camera sample_camera(const SampleOptions& options, int view);
 

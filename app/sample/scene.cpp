@@ -5,6 +5,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "app/sample/same_math.h"
 #include "base/assets.h"
 #include "base/format.h"
 #include "base/rng.h"
@@ -17,7 +18,7 @@ Mat3f axes_of(Vec3f x, Vec3f y, Vec3f z) {
     return {{{x.x, x.y, x.z}, {y.x, y.y, y.z}, {z.x, z.y, z.z}}};
 }
 Mat3f turned(float angle) {
-    const float c = std::cos(angle), s = std::sin(angle);
+    const float c = cos_of(angle), s = sin_of(angle);
     return axes_of({c, s, 0}, {-s, c, 0}, {0, 0, 1});
 }
 /// Axes whose local z is `z` (unit length).
@@ -57,7 +58,7 @@ class Builder {
     float random() { return random_uniform(7, 11, counter_++); }
     Vec3f random_direction() {
         const float z = 2 * random() - 1, angle = 2 * kPi * random(), r = std::sqrt(1 - z * z);
-        return {r * std::cos(angle), r * std::sin(angle), z};
+        return {r * cos_of(angle), r * sin_of(angle), z};
     }
 
   private:
@@ -82,7 +83,7 @@ void add_house(Builder& b, Vec3f at, float angle) {
               {0.60f, 0.42f * (1 - (static_cast<float>(i) + 0.5f) / 8.2f), 0.0255f}, 0.3f);
     }
     for (const float side : {-1.0f, 1.0f}) {
-        const float slope = side * 0.76f, c = std::cos(slope), s = std::sin(slope);
+        const float slope = side * 0.76f, c = cos_of(slope), s = sin_of(slope);
         const Mat3f tilt =
             axes_of(world * Vec3f{1, 0, 0}, world * Vec3f{0, c, -s}, world * Vec3f{0, s, c});
         b.box(Material::shingle, place({0, side * 0.26f, 0.93f}), tilt, {0.72f, 0.38f, 0.025f});
@@ -105,7 +106,7 @@ void add_branch(Builder& b, Vec3f from, Vec3f direction, float size, int depth) 
     if (depth == 0) {
         for (int i = 0; i < 11; ++i) {
             const Vec3f normal = normalized(b.random_direction() + Vec3f{0, 0, 0.6f});
-            const Vec3f where = to + (0.17f * std::cbrt(b.random())) * b.random_direction();
+            const Vec3f where = to + (0.17f * cbrt_of(b.random())) * b.random_direction();
             const float radius = 0.035f + 0.02f * b.random();
             b.leaf(where, normal, 1.5f * radius, radius, b.random());
         }
@@ -116,7 +117,7 @@ void add_branch(Builder& b, Vec3f from, Vec3f direction, float size, int depth) 
     for (int i = 0; i < 3; ++i) {
         const float angle = 2 * kPi * (static_cast<float>(i) + 0.5f * b.random()) / 3,
                     spread = 0.5f + 0.35f * b.random();
-        const Vec3f out = std::cos(angle) * side + std::sin(angle) * other;
+        const Vec3f out = cos_of(angle) * side + sin_of(angle) * other;
         add_branch(b, to, normalized(direction + spread * out), size * (0.62f + 0.12f * b.random()),
                    depth - 1);
     }
@@ -128,7 +129,7 @@ void add_fence(Builder& b, float rim, int posts) {
         const float angle = 0.30f * kPi +
                             1.25f * kPi * static_cast<float>(i) / static_cast<float>(posts - 1) -
                             0.15f * kPi;
-        return Vec3f{rim * std::cos(angle), rim * std::sin(angle), 0};
+        return Vec3f{rim * cos_of(angle), rim * sin_of(angle), 0};
     };
     for (int i = 0; i < posts; ++i) {
         const Vec3f foot = post(i);
@@ -146,8 +147,8 @@ void add_fence(Builder& b, float rim, int posts) {
 
 void add_windmill(Builder& b, Vec3f at) {
     for (int i = 0; i < 4; ++i) {
-        const float angle = 0.5f * kPi * (static_cast<float>(i) + 0.5f), c = std::cos(angle),
-                    s = std::sin(angle);
+        const float angle = 0.5f * kPi * (static_cast<float>(i) + 0.5f), c = cos_of(angle),
+                    s = sin_of(angle);
         const Vec3f foot = at + Vec3f{0.27f * c, 0.27f * s, 0},
                     top = at + Vec3f{0.07f * c, 0.07f * s, 1.35f};
         b.rod(Material::bark, foot, top, 0.022f);
@@ -155,7 +156,7 @@ void add_windmill(Builder& b, Vec3f at) {
         for (const float t : {0.25f, 0.5f, 0.75f}) {
             const float r = 0.27f + t * (0.07f - 0.27f);
             b.rod(Material::bark, at + Vec3f{r * c, r * s, 1.35f * t},
-                  at + Vec3f{r * std::cos(next), r * std::sin(next), 1.35f * t}, 0.012f);
+                  at + Vec3f{r * cos_of(next), r * sin_of(next), 1.35f * t}, 0.012f);
         }
     }
     b.box(Material::plank, at + Vec3f{0, 0, 1.42f}, turned(-2.2f), {0.14f, 0.11f, 0.10f}, 0.5f);
@@ -165,7 +166,7 @@ void add_windmill(Builder& b, Vec3f at) {
     const Mat3f wheel = facing(axle), world = transpose(wheel);
     for (int i = 0; i < 4; ++i) {
         const float angle = 0.5f * kPi * static_cast<float>(i) + 0.35f;
-        const Vec3f along = world * Vec3f{std::cos(angle), std::sin(angle), 0};
+        const Vec3f along = world * Vec3f{cos_of(angle), sin_of(angle), 0};
         b.rod(Material::bark, hub, hub + 0.72f * along, 0.013f);
         const Vec3f across = cross(axle, along);
         b.box(Material::sail, hub + 0.45f * along + 0.075f * across, axes_of(across, along, axle),
@@ -179,7 +180,7 @@ void add_wheel(Builder& b, Vec3f at) {
     constexpr int kSegments = 36, kSpokes = 12;
     const auto rim = [&](int i, int n) {
         const float angle = 2 * kPi * static_cast<float>(i) / static_cast<float>(n);
-        return hub + world * Vec3f{0.34f * std::cos(angle), 0.34f * std::sin(angle), 0};
+        return hub + world * Vec3f{0.34f * cos_of(angle), 0.34f * sin_of(angle), 0};
     };
     for (int i = 0; i < kSegments; ++i)
         b.rod(Material::metal, rim(i, kSegments), rim(i + 1, kSegments), 0.022f);
@@ -198,8 +199,8 @@ void add_lamp(Builder& b, Vec3f foot) {
 void add_grass(Builder& b, int tufts) {
     for (int tuft = 0; tuft < tufts; ++tuft) {
         const float angle = 2 * kPi * b.random(), r = 2.0f * std::sqrt(b.random());
-        const Vec3f foot{r * std::cos(angle), r * std::sin(angle), 0};
-        const float path = std::abs(foot.y + 0.35f * std::sin(1.6f * foot.x + 0.6f) + 0.55f);
+        const Vec3f foot{r * cos_of(angle), r * sin_of(angle), 0};
+        const float path = std::abs(foot.y + 0.35f * sin_of(1.6f * foot.x + 0.6f) + 0.55f);
         const bool in_house = length(foot - Vec3f{-0.75f, 0.75f, 0}) < 0.85f;
         for (int i = 0; i < 6; ++i) {
             const Vec3f tip = foot + Vec3f{0.1f * (b.random() - 0.5f), 0.1f * (b.random() - 0.5f),

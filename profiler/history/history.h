@@ -95,9 +95,4 @@ class History {
 std::vector<double> past_medians(const History& history, const Subject& subject,
                                  std::int64_t until_s);
 
-/// The commit that the repository around `folder` is at, from git's own files; "" where there is no
-/// repository, or nothing in it. For folders of one's own: another process's may be on a file
-/// system that hangs.
-std::string commit_of(const fs::path& folder);
-
 }  // namespace gs::history

@@ -17,7 +17,12 @@ constexpr double kTimeEffect = 0.03, kDecibelEffect = 0.1;
 constexpr std::size_t kCommitDigits = 10;
 using Json = nlohmann::ordered_json;
 
-std::string short_commit(const std::string& commit) { return commit.substr(0, kCommitDigits); }
+/// Ten digits, and the mark of changes that are not committed.
+std::string short_commit(const std::string& commit) {
+    const std::size_t digits = commit.find_first_not_of("0123456789abcdef");
+    return commit.substr(0, std::min(digits, kCommitDigits)) +
+           (digits == commit.npos ? "" : commit.substr(digits));
+}
 
 double least_effect_for(const Series& series) {
     if (series.metric.unit != "dB" || series.points.empty()) return kTimeEffect;

@@ -3,7 +3,6 @@
 #include "profiler/history/history.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -116,35 +115,6 @@ TEST_F(HistoryFile, WhatIsNoneIsRefused) {
     EXPECT_EQ(History::open(folder_ / "none" / "x.db").error().kind, ErrorKind::unwritable);
 }
 
-TEST_F(HistoryFile, CommitOfARepository) {
-    const fs::path git = folder_ / ".git", inner = folder_ / "a" / "b";
-    fs::create_directories(git / "refs/heads");
-    fs::create_directories(inner);
-    const std::string first(40, 'a'), second(40, 'b'), third(40, 'c');
-    const auto write = [](const fs::path& path, const std::string& text) {
-        ASSERT_TRUE(write_text_file(path, text));
-    };
-    write(git / "HEAD", first + "\n");
-    EXPECT_EQ(commit_of(inner), first);
-    write(git / "HEAD", "ref: refs/heads/main\n");
-    EXPECT_EQ(commit_of(inner), "");  // nothing was committed yet
-    write(git / "packed-refs", "# pack-refs\n" + second + " refs/heads/main\n");
-    EXPECT_EQ(commit_of(inner), second);
-    write(git / "refs/heads/main", third + "\n");
-    EXPECT_EQ(commit_of(folder_), third);
-    // A worktree beside it.
-    fs::create_directories(git / "worktrees/w");
-    write(git / "worktrees/w/HEAD", "ref: refs/heads/main\n");
-    write(git / "worktrees/w/commondir", "../..\n");
-    fs::create_directories(folder_ / "w");
-    write(folder_ / "w/.git", "gitdir: " + (git / "worktrees/w").string() + "\n");
-    EXPECT_EQ(commit_of(folder_ / "w"), third);
-    // What is no file of git's is not waited for.
-    fs::remove(git / "HEAD");
-    ASSERT_EQ(::mkfifo((git / "HEAD").c_str(), 0600), 0);
-    EXPECT_EQ(commit_of(inner), "");
-}
-
 /// `count` points around 10 ms; the errors of neighbours resemble each other by `memory`.
 std::vector<Point> noise(std::uint64_t seed, std::size_t count, double memory = 0,
                          double level = 1) {
@@ -235,6 +205,11 @@ TEST(HistoryReport, SaysWhatChangedAndAtWhichCommit) {
     EXPECT_EQ(page.find("<garden>"), std::string::npos);
     EXPECT_NE(page.find("commit aaaaaaaaaa to bbbbbbbbbb"), std::string::npos);
     EXPECT_EQ(page.find("nan"), std::string::npos);
+    // That a program was built with changes is never cut off.
+    for (std::size_t i = 20; i < slower.points.size(); ++i)
+        slower.points[i].commit = "bbbbbbbbbbbb+changes.01234567";
+    EXPECT_NE(history_html(judge({slower})).find("to bbbbbbbbbb+changes.01234567"),
+              std::string::npos);
     EXPECT_NE(history_html({}).find("Nothing was recorded"), std::string::npos);
 }
 

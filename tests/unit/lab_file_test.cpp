@@ -1,8 +1,10 @@
 // Suites as they are read, and the lab's file: once, whole, of a known version.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 
+#include "app/lab/capture_content.h"
 #include "app/lab/lab_file.h"
 #include "app/lab/suite.h"
 #include "profiler/history/history.h"
@@ -83,6 +85,7 @@ TEST(Suite, ErrorsNameLineAndWhatMayBe) {
     expect("[scene a]\noptional = yes\n", {"a.suite:1", "capture = FOLDER"});
     expect("[scene a]\ncapture = x\nviews = 3\n", {"a.suite:1", "either"});
     expect("# nothing\n", {"a.suite", "no scene"});
+    expect(scene + "photos_hash = 12\n", {"a.suite:3", "is no hash"});
 }
 
 TEST(Suite, BuiltInOnesAreRight) {
@@ -141,6 +144,54 @@ TEST(LabFile, KeepsARunOnceAndWhole) {
     // A history may lie in the same file, whoever comes first.
     EXPECT_TRUE(history::History::open(path));
     EXPECT_TRUE(LabFile::open(path));
+}
+
+TEST(CaptureContent, IsOfNamesAndBytesWhereverTheyAre) {
+    const test::TemporaryFolder folder;
+    const auto file = LabFile::open(folder / "lab.db");
+    ASSERT_TRUE(file);
+    const auto put = [&](const fs::path& name, const std::string& text) {
+        fs::create_directories((folder / name).parent_path());
+        ASSERT_TRUE(write_text_file(folder / name, text));
+    };
+    const auto content = [&](const fs::path& name) { return *content_of({folder / name}, *file); };
+    for (const char* capture : {"a", "b"}) {
+        put(fs::path(capture) / "images/1.png", "photo");
+        put(fs::path(capture) / "sparse/0/points3D.bin", "points");
+    }
+    const std::string first = content("a");
+    EXPECT_EQ(first.size(), 16u);
+    EXPECT_EQ(content("b"), first);
+    put("b/images/1.png", "foto!");  // of the same size
+    EXPECT_NE(content("b"), first);
+    put("b/images/1.png", "photo");
+    EXPECT_EQ(content("b"), first);
+    fs::rename(folder / "b/images/1.png", folder / "b/images/2.png");
+    EXPECT_NE(content("b"), first);
+    fs::rename(folder / "b/images/2.png", folder / "b/images/1.png");
+    // What is no part of a capture.
+    put("b/.cache/x", "x");
+    put("b/runs/1/run.json", "{}");
+    put("b/runs/1/point_cloud.ply", "x");
+    fs::create_directory_symlink("..", folder / "b/images/up");
+    EXPECT_EQ(content("b"), first);
+    put("b/masks/1.png", "mask");
+    EXPECT_NE(content("b"), first);
+    put("m/1.png", "mask");
+    EXPECT_NE(*content_of({folder / "a", folder / "m"}, *file), first);
+    // Links are followed, also those of folders.
+    fs::create_directories(folder / "c");
+    fs::create_directory_symlink(folder / "a/images", folder / "c/images");
+    fs::create_directory_symlink(folder / "a/sparse", folder / "c/sparse");
+    EXPECT_EQ(content("c"), first);
+    // Unchanged files are not read again.
+    const fs::path photo = folder / "a/images/1.png";
+    const auto time = fs::last_write_time(photo);
+    put("a/images/1.png", "other");
+    fs::last_write_time(photo, time);
+    EXPECT_EQ(content("a"), first);
+    fs::last_write_time(photo, time + std::chrono::seconds(1));
+    EXPECT_NE(content("a"), first);
 }
 
 TEST(LabFile, RefusesWhatIsNotItsOwn) {

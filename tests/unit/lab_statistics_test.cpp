@@ -1,5 +1,6 @@
 // The lab's statistics: Student's t against known values, intervals that cover, and comparisons of
 // two equals that say nothing.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -221,6 +222,42 @@ TEST(CompareRuns, TimesOfABusyMachineHaveNoVerdict) {
     EXPECT_EQ(comparison_json(c)["notes"].size(), 1u);
 }
 
+TEST(CompareRuns, SeveralMachinesAndOtherPhotosAreSeen) {
+    Noise noise(6);
+    const auto notes_of = [&](auto&& change) {
+        std::vector<LabRun> runs;
+        for (int scene = 0; scene < 2; ++scene)
+            for (const char* label : {"a", "b"}) {
+                LabRun& run = runs.emplace_back(made_run(label, scene, 1, {}, noise));
+                run.host = "vm", run.processor = "Xeon";
+                run.of.how = "h-0123";
+                run.values.push_back({"threads", "", 2});
+                if (run.of.label == "b") change(run, scene);
+            }
+        const auto c = compare_runs(*select_runs(runs, "a"), *select_runs(runs, "b"), {});
+        return std::pair(c->pairs, fmt::format("{}", fmt::join(c->notes, "; ")));
+    };
+    using Found = std::pair<std::size_t, std::string>;
+    EXPECT_EQ(notes_of([](LabRun&, int) {}), (Found{2, ""}));
+    const auto machines = [&](auto&& change) {
+        const auto [pairs, notes] = notes_of([&](LabRun& run, int) { change(run); });
+        EXPECT_EQ(pairs, 2u);
+        return notes.find("several machines") != notes.npos;
+    };
+    EXPECT_TRUE(machines([](LabRun& run) { run.host = "other"; }));
+    EXPECT_TRUE(machines([](LabRun& run) { run.processor = "EPYC"; }));
+    EXPECT_TRUE(machines([](LabRun& run) { run.values.back().value = 4; }));
+    // Runs of other photos are no pairs; of an older lab nobody knows.
+    const auto other = notes_of([](LabRun& run, int scene) {
+        if (scene == 0) run.of.how = "h-4567";
+    });
+    EXPECT_EQ(other.first, 1u);
+    EXPECT_NE(other.second.find("the files of scene0 changed"), other.second.npos) << other.second;
+    const auto older = notes_of([](LabRun& run, int) { run.of.how = "h"; });
+    EXPECT_EQ(older.first, 2u);
+    EXPECT_NE(older.second.find("older lab"), older.second.npos) << older.second;
+}
+
 TEST(CompareRuns, PairsTheNewestOfTheSameKindOnly) {
     Noise noise(4);
     std::vector<LabRun> runs;
@@ -271,6 +308,50 @@ TEST(LabReport, FindsTheCommitSinceWhenItIsWorse) {
     EXPECT_NE(report_html(report).find("commit commit14"), std::string::npos);
     runs.resize(6);  // two programs: no history yet
     EXPECT_TRUE(histories_of(runs).empty());
+}
+
+TEST(LabReport, BeginsWithVerdictAndGates) {
+    Noise noise(5);
+    std::vector<LabRun> runs;
+    for (int scene = 0; scene < 3; ++scene)
+        for (int seed = 0; seed < 5; ++seed)
+            for (const char* label : {"a", "b"})
+                runs.push_back(made_run(label, scene, seed, {.gain_db = -3}, noise));
+    LabRun failed = runs.back();
+    failed.failed = true, failed.error = "exit code 2\nerror: no memory";
+    runs.push_back(failed);
+    const Gate gate = *parse_gate("psnr_drop <= 0.05");
+    const auto c = compare_runs(*select_runs(runs, "a"), *select_runs(runs, "b"), {&gate, 1});
+    const std::string page = report_html(lab_report(runs, *c, "lab.db"));
+    std::size_t at = 0;
+    for (const char* next :
+         {"PSNR worse (-3", "1 of 1 fail", "<h2>Gates", "FAILS", "b against a", "95 % interval",
+          "<dl>", "Curves", "loading and training, s", "Pareto front", "Runs that failed",
+          "<td class=\"text\">exit code 2\nerror: no memory"}) {
+        const std::size_t found = page.find(next, at);
+        ASSERT_NE(found, page.npos) << next;
+        at = found;
+    }
+    EXPECT_EQ(report_html(lab_report(runs, {}, "lab.db")).find("Gates"), page.npos);
+}
+
+TEST(LabReport, TheParetoFrontIsOfWhatNothingBeats) {
+    // Seconds, dB: each a kind with one run.
+    const std::pair<double, double> kMade[] = {{10, 20}, {20, 25}, {21, 24}, {30, 25}, {40, 27}};
+    std::vector<LabRun> runs(std::size(kMade));
+    std::vector<RunKind> kinds(std::size(kMade));
+    std::vector<const RunKind*> all;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        runs[i].values = {{"total", "s", kMade[i].first}};
+        runs[i].photos = {{"p", kMade[i].second, 0, 0}};
+        kinds[i].runs = {&runs[i]};
+        all.push_back(&kinds[i]);
+    }
+    const auto seconds = [](const LabRun& run) { return run.value_of("total"); };
+    EXPECT_EQ(pareto_front(all, seconds),
+              (std::vector<const RunKind*>{&kinds[0], &kinds[1], &kinds[4]}));
+    runs[0].values.clear();  // of unknown cost
+    EXPECT_EQ(pareto_front(all, seconds), (std::vector<const RunKind*>{&kinds[1], &kinds[4]}));
 }
 
 TEST(CompareRuns, TheSameBitsAreToldAsThat) {
