@@ -121,7 +121,8 @@ Result<void> Trainer::State::begin() {
                                                {static_cast<float>(settings.init_opacity),
                                                 static_cast<float>(settings.init_scale),
                                                 settings.init_surfaces != 0}));
-    learns_from_lidar();  // what is in the way of that is told at once
+    GS_TRY_VOID(may_learn_from_lidar());
+    learns_from_lidar();  // where there is none, that is said at once
     arrays.model.antialiased = draws_antialiased(settings);
     arrays.adam = initial_adam_state(arrays.model, batch_of(settings));
     arrays.statistics.clear(arrays.model.capacity);
@@ -230,17 +231,18 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
     return plan;
 }
 
+Result<void> Trainer::State::may_learn_from_lidar() const {
+    if (settings.lidar_weight <= 0 || backend->takes_beams()) return {};
+    return fail(ErrorKind::usage, capture->path,
+                "this device cannot learn from a lidar: rays are evaluated on the CPU only",
+                "train with --backend cpu, or set lidar_weight to 0");
+}
+
 bool Trainer::State::learns_from_lidar() {
     if (settings.lidar_weight <= 0) return false;
-    if (lidar.open() && backend->takes_beams()) return true;
-    if (std::exchange(told_beams, true)) return false;
-    if (lidar.empty())
+    if (lidar.open()) return true;
+    if (!std::exchange(told_beams, true))
         log_warning("lidar_weight does nothing: {} has no lidar that can be read", capture->path);
-    else
-        log_warning(
-            "{} has a lidar, and nothing is learned from it on this device: rays are evaluated on "
-            "the CPU only (--backend cpu)",
-            capture->path);
     return false;
 }
 
@@ -308,6 +310,10 @@ Result<bool> Trainer::set_settings(const TrainingSettings& settings) {
         if (!anew) wanted.*field.value = state_->settings.*field.value;
     }
     const TrainingSettings before = std::exchange(state_->settings, wanted);
+    if (auto may = state_->may_learn_from_lidar(); !may) {
+        state_->settings = before;
+        return tl::unexpected(std::move(may).error());
+    }
     if (!anew) return false;
     if (auto begun = state_->begin(); !begun) {
         state_->settings = before;

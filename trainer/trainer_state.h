@@ -53,6 +53,8 @@ struct Trainer::State {
     StepPlan next_plan(BatchPart part);
     /// Whether steps take beams. Where they were asked for and none can be had, that is told once.
     bool learns_from_lidar();
+    /// Errors (usage): lidar_weight is set, and the backend evaluates no rays.
+    Result<void> may_learn_from_lidar() const;
     /// Of a capture whose photos do not stay in memory; else empty. Throws PhotoError.
     std::vector<LentPhoto> photos_of_step();
     void refine_poses();

@@ -6,6 +6,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/lab.h"
+#include "app/cli/options.h"
 #include "base/exception_words.h"
 #include "base/record/scope.h"
 #include "renderer/device/device_error.h"
@@ -58,6 +59,18 @@ Words take_command(Words& words) {
     Words command(mark + 1, words.end());
     words.erase(mark, words.end());
     return command;
+}
+
+/// `--absgrad 1` means `--absgrad=1`: settings that are on or off may be given a value, as in a
+/// file of settings. To CLI11 a switch never takes the next word.
+void join_switch_values(Words& words) {
+    constexpr std::array kValues{"0", "1", "true", "false", "yes", "no", "on", "off"};
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+        if (!is_setting_switch(words[i])) continue;
+        if (std::find(kValues.begin(), kValues.end(), words[i + 1]) == kValues.end()) continue;
+        words[i] += "=" + words[i + 1];
+        words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
 }
 
 int complain(const CLI::App& root, const CLI::ParseError& error) {
@@ -135,6 +148,7 @@ int run_command_line(int argc, const char* const* argv) {
     Words words(argv + 1, argv + argc);
     add_view(words, subcommands);
     common.command = take_command(words);
+    join_switch_values(words);
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     try {
         root->parse(words);

@@ -40,6 +40,8 @@ void warn_of_findings(std::span<const Finding> findings) {
     for (const Finding& f : findings)
         if (f.severity != Severity::note)
             log_warning("{}: {} ({})", f.what, f.consequence, f.advice);
+        else if (f.id == "lens-folds")  // what scores leave out is said in any case
+            log_info("{}: {}", f.what, f.consequence);
 }
 
 SplatQuestions questions_here(std::vector<std::string> reader_notes, int cuda_device) {

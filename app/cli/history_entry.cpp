@@ -5,7 +5,7 @@
 #include <ctime>
 #include <limits>
 
-#include "app/cli/machine.h"
+#include "app/backend/program_commit.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "profiler/collect/client.h"

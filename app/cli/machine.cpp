@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 #include <sys/utsname.h>
 
+#include "app/backend/program_commit.h"
 #include "app/cli/common.h"
 #include "base/machine.h"
 #include "base/parallel.h"
-#include "program_commit.h"  // the build writes it
 #include "renderer/device/cuda/device.h"
 #include "renderer/raster/rasterizer.h"
 
@@ -65,8 +65,6 @@ Json cuda_json(int used) {
 }
 
 }  // namespace
-
-std::string program_commit() { return GAUSSCOPE_COMMIT; }
 
 Json machine_json(int used) {
     utsname system{};

@@ -6,10 +6,6 @@
 
 namespace gs::cli {
 
-/// Of the sources that this program was built from: "0123456789ab", with "+changes.HASH" behind it
-/// where files differed from it, or "unknown" (tools/cmake/program_commit.cmake).
-std::string program_commit();
-
 /// {"program", "commit", "compiler", "system", "host", "processor", "cpu", "threads", "cuda":
 /// {"driver", "runtime", "problem", "devices": [{"index", "name", "architecture", "memory_bytes",
 /// "uuid", "problem", and of the one that is used clocks, caches, memory free}]}}. `used`: CUDA's

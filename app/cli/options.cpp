@@ -210,7 +210,20 @@ std::string flag_of(const SettingField& field) {
 /// One option says all of them.
 bool is_crop(const SettingField& field) { return std::string_view(field.group) == "Crop"; }
 
+bool is_switch(const SettingField& field) {
+    return field.choices == nullptr && field.integer && field.min == 0 && field.max == 1;
+}
+
 }  // namespace
+
+bool is_setting_switch(std::string_view word) {
+    return std::any_of(setting_fields().begin(), setting_fields().end(),
+                       [&](const SettingField& field) {
+                           if (!is_switch(field) || is_crop(field)) return false;
+                           const std::string flag = flag_of(field);
+                           return word == flag || word == "--no-" + flag.substr(2);
+                       });
+}
 
 void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& out) {
     const TrainingSettings defaults;
@@ -220,7 +233,7 @@ void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& ou
         const std::string help =
             std::string(field.help) + fmt::format(" [{:g}]", defaults.*field.value);
         CLI::Option* option;
-        if (field.choices == nullptr && field.integer && field.min == 0 && field.max == 1)
+        if (is_switch(field))
             option = app.add_flag_function(
                 flag_of(field) + ",--no-" + flag_of(field).substr(2) + "{false}",
                 [&out, name](std::int64_t n) { out.emplace_back(name, n > 0 ? 1.0 : 0.0); }, help);

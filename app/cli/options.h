@@ -100,6 +100,8 @@ void add_window(CLI::App& app, WindowArguments& a);
 
 /// One option per row of the settings table, kept as given. The seed is a common option.
 void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& out);
+/// "--absgrad", "--no-absgrad": a setting that is on or off.
+bool is_setting_switch(std::string_view word);
 
 /// A finite number from `least` to `most`.
 CLI::Validator number_from(double least, double most);

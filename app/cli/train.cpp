@@ -477,7 +477,31 @@ Result<ViewArguments> to_view(const TrainArguments& a) {
 
 namespace {
 
-Result<int> run(const TrainArguments& a, const CommonArguments& common) {
+/// Rays are evaluated on the CPU only: a run that learns from a lidar is refused another backend,
+/// and has the CPU where none is named.
+Result<CommonArguments> on_what_sees_lidar(const TrainArguments& a, const CommonArguments& common) {
+    GS_TRY(const NamedValues given, given_settings(a.settings, a.loading.background, common));
+    GS_TRY(const TrainingSettings settings, make_settings(given));
+    CommonArguments out = common;
+    if (settings.lidar_weight <= 0 || common.backend == "cpu") return out;
+    if (common.backend == "cuda" || common.device)
+        return fail(
+            ErrorKind::usage, "",
+            "--lidar-weight learns along rays, which are evaluated on the CPU only, not yet "
+            "on CUDA",
+            "train with --backend cpu, or leave --lidar-weight out");
+    out.backend = "cpu";
+    GS_TRY(const Backend usual, backend_of(common));
+    if (usual.cuda)
+        log_warning(
+            "training on the CPU, not on {}: --lidar-weight needs rays, which CUDA does "
+            "not evaluate yet",
+            usual.name);
+    return out;
+}
+
+Result<int> run(const TrainArguments& a, const CommonArguments& given) {
+    GS_TRY(const CommonArguments common, on_what_sees_lidar(a, given));
     if (!a.view && !a.window.script.empty())
         return fail(ErrorKind::usage, "", "--script drives the studio", "add --view");
     if (a.keep.best && (a.eval_every ? *a.eval_every == 0 : !a.view))

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/parallel.h"
 #include "renderer/doctor/doctor.h"
+#include "renderer/io/captures/lens_mask.h"
 #include "renderer/scene/camera_lens.h"
 
 namespace gs {
@@ -19,7 +20,9 @@ constexpr int kTinyPhoto = 64, kHugePhoto = 8192;  // pixels: longest side below
 constexpr double kOffCentre = 0.05;                // of the side
 constexpr double kLeastBaseline = 1e-3;            // of the distance to the points
 constexpr std::size_t kPointsLookedAt = 20000;
-constexpr double kRoughPoses = 2;  // pixels: good reconstructions have 0.3 to 1.2
+constexpr double kCornersOfACircle = 0.25;  // 1 - pi / 4 of a square, and a little
+constexpr double kFewPixels = 0.01;         // share that a wide lens may lack in its corners
+constexpr double kRoughPoses = 2;           // pixels: good reconstructions have 0.3 to 1.2
 
 using Findings = std::vector<Finding>;
 
@@ -44,6 +47,19 @@ void add_views(const Capture& capture, const ViewRule& rule, Wrong&& wrong, Find
 void add_one(const char* id, Severity severity, std::string what, const char* consequence,
              const char* advice, Findings& out, std::uint64_t count = 1) {
     out.push_back({id, severity, std::move(what), count, {}, consequence, advice, false});
+}
+
+void add_shutter(const CaptureNote& note, std::size_t rolling, std::size_t views, Findings& out) {
+    const bool all = rolling == views;
+    add_one("rolling-shutter", Severity::note, note.text,
+            all ? "every row is seen at its own moment"
+                : "where it does not count, photos from a moving camera are skewed",
+            all            ? "nothing"
+            : rolling == 0 ? "poses of the first and last row (viewmat_start, viewmat_end) let it "
+                             "count, as long as --undistort is not given"
+                           : "the photos without poses of their first and last row (viewmat_start, "
+                             "viewmat_end) need them as well",
+            out);
 }
 
 // What loading left out or had to change.
@@ -76,6 +92,9 @@ void add_loading(const Capture& capture, Findings& out) {
              "what only they show is missing", "pose them too, or take them out of the folder",
              false});
     }
+    const auto rolling = static_cast<std::size_t>(
+        std::count_if(capture.views.begin(), capture.views.end(),
+                      [](const View& view) { return view.camera.rolling(); }));
     for (const CaptureNote& note : capture.notes) {
         if (note.kind == CaptureNote::Kind::photo_size)
             add_one("photo-size", Severity::warning, note.text,
@@ -92,10 +111,7 @@ void add_loading(const Capture& capture, Findings& out) {
                     "nothing; --undistort resamples the photos where something needs pinholes",
                     out);
         else if (note.kind == CaptureNote::Kind::shutter)
-            add_one("rolling-shutter", Severity::note, note.text,
-                    "where it does not count, photos from a moving camera are skewed",
-                    "poses of the first and last row (viewmat_start, viewmat_end) let it count",
-                    out);
+            add_shutter(note, rolling, capture.views.size(), out);
         else if (note.kind == CaptureNote::Kind::mask)
             add_one(
                 "masks", Severity::warning, note.text,
@@ -194,6 +210,51 @@ void add_duplicate_cameras(const Capture& capture, Findings& out) {
         [&](std::size_t i) { return repeats[i] != 0; }, out);
 }
 
+// Photos whose lens folds back inside the picture: where it does, nothing is learned or measured.
+void add_folds(const Capture& capture, Findings& out) {
+    std::map<std::vector<double>, std::size_t> known;  // lens: its place in `lenses`
+    std::vector<const Camera*> lenses;
+    std::vector<std::size_t> lens_of;
+    for (const View& view : capture.views) {
+        const auto [at, is_new] = known.try_emplace(lens_key(view.camera), lenses.size());
+        if (is_new) lenses.push_back(&view.camera);
+        lens_of.push_back(at->second);
+    }
+    std::vector<LensFold> folds(lenses.size());
+    parallel_for(lenses.size(), 1, [&](std::size_t i) { folds[i] = fold_of(*lenses[i]); });
+    Finding f{"lens-folds", Severity::note, "", 0, {}, "", "", false};
+    double share = 0;
+    const LensFold* worst = nullptr;
+    const Camera* camera = nullptr;
+    for (std::size_t i = 0; i < capture.views.size(); ++i) {
+        const LensFold& fold = folds[lens_of[i]];
+        if (fold.share == 0) continue;
+        share += fold.share;
+        if (f.count++ < kFindingExamples) f.examples.push_back(capture.views[i].name);
+        if (worst == nullptr || fold.share > worst->share)
+            worst = &fold, camera = lenses[lens_of[i]];
+    }
+    if (worst == nullptr) return;
+    // A fisheye that fills its circle lacks the corners, whatever its polynomial does there.
+    const bool corners = math::measures_distance(*camera) && worst->share <= kCornersOfACircle;
+    if (!corners && worst->share > kFewPixels) f.severity = Severity::warning;
+    f.what = fmt::format(
+        "{} a lens that folds back inside the picture: {:.1f} % of the pixels have no ray, from "
+        "{:.0f} px off the principal point on",
+        counted(f.count, "view", f.count == 1 ? "has" : "have"),
+        100 * share / static_cast<double>(f.count), worst->radius_px);
+    f.consequence = "nothing is learned from these pixels, and scores are of the others only";
+    f.advice = corners ? "nothing, where photos are black there"
+               : worst->sign_helps
+                   ? fmt::format(
+                         "check the sign of k1: it is {:g}, and with {:g} every pixel has a "
+                         "ray",
+                         camera->distortion[0], -camera->distortion[0])
+                   : fmt::format("check the lens's coefficients (k1 = {:g}), or crop the photos",
+                                 camera->distortion[0]);
+    out.push_back(std::move(f));
+}
+
 double distance_between(Vec3d a, Vec3d b) { return std::hypot(a.x - b.x, a.y - b.y, a.z - b.z); }
 
 struct Box {
@@ -287,6 +348,7 @@ std::vector<Finding> examine(const Capture& capture) {
     add_counts(capture, out);
     add_loading(capture, out);
     add_pictures(capture, out);
+    add_folds(capture, out);
     add_duplicate_cameras(capture, out);
     add_geometry(capture, out);
     std::stable_sort(out.begin(), out.end(),

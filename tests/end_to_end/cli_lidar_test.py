@@ -53,6 +53,15 @@ class Lidar(Case):
         self.assertGreater(held_out["all"]["met"], 0)
         self.assertIn("Chamfer m", told.out)
 
+    def test_a_backend_without_rays_is_refused(self):
+        words = ["train", self.drive, "-o", self.folder / "out", "--steps", 2, "--lidar-weight", 0.1]
+        for chosen in (["--backend", "cuda"], ["--device", 0], ["--backend", "cuda", "--view", "--headless"]):
+            self.expect(2, *words, *chosen, says=["evaluated on the CPU only", "--backend cpu"])
+        self.assertFalse((self.folder / "out").exists())
+        (self.folder / "lidar.cfg").write_text("lidar_weight = 0.1\n")
+        self.expect(2, *words[:-2], "--config", self.folder / "lidar.cfg", "--backend", "cuda", says="--backend cpu")
+        self.expect(0, *words, "--test-every", 2, "--backend", "cpu")
+
     def test_the_lidar_is_learned_from(self):
         rows = (self.shared / "run" / "metrics.csv").read_text().splitlines()
         self.assertTrue(rows[0].endswith(",lidar_m"))

@@ -15,6 +15,7 @@
 #include "tests/support/data.h"
 #include "tests/support/random_scene.h"
 #include "tests/unit/io_files.h"
+#include "tests/unit/sound_capture.h"
 
 namespace gs::test {
 namespace {
@@ -37,32 +38,6 @@ GaussianModel sound_splats() {
     return m;
 }
 
-Capture sound_capture() {
-    Capture c;
-    for (int i = 0; i < 16; ++i) {
-        View view;
-        view.name = "view_" + std::to_string(i) + ".png";
-        const double angle = 0.3 * i;
-        view.camera = look_at({4 * std::cos(angle), 4 * std::sin(angle), 1}, {0, 0, 0}, {0, 0, 1},
-                              320, 240, 0.9);
-        view.test = i % 8 == 0;
-        c.views.push_back(view);
-    }
-    for (std::uint64_t i = 0; i < 300; ++i) {
-        SparsePoint p;
-        p.position = {static_cast<float>(random_in(2, 0, i, -1, 1)),
-                      static_cast<float>(random_in(2, 1, i, -1, 1)),
-                      static_cast<float>(random_in(2, 2, i, -1, 1))};
-        c.points.push_back(p);
-    }
-    return c;
-}
-
-const Finding* find(const std::vector<Finding>& findings, const std::string& id) {
-    const auto it = std::find_if(findings.begin(), findings.end(),
-                                 [&](const Finding& f) { return f.id == id; });
-    return it == findings.end() ? nullptr : &*it;
-}
 std::string ids_of(const std::vector<Finding>& findings) {
     std::string out;
     for (const Finding& f : findings) out += f.id + " ";

@@ -110,7 +110,15 @@ TEST(OpenSfm, WhatIsWrongIsSkippedAndNamed) {
          {std::pair{"\"width\": 0, \"height\": 30, \"projection_type\": \"perspective\"",
                     "size 0 x 30"},
           {"\"width\": 40, \"height\": 30, \"projection_type\": \"brown\", \"focal_x\": NaN",
-           "focal length"},
+           "focal_x is not finite"},
+          {"\"width\": 40, \"height\": 30, \"projection_type\": \"brown\", \"focal_x\": 1, \"k1\": "
+           "null",
+           "k1 is null, not a number"},
+          {"\"width\": null, \"height\": 30, \"projection_type\": \"spherical\"",
+           "width is null, not a number"},
+          {"\"width\": 40, \"height\": 30, \"projection_type\": \"perspective\", \"focal\": "
+           "\"0.9\"",
+           "focal is the text \"0.9\", not a number"},
           {"\"width\": 40, \"height\": 30, \"projection_type\": \"dual\"",
            "projection_type \"dual\" is not supported"}}) {
         folder.write("reconstruction.json", reconstruction(bad, shot("a.png")));

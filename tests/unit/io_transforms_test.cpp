@@ -162,6 +162,32 @@ TEST(Transforms, BadFramesAreSkippedAndNamed) {
         EXPECT_THAT(skipped, HasSubstr(what));
 }
 
+TEST(Transforms, WhatIsNoNumberIsNamed) {
+    const TempFolder folder;
+    put_png(folder / "a.png", pattern(40, 30, 3));
+    const std::pair<const char*, const char*> kBad[] = {
+        {"\"k1\": null", "k1 is null, not a number"},
+        {"\"k1\": \"0.1\"", "k1 is the text \"0.1\", not a number"},
+        {"\"fl_y\": null", "fl_y is null, not a number"},
+        {"\"fl_x\": NaN", "fl_x is not finite"},
+        {"\"cx\": true", "cx is boolean, not a number"},
+        {"\"w\": null", "w is null, not a number"},
+        {"\"h\": [30]", "h is array, not a number"},
+        {"\"camera_angle_x\": null, \"fl_x\": null", "fl_x is null, not a number"},
+        {"\"p2\": {}, \"camera_model\": \"OPENCV\"", "p2 is object, not a number"}};
+    for (const auto& [bad, why] : kBad)
+        for (const bool in_frame : {true, false}) {
+            const std::string whole = in_frame ? "\"k2\": 0.01, \"fl_x\": 50, \"w\": 40, \"h\": 30"
+                                               : std::string("\"k2\": 0.01, ") + bad;
+            folder.write("transforms.json",
+                         "{" + whole + ", \"frames\": [" +
+                             frame("a.png", in_frame ? std::string(bad) + "," : "") + "]}");
+            const auto capture = load_capture(folder.path(), no_split());
+            ASSERT_FALSE(capture) << bad;
+            EXPECT_THAT(capture.error().text(), HasSubstr(why)) << bad;
+        }
+}
+
 TEST(Transforms, BrokenJsonNamesTheByte) {
     const TempFolder folder;
     folder.write("transforms.json", "{\"frames\": [ {\"a\": ] }");

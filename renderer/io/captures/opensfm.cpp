@@ -16,11 +16,14 @@ namespace {
 
 using SfmJson = nlohmann::json;
 
-// NaN where there is no number.
-double sfm_number(const SfmJson& json, const char* key, double usual) {
+// `usual` where the key is missing; NaN, and named in `wrong`, where it has no number.
+double sfm_number(const SfmJson& json, const char* key, double usual, std::string& wrong) {
     const auto it = json.find(key);
-    if (it == json.end() || it->is_null()) return usual;
-    return it->is_number() ? it->get<double>() : std::nan("");
+    if (it == json.end()) return usual;
+    std::string problem = why_no_number(*it, key);
+    if (problem.empty()) return it->get<double>();
+    if (wrong.empty()) wrong = std::move(problem);
+    return std::nan("");
 }
 
 std::optional<Vec3d> sfm_vector(const SfmJson& json, const char* key) {
@@ -65,7 +68,12 @@ std::string sfm_camera(const SfmJson& json, Camera& out) {
     if (lens == std::end(kSfmLenses))
         return fmt::format("projection_type \"{}\" is not supported; undistort the photos first",
                            model);
-    const double width = sfm_number(json, "width", 0), height = sfm_number(json, "height", 0);
+    std::string wrong;
+    const auto number = [&](const char* key, double usual) {
+        return sfm_number(json, key, usual, wrong);
+    };
+    const double width = number("width", 0), height = number("height", 0);
+    if (!wrong.empty()) return wrong;
     if (!(width >= 1 && height >= 1 && width <= 1e6 && height <= 1e6))
         return fmt::format("camera size {} x {} is not possible", width, height);
     out = {};
@@ -77,14 +85,15 @@ std::string sfm_camera(const SfmJson& json, Camera& out) {
         return {};
     }
     const double side = std::max(out.width, out.height);
-    const double focal = sfm_number(json, lens->two_focals ? "focal_x" : "focal", 0);
+    const double focal = number(lens->two_focals ? "focal_x" : "focal", 0);
     out.fx = focal * side;
-    out.fy = (lens->two_focals ? sfm_number(json, "focal_y", focal) : focal) * side;
+    out.fy = (lens->two_focals ? number("focal_y", focal) : focal) * side;
     // Its pictures' middle is (0, 0), wherever it counts pixels from.
-    out.cx = 0.5 * out.width + (lens->two_focals ? sfm_number(json, "c_x", 0) * side : 0);
-    out.cy = 0.5 * out.height + (lens->two_focals ? sfm_number(json, "c_y", 0) * side : 0);
+    out.cx = 0.5 * out.width + (lens->two_focals ? number("c_x", 0) * side : 0);
+    out.cy = 0.5 * out.height + (lens->two_focals ? number("c_y", 0) * side : 0);
     for (std::size_t i = 0; i < lens->keys.size() && lens->keys[i] != nullptr; ++i)
-        out.distortion[i] = sfm_number(json, lens->keys[i], 0);
+        out.distortion[i] = number(lens->keys[i], 0);
+    if (!wrong.empty()) return wrong;
     return out.valid() ? "" : "focal length or another camera number is not usable";
 }
 

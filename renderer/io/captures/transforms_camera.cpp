@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "renderer/io/files/capture_json.h"
 #include "renderer/scene/camera_names.h"
 
 namespace gs {
@@ -23,11 +24,19 @@ struct CameraScope {
             if (const auto it = json->find(key); it != json->end() && !it->is_null()) return &*it;
         return nullptr;
     }
+    /// What is there and no number is named in `wrong`: a null or a text is no 0.
     std::optional<double> number(const char* key) const {
-        const Json* value = find(key);
-        if (value == nullptr) return {};
-        return value->is_number() ? value->get<double>() : std::nan("");
+        for (const Json* json : {frame, file}) {
+            const auto it = json->find(key);
+            if (it == json->end()) continue;
+            std::string problem = why_no_number(*it, key);
+            if (problem.empty()) return it->get<double>();
+            if (wrong.empty()) wrong = std::move(problem);
+            return std::nan("");
+        }
+        return {};
     }
+    mutable std::string wrong{};
     std::string text(const char* key) const {
         const Json* value = find(key);
         return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
@@ -259,6 +268,7 @@ Problem read_shutter(const CameraScope& scope, Frame& out) {
 std::string read_frame_camera(const Json& frame, const Json& file, Frame& out) {
     const CameraScope scope{&frame, &file};
     Problem problem = read_intrinsics(scope, out);
+    if (!scope.wrong.empty()) problem = scope.wrong;
     if (problem.empty()) problem = read_shutter(scope, out);
     // The shutter's poses say where the camera was, too.
     if (problem.empty() && !out.camera.rolling()) problem = read_pose(frame, out.camera);

@@ -1,6 +1,10 @@
 #include "renderer/io/files/capture_json.h"
 
+#include <fmt/format.h>
 #include "base/json_text.h"
+
+#include <cmath>
+
 #include "base/try.h"
 
 namespace gs {
@@ -35,6 +39,16 @@ Result<nlohmann::json> read_capture_json(const fs::path& path) {
     if (text.empty()) return fail(ErrorKind::malformed, path.string(), "is empty", "copy it again");
     replace_not_finite(text);
     return parse_json(text, path.string());
+}
+
+std::string why_no_number(const Json& value, const char* key) {
+    constexpr std::size_t kMostShown = 40;
+    if (value.is_number())
+        return std::isfinite(value.get<double>()) ? "" : fmt::format("{} is not finite", key);
+    if (!value.is_string()) return fmt::format("{} is {}, not a number", key, value.type_name());
+    const auto& text = value.get_ref<const std::string&>();
+    if (text.empty()) return fmt::format("{} is not finite", key);
+    return fmt::format("{} is the text \"{}\", not a number", key, text.substr(0, kMostShown));
 }
 
 }  // namespace gs

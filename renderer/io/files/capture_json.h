@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "base/expected.h"
 #include "base/file.h"
@@ -11,5 +12,7 @@ namespace gs {
 
 /// NaN and Infinity become empty strings. Errors: unreadable; malformed, with the byte.
 Result<nlohmann::json> read_capture_json(const fs::path& path);
+/// "k1 is null, not a number"; empty where the value of `key` is a finite number.
+std::string why_no_number(const nlohmann::json& value, const char* key);
 
 }  // namespace gs
