@@ -215,8 +215,7 @@ bool all_quiet(std::span<const RunPair> pairs, std::vector<std::string>& notes) 
         for (const LabRun* run : {pair.a, pair.b}) {
             const double waited = run->value_of("threads waited");
             if (std::isfinite(waited)) most = std::max(most, waited);
-            machines.insert(
-                fmt::format("{}|{}|{}", run->host, run->processor, run->value_of("threads")));
+            machines.insert(run->machine());
         }
     if (machines.size() > 1)
         notes.push_back("the runs are of several machines: no verdict on times");

@@ -54,6 +54,13 @@ double LabRun::value_of(std::string_view metric) const {
         if (value.metric == metric) return value.value;
     return kUnknown;
 }
+std::string LabRun::machine() const {
+    std::string out = host;
+    if (!processor.empty()) out += ", " + processor;
+    if (const double threads = value_of("threads"); std::isfinite(threads))
+        out += fmt::format(", {:.0f} threads", threads);
+    return out;
+}
 double LabRun::psnr() const { return mean_of(photos, &LabPhoto::psnr); }
 double LabRun::ssim() const { return mean_of(photos, &LabPhoto::ssim); }
 

@@ -64,6 +64,8 @@ struct LabRun {
     std::vector<LabPhoto> photos;
 
     double value_of(std::string_view metric) const;
+    /// "node, Intel(R) Xeon(R) ..., 8 threads": times of other machines say nothing of this one.
+    std::string machine() const;
     /// Means over the photos.
     double psnr() const;
     double ssim() const;

@@ -191,7 +191,7 @@ void add_facts(const std::vector<LabRun>& runs, Report& out) {
     std::size_t failed = 0;
     for (const LabRun& run : runs) {
         labels.insert(run.of.label), commits.insert(run.of.commit), scenes.insert(run.of.scene);
-        machines.insert(run.processor.empty() ? run.host : run.host + ", " + run.processor);
+        machines.insert(run.machine());
         failed += run.failed;
     }
     out.facts = {{"runs", std::to_string(runs.size())},
@@ -285,8 +285,8 @@ std::vector<history::Judged> histories_of(const std::vector<LabRun>& runs) {
                         run.of.definition().substr(0, 6), run.of.content().substr(0, 4));
         const auto add = [&](const std::string& metric, const std::string& unit, double value) {
             if (!std::isfinite(value)) return;
-            Measured& at =
-                all[{run.of.scene, how, run.host, metric, unit}][{run.of.commit, run.of.label}];
+            Measured& at = all[{run.of.scene, how, unit == "s" ? run.machine() : run.host, metric,
+                                unit}][{run.of.commit, run.of.label}];
             at.values.push_back(value);
             at.last_s = std::max(at.last_s, run.ended_s);
         };

@@ -112,13 +112,71 @@ class Lab(Case):
         broken.chmod(0o755)
         suite = self.suite(SUITE.replace("[settings bold]\nlr_means = 0.0005\n", "").replace("seeds = 1, 2", "seeds = 1"))
         result = self.lab(1, "run", suite, "--program", f"bad={broken}", "--program", f"good={GAUSSCOPE}", "--json",
-                          out=["FAILED", "signal 9"])
+                          out=["FAILED", "signal 9", "\n  error: out of memory\n", "all that it said: ", "add --retry to run again what failed"])
         self.assertEqual((result.json["ran"], result.json["failed"]), (1, 1))
         told = {run["label"]: run for run in self.lab(0, "list", "--json").json["runs"]}
         self.assertIn("out of memory", told["bad"]["error"])
         self.assertFalse(told["good"]["failed"])
-        self.assertEqual(self.lab(1, "run", suite, "--program", f"bad={broken}", "--program", f"good={GAUSSCOPE}", "--json").json["known"], 1)
+        self.assertEqual(self.lab(1, "run", suite, "--program", f"bad={broken}", "--program", f"good={GAUSSCOPE}", "--json",
+                                  out="failed before, not run again (--retry)").json["known"], 1)
+        broken.write_text("#!/bin/sh\nexec %s \"$@\"\n" % os.path.abspath(GAUSSCOPE))
+        self.assertEqual(self.lab(0, "run", suite, "--program", f"bad={broken}", "--retry", "--json").json["ran"], 1)
         self.lab(2, "compare", "bad", "good", says="no run of the same scene")
+
+    def program(self, commit, more=""):
+        """This program as if it were built from another commit."""
+        path = self.folder / "program"
+        path.write_text("#!/bin/sh\n[ $1 = info ] || exec %s \"$@\"\n%s \"$@\" | sed 's/\"commit\":\"[^\"]*\"/\"commit\":\"%s\"/'\n%s"
+                        % (os.path.abspath(GAUSSCOPE), os.path.abspath(GAUSSCOPE), commit, more))
+        path.chmod(0o755)
+        return f"mine={path}"
+
+    def test_a_run_is_of_the_program_that_trained_it(self):
+        suite = self.suite(SUITE.replace("[settings bold]\nlr_means = 0.0005\n", "").replace("seeds = 1, 2", "seeds = 1").replace("steps = 40", "steps = 5"))
+
+        def ran(program, *out):
+            return self.lab(0, "run", suite, "--program", program, "--json", out=out).json["ran"]
+        first, second = "0123456789ab", "ba9876543210"
+        self.assertEqual([ran(self.program(first)), ran(self.program(first)), ran(self.program(second)), ran(self.program(first))], [1, 0, 1, 0])
+        # With changes: known to exactly these.
+        says = "changes that are not committed"
+        self.assertEqual([ran(self.program(first + "+changes.00000001"), says), ran(self.program(first + "+changes.00000001"), says),
+                          ran(self.program(first + "+changes.00000002"), says)], [1, 0, 1])
+        # Of an unknown commit: known to exactly this build.
+        says = "the commit is unknown"
+        self.assertEqual([ran(self.program("unknown"), says), ran(self.program("unknown"), says), ran(self.program("unknown", "# another build\n"), says)],
+                         [1, 0, 1])
+        commits = [run["commit"] for run in self.lab(0, "list", "--json").json["runs"]]
+        self.assertEqual(commits[:4], [first, second, first + "+changes.00000001", first + "+changes.00000002"])
+        for commit in commits[4:]:
+            self.assertRegex(commit, r"^unknown\.[0-9a-f]{8}$")
+        self.assertNotEqual(commits[4], commits[5])
+
+    def test_a_run_is_of_what_is_in_its_capture(self):
+        capture = self.copy_of_capture()
+        suite = self.suite(f"steps = 5\nseeds = 1\n[scene mine]\ncapture = {capture}\ntest_every = 4\n")
+
+        def ran():
+            return self.lab(0, "run", suite, "--label", "a", "--json").json["ran"]
+        photos = sorted((capture / "images").iterdir())
+        self.assertEqual([ran(), ran()], [1, 0])
+        photos[0].write_bytes(photos[1].read_bytes())  # another photo under the same name
+        self.assertEqual([ran(), ran()], [1, 0])
+        points = capture / "sparse" / "0" / "points3D.txt"
+        points.write_text("\n".join(points.read_text().splitlines()[:-1]) + "\n")
+        self.assertEqual([ran(), ran()], [1, 0])
+        (capture / "masks").mkdir()
+        (capture / "masks" / photos[2].name).write_bytes(photos[2].read_bytes())
+        self.assertEqual([ran(), ran()], [1, 0])
+        self.assertEqual(len(self.lab(0, "list", "--json").json["runs"]), 4)
+
+    def test_the_machine_is_what_it_is(self):
+        told = self.expect(0, "info", "--json").json
+        names = [line.split(": ", 1)[1] for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+        if names:
+            self.assertEqual(told["processor"], names[0])
+        self.assertEqual(told["host"], os.uname().nodename)
+        self.assertRegex(told["commit"], r"^([0-9a-f]{12}(\+changes\.[0-9a-f]{8})?|unknown)$")
 
     def test_bad_input_says_where_and_what(self):
         self.lab(2, "run", self.suite("stepz = 3\n[scene a]\nviews = 3\n", "bad.suite"), says=["bad.suite:1", "stepz"])
@@ -140,8 +198,34 @@ class Lab(Case):
         self.lab(0, "run", suite)
         logs = list((self.folder / "lab.db.runs" / "runs").glob("*/benchmark.jsonl"))
         self.assertEqual(len(logs), 3)
-        told = self.told(0, "check-log", *logs, "--suite", suite, "--json", out="median of 3 seeds").json
+        told = self.told(0, "check-log", *logs, "--suite", suite, "--json", out=["median of 3 seeds", "photos were not compared"]).json
         self.assertGreater(told["results"][0]["seconds"], 0)
+        # With the hashes of these photos in the suite, other photos, masks and splits are refused.
+        hashes = "".join(f"{key}_hash = {told['logs'][0][key + '_hash']}\n" for key in ("photos", "points", "cameras"))
+        suite.write_text(suite.read_text() + hashes)
+        self.assertNotIn("not compared", self.told(0, "check-log", *logs, "--suite", suite, out="median of 3 seeds").out)
+        (sample,) = (self.folder / "lab.db.runs" / "captures").iterdir()
+        masks = self.folder / "masks"
+        masks.mkdir()
+        for photo in (sample / "images").iterdir():
+            masks.joinpath(photo.name).write_bytes(photo.read_bytes())
+        other = self.folder / "other"
+        self.expect(0, "sample", other, "--scenery", "village", "--views", 9, "--width", 48, "--height", 36, "--points", 300)
+        for i, (capture, words, says) in enumerate((
+                (other, [], "its photos are not those of toys"),
+                (sample, ["--masks", masks], "photos are masked"),
+                (sample, ["--background", "white"], "its photos are not those of toys"),
+                (sample, ["--test-views", "view_001.png,view_002.png"], "not every eighth"))):
+            out = self.folder / f"cheat{i}"
+            self.expect(0, "train", capture, "-o", out, "--steps", 20, "--eval-every", 20, "--until-psnr", 10, *words)
+            self.told(3, "check-log", out / "benchmark.jsonl", "--suite", suite, out=["refused", says])
+        out = self.folder / "random"  # fewer facts than the capture's points
+        self.expect(0, "train", sample, "-o", out, "--init", "random:300", "--steps", 20, "--eval-every", 20, "--until-psnr", 10)
+        self.told(0, "check-log", out / "benchmark.jsonl", "--suite", suite)
+        log = logs[0].read_text()
+        logs[0].write_text(log.replace('"seed":', '"seed":1', 1))
+        self.told(3, "check-log", logs[0], "--suite", suite, out=["refused", "the log was changed"])
+        logs[0].write_text(log)
         lines = logs[0].read_text().splitlines()
         logs[0].write_text("\n".join(line for line in lines if json.loads(line)["event"] != "loaded") + "\n")
         self.told(3, "check-log", *logs, "--suite", suite, out=["refused", "jsonl:2", "no result yet"])

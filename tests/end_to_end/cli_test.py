@@ -359,6 +359,33 @@ class Training(Case):
         self.assertNotIn("worst", self.expect(0, "eval", out / "point_cloud.ply", self.capture, "--json").json)
         self.expect(2, "eval", out / "point_cloud.ply", self.capture, "--worst", "-1")
 
+    def test_settings_that_are_on_or_off_take_a_value(self):
+        out = self.folder / "out"
+
+        def trained(*words):
+            self.expect(0, "train", "--steps", 1, *words, self.capture, "-o", out, "--overwrite")
+            return json.loads((out / "run.json").read_text())["settings"]["revised_opacity"]
+        for words, value in ((["--revised-opacity"], 1), (["--revised-opacity", 1], 1), (["--revised-opacity", "true"], 1),
+                             (["--revised-opacity=1"], 1), (["--revised-opacity", 0], 0), (["--revised-opacity", "off"], 0),
+                             (["--revised-opacity=no"], 0), (["--no-revised-opacity"], 0), (["--no-revised-opacity", 1], 0),
+                             (["--no-revised-opacity", 0], 1), (["--revised-opacity", "--no-revised-opacity"], 0), ([], 0)):
+            self.assertEqual(trained(*words), value, words)
+        self.expect(2, "train", self.capture, "--revised-opacity=7", says="revised-opacity")
+        self.expect(2, "train", self.capture, "--revised-opacity", 7, says="7")
+
+    def test_a_lens_that_folds_inside_the_picture_is_said(self):
+        copy = self.copy_of_capture()
+        cameras = copy / "sparse" / "0" / "cameras.txt"
+        words = cameras.read_text().splitlines()[-1].split()
+        cameras.write_text(" ".join([words[0], "SIMPLE_RADIAL", words[2], words[3], words[4], words[6], words[7], "-3"]) + "\n")
+        says = ["8 views have a lens that folds back inside the picture: ", "% of the pixels have no ray, from "]
+        found = {f["id"]: f for f in self.expect(3, "info", copy, "--strict", "--json").json["findings"]}["lens-folds"]
+        for part in says:
+            self.assertIn(part, found["what"])
+        self.assertEqual((found["severity"], found["count"]), ("warning", 8))
+        self.assertIn("with 3 every pixel has a ray", found["advice"])
+        self.expect(0, "train", copy, "-o", self.folder / "out", "--steps", 1, says=[*says, "check the sign of k1"])
+
     def test_it_learns(self):
         low, high = self.folder / "low", self.folder / "high"
         first = self.expect(0, "train", self.capture, "-o", low, "--steps", 1, "--json").json
