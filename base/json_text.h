@@ -124,13 +124,14 @@ inline std::optional<std::uint64_t> whole_number(const nlohmann::json& json,
     return static_cast<std::uint64_t>(value);
 }
 /// All the numbers of a list, when it has `least` to `most` of them and nothing else.
-inline std::optional<std::vector<float>> number_list(const nlohmann::json& json, std::size_t least,
-                                                     std::size_t most) {
+template <class T = float>
+std::optional<std::vector<T>> number_list(const nlohmann::json& json, std::size_t least,
+                                          std::size_t most) {
     if (!json.is_array() || json.size() < least || json.size() > most) return std::nullopt;
-    std::vector<float> out;
+    std::vector<T> out;
     for (const nlohmann::json& value : json) {
         if (!value.is_number()) return std::nullopt;
-        out.push_back(static_cast<float>(value.get<double>()));
+        out.push_back(static_cast<T>(value.get<double>()));
     }
     return out;
 }

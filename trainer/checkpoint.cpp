@@ -14,6 +14,7 @@
 #include "base/record/scope.h"
 #include "base/rng.h"
 #include "base/try.h"
+#include "renderer/scene/origin.h"
 #include "trainer/checkpoint.h"
 #include "trainer/schedule.h"
 #include "trainer/trainer_state.h"
@@ -37,6 +38,7 @@ enum class Tag : std::uint32_t {
     births,
     appearance,  // this and the next: where exposure and colour are learned
     appearance_moments,
+    origin = 48,  // after the run's numbers, where the capture has one
     filter = 40,  // after poses, where there is a 3D filter
     poses = 32    // after the run's numbers, where poses are corrected
 };
@@ -136,6 +138,12 @@ class Reader {
         out.resize_discard(count);
         std::memcpy(out.data(), payload.data(), payload.size());
         return {};
+    }
+    bool comes(Tag tag) const {
+        std::uint32_t next = 0;
+        if (bytes_.size() - at_ < sizeof next) return false;
+        std::memcpy(&next, bytes_.data() + at_, sizeof next);
+        return next == static_cast<std::uint32_t>(tag);
     }
     tl::unexpected<Error> broken(const char* what, const char* how) const {
         return fail_at_byte(path_, at_, fmt::format("the {} section {}", what, how),
@@ -265,6 +273,15 @@ Result<void> read_poses(Reader& reader, PoseState& out) {
     return {};
 }
 
+/// Zero where there is no section of it.
+Result<void> read_origin(Reader& reader, Vec3d& origin) {
+    if (!reader.comes(Tag::origin)) return {};
+    GS_TRY_VOID(reader.numbers(Tag::origin, "origin", origin));
+    if (!std::isfinite(origin.x + origin.y + origin.z))
+        return reader.broken("origin", "has values that are not finite");
+    return {};
+}
+
 Result<void> read_filter(Reader& reader, const RunNumbers& n, Buffer<float>& filter) {
     GS_TRY_VOID(
         reader.array(Tag::filter, "3D filter", static_cast<std::size_t>(n.capacity), filter));
@@ -338,6 +355,13 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
     if (!plausible(numbers, reader.size())) return reader.broken("run", "has impossible numbers");
     out.extent = numbers.extent;
     out.drawn = numbers.drawn;
+    GS_TRY_VOID(read_origin(reader, out.arrays.model.origin));
+    if (capture != nullptr && !same_place(capture->origin, out.arrays.model.origin))
+        return fail(
+            ErrorKind::usage, path.string(),
+            fmt::format("the checkpoint has the origin {} and the capture {}",
+                        text_of_origin(out.arrays.model.origin), text_of_origin(capture->origin)),
+            "load the capture with the run's own loading options (its run.json)");
     if (settings.refine_poses != 0) GS_TRY_VOID(read_poses(reader, out.poses));
     if (settings.filter_3d != 0) GS_TRY_VOID(read_filter(reader, numbers, out.arrays.filter));
     const bool looks = appearance_of(settings) != AppearanceMode::none;
@@ -366,6 +390,7 @@ void write_contents(Writer& out, const Capture& capture, const TrainingSettings&
     n.planes = static_cast<std::uint32_t>(adam.planes);
     std::copy(adam.highest.begin(), adam.highest.end(), n.highest);
     out.section(Tag::run, bytes_of(n));
+    if (!is_zero(capture.origin)) out.section(Tag::origin, bytes_of(capture.origin));
     if (settings.refine_poses != 0) out.section(Tag::poses, bytes_of(poses));
     if (settings.filter_3d != 0) out.section(Tag::filter, std::as_bytes(filter));
     out.section(Tag::model, bytes_of(model.values));
@@ -456,7 +481,9 @@ std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint) {
     const auto settings =
         parse_settings(reader, {reinterpret_cast<const char*>(text->data()), text->size()});
     if (!settings) return std::nullopt;
-    return CheckpointHead{*settings, run.steps};
+    Vec3d origin;
+    if (!read_origin(reader, origin)) return std::nullopt;
+    return CheckpointHead{*settings, run.steps, origin};
 }
 
 std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint) {

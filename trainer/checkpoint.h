@@ -29,6 +29,7 @@ Result<LearnedLooks> read_checkpoint_looks(const fs::path& checkpoint, const Cap
 struct CheckpointHead {
     TrainingSettings settings;
     std::uint64_t steps = 0;
+    Vec3d origin{};  ///< of its Gaussians: CaptureOptions::origin to load the capture with
 };
 /// nullopt: it is no checkpoint.
 std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint);

@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "renderer/math/symmetric.h"
+#include "renderer/scene/lost_views.h"
 #include "renderer/scene/point_tree.h"
 #include "trainer/density.h"
 #include "trainer/morton.h"
@@ -116,7 +117,9 @@ float points_radius(const Capture& capture) {
 }  // namespace
 
 float scene_extent_of(const Capture& capture) {
-    const std::vector<std::size_t> training = capture.view_indices(false);
+    std::vector<std::size_t> training = capture.view_indices(false);
+    const std::vector<std::uint8_t> lost = lost_views(capture);
+    std::erase_if(training, [&](std::size_t v) { return lost[v] != 0; });
     Vec3d mean{};
     for (const std::size_t v : training) mean += capture.views[v].camera.position();
     mean = (1.0 / static_cast<double>(std::max<std::size_t>(1, training.size()))) * mean;

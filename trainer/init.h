@@ -8,7 +8,8 @@
 
 namespace gs {
 
-/// 1.1 x the largest distance of a training camera from their mean, world units (as 3DGS). Cameras
+/// 1.1 x the largest distance of a training camera from their mean, world units (as 3DGS), without
+/// cameras whose poses are lost (scene/lost_views.h). Cameras
 /// at one place say nothing about the scene's size: then half the diagonal of the points' bounds,
 /// else 1.
 float scene_extent_of(const Capture& capture);

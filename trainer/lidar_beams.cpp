@@ -21,8 +21,8 @@ bool inside(const ClipBox& box, Vec3d p) {
 
 }  // namespace
 
-LidarBeams::LidarBeams(const std::string& path)
-    : there_(!path.empty() && is_lidar_log(path)), path_(path) {}
+LidarBeams::LidarBeams(const std::string& path, Vec3d origin)
+    : there_(!path.empty() && is_lidar_log(path)), path_(path), origin_(origin) {}
 
 std::shared_ptr<const LidarBeams::Sweep> LidarBeams::sweep(std::size_t index) {
     if (useless_[index] != 0 || kept_[index]) return kept_[index];
@@ -48,7 +48,7 @@ std::shared_ptr<const LidarBeams::Sweep> LidarBeams::sweep(std::size_t index) {
 
 bool LidarBeams::open() {
     if (!there_ || log_) return there_;
-    auto log = open_lidar_log(path_);
+    auto log = open_lidar_log(path_, origin_);
     if (!log || log->sweeps.empty()) {
         there_ = false;
         log_warning("nothing is learned from the lidar: {}",

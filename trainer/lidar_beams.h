@@ -29,8 +29,8 @@ class LidarBeams {
   public:
     LidarBeams() = default;
     /// Of the drive that the capture at `path` was read from; without a lidar nothing. Nothing is
-    /// read before open().
-    explicit LidarBeams(const std::string& path);
+    /// read before open(). `origin`: the capture's.
+    explicit LidarBeams(const std::string& path, Vec3d origin = {});
     bool empty() const { return !there_; }
     /// Reads which sweeps there are, the first time. False: it is empty; where its sweeps cannot be
     /// read, that is told, and from then on it is.
@@ -51,6 +51,7 @@ class LidarBeams {
 
     bool there_ = false;
     std::string path_;
+    Vec3d origin_;
     std::optional<LidarLog> log_;
     std::vector<std::shared_ptr<const Sweep>> kept_;  ///< [sweep] null: read when wanted
     std::vector<std::uint8_t> useless_;               ///< [sweep] it could not be read

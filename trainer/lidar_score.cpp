@@ -10,7 +10,7 @@ namespace gs {
 std::optional<SweepScore> score_drive(const GaussianModel& model, const std::string& path,
                                       std::size_t most) {
     if (path.empty() || !is_lidar_log(path)) return std::nullopt;
-    const auto log = open_lidar_log(path);
+    const auto log = open_lidar_log(path, model.origin);
     if (!log) return std::nullopt;
     const std::size_t n = log->sweeps.size(), take = std::min(n, most);
     std::vector<SweepScore> scores;

@@ -6,6 +6,7 @@
 #include "base/json_write.h"
 #include "renderer/io/captures/camera_export.h"
 #include "renderer/io/captures/transforms_camera.h"
+#include "renderer/scene/origin.h"
 #include "trainer/pose_refinement.h"
 
 namespace gs {
@@ -17,7 +18,8 @@ Result<void> write_poses(const fs::path& path, const Trainer& trainer) {
     for (std::size_t v = 0; v < capture.views.size(); ++v) {
         const View& view = capture.views[v];
         const Camera camera = trainer.camera_of(v);
-        auto& frame = frames.emplace_back(frame_json(photo_path(capture, view), camera));
+        auto& frame = frames.emplace_back(
+            frame_json(photo_path(capture, view), seen_from_zero(camera, -capture.origin)));
         if (view.test) continue;
         const Vec3d moved = camera.position() - view.camera.position();
         const PoseCorrection turned{

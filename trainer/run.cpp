@@ -168,6 +168,7 @@ Result<void> Run::write_description(const fs::path& path) const {
                                parent_step_,
                                marks_,
                                evaluations_};
+    description.loading.origin = trainer_->capture().origin;
     std::string& masks = description.loading.masks;
     if (!masks.empty() && masks != kNoMasks)
         masks = fs::absolute(masks, error).lexically_normal().string();

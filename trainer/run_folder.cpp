@@ -19,6 +19,7 @@
 #include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/try.h"
+#include "renderer/scene/origin.h"
 #include "trainer/checkpoint.h"
 #include "trainer/run_pictures.h"
 #include "trainer/time_lapse.h"
@@ -134,6 +135,9 @@ CaptureOptions loading_of(const nlohmann::json& json) {
     out.seed = whole_number(member(json, "seed"), ~std::uint64_t{0} >> 1).value_or(0);
     for (const nlohmann::json& name : member(json, "test_views"))
         if (name.is_string()) out.test_views.push_back(name.get<std::string>());
+    // Runs that do not say it have none, however far their capture is from zero.
+    const auto origin = number_list<double>(member(json, "origin"), 3, 3);
+    out.origin = origin ? Vec3d{(*origin)[0], (*origin)[1], (*origin)[2]} : Vec3d{};
     if (const auto background = number_list(member(json, "background"), 3, 3))
         out.background = {(*background)[0], (*background)[1], (*background)[2]};
     return out;
@@ -175,24 +179,28 @@ Json to_json(const RunDescription& d) {
                                {"image_ssim", numbers(e.images, &ImageScore::ssim)},
                                {"image_l1", numbers(e.images, &ImageScore::l1)}});
     }
+    Json origin;  // null: none
+    if (l.origin && !is_zero(*l.origin)) origin = {l.origin->x, l.origin->y, l.origin->z};
     Json parent;  // null: none
     if (!d.parent.empty()) parent = {{"run", d.parent}, {"step", d.parent_step}};
-    return {{"format", "gausscope run 1"},
-            {"capture", d.capture},
-            {"widest_angle", json_number(d.widest_angle)},
-            {"parent", std::move(parent)},
-            {"loading",
-             {{"downscale", l.downscale},
-              {"max_side", l.max_side},
-              {"test_every", l.test_every},
-              {"test_views", l.test_views},
-              {"background", {l.background.x, l.background.y, l.background.z}},
-              {"masks", l.masks},
-              {"random_points", l.random_points},
-              {"undistort", l.undistort},
-              {"seed", l.seed}}},
-            {"marks", std::move(marks)},
-            {"evaluations", std::move(evaluations)}};
+    Json out{{"format", "gausscope run 1"},
+             {"capture", d.capture},
+             {"widest_angle", json_number(d.widest_angle)},
+             {"parent", std::move(parent)},
+             {"loading",
+              {{"downscale", l.downscale},
+               {"max_side", l.max_side},
+               {"test_every", l.test_every},
+               {"test_views", l.test_views},
+               {"background", {l.background.x, l.background.y, l.background.z}},
+               {"masks", l.masks},
+               {"random_points", l.random_points},
+               {"undistort", l.undistort},
+               {"seed", l.seed}}},
+             {"marks", std::move(marks)},
+             {"evaluations", std::move(evaluations)}};
+    if (!origin.is_null()) out["loading"]["origin"] = std::move(origin);
+    return out;
 }
 
 Result<RunDescription> read_run_description(const fs::path& folder, std::uint64_t last_step) {

@@ -65,7 +65,7 @@ Trainer::State::State(std::shared_ptr<const Capture> given_capture,
       settings(given_settings),
       backend(std::move(given_backend)),
       rows(*capture),
-      lidar(capture->path) {}
+      lidar(capture->path, capture->origin) {}
 
 int Trainer::State::sh_degree() const {
     return std::min(sh_degree_at(settings, steps()), backend->sh_degree());
@@ -389,11 +389,15 @@ std::vector<std::uint8_t> Trainer::locked() const {
 }
 
 GaussianModel Trainer::model() const {
-    GaussianModel out = state_->backend->model();
+    GaussianModel out = unfiltered_model();
     filter_model(out, std::as_const(*state_).backend->filter().span());
     return out;
 }
-GaussianModel Trainer::unfiltered_model() const { return state_->backend->model(); }
+GaussianModel Trainer::unfiltered_model() const {
+    GaussianModel out = state_->backend->model();
+    out.origin = state_->capture->origin;
+    return out;
+}
 AppearanceState Trainer::appearance() const { return state_->backend->appearance(); }
 std::size_t Trainer::gaussian_count() const { return state_->backend->count(); }
 const Capture& Trainer::capture() const { return *state_->capture; }

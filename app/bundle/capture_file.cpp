@@ -10,6 +10,7 @@
 #include "renderer/io/captures/transforms_camera.h"
 #include "renderer/io/files/file_set.h"
 #include "renderer/io/images/image_io.h"
+#include "renderer/scene/origin.h"
 
 namespace gs {
 namespace {
@@ -34,7 +35,9 @@ Result<void> write_capture(const fs::path& folder, const Capture& capture, bool 
     for (std::size_t i = 0; i < capture.views.size(); ++i) {
         const View& view = capture.views[i];
         const fs::path name = fs::path("images") / stored_name(capture, i);
-        (view.test ? test : train).push_back(frame_json(name.generic_string(), view.camera));
+        (view.test ? test : train)
+            .push_back(
+                frame_json(name.generic_string(), seen_from_zero(view.camera, -capture.origin)));
         if (!photos || view.photo.empty()) continue;
         if (progress && !progress("packing photos", i, capture.views.size()))
             return fail(ErrorKind::cancelled, folder.string(), "was cancelled");
@@ -42,7 +45,7 @@ Result<void> write_capture(const fs::path& folder, const Capture& capture, bool 
         GS_TRY_VOID(write_png(folder / name, view.photo));
     }
     if (!capture.points_are_random) {
-        GS_TRY_VOID(write_ply_points(folder / "points3d.ply", capture.points));
+        GS_TRY_VOID(write_ply_points(folder / "points3d.ply", capture));
     }
     CaptureJson whole{{"camera_model", "PINHOLE"}};
     if (!capture.points_are_random) whole["ply_file_path"] = "points3d.ply";

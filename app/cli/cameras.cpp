@@ -9,6 +9,7 @@
 #include "base/json_text.h"
 #include "base/try.h"
 #include "renderer/io/paths/path_io.h"
+#include "renderer/scene/origin.h"
 
 namespace gs::cli {
 namespace {
@@ -168,7 +169,7 @@ std::vector<PathPose> poses_of(const PresetPath& path, const PathPlace& place) {
 
 }  // namespace
 
-Result<std::vector<NamedCamera>> read_cameras(const std::string& path) {
+Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d origin) {
     const auto text = read_text_file(path, 256u << 20);
     if (!text) return tl::unexpected(text.error());
     GS_TRY(Json list, parse_json<Json>(*text, path));
@@ -192,6 +193,7 @@ Result<std::vector<NamedCamera>> read_cameras(const std::string& path) {
         for (const char* key : {"name", "img_name"})
             if (item.contains(key) && item[key].is_string())
                 named.name = fs::path(item[key].get<std::string>()).stem().string();
+        named.camera = seen_from_zero(named.camera, origin);
         out.push_back(std::move(named));
     }
     return out;
@@ -239,7 +241,7 @@ Result<PathCameras> path_cameras(const PathRequest& request, const PathPlace& pl
     if (preset) {
         poses = poses_of(*preset, place);
     } else {
-        GS_TRY(PathFile file, read_path_file(request.path));
+        GS_TRY(PathFile file, read_path_file(request.path, request.origin));
         film = file.film;
         out.notes = std::move(file.notes);
         // Its own program draws the pictures that are in it; other rates are between them.

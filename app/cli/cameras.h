@@ -22,7 +22,8 @@ struct NamedCamera {
 /// width, height, and fx, fy, cx, cy in pixels or fov_y in degrees; and a pose: "camera_from_world"
 /// (3 or 4 rows of 4 numbers, OpenCV axes), or "position" with "rotation" (world_from_camera, as
 /// cameras.json of the 3DGS code), or "position" with "target" and "up". docs/cli.md has examples.
-Result<std::vector<NamedCamera>> read_cameras(const std::string& path);
+/// `origin`: of the scene they look at; the file has places with it added.
+Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d origin = {});
 std::vector<NamedCamera> cameras_of(const Capture& capture, bool test_only);
 
 /// Around what the capture's cameras look at, at their mean distance and height.
@@ -33,6 +34,7 @@ struct PathRequest {
     std::string path;           ///< "orbit:N", "spiral:N", "dolly:N": N pictures; or a file
     int width = 0, height = 0;  ///< 0: as the file says, else 1280 wide and 16:9
     double fps = 0;             ///< 0: as the file says, else 30
+    Vec3d origin{};             ///< of the scene; a file has places with it added
 };
 struct PathCameras {
     std::vector<NamedCamera> cameras;  ///< frame_0000 and so on

@@ -24,11 +24,12 @@ struct Stands {
     std::vector<Stand> list;
 };
 
-Result<Stands> stands_of(const std::string& views, const CommonArguments& common) {
+Result<Stands> stands_of(const std::string& views, Vec3d origin, const CommonArguments& common) {
     Stands out;
     if (is_capture(views)) {
         auto options = capture_options(CaptureArguments{}, common);
         if (!options) return tl::unexpected(options.error());
+        options->origin = origin;
         auto capture = load_with_progress(views, *options);
         if (!capture) return tl::unexpected(capture.error());
         out.capture = *capture;
@@ -39,7 +40,7 @@ Result<Stands> stands_of(const std::string& views, const CommonArguments& common
             out.list.push_back({view.name, view.camera, view.photo.pixels() > 0 ? &view : nullptr});
         }
     } else {
-        auto cameras = read_cameras(views);
+        auto cameras = read_cameras(views, origin);
         if (!cameras) return tl::unexpected(cameras.error());
         for (NamedCamera& camera : *cameras)
             out.list.push_back({camera.name, camera.camera, nullptr});
@@ -104,7 +105,7 @@ void average(ConversionCost& cost) {
 
 Result<ConversionCost> verify_conversion(const GaussianModel& source, const GaussianModel& result,
                                          const std::string& views, const CommonArguments& common) {
-    const auto stands = stands_of(views, common);
+    const auto stands = stands_of(views, source.origin, common);
     if (!stands) return tl::unexpected(stands.error());
     if (stands->list.empty())
         return fail(ErrorKind::usage, views, "there is no view to verify from");

@@ -152,8 +152,9 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
                     "does not say what it was trained from");
     GS_TRY(const Backend backend, backend_of(common));
     GS_TRY(auto computes, backend.make_training());
-    GS_TRY(const auto capture,
-           load_with_progress(side.description->capture, side.description->loading_here({})));
+    CaptureOptions loading = side.description->loading_here({});
+    if (const auto head = read_checkpoint_head(checkpoint)) loading.origin = head->origin;
+    GS_TRY(const auto capture, load_with_progress(side.description->capture, loading));
     GS_TRY(const auto trainer, checkpoint.empty()
                                    ? Trainer::create(capture, side.settings, std::move(computes))
                                    : Trainer::resume(checkpoint, capture, std::move(computes)));

@@ -104,7 +104,7 @@ Result<Photos> photos_of(const EvalArguments& a, const CommonArguments& common) 
 }
 
 Result<int> run(const EvalArguments& a, const CommonArguments& common) {
-    GS_TRY(const Photos photos, photos_of(a, common));
+    GS_TRY(Photos photos, photos_of(a, common));
     GS_TRY(auto picture, picture_options(a.picture));
     picture.background = photos.loading.background;
     GS_TRY(auto rasterizer, make_rasterizer(common));
@@ -112,6 +112,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     GS_TRY(auto scene, read_any_splats(a.scene));
     for (const std::string& note : scene.notes) log_info("{}: {}", a.scene, note);
     draw_as_trained(scene, a.picture, picture);
+    photos.loading.origin = scene.model.origin;
     GS_TRY(auto capture, load_with_progress(photos.capture, photos.loading));
     if (picture.compatibility == Compatibility::tight)
         picture.near_plane = near_plane_for(static_cast<double>(scene_extent_of(*capture)));

@@ -139,11 +139,12 @@ Result<void> Inspection::prepare() {
 Result<void> Inspection::choose_camera() {
     std::vector<NamedCamera> cameras;
     if (!a_.cameras.empty()) {
-        GS_TRY(cameras, read_cameras(a_.cameras));
+        GS_TRY(cameras, read_cameras(a_.cameras, model_.origin));
     } else {
         CaptureArguments given = a_.loading;
         given.background = a_.picture.background;
-        GS_TRY(const auto loading, capture_options(given, common_));
+        GS_TRY(auto loading, capture_options(given, common_));
+        loading.origin = model_.origin;
         GS_TRY(capture_, load_with_progress(a_.capture, loading));
         options_.background = loading.background;
         // With their endings, which render's files do without.

@@ -23,7 +23,7 @@ namespace {
 template <class Drawn>
 Result<Json> for_sweeps(const GaussianModel& model, const std::string& lidar, const char* doing,
                         Drawn&& drawn) {
-    GS_TRY(const LidarLog log, open_lidar_log(lidar));
+    GS_TRY(const LidarLog log, open_lidar_log(lidar, model.origin));
     if (!log.posed)
         log_warning("{}: nobody says where the lidar was, it stands at the world's origin", lidar);
     ProgressLine progress(doing);

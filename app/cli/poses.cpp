@@ -15,6 +15,7 @@
 #include "base/try.h"
 #include "renderer/io/captures/camera_export.h"
 #include "renderer/io/captures/transforms_camera.h"
+#include "renderer/scene/origin.h"
 #include "trainer/run_folder.h"
 
 namespace gs::cli {
@@ -62,7 +63,7 @@ Result<std::size_t> take_corrected(const fs::path& file, const Capture& capture,
     std::size_t taken = 0;
     for (std::size_t v = 0; v < cameras.size(); ++v)
         if (const auto it = found.find(photo_path(capture, capture.views[v])); it != found.end()) {
-            cameras[v] = it->second;
+            cameras[v] = seen_from_zero(it->second, capture.origin);
             ++taken;
         }
     return taken;

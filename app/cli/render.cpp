@@ -261,11 +261,12 @@ Result<void> RenderRun::prepare_video() {
 
 Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
     if (a_.fps > 0) fps_ = a_.fps;
-    if (!a_.cameras.empty()) return read_cameras(a_.cameras);
+    if (!a_.cameras.empty()) return read_cameras(a_.cameras, model_.origin);
     std::optional<Capture> capture;
     if (!a_.capture.empty()) {
         GS_TRY(auto options, capture_options(a_.loading, common_));
         options.photos = false;
+        options.origin = model_.origin;
         GS_TRY(capture, load_capture(a_.capture, options));
         for (const std::string& skipped : capture->skipped) log_warning("skipped {}", skipped);
     }
@@ -277,7 +278,8 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
     }
     PathPlace place = capture ? place_of(*capture) : place_of(model_);
     if (!capture) place.fov_y = a_.fov * 3.14159265358979 / 180;
-    GS_TRY(PathCameras path, path_cameras({a_.path, a_.width, a_.height, a_.fps}, place));
+    GS_TRY(PathCameras path,
+           path_cameras({a_.path, a_.width, a_.height, a_.fps, model_.origin}, place));
     for (const std::string& note : path.notes) log_info("{}: {}", a_.path, note);
     fps_ = path.fps;
     return std::move(path.cameras);

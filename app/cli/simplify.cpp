@@ -24,16 +24,18 @@ Result<Weighers> weighers_of(const GaussianModel& model, const std::string& view
             return Weighers{cameras_to_look_from(model), "made-up views all around it"};
         CaptureOptions options = run->loading;
         options.photos = false;
+        options.origin = model.origin;
         GS_TRY(const auto capture, load_capture(run->capture, options));
         return Weighers{cameras_to_look_from(capture), run->capture};
     }
     if (is_capture(views)) {
         GS_TRY(auto options, capture_options(CaptureArguments{}, common));
         options.photos = false;
+        options.origin = model.origin;
         GS_TRY(const auto capture, load_capture(views, options));
         return Weighers{cameras_to_look_from(capture), views};
     }
-    GS_TRY(const auto cameras, read_cameras(views));
+    GS_TRY(const auto cameras, read_cameras(views, model.origin));
     Weighers out{{}, views};
     for (const NamedCamera& c : cameras) out.cameras.push_back(c.camera);
     return out;

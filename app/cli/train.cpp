@@ -190,7 +190,12 @@ Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& com
         return fail(ErrorKind::usage, out.checkpoint.string(),
                     "does not say what it was trained from",
                     "name the capture: gausscope train CAPTURE --resume ...");
-    if (!run) return out;
+    const auto settle_origin = [&] {
+        if (const auto head = read_checkpoint_head(out.checkpoint))
+            out.loading.origin = head->origin;
+        return std::move(out);
+    };
+    if (!run) return settle_origin();
     GS_TRY_VOID(loads_as_before(a));
     std::error_code error;
     if (a.capture.empty())
@@ -201,7 +206,7 @@ Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& com
     // The same photos at another place are read as before, unless something else is said.
     if (a.loading == CaptureArguments()) out.loading = run->loading_here(out.loading);
     out.loading.background = run->loading.background;
-    return out;
+    return settle_origin();
 }
 
 class TrainCommand {

@@ -75,9 +75,10 @@ struct Place {
     const View* view = nullptr;  ///< null: no photo
 };
 
-Result<Place> photo_place(const VerifyArguments& a, const CommonArguments& common) {
+Result<Place> photo_place(const VerifyArguments& a, Vec3d origin, const CommonArguments& common) {
     Place out;
-    GS_TRY(const CaptureOptions loading, capture_options(a.loading, common));
+    GS_TRY(CaptureOptions loading, capture_options(a.loading, common));
+    loading.origin = origin;
     GS_TRY(out.capture, load_with_progress(a.capture, loading));
     const auto& views = out.capture->views;
     const auto named = std::find_if(views.begin(), views.end(), [&](const View& view) {
@@ -94,9 +95,9 @@ Result<Place> place_for(const VerifyArguments& a, const CommonArguments& common,
                         const GaussianModel& model) {
     Place out;
     if (!a.capture.empty()) {
-        GS_TRY(out, photo_place(a, common));
+        GS_TRY(out, photo_place(a, model.origin, common));
     } else if (!a.cameras.empty()) {
-        GS_TRY(const auto cameras, read_cameras(a.cameras));
+        GS_TRY(const auto cameras, read_cameras(a.cameras, model.origin));
         if (cameras.empty()) return fail(ErrorKind::usage, a.cameras, "lists no camera");
         out.from = cameras.front();
     } else {

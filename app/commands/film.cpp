@@ -188,7 +188,7 @@ Result<void> quality(S state, A a) {
 
 Result<void> open(S state, A a) {
     GS_TRY_VOID(is_open(state));
-    GS_TRY(PathFile file, read_path_file(a[0]));
+    GS_TRY(PathFile file, read_path_file(a[0], state.film.origin()));
     GS_TRY_VOID(state.film.set(std::move(file.film)));
     state.add_notice(false,
                      fmt::format("{}: {} keys, {:.1f} s", a[0], state.film.film().path.keys.size(),
@@ -203,7 +203,8 @@ Result<void> save(S state, A a) {
         return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no format of paths", a[1]),
                     "nerfstudio, or nothing for gausscope's own");
     const Film& film = state.film.film();
-    GS_TRY_VOID(theirs ? write_nerfstudio_path(a[0], film) : write_path_file(a[0], film));
+    GS_TRY_VOID(theirs ? write_nerfstudio_path(a[0], film, state.film.origin())
+                       : write_path_file(a[0], film, state.film.origin()));
     return ask(state, [path = a[0]](Studio& studio) {
         studio.wrote(path);
         return Result<void>();

@@ -135,6 +135,8 @@ void Engine::open(const OpenRequest& request) {
     if (request.beside && !scene_ && !jobs_.running("load"))
         return tell_.error("nothing is open to compare with: open a capture or splats first");
     OpenRequest full = request;
+    if (request.beside && scene_)
+        full.origin = scene_->capture ? scene_->capture->origin : scene_->model->origin;
     // What is opened beside a capture belongs to it, unless another one is named or known.
     if (!request.beside && full.capture.empty() && scene_ && scene_->capture) {
         const auto kind = kind_of_path(request.path);

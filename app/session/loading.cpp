@@ -13,6 +13,7 @@
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/near_plane.h"
+#include "renderer/scene/origin.h"
 #include "trainer/checkpoint.h"
 #include "trainer/init.h"
 #include "trainer/run_folder.h"
@@ -74,6 +75,7 @@ void begin_run(LoadedScene& scene, std::unique_ptr<Trainer> trainer, const Sessi
 Result<OpenRequest> with_capture(OpenRequest request, CaptureOptions& loading) {
     const auto run = read_run_description(fs::path(request.path).parent_path());
     if (run) loading = run->loading_here(loading);
+    if (const auto head = read_checkpoint_head(request.path)) loading.origin = head->origin;
     if (!request.capture.empty()) return request;
     if (!run)
         return fail(ErrorKind::usage, request.path,
@@ -142,6 +144,7 @@ Result<LoadedScene> load_splat_file(const OpenRequest& request, const SessionOpt
     scene.format = file->format;
     scene.notes = file->notes;
     scene.trained = file->trained;
+    if (request.origin) set_origin(file->model, *request.origin);
     if (auto shown = show_model(scene, share(std::move(file->model)), options); !shown)
         return tl::unexpected<Error>(shown.error());
     return scene;
@@ -173,6 +176,7 @@ Result<LoadedScene> load_splat_scene(const OpenRequest& request, const SessionOp
     auto scene = levels ? load_level_scene(request, *levels, options, capture_options.progress)
                         : load_splat_file(request, options, capture_options.progress);
     if (scene && !request.capture.empty()) {
+        capture_options.origin = scene->model->origin;
         auto capture = load_capture(request.capture, capture_options);
         if (!capture) return tl::unexpected<Error>(capture.error());
         scene->capture = std::make_shared<const Capture>(std::move(*capture));
@@ -211,7 +215,9 @@ Result<LoadedScene> load_bundle(const OpenRequest& request, const SessionOptions
     return scene;
 }
 
-Result<LoadedScene> load_checkpoint_model(const std::string& path, const SessionOptions& options) {
+Result<LoadedScene> load_checkpoint_model(const OpenRequest& request,
+                                          const SessionOptions& options) {
+    const std::string& path = request.path;
     auto checkpoint = read_checkpoint_model(path);
     if (!checkpoint) return tl::unexpected<Error>(checkpoint.error());
     LoadedScene scene;
@@ -219,6 +225,7 @@ Result<LoadedScene> load_checkpoint_model(const std::string& path, const Session
     scene.format = fmt::format("checkpoint of step {}", checkpoint->steps);
     scene.sh_degree = checkpoint->sh_degree;
     scene.trained.unscented = checkpoint->unscented;
+    if (request.origin) set_origin(checkpoint->model, *request.origin);
     if (auto shown = show_model(scene, share(std::move(checkpoint->model)), options); !shown)
         return tl::unexpected<Error>(shown.error());
     return scene;
@@ -267,7 +274,7 @@ Result<LoadedScene> load_beside(const OpenRequest& request, const SessionOptions
         return fail(ErrorKind::unsupported, request.path,
                     "a capture has photos but no splats to compare with",
                     "give a splat file, a checkpoint, or the folder of a training run");
-    auto scene = *kind == PathKind::checkpoint ? load_checkpoint_model(one.path, options)
+    auto scene = *kind == PathKind::checkpoint ? load_checkpoint_model(one, options)
                  : *kind == PathKind::step     ? load_step(one.path, options)
                                                : load_splat_scene(one, options, capture_options);
     if (scene && result) scene->name = name_of_path(request.path) + "/" + scene->name;

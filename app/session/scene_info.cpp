@@ -8,6 +8,7 @@
 #include "app/session/viewer.h"
 #include "renderer/math/scalar.h"
 #include "renderer/raster/view_setup.h"
+#include "renderer/scene/lost_views.h"
 #include "trainer/trainer_types.h"
 
 namespace gs {
@@ -114,15 +115,20 @@ Vec3d looked_at_point(const Capture& capture, Vec3d mean_position) {
 
 void describe_cameras(const Capture& capture, SceneInfo& info) {
     Vec3d mean{}, up{};
-    const double n = static_cast<double>(std::max<std::size_t>(1, capture.views.size()));
-    for (const View& view : capture.views) {
+    std::vector<std::size_t> used;
+    const std::vector<std::uint8_t> lost = lost_views(capture);
+    for (std::size_t v = 0; v < capture.views.size(); ++v)
+        if (lost[v] == 0) used.push_back(v);
+    const double n = static_cast<double>(std::max<std::size_t>(1, used.size()));
+    for (const std::size_t v : used) {
+        const View& view = capture.views[v];
         mean += (1.0 / n) * view.camera.position();
         const auto& m = view.camera.rotation.m;
         up += Vec3d{-m[1][0], -m[1][1], -m[1][2]};
     }
     double radius = 0;
-    for (const View& view : capture.views) {
-        const Vec3d d = view.camera.position() - mean;
+    for (const std::size_t v : used) {
+        const Vec3d d = capture.views[v].camera.position() - mean;
         radius = std::max(radius, std::sqrt(dot(d, d)));
     }
     const Vec3d center = looked_at_point(capture, mean);
@@ -207,6 +213,7 @@ SceneInfo describe_scene(const LoadedScene& scene) {
     info.path = scene.path;
     info.format = scene.format;
     info.notes = scene.notes;
+    info.origin = scene.capture ? scene.capture->origin : scene.model->origin;
     if (scene.capture) {
         info.train_views = scene.capture->view_indices(false).size();
         info.test_views = scene.capture->view_indices(true).size();

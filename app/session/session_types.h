@@ -42,6 +42,7 @@ struct OpenRequest {
     bool overwrite = false;    ///< another run in the output folder is removed
     NamedValues settings{};    ///< what changes in a run that goes on
     std::optional<OpenedAs> as{};
+    std::optional<Vec3d> origin{};  ///< of the scene that is open, where this is drawn beside it
     bool beside = false;  ///< keeps what is open and draws this beside it: splats, a checkpoint or
                           ///< a run's folder
 };

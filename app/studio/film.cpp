@@ -22,14 +22,15 @@ Result<void> no_key(std::size_t key, std::size_t count) {
 
 }  // namespace
 
-Result<void> FilmEditor::open(fs::path file) {
+Result<void> FilmEditor::open(fs::path file, Vec3d origin) {
     *this = FilmEditor();
+    origin_ = origin;
     file_ = std::move(file);
     const std::string stem = file_.stem().string();
     std::optional<Error> unread;
     std::error_code ignored;
     for (int number = 2; fs::exists(file_, ignored); ++number) {
-        auto kept = read_path_file(file_);
+        auto kept = read_path_file(file_, origin_);
         if (kept) {
             film_ = std::move(kept->film);
             break;
@@ -45,7 +46,7 @@ Result<void> FilmEditor::open(fs::path file) {
 
 Result<void> FilmEditor::keep_in(fs::path file) {
     FilmEditor there;
-    const Result<void> read = there.open(std::move(file));
+    const Result<void> read = there.open(std::move(file), origin_);
     file_ = std::move(there.file_);
     if (film_.path.keys.empty()) return {};
     GS_TRY_VOID(keep());
@@ -80,7 +81,7 @@ Result<void> FilmEditor::keep() const {
         fs::remove(file_, ignored);
         return {};
     }
-    return write_path_file(file_, film_);
+    return write_path_file(file_, film_, origin_);
 }
 
 Result<void> FilmEditor::undo() {

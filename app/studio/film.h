@@ -19,11 +19,13 @@ class FilmEditor {
   public:
     /// Another scene is open, whose path lies in `file`; none there: no path. A file that cannot be
     /// read is told, and stays as it is: the path is kept beside it, in film.2.json.
-    Result<void> open(fs::path file);
+    /// `origin`: the scene's, which places in files have added.
+    Result<void> open(fs::path file, Vec3d origin = {});
     /// From now on the path is kept in this file, as it is now, too. Errors: as open() and set().
     Result<void> keep_in(fs::path file);
 
     const Film& film() const { return film_; }
+    Vec3d origin() const { return origin_; }
     /// In place of what there is. Errors: usage (its keys make no path); unwritable.
     Result<void> set(Film film);
     /// Takes the newest change back; makes it again. Errors (usage): there is none.
@@ -68,6 +70,7 @@ class FilmEditor {
 
     Film film_;
     fs::path file_;
+    Vec3d origin_;
     std::vector<Film> undo_, redo_;
     std::unique_ptr<PathCurve> curve_;  // null: no key, or not worked out yet
     std::optional<std::size_t> selected_;

@@ -224,7 +224,8 @@ void Studio::follow_scene() {
     state_.navigation = first_view(scene);
     if (state_.cameras && !state_.cameras->empty()) run_command("view.capture", {"0"});
     state_.saved_views = read_views(state_.views_file);
-    if (const auto read = state_.film.open(film_file(state_.views_file)); !read)
+    if (const auto read = state_.film.open(film_file(state_.views_file), state_.scene->origin);
+        !read)
         complain(read.error().text());
     if (const auto read = state_.notes.open(notes_file(state_.views_file)); !read)
         complain(read.error().text());

@@ -188,6 +188,7 @@ struct SceneInfo {
     std::string name, path, format;
     std::uint64_t gaussians = 0;
     int sh_degree = 0;
+    Vec3d origin{};     ///< what all places are less of: see renderer/scene/origin.h
     Vec3f lo{}, hi{};   ///< bounds of the means
     double extent = 1;  ///< radius of the cameras, or of the bounds
     Vec3f center{};

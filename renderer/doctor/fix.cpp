@@ -27,6 +27,7 @@ GaussianModel rows_kept(const GaussianModel& model, const std::vector<std::uint8
         if (gone[i] == 0) kept.push_back(i);
     GaussianModel out = GaussianModel::to_fill(kept.size(), model.sh_degree);
     out.antialiased = model.antialiased;
+    out.origin = model.origin;
     parallel_for(static_cast<std::size_t>(model.planes()), 1, [&](std::size_t p) {
         const float* from = model.plane(static_cast<int>(p));
         float* to = out.plane(static_cast<int>(p));

@@ -41,6 +41,7 @@ std::vector<std::uint32_t> rows_of_ids(std::span<const std::uint32_t> wanted,
 GaussianModel gathered(const GaussianModel& model, std::span<const std::uint32_t> rows) {
     GaussianModel out = GaussianModel::to_fill(rows.size(), model.sh_degree);
     out.antialiased = model.antialiased;
+    out.origin = model.origin;
     parallel_for(static_cast<std::size_t>(model.planes()), 1, [&](std::size_t p) {
         const float* from = model.plane(static_cast<int>(p));
         float* to = out.plane(static_cast<int>(p));
@@ -101,6 +102,7 @@ void RowChange::take_out(GaussianModel& model, Flags& flags) {
     values_.resize(rows_.size() * static_cast<std::size_t>(planes_));
     GaussianModel out = GaussianModel::to_fill(left, model.sh_degree);
     out.antialiased = model.antialiased;
+    out.origin = model.origin;
     parallel_for(static_cast<std::size_t>(planes_), 1, [&](std::size_t p) {
         const float* from = model.plane(static_cast<int>(p));
         float* kept = values_.data() + p * rows_.size();
@@ -130,6 +132,7 @@ void RowChange::put_in(GaussianModel& model, Flags& flags) {
     const std::size_t whole = model.count + rows_.size();
     GaussianModel out = GaussianModel::to_fill(whole, model.sh_degree);
     out.antialiased = model.antialiased;
+    out.origin = model.origin;
     parallel_for(static_cast<std::size_t>(planes_), 1, [&](std::size_t p) {
         const float* from = model.plane(static_cast<int>(p));
         const float* kept = values_.data() + p * rows_.size();

@@ -63,6 +63,7 @@ struct CaptureNote {
         own_lens,    ///< seen through their own lens
         shutter,     ///< a rolling one, or what is missing for it
         photo_size,  ///< not the size its camera is listed with
+        origin,      ///< positions were far from zero
         mask         ///< masks that are there and do not count
     };
     std::string text;
@@ -79,6 +80,8 @@ struct Capture {
     std::string format;       ///< "COLMAP binary", "COLMAP text", "transforms.json", ...
     std::vector<View> views;  ///< sorted by name
     std::vector<SparsePoint> points;
+    /// What was subtracted from the positions of cameras and points: see scene/origin.h.
+    Vec3d origin{};
     bool points_are_random = false;    ///< they came without the capture
     double reprojection_px = 0;        ///< mean distance of the capture's points from where photos
                                        ///< saw them, as its model file says; 0: it does not

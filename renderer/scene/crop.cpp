@@ -17,6 +17,7 @@ GaussianModel cropped(const GaussianModel& model, const ClipBox& box) {
     const std::vector<std::uint32_t> outside = rows_outside(model, box);
     GaussianModel out = GaussianModel::to_fill(model.count - outside.size(), model.sh_degree);
     out.antialiased = model.antialiased;
+    out.origin = model.origin;
     parallel_for(static_cast<std::size_t>(model.planes()), 1, [&](std::size_t p) {
         const float* from = model.plane(static_cast<int>(p));
         float* to = out.plane(static_cast<int>(p));

@@ -17,7 +17,7 @@ inline constexpr std::size_t kBlock = 16;
 /// Plane numbers. SH beyond degree 0 is coefficient-major: plane kShRest + 3 * (k - 1) + channel
 /// holds basis k = 1..15.
 enum Plane : int {
-    kMeans = 0,           ///< x, y, z in the world
+    kMeans = 0,           ///< x, y, z in the world, less the origin
     kLogScales = 3,       ///< natural logarithm of the standard deviations
     kQuats = 6,           ///< w, x, y, z, any length
     kOpacityLogits = 10,  ///< opacity = sigmoid(logit)
@@ -37,6 +37,7 @@ struct GaussianModel {
     int sh_degree = 3;         ///< highest degree stored, 0..3
     bool antialiased =
         false;             ///< trained with opacity compensation (a note in the file it came from)
+    Vec3d origin{};        ///< what was subtracted from all positions: see scene/origin.h
     Buffer<float> values;  ///< [plane_count(sh_degree)][capacity]
 
     GaussianModel() = default;

@@ -14,6 +14,7 @@
 #include "renderer/io/captures/ply_points.h"
 #include "renderer/io/captures/transforms_camera.h"
 #include "renderer/scene/camera_names.h"
+#include "renderer/scene/origin.h"
 
 namespace gs {
 namespace {
@@ -76,7 +77,7 @@ Result<ColmapModel> colmap_model(const Capture& capture, const std::vector<Camer
         out.images.push_back({known->first, quat_from_rotation(cameras[v].rotation),
                               cameras[v].translation, capture.views[v].name});
     }
-    if (!capture.points_are_random) out.points = capture.points;
+    if (!capture.points_are_random) out.points = world_points(capture);
     return out;
 }
 
@@ -115,10 +116,9 @@ Result<void> write_binary(const fs::path& folder, const ColmapModel& model) {
     }
     points.add<std::uint64_t>(model.points.size());
     std::uint64_t point = 0;
-    for (const SparsePoint& p : model.points) {
+    for (const SourcePoint& p : model.points) {
         points.add(++point);
-        for (const float x : {p.position.x, p.position.y, p.position.z})
-            points.add(static_cast<double>(x));
+        for (const double x : {p.position.x, p.position.y, p.position.z}) points.add(x);
         for (const std::uint8_t c : p.rgb) points.add(c);
         points.add(0.0);  // error
         points.add<std::uint64_t>(0);
@@ -150,9 +150,10 @@ Result<void> write_text(const fs::path& folder, const ColmapModel& model) {
     }
     points = "# POINT3D_ID, X, Y, Z, R, G, B, ERROR, TRACK[] as (IMAGE_ID, POINT2D_IDX)\n";
     number = 0;
-    for (const SparsePoint& p : model.points)
-        points += fmt::format("{} {:.9g} {:.9g} {:.9g} {} {} {} 0\n", ++number, p.position.x,
-                              p.position.y, p.position.z, p.rgb[0], p.rgb[1], p.rgb[2]);
+    for (const SourcePoint& p : model.points)
+        points += fmt::format("{} {} {} {} {} {} {} 0\n", ++number, position_text(p.position.x),
+                              position_text(p.position.y), position_text(p.position.z), p.rgb[0],
+                              p.rgb[1], p.rgb[2]);
     FileGroup files;
     GS_TRY_VOID(files.add(folder / "cameras.txt", cameras));
     GS_TRY_VOID(files.add(folder / "images.txt", images));
@@ -170,7 +171,7 @@ Result<void> write_transforms(const fs::path& folder, const Capture& capture,
     FileGroup files;
     GS_TRY_VOID(files.add(folder / "transforms.json", json_text(out, 1)));
     if (!capture.points_are_random)
-        GS_TRY_VOID(write_ply_points(folder / "points3d.ply", capture.points));
+        GS_TRY_VOID(write_ply_points(folder / "points3d.ply", capture));
     return files.commit();
 }
 
@@ -185,7 +186,9 @@ std::string photo_path(const Capture& capture, const View& view) {
 
 Result<std::vector<std::string>> write_cameras(const fs::path& folder, CameraFormat format,
                                                const Capture& capture,
-                                               const std::vector<Camera>& cameras) {
+                                               const std::vector<Camera>& local) {
+    std::vector<Camera> cameras;
+    for (const Camera& camera : local) cameras.push_back(seen_from_zero(camera, -capture.origin));
     std::error_code ignored;  // writing says it better
     fs::create_directories(folder, ignored);
     std::vector<std::string> notes;

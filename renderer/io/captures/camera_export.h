@@ -22,11 +22,12 @@ std::string photo_path(const Capture& capture, const View& view);
 
 /// Into `folder`, which is made: transforms.json and points3d.ply, or cameras, images and points3D
 /// as .bin or .txt; photos are named
-/// as lying in images/ beside. `cameras`: by view, of the photos as they were read (resampled,
-/// shrunk). Points go along, but for random ones; they have no tracks. Returns what the format
-/// cannot hold. Errors: a lens that it does not have (usage), unwritable.
+/// as lying in images/ beside. `local`: cameras by view, of the photos as they were read
+/// (resampled, shrunk), less the capture's origin, which the files have added again. Points go
+/// along, but for random ones; they have no tracks. Returns what the format cannot hold. Errors: a
+/// lens that it does not have (usage), unwritable.
 Result<std::vector<std::string>> write_cameras(const fs::path& folder, CameraFormat format,
                                                const Capture& capture,
-                                               const std::vector<Camera>& cameras);
+                                               const std::vector<Camera>& local);
 
 }  // namespace gs

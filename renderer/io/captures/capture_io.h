@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct CaptureOptions {
                                      ///< read again when it is asked for; 0 = all stay
     int threads = 0;                 ///< for decoding; 0 = all cores
     std::uint64_t seed = 0;          ///< for random points when the capture has none
+    std::optional<Vec3d> origin;     ///< Capture::origin: that of a run or of splats; none: chosen
     Progress progress;
 };
 

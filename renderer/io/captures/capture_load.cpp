@@ -16,9 +16,11 @@
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/captures/photo_load.h"
 #include "renderer/io/captures/photo_stream.h"
+#include "renderer/io/captures/point_colors.h"
 #include "renderer/io/captures/random_points.h"
 #include "renderer/io/captures/undistort.h"
 #include "renderer/scene/camera_names.h"
+#include "renderer/scene/origin.h"
 
 namespace gs {
 namespace {
@@ -251,19 +253,50 @@ Result<MaskFolder> find_masks(const CaptureSource& source, const CaptureOptions&
     return MaskFolder{};
 }
 
+/// The place that positions are kept less of: the one asked for, or one of the capture's own.
+Vec3d origin_of(const CaptureSource& source, const CaptureOptions& options) {
+    constexpr std::size_t kPointsLookedAt = 20000;
+    if (options.origin) return *options.origin;
+    std::vector<Vec3d> cameras, points;
+    for (const Frame& frame : source.frames) cameras.push_back(frame.camera.position());
+    const std::size_t stride = source.points.size() / kPointsLookedAt + 1;
+    for (std::size_t i = 0; i < source.points.size(); i += stride)
+        points.push_back(source.points[i].position);
+    return origin_for(cameras, points);
+}
+
+/// Cameras and points of the files, less the origin.
+void settle_origin(Vec3d origin, CaptureSource& source, Capture& capture) {
+    capture.origin = origin;
+    for (Frame& frame : source.frames) frame.camera = seen_from_zero(frame.camera, origin);
+    capture.points.reserve(source.points.size());
+    for (const SourcePoint& p : source.points)
+        capture.points.push_back(
+            {local_position(p.position, origin), {p.rgb[0], p.rgb[1], p.rgb[2]}});
+    source.points = {};
+    if (is_zero(origin)) return;
+    capture.notes.push_back(
+        {fmt::format("coordinates are far from zero: the origin {} is subtracted from cameras and "
+                     "points, and added again by exports",
+                     text_of_origin(origin)),
+         CaptureNote::Kind::origin});
+}
+
 }  // namespace
 
 Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options) {
     const Span span{Stage::load};
     GS_TRY(auto source, read_capture_source(path));
+    const Vec3d origin = origin_of(source, options);
     GS_TRY_VOID(prepare_frames(source, options));
     GS_TRY(const auto masks, find_masks(source, options));
 
+    Capture capture;
+    settle_origin(origin, source, capture);
     Slots slots(source.frames.size());
     if (!load_views(source, options, masks, slots))
         return fail(ErrorKind::cancelled, path.string(), "loading was cancelled");
 
-    Capture capture;
     capture.path = source.root.string();
     capture.name = fs::absolute(source.root).lexically_normal().filename().string();
     if (capture.name.empty())
@@ -273,11 +306,13 @@ Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options
     capture.skipped = std::move(source.skipped);
     for (std::string& note : source.notes) capture.notes.push_back({std::move(note)});
     capture.unposed = std::move(source.unposed);
-    capture.points = std::move(source.points);
     capture.reprojection_px = source.reprojection_px;
     collect(source, slots, options, masks, capture);
     if (capture.views.empty()) return no_view_left(source, capture.skipped);
-    if (!source.point_sweeps.empty()) color_points(source.frames, source.point_sweeps, capture);
+    if (!source.point_sweeps.empty())
+        color_points(source.frames, source.point_sweeps, capture);
+    else if (options.photos && !has_colors(source, capture.points))
+        color_points_from_photos(capture);
     ensure_points(source, options, capture);
     return capture;
 }

@@ -31,12 +31,19 @@ struct Frame {
     std::optional<std::uint32_t> sweep;  ///< of the lidar, taken with it: see point_sweeps
 };
 
+/// A point as the file has it; SparsePoint has it less the capture's origin.
+struct SourcePoint {
+    Vec3d position;
+    std::uint8_t rgb[3] = {128, 128, 128};
+};
+
 struct CaptureSource {
     std::string format;
     fs::path root;          ///< the capture's folder
     fs::path photo_folder;  ///< names are relative to it
     std::vector<Frame> frames;
-    std::vector<SparsePoint> points;
+    std::vector<SourcePoint> points;
+    bool points_have_colors = true;  ///< false: photos give the points their colours
     /// [point], of a lidar, which sees no colours: the sweep it is of, which the photos taken
     /// about then give its colour. Empty: points have theirs.
     std::vector<std::uint32_t> point_sweeps;

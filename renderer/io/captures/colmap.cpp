@@ -146,7 +146,7 @@ void add_point(ColmapModel& model, double x, double y, double z, const std::uint
     if (!std::isfinite(position.x) || !std::isfinite(position.y) || !std::isfinite(position.z))
         ++model.bad_points;
     else
-        model.points.push_back({position, {rgb[0], rgb[1], rgb[2]}});
+        model.points.push_back({{x, y, z}, {rgb[0], rgb[1], rgb[2]}});
     if (!std::isfinite(error) || error <= 0) return;
     model.error_sum += error;
     ++model.errors;

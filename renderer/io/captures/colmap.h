@@ -9,7 +9,7 @@
 
 #include "base/expected.h"
 #include "base/file.h"
-#include "renderer/scene/capture.h"
+#include "renderer/io/captures/capture_source.h"
 
 namespace gs {
 
@@ -27,7 +27,7 @@ struct ColmapImage {
 struct ColmapModel {
     std::map<std::uint32_t, ColmapCamera> cameras;
     std::vector<ColmapImage> images;
-    std::vector<SparsePoint> points;
+    std::vector<SourcePoint> points;
     double error_sum = 0;        ///< of reprojection errors, pixels
     std::size_t errors = 0;      ///< points that have one
     std::size_t bad_points = 0;  ///< dropped because a coordinate is not finite

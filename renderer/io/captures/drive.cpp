@@ -10,17 +10,23 @@
 #include "renderer/io/lidar/kitti.h"
 #include "renderer/io/lidar/nuscenes.h"
 #include "renderer/io/lidar/sweep_points.h"
+#include "renderer/scene/origin.h"
 
 namespace gs {
 namespace {
 
 constexpr std::uint32_t kSweepsApart = 40;  // photos so far from a point's own sweep may colour it
 
-void add_points(const LidarLog& log, CaptureSource& source) {
+void add_points(LidarLog& log, CaptureSource& source) {
+    // Sweeps are put together near zero, in single precision.
+    std::vector<Vec3d> cameras;
+    for (const Frame& frame : source.frames) cameras.push_back(frame.camera.position());
+    const Vec3d origin = origin_for(cameras, {});
+    log.world_from_sensor = seen_from_zero(log.world_from_sensor, origin);
     SweepPoints points = points_of(log);
     for (const SweepPoint& p : points.points) {
         const auto grey = static_cast<std::uint8_t>(40 + 200 * p.intensity);
-        source.points.push_back({p.position, {grey, grey, grey}});
+        source.points.push_back({world_position(p.position, origin), {grey, grey, grey}});
         source.point_sweeps.push_back(p.sweep);
     }
     source.skipped.insert(source.skipped.end(), points.skipped.begin(), points.skipped.end());
@@ -86,7 +92,7 @@ Result<CaptureSource> read_nuscenes_source(const fs::path& json) {
         f.sweep = 0;
         out.frames.push_back(std::move(f));
     }
-    if (const LidarLog log = nuscenes_log(sample); !log.sweeps.empty()) add_points(log, out);
+    if (LidarLog log = nuscenes_log(sample); !log.sweeps.empty()) add_points(log, out);
     return out;
 }
 

@@ -148,22 +148,23 @@ void read_sfm_points(const SfmJson& json, CaptureSource& source) {
     const auto list = json.find("points");
     if (list == json.end() || !list->is_object()) return;
     std::size_t bad = 0;
+    bool colored = false;
     for (const auto& [name, point] : list->items()) {
         const auto at = point.is_object() ? sfm_vector(point, "coordinates") : std::nullopt;
         if (!at || std::abs(at->x) > 1e30 || std::abs(at->y) > 1e30 || std::abs(at->z) > 1e30) {
             ++bad;
             continue;
         }
-        SparsePoint out;
-        out.position = {static_cast<float>(at->x), static_cast<float>(at->y),
-                        static_cast<float>(at->z)};
+        SourcePoint out{*at};
         if (const auto color = sfm_vector(point, "color")) {
+            colored = true;
             const double rgb[3] = {color->x, color->y, color->z};
             for (int c = 0; c < 3; ++c)
                 out.rgb[c] = static_cast<std::uint8_t>(std::clamp(rgb[c], 0.0, 255.0) + 0.5);
         }
         source.points.push_back(out);
     }
+    source.points_have_colors = colored;
     if (bad > 0)
         source.notes.push_back(
             fmt::format("{} points without a finite position were dropped", bad));

@@ -3,15 +3,74 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/try.h"
 #include "renderer/io/splats/ply.h"
+#include "renderer/io/splats/values.h"
+#include "renderer/scene/origin.h"
 
 namespace gs {
+namespace {
 
-Result<std::vector<SparsePoint>> read_ply_points(const fs::path& path,
-                                                 std::vector<std::string>& notes) {
+using ColorProperties = std::array<int, 3>;
+
+// The three colour properties, -1 where there is none; `harmonics`: coefficients of degree 0.
+ColorProperties color_properties(const PlyElement& vertex, bool& harmonics) {
+    constexpr std::array<std::array<const char*, 3>, 4> kNames = {
+        {{"red", "green", "blue"},
+         {"r", "g", "b"},
+         {"diffuse_red", "diffuse_green", "diffuse_blue"},
+         {"f_dc_0", "f_dc_1", "f_dc_2"}}};
+    for (const auto& names : kNames) {
+        const ColorProperties found{vertex.find(names[0]), vertex.find(names[1]),
+                                    vertex.find(names[2])};
+        harmonics = &names == &kNames.back();
+        if (found[0] >= 0 && found[1] >= 0 && found[2] >= 0) return found;
+    }
+    return {-1, -1, -1};
+}
+
+// What takes the values to 0..255.
+double color_scale(const std::vector<float> (&planes)[3], PlyType type) {
+    float largest = 0;
+    bool whole = type < PlyType::f32;
+    for (const std::vector<float>& plane : planes)
+        for (const float value : plane)
+            if (std::isfinite(value)) {
+                largest = std::max(largest, value);
+                whole = whole && value == std::floor(value);
+            }
+    // Bytes of a dark capture may all be 0 or 1; fractions are rarely whole.
+    if (largest <= 1) return whole ? 1 : 255;
+    if (largest <= 255) return 1;
+    if (largest <= 65535) return 255.0 / 65535;
+    return 255.0 / static_cast<double>(largest);
+}
+
+void set_colors(const std::vector<float> (&planes)[3], PlyType type, bool harmonics,
+                std::vector<SourcePoint>& points) {
+    const double scale = harmonics ? 1 : color_scale(planes, type);
+    for (std::size_t i = 0; i < points.size(); ++i)
+        for (int c = 0; c < 3; ++c) {
+            const float raw = planes[c][i];
+            const double value = harmonics ? 255.0 * static_cast<double>(color_of_sh0(raw))
+                                           : scale * static_cast<double>(raw);
+            points[i].rgb[c] = value > 0 ? static_cast<std::uint8_t>(std::min(value, 255.0) + 0.5)
+                                         : std::uint8_t{0};
+        }
+}
+
+bool holds_position(const SourcePoint& p) {
+    const Vec3f at = local_position(p.position, {});
+    return std::isfinite(at.x) && std::isfinite(at.y) && std::isfinite(at.z);
+}
+
+}  // namespace
+
+Result<PlyPoints> read_ply_points(const fs::path& path, std::vector<std::string>& notes) {
     GS_TRY(const auto file, InputFile::open(path));
     GS_TRY(const auto header, read_ply_header(file));
     const PlyElement* vertex = header.find("vertex");
@@ -20,51 +79,58 @@ Result<std::vector<SparsePoint>> read_ply_points(const fs::path& path,
         return fail(ErrorKind::malformed, path.string(), "has no vertex element with x, y and z");
     GS_TRY_VOID(check_ply_size(file, header, *vertex));
 
-    constexpr const char* kNames[6] = {"x", "y", "z", "red", "green", "blue"};
-    const bool coloured =
-        vertex->find("red") >= 0 && vertex->find("green") >= 0 && vertex->find("blue") >= 0;
-    const int used = coloured ? 6 : 3;
-    std::vector<float> planes[6];
+    std::vector<double> position[3];
+    std::vector<float> color[3];
     std::vector<PlyColumn> columns;
-    for (int i = 0; i < used; ++i) {
-        planes[i].resize(vertex->count);
-        columns.push_back({vertex->find(kNames[i]), planes[i].data()});
+    constexpr const char* kAxes[3] = {"x", "y", "z"};
+    bool harmonics = false;
+    const ColorProperties colors = color_properties(*vertex, harmonics);
+    PlyPoints out;
+    out.have_colors = colors[0] >= 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+        position[i].resize(vertex->count);
+        columns.push_back({vertex->find(kAxes[i]), nullptr, position[i].data()});
+        if (!out.have_colors) continue;
+        color[i].resize(vertex->count);
+        columns.push_back({colors[i], color[i].data()});
     }
     GS_TRY_VOID(read_ply_columns(file, header, *vertex, columns));
-    // Colours are bytes, or fractions of one where they are stored as real numbers.
-    const bool fractions =
-        coloured &&
-        vertex->properties[static_cast<std::size_t>(vertex->find("red"))].type >= PlyType::f32 &&
-        std::all_of(planes[3].begin(), planes[3].end(), [](float v) { return !(v > 1); });
-    std::vector<SparsePoint> points;
-    points.reserve(vertex->count);
-    for (std::size_t i = 0; i < vertex->count; ++i) {
-        SparsePoint point;
-        point.position = {planes[0][i], planes[1][i], planes[2][i]};
-        if (!std::isfinite(point.position.x) || !std::isfinite(point.position.y) ||
-            !std::isfinite(point.position.z))
-            continue;
-        for (int c = 0; c < 3 && coloured; ++c) {
-            const float value = planes[3 + c][i] * (fractions ? 255.0f : 1.0f);
-            point.rgb[c] = value > 0 ? static_cast<std::uint8_t>(std::min(value, 255.0f) + 0.5f)
-                                     : std::uint8_t{0};
-        }
-        points.push_back(point);
-    }
-    if (points.size() < vertex->count)
+    out.points.resize(vertex->count);
+    for (std::size_t i = 0; i < vertex->count; ++i)
+        out.points[i].position = {position[0][i], position[1][i], position[2][i]};
+    if (out.have_colors)
+        set_colors(color, vertex->properties[static_cast<std::size_t>(colors[0])].type, harmonics,
+                   out.points);
+    std::erase_if(out.points, [](const SourcePoint& p) { return !holds_position(p); });
+    if (out.points.size() < vertex->count)
         notes.push_back(fmt::format("{} points without a finite position were dropped",
-                                    vertex->count - points.size()));
-    return points;
+                                    vertex->count - out.points.size()));
+    return out;
 }
 
-Result<void> write_ply_points(const fs::path& path, const std::vector<SparsePoint>& points) {
+std::vector<SourcePoint> world_points(const Capture& capture) {
+    std::vector<SourcePoint> out;
+    out.reserve(capture.points.size());
+    for (const SparsePoint& p : capture.points)
+        out.push_back({world_position(p.position, capture.origin), {p.rgb[0], p.rgb[1], p.rgb[2]}});
+    return out;
+}
+
+std::string position_text(double x) {
+    return static_cast<double>(static_cast<float>(x)) == x ? fmt::format("{:.9g}", x)
+                                                           : fmt::format("{:.17g}", x);
+}
+
+Result<void> write_ply_points(const fs::path& path, const Capture& capture) {
+    const char* type = is_zero(capture.origin) ? "float" : "double";
     std::string text = fmt::format(
-        "ply\nformat ascii 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty "
-        "float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n",
-        points.size());
-    for (const SparsePoint& p : points)
-        text += fmt::format("{:.9g} {:.9g} {:.9g} {} {} {}\n", p.position.x, p.position.y,
-                            p.position.z, p.rgb[0], p.rgb[1], p.rgb[2]);
+        "ply\nformat ascii 1.0\nelement vertex {0}\nproperty {1} x\nproperty {1} y\nproperty "
+        "{1} z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n",
+        capture.points.size(), type);
+    for (const SourcePoint& p : world_points(capture))
+        text += fmt::format("{} {} {} {} {} {}\n", position_text(p.position.x),
+                            position_text(p.position.y), position_text(p.position.z), p.rgb[0],
+                            p.rgb[1], p.rgb[2]);
     return write_text_file(path, text);
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/rng.h"
+#include "renderer/scene/lost_views.h"
 
 namespace gs {
 namespace {
@@ -35,23 +36,28 @@ Box box_from_cameras(const std::vector<View>& views) {
     // The point closest to all axes: sum (I - d d^T) (p - eye) = 0.
     Mat3d a;
     Vec3d b, mean, forward;
-    const double n = static_cast<double>(std::max<std::size_t>(views.size(), 1));
-    for (const View& view : views) {
+    const std::vector<std::uint8_t> lost = lost_views(views, {}, false);
+    std::vector<std::size_t> used;
+    for (std::size_t i = 0; i < views.size(); ++i)
+        if (lost[i] == 0) used.push_back(i);
+    const double n = static_cast<double>(std::max<std::size_t>(used.size(), 1));
+    for (const std::size_t i : used) {
+        const View& view = views[i];
         const Vec3d d = view.camera.forward(), eye = view.camera.position();
         const double v[3] = {d.x, d.y, d.z};
         Mat3d projector;
-        for (int i = 0; i < 3; ++i)
+        for (int row = 0; row < 3; ++row)
             for (int j = 0; j < 3; ++j) {
-                projector.m[i][j] = (i == j ? 1.0 : 0.0) - v[i] * v[j];
-                a.m[i][j] += projector.m[i][j] / n;
+                projector.m[row][j] = (row == j ? 1.0 : 0.0) - v[row] * v[j];
+                a.m[row][j] += projector.m[row][j] / n;
             }
         b += (1 / n) * (projector * eye);
         mean += (1 / n) * eye;
         forward += (1 / n) * d;
     }
     double extent = 0;
-    for (const View& view : views) {
-        const Vec3d d = view.camera.position() - mean;
+    for (const std::size_t i : used) {
+        const Vec3d d = views[i].camera.position() - mean;
         extent = std::max(extent, std::sqrt(dot(d, d)));
     }
     if (!(extent > 1e-9)) extent = 1;
@@ -64,8 +70,8 @@ Box box_from_cameras(const std::vector<View>& views) {
         if (dot(d, forward) >= 0 && std::sqrt(dot(d, d)) < 20 * extent) centre = meeting;
     }
     double half = 0;
-    for (const View& view : views) {
-        const Vec3d d = view.camera.position() - centre;
+    for (const std::size_t i : used) {
+        const Vec3d d = views[i].camera.position() - centre;
         half = std::max(half, std::sqrt(dot(d, d)));
     }
     if (!(half > 1e-9)) half = 1;

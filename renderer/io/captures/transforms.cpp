@@ -118,7 +118,8 @@ Result<void> read_points(const Json& file, CaptureSource& source) {
           std::string("sparse_pc.ply")}) {
         if (candidate.empty() || !fs::is_regular_file(source.root / candidate, ignored)) continue;
         GS_TRY(auto points, read_ply_points(source.root / candidate, source.notes));
-        source.points = std::move(points);
+        source.points = std::move(points.points);
+        source.points_have_colors = points.have_colors;
         return {};
     }
     return {};

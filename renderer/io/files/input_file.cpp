@@ -26,8 +26,17 @@ Result<InputFile> InputFile::open(const fs::path& path) {
     return file;
 }
 
+InputFile InputFile::of_bytes(std::vector<std::byte> bytes, std::string path) {
+    InputFile file;
+    file.size_ = bytes.size();
+    file.bytes_ = std::move(bytes);
+    file.path_ = std::move(path);
+    return file;
+}
+
 InputFile::InputFile(InputFile&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)),
+      bytes_(std::move(other.bytes_)),
       size_(other.size_),
       path_(std::move(other.path_)) {}
 
@@ -36,6 +45,12 @@ InputFile::~InputFile() {
 }
 
 Result<void> InputFile::read_at(std::uint64_t offset, std::span<std::byte> out) const {
+    if (descriptor_ < 0 && !out.empty()) {
+        if (offset > size_ || out.size() > size_ - offset)
+            return fail_at_byte(path_, size_, "the data ends too early");
+        std::memcpy(out.data(), bytes_.data() + offset, out.size());
+        return {};
+    }
     while (!out.empty()) {
         const ssize_t n = ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));
         if (n < 0 && errno == EINTR) continue;

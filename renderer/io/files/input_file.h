@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/expected.h"
 #include "base/file.h"
@@ -14,6 +16,8 @@ class InputFile {
   public:
     /// Errors: not_found, unreadable (permission, not a regular file).
     static Result<InputFile> open(const fs::path& path);
+    /// Bytes of another file, unpacked from it; `path` is that file's, for messages.
+    static InputFile of_bytes(std::vector<std::byte> bytes, std::string path);
     InputFile(InputFile&& other) noexcept;
     InputFile& operator=(InputFile&&) = delete;
     ~InputFile();
@@ -26,7 +30,8 @@ class InputFile {
 
   private:
     InputFile() = default;
-    int descriptor_ = -1;
+    int descriptor_ = -1;  ///< -1: bytes_
+    std::vector<std::byte> bytes_;
     std::uint64_t size_ = 0;
     std::string path_;
 };

@@ -4,14 +4,12 @@
 #include "renderer/io/lidar/kitti.h"
 #include "renderer/io/lidar/nuscenes.h"
 #include "renderer/io/lidar/ouster.h"
+#include "renderer/scene/origin.h"
 
 namespace gs {
+namespace {
 
-bool is_lidar_log(const fs::path& path) {
-    return !find_kitti(path).empty() || !find_nuscenes(path).empty() || !find_ouster(path).empty();
-}
-
-Result<LidarLog> open_lidar_log(const fs::path& path) {
+Result<LidarLog> open_any_log(const fs::path& path) {
     std::error_code ignored;
     if (!fs::exists(path, ignored))
         return fail(ErrorKind::not_found, path.string(), "does not exist", "check the path");
@@ -33,6 +31,18 @@ Result<LidarLog> open_lidar_log(const fs::path& path) {
     }
     if (const fs::path pcap = find_ouster(path); !pcap.empty()) return open_ouster(pcap);
     return none();
+}
+
+}  // namespace
+
+bool is_lidar_log(const fs::path& path) {
+    return !find_kitti(path).empty() || !find_nuscenes(path).empty() || !find_ouster(path).empty();
+}
+
+Result<LidarLog> open_lidar_log(const fs::path& path, Vec3d origin) {
+    GS_TRY(LidarLog log, open_any_log(path));
+    log.world_from_sensor = seen_from_zero(log.world_from_sensor, origin);
+    return log;
 }
 
 }  // namespace gs

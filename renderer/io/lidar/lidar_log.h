@@ -31,7 +31,8 @@ struct LidarLog {
 /// Whether open_lidar_log() would try.
 bool is_lidar_log(const fs::path& path);
 /// Errors: not_found when nothing of a lidar is there; malformed, with file and place.
-Result<LidarLog> open_lidar_log(const fs::path& path);
+/// `origin`: of the capture or the splats that it is used with; poses are less it.
+Result<LidarLog> open_lidar_log(const fs::path& path, Vec3d origin = {});
 
 /// Sweeps of x, y, z and intensity as plain float32 records.
 struct PointFile {

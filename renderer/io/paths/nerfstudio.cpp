@@ -165,7 +165,8 @@ Result<PathFile> read_nerfstudio(const NsJson& whole, const std::string& file) {
     return out;
 }
 
-Result<void> write_nerfstudio_path(const fs::path& file, const Film& film) {
+Result<void> write_nerfstudio_path(const fs::path& file, const Film& local, Vec3d origin) {
+    const Film film = moved_film(local, origin);
     const CameraPath& path = film.path;
     if (!valid(path) || path.keys.empty())
         return fail(ErrorKind::usage, file.string(), "there is no path to write");

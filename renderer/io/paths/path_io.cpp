@@ -103,7 +103,12 @@ Result<void> read_film_size(const nlohmann::json& json, std::array<const char*, 
     return {};
 }
 
-Result<PathFile> read_path_file(const fs::path& file) {
+Film moved_film(Film film, Vec3d by) {
+    for (PathKey& key : film.path.keys) key.pose.position += by;
+    return film;
+}
+
+Result<PathFile> read_path_file(const fs::path& file, Vec3d origin) {
     GS_TRY(const auto bytes, read_file(file, kLargestPathFile));
     GS_TRY(const auto json, parse_json_object(bytes, file.string()));
     const bool own = member(json, "format") == kPathFormat;
@@ -112,6 +117,8 @@ Result<PathFile> read_path_file(const fs::path& file) {
                     "gausscope's own and nerfstudio's camera_path.json are read");
     GS_TRY(PathFile out,
            own ? read_own(json, file.string()) : read_nerfstudio(json, file.string()));
+    out.film = moved_film(std::move(out.film), -origin);
+    for (PathPose& pose : out.frames) pose.position += -origin;
     CameraPath& path = out.film.path;
     if (path.keys.empty())
         return fail(ErrorKind::malformed, file.string(), "there is no key in it");
@@ -123,7 +130,8 @@ Result<PathFile> read_path_file(const fs::path& file) {
     return out;
 }
 
-Result<void> write_path_file(const fs::path& file, const Film& film) {
+Result<void> write_path_file(const fs::path& file, const Film& local, Vec3d origin) {
+    const Film film = moved_film(local, origin);
     PathJson json{{"format", kPathFormat},
                   {"version", 1},
                   {"width", film.width},

@@ -20,11 +20,13 @@ struct PathFile {
 };
 
 /// Errors: not_found, unreadable; malformed, with the key or frame that is no camera; unsupported:
-/// nerfstudio's panoramas and fisheyes.
-Result<PathFile> read_path_file(const fs::path& file);
+/// nerfstudio's panoramas and fisheyes. `origin`: of the scene; files have places with it added.
+Result<PathFile> read_path_file(const fs::path& file, Vec3d origin = {});
 /// Our own: everything that a Film is.
-Result<void> write_path_file(const fs::path& file, const Film& film);
+Result<void> write_path_file(const fs::path& file, const Film& film, Vec3d origin = {});
 /// nerfstudio's: its keys, and every picture's camera, because its interpolation is another one.
-Result<void> write_nerfstudio_path(const fs::path& file, const Film& film);
+Result<void> write_nerfstudio_path(const fs::path& file, const Film& film, Vec3d origin = {});
+/// The film with all its places moved.
+Film moved_film(Film film, Vec3d by);
 
 }  // namespace gs

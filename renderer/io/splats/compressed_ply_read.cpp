@@ -179,6 +179,7 @@ Result<SplatFile> read_compressed_ply(const fs::path& path, const SplatReadOptio
         GaussianModel::to_fill(parts.vertex->count, degree_of(parts.sh)), "compressed PLY", {}};
     out.model.antialiased = header.says_antialiased();
     out.trained = header.trained();
+    out.model.origin = header.origin().value_or(Vec3d{});
     if (parts.sh != nullptr && out.model.sh_degree == 0)
         out.notes.push_back(
             fmt::format("the {} columns of sh are not those of degree 1 to 3 and are ignored",

@@ -15,7 +15,7 @@ constexpr float kScaleLimit =
 std::string header_of(const GaussianModel& model, std::size_t rows, const TrainedThrough& trained) {
     std::string out =
         fmt::format("ply\nformat binary_little_endian 1.0\n{}element chunk {}\n",
-                    ply_comments(model.antialiased, trained), (rows + kChunkRows - 1) / kChunkRows);
+                    ply_comments(model, trained), (rows + kChunkRows - 1) / kChunkRows);
     for (const char* name : kChunkColumns) out += fmt::format("property float {}\n", name);
     out += fmt::format("element vertex {}\n", rows);
     for (const char* name : kPackedColumns) out += fmt::format("property uint {}\n", name);

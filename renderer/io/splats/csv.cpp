@@ -7,6 +7,7 @@
 #include "base/try.h"
 #include "renderer/io/files/records.h"
 #include "renderer/io/splats/formats.h"
+#include "renderer/scene/origin.h"
 
 namespace gs {
 namespace {
@@ -42,6 +43,8 @@ Result<SplatNotes> write_splat_csv(const fs::path& path, const GaussianModel& mo
     std::string header;
     for (const Column& column : columns) header += (header.empty() ? "" : ",") + column.name;
     GS_TRY_VOID(file.append(header + "\n"));
+    const bool far = !is_zero(model.origin);
+    const double origin[3] = {model.origin.x, model.origin.y, model.origin.z};
     constexpr std::size_t kRows = 2048, kPieces = 16;
     std::vector<std::string> pieces(kPieces);
     for (std::size_t start = 0; start < model.count; start += kRows * kPieces) {
@@ -50,10 +53,16 @@ Result<SplatNotes> write_splat_csv(const fs::path& path, const GaussianModel& mo
             std::string& text = pieces[begin / kRows];
             text.clear();
             for (std::size_t i = start + begin; i < start + end; ++i)
-                for (std::size_t c = 0; c < columns.size(); ++c)
-                    fmt::format_to(std::back_inserter(text), FMT_COMPILE("{}{}"),
-                                   model.at(columns[c].plane, i),
-                                   c + 1 == columns.size() ? '\n' : ',');
+                for (std::size_t c = 0; c < columns.size(); ++c) {
+                    const auto out = std::back_inserter(text);
+                    const char separator = c + 1 == columns.size() ? '\n' : ',';
+                    const float value = model.at(columns[c].plane, i);
+                    if (far && c < 3)
+                        fmt::format_to(out, FMT_COMPILE("{}{}"),
+                                       origin[c] + static_cast<double>(value), separator);
+                    else
+                        fmt::format_to(out, FMT_COMPILE("{}{}"), value, separator);
+                }
         });
         for (std::size_t p = 0; p * kRows < batch; ++p) GS_TRY_VOID(file.append(pieces[p]));
         if (!keep_going(options.progress, start + batch, model.count))

@@ -6,6 +6,7 @@
 
 #include <span>
 
+#include "renderer/io/files/input_file.h"
 #include "renderer/io/splats/splat_io.h"
 
 namespace gs {
@@ -30,6 +31,8 @@ Result<SplatNotes> write_dot_splat(const fs::path& path, const GaussianModel& mo
 
 bool recognises_spz(FirstBytes first_bytes, const fs::path& path);
 Result<SplatFile> read_spz(const fs::path& path, const SplatReadOptions& options);
+/// One that is inside another file. `as_stored`: in whatever axes it has.
+Result<SplatFile> read_spz_in(const InputFile& file, bool as_stored, const Progress& progress);
 Result<SplatNotes> write_spz(const fs::path& path, const GaussianModel& model,
                              const SplatWriteOptions& options);
 

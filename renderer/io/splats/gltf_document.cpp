@@ -212,6 +212,27 @@ std::uint64_t GltfDocument::bytes() const {
     return sum;
 }
 
+Result<std::vector<std::byte>> GltfDocument::view_bytes(std::size_t index) const {
+    const Json& view = element(member(json_, "bufferViews"), index);
+    const Json& start = member(view, "byteOffset");
+    const auto buffer = whole_number(member(view, "buffer"), kLargestNumber),
+               length = whole_number(member(view, "byteLength"), kLargestNumber),
+               offset = start.is_null() ? std::optional<std::uint64_t>(0)
+                                        : whole_number(start, kLargestNumber);
+    if (!buffer || !length || !offset || *buffer >= buffers_.size() ||
+        *offset > buffers_[*buffer].size || *length > buffers_[*buffer].size - *offset)
+        return fail(ErrorKind::malformed, path_, fmt::format("buffer view {} is not valid", index),
+                    "the file is damaged");
+    const Buffer& from = buffers_[*buffer];
+    std::vector<std::byte> out(*length);
+    if (from.file)
+        GS_TRY_VOID(from.file->read_at(from.offset + *offset, out));
+    else
+        std::copy_n(from.bytes.begin() + static_cast<std::ptrdiff_t>(*offset), *length,
+                    out.begin());
+    return out;
+}
+
 Result<GltfDocument::Accessor> GltfDocument::accessor(std::size_t index) const {
     const auto malformed = [&](std::string what) {
         return fail(ErrorKind::malformed, path_, fmt::format("accessor {}: {}", index, what),

@@ -40,6 +40,8 @@ class GltfDocument {
     };
     /// Checked against its view and buffer.
     Result<Accessor> accessor(std::size_t index) const;
+    /// The bytes of a buffer view.
+    Result<std::vector<std::byte>> view_bytes(std::size_t index) const;
     /// Row i, component c to targets[c][i], as floats (normalised integers to 0..1 or -1..1).
     /// Parallel.
     Result<void> read(const Accessor& accessor, std::span<float* const> targets,

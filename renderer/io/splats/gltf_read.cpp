@@ -2,6 +2,8 @@
 // degrees about z. Sizes are linear; drafts of the extension stored their logarithms.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 
 #include "base/json_text.h"
 #include "base/try.h"
@@ -10,6 +12,7 @@
 #include "renderer/io/splats/gltf_document.h"
 #include "renderer/io/splats/limits.h"
 #include "renderer/io/splats/rows.h"
+#include "renderer/io/splats/splat_origin.h"
 #include "renderer/io/splats/values.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/transform.h"
@@ -27,6 +30,7 @@ struct Placement {
     Affine place;
     std::size_t first = 0, count = 0;
     int degree = 0;
+    std::shared_ptr<const GaussianModel> packed{};  // from an SPZ; null: accessors hold it
 };
 
 Mat3d scaled(Mat3d m, const double* scale) {
@@ -38,21 +42,34 @@ Mat3d scaled(Mat3d m, const double* scale) {
 // A node's matrix, or translation, rotation (x y z w) and scale.
 Affine local_place(const Json& node) {
     Affine out;
-    if (const auto m = number_list(member(node, "matrix"), 16, 16)) {
+    if (const auto m = number_list<double>(member(node, "matrix"), 16, 16)) {
         for (std::size_t r = 0; r < 3; ++r)
             for (std::size_t c = 0; c < 3; ++c) out.linear.m[r][c] = (*m)[4 * c + r];
         out.translation = {(*m)[12], (*m)[13], (*m)[14]};
         return out;
     }
-    if (const auto r = number_list(member(node, "rotation"), 4, 4))
+    if (const auto r = number_list<double>(member(node, "rotation"), 4, 4))
         out.linear = rotation_from_quat(Quatd{(*r)[3], (*r)[0], (*r)[1], (*r)[2]});
-    if (const auto s = number_list(member(node, "scale"), 3, 3)) {
+    if (const auto s = number_list<double>(member(node, "scale"), 3, 3)) {
         const double scale[3] = {(*s)[0], (*s)[1], (*s)[2]};
         out.linear = scaled(out.linear, scale);
     }
-    if (const auto t = number_list(member(node, "translation"), 3, 3))
+    if (const auto t = number_list<double>(member(node, "translation"), 3, 3))
         out.translation = {(*t)[0], (*t)[1], (*t)[2]};
     return out;
+}
+
+// The buffer view of the SPZ that holds the primitive, by the names that drafts gave the extension.
+std::optional<std::uint64_t> spz_view_of(const Json& primitive) {
+    const Json& extensions = member(primitive, "extensions");
+    for (const Json* holder : {&member(member(extensions, kExtension), "extensions"), &extensions})
+        for (const char* name :
+             {"KHR_gaussian_splatting_compression_spz_2", "KHR_gaussian_splatting_compression_spz",
+              "KHR_spz_gaussian_splats_compression"})
+            if (const auto view =
+                    whole_number(member(member(*holder, name), "bufferView"), 1ull << 32))
+                return view;
+    return {};
 }
 
 class Walk {
@@ -111,8 +128,9 @@ class Walk {
     void add_mesh(const Json& mesh, const Affine& place) {
         const Json& primitives = member(mesh, "primitives");
         for (std::size_t i = 0; primitives.is_array() && i < primitives.size(); ++i)
-            if (member(member(primitives[i], "extensions"), kExtension).is_object())
-                out_.push_back({&primitives[i], place, 0, 0, 0});
+            if (member(member(primitives[i], "extensions"), kExtension).is_object() ||
+                spz_view_of(primitives[i]))
+                out_.push_back({&primitives[i], place, 0, 0, 0, {}});
     }
 
     const GltfDocument& document_;
@@ -173,24 +191,18 @@ class Reader {
         std::size_t count = 0;
         int degree = 0;
         for (Placement& placement : placements_) {
-            GS_TRY(const auto position,
-                   attribute(document_, *placement.primitive, "POSITION", 3, 3));
-            if (!position) return missing("POSITION");
             placement.first = count;
-            placement.count = position->count;
-            if (!position->has_data && placement.count > 0)
-                return fail(ErrorKind::unsupported, document_.path(),
-                            "holds its Gaussians in a compressed form",
-                            "export it without a compression extension");
-            placement.degree = degree_of(*placement.primitive);
+            GS_TRY_VOID(measure(placement));
             count += placement.count;
             degree = std::max(degree, placement.degree);
             GS_TRY_VOID(check_plausible_count(count, document_.bytes(), document_.path(), 0));
         }
         out_.model = GaussianModel::to_fill(count, degree);
-        out_.format = "glTF (KHR_gaussian_splatting)";
+        out_.format = placements_.front().packed ? "glTF (KHR_gaussian_splatting, SPZ)"
+                                                 : "glTF (KHR_gaussian_splatting)";
         for (const Placement& placement : placements_) GS_TRY_VOID(read(placement));
         finish_sizes();
+        settle_places();
         for (const Placement& p : placements_)
             transform_rows(out_.model, p.first, p.count, p.place);
         note_extension();
@@ -203,6 +215,44 @@ class Reader {
         return fail(ErrorKind::malformed, document_.path(),
                     fmt::format("has Gaussians without {}", name),
                     "the file is damaged, or follows an old draft of the extension");
+    }
+    // How many Gaussians of which degree it places; those of an SPZ are unpacked, each once.
+    Result<void> measure(Placement& placement) {
+        if (const auto view = spz_view_of(*placement.primitive)) {
+            std::shared_ptr<const GaussianModel>& known = unpacked_[*view];
+            if (!known) {
+                GS_TRY(auto bytes, document_.view_bytes(*view));
+                const InputFile inside = InputFile::of_bytes(std::move(bytes), document_.path());
+                GS_TRY(SplatFile spz, read_spz_in(inside, true, progress_));
+                for (std::string& note : spz.notes)
+                    if (!note.ends_with(kNotFiniteNote)) out_.notes.push_back(std::move(note));
+                known = std::make_shared<const GaussianModel>(std::move(spz.model));
+            }
+            placement.packed = known;
+            placement.count = known->count;
+            placement.degree = known->sh_degree;
+            return {};
+        }
+        GS_TRY(const auto position, attribute(document_, *placement.primitive, "POSITION", 3, 3));
+        if (!position) return missing("POSITION");
+        placement.count = position->count;
+        if (!position->has_data && placement.count > 0)
+            return fail(ErrorKind::unsupported, document_.path(),
+                        "holds its Gaussians in a compressed form that is not SPZ",
+                        "export it without a compression extension");
+        placement.degree = degree_of(*placement.primitive);
+        return {};
+    }
+    void unpack(const Placement& p) {
+        const GaussianModel& from = *p.packed;
+        for (int plane = 0; plane < out_.model.planes(); ++plane) {
+            float* to = out_.model.plane(plane) + p.first;
+            if (plane < from.planes())
+                std::copy_n(from.plane(plane), p.count, to);
+            else
+                std::fill_n(to, p.count, 0.0f);
+        }
+        out_.model.antialiased |= from.antialiased;
     }
     // Components of an attribute into consecutive planes, in the order `planes`. False: there is no
     // such attribute.
@@ -230,6 +280,10 @@ class Reader {
         return {};
     }
     Result<void> read(const Placement& p) {
+        if (p.packed) {
+            unpack(p);
+            return {};
+        }
         GS_TRY_VOID(need(p, "POSITION", {kMeans, kMeans + 1, kMeans + 2}));
         GS_TRY_VOID(need(p, "SCALE", {kLogScales, kLogScales + 1, kLogScales + 2}));
         GS_TRY_VOID(need(p, "ROTATION", {kQuats + 1, kQuats + 2, kQuats + 3, kQuats}));
@@ -275,26 +329,48 @@ class Reader {
         noted_color_ = true;
         return {};
     }
+    // Nodes may put Gaussians far from zero: places are less an origin then, before they are added
+    // to positions in single precision.
+    void settle_places() {
+        constexpr std::size_t kMostLookedAt = 1u << 16;
+        std::vector<Vec3d> sample;
+        for (const Placement& p : placements_)
+            for (std::size_t i = 0; i < p.count; i += out_.model.count / kMostLookedAt + 1)
+                sample.push_back(p.place.linear * world_position(out_.model.mean(p.first + i), {}) +
+                                 p.place.translation);
+        const Vec3d origin = origin_for({}, sample);
+        if (is_zero(origin)) return;
+        for (Placement& p : placements_) p.place.translation = p.place.translation - origin;
+        out_.model.origin = origin;
+        out_.notes.push_back(origin_note(origin));
+    }
     // Linear sizes are never negative, and not all zero: where they are, the file holds logarithms.
     void finish_sizes() {
         GaussianModel& model = out_.model;
         std::atomic<bool> negative{false}, positive{false};
-        parallel_ranges(model.count, 65536, [&](std::size_t begin, std::size_t end) {
-            for (int p = kLogScales; p < kQuats; ++p)
-                for (std::size_t i = begin; i < end; ++i) {
-                    if (model.at(p, i) < 0) negative = true;
-                    if (model.at(p, i) > 0) positive = true;
-                }
+        std::size_t linear = 0;
+        const auto each = [&](const auto& value_of) {
+            for (const Placement& placement : placements_) {
+                if (placement.packed) continue;
+                parallel_ranges(placement.count, 16384, [&](std::size_t begin, std::size_t end) {
+                    for (int p = kLogScales; p < kQuats; ++p)
+                        for (std::size_t i = begin; i < end; ++i)
+                            value_of(model.at(p, placement.first + i));
+                });
+            }
+        };
+        for (const Placement& placement : placements_)
+            if (!placement.packed) linear += placement.count;
+        each([&](float value) {
+            if (value < 0) negative = true;
+            if (value > 0) positive = true;
         });
-        if (model.count == 0) return;
+        if (linear == 0) return;
         if (logarithms_ || negative || !positive) {
             out_.notes.emplace_back("sizes are logarithms, as in drafts of the extension");
             return;
         }
-        parallel_ranges(model.count, 16384, [&](std::size_t begin, std::size_t end) {
-            for (int p = kLogScales; p < kQuats; ++p)
-                for (std::size_t i = begin; i < end; ++i) model.at(p, i) = std::log(model.at(p, i));
-        });
+        each([](float& value) { value = std::log(value); });
     }
     // Kernels and colour spaces that are not drawn as they ask for.
     void note_extension() {
@@ -322,6 +398,7 @@ class Reader {
     std::vector<Placement>& placements_;
     const Progress& progress_;
     SplatFile out_{GaussianModel(0, 0), {}, {}};
+    std::map<std::uint64_t, std::shared_ptr<const GaussianModel>> unpacked_;  // by buffer view
     bool logarithms_ = false, noted_color_ = false;
 };
 

@@ -8,6 +8,7 @@
 #include "renderer/io/splats/gltf_document.h"
 #include "renderer/io/splats/rows.h"
 #include "renderer/io/splats/values.h"
+#include "renderer/scene/origin.h"
 
 namespace gs {
 namespace {
@@ -123,11 +124,14 @@ OrderedJson describe(const GaussianModel& model, const SplatRows& rows,
     OrderedJson primitive{{"mode", 0},
                           {"attributes", names},
                           {"extensions", {{"KHR_gaussian_splatting", extension}}}};
+    OrderedJson node{{"mesh", 0}};
+    if (!is_zero(model.origin))
+        node["translation"] = {-model.origin.x, -model.origin.y, model.origin.z};
     return {{"asset", {{"version", "2.0"}, {"generator", "gausscope"}}},
             {"extensionsUsed", OrderedJson::array({"KHR_gaussian_splatting"})},
             {"scene", 0},
             {"scenes", OrderedJson::array({OrderedJson{{"nodes", OrderedJson::array({0})}}})},
-            {"nodes", OrderedJson::array({OrderedJson{{"mesh", 0}}})},
+            {"nodes", OrderedJson::array({node})},
             {"meshes",
              OrderedJson::array({OrderedJson{{"primitives", OrderedJson::array({primitive})}}})},
             {"accessors", accessors},

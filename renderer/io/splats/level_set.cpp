@@ -175,6 +175,10 @@ Result<SplatFile> read_level_file(const LevelSet& set, const std::string& name,
                                   const Progress& progress) {
     SplatReadOptions options;
     options.progress = progress;
+    // A bundle, or a meta.json with its images beside it.
+    const fs::path file = folder_of(set.path) / name;
+    std::error_code ignored;
+    if (fs::is_regular_file(file, ignored) && open_zip(file)) return read_sog(file, options);
     return read_sog_files(*open_folder(folder_of(set.path)), name, options);
 }
 

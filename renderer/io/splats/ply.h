@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "base/expected.h"
 #include "base/progress.h"
 #include "renderer/io/files/input_file.h"
+#include "renderer/scene/gaussian_model.h"
 #include "renderer/scene/trained_through.h"
 
 namespace gs {
@@ -47,18 +49,22 @@ struct PlyHeader {
     bool says_antialiased() const;
     /// Comments of ours, "SplatProjection: ut" and "SplatLens: 110" (degrees from the axis).
     TrainedThrough trained() const;
+    /// Comment of ours, "SplatOrigin: 500000 4500000 100"; nullopt: there is none.
+    std::optional<Vec3d> origin() const;
 };
-/// Header lines that say both of a file of ours.
-std::string ply_comments(bool antialiased, const TrainedThrough& trained);
+/// Header lines that say all three of a file of ours; an origin only where there is one.
+std::string ply_comments(const GaussianModel& model, const TrainedThrough& trained);
 
 /// `text` is the beginning of the file, holding the whole header. Errors: malformed, with the line.
 Result<PlyHeader> parse_ply_header(std::string_view text, const std::string& path);
 Result<PlyHeader> read_ply_header(const InputFile& file);
 
-/// Where one property goes: row i to target[i]. Values are converted to float.
+/// Where one property goes: row i to target[i], or to exact[i] where that is given. Values are
+/// converted to float, or to double.
 struct PlyColumn {
     int property = 0;
     float* target = nullptr;
+    double* exact = nullptr;
 };
 /// Fails unless the file can hold the element's rows, so that callers may allocate `count` of
 /// anything afterwards.

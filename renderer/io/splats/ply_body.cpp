@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "base/try.h"
 #include "renderer/io/files/records.h"
@@ -11,20 +12,31 @@ namespace gs {
 namespace {
 
 template <class T, bool swapped>
-float load(const std::byte* p) {
+T load(const std::byte* p) {
     std::array<std::byte, sizeof(T)> raw;
     std::memcpy(raw.data(), p, sizeof(T));
     if constexpr (swapped) std::reverse(raw.begin(), raw.end());
-    return static_cast<float>(std::bit_cast<T>(raw));
+    return std::bit_cast<T>(raw);
 }
 
-// Rows of the element lie `stride` bytes apart from `rows`.
+// Rows of the element lie `stride` bytes apart from `rows`; they become rows `first` and on of the
+// column.
 template <class T, bool swapped>
-void copy_column(const std::byte* rows, std::size_t stride, std::size_t count, float* target) {
-    for (std::size_t i = 0; i < count; ++i) target[i] = load<T, swapped>(rows + i * stride);
+void copy_column(const std::byte* rows, std::size_t stride, std::size_t count, std::size_t first,
+                 const PlyColumn& column) {
+    const auto copy = [&](auto* target) {
+        for (std::size_t i = 0; i < count; ++i)
+            target[i] = static_cast<std::remove_pointer_t<decltype(target)>>(
+                load<T, swapped>(rows + i * stride));
+    };
+    if (column.exact != nullptr)
+        copy(column.exact + first);
+    else
+        copy(column.target + first);
 }
 
-using CopyColumn = void (*)(const std::byte*, std::size_t, std::size_t, float*);
+using CopyColumn = void (*)(const std::byte*, std::size_t, std::size_t, std::size_t,
+                            const PlyColumn&);
 
 template <bool swapped>
 CopyColumn copier(PlyType type) {
@@ -68,8 +80,8 @@ Result<void> read_binary(const InputFile& file, const PlyHeader& header, const P
                 for (std::size_t c = 0; c < columns.size(); ++c) {
                     const std::uint32_t at =
                         element.properties[static_cast<std::size_t>(columns[c].property)].offset;
-                    copiers[c](rows + t * stride + at, stride, std::min(tile, n - t),
-                               columns[c].target + first + t);
+                    copiers[c](rows + t * stride + at, stride, std::min(tile, n - t), first + t,
+                               columns[c]);
                 }
         });
 }
@@ -104,8 +116,13 @@ Result<void> read_ascii(const InputFile& file, const PlyHeader& header, const Pl
                                     fmt::format("property \"{}\" is missing or not a number",
                                                 element.properties[p].name),
                                     "the file is cut or damaged");
-        for (const PlyColumn& column : columns)
-            column.target[i] = static_cast<float>(row[static_cast<std::size_t>(column.property)]);
+        for (const PlyColumn& column : columns) {
+            const double value = row[static_cast<std::size_t>(column.property)];
+            if (column.exact != nullptr)
+                column.exact[i] = value;
+            else
+                column.target[i] = static_cast<float>(value);
+        }
         if (i % 65536 == 65535 && !keep_going(progress, i + 1, element.count))
             return reading_cancelled(file.path());
     }

@@ -11,10 +11,13 @@
 #include "renderer/io/splats/formats.h"
 #include "renderer/io/splats/ply.h"
 #include "renderer/io/splats/rows.h"
+#include "renderer/io/splats/splat_origin.h"
 #include "renderer/io/splats/values.h"
 
 namespace gs {
 namespace {
+
+constexpr const char* kPositionAxes[3] = {"x", "y", "z"};
 
 std::string numbered(const char* stem, int i) { return fmt::format("{}{}", stem, i); }
 
@@ -97,10 +100,11 @@ void note_ignored(const PlyElement& vertex, const PlyLayout& layout,
 
 std::string header_of(const GaussianModel& model, const TrainedThrough& trained) {
     std::string out = fmt::format("ply\nformat binary_little_endian 1.0\n{}element vertex {}\n",
-                                  ply_comments(model.antialiased, trained), model.count);
+                                  ply_comments(model, trained), model.count);
     const auto property = [&](const std::string& name) { out += "property float " + name + "\n"; };
-    for (const char* name : {"x", "y", "z", "nx", "ny", "nz", "f_dc_0", "f_dc_1", "f_dc_2"})
-        property(name);
+    for (const char* name : kPositionAxes)
+        out += fmt::format("property {} {}\n", is_zero(model.origin) ? "float" : "double", name);
+    for (const char* name : {"nx", "ny", "nz", "f_dc_0", "f_dc_1", "f_dc_2"}) property(name);
     for (int i = 0; i < 3 * (sh_bases(model.sh_degree) - 1); ++i) property(numbered("f_rest_", i));
     for (const char* name :
          {"opacity", "scale_0", "scale_1", "scale_2", "rot_0", "rot_1", "rot_2", "rot_3"})
@@ -119,6 +123,30 @@ std::vector<int> written_planes(const GaussianModel& model) {
     for (int i = 0; i < 3; ++i) planes.push_back(kLogScales + i);
     for (int i = 0; i < 4; ++i) planes.push_back(kQuats + i);
     return planes;
+}
+
+// Whether positions have more digits than a float: doubles, whole numbers, text.
+bool has_exact_positions(const PlyHeader& header, const PlyElement& vertex) {
+    if (header.encoding == PlyEncoding::ascii) return true;
+    return std::any_of(std::begin(kPositionAxes), std::end(kPositionAxes), [&](const char* axis) {
+        const PlyType type = vertex.properties[static_cast<std::size_t>(vertex.find(axis))].type;
+        return type == PlyType::f64 || type == PlyType::i32 || type == PlyType::u32;
+    });
+}
+
+// Positions as the file has them become the model's, less an origin where they are far from zero.
+void take_positions(const PlyHeader& header, const std::vector<double> (&exact)[3],
+                    SplatFile& out) {
+    const auto known = header.origin();
+    const Vec3d origin = known ? *known : origin_of_columns(exact[0], exact[1], exact[2]);
+    const double less[3] = {origin.x, origin.y, origin.z};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        float* plane = out.model.plane(kMeans + static_cast<int>(axis));
+        for (std::size_t i = 0; i < out.model.count; ++i)
+            plane[i] = static_cast<float>(exact[axis][i] - less[axis]);
+    }
+    out.model.origin = origin;
+    if (!is_zero(origin)) out.notes.push_back(origin_note(origin));
 }
 
 }  // namespace
@@ -152,7 +180,14 @@ Result<SplatFile> read_splat_ply(const fs::path& path, const SplatReadOptions& o
     out.trained = header.trained();
     for (std::size_t c = 0; c < layout.columns.size(); ++c)
         layout.columns[c].target = out.model.plane(layout.planes[c]);
+    std::vector<double> exact[3];
+    if (has_exact_positions(header, *vertex))
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+            exact[axis].resize(vertex->count);
+            layout.columns[axis].exact = exact[axis].data();
+        }
     GS_TRY_VOID(read_ply_columns(file, header, *vertex, layout.columns, options.progress));
+    if (!exact[0].empty()) take_positions(header, exact, out);
     if (layout.flat) std::fill_n(out.model.plane(kLogScales + 2), out.model.count, kFlatLogScale);
     if (layout.byte_colours)
         for (int c = 0; c < 3; ++c)
@@ -170,15 +205,24 @@ Result<SplatNotes> write_splat_ply(const fs::path& path, const GaussianModel& mo
     GS_TRY(auto file, AtomicFile::create(path));
     GS_TRY_VOID(file.append(header_of(model, options.trained)));
     const std::vector<int> planes = written_planes(model);
+    const bool far = !is_zero(model.origin);  // positions are doubles then, in the file's world
     const auto rows = [&](std::byte* out, std::size_t first, std::size_t n) {
-        for (std::size_t i = first; i < first + n; ++i)
+        for (std::size_t i = first; i < first + n; ++i) {
+            const Vec3d place = world_position(model.mean(i), model.origin);
+            const double position[3] = {place.x, place.y, place.z};
             for (const int p : planes) {
-                store_as(out, p < 0 ? 0.0f : model.at(p, i));
-                out += sizeof(float);
+                const bool exact = far && p >= 0 && p < kMeans + 3;
+                if (exact)
+                    store_as(out, position[p - kMeans]);
+                else
+                    store_as(out, p < 0 ? 0.0f : model.at(p, i));
+                out += exact ? sizeof(double) : sizeof(float);
             }
+        }
     };
-    GS_TRY_VOID(write_records(file, path, planes.size() * sizeof(float), model.count,
-                              options.progress, rows));
+    const std::size_t row_bytes =
+        planes.size() * sizeof(float) + (far ? 3 * (sizeof(double) - sizeof(float)) : 0);
+    GS_TRY_VOID(write_records(file, path, row_bytes, model.count, options.progress, rows));
     GS_TRY_VOID(file.commit());
     return SplatNotes{};
 }

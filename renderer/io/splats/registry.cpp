@@ -8,6 +8,7 @@
 #include "base/try.h"
 #include "renderer/io/files/input_file.h"
 #include "renderer/io/splats/formats.h"
+#include "renderer/io/splats/splat_origin.h"
 
 namespace gs {
 namespace {
@@ -82,6 +83,7 @@ std::span<const SplatFormat> splat_formats() {
          recognises_compressed_ply,
          read_compressed_ply,
          write_compressed_ply,
+         true,
          true},
         {"ply",
          "3D Gaussian Splatting PLY",
@@ -89,8 +91,16 @@ std::span<const SplatFormat> splat_formats() {
          recognises_splat_ply,
          read_splat_ply,
          write_splat_ply,
+         true,
          true},
-        {"csv", "CSV of every parameter", {".csv"}, recognises_splat_csv, nullptr, write_splat_csv},
+        {"csv",
+         "CSV of every parameter",
+         {".csv"},
+         recognises_splat_csv,
+         nullptr,
+         write_splat_csv,
+         false,
+         true},
         {"spz", "SPZ", {".spz"}, recognises_spz, read_spz, write_spz},
         {"ksplat",
          "GaussianSplats3D .ksplat",
@@ -104,13 +114,15 @@ std::span<const SplatFormat> splat_formats() {
          recognises_splat_lods,
          read_splat_lods,
          nullptr},
-        {"sog", "SOG", {".sog", "meta.json"}, recognises_sog, read_sog, write_sog, true},
+        {"sog", "SOG", {".sog", "meta.json"}, recognises_sog, read_sog, write_sog, true, true},
         {"gltf",
          "glTF with KHR_gaussian_splatting",
          {".glb", ".gltf"},
          recognises_splat_gltf,
          read_splat_gltf,
-         write_splat_gltf},
+         write_splat_gltf,
+         false,
+         true},
         {"splat",
          "antimatter15 .splat",
          {".splat"},
@@ -146,7 +158,9 @@ Result<SplatFile> read_splats(const fs::path& path, const SplatReadOptions& opti
         return fail(ErrorKind::unsupported, file.string(),
                     fmt::format("{} files are written, not read", format->description));
     try {
-        return format->read(file, options);
+        GS_TRY(SplatFile out, format->read(file, options));
+        settle_origin(out);
+        return out;
     } catch (const std::bad_alloc&) {
         return fail(ErrorKind::unreadable, file.string(), "does not fit into memory",
                     "close other programs, or convert it on a machine with more memory");
@@ -168,6 +182,9 @@ Result<SplatNotes> write_splats(const fs::path& path, const GaussianModel& model
             notes.push_back(format->description +
                             " does not say that the Gaussians were trained by the unscented "
                             "transform");
+        if (!is_zero(model.origin) && !format->keeps_origin)
+            notes.push_back(fmt::format("{} has no place for the origin {}: positions are less it",
+                                        format->description, text_of_origin(model.origin)));
         return notes;
     }
     return fail(ErrorKind::usage, path.string(),

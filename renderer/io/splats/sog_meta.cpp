@@ -131,6 +131,8 @@ Result<SogMeta> read_sog_meta(const FileSet& files, const std::string& meta_name
     out.trained.unscented = projection.is_string() && projection.get<std::string>() == "ut";
     const double degrees = angle.is_number() ? angle.get<double>() : 0;
     out.trained.widest_angle = degrees > 0 && degrees <= 180 ? degrees : 0;
+    if (const auto o = number_list<double>(member(reader.part("asset"), "origin"), 3, 3))
+        out.origin = {(*o)[0], (*o)[1], (*o)[2]};
     if (out.version == 1)
         read_tables_1(reader, out);
     else

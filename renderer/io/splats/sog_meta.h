@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "base/vec.h"
 #include "renderer/io/files/file_set.h"
 #include "renderer/scene/trained_through.h"
 
@@ -25,6 +26,7 @@ struct SogMeta {
     std::size_t count = 0;
     bool antialiased = false;
     TrainedThrough trained;               ///< of files of ours
+    Vec3d origin{};                       ///< of files of ours: GaussianModel::origin
     std::array<float, 3> mins{}, maxs{};  ///< of sign(x) ln(1 + |x|)
     std::array<std::string, 2> means_files;
     std::string quats_file, scales_file, sh0_file;

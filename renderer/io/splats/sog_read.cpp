@@ -182,6 +182,7 @@ Result<SplatFile> read_sog_files(const FileSet& files, const std::string& meta_n
                   {}};
     out.model.antialiased = sog.meta.antialiased;
     out.trained = sog.meta.trained;
+    out.model.origin = sog.meta.origin;
     parallel_ranges(out.model.count, 16384, [&](std::size_t begin, std::size_t end) {
         decode_range(sog, out.model, begin, end);
     });

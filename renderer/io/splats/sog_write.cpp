@@ -10,6 +10,7 @@
 #include "renderer/io/splats/rows.h"
 #include "renderer/io/splats/sog_meta.h"
 #include "renderer/io/splats/values.h"
+#include "renderer/scene/origin.h"
 
 namespace gs {
 namespace {
@@ -50,6 +51,7 @@ class SogEncoder {
     Result<void> run(const TrainedThrough& trained, Meter& meter) {
         if (trained.unscented) meta["asset"]["projection"] = "ut";
         if (trained.widest_angle > 0) meta["asset"]["widest_angle"] = trained.widest_angle;
+        if (const Vec3d o = model_.origin; !is_zero(o)) meta["asset"]["origin"] = {o.x, o.y, o.z};
         meta["count"] = rows_.size();
         if (model_.antialiased) meta["antialias"] = true;
         positions();

@@ -48,6 +48,7 @@ struct SplatFormat {
     Result<SplatNotes> (*write)(const fs::path& path, const GaussianModel& model,
                                 const SplatWriteOptions& options) = nullptr;  ///< null: read only
     bool keeps_training = false;                                              ///< TrainedThrough
+    bool keeps_origin = false;  ///< GaussianModel::origin
 };
 
 std::span<const SplatFormat> splat_formats();

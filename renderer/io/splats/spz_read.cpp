@@ -9,6 +9,7 @@
 #include "renderer/io/splats/spz.h"
 #include "renderer/io/splats/spz_streams.h"
 #include "renderer/io/splats/values.h"
+#include "renderer/scene/transform.h"
 
 namespace gs {
 namespace {
@@ -16,14 +17,20 @@ namespace {
 constexpr std::uint32_t kAxesExtension =
     0xADBE0003;  // the file's axes are others than right, up, back
 constexpr std::uint32_t kAxesRightUpBack = 4, kAxesRightDownForward = 6;
+// What its x, y and z point at, by the extension's number less one.
+constexpr const char* kSpzAxes[16] = {"LDB", "RDB", "LUB", "RUB", "LDF", "RDF", "LUF", "RUF",
+                                      "LFD", "RFD", "LFU", "RFU", "LBD", "RBD", "LBU", "RBU"};
+constexpr std::size_t kLongestExtension = 1 << 16;
 
 struct SpzFile {
     const InputFile& file;
-    SpzHeader header;
-    int sh_degree = 0;      // in the model
-    bool turned = true;     // y and z point the other way than in the model
+    SpzHeader header{};
+    int sh_degree = 0;       // in the model
+    bool turned = true;      // y and z point the other way than in the model
+    bool as_stored = false;  // leave axes alone
+    std::uint32_t axes = kAxesRightUpBack;
     std::uint64_t toc = 0;  // version 4: where the sizes of the streams are
-    SplatNotes notes;
+    SplatNotes notes{};
 };
 
 Result<SpzHeader> parse_header(std::span<const std::byte> bytes, const std::string& path) {
@@ -50,6 +57,40 @@ Result<SpzHeader> parse_header(std::span<const std::byte> bytes, const std::stri
             fmt::format("names {} fractional bits; 0 to 30 are possible", out.fractional_bits),
             "the file is damaged");
     return out;
+}
+
+// Columns: where the file's x, y and z point in the model's axes.
+Mat3d model_from_axes(std::uint32_t axes) {
+    Mat3d out;
+    for (int c = 0; c < 3; ++c) {
+        const char letter = kSpzAxes[axes - 1][c];
+        const int row = letter == 'R' || letter == 'L' ? 0 : letter == 'D' || letter == 'U' ? 1 : 2;
+        out.m[row][c] = letter == 'R' || letter == 'D' || letter == 'F' ? 1 : -1;
+    }
+    return out;
+}
+
+void take_extension(SpzFile& spz, std::uint32_t type, std::span<const std::byte> payload) {
+    if (type != kAxesExtension || payload.size() < 4) {
+        spz.notes.push_back(
+            fmt::format("extension {:#010x} ({} bytes) ignored", type, payload.size()));
+        return;
+    }
+    const auto axes = load_as<std::uint32_t>(payload.data());
+    if (axes >= 1 && axes <= std::size(kSpzAxes))
+        spz.axes = axes;
+    else
+        spz.notes.push_back(
+            fmt::format("names axes of an unknown kind, {}: taken as right, up, back", axes));
+}
+
+// Rows were decoded as if x pointed right, y up and z back; or, `turned` off, as the model's.
+void turn_to_model(const SpzFile& spz, GaussianModel& model) {
+    const std::uint32_t taken_as = spz.turned ? kAxesRightUpBack : kAxesRightDownForward;
+    if (spz.axes == taken_as) return;
+    Affine turn;
+    turn.linear = model_from_axes(spz.axes) * transpose(model_from_axes(taken_as));
+    transform_rows(model, 0, model.count, turn);
 }
 
 // A piece of one stream becomes rows first .. first + n - 1 of the model.
@@ -179,6 +220,17 @@ Result<GaussianModel> make_model(const SpzFile& spz) {
     return model;
 }
 
+// The same records at the end of versions 1 to 3, up to the end of the stream.
+void read_extensions(SpzFile& spz, ByteStream& from) {
+    std::byte head[8];
+    while (from.read(head)) {
+        const auto size = load_as<std::uint32_t>(head + 4);
+        std::vector<std::byte> payload(std::min<std::size_t>(size, kLongestExtension));
+        if (size > kLongestExtension || !from.read(payload)) return;
+        take_extension(spz, load_as<std::uint32_t>(head), payload);
+    }
+}
+
 // Header and streams in one: versions 1 to 3, gzip or plain.
 Result<GaussianModel> read_in_one(SpzFile& spz, bool gzip, const Progress& progress) {
     const InputFile& file = spz.file;
@@ -203,6 +255,7 @@ Result<GaussianModel> read_in_one(SpzFile& spz, bool gzip, const Progress& progr
     };
     for (int s = 0; s < kSpzStreams; ++s)
         GS_TRY_VOID(read_stream(spz, static_cast<SpzStream>(s), *stream, *model, advance));
+    if ((spz.header.flags & kSpzHasExtensions) != 0) read_extensions(spz, *stream);
     GS_TRY_VOID(stream->finish());
     return model;
 }
@@ -211,25 +264,18 @@ Result<GaussianModel> read_in_one(SpzFile& spz, bool gzip, const Progress& progr
 Result<void> read_extensions(SpzFile& spz) {
     std::uint64_t at = kSpzHeader4Bytes;
     while (at + 8 <= spz.toc) {
-        std::byte head[12] = {};
-        GS_TRY_VOID(
-            spz.file.read_at(at, std::span(head).first(std::min<std::uint64_t>(12, spz.toc - at))));
+        std::byte head[8] = {};
+        GS_TRY_VOID(spz.file.read_at(at, head));
         const auto type = load_as<std::uint32_t>(head), size = load_as<std::uint32_t>(head + 4);
         if (size > spz.toc - at - 8)
             return fail_at_byte(spz.file.path(), at, "an extension is longer than the room it has",
                                 "the file is damaged");
-        if (type == kAxesExtension && size >= 4) {
-            const auto axes = load_as<std::uint32_t>(head + 8);
-            spz.turned = axes != kAxesRightDownForward;
-            if (axes != kAxesRightDownForward && axes != kAxesRightUpBack)
-                spz.notes.push_back(fmt::format(
-                    "its axes are of kind {}, which is not handled: it may lie or stand wrong",
-                    axes));
-        } else {
-            spz.notes.push_back(fmt::format("extension {:#010x} ({} bytes) ignored", type, size));
-        }
-        at += 8 + size;
+        std::vector<std::byte> payload(std::min<std::size_t>(size, kLongestExtension));
+        GS_TRY_VOID(spz.file.read_at(at + 8, payload));
+        take_extension(spz, type, payload);
+        at += 8 + std::uint64_t{size};
     }
+    spz.turned = !spz.as_stored && spz.axes != kAxesRightDownForward;
     return {};
 }
 
@@ -324,17 +370,24 @@ bool recognises_spz(FirstBytes first_bytes, const fs::path& path) {
 
 Result<SplatFile> read_spz(const fs::path& path, const SplatReadOptions& options) {
     GS_TRY(const auto file, InputFile::open(path));
+    return read_spz_in(file, false, options.progress);
+}
+
+Result<SplatFile> read_spz_in(const InputFile& file, bool as_stored, const Progress& progress) {
     if (file.size() < kSpzHeaderBytes)
-        return fail_at_byte(path.string(), file.size(), "the file ends inside the header",
+        return fail_at_byte(file.path(), file.size(), "the file ends inside the header",
                             "the file is cut");
     std::byte head[8];
     GS_TRY_VOID(file.read_at(0, head));
     const bool gzip = head[0] == std::byte{0x1F} && head[1] == std::byte{0x8B};
-    SpzFile spz{file, {}, 0, true, 0, {}};
+    SpzFile spz{.file = file};
     const bool in_streams =
         !gzip && load_as<std::uint32_t>(head) == kSpzMagic && load_as<std::uint32_t>(head + 4) >= 4;
-    GS_TRY(auto model, in_streams ? read_version_4(spz, options.progress)
-                                  : read_in_one(spz, gzip, options.progress));
+    spz.as_stored = as_stored;
+    spz.turned = !as_stored;
+    GS_TRY(auto model,
+           in_streams ? read_version_4(spz, progress) : read_in_one(spz, gzip, progress));
+    if (!as_stored) turn_to_model(spz, model);
     SplatFile out{std::move(model),
                   fmt::format("SPZ {} ({})", spz.header.version,
                               in_streams ? "zstd"

@@ -1,0 +1,49 @@
+#include "renderer/io/splats/splat_origin.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace gs {
+namespace {
+
+constexpr std::size_t kPositionsSampled = 1u << 16;
+
+template <class PositionOf>
+Vec3d origin_of_sample(std::size_t count, const PositionOf& position_of) {
+    std::vector<Vec3d> sample;
+    const std::size_t stride = count / kPositionsSampled + 1;
+    for (std::size_t i = 0; i < count; i += stride) sample.push_back(position_of(i));
+    return origin_for({}, sample);
+}
+
+}  // namespace
+
+std::string origin_note(Vec3d origin) {
+    return fmt::format(
+        "{}: the origin {} is subtracted from positions, and added again by formats that can hold "
+        "it",
+        kOriginNote, text_of_origin(origin));
+}
+
+Vec3d origin_of_columns(std::span<const double> x, std::span<const double> y,
+                        std::span<const double> z) {
+    return origin_of_sample(x.size(), [&](std::size_t i) { return Vec3d{x[i], y[i], z[i]}; });
+}
+
+void settle_origin(SplatFile& file) {
+    GaussianModel& model = file.model;
+    if (!is_zero(model.origin)) return;
+    const Vec3d origin = origin_of_sample(
+        model.count, [&](std::size_t i) { return world_position(model.mean(i), {}); });
+    if (is_zero(origin)) return;
+    set_origin(model, origin);
+    const double furthest = std::max({std::abs(origin.x), std::abs(origin.y), std::abs(origin.z)});
+    file.notes.push_back(
+        origin_note(origin) +
+        fmt::format("; the file's single precision had rounded them to steps of {:g}",
+                    std::exp2(std::floor(std::log2(furthest)) - 23)));
+}
+
+}  // namespace gs

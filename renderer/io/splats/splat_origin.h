@@ -1,0 +1,22 @@
+// The origin of splats that are far from zero (renderer/scene/origin.h): chosen by readers. Used by
+// the readers beside it and by the registry.
+#pragma once
+
+#include <span>
+
+#include "renderer/io/splats/splat_io.h"
+#include "renderer/scene/origin.h"
+
+namespace gs {
+
+/// How the note about an origin begins; the doctor has a finding of its own.
+inline constexpr const char* kOriginNote = "coordinates are far from zero";
+std::string origin_note(Vec3d origin);
+/// Of columns of positions, by a sample of them.
+Vec3d origin_of_columns(std::span<const double> x, std::span<const double> y,
+                        std::span<const double> z);
+/// Of a model whose positions are floats as the file has them: takes the origin out of them, and
+/// notes it with the step that single precision had rounded them to. Nothing where there is one.
+void settle_origin(SplatFile& file);
+
+}  // namespace gs

@@ -1,0 +1,74 @@
+#include "renderer/scene/lost_views.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace gs {
+namespace {
+
+constexpr std::size_t kFewestViews = 4, kLostShare = 4;  // one in so many
+constexpr std::size_t kPointsSampled = 20000;
+
+double distance_from(Vec3d p, Vec3d middle) {
+    return std::hypot(p.x - middle.x, p.y - middle.y, p.z - middle.z);
+}
+
+Vec3d median_place(const std::vector<Vec3d>& places) {
+    Vec3d out;
+    std::vector<double> values(places.size());
+    for (double Vec3d::*axis : {&Vec3d::x, &Vec3d::y, &Vec3d::z}) {
+        std::transform(places.begin(), places.end(), values.begin(),
+                       [axis](Vec3d p) { return p.*axis; });
+        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+        std::nth_element(values.begin(), middle, values.end());
+        out.*axis = *middle;
+    }
+    return out;
+}
+
+// Nine of ten points are at most so far away; 0: there is none.
+double points_reach(const std::vector<SparsePoint>& points, Vec3d middle) {
+    std::vector<double> distances;
+    for (std::size_t i = 0; i < points.size(); i += points.size() / kPointsSampled + 1) {
+        const Vec3f p = points[i].position;
+        const double distance = distance_from({p.x, p.y, p.z}, middle);
+        if (std::isfinite(distance)) distances.push_back(distance);
+    }
+    if (distances.empty()) return 0;
+    const auto at =
+        distances.begin() + static_cast<std::ptrdiff_t>((distances.size() - 1) * 9 / 10);
+    std::nth_element(distances.begin(), at, distances.end());
+    return *at;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> lost_views(const std::vector<View>& views,
+                                     const std::vector<SparsePoint>& points, bool with_points) {
+    const std::size_t n = views.size();
+    std::vector<std::uint8_t> lost(n, 0);
+    if (n < kFewestViews) return lost;
+    std::vector<Vec3d> places;
+    for (const View& view : views) places.push_back(view.camera.position());
+    const Vec3d middle = median_place(places);
+    std::vector<double> distances;
+    for (const Vec3d p : places) distances.push_back(distance_from(p, middle));
+    std::vector<std::size_t> furthest(n);
+    std::iota(furthest.begin(), furthest.end(), std::size_t{0});
+    std::sort(furthest.begin(), furthest.end(),
+              [&](std::size_t a, std::size_t b) { return distances[a] > distances[b]; });
+    // Points are looked at only where a camera is far from the others: nearly never.
+    std::size_t found = 0;
+    for (std::size_t m = 1; m <= n / kLostShare; ++m) {
+        const double rest = distances[furthest[m]], nearest_lost = distances[furthest[m - 1]];
+        if (nearest_lost > kLostReach * rest && nearest_lost > 0) found = m;
+    }
+    if (found == 0 || !(distances[furthest[found]] > 0)) return lost;
+    const double reach = with_points ? points_reach(points, middle) : 0;
+    for (std::size_t m = 0; m < found; ++m)
+        lost[furthest[m]] = distances[furthest[m]] > kLostReach * reach ? 1 : 0;
+    return lost;
+}
+
+}  // namespace gs

@@ -1,0 +1,25 @@
+// Lost poses: single cameras that a reconstruction put far from everything else. The scene's size
+// does not count them, and the doctor names them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "renderer/scene/capture.h"
+
+namespace gs {
+
+/// A lost camera is so many times as far from the middle as every other camera and nine of ten
+/// points.
+inline constexpr double kLostReach = 10;
+
+/// By view: 1 where its pose is lost. At most a quarter of the views are, and of fewer than four
+/// none: more of them would be a scene of their own. Random points (`with_points` false) say
+/// nothing.
+std::vector<std::uint8_t> lost_views(const std::vector<View>& views,
+                                     const std::vector<SparsePoint>& points, bool with_points);
+inline std::vector<std::uint8_t> lost_views(const Capture& capture) {
+    return lost_views(capture.views, capture.points, !capture.points_are_random);
+}
+
+}  // namespace gs
