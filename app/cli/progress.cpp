@@ -69,7 +69,7 @@ void ProgressLine::update(std::size_t done, std::size_t total, std::string_view 
 
 void ProgressLine::say_forecast(std::size_t done, std::size_t total, std::string_view text) {
     const auto now = Clock::now();
-    if (done <= seen_) {  // other parts, or the first
+    if (seen_ == kNothingSeen || done < seen_) {  // other parts, or the first
         first_ = done;
         first_time_ = now;
         said_ = false;

@@ -41,7 +41,8 @@ class ProgressLine {
     int last_tenth_ = 0;
     Clock::time_point begin_ = Clock::now(), last_ = begin_;
     /// Of the parts that are forecast: where they began, and where they are.
-    std::size_t first_ = 0, seen_ = ~std::size_t{0};
+    static constexpr std::size_t kNothingSeen = ~std::size_t{0};
+    std::size_t first_ = 0, seen_ = kNothingSeen;
     Clock::time_point first_time_ = begin_;
     bool said_ = false;
 };

@@ -447,8 +447,8 @@ class Training(Case):
         out = self.folder / os.fsdecode(b"out\xff")
         made = self.expect(0, "train", capture, "-o", out, "--steps", 5, "--test-every", 2, "--json").json
         self.assertEqual(sorted(p.name for p in out.iterdir()), RUN_FILES)
-        self.assertIn("caf\ufffd.png", [i["name"] for i in made["test"]["images"]])
-        self.assertTrue(made["output"].endswith("out\ufffd"), made["output"])
+        self.assertIn("caf\ufffde9.png", [i["name"] for i in made["test"]["images"]])
+        self.assertTrue(made["output"].endswith("out\ufffdff"), made["output"])
         self.assertEqual(json.loads((out / "metrics.json").read_text())["test"], made["test"])
 
     def test_a_photo_that_is_masked_out_has_no_score(self):

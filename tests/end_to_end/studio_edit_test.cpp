@@ -266,6 +266,30 @@ TEST_F(Editing, simplifying_is_a_step_of_the_history) {
     EXPECT_EQ(h.state.scene->gaussians, 400u) << "locked rows stay as they are";
 }
 
+TEST_F(Editing, a_closed_scene_does_not_come_back) {
+    for (const bool another : {false, true}) {
+        for (const char* job : {"simplify", "mend", "select", "verify", "doctor"}) {
+            SCOPED_TRACE(job);
+            ASSERT_TRUE(open_cube());
+            const std::string name = job;
+            // Its work is not done when the scene goes.
+            h.session.send([name, another, cube = path](Engine& e) {
+                if (name == "simplify") e.simplifier().start("25%");
+                if (name == "mend") e.doctor().fix("");
+                if (name == "doctor") e.doctor().examine();
+                if (name == "verify") e.verifier().verify();
+                if (name == "select") e.editor().select_neighbours(NeighbourStep::grow, 1);
+                another ? e.open({.path = cube}) : e.close();
+            });
+            ASSERT_TRUE(h.until([&] { return !working(); }));
+            std::this_thread::sleep_for(std::chrono::milliseconds(300));
+            h.gather();
+            EXPECT_EQ(h.state.scene != nullptr, another);
+            if (another) EXPECT_EQ(h.state.scene->gaussians, 400u);
+        }
+    }
+}
+
 TEST_F(Editing, undo_takes_the_newest_of_every_kind) {
     ASSERT_TRUE(open_cube());
     ASSERT_TRUE(give("select.row", {"1,2,3"}));

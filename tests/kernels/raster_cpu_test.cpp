@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/parallel.h"
+#include "renderer/raster/frame_size.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/raster_checks.h"
 #include "tests/support/render_case.h"
@@ -58,6 +59,39 @@ TEST(CpuRaster, SameBitsForAnyNumberOfThreads) {
         EXPECT_EQ(gradients.mean2d, first_gradients.mean2d);
     }
     set_thread_count(0);
+}
+
+TEST(CpuRaster, RefusesFramesThatAreTooLarge) {
+    SceneRecipe recipe;
+    recipe.count = 3000;
+    recipe.scale_lo = recipe.scale_hi = 3.0f;  // each in every tile
+    const GaussianModel model = random_model(recipe);
+    ModelSource source(model);
+    const auto rasterizer = make_cpu_rasterizer();
+    const auto state = rasterizer->make_state();
+    RenderResult result;
+    RenderOptions options;
+    options.gradients = options.depth = false;
+    const Camera small = random_camera(5, 0, 64, 48);
+    const auto refusal = [&](const Camera& camera) -> std::string {
+        try {
+            rasterizer->forward(source, camera, options, *state, result);
+        } catch (const FrameTooLarge& error) {
+            return error.what();
+        }
+        return {};
+    };
+    // A million tiles: billions of pairs, which 32 bits do not count.
+    const std::string pairs = refusal(small.scaled_to(24000, 18000));
+    EXPECT_NE(pairs.find("(Gaussian, tile) pairs"), std::string::npos) << pairs;
+    EXPECT_NE(pairs.find("would fit"), std::string::npos) << pairs;
+    EXPECT_NE(refusal(small.scaled_to(600'000, 100)).find("less than"), std::string::npos);
+    // The next frame is drawn as if nothing had been.
+    EXPECT_EQ(refusal(small), "");
+    const auto fresh = rasterizer->make_state();
+    RenderResult again;
+    rasterizer->forward(source, small, options, *fresh, again);
+    EXPECT_EQ(max_abs_difference(result.color.values, again.color.values), 0);
 }
 
 }  // namespace

@@ -1,0 +1,46 @@
+// Texts of files on the screen: a word of any length is drawn, shortened, and ends nothing.
+#include <gtest/gtest.h>
+
+#include "panels/notices.h"
+#include "panels/widgets/widgets.h"
+#include "tests/panels/fake_snapshot.h"
+#include "tests/panels/headless.h"
+
+namespace gs::test {
+namespace {
+
+TEST(LongWords, AreDrawnShortened) {
+    Headless ui;
+    const std::string word(70'000, 'Q');
+    // ImGui's lists have 16-bit indices: 16,384 characters in one text are more than they hold.
+    EXPECT_LT(ui.frame([&] {
+        ImGui::Begin("words");
+        ImGui::PushTextWrapPos(300);
+        text(word);
+        dim_text(word);
+        colored_text(theme().error, word);
+        fact(word, word);
+        empty_note(word);
+        ImGui::PopTextWrapPos();
+        ImGui::End();
+    }),
+              4 * 65536);
+    ui.frame([&] {
+        EXPECT_LT(fitted(word, 200).size(), 100u);
+        EXPECT_LT(fitted_path("/" + word + "/" + word, 200).size(), 100u);
+    });
+}
+
+TEST(LongWords, NoticesAndActivities) {
+    Headless ui;
+    TraceStore store;
+    Snapshot snapshot = fake_snapshot(store, ViewMode::color);
+    const std::string word(70'000, 'Q');
+    snapshot.notices = {{1, true, word, {word, word}, false}, {2, false, word, {}, true}};
+    snapshot.activities = {{"load", word, 0.5, 9}, {"export", word, 0.5, 9}};
+    Commands commands;
+    for (int i = 0; i < 3; ++i) ui.frame([&] { draw_notices(snapshot, commands, 0, 1000, 900); });
+}
+
+}  // namespace
+}  // namespace gs::test
