@@ -277,7 +277,7 @@ TEST_F(Editing, a_closed_scene_does_not_come_back) {
                 if (name == "simplify") e.simplifier().start("25%");
                 if (name == "mend") e.doctor().fix("");
                 if (name == "doctor") e.doctor().examine();
-                if (name == "verify") e.verifier().verify();
+                if (name == "verify") e.verifier().verify(std::nullopt);
                 if (name == "select") e.editor().select_neighbours(NeighbourStep::grow, 1);
                 another ? e.open({.path = cube}) : e.close();
             });
