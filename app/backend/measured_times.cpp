@@ -112,8 +112,7 @@ std::vector<ComparedStage> compare_measured(const MeasuredTimes& times, const Ke
                 std::ranges::find(now.stages, measured.stage, &PredictedStage::stage);
             if (stage == now.stages.end()) continue;
             out.push_back({run.what, run.kind, run.gpu, measured, stage->ms.p50,
-                           std::ranges::count(run.replaced, measured.stage) > 0,
-                           stage->bound_by});
+                           std::ranges::count(run.replaced, measured.stage) > 0, stage->bound_by});
         }
     }
     return out;

@@ -36,7 +36,8 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kNow = 1'763'730'000;  // seconds since 1970; of made-up lines and files
 
-/// Files of fixed names, sizes and dates, in a folder of a fixed name in `home`: the panel shows it.
+/// Files of fixed names, sizes and dates, in a folder of a fixed name in `home`: the panel shows
+/// it.
 fs::path made_up_folder(const fs::path& home) {
     const fs::path folder = home / "gausscope-panel-pictures";
     fs::create_directories(folder / "captures");

@@ -13,7 +13,8 @@ std::string why_no_pictures();
 
 /// Fails where a block of 64 x 64 pixels looks otherwise than in
 /// tests/panels/pictures/VERSION/NAME.png (SSIM below 0.98); the new picture and one of the
-/// differences are then written to panel_pictures/ in the build folder. With GAUSSCOPE_STORE_PICTURES=1 stores the picture instead.
+/// differences are then written to panel_pictures/ in the build folder. With
+/// GAUSSCOPE_STORE_PICTURES=1 stores the picture instead.
 void expect_as_stored(const std::string& name, const Image8& picture);
 
 }  // namespace gs::test

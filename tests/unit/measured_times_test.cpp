@@ -69,9 +69,10 @@ TEST(MeasuredTimes, DamagedFilesAreTold) {
     EXPECT_THAT(told(R"({"runs": [{"id": "a", "gpu": "h100", "work": "step", "counts": {}}]})"),
                 HasSubstr("\"gaussians\" is not a number"));
     const auto replacing = [&](const std::string& stage) {
-        return told(R"({"runs": [{"id": "a", "gpu": "h100", "work": "step", "counts": {"gaussians": 1,
+        return told(
+            R"({"runs": [{"id": "a", "gpu": "h100", "work": "step", "counts": {"gaussians": 1,
             "visible": 1, "isects": 1, "pixels": 256, "tiles": 1}, "replaced": [")" +
-                    stage + "\"]}]}");
+            stage + "\"]}]}");
     };
     EXPECT_THAT(replacing("emission"), HasSubstr("unknown stage"));
     EXPECT_EQ(replacing("emit"), "none");

@@ -170,8 +170,7 @@ Result<void> write_transforms(const fs::path& folder, const Capture& capture,
         frames.push_back(frame_json("images/" + capture.views[v].name, cameras[v]));
     FileGroup files;
     GS_TRY_VOID(files.add(folder / "transforms.json", json_text(out, 1)));
-    if (!capture.points_are_random)
-        GS_TRY_VOID(write_ply_points(folder / "points3d.ply", capture));
+    if (!capture.points_are_random) GS_TRY_VOID(write_ply_points(folder / "points3d.ply", capture));
     return files.commit();
 }
 
