@@ -26,7 +26,7 @@ std::vector<CLI::App*> all_apps(CLI::App* app) {
 }
 
 /// What the checks of `option` say about `value`; empty: they accept it.
-std::string checked(const CLI::Option& option, std::string value) {
+std::string checked(CLI::Option& option, std::string value) {
     for (int i = 0;; ++i) {
         const CLI::Validator* check = nullptr;
         try {
