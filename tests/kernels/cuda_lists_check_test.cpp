@@ -63,6 +63,48 @@ TEST(CudaListsCheck, RightListsOfManyGaussiansPassHoweverManyBlocksRun) {
     }
 }
 
+/// Needles whose right ends lie within rounding of the first pixel centre of a column of tiles,
+/// seen in parallel: the box of a tile, which comes of an extent, and its rows, which come of a
+/// root of their own, differ in whether they reach that column.
+TEST(CudaListsCheck, RowsMayReachFurtherThanTheirBox) {
+    constexpr double kFocal = 900, kColumn = 512.5;
+    SceneRecipe recipe;
+    recipe.count = 4000;
+    recipe.sh_degree = 0;
+    GaussianModel model = random_model(recipe);
+    std::mt19937 random(11);
+    const auto in = [&](double lo, double hi) {
+        return std::uniform_real_distribution<double>(lo, hi)(random);
+    };
+    for (std::size_t i = 0; i < model.count; ++i) {
+        const double along = in(0.008, 0.02), across = in(0.0004, 0.004), turn = in(0.1, 1.4);
+        const double opacity = in(0.3, 0.95), limit = 2 * std::log(255 * opacity);
+        const auto extent = [&](double c, double s) {
+            const double variance =
+                kFocal * kFocal * (along * along * c * c + across * across * s * s) + 0.3;
+            return std::sqrt(limit * variance);
+        };
+        const double x = extent(std::cos(turn), std::sin(turn)),
+                     y = extent(std::sin(turn), std::cos(turn));
+        const double mean = kColumn - x - 0.01 - 1e-4 * (x + y) + in(-4e-4, 4e-4);
+        model.at(kMeans, i) = static_cast<float>((mean - 640) / kFocal);
+        model.at(kMeans + 1, i) = static_cast<float>(in(-0.3, 0.3));
+        model.at(kMeans + 2, i) = static_cast<float>(in(2, 5));
+        for (int axis = 0; axis < 3; ++axis)
+            model.at(kLogScales + axis, i) =
+                static_cast<float>(std::log(axis == 0 ? along : across));
+        const double quat[] = {std::cos(turn / 2), 0, 0, std::sin(turn / 2)};
+        for (int k = 0; k < 4; ++k) model.at(kQuats + k, i) = static_cast<float>(quat[k]);
+        model.at(kOpacityLogits, i) = static_cast<float>(std::log(opacity / (1 - opacity)));
+    }
+    Camera camera = ahead(1280, 720, kFocal);
+    camera.model = CameraModel::orthographic;
+    const auto r = check_cuda_lists(model, camera, 0);
+    ASSERT_TRUE(r);
+    EXPECT_EQ(r->visible, model.count);
+    EXPECT_EQ(r->wrong, 0u) << "of " << r->isects;
+}
+
 TEST(CudaListsCheck, MorePairsThanAFrameHoldsAreAnError) {
     // Each of 1,100 covers a million tiles.
     GaussianModel model = box_of(1100);
