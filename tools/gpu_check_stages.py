@@ -24,7 +24,7 @@ STAGES = [
     Row("lists", 4, "look-back: order of memory between blocks, progress while blocks are preempted", correct.lists),
     Row("bits", 8, "the same bits from the same training, with steps that overlap, in eight modes and under load", correct.bits),
     Row("verify", 5, "whole frames of trained scenes against the reference", correct.verify),
-    Row("viewer", 4, "frames for the screen, recorded and replayed, are those that are not", correct.viewer),
+    Row("viewer", 4, "frames for the screen, recorded and replayed, are those that are not", times.viewer),
     Row("replay", 3, "a step of training on the GPU is the CPU's", correct.replay),
     Row("bench", 6, "predicted times of stages", times.bench),
     Row("racecheck", 8, "shared memory of a kernel is free of races", correct.racecheck),

@@ -46,20 +46,30 @@ def write_sphere(file: pathlib.Path, count: int) -> None:
         out.write(rows)
 
 
+def random_scene(stage: Stage) -> list[object]:
+    """What bench times when no scene is named: 100,000 random Gaussians. In a rehearsal 500."""
+    if not stage.small:
+        return []
+    file = stage.folder / "few.ply"
+    write_sphere(file, 500)
+    return [file, "--width", 64, "--no-ceilings"]
+
+
 def bench(stage: Stage) -> None:
-    size = ["--repeats", 4, "--width", 64] if stage.small else ["--repeats", 100]
-    told = stage.gausscope("random_100k", "bench", *size, "--predict", "--json", limit=90)
+    told = stage.gausscope("random_100k", "bench", *random_scene(stage), "--repeats", 4 if stage.small else 100, "--predict",
+                           "--json", limit=90)
     stage.data["random_100k"] = told.json()
     sphere = stage.folder / "sphere.ply"
     write_sphere(sphere, 500 if stage.small else SPHERE)
     size = ["--repeats", 4, "--width", 64] if stage.small else ["--repeats", 60, "--width", 1920]
+    size.append("--no-ceilings")
     told = stage.gausscope("sphere", "bench", sphere, *size, "--predict", "--json", limit=150)
     stage.data["sphere"] = told.json()
     told = stage.gausscope("sphere_display", "bench", sphere, *size, "--display", "--predict", "--json", limit=90)
     stage.data["sphere_display"] = told.json()
     sphere.unlink()
     told = stage.gausscope("training", "bench", "--capture", capture_of(stage), "--repeats", 4 if stage.small else 300,
-                           *([] if stage.small else ["--batch", "1,2,4"]), "--predict", "--json", limit=120)
+                           "--no-ceilings", *([] if stage.small else ["--batch", "1,2,4"]), "--predict", "--json", limit=120)
     stage.data["training"] = told.json()
 
 
@@ -117,7 +127,7 @@ def counters(stage: Stage) -> None:
     if not missed and not stage.small:
         stage.note(f"no prediction misses by over {MISSED:.0%}, or nothing was measured: run selftest and bench first")
     wanted = "|".join(KERNELS_OF[s] for s in missed if s in KERNELS_OF) or "radix_pass|emit"
-    jobs = {"frame": ["bench", "--repeats", 3, "--width", 64 if stage.small else 1920],
+    jobs = {"frame": ["bench", *(random_scene(stage) or ["--width", 1920, "--no-ceilings"]), "--repeats", 3],
             "training": ["train", capture_of(stage), "-o", stage.folder / "run", "--overwrite", "--eval-every", 0,
                          "--steps", 4 if stage.small else 60, "--refine-poses", "--appearance", "ppisp", "--batch", "2"]}
     for name, words in jobs.items():
@@ -170,6 +180,21 @@ def trainings(stage: Stage) -> None:
                 rows.append({"capture": capture.name, "steps": steps, "gaussians": told.get("gaussians"),
                              "seconds": told.get("seconds"), "psnr": (told.get("test") or {}).get("psnr")})
             stage.save()
+
+
+def viewer(stage: Stage) -> None:
+    """Frames for the screen, recorded as graphs and replayed, byte for byte those of forward()."""
+    only = ["--only", "viewer: twelve"] if stage.small else ["--only", "viewer: ", "--only", LARGE + "400 frames"]
+    for i in range(1 if stage.small else 5):
+        told = stage.gausscope(f"frames_{i}", "selftest", "--cases", *only, "--json", limit=60)
+        stage.data["frames"] = [c["measured"] for c in told.json().get("checks", []) if "replayed" in c["name"]]
+        if not told.passed:
+            break
+    scene = random_scene(stage)
+    for name, words, repeats in (("display", ["--display"], 2000), ("not_display", [], 60)):
+        told = stage.gausscope(f"bench_{name}", "bench", *scene, "--repeats", 4 if stage.small else repeats, *words, "--json",
+                               limit=90)
+        stage.data[name] = told.json().get("stages")
 
 
 def stress(stage: Stage) -> None:

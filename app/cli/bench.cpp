@@ -44,7 +44,7 @@ namespace {
 struct BenchArguments {
     std::string scene, capture, compare, output, history;
     CaptureArguments loading;
-    bool predict = false, display = false;
+    bool predict = false, display = false, no_ceilings = false;
     std::vector<int> batches;
     int repeats = 30;
     int width = 0, height = 0;
@@ -82,6 +82,8 @@ void add_options(CLI::App& app, BenchArguments& a) {
         ->check(number_from(0, 10))
         ->option_text("X");
     app.add_flag("--predict", a.predict, "what the performance model would have said of this GPU");
+    app.add_flag("--no-ceilings", a.no_ceilings,
+                 "do not measure what the machine can do, nor how near stages come to it");
     app.add_option("-o,--output", a.output, "write the JSON here too")->option_text("FILE");
     app.add_option("--history", a.history, "add the result to this file, for `gausscope history`")
         ->option_text("FILE");
@@ -324,6 +326,7 @@ NamedDevice BenchRun::device() const {
 
 Result<void> BenchRun::measure_machine() {
     span_ = measure_span_overhead();
+    if (a_.no_ceilings) return {};
     GS_TRY(ceilings_, machine_ceilings(backend_->device, {}, true));
     const Camera& c = cameras_.front().camera;
     limits_ = stage_limits(
@@ -380,8 +383,8 @@ Json BenchRun::json() const {
     out["span_ns"] = span_.recorded ? number(span_.span_ns) : nullptr;
     out["disarmed_span_ns"] = number(span_.disarmed_ns);
     out["timer_pair_ns"] = number(span_.timer_pair_ns);
-    out["copy_bytes_per_second"] = number(ceilings_.copy_bytes);
-    out["ceilings"] = ceilings_json(ceilings_);
+    out["copy_bytes_per_second"] = a_.no_ceilings ? Json() : number(ceilings_.copy_bytes);
+    out["ceilings"] = a_.no_ceilings ? Json() : ceilings_json(ceilings_);
     out["limits"] = limits_json(limits_);
     if (a_.predict) {
         PredictedWork work = work_;
@@ -429,8 +432,10 @@ void BenchRun::print(const Json& out) const {
         say("a span costs {span_ns:.1f} ns ({disarmed_span_ns:.1f} ns while off), two timer reads "
             "{timer_pair_ns:.1f} ns",
             out);
-    say_ceilings(out["ceilings"]);
-    say_limits(out["limits"]);
+    if (!a_.no_ceilings) {
+        say_ceilings(out["ceilings"]);
+        say_limits(out["limits"]);
+    }
     if (a_.predict) say_predicted_beside(out["predicted"]);
 }
 
