@@ -16,6 +16,7 @@
 #include "app/cli/recording.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/trace_export.h"
+#include "app/cli/unrecorded.h"
 #include "base/record/protocol.h"
 #include "base/spill.h"
 #include "base/try.h"
@@ -168,13 +169,20 @@ int exit_code_of(int status) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int wait_for(pid_t pid, ProcessRecording& recording) {
-    int status = 0;
-    pid_t ended = 0;
-    while ((ended = ::waitpid(pid, &status, WNOHANG)) == 0) {
+int wait_for(pid_t pid, ProcessRecording& recording, Unrecorded& unrecorded) {
+    const auto has_ended = [&] {
+        siginfo_t info{};
+        return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+               info.si_pid != 0;
+    };
+    for (bool ended = false; !ended;) {
+        ended = has_ended();
         recording.take();
-        std::this_thread::sleep_for(kLook);
+        if (!recording.found_any()) unrecorded.look(pid);
+        if (!ended) std::this_thread::sleep_for(kLook);
     }
+    int status = 0;
+    const pid_t ended = ::waitpid(pid, &status, 0);
     child_pid = 0;
     return ended == pid ? exit_code_of(status) : kFailed;
 }
@@ -185,7 +193,8 @@ bool has_domain(const TraceStore& store, std::string_view domain) {
     return false;
 }
 
-std::vector<std::string> notes_on(ProcessRecording& recording, int exit_code, bool pytorch) {
+std::vector<std::string> notes_on(ProcessRecording& recording, int exit_code, bool pytorch,
+                                  const Unrecorded& unrecorded) {
     std::vector<std::string> notes;
     if (exit_code != 0)
         notes.push_back(fmt::format("the command ended with exit code {}", exit_code));
@@ -194,17 +203,22 @@ std::vector<std::string> notes_on(ProcessRecording& recording, int exit_code, bo
             "there are no ranges of PyTorch: no Python among the processes imported torch and used "
             "it, or it "
             "was started with -I, -E or -S, or without the variable PYTHONPATH");
-    if (!recording.found_any())
+    std::vector<std::string> why = unrecorded.reasons();
+    const auto& sources = recording.collector().sources();
+    const bool excused = std::any_of(sources.begin(), sources.end(),
+                                     [](const auto& source) { return !source.read; });
+    if (!recording.found_any() && why.empty() && !excused)
         notes.push_back(
             "nothing was recorded: no process used NVTX or CUDA. A program uses NVTX when it was "
             "built with its "
             "headers "
             "(torch.cuda.nvtx, the nvtx package, gsplat) and calls it at least once; CUDA when it "
             "starts the driver. "
-            "Set-uid programs, and those that clear their environment, cannot be reached");
+            "Set-uid programs, statically linked ones, and those that clear their environment, "
+            "cannot be reached");
+    if (!recording.found_any()) std::move(why.begin(), why.end(), std::back_inserter(notes));
     std::size_t alive = 0;
-    for (const service::SourceState& source : recording.collector().sources())
-        alive += source.alive ? 1 : 0;
+    for (const service::SourceState& source : sources) alive += source.alive ? 1 : 0;
     if (alive > 0)
         notes.push_back(fmt::format(
             "{} process{} of the command still run{}; the recording ended with the command", alive,
@@ -238,14 +252,15 @@ Result<int> run(const RecordArguments& a, const CommonArguments& common) {
     }
     forward_signals();
     if (a.stacks_hz > 0) recording->sample_next_program(a.stacks_hz);
+    Unrecorded unrecorded(common.command[0]);
     GS_TRY(const pid_t pid, start_command(common.command, std::move(environment)));
     service::raise_file_limit();  // ours, not the command's: every process and library takes one
     child_pid = pid;
-    const int exit_code = wait_for(pid, *recording);
+    const int exit_code = wait_for(pid, *recording, unrecorded);
     recording->finish();
     const bool any = recording->found_any();
     const auto written = any ? recording->write(output) : Result<void>();
-    recording->print(notes_on(*recording, exit_code, a.pytorch));
+    recording->print(notes_on(*recording, exit_code, a.pytorch, unrecorded));
     if (common.json) {
         nlohmann::ordered_json json{
             {"command", "record"}, {"ran", common.command}, {"exit_code", exit_code}};

@@ -107,6 +107,10 @@ void add_losses(const TraceProcess& process, std::vector<std::string>& out) {
     if (!process.service) return;
     lost(process.service->cupti_dropped, "GPU records were lost by CUPTI");
     lost(process.service->budget_skipped, "ranges were left out to hold the budget");
+    if (process.service->lost_descriptors > 0)
+        out.push_back(fmt::format(
+            "{}: the program closed gausscope's connection; ranges after that may be missing",
+            who(process)));
 }
 
 /// What the budget's pauses left out; empty: nothing.
@@ -210,7 +214,8 @@ std::vector<std::string> ProcessRecording::remarks() {
         for (std::string& remark : sampler_->remarks()) out.push_back(std::move(remark));
     for (const service::SourceState& source : collector_->sources())
         if (!source.note.empty())
-            out.push_back(fmt::format("{} ({}): {}", source.name, source.pid, source.note));
+            out.push_back(fmt::format("{} ({}): {}{}", source.name, source.pid,
+                                      source.read ? "" : "not recorded: ", source.note));
     if (store_.timeline().forgotten() > 0)
         out.push_back(fmt::format(
             "the oldest {} spans had to go: {} MiB of memory were full (--memory gives more)",

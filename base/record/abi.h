@@ -1,4 +1,4 @@
-// The ring's layout in memory, version 1.5: what a recording process writes and any reader may rely
+// The ring's layout in memory, version 1.6: what a recording process writes and any reader may rely
 // on. Included by the recorder (ring.cpp), by readers (profiler/collect/reader.cpp) and by the
 // injection library, which writes rings in processes gausscope does not own.
 //
@@ -114,7 +114,7 @@
 namespace gs::abi {
 
 inline constexpr std::uint64_t kMagic = 0x31474E4952534724ull;  ///< "$GSRING1", little endian
-inline constexpr std::uint32_t kMajor = 1, kMinor = 5;
+inline constexpr std::uint32_t kMajor = 1, kMinor = 6;
 inline constexpr std::uint32_t kVersion = kMajor << 16 | kMinor;
 inline constexpr std::uint64_t kHardCap = 16u
                                           << 20;  ///< bytes of one process's ring, never exceeded
@@ -383,7 +383,9 @@ struct alignas(64) RingHeader {
         unmatched_ends;  ///< ends of ranges that were not open: told wrongly by the program (1.2)
     std::uint64_t
         too_deep;  ///< ranges not recorded because kStackSlots were open around them (1.2)
-    std::uint64_t reserved3[3];
+    /// Descriptors of the recorder that the program has closed or replaced (1.6).
+    std::uint64_t lost_descriptors;
+    std::uint64_t reserved3[2];
     // ---- 384: signs of life
     std::uint64_t heartbeat_ns;   ///< CLOCK_MONOTONIC of the last clock snapshot
     std::uint64_t clock_count;    ///< snapshots ever taken; number i > 0 is clocks[i % kClockSlots]

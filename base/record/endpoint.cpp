@@ -1,12 +1,11 @@
 #include "base/record/endpoint.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,8 +16,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/record/descriptors.h"
 #include "base/record/local_socket.h"
 #include "base/record/machine_counters.h"
+#include "base/record/named_socket.h"
 #include "base/record/overhead_counters.h"
 #include "base/record/process.h"
 #include "base/record/ring.h"
@@ -37,67 +38,84 @@ constexpr std::uint64_t kSilence =
     2000 * kMillisecond;  // who has not asked for anything by then makes room
 constexpr std::uint64_t kFarewell =
     2000 * kMillisecond;  // stop_endpoint() waits no longer for a tick under way
+constexpr std::uint64_t kWelcome = 2000 * kMillisecond;  // nor start_endpoint() for the thread
+// Wakes the thread, in which all signals are blocked; nobody else gets it.
+constexpr int kWakeSignal = SIGURG;
 
 struct Client {
-    int fd = -1;
+    OwnedDescriptor fd;
     bool lease = false, spoke = false;
     std::uint64_t since = 0;
     std::uint64_t budget_ppm = 0, budget_number = 0;  // 0: it has asked for none; the newest counts
 };
 
+enum class Start : int { under_way, serving, failed };
+
 // One per process, because the thread outlives every object that could own it; never destroyed.
+// Descriptors are the thread's alone: most of the time they are in its own table.
 struct Endpoint {
     Host* host = nullptr;
+    bool (*prepare)() noexcept = nullptr;
     char role[8] = {};
-    char name[48] = {};  // of the socket; empty: there is none, only a collector
-    int directory = -1, listener = -1, wake = -1;
+    bool own_table = false;
+    NamedSocket socket;
+    int wake = -1;  // a signalfd: polled, never read or written
     Client clients[kClients];
-    Reply card;           // what every Reply begins as
-    bool asked = false;   // by kArmVariable: the host may have begun to record by itself
-    bool always = false;  // and there is no collector whose connection would be the lease
+    Reply card;                // what every Reply begins as
+    char collector[512] = {};  // its socket; empty: there is none
+    bool asked = false;        // by kArmVariable: the host may have begun to record by itself
+    bool always = false;       // and there is no collector whose connection would be the lease
     bool armed = false;
     std::uint64_t budget_ppm = 0, budgets = 0;
     pid_t pid = 0;
     pthread_t thread{};
     std::atomic<bool> stop{false};
+    std::atomic<Start> start{Start::under_way};
+    sem_t started{};
+    char why[kWhyBytes] = {};  // it could not be
 };
 constinit Endpoint endpoint;
 constinit std::atomic_flag running = ATOMIC_FLAG_INIT;
 constinit bool fork_handler = false;
 
-void close_and_forget(int& fd) {
-    if (fd >= 0) ::close(fd);
-    fd = -1;
-}
+OwnedDescriptor owned(int fd) { return OwnedDescriptor(fd, !endpoint.own_table); }
 
 void close_all() {
     for (Client& c : endpoint.clients) {
-        close_and_forget(c.fd);
+        c.fd.close();
         c = Client{};
     }
-    close_and_forget(endpoint.listener);
-    close_and_forget(endpoint.wake);
-    close_and_forget(endpoint.directory);
+    if (endpoint.own_table && endpoint.wake >= 0) ::close(endpoint.wake);
+    endpoint.wake = -1;
+}
+
+void become_idle() {
+    endpoint.host = nullptr;
+    endpoint.pid = 0;
+    endpoint.armed = false;
+    endpoint.own_table = false;
+    endpoint.stop.store(false, std::memory_order_relaxed);
+    running.clear();
 }
 
 // In a forked child: the thread is the parent's, and so are the leases; a client must see them end
-// with the parent.
+// with the parent. What is in the thread's own table has not come along.
 void reset() noexcept {
     if (endpoint.pid == 0) return;
-    close_all();
-    endpoint.host = nullptr;
-    endpoint.name[0] = '\0';
-    endpoint.pid = 0;
-    endpoint.armed = false;
-    endpoint.stop.store(false, std::memory_order_relaxed);
-    running.clear();
+    if (endpoint.own_table)
+        for (Client& c : endpoint.clients) c = Client{};
+    else
+        close_all();
+    endpoint.socket.leave_to_parent(!endpoint.own_table);
+    endpoint.wake = -1;
+    become_idle();
 }
 
 // ---- what clients get ----
 
 std::uint32_t leases() {
     std::uint32_t count = 0;
-    for (const Client& c : endpoint.clients) count += c.fd >= 0 && c.lease ? 1 : 0;
+    for (const Client& c : endpoint.clients) count += c.fd.is_open() && c.lease ? 1 : 0;
     return count;
 }
 
@@ -182,7 +200,7 @@ Reply answer_to(const Request& request, Client& client) {
 
 void hang_up(Client& client) {
     const bool had_budget = client.budget_number != 0;
-    close_and_forget(client.fd);
+    client.fd.close();
     client = Client{};
     if (had_budget) settle_budget();
 }
@@ -192,7 +210,7 @@ void hang_up(Client& client) {
 Client* free_place(std::uint64_t now) {
     Client* silent = nullptr;
     for (Client& c : endpoint.clients) {
-        if (c.fd < 0) return &c;
+        if (!c.fd.is_open()) return &c;
         if (!c.spoke && now - c.since > kSilence) silent = &c;
     }
     if (silent != nullptr) hang_up(*silent);
@@ -200,7 +218,8 @@ Client* free_place(std::uint64_t now) {
 }
 
 void take_connection(std::uint64_t now) {
-    const int fd = ::accept4(endpoint.listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int fd =
+        ::accept4(endpoint.socket.listener(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) return;
     Client* place = trusted_peer(fd) ? free_place(now) : nullptr;
     if (place == nullptr) {
@@ -208,7 +227,7 @@ void take_connection(std::uint64_t now) {
         return;
     }
     *place = Client{};
-    place->fd = fd;
+    place->fd = owned(fd);
     place->since = now;
 }
 
@@ -216,7 +235,8 @@ void take_connection(std::uint64_t now) {
 // go.
 void hear(Client& client) {
     Request request{};
-    const ssize_t bytes = ::recv(client.fd, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC);
+    const ssize_t bytes =
+        ::recv(client.fd.get(), &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC);
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (bytes <= 0) return hang_up(client);
     const bool understood = bytes == static_cast<ssize_t>(sizeof request) &&
@@ -225,106 +245,23 @@ void hear(Client& client) {
     const Reply reply =
         understood ? answer_to(request, client) : reply_with(Answer::not_understood);
     const bool hands_over = understood && static_cast<Op>(request.op) == Op::hello;
-    if (!send_reply(client.fd, reply, hands_over ? ring_fd() : -1)) hang_up(client);
+    if (!send_reply(client.fd.get(), reply, hands_over ? ring_fd() : -1)) hang_up(client);
 }
 
-// ---- the socket ----
+// ---- the collector ----
 
-bool is_alive(const char* name) {
-    const int fd = connect_in(endpoint.directory, name);
-    if (fd >= 0) ::close(fd);
-    return fd >= 0 || errno == EAGAIN;
-}
-
-/// A name that no living process uses: in another container somebody may have our number.
-bool choose_name() {
-    std::snprintf(endpoint.name, sizeof endpoint.name, "%d.%s.sock", endpoint.pid, endpoint.role);
-    for (int i = 2; is_alive(endpoint.name); ++i) {
-        if (i > 9) return false;
-        std::snprintf(endpoint.name, sizeof endpoint.name, "%d-%d.%s.sock", endpoint.pid, i,
-                      endpoint.role);
-    }
-    return true;
-}
-
-/// Binds under another name first: a socket that can be seen can also be connected to.
-bool listen_on(const char* name) {
-    char hidden[64];
-    std::snprintf(hidden, sizeof hidden, ".%s", name);
-    ::unlinkat(endpoint.directory, hidden, 0);
-    const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) return false;
-    const sockaddr_un address = address_in(endpoint.directory, hidden);
-    const bool listening =
-        ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-        ::listen(fd, kClients) == 0 &&
-        ::renameat(endpoint.directory, hidden, endpoint.directory, name) == 0;
-    if (!listening) {
-        const int error = errno;
-        ::close(fd);
-        ::unlinkat(endpoint.directory, hidden, 0);
-        errno = error;
-        return false;
-    }
-    close_and_forget(endpoint.listener);
-    endpoint.listener = fd;
-    return true;
-}
-
-bool open_socket(char* why) {
-    char path[512];
-    if (!runtime_directory_path(path, sizeof path)) {
-        std::snprintf(why, kWhyBytes, "the runtime directory's path is too long");
-        return false;
-    }
-    endpoint.directory = open_private_directory(path, true, why);
-    if (endpoint.directory < 0) return false;
-    if (choose_name() && listen_on(endpoint.name)) return true;
-    std::snprintf(why, kWhyBytes, "no socket in %.100s: %s", path, std::strerror(errno));
-    endpoint.name[0] = '\0';
-    return false;
-}
-
-// Cleaners of temporary folders remove sockets that are in use.
-void renew_lost_socket() {
-    struct stat status {};
-    if (endpoint.name[0] == '\0' ||
-        ::fstatat(endpoint.directory, endpoint.name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-        return;
-    if (listen_on(endpoint.name)) return;
-    // The directory itself has gone.
-    close_and_forget(endpoint.directory);
-    char why[kWhyBytes];
-    open_socket(why);
-}
-
-/// The reader that waits for new processes, null: none does.
-const char* collector_path() {
-    const char* path = std::getenv(kCollectorVariable);
-    return path != nullptr && path[0] == '/' ? path : nullptr;
+/// It is to say why this process is missing.
+void excuse(const char* why) {
+    OwnedDescriptor(send_to(endpoint.collector, refusal(why), -1)).close();
 }
 
 /// Tells it of this process. What it wants recorded from the first moment on (kArmVariable) is
 /// recorded for as long as it is there.
 void report_to_collector() {
-    const char* path = collector_path();
-    if (path == nullptr || ring_fd() < 0) return;
-    char folder[512];
-    const char* slash = std::strrchr(path, '/');
-    const int length =
-        std::snprintf(folder, sizeof folder, "%.*s", static_cast<int>(slash - path), path);
-    if (length <= 0 || static_cast<std::size_t>(length) >= sizeof folder) return;
-    const int directory = open_private_directory(folder, false, nullptr);
-    if (directory < 0) return;
-    const int fd = connect_in(directory, slash + 1);
-    ::close(directory);
+    const int fd = send_to(endpoint.collector, reply_with(Answer::done), ring_fd());
     if (fd < 0) return;
-    if (!trusted_peer(fd) || !send_reply(fd, reply_with(Answer::done), ring_fd())) {
-        ::close(fd);
-        return;
-    }
     Client& collector = endpoint.clients[0];
-    collector.fd = fd;
+    collector.fd = owned(fd);
     collector.lease = endpoint.asked;
     collector.spoke = true;
     collector.since = monotonic_ns();
@@ -341,19 +278,20 @@ struct Schedule {
 
     void keep(std::uint64_t now) {
         if (now >= clock) {
-            publish_clock_snapshot();
+            endpoint.host->take_snapshot();
             clock_pause = std::min(2 * clock_pause, endpoint.armed ? kClockArmed : kTickIdle);
             clock = now + clock_pause;
         }
         if (now < tick) return;
         settle_arming(true);
         endpoint.host->tick(endpoint.armed);
-        set_service_cpu_ns(clock_ns(CLOCK_THREAD_CPUTIME_ID));
+        set_service_cpu_ns(clock_ns(CLOCK_THREAD_CPUTIME_ID) + endpoint.host->other_cpu_ns());
         if (endpoint.armed) {
             overhead.write(now);
-            write_machine_counters();
+            // They open files of /proc all the time, which must not be the program's in between.
+            if (endpoint.own_table) write_machine_counters();
         } else {
-            renew_lost_socket();
+            endpoint.socket.renew();
         }
         tick = now + (endpoint.armed ? kTickArmed : kTickIdle);
     }
@@ -374,106 +312,183 @@ void look_at_sockets(int patience) {
     Client* whose[kClients];
     nfds_t count = 0;
     polled[count++] = {endpoint.wake, POLLIN, 0};
-    polled[count++] = {endpoint.listener, POLLIN, 0};
+    polled[count++] = {endpoint.socket.listener(), POLLIN, 0};
     for (Client& c : endpoint.clients) {
-        if (c.fd < 0) continue;
+        if (!c.fd.is_open()) continue;
+        // One that the program has closed ends as one that its client has.
+        if (c.fd.get() < 0) {
+            hang_up(c);
+            continue;
+        }
         whose[count - 2] = &c;
-        polled[count++] = {c.fd, POLLIN, 0};
+        polled[count++] = {c.fd.get(), POLLIN, 0};
     }
     if (::poll(polled, count, patience) <= 0 || endpoint.stop.load(std::memory_order_acquire))
         return;
+    // The signal is not for us, or the program has put something else there.
+    if (polled[0].revents != 0) endpoint.wake = -1;
     for (nfds_t i = 2; i < count; ++i)
         if (polled[i].revents != 0) hear(*whose[i - 2]);
     if (polled[1].revents != 0) take_connection(monotonic_ns());
     rest();
 }
 
+int open_wake() {
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::sigaddset(&signals, kWakeSignal);
+    return ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/// Everything that needs descriptors, so that none of them is ever in the program's table. The
+/// program waits meanwhile, in its first call, perhaps with the loader's lock: nothing here may
+/// need that.
+bool begin() {
+    endpoint.own_table = take_own_table(endpoint.prepare == nullptr ? ring_fd() : -1);
+    static abi::RingHeader identity;  // for its pid and start only
+    detail::describe_process(identity);
+    endpoint.card.pid = identity.pid;
+    endpoint.card.process_start = identity.process_start;
+    if (endpoint.prepare != nullptr && !endpoint.prepare()) {
+        std::snprintf(endpoint.why, kWhyBytes, "the system refuses it memory for its ring");
+        return false;
+    }
+    endpoint.wake = open_wake();
+    const bool open = endpoint.socket.open(endpoint.pid, endpoint.role, kClients,
+                                           !endpoint.own_table, endpoint.why);
+    if (ring_fd() >= 0) report_to_collector();
+    settle_arming();
+    return open || endpoint.clients[0].fd.is_open();
+}
+
+void answer_starter(bool serves) {
+    if (!serves) excuse(endpoint.why);
+    endpoint.start.store(serves ? Start::serving : Start::failed, std::memory_order_release);
+    ::sem_post(&endpoint.started);
+}
+
 void* serve(void*) {
     ::pthread_setname_np(::pthread_self(), "gs-service");
+    const bool serves = begin();
+    answer_starter(serves);
+    // The collector that had it recorded from the first moment on has gone.
+    if (serves && endpoint.asked && !endpoint.armed) endpoint.host->set_armed(false);
     // Of this thread alone (Linux): it must never take a core from what it watches.
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
-    settle_arming();
-    // The collector that had it recorded from the first moment on has gone.
-    if (endpoint.asked && !endpoint.armed) endpoint.host->set_armed(false);
     Schedule schedule;
-    while (!endpoint.stop.load(std::memory_order_acquire)) {
+    while (serves && !endpoint.stop.load(std::memory_order_acquire)) {
         const bool was_armed = endpoint.armed;
         schedule.keep(monotonic_ns());
         look_at_sockets(schedule.patience(monotonic_ns()));
         if (endpoint.armed != was_armed) schedule = {};
     }
+    endpoint.socket.close();
+    close_all();
     return nullptr;
 }
 
-/// All signals are the host's own threads' to handle.
+/// All signals are the host's own threads' to handle. A small stack first: it takes address space,
+/// but the program's thread-local storage may need more.
 bool start_thread() {
+    constexpr std::size_t kStack = 1u << 20;
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool started = ::pthread_create(&endpoint.thread, nullptr, serve, nullptr) == 0;
+    pthread_attr_t small;
+    bool started = false;
+    if (::pthread_attr_init(&small) == 0) {
+        started = ::pthread_attr_setstacksize(&small, kStack) == 0 &&
+                  ::pthread_create(&endpoint.thread, &small, serve, nullptr) == 0;
+        ::pthread_attr_destroy(&small);
+    }
+    started = started || ::pthread_create(&endpoint.thread, nullptr, serve, nullptr) == 0;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return started;
 }
 
-void describe(const char* role, Host& host) {
-    static abi::RingHeader
-        identity;  // for its pid and start only; too large for a stranger's stack
-    detail::describe_process(identity);
+/// CLOCK_REALTIME, which is what can be waited for.
+timespec in(std::uint64_t ns) {
+    timespec until{};
+    ::clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += static_cast<time_t>(ns / (1000 * kMillisecond));
+    return until;
+}
+
+/// On the program's thread, for the environment is its.
+void describe(const char* role, Host& host, bool (*prepare)() noexcept) {
     endpoint.host = &host;
+    endpoint.prepare = prepare;
     std::snprintf(endpoint.role, sizeof endpoint.role, "%s", role);
     endpoint.pid = ::getpid();
     endpoint.card = Reply{};
     std::memcpy(endpoint.card.role, endpoint.role, sizeof endpoint.role);
-    endpoint.card.pid = identity.pid;
-    endpoint.card.process_start = identity.process_start;
+    endpoint.card.pid = static_cast<std::uint32_t>(endpoint.pid);
+    const char* collector = std::getenv(kCollectorVariable);
+    const bool named = collector != nullptr && collector[0] == '/' &&
+                       std::strlen(collector) < sizeof endpoint.collector;
+    std::snprintf(endpoint.collector, sizeof endpoint.collector, "%s", named ? collector : "");
     const char* arm = std::getenv(kArmVariable);
     endpoint.asked = arm != nullptr && std::strcmp(arm, "1") == 0;
-    endpoint.always = endpoint.asked && collector_path() == nullptr;
+    endpoint.always = endpoint.asked && !named;
     endpoint.armed = false;
     endpoint.budget_ppm = endpoint.budgets = 0;
     endpoint.stop.store(false, std::memory_order_relaxed);
+    endpoint.start.store(Start::under_way, std::memory_order_relaxed);
+    ::sem_init(&endpoint.started, 0, 0);
+}
+
+/// False: it has failed, and its thread has ended. One that takes too long will serve later.
+bool wait_for_thread() {
+    const timespec until = in(kWelcome);
+    while (::sem_timedwait(&endpoint.started, &until) != 0 && errno == EINTR) {
+    }
+    if (endpoint.start.load(std::memory_order_acquire) != Start::failed) return true;
+    ::pthread_join(endpoint.thread, nullptr);
+    return false;
 }
 
 }  // namespace
 
-bool start_endpoint(const char* role, Host& host, char* why) noexcept {
+bool start_endpoint(const char* role, Host& host, char* why, bool (*prepare)() noexcept) noexcept {
     char reason[kWhyBytes] = "it runs already";
     bool started = false;
     if (!running.test_and_set(std::memory_order_acquire)) {
-        describe(role, host);
+        describe(role, host, prepare);
         if (!fork_handler) fork_handler = ::pthread_atfork(nullptr, nullptr, reset) == 0;
-        const bool open = open_socket(reason);
-        report_to_collector();
-        endpoint.wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-        started = (open || endpoint.clients[0].fd >= 0) && endpoint.wake >= 0 && start_thread();
-        if (open && !started) {
-            std::snprintf(reason, sizeof reason, "no thread for it");
-            ::unlinkat(endpoint.directory, endpoint.name, 0);
+        const bool has_thread = start_thread();
+        if (!has_thread) {
+            std::snprintf(endpoint.why, kWhyBytes,
+                          "the system refuses it a thread (ulimit -u, -v)");
+            excuse(endpoint.why);
         }
-        if (!started) reset();
+        started = has_thread && wait_for_thread();
+        std::memcpy(reason, endpoint.why, sizeof reason);
+        if (!started) become_idle();
     }
     if (!started && why != nullptr) std::memcpy(why, reason, sizeof reason);
     return started;
 }
 
+void excuse_process(const char* role, Host& host, const char* why) noexcept {
+    if (running.test_and_set(std::memory_order_acquire)) return;
+    describe(role, host, nullptr);
+    excuse(why);
+    become_idle();
+}
+
 void stop_endpoint() noexcept {
     if (endpoint.pid == 0 || endpoint.pid != ::getpid() || endpoint.stop.exchange(true)) return;
-    if (endpoint.name[0] != '\0') ::unlinkat(endpoint.directory, endpoint.name, 0);
-    ::eventfd_write(endpoint.wake, 1);
-    timespec until{};
-    ::clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += static_cast<time_t>(kFarewell / (1000 * kMillisecond));
+    ::pthread_kill(endpoint.thread, kWakeSignal);
     // A tick that hangs (a driver that is itself being torn down) must not keep the program from
     // ending: then the thread and what it uses stay behind.
+    const timespec until = in(kFarewell);
     if (::pthread_timedjoin_np(endpoint.thread, nullptr, &until) != 0) {
         ::pthread_detach(endpoint.thread);
         say_farewell();
         return;
     }
     say_farewell();
-    // Its last tick may have found the socket missing and made it anew.
-    if (endpoint.name[0] != '\0') ::unlinkat(endpoint.directory, endpoint.name, 0);
-    reset();
+    become_idle();
 }
 
 }  // namespace gs::service

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "base/record/ring.h"
+
 namespace gs::service {
 
 /// What the endpoint asks of the code it serves. Called from the endpoint's thread only.
@@ -20,12 +22,23 @@ struct Host {
     virtual bool tell_graph_nodes(std::uint64_t seconds, char* why) noexcept = 0;
     /// Every 50 ms while armed, every second otherwise: flush CUPTI, steer the budget.
     virtual void tick(bool armed) noexcept = 0;
+    /// publish_clock_snapshot(), on whichever thread may read CUPTI's clock.
+    virtual void take_snapshot() noexcept { publish_clock_snapshot(); }
+    /// Processor time of threads that work for this host, besides the endpoint's.
+    virtual std::uint64_t other_cpu_ns() noexcept { return 0; }
 };
 
 /// Starts the thread and the socket for `role` ("own", "nvtx"); false when the system refuses (then
-/// `why` says so, if not null) or one is running already. The thread survives until stop() or the
-/// end of the process; after fork() the child has none. `host` must live until then.
-bool start_endpoint(const char* role, Host& host, char* why = nullptr) noexcept;
+/// `why` says so, if not null, and a collector that waits for this process has been told) or one is
+/// running already. The thread leaves the program's table of descriptors where it can
+/// (descriptors.h), calls `prepare` (null: the ring is there already) and makes the socket; this
+/// waits for that, two seconds at most. The thread survives until stop() or the end of the process;
+/// after fork() the child has none. `host` must live until then; set_armed(true) may be called
+/// before this returns.
+bool start_endpoint(const char* role, Host& host, char* why = nullptr,
+                    bool (*prepare)() noexcept = nullptr) noexcept;
+/// Starts nothing. A collector that waits for this process learns why.
+void excuse_process(const char* role, Host& host, const char* why) noexcept;
 /// Takes the socket away and joins the thread: at once, or after the tick under way, for which it
 /// waits two seconds at most. Called at exit and by tests.
 void stop_endpoint() noexcept;

@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "base/record/descriptors.h"
 
 namespace gs::service {
 namespace {
@@ -47,6 +50,28 @@ int take_descriptor(msghdr& message) {
 const char* given(const char* variable) {
     const char* value = std::getenv(variable);
     return value != nullptr && value[0] == '/' ? value : nullptr;
+}
+
+/// `call` with the address of `name` in an opened directory, whatever the length of its path. The
+/// thread's own number: it may have a table of its own (descriptors.h). Without /proc only `path`
+/// leads there.
+template <class Call>
+bool at_address(int directory, const char* path, const char* name, Call call) {
+    constexpr const char* kNumber = "/proc/thread-self/fd/%d";
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    constexpr std::size_t kMost = sizeof address.sun_path;
+    struct stat status {};
+    int length = std::snprintf(address.sun_path, kMost, kNumber, directory);
+    if (directory >= 0 && ::lstat(address.sun_path, &status) == 0)
+        length += std::snprintf(address.sun_path + length, kMost - static_cast<std::size_t>(length),
+                                "/%s", name);
+    else
+        length = std::snprintf(address.sun_path, kMost, "%s/%s", path, name);
+    if (length > 0 && static_cast<std::size_t>(length) < kMost)
+        return call(reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    errno = ENAMETOOLONG;
+    return false;
 }
 
 }  // namespace
@@ -96,23 +121,23 @@ int open_private_directory(const char* path, bool create, char* why) noexcept {
     return -1;
 }
 
-sockaddr_un address_in(int directory, const char* name) noexcept {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", directory,
-                  name);
-    return address;
-}
-
-int connect_in(int directory, const char* name) noexcept {
+int connect_in(int directory, const char* path, const char* name) noexcept {
     const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return -1;
-    const sockaddr_un address = address_in(directory, name);
-    if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return fd;
+    if (at_address(directory, path, name, [&](const sockaddr* address, socklen_t bytes) {
+            return ::connect(fd, address, bytes);
+        }))
+        return fd;
     const int error = errno;
     ::close(fd);
     errno = error;
     return -1;
+}
+
+bool bind_in(int directory, const char* path, const char* name, int socket) noexcept {
+    return at_address(directory, path, name, [&](const sockaddr* address, socklen_t bytes) {
+        return ::bind(socket, address, bytes);
+    });
 }
 
 bool trusted_peer(int socket, bool root_may) noexcept {
@@ -145,6 +170,23 @@ bool send_reply(int socket, const Reply& reply, int descriptor) noexcept {
     }
     return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) ==
            static_cast<ssize_t>(sizeof reply);
+}
+
+int send_to(const char* path, const Reply& reply, int descriptor) noexcept {
+    const char* slash = std::strrchr(path, '/');
+    if (slash == nullptr) return -1;
+    char folder[512];
+    const int length =
+        std::snprintf(folder, sizeof folder, "%.*s", static_cast<int>(slash - path), path);
+    if (length <= 0 || static_cast<std::size_t>(length) >= sizeof folder) return -1;
+    OwnedDescriptor directory(open_private_directory(folder, false, nullptr));
+    if (!directory.is_open()) return -1;
+    OwnedDescriptor socket(connect_in(directory.get(), folder, slash + 1));
+    directory.close();
+    if (trusted_peer(socket.get()) && send_reply(socket.get(), reply, descriptor))
+        return socket.get();
+    socket.close();
+    return -1;
 }
 
 bool receive_reply(int socket, Reply& reply, int& descriptor) noexcept {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <cstddef>
 
@@ -27,12 +26,12 @@ const char* shared_directory() noexcept;
 /// use the directory of any one user.
 int open_private_directory(const char* path, bool create, char* why) noexcept;
 
-/// The address of `name` in an opened directory, whatever the length of its path; valid while
-/// `directory` is open.
-sockaddr_un address_in(int directory, const char* name) noexcept;
-
-/// Connects to `name` in `directory` without waiting; -1 with errno.
-int connect_in(int directory, const char* name) noexcept;
+/// Connects to `name` in `directory`, an opened directory, without waiting; -1 with errno. Where
+/// there is no /proc, which makes the length of paths not matter, by `path`, that of the
+/// directory.
+int connect_in(int directory, const char* path, const char* name) noexcept;
+/// Binds `socket` to it likewise.
+bool bind_in(int directory, const char* path, const char* name, int socket) noexcept;
 
 /// The other end belongs to this user or to root. With `root_may`, and when this process is root's:
 /// to anybody.
@@ -40,6 +39,8 @@ bool trusted_peer(int socket, bool root_may = false) noexcept;
 
 /// One Reply, with `descriptor` when that is not -1. False when it cannot be sent at once.
 bool send_reply(int socket, const Reply& reply, int descriptor) noexcept;
+/// The same to the socket at `path`, by a new connection; that, or -1.
+int send_to(const char* path, const Reply& reply, int descriptor) noexcept;
 /// One Reply, and a descriptor (-1: none came). False when none came, it is not one, or the other
 /// end is gone.
 bool receive_reply(int socket, Reply& reply, int& descriptor) noexcept;

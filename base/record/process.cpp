@@ -9,29 +9,28 @@
 namespace gs::detail {
 namespace {
 
-[[maybe_unused]] bool file_contains_flags(const char* path, const char* first, const char* second) {
-    std::FILE* file = std::fopen(path, "re");
-    if (file == nullptr) return false;
-    static char line[16384];
-    bool found = false;
-    while (!found && std::fgets(line, sizeof line, file) != nullptr) {
-        if (std::strncmp(line, "flags", 5) != 0) continue;
-        found = std::strstr(line, first) != nullptr && std::strstr(line, second) != nullptr;
-        break;
-    }
-    std::fclose(file);
-    return found;
-}
-
-/// Reads a small file of /proc; the number of bytes read.
+/// Reads the beginning of a file of /proc; the number of bytes read. No stdio: it would allocate,
+/// and a thread of ours in a strange program has no heap yet.
 std::size_t read_small(const char* path, char* out, std::size_t capacity) {
     const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return 0;
-    const ssize_t n = ::read(fd, out, capacity - 1);
+    std::size_t bytes = 0;
+    for (ssize_t n = 1;
+         n > 0 && bytes<capacity - 1; bytes += n> 0 ? static_cast<std::size_t>(n) : 0)
+        n = ::read(fd, out + bytes, capacity - 1 - bytes);
     ::close(fd);
-    const std::size_t bytes = n > 0 ? static_cast<std::size_t>(n) : 0;
     out[bytes] = '\0';
     return bytes;
+}
+
+/// Whether the first line that begins with "flags" has both words.
+[[maybe_unused]] bool file_contains_flags(const char* path, const char* first, const char* second) {
+    static char text[16384];
+    if (read_small(path, text, sizeof text) == 0) return false;
+    char* line = std::strstr(text, "\nflags");
+    if (line == nullptr) return false;
+    line[1 + std::strcspn(line + 1, "\n")] = '\0';
+    return std::strstr(line, first) != nullptr && std::strstr(line, second) != nullptr;
 }
 
 /// The file the process runs, without its folder. The system's own name for a process is its main

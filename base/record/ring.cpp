@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/record/descriptors.h"
 #include "base/record/mutex.h"
 #include "base/record/nvtx.h"
 #include "base/record/process.h"
@@ -33,7 +35,7 @@ namespace {
 // destroyed: other threads' spans may end after main() has returned.
 struct Recorder {
     abi::RingHeader* header = nullptr;
-    int fd = -1;
+    service::OwnedDescriptor fd;
     std::atomic_flag starting = ATOMIC_FLAG_INIT;
     // Guards lanes being taken and given back; held for nanoseconds, never while recording.
     pthread_mutex_t lanes = PTHREAD_MUTEX_INITIALIZER;
@@ -81,7 +83,7 @@ int seal_against_writing(int fd) {
     constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE: older headers lack it
     const bool sealed = ::fcntl(fd, F_ADD_SEALS, kSealFutureWrite) == 0;
     char path[64];
-    std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    std::snprintf(path, sizeof path, "/proc/thread-self/fd/%d", fd);
     const int readable = ::open(path, O_RDONLY | O_CLOEXEC);
     if (readable < 0 && sealed) return fd;
     ::close(fd);
@@ -89,7 +91,10 @@ int seal_against_writing(int fd) {
 }
 
 /// A sealed, mapped memfd of `bytes`; null when the system refuses.
-void* make_memory(std::size_t bytes, int& fd_out) {
+void* make_memory(std::size_t bytes, service::OwnedDescriptor& fd_out) {
+    // A file larger than it may make would end the program by SIGXFSZ.
+    rlimit most{};
+    if (::getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur < bytes) return nullptr;
     const int fd = static_cast<int>(
         ::syscall(SYS_memfd_create, "gausscope-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (fd < 0) return nullptr;
@@ -101,7 +106,7 @@ void* make_memory(std::size_t bytes, int& fd_out) {
         ::close(fd);
         return nullptr;
     }
-    fd_out = seal_against_writing(fd);
+    fd_out = service::OwnedDescriptor(seal_against_writing(fd), true);
     return memory;
 }
 
@@ -111,9 +116,8 @@ void forget_in_child() noexcept {
     recorder_state.store(static_cast<int>(RecorderState::off), std::memory_order_relaxed);
     thread_lane = ThreadLane{};
     if (recorder.header != nullptr) ::munmap(recorder.header, recorder.header->total_bytes);
-    if (recorder.fd >= 0) ::close(recorder.fd);
+    recorder.fd.close();
     recorder.header = nullptr;
-    recorder.fd = -1;
     ++recorder.number;
     string_table.detach();
     forget_snapshots_in_child();
@@ -278,6 +282,13 @@ void occupy(ThreadLane& t, abi::Lane* lane) {
     write_record(t, abi::RecordKind::thread_begin, now, now, tid, t.name, abi::kHasPayload);
 }
 
+/// False while another thread is still making it.
+bool has_ring() {
+    return recorder_state.load(std::memory_order_acquire) !=
+               static_cast<int>(RecorderState::unstarted) &&
+           recorder.header != nullptr;
+}
+
 void count_dropped() { count(&abi::RingHeader::dropped_records); }
 
 }  // namespace
@@ -371,7 +382,7 @@ bool start_recording(const RecordingOptions& options) noexcept {
 bool set_recording(bool on) noexcept {
     using namespace detail;
     const bool was = is_recording();
-    if (ring_fd() < 0) return was;
+    if (!has_ring()) return was;
     recorder_state.store(static_cast<int>(on ? RecorderState::armed : RecorderState::off),
                          std::memory_order_release);
     store(recorder.header->armed, on ? 1u : 0u);
@@ -383,19 +394,14 @@ bool is_recording() noexcept {
            static_cast<int>(detail::RecorderState::armed);
 }
 
-int ring_fd() noexcept {
-    using namespace detail;
-    const bool made = recorder_state.load(std::memory_order_acquire) !=
-                      static_cast<int>(RecorderState::unstarted);
-    return made ? recorder.fd : -1;
-}
+int ring_fd() noexcept { return detail::has_ring() ? detail::recorder.fd.get() : -1; }
 
 StringId register_string(const StringKey& key) noexcept {
     using namespace detail;
     if (recorder_state.load(std::memory_order_acquire) ==
         static_cast<int>(RecorderState::unstarted))
         start_recording();
-    return ring_fd() < 0 ? 0 : string_table.add(key);
+    return has_ring() ? string_table.add(key) : 0;
 }
 
 void name_this_thread(const char* name) noexcept {

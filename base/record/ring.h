@@ -38,7 +38,9 @@ bool start_recording(const RecordingOptions& options = {}) noexcept;
 bool set_recording(bool on) noexcept;
 bool is_recording() noexcept;
 
-/// The memfd, owned by the recorder; dup() it to keep it. -1: no ring.
+/// The memfd, owned by the recorder; dup() it to keep it. -1: no ring, or the program has closed
+/// the descriptor. In a program that is not gausscope only for the thread that made the ring
+/// (descriptors.h).
 int ring_fd() noexcept;
 
 /// A name and what else its entry says. Entries that differ in text, domain or flags are different

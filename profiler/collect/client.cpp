@@ -63,10 +63,11 @@ void make_patient(int socket) {
 }
 
 /// Waits for a place in its queue, when there is a crowd.
-int connect_patiently(int directory, const char* name, std::chrono::seconds patience) {
+int connect_patiently(int directory, const fs::path& socket, std::chrono::seconds patience) {
+    const fs::path folder = socket.parent_path(), name = socket.filename();
     const auto until = std::chrono::steady_clock::now() + patience;
     for (;;) {
-        const int fd = connect_in(directory, name);
+        const int fd = connect_in(directory, folder.c_str(), name.c_str());
         if (fd >= 0 || errno != EAGAIN || std::chrono::steady_clock::now() >= until) return fd;
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
@@ -179,7 +180,8 @@ std::vector<Producer> find_producers() {
     std::erase_if(out, [](const Producer& producer) {
         const auto directory = directory_of(producer);
         if (!directory) return true;
-        const Descriptor socket(connect_in(directory->get(), producer.socket.filename().c_str()));
+        const Descriptor socket(connect_in(directory->get(), producer.socket.parent_path().c_str(),
+                                           producer.socket.filename().c_str()));
         if (socket) return !trusted_peer(socket.get(), true);
         const bool dead = errno == ECONNREFUSED;
         if (dead) ::unlinkat(directory->get(), producer.socket.filename().c_str(), 0);
@@ -193,7 +195,7 @@ Result<Connection> Connection::begin(const Producer& producer, std::chrono::seco
     const std::string name = producer.socket.filename().string();
     Connection out;
     out.producer_ = producer;
-    out.socket_ = Descriptor(connect_patiently(directory.get(), name.c_str(), patience));
+    out.socket_ = Descriptor(connect_patiently(directory.get(), producer.socket, patience));
     if (!out.socket_) {
         const int why = errno;
         if (why == ECONNREFUSED) ::unlinkat(directory.get(), name.c_str(), 0);
@@ -214,12 +216,18 @@ Result<Connection> Connection::open(const Producer& producer) {
                 "it may be stopped, or its machine very busy");
 }
 
-Result<Connection> Connection::adopt(int socket) {
+Result<Connection> Connection::adopt(int socket, std::optional<Reply>* excuse) {
     Connection out;
     out.socket_ = Descriptor(socket);
     GS_TRY_VOID(out.say_hello(false));
-    GS_TRY(const bool greeted, out.greeted(kGreetingPatience));
-    if (!greeted) return fail(ErrorKind::unreadable, "", "it connected and said nothing");
+    const Result<bool> greeted = out.greeted(kGreetingPatience);
+    if (!greeted) {
+        const bool excused =
+            out.card_.answer == static_cast<std::uint32_t>(Answer::not_possible) && excuse;
+        if (excused) *excuse = out.card_;
+        return tl::unexpected(greeted.error());
+    }
+    if (!*greeted) return fail(ErrorKind::unreadable, "", "it connected and said nothing");
     out.reader_->count_past();
     out.producer_.role = out.card_.role;
     out.producer_.pid = out.card_.pid;
@@ -309,12 +317,13 @@ Result<CollectorSocket> CollectorSocket::open() {
     const std::string name = fmt::format("{}.collector", ::getpid());
     ::unlinkat(directory.get(), name.c_str(), 0);
     const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const sockaddr_un address = address_in(directory.get(), name.c_str());
     out.socket_ = Descriptor(fd);
-    if (fd < 0 || ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+    if (fd < 0 || !bind_in(directory.get(), folder.c_str(), name.c_str(), fd) ||
         ::listen(fd, SOMAXCONN) != 0)
-        return fail(ErrorKind::unwritable, folder.string(),
-                    fmt::format("no socket there: {}", std::strerror(errno)));
+        return fail(
+            ErrorKind::unwritable, folder.string(),
+            fmt::format("no socket there: {}", std::strerror(errno)),
+            errno == ENAMETOOLONG ? "mount /proc, or name a folder with a shorter path" : "");
     out.path_ = folder / name;
     return out;
 }

@@ -49,8 +49,9 @@ class Connection {
     /// place in its queue.
     static Result<Connection> begin(const Producer& producer, std::chrono::seconds patience = {});
     Result<bool> greeted(std::chrono::milliseconds patience = {});
-    /// Of a process that connected by itself (kCollectorVariable). Takes `socket` over.
-    static Result<Connection> adopt(int socket);
+    /// Of a process that connected by itself (kCollectorVariable). Takes `socket` over. `excuse`:
+    /// set when it only says why it cannot be recorded.
+    static Result<Connection> adopt(int socket, std::optional<Reply>* excuse = nullptr);
 
     /// Errors: the process has gone, or does not answer within two seconds. An answer other than
     /// "done" is none.

@@ -1,12 +1,14 @@
 #include "profiler/collect/discovery.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <utility>
 
 #include "base/log.h"
@@ -34,6 +36,13 @@ bool descends_from(std::uint32_t pid, std::uint32_t ancestor) {
         pid = process_stat(pid).parent;
     }
     return false;
+}
+
+/// As the system calls a process; "process" where it has gone.
+std::string command_name(std::uint32_t pid) {
+    std::ifstream file(fmt::format("/proc/{}/comm", pid));
+    std::string name;
+    return std::getline(file, name) && !name.empty() ? name : "process";
 }
 
 /// A connection takes three descriptors for a moment.
@@ -171,9 +180,12 @@ void Discovery::greet(std::chrono::milliseconds patience, std::vector<Connection
 void Discovery::take_arrivals(std::vector<Connection>& out) {
     if (!arrivals_) return;
     for (int socket = arrivals_->accept(); socket >= 0; socket = arrivals_->accept()) {
-        auto connection = Connection::adopt(socket);
+        std::optional<Reply> excuse;
+        auto connection = Connection::adopt(socket, &excuse);
         if (connection)
             out.push_back(std::move(*connection));
+        else if (excuse)
+            excuses_.push_back({excuse->pid, command_name(excuse->pid), excuse->text});
         else
             log_warning("a process that wanted to be read cannot be: {}",
                         connection.error().text());

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "profiler/collect/client.h"
@@ -39,6 +40,12 @@ class Discovery {
     /// asked again by the next look.
     std::vector<Connection> look(const std::function<bool(const fs::path&)>& is_read,
                                  std::chrono::milliseconds patience = {});
+    /// Processes that connected to say why they cannot be recorded, since the last call.
+    struct Excuse {
+        std::uint32_t pid = 0;
+        std::string name, why;
+    };
+    std::vector<Excuse> take_excuses() { return std::exchange(excuses_, {}); }
     /// For kCollectorVariable; empty without options.accept.
     const fs::path& collector_path() const { return collector_path_; }
 
@@ -68,7 +75,8 @@ class Discovery {
     fs::path own_socket_;                  // this process\'s, once it was met
     std::vector<Connection> greeting_;     // asked for their rings, and have not answered yet
     std::map<fs::path, Refusal> refused_;  // by socket
-    bool said_short_ = false;              // that no more files can be opened
+    std::vector<Excuse> excuses_;
+    bool said_short_ = false;  // that no more files can be opened
 };
 
 }  // namespace gs::service

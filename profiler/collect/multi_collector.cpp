@@ -108,6 +108,17 @@ void MultiCollector::take_new(std::chrono::milliseconds patience) {
         });
     };
     for (Connection& connection : discovery_.look(is_read, patience)) add(std::move(connection));
+    for (Discovery::Excuse& excuse : discovery_.take_excuses()) add(std::move(excuse));
+}
+
+void MultiCollector::add(Discovery::Excuse excuse) {
+    forget_some();
+    if (all_.size() >= kMaxSources) return;
+    auto source = std::make_unique<Source>();
+    source->state = {0,    excuse.pid, "nvtx", std::move(excuse.name), false, std::move(excuse.why),
+                     false};
+    all_.push_back(std::move(source));
+    changed_ = true;
 }
 
 // One process may be found twice: it came by itself, and it has a socket. One that calls exec comes
@@ -133,7 +144,7 @@ void MultiCollector::add(Connection connection) {
     const Reply& card = connection.card();
     const Producer& producer = connection.producer();
     auto source = std::make_unique<Source>();
-    source->state = {connection.source(), producer.pid, producer.role, card.text, true, ""};
+    source->state = {connection.source(), producer.pid, producer.role, card.text, true, "", true};
     source->socket = producer.socket;
     source->process_start = card.process_start;
     source->visible_pid = connection.visible_pid();

@@ -42,6 +42,7 @@ struct SourceState {
     std::string role, name;
     bool alive = true;
     std::string note;  ///< what it refused, empty: nothing
+    bool read = true;  ///< false: it only said, in `note`, why it cannot be recorded
 };
 
 class MultiCollector {
@@ -102,6 +103,7 @@ class MultiCollector {
     bool is_known(const Source& source) const;
     void forget_some();
     void add(Connection connection);
+    void add(Discovery::Excuse excuse);
     void hear(Source& source);
     void note_gpus(Source& source);
     void pass_on_questions();

@@ -186,6 +186,7 @@ void TraceReader::read_service(const abi::RingHeader& now, TraceBatch& out) {
         s.cupti_reason = names_[reason - 1].text;
     s.cupti_dropped = now.cupti_dropped;
     s.budget_skipped = now.budget_skipped;
+    s.lost_descriptors = now.lost_descriptors;
     s.unmatched_ends = now.unmatched_ends;
     s.service_cpu_ns = static_cast<std::int64_t>(std::min(now.service_cpu_ns, kLimit));
     s.slow_path_ns = clock_.length_ns(now.service_ticks);

@@ -35,6 +35,8 @@ struct Control {
     // What is wanted, set by anyone at any time.
     std::atomic<bool> armed{false}, paused{false}, released{false}, finished{false};
     std::atomic<bool> driver_seen{false};  // cuInit() has been called: no need to look for it
+    std::atomic<bool> driver_near{false};  // it is mapped
+    std::uint64_t next_near = 0;           // the endpoint's thread's
     // Who holds this works on the rest. Never waited for inside a callback of CUPTI.
     std::atomic_flag busy = ATOMIC_FLAG_INIT;
     Session session;
@@ -196,9 +198,10 @@ void pursue() noexcept {
     if (!session.taken()) {
         if (now < control.next_try) return;
         if (!control.driver_seen.load()) {
-            if (now < control.next_look) return;
+            const bool near = control.driver_near.load();
+            if (near && now < control.next_look) return;
             control.next_look = now + kPresenceInterval;
-            if (!driver_is_initialized())
+            if (!near || !driver_is_initialized())
                 return say(CuptiState::not_asked, "the program has not used CUDA so far");
             control.driver_seen.store(true);
         }
@@ -250,6 +253,16 @@ bool answer(char* why, const char* text) noexcept {
 }
 
 }  // namespace
+
+bool driver_is_near() noexcept {
+    if (control.driver_near.load()) return true;
+    const std::uint64_t now = monotonic_ns();
+    if (now < control.next_near) return false;
+    control.next_near = now + kPresenceInterval;
+    if (mapped_driver() == nullptr) return false;
+    control.driver_near.store(true);
+    return true;
+}
 
 void set_armed(bool armed) noexcept {
     if (armed && !control.armed.load()) control.robbed = false;
@@ -310,7 +323,10 @@ void tell_graph_nodes(std::uint64_t seconds) noexcept {
     settle_if_free();
 }
 
-void driver_begins() noexcept { control.driver_seen.store(true); }
+void driver_begins() noexcept {
+    control.driver_seen.store(true);
+    control.driver_near.store(true);
+}
 
 void cuda_appeared() noexcept {
     // The endpoint's thread may be at it, even waiting for this very cuInit(); then its next tick()
@@ -335,6 +351,8 @@ void forget_in_child() noexcept {
     control.state = CuptiState::not_asked;
     control.reason[0] = '\0';
     control.driver_seen.store(false);
+    control.driver_near.store(false);
+    control.next_near = 0;
     control.robbed = false;
     // A CUPTI that the parent held is of no use here, and must not be called.
     if (!control.session.taken()) return;

@@ -3,15 +3,20 @@
 // library is opened at run time, never linked; where it is missing or another tool has it,
 // everything else goes on and RingHeader::cupti_state and cupti_reason say why.
 //
-// Called by the library's Host (base/record/endpoint.h) from the endpoint's thread, by
-// InitializeInjection from the thread that initialises CUDA, and at exit. Calls that meet each
-// other do not wait: the later one leaves its wish for the next tick(). Nothing throws; no lock of
-// ours is held while CUPTI runs, and none is taken inside its callbacks.
+// Called by the library's Host (base/record/endpoint.h): from the endpoint's thread while there is
+// no driver in the process, then from the thread of cupti_thread.h; by InitializeInjection from the
+// thread that initialises CUDA, and at exit. Calls that meet each other do not wait: the later one
+// leaves its wish for the next tick(). Nothing throws; no lock of ours is held while CUPTI runs,
+// and none is taken inside its callbacks.
 #pragma once
 
 #include <cstdint>
 
 namespace gs::inject::cupti {
+
+/// True from when CUDA's driver was first seen in the process. Before that nothing here calls it or
+/// CUPTI. Looks five times a second at most.
+bool driver_is_near() noexcept;
 
 /// Recording is wanted (or no longer). On: CUPTI is taken as soon as CUDA is in the process - now,
 /// or in a later tick(). Off: kinds off, the last records fetched, CUPTI given back completely, so

@@ -18,7 +18,9 @@
 #include "base/record/protocol.h"
 #include "base/record/service_status.h"
 #include "profiler/inject/chain.h"
+#include "profiler/inject/conditions.h"
 #include "profiler/inject/cupti.h"
+#include "profiler/inject/cupti_thread.h"
 #include "profiler/inject/handles.h"
 #include "profiler/inject/modules.h"
 #include "profiler/inject/ranges.h"
@@ -43,28 +45,48 @@ void arm_nvtx(bool on) {
     armed.store(on, std::memory_order_release);
 }
 
+/// Where the driver is, on the thread that may call it. False: the system refuses that thread.
+template <class Work>
+bool at_cupti(Work work) noexcept {
+    if (cupti::driver_is_near()) return cupti_thread::run(work);
+    work();
+    return true;
+}
+
 /// What the endpoint's thread asks of us.
 class LibraryHost final : public service::Host {
   public:
     void set_armed(bool on) noexcept override {
-        if (!on) hold(service::Gate::open, true);
+        if (!on && !starting_) hold(service::Gate::open, true);
         if (armed.load(std::memory_order_acquire) != on) arm_nvtx(on);
-        cupti::set_armed(on);
+        if (!starting_) at_cupti([&] { cupti::set_armed(on); });
     }
+    /// From here on CUPTI is armed with the rest. While the library starts it may be inside
+    /// cuInit(), which only its own thread may be asked about.
+    void has_started() noexcept { starting_ = false; }
     void set_budget(std::uint64_t ppm) noexcept override {
         budget().set_budget(ppm);
         tell_budget();
     }
-    bool release_cupti(char* why) noexcept override { return cupti::release(why); }
-    bool acquire_cupti(char* why) noexcept override { return cupti::acquire(why); }
-    bool tell_graph_nodes(std::uint64_t seconds, char*) noexcept override {
-        cupti::tell_graph_nodes(seconds);
-        return true;
+    bool release_cupti(char* why) noexcept override {
+        bool done = false;
+        return at_cupti([&] { done = cupti::release(why); }) && done;
     }
+    bool acquire_cupti(char* why) noexcept override {
+        bool done = false;
+        return at_cupti([&] { done = cupti::acquire(why); }) && done;
+    }
+    bool tell_graph_nodes(std::uint64_t seconds, char*) noexcept override {
+        return at_cupti([&] { cupti::tell_graph_nodes(seconds); });
+    }
+    void take_snapshot() noexcept override { at_cupti(publish_clock_snapshot); }
+    std::uint64_t other_cpu_ns() noexcept override { return cupti_thread::cpu_ns(); }
     void tick(bool on) noexcept override {
-        if (!on)
-            return cupti::tick();  // letting go of CUPTI may take until the program's next CUDA
-                                   // call
+        if (!on) {
+            // Letting go of CUPTI may take until the program's next CUDA call.
+            at_cupti(cupti::tick);
+            return;
+        }
         settle_modules();
         const service::CostSample now = costs();
         const service::Gate gate = budget().update(now);
@@ -72,9 +94,8 @@ class LibraryHost final : public service::Host {
             if (const auto slower = pace_.look(!cupti::is_paused())) windows_.learn(*slower);
         hold(gate, windows_.update(now, share_of_gpu()));
         tell_budget();
-        const std::uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        cupti::tick();
-        cupti_cpu_ns_ += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+        if (!at_cupti(cupti::tick))
+            set_cupti_state(abi::CuptiState::unavailable, "the system refuses a thread for it");
         pauses_.tell(paused_things());
     }
 
@@ -92,9 +113,10 @@ class LibraryHost final : public service::Host {
     service::CostSample costs() const {
         service::CostSample now = service::sample_costs();
         const cupti::Costs cupti = cupti::costs();
-        now.service_ns -= std::min(now.service_ns, cupti_cpu_ns_);
+        const std::uint64_t cupti_cpu_ns = cupti_thread::cpu_ns();
+        now.service_ns -= std::min(now.service_ns, cupti_cpu_ns);
         now.cupti_records = cupti.records;
-        now.cupti_ns = cupti_cpu_ns_ + cupti.switch_ns;
+        now.cupti_ns = cupti_cpu_ns + cupti.switch_ns;
         return now;
     }
     /// What the ranges leave of the budget; they need little, and come first.
@@ -114,7 +136,7 @@ class LibraryHost final : public service::Host {
         gate_ = gate;
         pauses_.tell(before | paused_things() | (pause ? abi::kPausesGpu : 0));
         set_gate(gate);
-        if (pause != paused_) cupti::set_paused(paused_ = pause);
+        if (pause != paused_) at_cupti([&] { cupti::set_paused(paused_ = pause); });
         pauses_.tell(paused_things());
     }
     /// abi::kPauses...
@@ -127,10 +149,10 @@ class LibraryHost final : public service::Host {
     service::BudgetController* budget_ = nullptr;
     service::GpuWindows windows_;
     service::LoopPace pace_;
-    std::uint64_t cupti_cpu_ns_ = 0;  ///< of this thread, in cupti::tick()
     service::PauseRecords pauses_;
     service::Gate gate_ = service::Gate::open;
     bool paused_ = false;
+    std::atomic<bool> starting_{true};
 };
 
 // Never destroyed: the endpoint's thread may outlast everything.
@@ -162,6 +184,7 @@ void in_child() noexcept {
     forget_schemas();
     forget_modules();
     cupti::forget_in_child();
+    cupti_thread::forget_in_child();
 }
 
 std::size_t ring_bytes() {
@@ -176,24 +199,30 @@ void load_chained() {
         chained.store(true, std::memory_order_release);
 }
 
-void start_service() {
+bool make_ring() noexcept {
+    start_recording({.bytes = ring_bytes(), .armed = false, .stages = false});
+    return detail::ring_header() != nullptr;
+}
+
+/// The ring and the endpoint. False: there is no ring. Nothing is said here: the program's output
+/// is its own; a collector that waits for the process is told why.
+bool start_service() {
     host = new (host_memory) LibraryHost;
-    // Not left to the endpoint's thread: what the program does first is to be seen, too.
-    const char* arm = setting(service::kArmVariable);
-    if (arm != nullptr && std::strcmp(arm, "1") == 0) {
-        arm_nvtx(true);
-        cupti::set_armed(true);
+    if (const char* obstacle = obstacle_to_starting()) {
+        if (obstacle[0] != '\0') service::excuse_process("nvtx", *host, obstacle);
+        return false;
     }
-    char why[192] = {};
-    if (!service::start_endpoint("nvtx", *host, why)) {
-        std::fprintf(stderr,
-                     "gausscope: process %d cannot be reached by the profiling service: %s\n",
-                     static_cast<int>(::getpid()), why);
+    // What the program does first is to be seen, too: by then it is armed, if it is to be.
+    const bool reachable = service::start_endpoint("nvtx", *host, nullptr, make_ring);
+    host->has_started();
+    if (detail::ring_header() == nullptr) return false;
+    if (!reachable) {
         if (armed.load(std::memory_order_relaxed)) arm_nvtx(false);  // for nobody
-        cupti::set_armed(false);
-        return;
+        return true;
     }
+    if (armed.load(std::memory_order_acquire)) cupti::set_armed(true);
     if (!at_exit_set) at_exit_set = std::atexit(at_exit) == 0;  // a child has its parent's
+    return true;
 }
 
 }  // namespace
@@ -202,8 +231,7 @@ bool start_library() noexcept {
     int expected = static_cast<int>(Progress::none);
     if (!progress.compare_exchange_strong(expected, static_cast<int>(Progress::under_way)))
         return expected != static_cast<int>(Progress::failed);
-    start_recording({.bytes = ring_bytes(), .armed = false, .stages = false});
-    if (detail::ring_header() == nullptr) {
+    if (is_static_program() || !start_service()) {
         advance(Progress::failed);
         return false;
     }
@@ -214,10 +242,9 @@ bool start_library() noexcept {
         ::pthread_atfork(hold_modules, let_go_of_modules, in_child);
     }
     load_chained();
-    start_service();
     // The parent's calls may have been recorded when it forked, and the child's are not.
-    if (forked && !armed.load(std::memory_order_acquire))
-        point_modules(false, chained.load(std::memory_order_acquire));
+    if (forked || chained.load(std::memory_order_acquire))
+        chain_modules(chained.load(std::memory_order_acquire));
     advance(Progress::running);
     return true;
 }
@@ -225,8 +252,7 @@ bool start_library() noexcept {
 bool take_nvtx(nvtx::GetExportTable get_export_table) noexcept {
     const bool taken = attach_module(get_export_table);
     // The other tool may have come while this object's pointers were being set.
-    if (taken && chained.load(std::memory_order_acquire))
-        point_modules(armed.load(std::memory_order_acquire), true);
+    if (taken && chained.load(std::memory_order_acquire)) chain_modules(true);
     return taken;
 }
 

@@ -171,6 +171,12 @@ void point_modules(bool armed, bool chained) noexcept {
     point_all();
 }
 
+void chain_modules(bool chained) noexcept {
+    const detail::Locked held(lock);
+    chained_now = chained;
+    point_all();
+}
+
 void settle_modules() noexcept {
     const detail::Locked held(lock);
     if (ticks_to_settle > 0 && --ticks_to_settle == 0) point_all();
@@ -178,6 +184,9 @@ void settle_modules() noexcept {
 
 void hold_modules() noexcept { ::pthread_mutex_lock(&lock); }
 void let_go_of_modules() noexcept { ::pthread_mutex_unlock(&lock); }
-void forget_modules() noexcept { ::pthread_mutex_init(&lock, nullptr); }
+void forget_modules() noexcept {
+    ::pthread_mutex_init(&lock, nullptr);
+    armed_now = false;
+}
 
 }  // namespace gs::inject

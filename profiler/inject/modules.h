@@ -15,6 +15,8 @@ bool attach_module(nvtx::GetExportTable get_export_table) noexcept;
 /// Leads all attached objects to the hooks, or away from them. `chained`: the other tool gets
 /// everything, so nothing is ever led away.
 void point_modules(bool armed, bool chained) noexcept;
+/// The same, armed or not as before.
+void chain_modules(bool chained) noexcept;
 
 /// Once a tick, while armed: looks again at objects that came a moment ago. Their own
 /// initialisation goes on after attach_module(), and may take a pointer that was set meanwhile for
@@ -25,7 +27,7 @@ void settle_modules() noexcept;
 /// whose lock it would inherit.
 void hold_modules() noexcept;
 void let_go_of_modules() noexcept;
-/// In the child of a fork: no other thread is left that could hold a lock.
+/// In the child of a fork: no other thread is left that could hold a lock, and nothing is armed.
 void forget_modules() noexcept;
 
 }  // namespace gs::inject

@@ -271,6 +271,11 @@ void Metrics::write_service(Exposition& out) const {
         if (p.service) lost("cupti", p.service->cupti_dropped);
         if (p.service) lost("budget", p.service->budget_skipped);
     }
+    family(out, "gausscope_lost_descriptors", Type::counter,
+           "Descriptors of the recorder that the program has closed or replaced.", "",
+           [](const Process& p) {
+               return p.service ? static_cast<double>(p.service->lost_descriptors) : kMissing;
+           });
     const auto of_service = [](auto value) {
         return [value](const Process& p) {
             return p.service ? static_cast<double>(value(*p.service)) : kMissing;

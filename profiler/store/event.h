@@ -128,6 +128,8 @@ struct ServiceStatus {
     abi::CuptiState cupti = abi::CuptiState::not_asked;
     std::string cupti_reason;
     std::uint64_t cupti_dropped = 0, budget_skipped = 0;
+    /// Of the recorder's descriptors: the program has closed or replaced them.
+    std::uint64_t lost_descriptors = 0;
     std::uint64_t unmatched_ends = 0;  ///< ends of ranges that were not open: the program's mistake
     std::int64_t service_cpu_ns = 0;   ///< of its own threads
     std::int64_t slow_path_ns = 0;     ///< of the program's threads

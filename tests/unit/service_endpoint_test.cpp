@@ -35,7 +35,8 @@ struct RawClient {
     explicit RawClient(const Producer& producer) {
         const int directory =
             open_private_directory(producer.socket.parent_path().c_str(), false, nullptr);
-        fd = connect_in(directory, producer.socket.filename().c_str());
+        fd = connect_in(directory, producer.socket.parent_path().c_str(),
+                        producer.socket.filename().c_str());
         ::close(directory);
     }
     ~RawClient() {
@@ -299,9 +300,12 @@ TEST(Endpoint, TurnsAwayOtherUsers) {
 
 std::size_t open_descriptors(pid_t pid) {
     std::size_t count = 0;
-    for ([[maybe_unused]] const auto& entry :
-         std::filesystem::directory_iterator(fmt::format("/proc/{}/fd", pid)))
-        ++count;
+    // The service's thread has a table of its own.
+    for (const auto& thread :
+         std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid)))
+        for ([[maybe_unused]] const auto& entry :
+             std::filesystem::directory_iterator(thread.path() / "fd"))
+            ++count;
     return count;
 }
 
