@@ -13,6 +13,7 @@
 #include "base/try.h"
 #include "profiler/analysis/pauses.h"
 #include "profiler/analysis/span_summary.h"
+#include "profiler/files/export_lanes.h"
 #include "profiler/insights/insight.h"
 #include "profiler/store/node_gpus.h"
 
@@ -128,6 +129,24 @@ std::string pause_remark(const TraceStore& store, std::uint32_t index) {
         who(process), 100 * process.service->budget, gpu, whole, ranges);
 }
 
+/// What threads of a process were in when it ended, or was killed; empty: in nothing.
+std::string open_remark(const TraceStore& store, const OpenRanges& open, std::uint32_t index) {
+    std::string out;
+    std::size_t threads = 0;
+    for (std::size_t t = 0; t < store.tracks().size(); ++t) {
+        if (store.tracks()[t].process != index || open.of(t).empty()) continue;
+        if (++threads > kShown) continue;
+        std::string ranges;
+        for (const OpenRange& range : open.of(t))
+            ranges += (ranges.empty() ? "" : " > ") + std::string(store.name(range.span.name));
+        out += fmt::format("{}{} in {}", out.empty() ? "" : "; ", store.tracks()[t].name, ranges);
+    }
+    if (threads == 0) return "";
+    if (threads > kShown) out += fmt::format("; and {} more threads", threads - kShown);
+    return fmt::format("{}: ranges were open when it ended: {}", who(store.processes()[index]),
+                       out);
+}
+
 Json process_json(const TraceProcess& p) {
     Json out{{"pid", p.pid}, {"name", p.name}, {"written", p.written}, {"lost", p.loss.total()}};
     const ProcessLabels& l = p.labels;
@@ -195,20 +214,27 @@ double ProcessRecording::seconds() const {
 }
 
 Result<void> ProcessRecording::write(const fs::path& path) {
-    GS_TRY_VOID(export_trace(store_, path));
+    GS_TRY(ExportNotes notes, export_trace(store_, path));
     written_ = path;
+    for (const std::string& lost : notes.lost)
+        written_notes_.push_back(fmt::format("not in {}: {}", path.string(), lost));
+    written_notes_.insert(written_notes_.end(), notes.notes.begin(), notes.notes.end());
     return {};
 }
 
 std::vector<std::string> ProcessRecording::remarks() {
     std::vector<std::string> out;
+    const OpenRanges open(store_);
     for (const TraceProcess& process : store_.processes()) {
         if (auto remark = cupti_remark(process); !remark.empty()) out.push_back(std::move(remark));
         add_losses(process, out);
         const auto index = static_cast<std::uint32_t>(&process - store_.processes().data());
         if (auto remark = pause_remark(store_, index); !remark.empty())
             out.push_back(std::move(remark));
+        if (auto remark = open_remark(store_, open, index); !remark.empty())
+            out.push_back(std::move(remark));
     }
+    out.insert(out.end(), written_notes_.begin(), written_notes_.end());
     if (!no_sampler_.empty()) out.push_back(no_sampler_);
     if (sampler_)
         for (std::string& remark : sampler_->remarks()) out.push_back(std::move(remark));

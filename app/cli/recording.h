@@ -59,6 +59,7 @@ class ProcessRecording {
     std::string no_sampler_;  // why there is none
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now(), end_ = begin_;
     fs::path written_;
+    std::vector<std::string> written_notes_;  // what its format leaves out
 };
 
 /// The library that goes into other processes: beside this program, or in ../lib of it. Errors:

@@ -23,7 +23,7 @@ struct TraceArguments {
         others;  ///< read beside it on one clock; with `compare`: the second trace
     std::string stage_map;
     std::string baseline, history;
-    bool insights = false, compare = false;
+    bool insights = false, compare = false, allow_loss = false;
 };
 
 void add_options(CLI::App& app, TraceArguments& a) {
@@ -47,24 +47,37 @@ void add_options(CLI::App& app, TraceArguments& a) {
                    ".speedscope.json, .folded, .csv "
                    "(stage table); of call stacks: .pb.gz (pprof), .stacks.folded")
         ->option_text("OUT");
+    app.add_flag("--allow-loss", a.allow_loss,
+                 "with --export: exit code 0 even when something of FILE is not in OUT; else 1");
     app.add_option("--stage-map", a.stage_map,
                    "lines \"pattern = stage\" that name the stage of kernels, asked before the "
                    "built-in table")
         ->option_text("FILE");
 }
 
+/// Writes the trace; returns what of it is not in the file.
+Result<std::vector<std::string>> convert(const TraceArguments& a, const ImportSummary& read,
+                                         const TraceStore& store) {
+    GS_TRY(ExportNotes written, export_trace(store, a.output));
+    if (const std::string lost = lost_on_reading(read, store); !lost.empty())
+        written.lost.insert(written.lost.begin(), lost);
+    fmt::print("  written: {}\n", a.output);
+    for (const std::string& note : written.notes) fmt::print("  note: {}\n", note);
+    for (const std::string& lost : written.lost)
+        fmt::print(stderr, "{}: not in {}: {}{}\n", a.allow_loss ? "warning" : "error", a.output,
+                   lost, a.allow_loss ? "" : " (--allow-loss accepts it)");
+    return written.lost;
+}
+
 Result<int> run(const TraceArguments& a, const CommonArguments& common) {
     if (a.compare && a.others.size() != 1)
         return fail(ErrorKind::usage, a.file, "--compare takes exactly two traces");
     if (a.compare) return compare_traces(a.file, a.others[0], common.json);
-    TraceStoreOptions options;
-    options.max_spans = ImportOptions{}.max_events;
-    options.max_calls = kAllCalls;
-    options.max_points = kAllCalls;
+    if (!a.output.empty()) GS_TRY_VOID(check_trace_format(a.output));
     StageMap map;
     if (!a.stage_map.empty()) GS_TRY_VOID(map.add_file(a.stage_map));
     const auto empty = [&] {
-        TraceStore made(options);
+        TraceStore made(whole_trace_options());
         if (!a.stage_map.empty()) made.set_stage_map(map);
         return made;
     };
@@ -73,16 +86,18 @@ Result<int> run(const TraceArguments& a, const CommonArguments& common) {
     TraceStore store;
     GS_TRY(auto read, import_ranks(files, empty, store));
     print_trace(a.file, read, store);
-    if (!a.output.empty()) {
-        GS_TRY_VOID(export_trace(store, a.output));
-        fmt::print("  written: {}\n", a.output);
-    }
     Json out = trace_json(a.file, read, store);
+    int code = kDone;
+    if (!a.output.empty()) {
+        GS_TRY(const std::vector<std::string> lost, convert(a, read, store));
+        out["lost_in_conversion"] = lost;
+        if (!lost.empty() && !a.allow_loss) code = kFailed;
+    }
     if (a.insights) {
         GS_TRY(out["insights"], print_insights(store, a.baseline, a.history));
     }
     if (common.json) print_json(out);
-    return kDone;
+    return code;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "app/cli/trace_export.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -14,26 +16,74 @@
 namespace gs::cli {
 namespace {
 
-Result<void> export_table(const TraceStore& store, const fs::path& path) {
+ExportNotes nothing_lost() { return {}; }
+
+Result<ExportNotes> table(const TraceStore& store, const fs::path& path) {
     return write_text_file(
-        path, stage_table_csv(store.frames().statistics(StatScope::call, kAllCalls),
-                              store.frames().gpu_statistics(StatScope::call, kAllCalls)));
+               path, stage_table_csv(store.frames().statistics(StatScope::call, kAllCalls),
+                                     store.frames().gpu_statistics(StatScope::call, kAllCalls)))
+        .map(nothing_lost);
 }
 
-Result<void> export_packets(const TraceStore& store, const fs::path& path) {
-    return export_perfetto(store, path).map([](const PerfettoSummary&) {});
+Result<ExportNotes> packets(const TraceStore& store, const fs::path& path) {
+    return export_perfetto(store, path).map([](const PerfettoSummary&) { return ExportNotes{}; });
+}
+
+/// What Chrome JSON has no events for.
+ExportNotes missing_in_chrome(const TraceStore& store) {
+    ExportNotes out;
+    std::uint64_t memory = 0, pauses = 0;
+    for (const TraceProcess& process : store.processes()) {
+        memory += process.memory.size();
+        pauses += process.pauses.size();
+    }
+    const auto lost = [&](std::uint64_t count, const char* what) {
+        if (count > 0) out.lost.push_back(fmt::format("{} {}", count, what));
+    };
+    lost(store.samples().count(), "samples of call stacks");
+    lost(memory, "events of device memory");
+    lost(pauses, "pauses of the recording");
+    return out;
+}
+
+Result<ExportNotes> chrome(const TraceStore& store, const fs::path& path) {
+    return export_chrome(store, path).map([&] { return missing_in_chrome(store); });
+}
+
+Result<ExportNotes> folded(const TraceStore& store, const fs::path& path) {
+    return export_folded(store, path).map([](std::uint64_t beside) {
+        ExportNotes out;
+        if (beside > 0)
+            out.notes.push_back(fmt::format(
+                "{} spans overlap others without lying inside: they are stacks of their own, and "
+                "the sum can be longer than the thread ran",
+                beside));
+        return out;
+    });
+}
+
+Result<ExportNotes> speedscope(const TraceStore& store, const fs::path& path) {
+    return export_speedscope(store, path).map(nothing_lost);
+}
+
+Result<ExportNotes> folded_stacks(const TraceStore& store, const fs::path& path) {
+    return export_folded_stacks(store, path).map(nothing_lost);
+}
+
+Result<ExportNotes> pprof(const TraceStore& store, const fs::path& path) {
+    return export_pprof(store, path).map(nothing_lost);
 }
 
 struct Format {
     std::string_view ending;
-    Result<void> (*write)(const TraceStore&, const fs::path&);
+    Result<ExportNotes> (*write)(const TraceStore&, const fs::path&);
 };
 // The first that fits.
 constexpr std::array kFormats{
-    Format{".pftrace", export_packets}, Format{".speedscope.json", export_speedscope},
-    Format{".json", export_chrome},     Format{".stacks.folded", export_folded_stacks},
-    Format{".folded", export_folded},   Format{".pb.gz", export_pprof},
-    Format{".csv", export_table},
+    Format{".pftrace", packets}, Format{".speedscope.json", speedscope},
+    Format{".json", chrome},     Format{".stacks.folded", folded_stacks},
+    Format{".folded", folded},   Format{".pb.gz", pprof},
+    Format{".csv", table},
 };
 
 const Format* format_of(const fs::path& path) {
@@ -54,9 +104,9 @@ Result<void> check_trace_format(const fs::path& path) {
     return fail(ErrorKind::usage, path.string(), "no trace format ends like this", known);
 }
 
-Result<void> export_trace(const TraceStore& store, const fs::path& path) {
+Result<ExportNotes> export_trace(const TraceStore& store, const fs::path& path) {
     if (const Format* format = format_of(path)) return format->write(store, path);
-    return check_trace_format(path);
+    return tl::unexpected(check_trace_format(path).error());
 }
 
 }  // namespace gs::cli

@@ -2,6 +2,9 @@
 // `attach`.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/expected.h"
 #include "base/file.h"
 #include "profiler/store/store.h"
@@ -10,7 +13,12 @@ namespace gs::cli {
 
 /// Error of kind usage when no format has this ending; to be asked before a long recording.
 Result<void> check_trace_format(const fs::path& path);
+/// Returns what the file leaves out that a trace format should hold, and what a reader of it should
+/// know.
+struct ExportNotes {
+    std::vector<std::string> lost, notes;
+};
 /// Errors: usage (no such format), unwritable.
-Result<void> export_trace(const TraceStore& store, const fs::path& path);
+Result<ExportNotes> export_trace(const TraceStore& store, const fs::path& path);
 
 }  // namespace gs::cli

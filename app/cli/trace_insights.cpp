@@ -17,9 +17,7 @@ namespace gs::cli {
 namespace {
 
 Result<TraceStore> read(const std::string& path) {
-    TraceStoreOptions options;
-    options.max_spans = ImportOptions{}.max_events;
-    TraceStore store(options);
+    TraceStore store(whole_trace_options());
     if (const auto done = import_trace(path, store); !done) return tl::unexpected(done.error());
     return store;
 }

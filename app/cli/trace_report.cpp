@@ -11,6 +11,8 @@
 #include "profiler/analysis/collectives.h"
 #include "profiler/analysis/machine_use.h"
 #include "profiler/analysis/span_summary.h"
+#include "profiler/files/export_lanes.h"
+#include "profiler/files/loss_reasons.h"
 #include "profiler/store/kernel_kinds.h"
 #include "profiler/store/process_labels.h"
 
@@ -146,12 +148,38 @@ void print_process(const TraceStore& store, std::uint32_t index) {
             fmt::print("    CUPTI lost {} records, the budget left out {}\n", s.cupti_dropped,
                        s.budget_skipped);
     }
-    const LossCounts& l = process.loss;
-    if (l.total() > 0)
-        fmt::print(
-            "    lost while recording: {} records ({} lapped, {} dropped, {} malformed, {} "
-            "untimed, {} too deep)\n",
-            l.total(), l.lapped, l.dropped, l.malformed, l.untimed, l.too_deep);
+    std::string losses;
+    for (const auto& [reason, count] : losses_of(process.loss, process.service, 0))
+        losses += fmt::format("{}{} {}", losses.empty() ? "" : ", ", count, reason);
+    if (!losses.empty())
+        fmt::print("    lost while recording: {} records ({})\n", process.loss.total(), losses);
+}
+
+/// What threads were in when their process ended, or was killed.
+void print_open(const TraceStore& store, const OpenRanges& open) {
+    if (open.count() == 0) return;
+    fmt::print("  open at the end\n");
+    for (std::size_t t = 0; t < store.tracks().size(); ++t) {
+        if (open.of(t).empty()) continue;
+        std::string ranges;
+        for (const OpenRange& range : open.of(t))
+            ranges += fmt::format("{}{} ({:.6f} s)", ranges.empty() ? "" : " > ",
+                                  cut(store.name(range.span.name)),
+                                  static_cast<double>(range.span.length_ns()) * 1e-9);
+        fmt::print("    {}  {}: {}\n", store.processes()[store.tracks()[t].process].pid,
+                   store.tracks()[t].name, ranges);
+    }
+}
+
+Json open_json(const TraceStore& store, const OpenRanges& open) {
+    Json out = Json::array();
+    for (std::size_t t = 0; t < store.tracks().size(); ++t)
+        for (const OpenRange& range : open.of(t))
+            out.push_back({{"name", store.name(range.span.name)},
+                           {"track", t},
+                           {"begin_ns", range.span.begin_ns},
+                           {"end_ns", range.span.end_ns}});
+    return out;
 }
 
 /// Collectives by operation; of those whose bytes were told the rate, by the time of a rank.
@@ -236,7 +264,9 @@ Json process_json(const TraceStore& store, std::uint32_t index) {
                {"dropped", process.loss.dropped},
                {"malformed", process.loss.malformed},
                {"untimed", process.loss.untimed},
-               {"too_deep", process.loss.too_deep}}}};
+               {"too_deep", process.loss.too_deep},
+               {"forgotten", process.loss.forgotten},
+               {"unexplained", process.loss.unexplained}}}};
     if (process.service)
         out["service"] = {{"cupti", cupti_text(process.service->cupti)},
                           {"reason", process.service->cupti_reason},
@@ -263,6 +293,19 @@ GpuTotals gpu_totals(const TraceStore& store) {
     return out;
 }
 
+std::string lost_on_reading(const ImportSummary& read, const TraceStore& store) {
+    const Timeline& timeline = store.timeline();
+    std::string out;
+    const auto lost = [&](std::uint64_t count, const char* what) {
+        if (count > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count, what);
+    };
+    lost(read.lost, "events of the file");
+    lost(timeline.misplaced(), "spans that fit no row");
+    lost(timeline.forgotten(), "spans that memory was too small for");
+    if (read.cut) out += out.empty() ? "what was cut off" : ", what was cut off";
+    return out;
+}
+
 void print_trace(const std::string& path, const ImportSummary& read, const TraceStore& store) {
     fmt::print("{}\n  {}, {:.6f} s, {} spans, {} instants, {} counter values", path, read.format,
                static_cast<double>(store.end_ns() - store.begin_ns()) * 1e-9, read.spans,
@@ -272,6 +315,7 @@ void print_trace(const std::string& path, const ImportSummary& read, const Trace
     if (read.samples > 0) fmt::print(", {} samples of call stacks", read.samples);
     fmt::print("\n");
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) print_process(store, p);
+    print_open(store, OpenRanges(store));
     print_stages("stages, CPU", store.frames().statistics(StatScope::call, kAllCalls));
     const GpuTotals gpu = gpu_totals(store);
     if (gpu.stages.empty())
@@ -329,7 +373,10 @@ Json trace_json(const std::string& path, const ImportSummary& read, const TraceS
             {"lost", store.sources().loss().total()},
             {"misplaced", store.timeline().misplaced()},
             {"forgotten", store.timeline().forgotten()},
+            {"open", open_json(store, OpenRanges(store))},
             {"skipped", read.skipped},
+            {"missed", read.lost},
+            {"cut", read.cut},
             {"notes", read.notes}};
 }
 

@@ -13,8 +13,7 @@
 
 namespace gs::cli {
 
-inline constexpr std::size_t kAllCalls =
-    1u << 20;  ///< remembered per stage: of a file every call should count
+inline constexpr std::size_t kAllCalls = ~std::size_t{0};  ///< of a file every call counts
 
 /// Work or calls of one name.
 struct NamedTime {
@@ -31,6 +30,9 @@ struct GpuTotals {
     double kernel_ms = 0;
 };
 GpuTotals gpu_totals(const TraceStore& store);
+
+/// What of a file did not come into the store, as a sentence; empty: everything did.
+std::string lost_on_reading(const ImportSummary& read, const TraceStore& store);
 
 void print_trace(const std::string& path, const ImportSummary& read, const TraceStore& store);
 nlohmann::ordered_json trace_json(const std::string& path, const ImportSummary& read,

@@ -39,10 +39,7 @@ Result<ReadTrace> read_trace(const std::string& path, const Progress& progress) 
         return progress("", static_cast<std::size_t>(kParts * known),
                         static_cast<std::size_t>(kParts));
     };
-    TraceStoreOptions options;
-    options.max_spans = reading.max_events;
-    options.max_calls = options.max_points = std::size_t{1} << 20;
-    ReadTrace out{std::make_unique<TraceStore>(options), {}};
+    ReadTrace out{std::make_unique<TraceStore>(whole_trace_options()), {}};
     GS_TRY(out.summary, import_trace(path, *out.store, reading));
     return out;
 }

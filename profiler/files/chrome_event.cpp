@@ -72,6 +72,21 @@ std::optional<std::int64_t> nanoseconds(const Scalar& us) {
     return whole * 1000 + (negative ? -part : part);
 }
 
+std::string time_fault(const std::optional<Scalar>& us, const char* field, bool negative) {
+    if (!us) return fmt::format("events without {}", field);
+    double number = us->number;
+    if (!us->is_number) {
+        const char* const stop = us->text.data() + us->text.size();
+        const auto read = std::from_chars(us->text.data(), stop, number);
+        if (us->text.empty() || read.ec == std::errc::invalid_argument || read.ptr != stop)
+            return fmt::format("events whose {} is no number", field);
+    }
+    if (std::isnan(number)) return fmt::format("events whose {} is not a number (NaN)", field);
+    if (number < 0 && !negative) return fmt::format("events whose {} is negative", field);
+    if (!nanoseconds(*us)) return fmt::format("events whose {} is larger than times can be", field);
+    return {};
+}
+
 GpuWorkEvent gpu_work_of(const JsonEvent& e) {
     GpuWorkEvent work;
     work.kind = e.category == "kernel"       ? GpuWorkKind::kernel

@@ -23,7 +23,10 @@ struct Scalar {
 
 struct JsonEvent {
     std::string name, phase, category, id, thread_name, labels;
+    std::string scope, local_id, global_id;  ///< of asynchronous events
+    std::string nvtx_category;
     std::optional<Scalar> begin, length, pid, tid;
+    std::uint64_t byte = 0;                               ///< where it begins in the file
     std::vector<std::pair<std::string, double>> numbers;  ///< of args
     std::uint64_t payload = 0;
     std::uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
@@ -39,6 +42,9 @@ struct JsonEvent {
 
 /// "12.3456" microseconds -> 12345 ns. None when that is no time.
 std::optional<std::int64_t> nanoseconds(const Scalar& us);
+/// Why the field of an event is no time, for the note on skipped events; empty: it is one.
+/// `negative`: it may be; our own times may, after files of several clocks came together.
+std::string time_fault(const std::optional<Scalar>& us, const char* field, bool negative = false);
 
 /// A kernel, copy, fill or graph, as torch.profiler writes them and our export does; without times
 /// and name.

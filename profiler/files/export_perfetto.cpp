@@ -13,7 +13,10 @@
 #include "base/record/clock.h"
 #include "base/rng.h"
 #include "profiler/analysis/range_projection.h"
+#include "profiler/files/export_lanes.h"
 #include "profiler/files/export_perfetto_gpu.h"
+#include "profiler/files/export_perfetto_moments.h"
+#include "profiler/files/loss_reasons.h"
 #include "profiler/files/perfetto_passes.h"
 #include "profiler/files/perfetto_stacks.h"
 #include "profiler/files/perfetto_writer.h"
@@ -24,9 +27,6 @@ namespace {
 
 using namespace perfetto;
 
-std::uint64_t process_uuid(std::uint32_t process) {
-    return hash64(0x9000000000000000ull + process) | 1;
-}
 std::uint64_t track_uuid(std::uint64_t track, std::uint64_t row = 0) {
     return hash64(hash64(0xA000000000000000ull + track) ^ row) | 1;
 }
@@ -55,16 +55,6 @@ void write_clocks(PacketSink& sink, const TraceStore& store) {
     });
 }
 
-template <class F>
-void write_track(PacketSink& sink, std::uint64_t uuid, F describe) {
-    sink.packet([&](pbf_writer& p) {
-        p.add_uint64(kSequence, 1);
-        pbf_writer t(p, kTrackDescriptor);
-        t.add_uint64(1, uuid);
-        describe(t);
-    });
-}
-
 void write_process(PacketSink& sink, const TraceStore& store, std::uint32_t index,
                    std::uint32_t pid) {
     const TraceProcess& process = store.processes()[index];
@@ -76,6 +66,14 @@ void write_process(PacketSink& sink, const TraceStore& store, std::uint32_t inde
         d.add_string(6, process.name);
         for (const std::string& label : label_texts(labels)) d.add_string(8, label);
     });
+}
+
+/// What the import knows a track by that is no thread's.
+std::string description_of(const TraceTrack& track) {
+    return track.kind == TrackKind::api           ? kCallsTrack + std::to_string(track.tid)
+           : track.kind == TrackKind::overhead    ? kOverheadTrack + std::to_string(track.tid)
+           : track.kind == TrackKind::overlapping ? kOverlappingTrack
+                                                  : kStreamTrack;
 }
 
 /// A thread, or a track of its own under the process.
@@ -90,12 +88,18 @@ void write_lane(PacketSink& sink, const TraceTrack& track, std::uint64_t uuid, s
         }
         t.add_string(2, track.name);
         t.add_uint64(5, process_uuid(track.process));
-        // What the import knows it by.
-        t.add_string(14, track.kind == TrackKind::api ? kCallsTrack + std::to_string(track.tid)
-                         : track.kind == TrackKind::overhead
-                             ? kOverheadTrack + std::to_string(track.tid)
-                         : track.kind == TrackKind::overlapping ? std::string(kOverlappingTrack)
-                                                                : std::string(kStreamTrack));
+        t.add_string(14, description_of(track));
+    });
+}
+
+/// Spans of a track that overlap others of it: a track below it, for slices of one track nest.
+void write_beside(PacketSink& sink, const TraceTrack& track, std::uint64_t uuid,
+                  std::uint64_t parent, std::size_t lane) {
+    write_track(sink, uuid, [&](pbf_writer& t) {
+        t.add_string(2, lane_name(track.name, lane));
+        const bool nests = track.kind == TrackKind::thread || track.kind == TrackKind::gpu_stream;
+        t.add_uint64(5, nests ? parent : process_uuid(track.process));
+        t.add_string(14, nests ? std::string(kBesideTrack) : description_of(track));
     });
 }
 
@@ -139,9 +143,10 @@ class DetailsOf {
           submissions_(submissions_of(store, options)) {}
 
     /// Valid until the next call.
-    Details operator()(std::size_t t, std::size_t row, const TraceSpan& span) {
+    Details operator()(std::size_t t, std::size_t row, const TraceSpan& span, bool open) {
         Details out;
         const TraceTrack& track = store_.tracks()[t];
+        if (open) return open_details(span);
         if (track.kind == TrackKind::gpu_stream)
             out.flow = flow_to(store_, t, row, span, options_);
         else
@@ -159,7 +164,7 @@ class DetailsOf {
                                        static_cast<std::uint32_t>(row), span.begin_ns});
                 found != submissions_.end())
                 out.submitted = found->second;
-            if (row > 0) annotations_.push_back({"driver", 1});
+            if (row > 0) annotations_.push_back({kDriverNote, 1});
         }
         for (const TraceValue& value : store_.values_of(t, row, span))
             annotations_.push_back(annotation_of(store_, value));
@@ -168,6 +173,17 @@ class DetailsOf {
     }
 
   private:
+    /// Of a range that has not ended.
+    Details open_details(const TraceSpan& span) {
+        annotations_.clear();
+        if (span.has_payload)
+            annotations_.push_back(
+                {payload_name(store_.names().stage(span.name)), span.payload, span.payload_kind});
+        annotations_.push_back({kNotEndedNote, 1});
+        Details out;
+        out.annotations = annotations_;
+        return out;
+    }
     /// Of a host span: to what it launched, and between passes.
     void add_arrows(std::uint64_t id, Details& out) const {
         if (flows_.contains(id)) out.flow = id;
@@ -183,53 +199,19 @@ class DetailsOf {
     std::vector<Annotation> annotations_;
 };
 
-/// Rows merged into one stream of begins and ends that nest: by begin, outer before inner, an inner
-/// span never outlasting its outer one. `details(row, span)` tells what stands beside a span.
+/// One lane of a track as slices that nest. `details(row, span)` says what stands beside a span.
+/// Returns how many lanes there are; `count` grows by the spans written.
 template <class F>
-std::uint64_t write_nested(Sequence& out, std::uint64_t uuid,
-                           std::span<const std::span<const TraceSpan>> of,
-                           const PerfettoOptions& options, F&& details) {
-    struct Cursor {
-        const TraceSpan *next, *stop;
-    };
-    std::vector<Cursor> rows;
-    for (const std::span<const TraceSpan> row : of) {
-        const auto first =
-            std::lower_bound(row.begin(), row.end(), options.begin_ns,
-                             [](const TraceSpan& s, std::int64_t time) { return s.end_ns < time; });
-        rows.push_back({row.data() + (first - row.begin()), row.data() + row.size()});
-    }
-    std::vector<std::int64_t> ends;
-    std::uint64_t count = 0;
-    for (;;) {
-        Cursor* earliest = nullptr;
-        for (Cursor& row : rows)
-            if (row.next != row.stop &&
-                (earliest == nullptr || row.next->begin_ns < earliest->next->begin_ns))
-                earliest = &row;
-        if (earliest == nullptr || earliest->next->begin_ns > options.end_ns) break;
-        const TraceSpan& span = *earliest->next++;
-        while (!ends.empty() && ends.back() <= span.begin_ns) {
-            out.end(uuid, ends.back());
-            ends.pop_back();
-        }
-        out.begin(uuid, span, details(static_cast<std::size_t>(earliest - rows.data()), span));
-        ends.push_back(ends.empty() ? span.end_ns : std::min(span.end_ns, ends.back()));
-        ++count;
-    }
-    for (; !ends.empty(); ends.pop_back()) out.end(uuid, ends.back());
-    return count;
-}
-
-std::uint64_t write_spans(Sequence& out, const TraceStore& store, std::size_t t, std::uint64_t uuid,
-                          std::size_t first_row, std::size_t row_count, DetailsOf& details,
-                          const PerfettoOptions& options) {
-    std::vector<std::span<const TraceSpan>> rows;
-    for (std::size_t r = first_row; r < first_row + row_count; ++r)
-        rows.push_back(store.tracks()[t].rows[r].view());
-    return write_nested(out, uuid, rows, options, [&](std::size_t row, const TraceSpan& span) {
-        return details(t, first_row + row, span);
-    });
+std::size_t write_lane_spans(Sequence& out, std::uint64_t uuid, std::span<const LaneRow> rows,
+                             std::size_t lane, const PerfettoOptions& options, std::uint64_t& count,
+                             F&& details) {
+    return walk_lane(
+        rows, lane, {options.begin_ns, options.end_ns},
+        [&](const TraceSpan& span, const LaneRow& row) {
+            out.begin(uuid, span, details(row, span));
+            ++count;
+        },
+        [&](const TraceSpan& span) { out.end(uuid, span.end_ns); });
 }
 
 /// The ranges of threads as a stream saw them: they follow from the rest, so the import passes over
@@ -244,132 +226,46 @@ void write_projection(PacketSink& sink, const TraceStore& store, std::size_t t,
         levels.emplace_back();
         for (const ProjectedRange& range : level.view()) levels.back().push_back(range.span);
     }
-    if (levels.empty()) return;
-    const std::uint64_t uuid = hash64(track_uuid(t) + 1) | 1;
-    write_track(sink, uuid, [&](pbf_writer& d) {
-        d.add_string(2, "ranges on " + store.tracks()[t].name);
-        d.add_uint64(5, process_uuid(store.tracks()[t].process));
-        d.add_string(14, kProjectionTrack);
-    });
-    Sequence out(sink, store, sequence++, false);
-    write_nested(out, uuid, std::vector<std::span<const TraceSpan>>(levels.begin(), levels.end()),
-                 options, [](std::size_t, const TraceSpan&) { return Details{}; });
+    std::vector<LaneRow> rows;
+    for (const auto& level : levels) rows.push_back({level, rows.size(), false});
+    std::uint64_t count = 0;
+    for (std::size_t lane = 0, lanes = levels.empty() ? 0 : 1; lane < lanes; ++lane) {
+        const std::uint64_t uuid = hash64(track_uuid(t, lane) + 1) | 1;
+        write_track(sink, uuid, [&](pbf_writer& d) {
+            d.add_string(2, lane_name("ranges on " + store.tracks()[t].name, lane));
+            d.add_uint64(5, process_uuid(store.tracks()[t].process));
+            d.add_string(14, kProjectionTrack);
+        });
+        Sequence out(sink, store, sequence++, false);
+        lanes = write_lane_spans(out, uuid, rows, lane, options, count,
+                                 [](const LaneRow&, const TraceSpan&) { return Details{}; });
+    }
 }
 
-/// Ranges that overlap need a track for every row of them.
-std::uint64_t write_rows_apart(PacketSink& sink, const TraceStore& store, std::size_t t,
-                               std::uint32_t& sequence, DetailsOf& details,
-                               const PerfettoOptions& options, std::uint32_t pid) {
+/// The spans of a track that a stage timer or the host measured: a track for every lane, and for
+/// every row of ranges that overlap anyhow.
+std::uint64_t write_spans(PacketSink& sink, const TraceStore& store, std::size_t t,
+                          std::uint32_t& sequence, DetailsOf& details, const OpenRanges& open,
+                          const PerfettoOptions& options, std::uint32_t pid) {
     std::uint64_t count = 0;
-    for (std::size_t row = 0; row < store.tracks()[t].rows.size(); ++row) {
-        const std::uint64_t uuid = track_uuid(t, row);
-        write_lane(sink, store.tracks()[t], uuid, pid);
-        Sequence out(sink, store, sequence++, false);
-        count += write_spans(out, store, t, uuid, row, 1, details, options);
-    }
+    const TraceTrack& track = store.tracks()[t];
+    std::size_t number = 0;
+    for (const auto& rows : lane_groups(store, open, t))
+        for (std::size_t lane = 0, lanes = 1; lane < lanes; ++lane, ++number) {
+            const std::uint64_t uuid = track_uuid(t, number);
+            if (lane == 0)
+                write_lane(sink, track, uuid, pid);
+            else
+                write_beside(sink, track, uuid, track_uuid(t), lane);
+            const bool dropped = number == 0 && store.sources().loss().lapped > 0;
+            Sequence out(sink, store, sequence++, dropped);
+            lanes = write_lane_spans(out, uuid, rows, lane, options, count,
+                                     [&](const LaneRow& row, const TraceSpan& span) {
+                                         return details(t, row.row, span, row.open);
+                                     });
+        }
     return count;
 }
-
-bool is_within(std::int64_t time, const PerfettoOptions& options) {
-    return time >= options.begin_ns && time <= options.end_ns;
-}
-
-/// Waits, memory, GPUs and pauses of a process: instants with all their numbers, on tracks the
-/// import knows.
-class MomentWriter {
-  public:
-    MomentWriter(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence,
-                 const PerfettoOptions& options)
-        : sink_(sink), store_(store), sequence_(sequence), options_(options) {}
-
-    void write(std::uint32_t process) {
-        const TraceProcess& of = store_.processes()[process];
-        track(
-            process, 1, kSyncTrack, of.syncs.view(), [](const SyncEvent& e) { return e.begin_ns; },
-            [](Sequence& out, std::uint64_t uuid, const SyncEvent& e) {
-                const Annotation a[] = {
-                    {"length_ns", static_cast<std::uint64_t>(e.end_ns - e.begin_ns)},
-                    {"correlation", e.correlation},
-                    {"context", e.context},
-                    {"stream", e.stream},
-                    {"type", static_cast<std::uint64_t>(e.type)}};
-                out.moment(uuid, e.begin_ns, "wait", a);
-            });
-        track(
-            process, 2, kMemoryTrack, of.memory.view(),
-            [](const MemoryEvent& e) { return e.time_ns; },
-            [](Sequence& out, std::uint64_t uuid, const MemoryEvent& e) {
-                const Annotation a[] = {{"bytes", e.bytes},
-                                        {"address", e.address},
-                                        {"correlation", e.correlation},
-                                        {"device", e.device},
-                                        {"type", static_cast<std::uint64_t>(e.type)}};
-                out.moment(uuid, e.time_ns, e.released ? "release" : "allocate", a);
-            });
-        const auto shown_from = [&](const PauseEvent& e) {
-            return std::clamp(options_.begin_ns, e.begin_ns, e.end_ns);
-        };
-        track(process, 4, kPauseTrack, of.pauses.view(), shown_from,
-              [&](Sequence& out, std::uint64_t uuid, const PauseEvent& e) {
-                  const std::int64_t from = shown_from(e);
-                  const Annotation a[] = {
-                      {"length_ns", static_cast<std::uint64_t>(e.end_ns - from)},
-                      {"ranges", e.ranges ? 1u : 0u},
-                      {"gpu", e.gpu ? 1u : 0u}};
-                  out.moment(uuid, from, "held back by the budget", a);
-              });
-        const std::int64_t begin =
-            std::clamp(store_.begin_ns(), options_.begin_ns, options_.end_ns);
-        track(
-            process, 3, kGpusTrack, std::span(of.devices),
-            [&](const GpuDeviceEvent&) { return begin; },
-            [&](Sequence& out, std::uint64_t uuid, const GpuDeviceEvent& d) {
-                const auto whole = [](int v) { return static_cast<std::uint64_t>(v); };
-                const Annotation a[] = {
-                    {"device", d.device},
-                    {"uuid", 0, PayloadKind::whole, d.uuid},
-                    {"compute_major", whole(d.compute_major)},
-                    {"compute_minor", whole(d.compute_minor)},
-                    {"multiprocessors", whole(d.multiprocessors)},
-                    {"warps_per_multiprocessor", d.warps_per_multiprocessor},
-                    {"blocks_per_multiprocessor", d.blocks_per_multiprocessor},
-                    {"registers_per_multiprocessor", d.registers_per_multiprocessor},
-                    {"shared_per_multiprocessor", d.shared_per_multiprocessor},
-                    {"shared_per_block", d.shared_per_block},
-                    {"l2_bytes", d.l2_bytes},
-                    {"clock_khz", whole(d.clock_khz)},
-                    {"memory_clock_khz", whole(d.memory_clock_khz)},
-                    {"memory_bus_bits", whole(d.memory_bus_bits)},
-                    {"memory_bytes", d.memory_bytes}};
-                out.moment(uuid, begin, d.name, a);
-            });
-    }
-
-  private:
-    template <class T, class Time, class Write>
-    void track(std::uint32_t process, std::uint64_t which, const char* name,
-               std::span<const T> events, Time time, Write write) {
-        std::vector<const T*> in_order;
-        for (const T& e : events)
-            if (is_within(time(e), options_)) in_order.push_back(&e);
-        if (in_order.empty()) return;
-        std::stable_sort(in_order.begin(), in_order.end(),
-                         [&](const T* a, const T* b) { return time(*a) < time(*b); });
-        const std::uint64_t uuid = hash64(process_uuid(process) + which) | 1;
-        write_track(sink_, uuid, [&](pbf_writer& t) {
-            t.add_string(2, name);
-            t.add_uint64(5, process_uuid(process));
-            t.add_string(14, name);
-        });
-        Sequence out(sink_, store_, sequence_++, false);
-        for (const T* e : in_order) write(out, uuid, *e);
-    }
-
-    PacketSink& sink_;
-    const TraceStore& store_;
-    std::uint32_t& sequence_;
-    const PerfettoOptions& options_;
-};
 
 void write_instants(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence,
                     const PerfettoOptions& options) {
@@ -378,7 +274,7 @@ void write_instants(PacketSink& sink, const TraceStore& store, std::uint32_t& se
               [](const TraceInstant& a, const TraceInstant& b) { return a.time_ns < b.time_ns; });
     Sequence out(sink, store, sequence++, false);
     for (const TraceInstant& i : instants) {
-        if (i.track >= store.tracks().size() || !is_within(i.time_ns, options)) continue;
+        if (i.track >= store.tracks().size() || !options.contains(i.time_ns)) continue;
         std::vector<Annotation> beside;
         if (i.payload != 0)
             beside.push_back(
@@ -390,19 +286,21 @@ void write_instants(PacketSink& sink, const TraceStore& store, std::uint32_t& se
 }
 
 /// By track: whether anything on it is written.
-std::vector<bool> written_tracks(const TraceStore& store, const PerfettoOptions& options) {
+std::vector<bool> written_tracks(const TraceStore& store, const OpenRanges& open,
+                                 const PerfettoOptions& options) {
     std::vector<bool> out(store.tracks().size(), !options.bounded());
     if (!options.bounded()) return out;
+    for (std::size_t t = 0; t < out.size(); ++t)
+        for (const OpenRange& range : open.of(t)) out[t] = out[t] || options.covers(range.span);
     for (const TraceInstant& i : store.instants())
-        if (i.track < out.size() && is_within(i.time_ns, options)) out[i.track] = true;
+        if (i.track < out.size() && options.contains(i.time_ns)) out[i.track] = true;
     for (const SampledThread& thread : store.samples().threads()) {  // which bears their name
         const auto samples = thread.samples.view();
         const std::uint32_t t =
             store.timeline().track_of(thread.process, thread.tid, TrackKind::thread);
         if (t < out.size() && !out[t])
-            out[t] = std::any_of(samples.begin(), samples.end(), [&](const StackSample& s) {
-                return is_within(s.time_ns, options);
-            });
+            out[t] = std::any_of(samples.begin(), samples.end(),
+                                 [&](const StackSample& s) { return options.contains(s.time_ns); });
     }
     for (std::size_t t = 0; t < out.size(); ++t)
         for (const auto& row : store.tracks()[t].rows)
@@ -412,23 +310,25 @@ std::vector<bool> written_tracks(const TraceStore& store, const PerfettoOptions&
     return out;
 }
 
+void declare_counter(PacketSink& sink, std::uint32_t process, std::uint64_t uuid,
+                     std::string_view name) {
+    write_track(sink, uuid, [&](pbf_writer& t) {
+        t.add_string(2, name);
+        t.add_uint64(5, process_uuid(process));
+        t.add_string(8, "");
+    });
+}
+
 void write_counters(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence,
                     const PerfettoOptions& options) {
-    const auto declare = [&](std::uint32_t process, std::uint64_t uuid, std::string_view name) {
-        write_track(sink, uuid, [&](pbf_writer& t) {
-            t.add_string(2, name);
-            t.add_uint64(5, process_uuid(process));
-            t.add_string(8, "");
-        });
-    };
     for (const CounterSeries& series : store.counters()) {
         const auto points = series.points.view();
         if (options.bounded() && std::none_of(points.begin(), points.end(), [&](const auto& point) {
-                return is_within(point.time_ns, options);
+                return options.contains(point.time_ns);
             }))
             continue;
         const std::uint64_t uuid = counter_uuid(series.process, series.name);
-        declare(series.process, uuid, store.name(series.name));
+        declare_counter(sink, series.process, uuid, store.name(series.name));
         Sequence out(sink, store, sequence++, false);
         std::int64_t last = std::numeric_limits<std::int64_t>::min();
         for (const CounterPoint& point : points) {
@@ -437,14 +337,26 @@ void write_counters(PacketSink& sink, const TraceStore& store, std::uint32_t& se
             if (std::isfinite(point.value)) out.value(uuid, last = point.time_ns, point.value);
         }
     }
-    // What is missing from the trace belongs into the trace.
+}
+
+/// What is missing from the trace belongs into the trace: how much, and for which reasons.
+void write_losses(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence) {
+    std::uint64_t number = ~0ull;
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) {
-        const std::uint64_t uuid = counter_uuid(p, ~0ull);
-        declare(p, uuid, "lost records");
-        Sequence out(sink, store, sequence++, false);
-        const std::uint64_t lost =
-            store.processes()[p].loss.total() + (p == 0 ? store.timeline().forgotten() : 0);
-        out.value(uuid, store.sources().read_ns(), static_cast<double>(lost));
+        const auto write = [&](const std::string& name, std::uint64_t count) {
+            const std::uint64_t uuid = counter_uuid(p, number);
+            declare_counter(sink, p, uuid, name);
+            Sequence out(sink, store, sequence++, false);
+            out.value(uuid, store.sources().read_ns(), static_cast<double>(count));
+        };
+        const TraceProcess& process = store.processes()[p];
+        const std::uint64_t forgotten = p == 0 ? store.timeline().forgotten() : 0;
+        number = ~0ull;
+        write(kLossesCounter, process.loss.total() + forgotten);
+        for (const auto& [reason, count] : losses_of(process.loss, process.service, forgotten)) {
+            --number;
+            write(fmt::format("{}: {}", kLossesCounter, reason), count);
+        }
     }
 }
 
@@ -461,28 +373,29 @@ Result<PerfettoSummary> export_perfetto(const TraceStore& store, const fs::path&
     const std::vector<std::uint32_t> pids = distinct_pids(store.processes());
     for (std::uint32_t p = 0; p < pids.size(); ++p) write_process(sink, store, p, pids[p]);
     DetailsOf details(store, options);
+    const OpenRanges open(store);
     std::uint32_t sequence = 2;
-    const std::vector<bool> written = written_tracks(store, options);
+    const std::vector<bool> written = written_tracks(store, open, options);
     for (std::size_t t = 0; t < store.tracks().size(); ++t) {
         const TraceTrack& track = store.tracks()[t];
         if (!written[t]) continue;
         const std::uint32_t pid = pids[track.process];
         ++(track.kind == TrackKind::gpu_stream ? summary.streams : summary.threads);
-        if (track.kind == TrackKind::overlapping) {
-            summary.spans += write_rows_apart(sink, store, t, sequence, details, options, pid);
+        if (!track.described()) {
+            summary.spans += write_spans(sink, store, t, sequence, details, open, options, pid);
             continue;
         }
-        if (!track.described()) write_lane(sink, track, track_uuid(t), pid);
         Sequence out(sink, store, sequence++, store.sources().loss().lapped > 0);
-        summary.spans += track.described() ? write_render_stages(out, store, t, options, pid)
-                                           : write_spans(out, store, t, track_uuid(t), 0,
-                                                         track.rows.size(), details, options);
-        if (track.described()) write_projection(sink, store, t, sequence, options);
+        summary.spans += write_render_stages(out, store, t, options, pid);
+        write_projection(sink, store, t, sequence, options);
     }
     write_instants(sink, store, sequence, options);
-    MomentWriter moments(sink, store, sequence, options);
-    for (std::uint32_t p = 0; p < pids.size(); ++p) moments.write(p);
-    if (!pids.empty()) write_counters(sink, store, sequence, options);
+    for (std::uint32_t p = 0; p < pids.size(); ++p)
+        write_moments(sink, store, p, sequence, options);
+    if (!pids.empty()) {
+        write_counters(sink, store, sequence, options);
+        write_losses(sink, store, sequence);
+    }
     summary.counters = store.counters().size();
     summary.samples = write_stacks(sink, store, sequence, options, pids);
 

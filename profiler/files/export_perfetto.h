@@ -17,6 +17,7 @@ struct PerfettoOptions {
     std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
     /// Of a part of the time; then what did nothing in it is left out.
     bool bounded() const { return begin_ns != std::numeric_limits<std::int64_t>::min(); }
+    bool contains(std::int64_t time) const { return time >= begin_ns && time <= end_ns; }
     bool covers(const TraceSpan& span) const {
         return span.end_ns >= begin_ns && span.begin_ns <= end_ns;
     }

@@ -4,14 +4,16 @@
 #include <vector>
 
 #include "base/inflate.h"
+#include "profiler/files/free_memory.h"
 #include "profiler/files/import_chrome.h"
 #include "profiler/files/import_perfetto.h"
 
 namespace gs {
 namespace {
 
+/// What a gzipped file holds; of one that is damaged or cut, what comes before. `whole`: all of it.
 Result<std::string> unpack(const std::string& packed, const std::string& path,
-                           std::uint64_t max_bytes) {
+                           std::uint64_t max_bytes, bool& whole) {
     Inflater inflater(Inflater::Format::gzip);
     std::span<const std::byte> in = std::as_bytes(std::span(packed));
     std::string out;
@@ -23,39 +25,83 @@ Result<std::string> unpack(const std::string& packed, const std::string& path,
         const std::size_t made = piece.size() - room.size();
         if (made > max_bytes - out.size())
             return fail(ErrorKind::unsupported, path,
-                        fmt::format("unpacks to more than the {} bytes accepted here", max_bytes));
+                        fmt::format("unpacks to more than the {} bytes accepted here", max_bytes),
+                        "run it where more memory is free");
         out.append(reinterpret_cast<const char*>(piece.data()), made);
         if (state == Inflater::State::damaged ||
-            (state == Inflater::State::more && made == 0 && in.empty()))
+            (state == Inflater::State::more && made == 0 && in.empty())) {
+            whole = false;
+            if (!out.empty()) return out;
             return fail_at_byte(path, byte, "cannot be unpacked", "the file is damaged or cut off");
+        }
         if (state == Inflater::State::more) continue;
+        while (!in.empty() && in.front() == std::byte{0}) in = in.subspan(1);  // of tapes
         if (in.empty()) return out;
         inflater.restart();  // another member
     }
+}
+
+/// Without the marks that editors and shells put at the head of a text.
+std::string_view without_marks(std::string_view bytes) {
+    for (;;) {
+        const std::size_t text = bytes.find_first_not_of(" \t\r\n\v\f");
+        if (text != bytes.npos && bytes.substr(text).starts_with("\xEF\xBB\xBF"))
+            bytes.remove_prefix(text + 3);
+        else
+            return text == bytes.npos ? std::string_view() : bytes.substr(text);
+    }
+}
+
+tl::unexpected<Error> not_a_trace(std::string_view bytes, const fs::path& path) {
+    const std::string name = path.string();
+    const auto ends = [&](const char* end) { return name.ends_with(end); };
+    const std::string stem = path.stem().string();
+    if (ends(".nsys-rep") || ends(".qdrep") || ends(".qdstrm") || ends(".sqlite") ||
+        bytes.starts_with("SQLite format 3"))
+        return fail(ErrorKind::unsupported, name,
+                    "this is a report of Nsight Systems, which is not read directly",
+                    fmt::format("export it as SQLite, then as Chrome JSON, and open that: "
+                                "nsys export --type sqlite {0}.nsys-rep && python3 nsys2json.py "
+                                "{0}.sqlite -o {0}.json (github.com/chenyu-jiang/nsys2json); or "
+                                "record again with gausscope record",
+                                stem.empty() ? "report" : stem));
+    if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF"))
+        return fail(ErrorKind::unsupported, name, "this text is UTF-16, traces are UTF-8",
+                    fmt::format("convert it: iconv -f UTF-16 -t UTF-8 {} > trace.json", name));
+    return fail(ErrorKind::unsupported, name, "neither a Perfetto trace nor Chrome JSON",
+                "traces are .pftrace, .perfetto-trace or .json files, gzipped or not");
+}
+
+Result<std::string> read_bytes(const std::string& path, const ImportOptions& options, bool& whole) {
+    const std::uint64_t max_bytes = free_memory(options.max_bytes);
+    auto bytes = read_text_file(path, max_bytes);
+    if (!bytes || !bytes->starts_with("\x1F\x8B")) return bytes;
+    return unpack(*bytes, path, max_bytes, whole);
 }
 
 }  // namespace
 
 Result<ImportSummary> import_trace(const fs::path& path, TraceStore& store,
                                    const ImportOptions& options) {
-    const std::uint64_t max_bytes = std::min<std::uint64_t>(options.max_bytes, 1ull << 31);
-    auto bytes = read_text_file(path, max_bytes);
+    bool whole = true, perfetto = false;
+    auto bytes = read_bytes(path.string(), options, whole);
     if (!bytes) return tl::unexpected(bytes.error());
-    if (bytes->starts_with("\x1F\x8B")) {
-        bytes = unpack(*bytes, path.string(), max_bytes);
-        if (!bytes) return tl::unexpected(bytes.error());
-    }
     ImportEvents events(options);
-    const std::size_t text = bytes->find_first_not_of(" \t\r\n");
-    const bool perfetto = is_perfetto(*bytes);
-    if (!perfetto && (text == bytes->npos || ((*bytes)[text] != '{' && (*bytes)[text] != '[')))
-        return fail(ErrorKind::unsupported, path.string(),
-                    "neither a Perfetto trace nor Chrome JSON",
-                    "traces are .pftrace, .perfetto-trace or .json files, gzipped or not");
-    const auto read = perfetto ? import_perfetto(*bytes, path.string(), events)
-                               : import_chrome(*bytes, path.string(), events);
-    if (events.stopped()) return fail(ErrorKind::unsupported, path.string(), "stopped");
-    if (!read) return tl::unexpected(read.error());
+    if (!whole)
+        events.cut(
+            "the file cannot be unpacked to its end: it is damaged or was cut off, and what "
+            "comes before is shown");
+    {
+        const std::string_view text = without_marks(*bytes);
+        perfetto = is_perfetto(*bytes);
+        if (!perfetto && !text.starts_with('{') && !text.starts_with('['))
+            return not_a_trace(*bytes, path);
+        const auto read = perfetto ? import_perfetto(*bytes, path.string(), events)
+                                   : import_chrome(*bytes, text, path.string(), events);
+        if (events.stopped()) return fail(ErrorKind::unsupported, path.string(), "stopped");
+        if (!read) return tl::unexpected(read.error());
+        bytes = std::string();  // before the events are put together, which takes memory as well
+    }
     ImportSummary summary = events.finish(store);
     summary.format = perfetto ? "Perfetto" : "Chrome JSON";
     return summary;

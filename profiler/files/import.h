@@ -1,6 +1,7 @@
 // Traces from files, ours and other people's, into a TraceStore: Perfetto (TrackEvent) and Chrome
 // JSON, gzipped or not; the content decides which. Called by `gausscope trace`. What a file holds
-// and the store cannot is counted and said; a file that breaks its format is an error with its
+// and the store cannot is counted and said. A damaged event costs that event only; of a file that
+// was cut, everything before the cut is read. A file without any whole event is an error with its
 // byte, and nothing of it reaches the store.
 #pragma once
 
@@ -23,8 +24,9 @@ struct ClockShift {
 };
 
 struct ImportOptions {
-    std::uint64_t max_bytes = 1ull << 30;  ///< of the file, and of what it unpacks to
-    std::size_t max_events = 8'000'000;    ///< the rest is skipped and counted
+    /// Of the file, of what it unpacks to, and of the events in it. 0: what the machine has free.
+    std::uint64_t max_bytes = 0;
+    std::size_t max_events = ~std::size_t{0};  ///< the rest is skipped and counted
     ClockShift shift{};  ///< taken off the file's times, of a file that is not the store's first
     /// Told from time to time how much is done, 0 to 1; false ends the import (kind unsupported,
     /// "stopped").
@@ -36,7 +38,10 @@ struct ImportSummary {
     std::uint64_t spans = 0, instants = 0, points = 0, threads = 0, streams = 0;
     std::uint64_t processes = 0, calls = 0, work = 0;  ///< CUDA calls; kernels, copies and fills
     std::uint64_t samples = 0;                         ///< of call stacks
-    std::uint64_t skipped = 0;                         ///< events the store cannot hold
+    std::uint64_t open = 0;     ///< ranges that never end, which are not among the spans
+    std::uint64_t skipped = 0;  ///< events the store cannot hold, and those that it need not
+    std::uint64_t lost = 0;     ///< of these, events that are missed: bad ones, unknown kinds, ...
+    bool cut = false;           ///< the file ends early, or from some byte on it cannot be read
     std::vector<std::string> notes;  ///< which those were, and what else a reader should know
 };
 

@@ -8,7 +8,9 @@
 
 namespace gs {
 
-/// Errors: malformed, with the byte.
-Result<void> import_chrome(std::string_view bytes, const std::string& path, ImportEvents& out);
+/// `text`: the part of the file's `bytes` behind marks at its head. Errors: malformed, with the
+/// byte: there is not one whole event in it.
+Result<void> import_chrome(std::string_view bytes, std::string_view text, const std::string& path,
+                           ImportEvents& out);
 
 }  // namespace gs

@@ -39,7 +39,7 @@ void ImportEvents::shift(TraceStore& store, std::map<std::uint32_t, Delivery>& d
             move(f.event.begin_ns);
             move(f.event.end_ns);
         }
-        for (OpenSpan& open : delivery.open) move(open.begin_ns);
+        both(delivery.open);
         both(delivery.asyncs);
         both(delivery.overheads);
         moment(delivery.instants);

@@ -5,96 +5,27 @@
 #include <limits>
 #include <set>
 
+#include "profiler/files/free_memory.h"
+#include "profiler/files/import_pairing.h"
+
 namespace gs {
 namespace {
 
-using Kind = ImportedEvent::Kind;
 constexpr std::size_t kMaxTracks = 65536;
-constexpr std::size_t kMaxDepth = 64;
-/// Neighbours that overlap by no more than this do so because their times were rounded to
-/// microseconds.
-constexpr std::int64_t kRoundingNs = 1000;
+constexpr std::uint32_t kFirstPid = 256;  ///< smaller ones may be numbers of devices
 /// Frames take what has ended inside them: the store gets spans in pieces of this many, in order of
 /// their ends.
 constexpr std::size_t kPiece = 1024;
-
-/// What pairing found amiss.
-struct Pairing {
-    std::uint64_t ends_alone = 0, too_deep = 0, overlapping = 0;
-};
-
-/// Whole spans say nothing of their depth: it follows from what surrounds them. Returns how many
-/// overlap others without lying inside.
-std::uint64_t nest(std::vector<ImportedEvent>& spans) {
-    std::stable_sort(
-        spans.begin(), spans.end(), [](const ImportedEvent& a, const ImportedEvent& b) {
-            return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
-        });
-    std::vector<ImportedEvent> done, stack;
-    std::uint64_t overlapping = 0;
-    for (ImportedEvent span : spans) {
-        const auto follows = [&](const ImportedEvent& outer) {
-            return outer.end_ns <= span.begin_ns ||
-                   (outer.end_ns < span.end_ns && outer.end_ns - span.begin_ns <= kRoundingNs);
-        };
-        for (; !stack.empty() && follows(stack.back()); stack.pop_back()) {
-            span.begin_ns = std::max(span.begin_ns, stack.back().end_ns);
-            done.push_back(stack.back());
-        }
-        overlapping += !stack.empty() && stack.back().end_ns < span.end_ns ? 1 : 0;
-        span.depth = static_cast<std::uint8_t>(std::min(stack.size(), kMaxDepth));
-        stack.push_back(span);
-    }
-    for (; !stack.empty(); stack.pop_back()) done.push_back(stack.back());
-    spans = std::move(done);
-    return overlapping;
-}
-
-/// Leaves finished spans only, in order of their ends, with depths.
-Pairing pair(std::vector<ImportedEvent>& events, const TrackInfo& info,
-             std::vector<OpenSpan>& open) {
-    Pairing found;
-    std::vector<ImportedEvent> done, stack;
-    const auto earlier = [](const ImportedEvent& a, const ImportedEvent& b) {
-        return a.begin_ns < b.begin_ns;
-    };
-    if (!std::is_sorted(events.begin(), events.end(), earlier))
-        std::stable_sort(events.begin(), events.end(), earlier);
-    bool whole = false;
-    for (ImportedEvent event : events) {
-        if (event.kind == Kind::begin) {
-            event.depth = static_cast<std::uint8_t>(std::min(stack.size(), kMaxDepth));
-            stack.push_back(event);
-        } else if (event.kind == Kind::whole) {
-            whole = true;
-            done.push_back(event);
-        } else if (stack.empty()) {
-            ++found.ends_alone;
-        } else {
-            stack.back().end_ns = event.begin_ns;
-            done.push_back(stack.back());
-            stack.pop_back();
-        }
-    }
-    for (const ImportedEvent& event : stack)
-        if (event.depth < kMaxDepth)
-            open.push_back({event.begin_ns, event.payload, info.track, event.name, event.depth});
-    const bool nests = info.kind == TrackKind::thread || info.kind == TrackKind::gpu_stream;
-    if (whole && nests) found.overlapping = nest(done);
-    const auto deep = [](const ImportedEvent& e) { return e.depth >= kMaxDepth; };
-    found.too_deep = static_cast<std::uint64_t>(std::count_if(done.begin(), done.end(), deep));
-    done.erase(std::remove_if(done.begin(), done.end(), deep), done.end());
-    events = std::move(done);
-    return found;
-}
+/// What an event takes at most until it is in the store, there included.
+constexpr std::size_t kBytesPerEvent = 224;
 
 /// Work of one stream that overlaps its successor by what rounding makes.
-void trim(std::vector<GpuWorkEvent>& work) {
+void trim(std::vector<GpuWorkEvent>& work, std::int64_t rounding_ns) {
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, GpuWorkEvent*> last;
     for (GpuWorkEvent& w : work) {
         GpuWorkEvent*& before = last[{w.device, w.context, w.stream}];
         if (before != nullptr && before->end_ns > w.begin_ns &&
-            before->end_ns - w.begin_ns < kRoundingNs)
+            before->end_ns - w.begin_ns < rounding_ns)
             before->end_ns = std::max(before->begin_ns, w.begin_ns);
         before = &w;
     }
@@ -140,9 +71,14 @@ std::uint8_t ImportEvents::category(std::string_view text, std::string_view doma
     return place->second;
 }
 
+ImportEvents::ImportEvents(const ImportOptions& options)
+    : options_(options), most_by_memory_(free_memory(options.max_bytes) / kBytesPerEvent) {}
+
 bool ImportEvents::full() {
-    if (events_ < options_.max_events) return ++events_, false;
-    skip("events beyond the first " + std::to_string(options_.max_events));
+    const std::size_t most = std::min(options_.max_events, most_by_memory_);
+    if (events_ < most) return ++events_, false;
+    skip(fmt::format("events beyond the first {}{}", most,
+                     most == most_by_memory_ ? ": there is no memory for more" : ""));
     return true;
 }
 
@@ -186,6 +122,27 @@ void ImportEvents::add_call(std::uint32_t pid, const ApiCallEvent& call) {
     if (!full()) process(pid).calls.push_back(call);
 }
 
+void ImportEvents::add_sync(std::uint32_t pid, const SyncEvent& sync) {
+    if (!full()) process(pid).syncs.push_back(sync);
+}
+
+void ImportEvents::add_memory(std::uint32_t pid, const MemoryEvent& event) {
+    if (!full()) process(pid).memory.push_back(event);
+}
+
+void ImportEvents::join(std::uint32_t track, std::uint32_t into) {
+    Pairing found = pair_events(tracks_[track].events, TrackKind::overlapping, 0);
+    if (found.ends_alone > 0) skip("ends without a begin", found.ends_alone);
+    for (std::vector<ImportedEvent>* from : {&tracks_[track].events, &found.open})
+        for (ImportedEvent& event : *from) {
+            event.kind = ImportedEvent::Kind::whole;
+            event.depth = 0;
+            tracks_[into].events.push_back(event);
+        }
+    tracks_[track].events = {};
+    tracks_[track].joined = true;
+}
+
 std::uint64_t ImportEvents::add_submission(const std::vector<std::uint64_t>& events) {
     constexpr std::uint64_t kFirst = 1ull << 62;  // far from the numbers that files give
     const std::uint64_t flow = kFirst + ++flows_;
@@ -216,13 +173,21 @@ void ImportEvents::join_submissions() {
 
 void ImportEvents::take_track(Track& track, Delivery& delivery) {
     const TrackInfo& info = track.info;
-    const Pairing found = pair(track.events, info, delivery.open);
-    skip("ends without a begin", found.ends_alone);
-    skip("spans nested too deep", found.too_deep);
-    if (found.overlapping > 0)
-        note(fmt::format(
-            "{} spans overlap others of their track without lying inside; they are on deeper rows",
-            found.overlapping));
+    const Pairing found = pair_events(track.events, info.kind, rounding_ns);
+    if (found.ends_alone > 0) skip("ends without a begin", found.ends_alone);
+    if (found.too_deep > 0) skip("spans nested too deep", found.too_deep);
+    overlapping_ += found.overlapping;
+    beside_ += found.beside.size();
+    const auto async = [&](const ImportedEvent& e) {
+        return AsyncSpanEvent{e.begin_ns, e.end_ns,      e.payload,      info.track,
+                              e.name,     e.has_payload, e.payload_kind, e.category};
+    };
+    for (const ImportedEvent& e : found.beside) delivery.asyncs.push_back(async(e));
+    for (const ImportedEvent& e : found.open)
+        if (info.kind == TrackKind::overlapping)
+            delivery.open_asyncs.push_back(async(e));
+        else
+            delivery.open.push_back({e.begin_ns, e.payload, info.track, e.name, e.depth, e.end_ns});
     for (const ImportedEvent& e : track.events) switch (e.is_call ? TrackKind::api : info.kind) {
             case TrackKind::api:
                 process(delivery.pid)
@@ -230,8 +195,7 @@ void ImportEvents::take_track(Track& track, Delivery& delivery) {
                                       static_cast<std::uint32_t>(e.payload), e.driver});
                 break;
             case TrackKind::overlapping:
-                delivery.asyncs.push_back({e.begin_ns, e.end_ns, e.payload, info.track, e.name,
-                                           e.has_payload, e.payload_kind, e.category});
+                delivery.asyncs.push_back(async(e));
                 break;
             case TrackKind::overhead:
                 delivery.overheads.push_back({e.begin_ns, e.end_ns, info.tid,
@@ -241,6 +205,46 @@ void ImportEvents::take_track(Track& track, Delivery& delivery) {
                 delivery.spans.push_back({e, info.track});
         }
     track.events = {};
+}
+
+/// Ranges without an end are open to the end of their process: to the last that it did.
+void ImportEvents::close_open(Delivery& delivery, const Process& process) {
+    if (delivery.open.empty() && delivery.open_asyncs.empty()) return;
+    constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last = std::numeric_limits<std::int64_t>::min();
+    const auto ends = [&](const auto& items) {
+        for (const auto& item : items) last = std::max(last, item.end_ns);
+    };
+    const auto moments = [&](const auto& items) {
+        for (const auto& item : items) last = std::max(last, item.time_ns);
+    };
+    for (const Finished& f : delivery.spans) last = std::max(last, f.event.end_ns);
+    ends(delivery.asyncs);
+    ends(delivery.overheads);
+    ends(process.work);
+    ends(process.calls);
+    ends(process.syncs);
+    moments(delivery.instants);
+    moments(process.points);
+    moments(process.stacks.samples);
+    const auto begins = [&](const auto& items) {
+        for (const auto& item : items)
+            last = std::max(last, item.end_ns == kNoEnd ? item.begin_ns : item.end_ns);
+    };
+    begins(delivery.open);
+    begins(delivery.open_asyncs);
+    for (OpenSpan& open : delivery.open)
+        if (open.end_ns == kNoEnd) open.end_ns = last;
+    for (AsyncSpanEvent& open : delivery.open_asyncs) {
+        if (open.end_ns == kNoEnd) open.end_ns = last;
+        delivery.asyncs.push_back(open);
+    }
+    if (!delivery.open_asyncs.empty())
+        note(
+            fmt::format("{} asynchronous ranges never end: they are shown to the end of their "
+                        "process",
+                        delivery.open_asyncs.size()));
+    delivery.open_asyncs.clear();
 }
 
 /// The process that spans without one, and GPU work of a pid that is only a device's number, belong
@@ -273,7 +277,7 @@ TraceBatch ImportEvents::first_batch(const Delivery& delivery, Process& process,
     batch.realtime_offset_ns = realtime_offset_ns.value_or(0);
     batch.names = names_;
     for (const Track& track : tracks_) {
-        if (track.info.pid != delivery.pid) continue;
+        if (track.info.pid != delivery.pid || track.joined) continue;
         if (track.info.kind == TrackKind::thread || track.info.kind == TrackKind::gpu_stream)
             batch.tracks.push_back(track.info);
     }
@@ -327,7 +331,8 @@ void ImportEvents::deliver(TraceStore& store, Delivery& delivery, Process& proce
     TraceBatch last = first_batch(delivery, process, source);
     last.names.clear();
     last.tracks.clear();
-    last.loss.dropped = process.lost;
+    last.loss = process.loss;
+    last.service = process.service;
     last.written = delivery.spans.size() + process.calls.size() + process.work.size();
     last.read_ns = std::max({batch.read_ns, read_ns, store.end_ns()});
     last.async_spans = std::move(delivery.asyncs);
@@ -354,8 +359,10 @@ void ImportEvents::adopt_devices(std::uint32_t main,
         from.clear();
     };
     for (auto& [pid, process] : processes_) {
-        if (pid == main || main == 0 || process.declared || deliveries.contains(pid) ||
-            !process.calls.empty() || !process.stacks.samples.empty()) {
+        if (pid == main || main == 0 || pid >= kFirstPid || process.declared ||
+            deliveries.contains(pid) || !process.calls.empty() || !process.stacks.samples.empty()) {
+            if (process.empty() && !process.declared && !deliveries.contains(pid) && pid != main)
+                continue;  // only its name is known
             deliveries[pid].pid = pid;
             continue;
         }
@@ -367,7 +374,6 @@ void ImportEvents::adopt_devices(std::uint32_t main,
         adopt(into.devices, process.devices);
         if (into.name.empty()) into.name = process.name;
         if (into.labels.empty()) into.labels = process.labels;
-        into.lost += process.lost;
     }
 }
 
@@ -377,6 +383,7 @@ ImportSummary ImportEvents::finish(TraceStore& store) {
     const std::uint32_t main = main_pid();
     std::map<std::uint32_t, Delivery> deliveries;
     for (Track& track : tracks_) {
+        if (track.joined) continue;
         if (track.info.pid == 0) track.info.pid = main;
         Delivery& delivery = deliveries[track.info.pid];
         delivery.pid = track.info.pid;
@@ -393,6 +400,7 @@ ImportSummary ImportEvents::finish(TraceStore& store) {
             streams.insert({work.device, work.context, work.stream});
     adopt_devices(main, deliveries);
     if (main != 0) deliveries[main].pid = main;
+    for (auto& [pid, delivery] : deliveries) close_open(delivery, process(pid));
     shift(store, deliveries);
     const auto by_time = [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; };
     const auto by_begin = [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; };
@@ -414,8 +422,9 @@ ImportSummary ImportEvents::finish(TraceStore& store) {
         std::stable_sort(process.work.begin(), process.work.end(), by_begin);
         std::stable_sort(process.syncs.begin(), process.syncs.end(), by_begin);
         std::stable_sort(process.calls.begin(), process.calls.end(), by_end);
-        if (rounded_times) trim(process.work);
+        if (rounding_ns > 0) trim(process.work, rounding_ns);
         summary.spans += delivery.spans.size() + delivery.asyncs.size() + delivery.overheads.size();
+        summary.open += delivery.open.size();
         summary.calls += process.calls.size();
         summary.work += process.work.size();
         summary.points += process.points.size();
@@ -424,13 +433,32 @@ ImportSummary ImportEvents::finish(TraceStore& store) {
         ++summary.processes;
     }
     summary.streams += streams.size();
-    for (const auto& [what, count] : skipped_)
-        if (count > 0) {
-            summary.skipped += count;
-            summary.notes.push_back(fmt::format("skipped: {} {}", count, what));
-        }
-    summary.notes.insert(summary.notes.end(), notes_.begin(), notes_.end());
+    summarize(summary);
     return summary;
+}
+
+void ImportEvents::summarize(ImportSummary& summary) const {
+    summary.cut = cut_;
+    for (const auto& [what, of] : skipped_) {
+        summary.skipped += of.count;
+        summary.lost += of.missed ? of.count : 0;
+        summary.notes.push_back(fmt::format("skipped: {} {}", of.count, what));
+        if (of.byte) summary.notes.back() += fmt::format(" (the first at byte {})", *of.byte);
+    }
+    if (overlapping_ > 0)
+        summary.notes.push_back(
+            fmt::format("{} spans overlap others of their track without lying inside; they are on "
+                        "rows of their own",
+                        overlapping_));
+    if (beside_ > 0)
+        summary.notes.push_back(fmt::format(
+            "{} of them overlap more than {} others: they are among the overlapping ranges of "
+            "their process",
+            beside_, kImportRows));
+    if (summary.open > 0)
+        summary.notes.push_back(fmt::format(
+            "{} ranges never end: they are shown open to the end of their process", summary.open));
+    summary.notes.insert(summary.notes.end(), notes_.begin(), notes_.end());
 }
 
 }  // namespace gs

@@ -1,10 +1,13 @@
 // Field numbers: tests/support/perfetto_subset.proto, and those of Perfetto's own schema beyond it.
 #include "profiler/files/import_perfetto.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
 
+#include "profiler/files/import_numbers.h"
+#include "profiler/files/loss_reasons.h"
 #include "profiler/files/perfetto_state.h"
 #include "profiler/files/perfetto_writer.h"
 #include "profiler/store/process_labels.h"
@@ -32,6 +35,7 @@ struct Lane {
     std::uint32_t pid = 0, tid = 0;
     bool is_process = false, is_thread = false, is_counter = false;
     TrackKind kind = TrackKind::thread;
+    bool beside = false;       ///< ranges of the parent that overlap others of it
     bool own_kind = false;     ///< the description says what kind it is, as our own traces do
     std::string_view moments;  ///< one of our tracks of instants that are more than that
     bool incremental = false;
@@ -43,8 +47,8 @@ class Reader {
 
     void read(ProtoReader trace, std::size_t bytes) {
         constexpr std::uint64_t kBetweenReports = 65536;
-        for (std::uint64_t count = 1; trace.next(); ++count) {
-            if (trace.field() == 1) packet(trace.message());
+        for (std::uint64_t count = 1; next(trace); ++count) {
+            if (trace.field() == 1) try_packet(trace);
             const double share = static_cast<double>(trace.byte()) / static_cast<double>(bytes);
             if (count % kBetweenReports == 0 && !out_.go_on(share)) return;
         }
@@ -52,10 +56,32 @@ class Reader {
     }
 
   private:
+    /// Where no packet can begin the file was cut, or is damaged from there on.
+    bool next(ProtoReader& trace) {
+        try {
+            return trace.next();
+        } catch (const ProtoFault& fault) {
+            if (!out_.any() && lanes_.empty()) throw;
+            out_.cut(
+                fmt::format("the file cannot be read from byte {} on: it is damaged or was "
+                            "cut off, and what comes before is shown",
+                            fault.byte));
+            return false;
+        }
+    }
+    void try_packet(const ProtoReader& trace) {
+        try {
+            packet(trace.message());
+        } catch (const ProtoFault& fault) {
+            out_.skip_at(fmt::format("packets that cannot be read ({})", fault.what), trace.byte());
+        }
+    }
     void packet(ProtoReader p) {
         std::uint64_t sequence = 0, flags = 0, clock = 0;
         std::optional<ProtoReader> timestamp, event, stage, interned, defaults, track, clocks,
             sample;
+        const std::uint64_t begin = p.byte();
+        std::uint32_t other = 0;
         for (; p.next();) switch (p.field()) {
                 case 6:
                     clocks = p;
@@ -85,7 +111,7 @@ class Reader {
                     track = p;
                     break;
                 case 52:
-                    out_.skip("GPU counter packets");
+                    out_.skip_at("GPU counter packets", p.byte());
                     break;
                 case kRenderStage:
                     stage = p;
@@ -94,8 +120,12 @@ class Reader {
                     sample = p;
                     break;
                 default:
+                    if (!p.text().empty() && !says_nothing(p.field())) other = p.field();
                     break;
             }
+        if (other != 0)
+            out_.skip_at(fmt::format("packets of another kind (field {} of TracePacket)", other),
+                         begin);
         if (sequences_.size() >= kMaxUnits && !sequences_.contains(sequence))
             p.fault("there are too many sequences");
         SequenceState& state = sequences_[sequence];
@@ -116,6 +146,13 @@ class Reader {
         if (event) take_event(parse_event(event->message(), state), *event, *time, sequence);
         if (stage) take_stage(parse_stage(stage->message(), *time, state));
         if (sample) take_sample(parse_sample(sample->message()), *time, sequence);
+    }
+
+    /// Packets on the recording itself: its configuration, statistics, marks, the machine; and what
+    /// other packets say as well.
+    static bool says_nothing(std::uint32_t field) {
+        constexpr std::uint32_t kFields[] = {33, 35, 36, 43, 44, 45, 69, 89, 128};
+        return std::find(std::begin(kFields), std::end(kFields), field) != std::end(kFields);
     }
 
     // ---- clocks
@@ -190,6 +227,19 @@ class Reader {
                     if (e.field() == 11) state.track = e.value();
         }
     }
+    /// The number of a process or thread; negative ones are written as large ones.
+    static std::string written(std::uint64_t value) {
+        const auto whole = static_cast<std::int64_t>(value);
+        return whole < 0 ? std::to_string(whole) : std::to_string(value);
+    }
+    std::uint32_t pid_number(std::uint64_t value) {
+        return value < ImportNumbers::kFirstMadeUp ? static_cast<std::uint32_t>(value)
+                                                   : pids_.of(written(value));
+    }
+    std::uint32_t tid_number(std::uint64_t value, std::uint32_t pid) {
+        return value < ImportNumbers::kFirstMadeUp ? static_cast<std::uint32_t>(value)
+                                                   : tids_.of(written(value), pid);
+    }
     Lane& lane_of(const ProtoReader& at, std::uint64_t uuid) {
         if (lanes_.size() >= kMaxUnits && !lanes_.contains(uuid))
             at.fault("there are too many tracks");
@@ -201,7 +251,7 @@ class Reader {
     }
     void take_track(ProtoReader t) {
         Lane lane;
-        std::uint64_t uuid = 0;
+        std::uint64_t uuid = 0, tid = 0;
         std::string_view command;
         std::vector<std::string_view> labels;
         while (t.next()) {
@@ -213,9 +263,8 @@ class Reader {
             if (field == 3 || field == 4) {
                 (field == 3 ? lane.is_process : lane.is_thread) = true;
                 for (ProtoReader d = t.message(); d.next();) {
-                    if (d.field() == 1) lane.pid = static_cast<std::uint32_t>(d.value());
-                    if (d.field() == 2 && field == 4)
-                        lane.tid = static_cast<std::uint32_t>(d.value());
+                    if (d.field() == 1) lane.pid = pid_number(d.value());
+                    if (d.field() == 2 && field == 4) tid = d.value();
                     if (d.field() == 2 && field == 3 && command.empty()) command = d.text();
                     if (d.field() == 8 && field == 3) labels.push_back(d.text());
                     if (d.field() == (field == 3 ? 6u : 5u)) lane.name = d.text();
@@ -230,6 +279,7 @@ class Reader {
                 }
             }
         }
+        if (tid != 0) lane.tid = tid_number(tid, lane.pid);
         Lane& known = lane_of(t, uuid);
         lane.track = known.track;
         if (lane.name.empty()) lane.name = known.name;
@@ -246,6 +296,8 @@ class Reader {
             lane.kind = TrackKind::gpu_stream;
         } else if (text == kOverlappingTrack) {
             lane.kind = TrackKind::overlapping;
+        } else if (text == kBesideTrack) {
+            lane.beside = true;
         } else if (text.starts_with(kCallsTrack)) {
             lane.kind = TrackKind::api;
             lane.tid = tid_after(kCallsTrack);
@@ -280,7 +332,7 @@ class Reader {
         if (!lane.moments.empty()) {
             const auto parent = lanes_.find(lane.parent);
             if (e.type == 3 && parent != lanes_.end())
-                take_moment(e, lane.moments, time, out_.process(parent->second.pid));
+                take_moment(e, lane.moments, time, out_, parent->second.pid);
             return;
         }
         const std::uint32_t track = track_of(lane);
@@ -303,7 +355,8 @@ class Reader {
                 slice.has_payload = true;
             }
             slice.values = out_.add_values(values_of(e, payload));
-            slice.driver = e.note("driver") != nullptr;
+            slice.driver = e.note(kDriverNote) != nullptr;
+            slice.not_ended = e.note(kNotEndedNote) != nullptr;
             slice.is_call = !e.submitted.empty();
             slice.flow = e.submitted.empty() ? e.flow : out_.add_submission(e.submitted);
         }
@@ -314,7 +367,7 @@ class Reader {
         constexpr std::size_t kMost = 32;
         std::vector<RangeValueEvent> out;
         for (const Note& note : e.notes) {
-            if (&note == payload || note.name == "driver" || out.size() == kMost) continue;
+            if (&note == payload || note.is_ours() || out.size() == kMost) continue;
             RangeValueEvent value;
             value.name = out_.name(note.name);
             value.value = note.text.empty() ? note.value : out_.name(note.text);
@@ -333,26 +386,43 @@ class Reader {
     }
     void take_stage(StageEvent&& stage) {
         if (!stage.name.empty()) stage.work.name = out_.name(stage.name);
-        out_.add_work(stage.pid, stage.work, stage.event);
+        out_.add_work(pid_number(stage.pid), stage.work, stage.event);
     }
     void take_counter(const Event& e, Lane& lane, std::int64_t time) {
         if (!e.value || !std::isfinite(*e.value))
             return out_.skip("counter events without a number");
         double value = *e.value * lane.unit;
         if (lane.incremental) value = lane.sum += value;
-        // The export's own note of what is missing.
-        if (lane.name == "lost records" && value >= 0 && value < 1e18) {
-            out_.process(pid_of(lane)).lost = static_cast<std::uint64_t>(value);
+        if (lane.name.starts_with(kLossesCounter) && value >= 0 && value < 1e18 &&
+            take_losses(lane, static_cast<std::uint64_t>(value)))
             return;
-        }
         out_.add_point(pid_of(lane),
                        {time, value, 0, out_.name(lane.name.empty() ? "counter" : lane.name)});
+    }
+
+    /// The export's own notes of what is missing: how many records, and how many for each reason.
+    bool take_losses(const Lane& lane, std::uint64_t count) {
+        const std::uint32_t pid = pid_of(lane);
+        std::string_view reason = lane.name.substr(std::strlen(kLossesCounter));
+        if (reason.empty()) return lost_[pid] = count, true;
+        ImportEvents::Process& process = out_.process(pid);
+        return reason.starts_with(": ") &&
+               take_loss(reason.substr(2), count, process.loss, process.service);
     }
 
     // Descriptors may come after events, so tracks get their names last.
     void describe() {
         for (auto& [uuid, lane] : lanes_) describe(lane);
         for (auto& [sequence, lane] : own_lanes_) describe(lane);
+        for (auto& [uuid, lane] : lanes_)
+            if (const auto of = lanes_.find(lane.parent); lane.beside && of != lanes_.end() &&
+                                                          lane.track != kNoTrack &&
+                                                          of->second.track != kNoTrack)
+                out_.join(lane.track, of->second.track);
+        for (const auto& [pid, count] : lost_) {
+            LossCounts& loss = out_.process(pid).loss;
+            loss.unexplained = std::max(count, loss.total()) - loss.total();
+        }
     }
     std::uint32_t pid_of(const Lane& lane) const {
         const auto parent = lanes_.find(lane.parent);
@@ -365,7 +435,12 @@ class Reader {
         info.pid = pid_of(lane);
         info.tid = lane.tid != 0 || parent == lanes_.end() ? lane.tid : parent->second.tid;
         info.name = lane.name;
-        info.kind = lane.kind;
+        if (info.name.empty() && ImportNumbers::is_made_up(info.tid))
+            info.name = "thread " + tids_.written(info.tid);
+        if (ImportNumbers::is_made_up(info.pid))
+            if (std::string& name = out_.process(info.pid).name; name.empty())
+                name = pids_.written(info.pid);
+        info.kind = lane.beside && parent != lanes_.end() ? parent->second.kind : lane.kind;
         if (!lane.own_kind && !lane.is_thread && lane.name.starts_with("CUDA stream"))
             info.kind = TrackKind::gpu_stream;
     }
@@ -374,6 +449,8 @@ class Reader {
     std::map<ClockKey, Clock> clocks_;
     std::unordered_map<std::uint64_t, SequenceState> sequences_;
     std::unordered_map<std::uint64_t, Lane> lanes_, own_lanes_;
+    ImportNumbers pids_, tids_;
+    std::map<std::uint32_t, std::uint64_t> lost_;  // by process, for whatever reason
 };
 
 }  // namespace

@@ -129,9 +129,11 @@ void SequenceState::take_interned(ProtoReader data) {
         if (texts != nullptr)
             (*texts)[iid] = text;
         else
-            context_pids[iid] = small(pid);
+            context_pids[iid] = pid;
     }
 }
+
+bool Note::is_ours() const { return name == kDriverNote || name == kNotEndedNote; }
 
 const Note* Event::note(std::string_view wanted) const {
     const auto found =
@@ -145,7 +147,7 @@ std::uint64_t Event::number(std::string_view wanted) const {
 }
 
 const Note* Event::payload() const {
-    const auto own = [](const Note& n) { return n.text.empty() && n.name != "driver"; };
+    const auto own = [](const Note& n) { return n.text.empty() && !n.is_ours(); };
     const auto found = std::find_if(notes.begin(), notes.end(), own);
     return found == notes.end() ? nullptr : &*found;
 }
@@ -254,27 +256,27 @@ StageEvent parse_stage(ProtoReader e, std::int64_t time, const SequenceState& st
     return out;
 }
 
-void take_moment(const Event& e, std::string_view moments, std::int64_t time,
-                 ImportEvents::Process& process) {
+void take_moment(const Event& e, std::string_view moments, std::int64_t time, ImportEvents& out,
+                 std::uint32_t pid) {
     const auto number = [&](std::string_view name) { return small(e.number(name)); };
     const auto whole = [&](std::string_view name) {
         return static_cast<int>(std::min<std::uint64_t>(e.number(name), 1u << 30));
     };
-    constexpr std::size_t kMost = 8'000'000, kMostDevices = 256;
-    if (moments == kSyncTrack && process.syncs.size() < kMost) {
-        process.syncs.push_back({time, time + bounded_time(e.number("length_ns")),
-                                 e.number("correlation"), number("context"), number("stream"),
-                                 enumerator<SyncType>(e.number("type"))});
-    } else if (moments == kMemoryTrack && process.memory.size() < kMost) {
-        process.memory.push_back({time, e.number("bytes"), e.number("address"),
-                                  e.number("correlation"), number("device"),
-                                  enumerator<MemoryType>(e.number("type")), e.name == "release"});
-    } else if (moments == kPauseTrack && process.pauses.size() < kMost) {
-        process.pauses.push_back({time, time + bounded_time(e.number("length_ns")),
-                                  e.number("ranges") != 0, e.number("gpu") != 0});
-    } else if (moments == kGpusTrack && process.devices.size() < kMostDevices) {
+    constexpr std::size_t kMostDevices = 256;
+    if (moments == kSyncTrack) {
+        out.add_sync(pid,
+                     {time, time + bounded_time(e.number("length_ns")), e.number("correlation"),
+                      number("context"), number("stream"), enumerator<SyncType>(e.number("type"))});
+    } else if (moments == kMemoryTrack) {
+        out.add_memory(
+            pid, {time, e.number("bytes"), e.number("address"), e.number("correlation"),
+                  number("device"), enumerator<MemoryType>(e.number("type")), e.name == "release"});
+    } else if (moments == kPauseTrack) {
+        out.process(pid).pauses.push_back({time, time + bounded_time(e.number("length_ns")),
+                                           e.number("ranges") != 0, e.number("gpu") != 0});
+    } else if (moments == kGpusTrack && out.process(pid).devices.size() < kMostDevices) {
         const Note* const uuid = e.note("uuid");
-        process.devices.push_back(
+        out.process(pid).devices.push_back(
             {number("device"), std::string(e.name),
              std::string(uuid == nullptr ? std::string_view() : uuid->text), whole("compute_major"),
              whole("compute_minor"), whole("multiprocessors"), number("warps_per_multiprocessor"),

@@ -20,7 +20,7 @@ namespace gs::perfetto {
 struct SequenceState {
     using Texts = std::unordered_map<std::uint64_t, std::string_view>;
     Texts names, annotations, categories, specifications, kernels, arguments;
-    std::unordered_map<std::uint64_t, std::uint32_t> context_pids;
+    std::unordered_map<std::uint64_t, std::uint64_t> context_pids;
     InternedStacks stacks;
     std::uint64_t clock = 0, track = 0;  ///< defaults; 0: none
     bool has_state = false;
@@ -37,6 +37,7 @@ struct Note {
     std::string_view name, text;
     std::uint64_t value = 0;
     PayloadKind kind = PayloadKind::whole;
+    bool is_ours() const;  ///< none of the program's values
 };
 
 /// A TrackEvent.
@@ -59,15 +60,14 @@ Event parse_event(ProtoReader message, const SequenceState& state);
 struct StageEvent {
     GpuWorkEvent work;
     std::string_view name;
-    std::uint64_t event = 0;
-    std::uint32_t pid = 0;
+    std::uint64_t event = 0, pid = 0;
 };
 StageEvent parse_stage(ProtoReader message, std::int64_t time, const SequenceState& state);
 
-/// Adds what an instant on one of our own tracks (a wait, memory, a GPU) tells of the process;
+/// Adds what an instant on one of our own tracks (a wait, memory, a GPU) says of process `pid`;
 /// `moments` names the track.
-void take_moment(const Event& event, std::string_view moments, std::int64_t time,
-                 ImportEvents::Process& process);
+void take_moment(const Event& event, std::string_view moments, std::int64_t time, ImportEvents& out,
+                 std::uint32_t pid);
 
 /// A number in nanoseconds that may be a time; else a fault.
 std::int64_t time_of(const ProtoReader& at, std::uint64_t value, std::int64_t unit = 1);

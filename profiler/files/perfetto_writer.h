@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/rng.h"
 #include "profiler/store/store.h"
 
 namespace gs::perfetto {
@@ -68,11 +69,16 @@ inline constexpr const char* kCallsTrack = "CUDA calls of thread ";
 inline constexpr const char* kOverheadTrack = "overhead in thread ";
 inline constexpr const char* kStreamTrack = "GPU stream";
 inline constexpr const char* kOverlappingTrack = "overlapping ranges";
+/// Ranges of the parent that overlap others of it, apart because slices of a track nest.
+inline constexpr const char* kBesideTrack = "ranges that overlap others";
 inline constexpr const char* kProjectionTrack = "ranges on the GPU";
 inline constexpr const char* kSyncTrack = "synchronisations";
 inline constexpr const char* kMemoryTrack = "device memory";
 inline constexpr const char* kGpusTrack = "GPUs";
 inline constexpr const char* kPauseTrack = "pauses of the recording";
+// Annotations of ours: a call of the driver's API; a range that was open at the end.
+inline constexpr const char* kDriverNote = "driver";
+inline constexpr const char* kNotEndedNote = "not ended";
 /// Categories that begin like this say what NVTX domain or category an event's name belongs to.
 inline constexpr const char* kDomainPrefix = "nvtx domain: ";
 inline constexpr const char* kNvtxCategoryPrefix = "nvtx category: ";
@@ -114,6 +120,20 @@ class PacketSink {
     std::optional<Error> error_;
     std::uint64_t bytes_ = 0;
 };
+
+inline std::uint64_t process_uuid(std::uint32_t process) {
+    return hash64(0x9000000000000000ull + process) | 1;
+}
+/// Declares a track; `describe` gets its fields after the uuid.
+template <class F>
+void write_track(PacketSink& sink, std::uint64_t uuid, F describe) {
+    sink.packet([&](pbf_writer& p) {
+        p.add_uint64(kSequence, 1);
+        pbf_writer t(p, kTrackDescriptor);
+        t.add_uint64(1, uuid);
+        describe(t);
+    });
+}
 
 /// A number, or a text, beside an event.
 struct Annotation {

@@ -102,6 +102,7 @@ struct OpenSpan {
     std::uint64_t payload = 0;
     std::uint32_t track = 0, name = 0;
     std::uint8_t depth = 0;
+    std::int64_t end_ns = 0;  ///< when its process ended, where a file says so, else 0
 };
 
 /// A stretch in which the budget held recording back: what is not there was not recorded.
@@ -119,8 +120,12 @@ struct LossCounts {
     std::uint64_t untimed =
         0;  ///< GPU work that was launched and not timed: all event pairs were in use
     std::uint64_t too_deep = 0;  ///< ranges in too many others, or begun while too many were open
+    std::uint64_t forgotten = 0;  ///< discarded by the recorder whose memory was full (of a file)
+    std::uint64_t unexplained = 0;  ///< for reasons that a file does not hold
     std::uint64_t dropped_strings = 0, truncated_strings = 0;
-    std::uint64_t total() const { return lapped + dropped + malformed + untimed + too_deep; }
+    std::uint64_t total() const {
+        return lapped + dropped + malformed + untimed + too_deep + forgotten + unexplained;
+    }
 };
 
 /// How the profiling service does inside a process (abi.h, RingHeader).

@@ -42,6 +42,8 @@ void replace_losses(LossCounts& to, const LossCounts& before, const LossCounts& 
     to.malformed += loss.malformed - before.malformed;
     to.untimed += loss.untimed - before.untimed;
     to.too_deep += loss.too_deep - before.too_deep;
+    to.forgotten += loss.forgotten - before.forgotten;
+    to.unexplained += loss.unexplained - before.unexplained;
     to.dropped_strings += loss.dropped_strings - before.dropped_strings;
     to.truncated_strings += loss.truncated_strings - before.truncated_strings;
 }

@@ -17,4 +17,12 @@ struct TraceStoreOptions {
     std::size_t warm_up = 3;         ///< first frames per scope that statistics leave out
 };
 
+/// Keeps all that comes: of a file, which ends.
+inline TraceStoreOptions whole_trace_options() {
+    constexpr std::size_t kAll = ~std::size_t{0};
+    TraceStoreOptions out;
+    out.max_spans = out.max_calls = out.max_points = kAll;
+    return out;
+}
+
 }  // namespace gs
