@@ -169,6 +169,14 @@ Result<void> Run::write_description(const fs::path& path) const {
                                marks_,
                                evaluations_};
     description.loading.origin = trainer_->capture().origin;
+    // What was chosen for it stays chosen, whatever else comes to the capture later.
+    const Capture& photos = trainer_->capture();
+    if (!photos.model.empty()) description.loading.model = photos.model;
+    if (photos.split_is_listed) {
+        description.loading.test_views.clear();
+        for (const std::size_t i : photos.view_indices(true))
+            description.loading.test_views.push_back(photos.views[i].name);
+    }
     std::string& masks = description.loading.masks;
     if (!masks.empty() && masks != kNoMasks)
         masks = fs::absolute(masks, error).lexically_normal().string();

@@ -124,10 +124,28 @@ Evaluation evaluation_of(const nlohmann::json& json) {
     return out;
 }
 
+constexpr std::pair<ListedSplit, const char*> kListedSplits[] = {
+    {ListedSplit::used, "used"},
+    {ListedSplit::separate_files, "separate files"},
+    {ListedSplit::ignored, "ignored"}};
+/// Runs before lists were read say nothing about them.
+ListedSplit listed_split_of(const std::string& text) {
+    for (const auto& [value, name] : kListedSplits)
+        if (text == name) return value;
+    return ListedSplit::separate_files;
+}
+const char* text_of(ListedSplit value) {
+    return std::find_if(std::begin(kListedSplits), std::end(kListedSplits),
+                        [&](const auto& one) { return one.first == value; })
+        ->second;
+}
+
 CaptureOptions loading_of(const nlohmann::json& json) {
     CaptureOptions out;
     out.downscale = std::clamp(integer_of(member(json, "downscale"), 1), 0, 64);
     out.max_side = std::max(0, integer_of(member(json, "max_side"), 0));
+    out.model = text_of(member(json, "model"));
+    out.listed_split = listed_split_of(text_of(member(json, "listed_split")));
     out.test_every = std::max(0, integer_of(member(json, "test_every"), out.test_every));
     out.masks = text_of(member(json, "masks"));
     out.random_points = whole_number(member(json, "random_points"), 10'000'000).value_or(0);
@@ -190,6 +208,8 @@ Json to_json(const RunDescription& d) {
              {"loading",
               {{"downscale", l.downscale},
                {"max_side", l.max_side},
+               {"model", l.model},
+               {"listed_split", text_of(l.listed_split)},
                {"test_every", l.test_every},
                {"test_views", l.test_views},
                {"background", {l.background.x, l.background.y, l.background.z}},

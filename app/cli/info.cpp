@@ -271,6 +271,9 @@ Json capture_json(const InfoArguments& a, const Capture& capture, const CaptureF
              {"kind", "capture"},
              {"path", a.path},
              {"format", capture.format},
+             {"model", capture.model},
+             {"models", capture.models},
+             {"split", capture.split},
              {"views", capture.views.size()},
              {"train_views", capture.views.size() - tests},
              {"test_views", tests},
@@ -312,6 +315,9 @@ Result<int> capture_info(const InfoArguments& a, const CommonArguments& common) 
             : "{path}\n  {format}, {views} views ({train_views} training, {test_views} test), "
               "{points} points",
         out);
+    if (!capture->models.empty())
+        fmt::print("  model        {} of {}\n", capture->model, fmt::join(capture->models, ", "));
+    if (!capture->view_indices(true).empty()) fmt::print("  test photos  {}\n", capture->split);
     const auto groups = groups_of_cameras(*capture);
     for (std::size_t i = 0; i < std::min<std::size_t>(groups.size(), 8); ++i)
         fmt::print("  camera       {}  ({} views)\n", groups[i].text, groups[i].views);

@@ -181,8 +181,15 @@ void add_loading(CLI::App& app, CaptureArguments& a) {
                    "(100000) in the box that the cameras look at [points]")
         ->group(group)
         ->option_text("points|random[:N]");
+    if (app.get_option_no_throw("--model") == nullptr)
+        app.add_option("--model", a.model,
+                       "load this COLMAP model or OpenSfM reconstruction of several, for example "
+                       "sparse/1 [the one with the most photos]")
+            ->group(group)
+            ->option_text("NAME");
     app.add_option("--test-every", a.test_every,
-                   "every N-th photo is held out for testing, 0 = none (default 8)")
+                   "hold out every Nth photo for testing, 0 = none [the photos that the capture "
+                   "lists, else 8]")
         ->check(whole_from(0, 1000000))
         ->group(group)
         ->option_text("N");
@@ -362,7 +369,11 @@ Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
     options.masks = arguments.masks;
     if (arguments.undistort) options.undistort = *arguments.undistort;
     options.test_views = split(arguments.test_views, ',');
-    if (arguments.test_every) options.test_every = *arguments.test_every;
+    if (arguments.test_every) {
+        options.test_every = *arguments.test_every;
+        options.listed_split = ListedSplit::ignored;
+    }
+    options.model = arguments.model;
     options.threads = common.threads;
     options.seed = common.seed.value_or(0);
     return options;
@@ -379,8 +390,12 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
     if (arguments.undistort) known.undistort = *arguments.undistort;
     if (arguments.background != usual.background) known.background = asked.background;
     // Another split is another split as a whole.
-    if (arguments.test_every || !arguments.test_views.empty())
-        known.test_every = asked.test_every, known.test_views = asked.test_views;
+    if (arguments.test_every || !arguments.test_views.empty()) {
+        known.test_every = asked.test_every;
+        known.test_views = asked.test_views;
+        known.listed_split = asked.listed_split;
+    }
+    if (arguments.model != usual.model) known.model = asked.model;
     return known;
 }
 
@@ -396,15 +411,16 @@ Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& pat
     progress.finish();
     if (!capture) return tl::unexpected(capture.error());
     for (const CaptureNote& note : capture->notes) {
-        if (note.kind == CaptureNote::Kind::mask)
+        if (note.kind == CaptureNote::Kind::mask || note.kind == CaptureNote::Kind::split)
             log_warning("{}", note.text);
         else
             log_info("{}", note.text);
     }
     for (const std::string& skipped : capture->skipped) log_warning("skipped {}", skipped);
     const std::size_t tests = capture->view_indices(true).size();
-    log_info("{}: {}, {} training and {} test views, {} points{}", capture->name, capture->format,
-             capture->views.size() - tests, tests, capture->points.size(),
+    log_info("{}: {}, {} training and {} test views ({}), {} points{}", capture->name,
+             capture->format, capture->views.size() - tests, tests, capture->split,
+             capture->points.size(),
              capture->skipped.empty() ? "" : fmt::format(", {} skipped", capture->skipped.size()));
     return std::make_shared<const Capture>(std::move(*capture));
 }

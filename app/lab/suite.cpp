@@ -150,6 +150,7 @@ constexpr SuiteKey<SuiteScene> kSceneKeys[] = {
     {"target_db", [](SuiteScene& s, std::string_view t) -> Result<void> { GS_TRY(s.target_db, number_of(t, 0, 100, false)); return {}; }},
     {"downscale", [](SuiteScene& s, std::string_view t) { return loads(s, "--downscale", t); }},
     {"max_side", [](SuiteScene& s, std::string_view t) { return loads(s, "--max-side", t); }},
+    {"model", [](SuiteScene& s, std::string_view t) { return loads(s, "--model", t); }},
     {"test_every", [](SuiteScene& s, std::string_view t) { return loads(s, "--test-every", t); }},
     {"test_views", [](SuiteScene& s, std::string_view t) { return loads(s, "--test-views", t); }},
     {"masks", [](SuiteScene& s, std::string_view t) { return loads(s, "--masks", t); }},

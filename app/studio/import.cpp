@@ -90,7 +90,7 @@ Import::Import(std::string path, ImportBase base, std::function<void()> wake)
     for (const char* name : kNames) values_[name] = "";
     const CaptureOptions& l = base_.loading;
     if (l.downscale != 0) values_["downscale"] = std::to_string(l.downscale);
-    if (l.test_every != CaptureOptions().test_every)
+    if (l.test_every != CaptureOptions().test_every || l.listed_split == ListedSplit::ignored)
         values_["test-every"] = std::to_string(l.test_every);
     for (const std::string& name : l.test_views)
         values_["test-views"] += (values_["test-views"].empty() ? "" : ",") + name;
@@ -206,7 +206,9 @@ Result<CaptureOptions> Import::loading() const {
         out.downscale = static_cast<int>(factor);
     }
     out.test_every = CaptureOptions().test_every;
+    out.listed_split = ListedSplit::used;
     if (const std::string& text = value("test-every"); !text.empty()) {
+        out.listed_split = ListedSplit::ignored;
         GS_TRY(const auto every, integer_argument(text, 0, 1'000'000, "test-every"));
         out.test_every = static_cast<int>(every);
     }
@@ -269,6 +271,7 @@ std::string Import::command_line() const {
         if (value(name) != "auto") option((std::string("--") + name).c_str(), value(name));
     if (!value("undistort").empty())
         out += value("undistort") == "yes" ? " --undistort" : " --no-undistort";
+    option("--model", base_.loading.model);
     if (base_.loading.max_side > 0) option("--max-side", std::to_string(base_.loading.max_side));
     for (const auto& [name, number] : settings())
         if (!name.starts_with("background_")) out += flag_of(name, number);

@@ -112,6 +112,12 @@ void add_loading(const Capture& capture, Findings& out) {
                     out);
         else if (note.kind == CaptureNote::Kind::shutter)
             add_shutter(note, rolling, capture.views.size(), out);
+        else if (note.kind == CaptureNote::Kind::split)
+            add_one("split", Severity::warning, note.text,
+                    "scores may not be of the photos that were meant",
+                    "correct the names in the list, or hold out others (--test-views, "
+                    "--test-every)",
+                    out);
         else if (note.kind == CaptureNote::Kind::mask)
             add_one(
                 "masks", Severity::warning, note.text,

@@ -12,7 +12,7 @@ namespace gs {
 
 Result<CaptureForecast> forecast_capture(const fs::path& path, const CaptureOptions& options) {
     const Span span{Stage::load};
-    GS_TRY(auto source, read_capture_source(path));
+    GS_TRY(auto source, read_capture_source(path, options.model));
     GS_TRY_VOID(prepare_frames(source, options));
     const std::size_t count = source.frames.size();
     // One slot a frame, so that the sums do not depend on threads.
@@ -23,8 +23,8 @@ Result<CaptureForecast> forecast_capture(const fs::path& path, const CaptureOpti
     std::vector<Need> needs(count);
     parallel_for(count, 4, [&](std::size_t i) {
         const auto size = probe_image(source.frames[i].photo);
-        const auto plan = size ? plan_view(source.frames[i], size->width, size->height, options)
-                               : tl::unexpected(size.error());
+        const auto plan =
+            size ? plan_view(source.frames[i], *size, options) : tl::unexpected(size.error());
         if (!plan) return;
         const auto area = [](const Camera& c) {
             return static_cast<std::uint64_t>(c.width) * static_cast<std::uint64_t>(c.height);

@@ -20,12 +20,22 @@ inline constexpr const char* kNoMasks = "none";
 /// So many random points where nobody says how many.
 inline constexpr std::size_t kRandomPoints = 100000;
 
+/// Whether test photos that the capture itself lists are held out.
+enum class ListedSplit {
+    used,
+    separate_files,  ///< only transforms_test.json: what runs did before lists were read
+    ignored
+};
+
 struct CaptureOptions {
     int downscale = 1;   ///< photos are shrunk by exactly this factor (area average); 0 = auto
                          ///< (longest side <= 1600)
     int max_side = 0;    ///< further limit for the longest side in pixels; 0 = none
+    std::string model;   ///< of several COLMAP models or reconstructions the one called so; empty:
+                         ///< the one of the most photos
     int test_every = 8;  ///< every n-th view by name, starting with the first, is a test view; 0 =
-                         ///< none. A capture's own test file wins
+                         ///< none
+    ListedSplit listed_split = ListedSplit::used;  ///< where there is one, it wins over test_every
     std::vector<std::string>
         test_views;  ///< names (with or without extension) that are the test views instead
     Vec3f background{0, 0, 0};  ///< photos with alpha are composited over this

@@ -19,6 +19,7 @@
 #include "renderer/io/captures/point_colors.h"
 #include "renderer/io/captures/random_points.h"
 #include "renderer/io/captures/undistort.h"
+#include "renderer/io/files/file_finder.h"
 #include "renderer/scene/camera_names.h"
 #include "renderer/scene/origin.h"
 
@@ -128,6 +129,11 @@ void count_events(const LoadedView& loaded, bool photos, Tally& tally) {
             "photos of a rolling shutter come without poses of their first and last row: one "
             "pose each",
             Kind::shutter);
+    if (loaded.turned)
+        count("photos are turned as their EXIF orientation says: so they have their camera's size");
+    if (loaded.not_turned)
+        count(
+            "photos have an EXIF orientation but are stored as their camera sees them: not turned");
     if (loaded.listed_width > 0)
         count(fmt::format("photos are not of the {} x {} pixels their camera is listed with: "
                           "intrinsics scaled to the photo",
@@ -247,10 +253,9 @@ Result<MaskFolder> find_masks(const CaptureSource& source, const CaptureOptions&
                         "give the folder that holds the mask pictures");
         return MaskFolder{options.masks, true};
     }
-    for (const fs::path& folder :
-         {source.root / "masks", source.photo_folder.parent_path() / "masks"})
-        if (fs::is_directory(folder, ignored)) return MaskFolder{folder, false};
-    return MaskFolder{};
+    const fs::path folder =
+        FileFinder({source.root, source.photo_folder.parent_path()}).folder("masks");
+    return folder.empty() ? MaskFolder{} : MaskFolder{folder, false};
 }
 
 /// The place that positions are kept less of: the one asked for, or one of the capture's own.
@@ -286,7 +291,7 @@ void settle_origin(Vec3d origin, CaptureSource& source, Capture& capture) {
 
 Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options) {
     const Span span{Stage::load};
-    GS_TRY(auto source, read_capture_source(path));
+    GS_TRY(auto source, read_capture_source(path, options.model));
     const Vec3d origin = origin_of(source, options);
     GS_TRY_VOID(prepare_frames(source, options));
     GS_TRY(const auto masks, find_masks(source, options));
@@ -303,8 +308,14 @@ Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options
         capture.name =
             fs::absolute(source.root).lexically_normal().parent_path().filename().string();
     capture.format = source.format;
+    capture.model = std::move(source.model);
+    capture.models = std::move(source.models);
+    capture.split = std::move(source.split);
+    capture.split_is_listed = source.split_is_listed;
     capture.skipped = std::move(source.skipped);
     for (std::string& note : source.notes) capture.notes.push_back({std::move(note)});
+    for (std::string& note : source.split_notes)
+        capture.notes.push_back({std::move(note), CaptureNote::Kind::split});
     capture.unposed = std::move(source.unposed);
     capture.reprojection_px = source.reprojection_px;
     collect(source, slots, options, masks, capture);

@@ -5,9 +5,11 @@
 #include <numbers>
 #include <set>
 
-#include "base/text.h"
+#include "base/try.h"
 #include "renderer/io/captures/capture_io.h"
+#include "renderer/io/captures/colmap_folders.h"
 #include "renderer/io/captures/test_split.h"
+#include "renderer/io/files/file_finder.h"
 #include "renderer/io/files/input_file.h"
 
 namespace gs {
@@ -26,10 +28,22 @@ void drop_missing(CaptureSource& source, bool photos) {
     });
 }
 
-// Names that photos end in; what is in such a file is not looked at.
-bool has_photo_name(const fs::path& path) {
-    const std::string end = lower_case(path.extension().string());
-    return end == ".jpg" || end == ".jpeg" || end == ".png";
+// Where two names were found to be one photo, those that were found by an end of them alone are
+// not that photo's for certain.
+void drop_doubtful(CaptureSource& source) {
+    std::map<fs::path, std::vector<std::size_t>> by_photo;
+    for (std::size_t i = 0; i < source.frames.size(); ++i)
+        by_photo[source.frames[i].photo.lexically_normal()].push_back(i);
+    std::vector<bool> drop(source.frames.size());
+    for (const auto& [photo, frames] : by_photo)
+        for (const std::size_t i : frames) drop[i] = frames.size() > 1 && source.frames[i].guessed;
+    std::size_t i = 0;
+    std::erase_if(source.frames, [&](const Frame& frame) {
+        if (!drop[i++]) return false;
+        source.skipped.push_back(fmt::format("{}: several names could mean the photo {}",
+                                             frame.name, frame.photo.filename().string()));
+        return true;
+    });
 }
 
 // "r_0_depth" beside "r_0": what belongs to a photo is none itself. A number after it makes another
@@ -70,7 +84,7 @@ void find_unposed(CaptureSource& source) {
 }  // namespace
 
 bool is_capture(const fs::path& path) {
-    if (!find_colmap_model(path).empty() || !find_drive(path).empty()) return true;
+    if (!colmap_folders(path).empty() || !find_drive(path).empty()) return true;
     std::error_code ignored;
     if (!fs::is_regular_file(path, ignored))
         return !find_transforms(path).empty() || !find_opensfm(path).empty();
@@ -95,7 +109,44 @@ bool head_has(const fs::path& json, std::string_view text) {
            head.find(text) != std::string::npos;
 }
 
-Result<CaptureSource> read_capture_source(const fs::path& path) {
+namespace {
+
+Result<CaptureSource> read_colmap_model(const fs::path& path,
+                                        const std::vector<ColmapFolder>& folders,
+                                        const std::string& wanted) {
+    GS_TRY(ChosenModel chosen, choose_model(path, folders, wanted));
+    GS_TRY(CaptureSource source, read_colmap(path, chosen.model.folder));
+    source.model = chosen.model.name;
+    source.models = std::move(chosen.all);
+    return source;
+}
+
+Result<CaptureSource> read_other_source(const fs::path& path, const std::string& model) {
+    std::error_code ignored;
+    // A file may be anyone's.
+    if (const fs::path drive = find_drive(path); drive == path && !fs::is_directory(path, ignored))
+        return read_drive(drive);
+    if (const fs::path json = find_opensfm(path); json == path && !json.empty())
+        return read_opensfm(json, model);
+    if (const fs::path json = find_transforms(path); !json.empty()) return read_transforms(json);
+    if (const fs::path json = find_opensfm(path); !json.empty()) return read_opensfm(json, model);
+    if (const fs::path drive = find_drive(path); !drive.empty()) return read_drive(drive);
+    return fail(ErrorKind::not_found, path.string(),
+                "is not a capture: it has no COLMAP model (sparse/0), no transforms.json, no "
+                "reconstruction.json of OpenSfM and no drive of KITTI or nuScenes",
+                "give the folder that holds images/ and sparse/, or one of those files");
+}
+
+void note_models(CaptureSource& source) {
+    if (source.models.size() > 1)
+        source.notes.push_back(
+            fmt::format("{} models are there: {}; {} is used (--model NAME takes another)",
+                        source.models.size(), fmt::join(source.models, ", "), source.model));
+}
+
+}  // namespace
+
+Result<CaptureSource> read_capture_source(const fs::path& path, const std::string& model) {
     std::error_code error;
     const bool there = fs::exists(path, error);
     if (there && fs::is_directory(path, error)) fs::directory_iterator(path, error);
@@ -103,20 +154,14 @@ Result<CaptureSource> read_capture_source(const fs::path& path) {
         return fail(ErrorKind::unreadable, path.string(), "may not be read: permission denied",
                     "its permissions, or those of a folder above it, forbid it");
     if (!there) return fail(ErrorKind::not_found, path.string(), "does not exist");
-    if (const fs::path model = find_colmap_model(path); !model.empty())
-        return read_colmap(path, model);
-    // A file may be anyone's.
-    if (const fs::path drive = find_drive(path); drive == path && !fs::is_directory(path, error))
-        return read_drive(drive);
-    if (const fs::path json = find_opensfm(path); json == path && !json.empty())
-        return read_opensfm(json);
-    if (const fs::path json = find_transforms(path); !json.empty()) return read_transforms(json);
-    if (const fs::path json = find_opensfm(path); !json.empty()) return read_opensfm(json);
-    if (const fs::path drive = find_drive(path); !drive.empty()) return read_drive(drive);
-    return fail(ErrorKind::not_found, path.string(),
-                "is not a capture: it has no COLMAP model (sparse/0), no transforms.json, no "
-                "reconstruction.json of OpenSfM and no drive of KITTI or nuScenes",
-                "give the folder that holds images/ and sparse/, or one of those files");
+    const auto folders = colmap_folders(path);
+    GS_TRY(CaptureSource source, folders.empty() ? read_other_source(path, model)
+                                                 : read_colmap_model(path, folders, model));
+    if (!model.empty() && source.model.empty()) return no_such_model(path, model, {});
+    note_models(source);
+    if (source.list_folders.empty())
+        source.list_folders = {source.root, source.photo_folder.parent_path()};
+    return source;
 }
 
 tl::unexpected<Error> no_view_left(const CaptureSource& source,
@@ -133,6 +178,7 @@ Result<void> prepare_frames(CaptureSource& source, const CaptureOptions& options
         return fail(ErrorKind::usage, "", "downscale and max-side must not be negative",
                     "use 1 for full size, 0 for automatic");
     find_unposed(source);
+    drop_doubtful(source);
     drop_missing(source, options.photos);
     std::sort(source.frames.begin(), source.frames.end(),
               [](const Frame& a, const Frame& b) { return a.name < b.name; });

@@ -22,6 +22,8 @@ struct CaptureOptions;
 struct Frame {
     std::string name;      ///< relative to the photo folder
     fs::path photo, mask;  ///< mask: named by the model file itself, usually empty
+    bool guessed = false;  ///< leading folders of the written name were ignored to find the photo
+    int shrunk = 1;        ///< N, where the photo is from images_N instead of a missing images
     Camera camera;
     /// Where given, focal lengths follow from the photo's size: 0.5 * side / tan(angle / 2).
     std::optional<double> angle_x, angle_y;
@@ -37,28 +39,43 @@ struct SourcePoint {
     std::uint8_t rgb[3] = {128, 128, 128};
 };
 
+/// Names of photos by what they are for, as a capture lists them.
+struct PhotoLists {
+    std::string from;  ///< what listed them, for messages; empty: nothing did
+    std::vector<std::string> train, val, test;
+    bool any() const { return !train.empty() || !val.empty() || !test.empty(); }
+};
+
 struct CaptureSource {
     std::string format;
-    fs::path root;          ///< the capture's folder
-    fs::path photo_folder;  ///< names are relative to it
+    std::string model;                ///< as in Capture
+    std::vector<std::string> models;  ///< as in Capture
+    fs::path root;                    ///< the capture's folder
+    fs::path photo_folder;            ///< names are relative to it
     std::vector<Frame> frames;
     std::vector<SourcePoint> points;
     bool points_have_colors = true;  ///< false: photos give the points their colours
     /// [point], of a lidar, which sees no colours: the sweep it is of, which the photos taken
     /// about then give its colour. Empty: points have theirs.
     std::vector<std::uint32_t> point_sweeps;
-    double reprojection_px = 0;  ///< as in Capture
-    bool has_test_file = false;  ///< frames[].test is meant
-    bool blender = false;        ///< NeRF-synthetic: objects lie within [-1.3, 1.3]^3
+    double reprojection_px = 0;          ///< as in Capture
+    bool has_test_file = false;          ///< frames[].test is meant
+    PhotoLists lists;                    ///< in the model file itself
+    std::vector<fs::path> list_folders;  ///< where files that list test photos may be
+    std::string split;                   ///< as in Capture; filled by prepare_frames()
+    bool split_is_listed = false;
+    bool blender = false;  ///< NeRF-synthetic: objects lie within [-1.3, 1.3]^3
     std::vector<std::string> skipped, notes;
-    std::vector<std::string> unposed;  ///< filled by prepare_frames()
+    std::vector<std::string> split_notes;  ///< names in lists that fit no photo
+    std::vector<std::string> unposed;      ///< filled by prepare_frames()
 };
 
 /// The model files of a capture, found by what is there. Errors: not_found when there is no
-/// capture, malformed with a place.
-Result<CaptureSource> read_capture_source(const fs::path& path);
+/// capture, malformed with a place; usage, for a `model` (CaptureOptions) that it does not have.
+Result<CaptureSource> read_capture_source(const fs::path& path, const std::string& model = {});
 /// Drops frames without a photo (unless photos are not wanted), sorts by name, decides which are
-/// test views. Errors: usage, for wrong options; malformed, when no view is left.
+/// test views and drops those that a list leaves out. Errors: usage, for wrong options; malformed,
+/// when no view is left.
 Result<void> prepare_frames(CaptureSource& source, const CaptureOptions& options);
 tl::unexpected<Error> no_view_left(const CaptureSource& source,
                                    const std::vector<std::string>& skipped);
@@ -69,9 +86,7 @@ bool head_has(const fs::path& json, std::string_view text);
 /// once.
 Camera sphere_camera(Camera camera);
 
-/// Folder with cameras, images (and points3D) as .bin or .txt: `path`/sparse/0, `path`/sparse,
-/// `path` itself, ...; empty if none.
-fs::path find_colmap_model(const fs::path& path);
+/// `root`: what the user named; `model`: the folder with cameras, images and perhaps points3D.
 Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& model);
 
 /// The transforms.json to read: `path` itself or the one in it; empty if none.
@@ -81,7 +96,8 @@ Result<CaptureSource> read_transforms(const fs::path& json);
 /// OpenSfM's reconstruction.json: `path` itself or the one in it (or in its opensfm folder, as
 /// OpenDroneMap has it); empty if none.
 fs::path find_opensfm(const fs::path& path);
-Result<CaptureSource> read_opensfm(const fs::path& json);
+/// `wanted`: the number of a reconstruction, from 0; empty: the one of the most photos.
+Result<CaptureSource> read_opensfm(const fs::path& json, const std::string& wanted);
 
 /// Drives with a lidar: KITTI's sequences and single frames, nuScenes' sample.json. Empty if none
 /// with photos.

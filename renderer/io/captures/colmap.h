@@ -14,7 +14,8 @@
 namespace gs {
 
 struct ColmapCamera {
-    int model = -1;  ///< COLMAP's own number
+    int model = -1;       ///< COLMAP's own number; -1: one of another program or version
+    std::string unknown;  ///< then "unknown model ..."
     std::uint64_t width = 0, height = 0;
     std::vector<double> params;
 };
@@ -33,6 +34,8 @@ struct ColmapModel {
     std::size_t bad_points = 0;  ///< dropped because a coordinate is not finite
 };
 
+/// COLMAP 4.1 numbers its lenses from 0 to one below this.
+inline constexpr std::size_t kColmapLenses = 18;
 struct ColmapLens {
     const char* name;
     int params;
@@ -45,6 +48,9 @@ int colmap_lens_number(std::string_view name);
 /// pixels; not above 0 or not finite: nobody measured it.
 void add_point(ColmapModel& model, double x, double y, double z, const std::uint8_t (&rgb)[3],
                double error);
+
+/// Files of text without a byte order mark.
+Result<std::string> read_model_text(const fs::path& path);
 
 Result<void> read_cameras_binary(const fs::path& path, ColmapModel& model);
 Result<void> read_images_binary(const fs::path& path, ColmapModel& model);

@@ -32,12 +32,16 @@ Result<void> expect_end(const ByteReader& reader, const std::string& path, const
         "the count at the start of the file is wrong, or the file is damaged");
 }
 
-}  // namespace
+// A model number that no COLMAP up to 4.1 has, and how many numbers its cameras are taken to have.
+struct UnknownLens {
+    std::int32_t model = -1;
+    int params = -1;  // < 0: nobody knows
+};
 
-Result<void> read_cameras_binary(const fs::path& path, ColmapModel& model) {
-    GS_TRY(const auto bytes, read_file(path));
-    ByteReader reader(bytes, path.string());
-    GS_TRY(const auto count, read_count(reader, path.string(), kCameraBytes, "cameras"));
+Result<void> read_cameras(std::span<const std::byte> bytes, const std::string& path,
+                          UnknownLens& unknown, ColmapModel& model) {
+    ByteReader reader(bytes, path);
+    GS_TRY(const auto count, read_count(reader, path, kCameraBytes, "cameras"));
     for (std::uint64_t i = 0; i < count; ++i) {
         const auto id = reader.read<std::uint32_t>();
         ColmapCamera camera;
@@ -47,16 +51,41 @@ Result<void> read_cameras_binary(const fs::path& path, ColmapModel& model) {
         camera.height = reader.read<std::uint64_t>();
         if (!reader.ok()) return reader.failure(fmt::format("camera {} of {}", i + 1, count));
         const ColmapLens* lens = colmap_lens(camera.model);
-        if (lens == nullptr)
+        if (lens == nullptr && unknown.params >= 0 && camera.model == unknown.model) {
+            camera.unknown = fmt::format("unknown model number {}", camera.model);
+            camera.model = -1;
+        } else if (lens == nullptr) {
+            if (unknown.params < 0) unknown.model = camera.model;
             return fail_at_byte(
-                path.string(), model_at,
+                path, model_at,
                 fmt::format("camera {} has the unknown model number {}", id, camera.model),
                 "the file is damaged, or written by a newer COLMAP");
-        for (int p = 0; p < lens->params; ++p) camera.params.push_back(reader.read<double>());
+        }
+        const int params = lens != nullptr ? lens->params : unknown.params;
+        for (int p = 0; p < params; ++p) camera.params.push_back(reader.read<double>());
         if (!reader.ok()) return reader.failure(fmt::format("camera {} of {}", i + 1, count));
         model.cameras[id] = std::move(camera);
     }
-    return expect_end(reader, path.string(), "cameras");
+    return expect_end(reader, path, "cameras");
+}
+
+}  // namespace
+
+/// Of a lens that a newer COLMAP has the file does not say how many numbers it takes: the count
+/// with which the file comes out even.
+Result<void> read_cameras_binary(const fs::path& path, ColmapModel& model) {
+    GS_TRY(const auto bytes, read_file(path));
+    constexpr int kMostParams = 32;
+    UnknownLens unknown;
+    auto read = read_cameras(bytes, path.string(), unknown, model);
+    if (read || unknown.model < static_cast<std::int32_t>(kColmapLenses)) return read;
+    for (unknown.params = 0; unknown.params <= kMostParams; ++unknown.params) {
+        ColmapModel attempt;
+        if (!read_cameras(bytes, path.string(), unknown, attempt)) continue;
+        model.cameras = std::move(attempt.cameras);
+        return {};
+    }
+    return read;
 }
 
 Result<void> read_images_binary(const fs::path& path, ColmapModel& model) {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "base/try.h"
 #include "renderer/io/captures/colmap.h"
@@ -18,10 +20,70 @@ bool next_record(LineReader& lines, std::string_view& line) {
     return false;
 }
 
+// "ID QW QX QY QZ TX TY TZ CAMERA_ID NAME"; names may hold blanks.
+bool parse_image(std::string_view line, ColmapImage& image) {
+    std::uint32_t id = 0;
+    bool good = parse_next(line, id);
+    for (double* q : {&image.rotation.w, &image.rotation.x, &image.rotation.y, &image.rotation.z})
+        good = good && parse_next(line, *q);
+    for (double* t : {&image.translation.x, &image.translation.y, &image.translation.z})
+        good = good && parse_next(line, *t);
+    good = good && parse_next(line, image.camera);
+    image.name = trimmed(line);
+    return good && !image.name.empty();
+}
+
+std::size_t words_in(std::string_view line) {
+    std::size_t words = 0;
+    while (!next_word(line).empty()) ++words;
+    return words;
+}
+
+// Programs other than COLMAP leave lines of key points out. A line of them is numbers only, three
+// a point; that of an image has a name, and where the name is a number a rotation that is one.
+bool is_next_image(std::string_view line, const ColmapModel& model) {
+    ColmapImage image;
+    if (!parse_image(line, image)) return false;
+    double number = 0;
+    std::string_view rest = image.name;
+    bool numbers = true;
+    while (!trimmed(rest).empty()) numbers = parse_next(rest, number) && numbers;
+    if (!numbers) return true;
+    const Quatd q = image.rotation;
+    const double length = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
+    return words_in(line) % 3 != 0 && model.cameras.count(image.camera) > 0 &&
+           std::abs(length - 1) < 0.01;
+}
+
+// A channel of a colour: 0 to 255, perhaps with a fraction.
+bool parse_channel(std::string_view& line, double& value) {
+    return parse_next(line, value) && value >= 0 && value <= 255;
+}
+
+struct TextPoint {
+    double x = 0, y = 0, z = 0, error = 0;
+    std::array<double, 3> rgb{};
+};
+
+// "ID X Y Z R G B ERROR TRACK"; what comes after the colour may be left out.
+bool parse_point(std::string_view line, TextPoint& point) {
+    std::uint64_t id = 0;
+    bool good = parse_next(line, id) && parse_next(line, point.x) && parse_next(line, point.y) &&
+                parse_next(line, point.z);
+    for (double& channel : point.rgb) good = good && parse_channel(line, channel);
+    return good && (trimmed(line).empty() || parse_next(line, point.error));
+}
+
 }  // namespace
 
+Result<std::string> read_model_text(const fs::path& path) {
+    GS_TRY(std::string text, read_text_file(path));
+    if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+    return text;
+}
+
 Result<void> read_cameras_text(const fs::path& path, ColmapModel& model) {
-    GS_TRY(const auto text, read_text_file(path));
+    GS_TRY(const auto text, read_model_text(path));
     LineReader lines(text);
     std::string_view line;
     while (next_record(lines, line)) {
@@ -32,13 +94,11 @@ Result<void> read_cameras_text(const fs::path& path, ColmapModel& model) {
                                 kDamaged);
         const std::string_view name = next_word(line);
         camera.model = colmap_lens_number(name);
-        if (camera.model < 0)
-            return fail_at_line(path.string(), lines.number(),
-                                fmt::format("unknown camera model \"{}\"", name), kDamaged);
         if (!parse_next(line, camera.width) || !parse_next(line, camera.height))
             return fail_at_line(path.string(), lines.number(),
                                 "width and height must be whole numbers", kDamaged);
-        const int wanted = colmap_lens(camera.model)->params;
+        if (camera.model < 0) camera.unknown = fmt::format("unknown model {}", name);
+        const int wanted = camera.model < 0 ? 0 : colmap_lens(camera.model)->params;
         for (int p = 0; p < wanted; ++p) {
             double value = 0;
             if (!parse_next(line, value))
@@ -52,59 +112,56 @@ Result<void> read_cameras_text(const fs::path& path, ColmapModel& model) {
 }
 
 Result<void> read_images_text(const fs::path& path, ColmapModel& model) {
-    GS_TRY(const auto text, read_text_file(path));
+    GS_TRY(const auto text, read_model_text(path));
     LineReader lines(text);
     std::string_view line;
-    while (next_record(lines, line)) {
+    bool more = next_record(lines, line);
+    while (more) {
         ColmapImage image;
-        std::uint32_t id = 0;
-        bool good = parse_next(line, id);
-        for (double* q :
-             {&image.rotation.w, &image.rotation.x, &image.rotation.y, &image.rotation.z})
-            good = good && parse_next(line, *q);
-        for (double* t : {&image.translation.x, &image.translation.y, &image.translation.z})
-            good = good && parse_next(line, *t);
-        good = good && parse_next(line, image.camera);
-        image.name = trimmed(line);  // names may hold blanks
-        if (!good || image.name.empty())
+        if (!parse_image(line, image))
             return fail_at_line(path.string(), lines.number(),
                                 "an image line needs ID QW QX QY QZ TX TY TZ CAMERA_ID NAME",
                                 kDamaged);
-        // The key points: three words each, possibly none, possibly missing on the very last line.
-        // Counting is enough.
-        std::string_view key_points;
-        if (lines.next(key_points)) {
-            std::size_t words = 0;
-            for (bool inside = false; const char c : key_points) {
-                words += !is_blank(c) && !inside;
-                inside = !is_blank(c);
-            }
-            if (words % 3 != 0)
-                return fail_at_line(path.string(), lines.number(),
-                                    "key points come as X Y POINT3D_ID, but a number is left over",
-                                    kDamaged);
-        }
         model.images.push_back(std::move(image));
+        // The key points: three words each, possibly none. Counting is enough.
+        more = lines.next(line);
+        while (more && line.starts_with('#')) more = lines.next(line);
+        if (!more) break;
+        line = trimmed(line);
+        if (!line.empty() && is_next_image(line, model)) continue;
+        if (words_in(line) % 3 != 0)
+            return fail_at_line(path.string(), lines.number(),
+                                "key points come as X Y POINT3D_ID, but a number is left over",
+                                kDamaged);
+        more = next_record(lines, line);
     }
     return {};
 }
 
 Result<void> read_points_text(const fs::path& path, ColmapModel& model) {
-    GS_TRY(const auto text, read_text_file(path));
+    GS_TRY(const auto text, read_model_text(path));
     LineReader lines(text);
     std::string_view line;
+    // Colours are whole numbers to 255, or fractions of one throughout.
+    std::vector<TextPoint> points;
+    bool fractions = false, within_one = true;
     while (next_record(lines, line)) {
-        std::uint64_t id = 0;
-        double x = 0, y = 0, z = 0, error = 0;
-        std::uint8_t rgb[3];
-        const bool good = parse_next(line, id) && parse_next(line, x) && parse_next(line, y) &&
-                          parse_next(line, z) && parse_next(line, rgb[0]) &&
-                          parse_next(line, rgb[1]) && parse_next(line, rgb[2]) &&
-                          parse_next(line, error);
-        if (!good)
+        TextPoint point;
+        if (!parse_point(line, point))
             return fail_at_line(path.string(), lines.number(),
                                 "a point line needs ID X Y Z R G B ERROR TRACK", kDamaged);
-        add_point(model, x, y, z, rgb, error);
+        for (const double channel : point.rgb) {
+            within_one = within_one && channel <= 1;
+            fractions = fractions || channel != std::floor(channel);
+        }
+        points.push_back(point);
+    }
+    const double scale = fractions && within_one ? 255 : 1;
+    for (const TextPoint& p : points) {
+        std::uint8_t rgb[3];
+        for (std::size_t c = 0; c < 3; ++c)
+            rgb[c] = static_cast<std::uint8_t>(p.rgb[c] * scale + 0.5);
+        add_point(model, p.x, p.y, p.z, rgb, p.error);
     }
     return {};
 }

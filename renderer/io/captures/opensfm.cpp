@@ -9,7 +9,10 @@
 
 #include "base/try.h"
 #include "renderer/io/captures/capture_source.h"
+#include "renderer/io/captures/colmap_folders.h"
 #include "renderer/io/files/capture_json.h"
+#include "renderer/io/files/file_finder.h"
+#include "renderer/io/files/text_reader.h"
 
 namespace gs {
 namespace {
@@ -117,7 +120,41 @@ struct SfmCamera {
     std::string problem;
 };
 
-void read_shots(const SfmJson& json, CaptureSource& source) {
+// image_list.txt beside the file: where photos were when they were posed, for those that are not
+// where they usually are. By their last names.
+std::map<std::string, std::string> read_image_list(const fs::path& folder) {
+    std::map<std::string, std::string> out;
+    const auto text = read_text_file(folder / "image_list.txt", 64 << 20);
+    if (!text) return out;
+    LineReader lines(*text);
+    for (std::string_view line; lines.next(line);)
+        if (const std::string name = portable_name(line); !name.empty())
+            out.emplace(fs::path(name).filename().string(), std::string(trimmed(line)));
+    return out;
+}
+
+// The photo of a shot, and what it is called here.
+std::string sfm_photo(const std::string& shot, const FileFinder& finder,
+                      const std::map<std::string, std::string>& listed, FoundNames& names,
+                      const CaptureSource& source, Frame& frame) {
+    auto found = finder.find(shot, FileFinder::Kind::photo);
+    if (found.path.empty())
+        if (const auto it = listed.find(fs::path(shot).filename().string()); it != listed.end())
+            found = finder.find(it->second, FileFinder::Kind::photo);
+    names.add(shot, found);
+    frame.name = fs::path(shot).lexically_normal().generic_string();
+    frame.photo = found.path.empty() ? source.photo_folder / frame.name : found.path;
+    frame.guessed = found.guessed;
+    frame.shrunk = found.shrunk;
+    if (!found.path.empty() && !found.as_written)
+        frame.name = name_below(found.path, source.photo_folder);
+    return found.problem;
+}
+
+void read_shots(const SfmJson& json, const fs::path& folder, CaptureSource& source) {
+    const FileFinder finder({source.photo_folder, folder, folder / ".."});
+    const auto listed = read_image_list(folder);
+    FoundNames names;
     std::map<std::string, SfmCamera> cameras;
     if (const auto list = json.find("cameras"); list != json.end() && list->is_object())
         for (const auto& [name, camera] : list->items()) {
@@ -126,9 +163,8 @@ void read_shots(const SfmJson& json, CaptureSource& source) {
         }
     for (const auto& [name, shot] : json.at("shots").items()) {
         Frame frame;
-        frame.name = fs::path(name).lexically_normal().generic_string();
-        frame.photo = source.photo_folder / frame.name;
-        std::string problem = shot.is_object() ? "" : "its shot is no object";
+        std::string problem = sfm_photo(name, finder, listed, names, source, frame);
+        if (!shot.is_object()) problem = "its shot is no object";
         const auto camera =
             problem.empty() ? cameras.find(sfm_text(shot, "camera")) : cameras.end();
         if (problem.empty() && camera == cameras.end()) problem = "its camera is not in the file";
@@ -142,6 +178,7 @@ void read_shots(const SfmJson& json, CaptureSource& source) {
         else
             source.skipped.push_back(fmt::format("{}: {}", frame.name, problem));
     }
+    for (std::string& note : names.notes("photos")) source.notes.push_back(std::move(note));
 }
 
 void read_sfm_points(const SfmJson& json, CaptureSource& source) {
@@ -176,12 +213,44 @@ bool has_shots(const SfmJson& json) {
 
 // The folder that holds the photos: beside the file, or beside its folder (OpenDroneMap).
 fs::path sfm_photo_folder(const fs::path& folder, const SfmJson& shots) {
-    std::error_code ignored;
-    for (const fs::path& candidate : {folder / "images", folder / ".." / "images"})
-        for (const auto& shot : shots.items())
-            if (fs::is_regular_file(candidate / shot.key(), ignored))
+    constexpr std::size_t kLookedAt = 256;
+    const fs::path candidates[] = {FileFinder({folder}).folder("images"),
+                                   FileFinder({folder / ".."}).folder("images"), folder};
+    for (const fs::path& candidate : candidates) {
+        if (candidate.empty()) continue;
+        const FileFinder photos({candidate});
+        std::size_t looked = 0;
+        for (const auto& shot : shots.items()) {
+            if (!photos.find(shot.key(), FileFinder::Kind::photo).path.empty())
                 return candidate.lexically_normal();
+            if (++looked == kLookedAt) break;
+        }
+    }
     return folder / "images";
+}
+
+// Of several the one called `wanted` by its number, else the one of the most photos.
+Result<const SfmJson*> choose_part(const fs::path& path, const SfmJson& json,
+                                   const std::string& wanted, CaptureSource& source) {
+    const SfmJson *most = nullptr, *named = nullptr;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+        if (!has_shots(json[i])) continue;
+        const std::size_t shots = json[i].at("shots").size();
+        source.models.push_back(
+            fmt::format("{} ({} {})", i, shots, shots == 1 ? "photo" : "photos"));
+        if (wanted == std::to_string(i)) named = &json[i];
+        if (most == nullptr || shots > most->at("shots").size()) {
+            most = &json[i];
+            if (wanted.empty()) source.model = std::to_string(i);
+        }
+    }
+    if (most == nullptr)
+        return fail(ErrorKind::malformed, path.string(), "has no reconstruction with \"shots\"",
+                    "is it OpenSfM's reconstruction.json?");
+    if (!wanted.empty() && named == nullptr) return no_such_model(path, wanted, source.models);
+    if (!wanted.empty()) source.model = wanted;
+    if (source.models.size() == 1) source.models.clear();
+    return named != nullptr ? named : most;
 }
 
 }  // namespace
@@ -196,7 +265,7 @@ fs::path find_opensfm(const fs::path& path) {
     return {};
 }
 
-Result<CaptureSource> read_opensfm(const fs::path& path) {
+Result<CaptureSource> read_opensfm(const fs::path& path, const std::string& wanted) {
     GS_TRY(auto json, read_capture_json(path));
     // A list, as parts that could not be joined have worlds of their own.
     if (!json.is_array()) {
@@ -204,28 +273,15 @@ Result<CaptureSource> read_opensfm(const fs::path& path) {
         json = SfmJson::array();
         json.push_back(std::move(one));
     }
-    const SfmJson* most = nullptr;
-    std::size_t parts = 0;
-    for (const SfmJson& part : json) {
-        if (!has_shots(part)) continue;
-        ++parts;
-        if (most == nullptr || part.at("shots").size() > most->at("shots").size()) most = &part;
-    }
-    if (most == nullptr)
-        return fail(ErrorKind::malformed, path.string(), "has no reconstruction with \"shots\"",
-                    "is it OpenSfM's reconstruction.json?");
     CaptureSource source;
     source.format = "OpenSfM";
+    GS_TRY(const SfmJson* part, choose_part(path, json, wanted, source));
     const fs::path folder = path.parent_path().empty() ? fs::path(".") : path.parent_path();
-    source.photo_folder = sfm_photo_folder(folder, most->at("shots"));
+    source.photo_folder = sfm_photo_folder(folder, part->at("shots"));
     source.root = source.photo_folder.parent_path();
-    if (parts > 1)
-        source.notes.push_back(
-            fmt::format("{} holds {} reconstructions, each in a world of its own: the one with the "
-                        "most photos is used",
-                        path.filename().string(), parts));
-    read_shots(*most, source);
-    read_sfm_points(*most, source);
+    source.list_folders = {folder, source.root};
+    read_shots(*part, folder, source);
+    read_sfm_points(*part, source);
     return source;
 }
 

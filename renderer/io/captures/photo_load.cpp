@@ -17,6 +17,25 @@ tl::unexpected<Error> because(const Frame& frame, std::string why) {
     return fail(ErrorKind::malformed, frame.photo.string(), std::move(why));
 }
 
+// Whole pixels: the same aspect means that one side follows from the other within rounding.
+bool same_aspect(const Camera& camera, int width, int height) {
+    const double by_width = static_cast<double>(width) / camera.width,
+                 by_height = static_cast<double>(height) / camera.height;
+    return std::abs(by_width * camera.height - height) <= 1 ||
+           std::abs(by_height * camera.width - width) <= 1;
+}
+
+// How the stored picture is to be turned: as EXIF says where its camera's size fits only then.
+// Programs that pose photos read them as stored or turned; their cameras say which.
+int orientation_for(const Frame& frame, const ImageSize& photo) {
+    const Camera& camera = frame.camera;
+    return photo.orientation >= 5 && camera.width > 0 && camera.height > 0 &&
+                   !same_aspect(camera, photo.width, photo.height) &&
+                   same_aspect(camera, photo.height, photo.width)
+               ? photo.orientation
+               : 1;
+}
+
 // The lens for a photo of this size: from its own intrinsics, scaled where the photo was resized
 // since.
 Result<Camera> lens_for(const Frame& frame, int width, int height) {
@@ -28,17 +47,16 @@ Result<Camera> lens_for(const Frame& frame, int width, int height) {
         if (frame.angle_y) camera.fy = 0.5 * height / std::tan(0.5 * *frame.angle_y);
         if (!frame.angle_y && frame.angle_x) camera.fy = camera.fx;
         if (!frame.angle_x && frame.angle_y) camera.fx = camera.fy;
+        if (!frame.angle_x && !frame.angle_y && frame.shrunk > 1)  // of photos that are not there
+            for (double* length : {&camera.fx, &camera.fy, &camera.cx, &camera.cy})
+                *length /= frame.shrunk;
         if (camera.model == CameraModel::equirectangular) camera = sphere_camera(camera);
         if (frame.centred) {
             camera.cx = 0.5 * width;
             camera.cy = 0.5 * height;
         }
     } else if (width != camera.width || height != camera.height) {
-        // Whole pixels: the same aspect means that one side follows from the other within rounding.
-        const double by_width = static_cast<double>(width) / camera.width,
-                     by_height = static_cast<double>(height) / camera.height;
-        if (std::abs(by_width * camera.height - height) > 1 &&
-            std::abs(by_height * camera.width - width) > 1)
+        if (!same_aspect(camera, width, height))
             return because(
                 frame,
                 fmt::format("the photo is {} x {} pixels but its camera {} x {}, another aspect",
@@ -89,12 +107,17 @@ fs::path mask_file(const Frame& frame, const MaskFolder& masks) {
     };
     if (!masks.chosen && found(frame.mask)) return frame.mask;
     if (!masks.folder.empty()) {
-        const fs::path name(frame.name);
+        const fs::path name(frame.name), last = name.filename();
         for (const fs::path& candidate :
              {fs::path(name).replace_extension(".png"), fs::path(frame.name + ".png"),
-              name.filename().replace_extension(".png"),
-              fs::path(name.filename().string() + ".png"), fs::path("mask.png")})
+              fs::path(last).replace_extension(".png"), fs::path(last.string() + ".png"),
+              fs::path("mask.png")})
             if (found(masks.folder / candidate)) return masks.folder / candidate;
+        for (const std::string& candidate : {name.generic_string() + ".png", name.generic_string(),
+                                             last.string() + ".png", last.string()})
+            if (const auto mask = masks.files->find(candidate, FileFinder::Kind::photo);
+                !mask.path.empty() && !mask.guessed)
+                return mask.path;
     }
     return found(frame.mask) ? frame.mask : fs::path();
 }
@@ -118,10 +141,18 @@ Result<void> check_mask_aspect(const fs::path& path, int mask_width, int mask_he
     return {};
 }
 
+// A mask that was made of the photo as it is stored is turned as the photo is.
+bool lies_as_stored(int mask_width, int mask_height, const ViewPlan& plan) {
+    return plan.orientation >= 5 &&
+           (mask_width > mask_height) != (plan.lens.width > plan.lens.height);
+}
+
 // One channel, 0 or 255, of the photo's size.
-Result<Image8> read_mask(const fs::path& path, int width, int height, bool& resampled) {
+Result<Image8> read_mask(const fs::path& path, const ViewPlan& plan, bool& resampled) {
+    const int width = plan.lens.width, height = plan.lens.height;
     GS_TRY(const auto bytes, read_file(path, 1ull << 31));
-    GS_TRY(const auto image, decode_image(bytes, path.string()));
+    GS_TRY(auto image, decode_image(bytes, path.string()));
+    if (lies_as_stored(image.width, image.height, plan)) image = turned(image, plan.orientation);
     GS_TRY_VOID(check_mask_aspect(path, image.width, image.height, width, height));
     resampled = image.width != width || image.height != height;
     // Only 0 means ignore, except that JPEG leaves noise around black.
@@ -197,6 +228,7 @@ LoadedView described(const Frame& frame, const ViewPlan& plan) {
     out.shutter = plan.lens.shutter;
     out.shutter_without_poses = frame.shutter_without_poses;
     out.resampled = plan.resampled;
+    out.turned = plan.orientation != 1;
     if (frame.camera.width > 0 &&
         (frame.camera.width != plan.lens.width || frame.camera.height != plan.lens.height)) {
         out.listed_width = frame.camera.width;
@@ -214,10 +246,13 @@ std::string why_skipped(const Frame& frame, const Error& error) {
     return out;
 }
 
-Result<ViewPlan> plan_view(const Frame& frame, int width, int height,
+Result<ViewPlan> plan_view(const Frame& frame, const ImageSize& photo,
                            const CaptureOptions& options) {
-    GS_TRY(const auto lens, lens_for(frame, width, height));
     ViewPlan plan;
+    plan.orientation = orientation_for(frame, photo);
+    const bool lies = plan.orientation >= 5;
+    GS_TRY(const auto lens,
+           lens_for(frame, lies ? photo.height : photo.width, lies ? photo.width : photo.height));
     plan.lens = plan.full = lens;
     if (options.undistort) {
         if (lens.model == CameraModel::equirectangular)
@@ -254,13 +289,16 @@ Result<ViewPlan> plan_view(const Frame& frame, int width, int height,
 
 Result<LoadedView> load_view(const Frame& frame, const CaptureOptions& options,
                              const MaskFolder& masks) {
-    GS_TRY(auto decoded, read_image(frame.photo));
-    GS_TRY(const auto plan, plan_view(frame, decoded.width, decoded.height, options));
+    ImageSize size;
+    GS_TRY(auto decoded, read_image(frame.photo, &size));
+    GS_TRY(const auto plan, plan_view(frame, size, options));
     LoadedView out = described(frame, plan);
+    out.not_turned = size.orientation != plan.orientation;
+    if (out.turned) decoded = turned(decoded, plan.orientation);
 
     Image8 mask;
     if (const fs::path file = mask_file(frame, masks); !file.empty()) {
-        if (auto read = read_mask(file, decoded.width, decoded.height, out.mask_resampled))
+        if (auto read = read_mask(file, plan, out.mask_resampled))
             mask = std::move(*read);
         else
             out.mask_problem = read.error().text();
@@ -288,9 +326,11 @@ Result<LoadedView> load_view_camera(const Frame& frame, const CaptureOptions& op
     const auto size = probe_image(frame.photo);
     if (!size && (frame.camera.width == 0 || frame.camera.height == 0))
         return tl::unexpected(size.error());
-    GS_TRY(const auto plan, plan_view(frame, size ? size->width : frame.camera.width,
-                                      size ? size->height : frame.camera.height, options));
+    GS_TRY(const auto plan,
+           plan_view(frame, size ? *size : ImageSize{frame.camera.width, frame.camera.height, 3},
+                     options));
     LoadedView out = described(frame, plan);
+    out.not_turned = size && size->orientation != plan.orientation;
     if (!size) {
         out.photo_problem = size.error().kind == ErrorKind::not_found
                                 ? frame.name + ": no such photo"
@@ -302,13 +342,16 @@ Result<LoadedView> load_view_camera(const Frame& frame, const CaptureOptions& op
         out.mask_problem = missing_mask(frame, masks);
         return out;
     }
-    const auto mask = probe_image(file);
+    auto mask = probe_image(file);
+    const int width = plan.lens.width, height = plan.lens.height;
+    if (mask && lies_as_stored(mask->width, mask->height, plan))
+        std::swap(mask->width, mask->height);
     const Result<void> fits =
-        mask ? check_mask_aspect(file, mask->width, mask->height, size->width, size->height)
+        mask ? check_mask_aspect(file, mask->width, mask->height, width, height)
              : tl::unexpected(mask.error());
     if (fits) {
         out.has_mask = true;
-        out.mask_resampled = mask->width != size->width || mask->height != size->height;
+        out.mask_resampled = mask->width != width || mask->height != height;
     } else {
         out.mask_problem = fits.error().text();
     }

@@ -5,6 +5,8 @@
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/captures/capture_source.h"
 #include "renderer/io/captures/lens_mask.h"
+#include "renderer/io/files/file_finder.h"
+#include "renderer/io/images/image_io.h"
 
 namespace gs {
 
@@ -13,6 +15,7 @@ struct MaskFolder {
     fs::path folder;
     bool chosen = false;  ///< named by the user, so it wins over masks named by the model file
     std::shared_ptr<LensMasks> of_lenses = std::make_shared<LensMasks>();
+    std::shared_ptr<FileFinder> files = std::make_shared<FileFinder>(std::vector{folder});
     /// No mask counts, not those of the model file either.
     bool none() const { return chosen && folder.empty(); }
 };
@@ -32,6 +35,8 @@ struct LoadedView {
     bool has_mask = false;
     std::uint64_t pixel_bytes = 0;  ///< of photo and mask
     bool mask_resampled = false;    ///< it is not of the photo's size
+    bool turned = false;            ///< by its EXIF orientation
+    bool not_turned = false;        ///< although it has one
 };
 
 /// Size and intrinsics of the photo and of the view made of it.
@@ -41,14 +46,15 @@ struct ViewPlan {
     Camera scaled;  ///< what the View gets
     int factor = 1;
     bool resampled = false;
+    int orientation = 1;  ///< EXIF's, by which the stored picture is turned first
 };
 
 /// "NAME: why, at byte N (advice)".
 std::string why_skipped(const Frame& frame, const Error& error);
 
-/// For a photo of width x height pixels. The error's text alone matters: it becomes the reason why
-/// the frame is skipped.
-Result<ViewPlan> plan_view(const Frame& frame, int width, int height,
+/// For a photo of this size. The error's text alone matters: it becomes the reason why the frame is
+/// skipped.
+Result<ViewPlan> plan_view(const Frame& frame, const ImageSize& photo,
                            const CaptureOptions& options);
 Result<LoadedView> load_view(const Frame& frame, const CaptureOptions& options,
                              const MaskFolder& masks);

@@ -2,6 +2,7 @@
 // NeRF-synthetic (Blender).
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "base/try.h"
@@ -9,6 +10,7 @@
 #include "renderer/io/captures/ply_points.h"
 #include "renderer/io/captures/transforms_camera.h"
 #include "renderer/io/files/capture_json.h"
+#include "renderer/io/files/file_finder.h"
 
 namespace gs {
 namespace {
@@ -20,37 +22,41 @@ std::string text_of(const Json& json, const char* key) {
     return it != json.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
-fs::path find_photo(const fs::path& folder, std::string& file) {
-    std::error_code ignored;
-    std::replace(file.begin(), file.end(), '\\', '/');
-    const fs::path path = folder / file;
-    if (fs::is_regular_file(path, ignored)) return path;
-    for (const char* extension : {".png", ".jpg", ".jpeg", ".PNG", ".JPG", ".JPEG"})
-        if (fs::is_regular_file(path.string() + extension, ignored)) {
-            file += extension;
-            return path.string() + extension;
-        }
-    return path;
+// Where the file's names are looked for, and which were found in another way than as written.
+struct Places {
+    FileFinder finder;
+    FoundNames photos;
+};
+
+// The photo, and the frame's name: relative to the file, with the photo's extension.
+std::string set_photo(const std::string& written, const fs::path& folder, Places& places,
+                      Frame& frame) {
+    const auto found = places.finder.find(written, FileFinder::Kind::photo);
+    places.photos.add(written, found);
+    frame.name = fs::path(written).lexically_normal().generic_string();
+    frame.photo = found.path.empty() ? folder / written : found.path;
+    frame.guessed = found.guessed;
+    frame.shrunk = found.shrunk;
+    if (!found.path.empty() && !found.as_written) frame.name = name_below(found.path, folder);
+    return found.problem;
 }
 
 void read_frame(const Json& file, const Json& json, const fs::path& folder, bool test,
-                std::size_t index, CaptureSource& source) {
+                std::size_t index, Places& places, CaptureSource& source) {
     if (!json.is_object()) {
         source.skipped.push_back(fmt::format("frame {}: is not an object", index));
         return;
     }
     Frame frame;
     frame.test = test;
-    std::string name = text_of(json, "file_path");
-    std::string problem;  // in words; empty: there is none
-    if (name.empty())
-        problem = "file_path is missing";
-    else
-        frame.photo = find_photo(folder, name);
-    frame.name = fs::path(name).lexically_normal().generic_string();
+    const std::string name = text_of(json, "file_path");
+    std::string problem =
+        name.empty() ? "file_path is missing" : set_photo(name, folder, places, frame);
     if (problem.empty()) problem = read_frame_camera(json, file, frame);
-    if (const std::string mask = text_of(json, "mask_path"); !mask.empty())
-        frame.mask = folder / mask;
+    if (const std::string mask = text_of(json, "mask_path"); !mask.empty()) {
+        const auto found = places.finder.find(mask, FileFinder::Kind::photo);
+        frame.mask = found.path.empty() ? folder / mask : found.path;
+    }
     if (problem.empty())
         source.frames.push_back(std::move(frame));
     else
@@ -76,12 +82,15 @@ void note_times(const Json& frames, CaptureSource& source) {
 }
 
 Result<void> read_frames(const Json& file, const fs::path& path, bool test, CaptureSource& source) {
+    const fs::path folder = path.parent_path().empty() ? fs::path(".") : path.parent_path();
+    Places places{FileFinder({folder}), {}};
     const auto frames = file.find("frames");
     if (frames == file.end() || !frames->is_array())
         return fail(ErrorKind::malformed, path.string(), "has no list \"frames\"",
                     "is it a transforms.json?");
     for (std::size_t i = 0; i < frames->size(); ++i)
-        read_frame(file, (*frames)[i], path.parent_path(), test, i, source);
+        read_frame(file, (*frames)[i], folder, test, i, places, source);
+    for (std::string& note : places.photos.notes("photos")) source.notes.push_back(std::move(note));
     note_times(*frames, source);
     return {};
 }
@@ -89,16 +98,19 @@ Result<void> read_frames(const Json& file, const fs::path& path, bool test, Capt
 // Names relative to the folder all photos share ("images/0001.jpg" -> "0001.jpg"); repeated ones
 // are dropped.
 void settle_names(CaptureSource& source) {
-    std::string common;
-    for (std::size_t i = 0; i < source.frames.size(); ++i) {
-        const std::string folder =
-            fs::path(source.frames[i].name).parent_path().generic_string() + "/";
-        common = i == 0 || common == folder ? folder : "/";
+    std::optional<std::string> common;
+    std::error_code ignored;
+    for (const Frame& frame : source.frames) {
+        const std::string folder = fs::path(frame.name).parent_path().generic_string() + "/";
+        // Photos that are missing may be named by another machine's folders.
+        if (folder.starts_with('/') && !fs::is_regular_file(frame.photo, ignored)) continue;
+        common = !common || *common == folder ? folder : "/";
     }
     source.photo_folder = source.root;
-    if (common.size() > 1) {
-        source.photo_folder /= common.substr(0, common.size() - 1);
-        for (Frame& frame : source.frames) frame.name = frame.name.substr(common.size());
+    if (common && common->size() > 1) {
+        source.photo_folder /= common->substr(0, common->size() - 1);
+        for (Frame& frame : source.frames)
+            if (frame.name.starts_with(*common)) frame.name.erase(0, common->size());
     }
     std::set<std::string> names;
     std::erase_if(source.frames, [&](const Frame& frame) {
@@ -109,20 +121,33 @@ void settle_names(CaptureSource& source) {
 }
 
 Result<void> read_points(const Json& file, CaptureSource& source) {
-    std::error_code ignored;
+    const FileFinder finder({source.root});
     const std::string named = text_of(file, "ply_file_path");
-    if (!named.empty() && !fs::is_regular_file(source.root / named, ignored))
+    if (!named.empty() && finder.find(named, FileFinder::Kind::points).path.empty())
         source.notes.push_back(fmt::format("ply_file_path {} is missing", named));
-    for (const std::string& candidate :
-         {named, std::string("points3d.ply"), std::string("points3D.ply"),
-          std::string("sparse_pc.ply")}) {
-        if (candidate.empty() || !fs::is_regular_file(source.root / candidate, ignored)) continue;
-        GS_TRY(auto points, read_ply_points(source.root / candidate, source.notes));
+    for (const std::string& candidate : {named, std::string("points3d.ply"),
+                                         std::string("sparse_pc.ply"), std::string("points.ply")}) {
+        const fs::path path = finder.find(candidate, FileFinder::Kind::points).path;
+        if (path.empty()) continue;
+        GS_TRY(auto points, read_ply_points(path, source.notes));
         source.points = std::move(points.points);
         source.points_have_colors = points.have_colors;
         return {};
     }
     return {};
+}
+
+// nerfstudio's lists of what photos are for.
+void read_lists(const Json& file, const fs::path& path, PhotoLists& out) {
+    for (const auto& [key, names] :
+         {std::pair("train_filenames", &out.train), std::pair("val_filenames", &out.val),
+          std::pair("test_filenames", &out.test)}) {
+        const auto it = file.find(key);
+        if (it == file.end() || !it->is_array()) continue;
+        for (const Json& name : *it)
+            if (name.is_string()) names->push_back(name.get<std::string>());
+    }
+    if (out.any()) out.from = path.filename().string();
 }
 
 }  // namespace
@@ -161,6 +186,7 @@ Result<CaptureSource> read_transforms(const fs::path& path) {
         if (fs::is_regular_file(source.root / "transforms_val.json", ignored))
             source.notes.emplace_back("transforms_val.json is not used");
     }
+    read_lists(json, path, source.lists);
     GS_TRY_VOID(read_points(json, source));
     settle_names(source);
     return source;

@@ -1,11 +1,13 @@
-// The two photo codecs behind read_image and probe_image, on bytes in memory. Private to
-// renderer/io. Both refuse pictures whose header claims more pixels than their bytes can hold,
-// before anything is allocated.
+// The photo codecs behind read_image and probe_image, on bytes in memory. Private to renderer/io.
+// They refuse pictures whose header claims more pixels than their bytes can hold, before anything
+// is allocated.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "renderer/io/images/image_io.h"
 
@@ -16,13 +18,32 @@ inline constexpr std::uint64_t kMaxImagePixels = 1ull << 28;
 
 bool is_jpeg(std::span<const std::byte> bytes);
 bool is_png(std::span<const std::byte> bytes);
+bool is_webp(std::span<const std::byte> bytes);
+bool is_tiff(std::span<const std::byte> bytes);
 /// `path` is used in errors only. A cut or corrupted stream is an error, never half a picture.
 Result<Image8> decode_jpeg(std::span<const std::byte> bytes, const std::string& path);
 Result<Image8> decode_png(std::span<const std::byte> bytes, const std::string& path);
+Result<Image8> decode_webp_photo(std::span<const std::byte> bytes, const std::string& path);
+Result<Image8> decode_tiff(std::span<const std::byte> bytes, const std::string& path);
 /// Size and channels as decoding gives them; `bytes` may be only the beginning of the file.
 Result<ImageSize> probe_jpeg(std::span<const std::byte> bytes, const std::string& path);
 Result<ImageSize> probe_png(std::span<const std::byte> bytes, const std::string& path);
+Result<ImageSize> probe_webp(std::span<const std::byte> bytes, const std::string& path);
+/// Fills `out` from byte `at` of a file; false where it is shorter.
+using ReadAt = std::function<bool(std::uint64_t at, std::span<std::byte> out)>;
+/// A TIFF's header may be anywhere in its file.
+Result<ImageSize> probe_tiff(const ReadAt& read, const std::string& path);
 /// Decodes by content.
 Result<Image8> decode_image(std::span<const std::byte> bytes, const std::string& path);
+
+/// EXIF's orientation, 1 to 8; 1 where the file has none. Of a JPEG or PNG the beginning up to the
+/// pixels is enough.
+int exif_orientation(std::span<const std::byte> bytes);
+/// A WebP says in its beginning that EXIF comes, but has it at its end.
+bool webp_has_exif(std::span<const std::byte> bytes);
+/// The content of a JPEG's first segment of this marker that begins with `head`; empty: none comes
+/// before the pixels.
+std::span<const std::byte> jpeg_segment(std::span<const std::byte> bytes, int marker,
+                                        std::string_view head);
 
 }  // namespace gs

@@ -1,4 +1,4 @@
-// Photos and pictures: JPEG and PNG in; PNG, JPEG and NPY out.
+// Photos and pictures: JPEG, PNG, WebP and TIFF in; PNG, JPEG and NPY out.
 #pragma once
 
 #include "base/expected.h"
@@ -9,11 +9,14 @@ namespace gs {
 
 struct ImageSize {
     int width = 0, height = 0, channels = 0;
+    int orientation = 1;  ///< EXIF's, 1 to 8: how the stored picture is to be turned. Pixels, width
+                          ///< and height are as stored
 };
 
-/// Decodes by content, not by name. 8-bit gray, RGB or RGBA (16-bit PNG is reduced, palettes
-/// expanded).
-Result<Image8> read_image(const fs::path& path);
+/// Decodes by content, not by name. 8-bit gray, RGB or RGBA (16 bits are reduced, palettes
+/// expanded, CMYK converted).
+/// `size`, where given: as probe_image().
+Result<Image8> read_image(const fs::path& path, ImageSize* size = nullptr);
 /// Size from the header, without decoding.
 Result<ImageSize> probe_image(const fs::path& path);
 /// PNG of 1, 3 or 4 channels.
@@ -33,6 +36,8 @@ constexpr int shrunk_size(int size, int factor) {
 Image8 shrink(const Image8& image, int factor);
 /// Area average to any smaller size.
 Image8 resize_area(const Image8& image, int width, int height);
+/// The picture upright, by EXIF's orientation.
+Image8 turned(const Image8& image, int orientation);
 ImageF to_float(const Image8& image);
 /// Clamps to 0..1, rounds to nearest.
 Image8 to_bytes(const ImageF& image);

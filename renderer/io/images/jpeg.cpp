@@ -54,6 +54,21 @@ Result<Header> read_header(void* decoder, std::span<const std::byte> bytes,
     return Header{{width, height, colour_space == TJCS_GRAY ? 1 : 3}, colour_space};
 }
 
+// Inks to light. Adobe's programs, which write nearly all of these, store inks inverted and leave
+// their marker.
+Image8 from_cmyk(const Image8& inks, bool inverted) {
+    Image8 out{inks.width, inks.height, 3, {}};
+    out.bytes.resize(out.pixels() * 3);
+    for (std::size_t i = 0; i < out.pixels(); ++i) {
+        const std::uint8_t* in = inks.bytes.data() + 4 * i;
+        const int black = inverted ? in[3] : 255 - in[3];
+        for (std::size_t c = 0; c < 3; ++c)
+            out.bytes[3 * i + c] =
+                static_cast<std::uint8_t>(((inverted ? in[c] : 255 - in[c]) * black + 127) / 255);
+    }
+    return out;
+}
+
 }  // namespace
 
 bool is_jpeg(std::span<const std::byte> bytes) {
@@ -70,27 +85,28 @@ Result<ImageSize> probe_jpeg(std::span<const std::byte> bytes, const std::string
 Result<Image8> decode_jpeg(std::span<const std::byte> bytes, const std::string& path) {
     const Codec decoder(tjInitDecompress());
     GS_TRY(const auto header, read_header(decoder.get(), bytes, path));
-    const auto [width, height, channels] = header.size;
+    const int width = header.size.width, height = header.size.height,
+              channels = header.size.channels;
     const std::uint64_t pixels =
         static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(height);
     // A block of 64 samples takes at least one bit, so a true JPEG holds at most 512 pixels a byte.
     if (pixels > kMaxImagePixels || pixels > 1024 * static_cast<std::uint64_t>(bytes.size()))
         return fail(ErrorKind::malformed, path,
                     fmt::format("claims {} x {} pixels in {} bytes", width, height, bytes.size()));
-    if (header.colour_space == TJCS_CMYK || header.colour_space == TJCS_YCCK)
-        return fail(ErrorKind::unsupported, path, "is a CMYK JPEG", "convert the photo to RGB");
-    Image8 image{width, height, channels, {}};
-    image.bytes.resize(static_cast<std::size_t>(pixels) * static_cast<std::size_t>(channels));
+    const bool inks = header.colour_space == TJCS_CMYK || header.colour_space == TJCS_YCCK;
+    const int samples = inks ? 4 : channels,
+              format = inks ? TJPF_CMYK : (channels == 1 ? TJPF_GRAY : TJPF_RGB);
+    Image8 image{width, height, samples, {}};
+    image.bytes.resize(static_cast<std::size_t>(pixels) * static_cast<std::size_t>(samples));
     // TJFLAG_LIMITSCANS: a progressive file may ask for thousands of passes over the whole picture.
     if (tjDecompress2(decoder.get(), as_uchar(bytes), static_cast<unsigned long>(bytes.size()),
-                      image.bytes.data(), width, 0, height, channels == 1 ? TJPF_GRAY : TJPF_RGB,
-                      TJFLAG_LIMITSCANS) != 0) {
+                      image.bytes.data(), width, 0, height, format, TJFLAG_LIMITSCANS) != 0) {
         const std::string message = tjGetErrorStr2(decoder.get());
         if (tjGetErrorCode(decoder.get()) != TJERR_WARNING || !harmless(message, bytes))
             return fail(ErrorKind::malformed, path, fmt::format("is a damaged JPEG: {}", message),
                         "copy or export the photo again");
     }
-    return image;
+    return inks ? from_cmyk(image, !jpeg_segment(bytes, 0xEE, "Adobe").empty()) : image;
 }
 
 Result<void> write_jpeg(const fs::path& path, const Image8& image, int quality) {

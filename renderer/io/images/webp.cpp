@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/try.h"
+#include "renderer/io/images/codecs.h"
+
 namespace gs {
 namespace {
 
@@ -40,6 +43,40 @@ int on_progress(int percent, const WebPPicture* picture) {
 }
 
 }  // namespace
+
+bool is_webp(std::span<const std::byte> bytes) {
+    const auto* text = reinterpret_cast<const char*>(bytes.data());
+    return bytes.size() >= 12 && std::string_view(text, 4) == "RIFF" &&
+           std::string_view(text + 8, 4) == "WEBP";
+}
+
+Result<ImageSize> probe_webp(std::span<const std::byte> bytes, const std::string& path) {
+    WebPBitstreamFeatures features;
+    if (::WebPGetFeatures(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(),
+                          &features) != VP8_STATUS_OK)
+        return damaged(path, "the header is damaged");
+    if (features.has_animation != 0)
+        return fail(ErrorKind::unsupported, path, "is an animated WebP",
+                    "export one picture of it as a photo");
+    return ImageSize{features.width, features.height, features.has_alpha != 0 ? 4 : 3};
+}
+
+Result<Image8> decode_webp_photo(std::span<const std::byte> bytes, const std::string& path) {
+    GS_TRY(const ImageSize size, probe_webp(bytes, path));
+    Image8 out{size.width, size.height, size.channels, {}};
+    if (out.pixels() == 0 || out.pixels() > kMaxImagePixels)
+        return fail(ErrorKind::malformed, path,
+                    fmt::format("claims {} x {} pixels", size.width, size.height));
+    // The library's own memory is touched only as pixels come: of a lying header nothing is.
+    const std::unique_ptr<std::uint8_t, void (*)(void*)> pixels(
+        (size.channels == 4 ? ::WebPDecodeRGBA : ::WebPDecodeRGB)(
+            reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(), nullptr, nullptr),
+        &::WebPFree);
+    if (pixels == nullptr) return damaged(path, "its data is damaged or ends too early");
+    out.bytes.assign(pixels.get(),
+                     pixels.get() + out.pixels() * static_cast<std::size_t>(out.channels));
+    return out;
+}
 
 Result<WebpImage> decode_webp(std::span<const std::byte> bytes, const std::string& name,
                               std::uint64_t min_pixels, std::uint64_t max_pixels,

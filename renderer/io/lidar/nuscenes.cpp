@@ -5,6 +5,7 @@
 
 #include "base/try.h"
 #include "renderer/io/files/capture_json.h"
+#include "renderer/io/files/file_finder.h"
 #include "renderer/io/files/file_set.h"
 
 namespace gs {
@@ -37,12 +38,18 @@ int side(const SampleJson& json, const char* key) {
     return value >= 1 && value <= 1e6 ? static_cast<int>(value) : 0;
 }
 
-std::string read_camera(const SampleJson& json, const fs::path& folder,
+// A name that leads out of the folder, or is absolute, is looked for in the folder alone.
+fs::path file_named(const std::string& name, const FileFinder& finder, const fs::path& folder,
+                    FileFinder::Kind kind) {
+    const auto found = finder.find(name, kind);
+    if (!found.path.empty()) return found.path;
+    return name.empty() || !problem_of_name(name).empty() ? fs::path() : folder / name;
+}
+
+std::string read_camera(const SampleJson& json, const FileFinder& finder, const fs::path& folder,
                         NuscenesSample::Photo& out) {
-    const std::string image = words(json, "image");
-    if (const std::string problem = problem_of_name(image); image.empty() || !problem.empty())
-        return "its \"image\" names no file of the folder";
-    out.file = folder / image;
+    out.file = file_named(words(json, "image"), finder, folder, FileFinder::Kind::photo);
+    if (out.file.empty()) return "its \"image\" names no file of the folder";
     Camera& c = out.camera;
     c.width = side(json, "width");
     c.height = side(json, "height");
@@ -84,17 +91,17 @@ Result<NuscenesSample> read_nuscenes(const fs::path& path) {
     if (const SampleJson& time = member(json, "timestamp"); time.is_number())
         out.time = time.get<double>();
     const fs::path folder = path.parent_path().empty() ? fs::path(".") : path.parent_path();
+    const FileFinder finder({folder}, FileFinder::Reach::inside);
     for (const auto& [name, camera] : cameras.items()) {
         NuscenesSample::Photo photo{name, {}, {}};
-        if (const std::string problem = read_camera(camera, folder, photo); problem.empty())
+        if (const std::string problem = read_camera(camera, finder, folder, photo); problem.empty())
             out.photos.push_back(std::move(photo));
         else
             out.skipped.push_back(fmt::format("{}: {}", name, problem));
     }
     const std::string sweep = words(member(json, "lidar"), "file");
-    if (!sweep.empty() && problem_of_name(sweep).empty())
-        out.sweep = folder / sweep;
-    else if (json.contains("lidar"))
+    out.sweep = file_named(sweep, finder, folder, FileFinder::Kind::any);
+    if (out.sweep.empty() && json.contains("lidar"))
         out.skipped.push_back("lidar: its \"file\" names no file of the folder");
     return out;
 }
