@@ -28,9 +28,9 @@ void drop_missing(CaptureSource& source, bool photos) {
     });
 }
 
-// Where two names were found to be one photo, those that were found by an end of them alone are
-// not that photo's for certain.
-void drop_doubtful(CaptureSource& source) {
+// Of two frames of one name the first counts. Where two names were found to be one photo, those
+// that were found by an end of them alone are not that photo's for certain.
+void drop_repeated(CaptureSource& source) {
     std::map<fs::path, std::vector<std::size_t>> by_photo;
     for (std::size_t i = 0; i < source.frames.size(); ++i)
         by_photo[source.frames[i].photo.lexically_normal()].push_back(i);
@@ -38,10 +38,13 @@ void drop_doubtful(CaptureSource& source) {
     for (const auto& [photo, frames] : by_photo)
         for (const std::size_t i : frames) drop[i] = frames.size() > 1 && source.frames[i].guessed;
     std::size_t i = 0;
+    std::set<std::string> names;
     std::erase_if(source.frames, [&](const Frame& frame) {
-        if (!drop[i++]) return false;
-        source.skipped.push_back(fmt::format("{}: several names could mean the photo {}",
-                                             frame.name, frame.photo.filename().string()));
+        if (!drop[i++] && names.insert(frame.name).second) return false;
+        source.skipped.push_back(drop[i - 1]
+                                     ? fmt::format("{}: several names could mean the photo {}",
+                                                   frame.name, frame.photo.filename().string())
+                                     : fmt::format("{}: it is listed twice", frame.name));
         return true;
     });
 }
@@ -178,7 +181,7 @@ Result<void> prepare_frames(CaptureSource& source, const CaptureOptions& options
         return fail(ErrorKind::usage, "", "downscale and max-side must not be negative",
                     "use 1 for full size, 0 for automatic");
     find_unposed(source);
-    drop_doubtful(source);
+    drop_repeated(source);
     drop_missing(source, options.photos);
     std::sort(source.frames.begin(), source.frames.end(),
               [](const Frame& a, const Frame& b) { return a.name < b.name; });

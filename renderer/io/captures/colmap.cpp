@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
+#include "base/text.h"
 #include "base/try.h"
 #include "renderer/io/captures/capture_source.h"
 #include "renderer/io/captures/ply_points.h"
@@ -271,7 +271,7 @@ void find_photo(const ColmapImage& image, const FileFinder& finder, CaptureSourc
     frame.photo = found.path;
     frame.guessed = found.guessed;
     frame.shrunk = found.shrunk;
-    if (!found.as_written) frame.name = name_below(found.path, source.photo_folder);
+    if (!found.as_written) frame.name = name_outside(found.path, source.photo_folder);
 }
 
 }  // namespace
@@ -309,6 +309,11 @@ Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& folder) 
     source.root = name_below(source.photo_folder, root).starts_with("..")
                       ? source.photo_folder.parent_path()
                       : root;
+    if (lower_case(source.photo_folder.filename().string()).starts_with("images_"))
+        source.notes.push_back(
+            fmt::format("only shrunk photos are there: those of {} are used, and intrinsics are "
+                        "scaled to their size",
+                        source.photo_folder.filename().string()));
     source.list_folders = {folder, folder.parent_path(), source.photo_folder.parent_path(),
                            source.root};
     source.points = std::move(model.points);
@@ -319,7 +324,6 @@ Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& folder) 
             fmt::format("{} points without a finite position were dropped", model.bad_points));
     const FileFinder finder({source.photo_folder, source.root});
     FoundNames found;
-    std::set<std::string> names;
     for (const ColmapImage& image : model.images) {
         Frame frame;
         const auto camera = model.cameras.find(image.camera);
@@ -329,7 +333,6 @@ Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& folder) 
         if (problem.empty()) problem = pose_from(image, frame.camera);
         if (problem.empty() && image.name.empty()) problem = "an image has no name";
         find_photo(image, finder, source, found, frame, problem);
-        if (problem.empty() && !names.insert(frame.name).second) problem = "it is listed twice";
         if (problem.empty())
             source.frames.push_back(std::move(frame));
         else

@@ -147,7 +147,7 @@ std::string sfm_photo(const std::string& shot, const FileFinder& finder,
     frame.guessed = found.guessed;
     frame.shrunk = found.shrunk;
     if (!found.path.empty() && !found.as_written)
-        frame.name = name_below(found.path, source.photo_folder);
+        frame.name = name_outside(found.path, source.photo_folder);
     return found.problem;
 }
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "base/try.h"
 #include "renderer/io/captures/capture_source.h"
@@ -95,8 +94,7 @@ Result<void> read_frames(const Json& file, const fs::path& path, bool test, Capt
     return {};
 }
 
-// Names relative to the folder all photos share ("images/0001.jpg" -> "0001.jpg"); repeated ones
-// are dropped.
+// Names relative to the folder all photos share ("images/0001.jpg" -> "0001.jpg").
 void settle_names(CaptureSource& source) {
     std::optional<std::string> common;
     std::error_code ignored;
@@ -112,12 +110,6 @@ void settle_names(CaptureSource& source) {
         for (Frame& frame : source.frames)
             if (frame.name.starts_with(*common)) frame.name.erase(0, common->size());
     }
-    std::set<std::string> names;
-    std::erase_if(source.frames, [&](const Frame& frame) {
-        if (names.insert(frame.name).second) return false;
-        source.skipped.push_back(fmt::format("{}: it is listed twice", frame.name));
-        return true;
-    });
 }
 
 Result<void> read_points(const Json& file, CaptureSource& source) {

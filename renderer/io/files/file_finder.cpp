@@ -103,6 +103,12 @@ std::string name_below(const fs::path& file, const fs::path& folder) {
     return plain(file).lexically_relative(plain(folder)).generic_string();
 }
 
+std::string name_outside(const fs::path& file, const fs::path& folder) {
+    std::string name = name_below(file, folder);
+    while (name.starts_with("../")) name.erase(0, 3);
+    return name;
+}
+
 std::string portable_name(std::string_view written) {
     if (written.starts_with("\xEF\xBB\xBF")) written.remove_prefix(3);
     const auto trim = [&] {

@@ -25,6 +25,9 @@ std::string portable_name(std::string_view written);
 /// outside.
 std::string name_below(const fs::path& file, const fs::path& folder);
 
+/// The same without leading ".."; what a photo outside of its folder is called.
+std::string name_outside(const fs::path& file, const fs::path& folder);
+
 class FileFinder {
   public:
     /// Extensions that a file of this kind may have instead of the written one.
