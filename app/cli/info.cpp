@@ -103,6 +103,10 @@ void say_range(const char* name, const Json& range) {
 }
 
 void say_bounds(const Json& report) {
+    const bool far = report["origin"] != Json::array({0.0, 0.0, 0.0});
+    if (far)
+        say("  origin       ({origin.0}, {origin.1}, {origin.2}), subtracted from positions here",
+            report);
     if (!report["bounds"].is_null())
         say("  bounds       ({bounds.lo.0:.4g}, {bounds.lo.1:.4g}, {bounds.lo.2:.4g}) .. "
             "({bounds.hi.0:.4g}, {bounds.hi.1:.4g}, {bounds.hi.2:.4g})",
@@ -158,6 +162,7 @@ Json splat_json(const std::string& path, const SplatFile& scene, const Statistic
              {"bytes_on_disk", splat_bytes(run ? run->model() : fs::path(path))}};
     Vec3f lo{}, hi{};
     const bool bounded = bounds_of(model, lo, hi);
+    out["origin"] = triple(model.origin.x, model.origin.y, model.origin.z);
     out["bounds"] = bounded
                         ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}}
                         : Json(nullptr);
@@ -280,6 +285,7 @@ Json capture_json(const InfoArguments& a, const Capture& capture, const CaptureF
              {"points", capture.points.size()},
              {"points_are_random", capture.points_are_random},
              {"photos_decoded", a.photos}};
+    out["origin"] = triple(capture.origin.x, capture.origin.y, capture.origin.z);
     out["bounds"] = bounded
                         ? Json{{"lo", triple(lo.x, lo.y, lo.z)}, {"hi", triple(hi.x, hi.y, hi.z)}}
                         : Json(nullptr);

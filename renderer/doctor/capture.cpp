@@ -10,6 +10,7 @@
 #include "renderer/doctor/doctor.h"
 #include "renderer/io/captures/lens_mask.h"
 #include "renderer/scene/camera_lens.h"
+#include "renderer/scene/lost_views.h"
 
 namespace gs {
 namespace {
@@ -118,6 +119,10 @@ void add_loading(const Capture& capture, Findings& out) {
                     "correct the names in the list, or hold out others (--test-views, "
                     "--test-every)",
                     out);
+        else if (note.kind == CaptureNote::Kind::origin)
+            add_one("far-from-zero", Severity::note, note.text,
+                    "positions shown are less the origin; files written have it added",
+                    "nothing; docs/captures.md has the rule", out);
         else if (note.kind == CaptureNote::Kind::mask)
             add_one(
                 "masks", Severity::warning, note.text,
@@ -295,8 +300,17 @@ bool sees_any(const Camera& c, const std::vector<Vec3d>& points) {
 }
 
 void add_geometry(const Capture& capture, Findings& out) {
+    const std::vector<std::uint8_t> lost = lost_views(capture);
+    add_views(
+        capture,
+        {"lost-poses", Severity::warning,
+         "are more than 10 times as far away as every other camera and most points",
+         "their poses are probably wrong; the scene's size is that of the other cameras",
+         "pose these photos again, or take them out of the capture"},
+        [&](std::size_t i) { return lost[i] != 0; }, out);
     Box cameras;
-    for (const View& v : capture.views) cameras.add(v.camera.position());
+    for (std::size_t i = 0; i < capture.views.size(); ++i)
+        if (lost[i] == 0) cameras.add(capture.views[i].camera.position());
     if (!cameras.any) return;
     const std::vector<Vec3d> points =
         capture.points_are_random ? std::vector<Vec3d>() : points_looked_at(capture);
@@ -318,9 +332,7 @@ void add_geometry(const Capture& capture, Findings& out) {
                     ? "other programs draw nothing nearer to a camera than 0.01 or 0.2 units"
                     : "learning rates of positions and flying speed are made for up to 100,000 "
                       "units",
-                "scale the reconstruction to metres or so; geographic coordinates need an origin "
-                "nearby",
-                out);
+                "scale the reconstruction to metres or so", out);
     if (capture.views.size() > 1 && distance > 0 && baseline < kLeastBaseline * distance)
         add_one("no-parallax", Severity::warning,
                 fmt::format("the cameras lie within {:.3g} units, the points {:.3g} away", baseline,

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/parallel.h"
 #include "base/try.h"
+#include "renderer/doctor/activated.h"
 #include "renderer/doctor/rows.h"
 #include "renderer/io/splats/rows.h"
 #include "renderer/io/splats/values.h"
@@ -71,6 +72,7 @@ class Mender {
     }
     bool mend_rows(const std::vector<std::uint16_t>& faults);
     bool remove_copies(Meter& meter);
+    bool undo_activations(const SceneBox& box);
 
     GaussianModel model_;
     std::span<const std::string> ids_;
@@ -111,10 +113,21 @@ bool Mender::remove_copies(Meter& meter) {
     return true;
 }
 
+bool Mender::undo_activations(const SceneBox& box) {
+    Activated found = activated_values(model_, box);
+    found.opacities = found.opacities && wanted(kActivatedOpacities);
+    found.sizes = found.sizes && wanted(kActivatedSizes);
+    if (found.opacities) changes_["given logits of their opacities"] += model_.count;
+    if (found.sizes) changes_["given logarithms of their sizes"] += model_.count;
+    undo_activation(model_, found);
+    return found.opacities || found.sizes;
+}
+
 bool Mender::round(Meter& meter) {
     std::vector<std::uint16_t> faults;
     const RowScan scan = scan_rows(model_, 1, 1, &faults, meter);
     if (meter.cancelled()) return false;
+    if (undo_activations(scan.box)) return true;
     bool changed = mend_rows(faults);
     changed = remove_copies(meter) || changed;
     if (!changed && model_.count > 0 && scan.used_degree < model_.sh_degree &&

@@ -5,8 +5,10 @@
 
 #include "base/format.h"
 #include "base/try.h"
+#include "renderer/doctor/activated.h"
 #include "renderer/doctor/rows.h"
 #include "renderer/io/splats/rows.h"
+#include "renderer/io/splats/splat_origin.h"
 
 namespace gs {
 namespace doctor {
@@ -103,6 +105,35 @@ void add_repeats(const GaussianModel& model, Meter& meter, std::vector<Finding>&
              "usual in files that quantise positions; nothing needs doing", false});
 }
 
+void add_activated(const GaussianModel& model, const RowScan& scan, std::vector<Finding>& out) {
+    const Activated found = activated_values(model, scan.box);
+    const auto add = [&](const char* id, const char* what, const char* consequence,
+                         const char* advice) {
+        out.push_back({id, Severity::warning, what, model.count, {}, consequence, advice, true});
+    };
+    if (found.opacities)
+        add(kActivatedOpacities, "all opacities are from 0 to 1, where logits are expected",
+            "every Gaussian is drawn with an opacity of 0.5 to 0.73",
+            "a fix takes them as opacities; compare the pictures");
+    if (found.sizes)
+        add(kActivatedSizes, "all sizes are above zero, where logarithms are expected",
+            "every Gaussian is drawn far too large",
+            "a fix takes them as sizes; compare the pictures");
+}
+
+void add_origin(const GaussianModel& model, std::vector<Finding>& out) {
+    if (is_zero(model.origin)) return;
+    out.push_back({"far-from-zero",
+                   Severity::note,
+                   fmt::format("coordinates are far from zero: the origin {} is subtracted",
+                               text_of_origin(model.origin)),
+                   1,
+                   {},
+                   "positions shown are less the origin; PLY, CSV, SOG and glTF keep it",
+                   "nothing; other formats get positions less the origin",
+                   false});
+}
+
 void add_scene_findings(const GaussianModel& model, const RowScan& scan,
                         std::vector<Finding>& out) {
     if (model.count == 0)
@@ -190,6 +221,8 @@ SplatReport examine_metered(const GaussianModel& model, const SplatQuestions& qu
     const RowScan scan = scan_rows(model, questions.width, questions.height, nullptr, meter);
     add_row_findings(scan, out.findings);
     add_repeats(model, meter, out.findings);
+    add_activated(model, scan, out.findings);
+    add_origin(model, out.findings);
     add_scene_findings(model, scan, out.findings);
     const double isects = model.count == 0 ? 0 : scan.isects / static_cast<double>(model.count);
     out.now = plan_memory(model.count, model.sh_degree, isects, questions.width, questions.height);
@@ -201,7 +234,7 @@ SplatReport examine_metered(const GaussianModel& model, const SplatQuestions& qu
     if (questions.cap > 0) add_memory(out.at_cap, questions, model.sh_degree, true, out.findings);
     // What is no number was counted above, of the model as it is now.
     for (const std::string& note : questions.notes)
-        if (!note.ends_with(kNotFiniteNote))
+        if (!note.ends_with(kNotFiniteNote) && !is_origin_note(note))
             out.findings.push_back({"reader",
                                     Severity::note,
                                     note,

@@ -101,6 +101,64 @@ TEST(FuzzSplats, SetOfLevels) {
     hammer_splats(folder, "lod-meta.json", meta, 1000);
 }
 
+TEST(FuzzSplats, SetOfBundles) {
+    const TempFolder folder;
+    ASSERT_TRUE(write_splats(folder / "a.sog", numbered_splats(20, 1, 1)));
+    const std::string meta = R"({"lodLevels":1,"filenames":["a.sog"],"tree":{"lods":{"0":)"
+                             R"({"file":0,"offset":0,"count":20}}}})";
+    hammer_splats(folder, "lod-meta.json", meta, 300);
+    hammer(*read_text_file(folder / "a.sog"), 300, [&](const std::string& bytes) {
+        folder.write("a.sog", bytes);
+        return read_splats(folder / "lod-meta.json").has_value();
+    });
+}
+
+TEST(FuzzSplats, FarFromZero) {
+    for (const char* name : {"m.ply", "m.compressed.ply", "m.gltf"}) {
+        const TempFolder folder;
+        GaussianModel model = numbered_splats(20, 1, 1);
+        model.origin = {500123.5, 4500678.25, 321.125};
+        ASSERT_TRUE(write_splats(folder / name, model));
+        hammer_splats(folder, name, *read_text_file(folder / name), 500);
+    }
+}
+
+TEST(FuzzSplats, ListsBeforeVertices) {
+    const TempFolder folder;
+    ASSERT_TRUE(write_splats(folder / "m.ply", numbered_splats(5, 0, 1)));
+    const std::string plain = *read_text_file(folder / "m.ply");
+    const auto body = plain.find("end_header\n") + 11, vertex = plain.find("element vertex");
+    Packer faces;
+    for (std::uint8_t n = 1; n < 4; ++n) {
+        faces.add(n);
+        for (std::int32_t i = 0; i < n; ++i) faces.add(i);
+    }
+    hammer_splats(folder, "m.ply",
+                  plain.substr(0, vertex) +
+                      "element face 3\nproperty list uchar int vertex_indices\n" +
+                      plain.substr(vertex, body - vertex) + faces.bytes + plain.substr(body),
+                  1000);
+}
+
+TEST(FuzzSplats, SpzExtensions) {
+    const TempFolder folder;
+    for (const std::uint32_t axes : {7u, 14u}) hammer_splats(folder, "m.spz", plain_spz(axes), 700);
+}
+
+TEST(FuzzSplats, SpzInGltf) {
+    const TempFolder folder;
+    const std::string spz = plain_spz(0);
+    folder.write("a.spz", spz);
+    const std::string gltf = gltf_of_spz(
+        R"("KHR_gaussian_splatting":{"extensions":{"KHR_gaussian_splatting_compression_spz_2":{"bufferView":0}}})",
+        spz.size());
+    hammer_splats(folder, "m.gltf", gltf, 700);
+    hammer(spz, 700, [&](const std::string& bytes) {
+        folder.write("a.spz", bytes);
+        return read_splats(folder / "m.gltf").has_value();
+    });
+}
+
 TEST(FuzzSplats, RealSpzPlain) { hammer_real("minimal/minimal-raw.spz", 1500); }
 TEST(FuzzSplats, RealSpz4) { hammer_real("minimal/minimal-v4.spz", 1500); }
 TEST(FuzzSplats, RealKsplat) { hammer_real("minimal/minimal.ksplat", 800); }

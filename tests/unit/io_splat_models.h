@@ -9,6 +9,7 @@
 
 #include "renderer/scene/gaussian_model.h"
 #include "tests/support/random_scene.h"
+#include "tests/unit/io_files.h"
 
 namespace gs::test {
 
@@ -61,6 +62,38 @@ inline GaussianModel extreme_splats(std::size_t count, int degree, std::uint64_t
         if (i % 31 == 0) m.at(kLogScales, i) = -std::numeric_limits<float>::infinity();
     }
     return m;
+}
+
+/// A plain SPZ of version 2 with one Gaussian at (1, 2, 3), a size along each axis, and one
+/// coefficient of degree 1 by direction; `axes`: 0: no extension.
+inline std::string plain_spz(std::uint32_t axes, int degree = 1) {
+    Packer out;
+    out.add<std::uint32_t>(0x5053474E).add<std::uint32_t>(2).add<std::uint32_t>(1);
+    out.add(static_cast<std::uint8_t>(degree)).add<std::uint8_t>(8);
+    out.add<std::uint8_t>(axes > 0 ? 2 : 0).add<std::uint8_t>(0);
+    for (const std::uint32_t x : {1u, 2u, 3u}) {
+        const std::uint32_t fixed = x << 8;
+        for (int byte = 0; byte < 3; ++byte) out.add(static_cast<std::uint8_t>(fixed >> 8 * byte));
+    }
+    out.add<std::uint8_t>(200);
+    for (const int color : {100, 150, 200}) out.add(static_cast<std::uint8_t>(color));
+    for (const int scale : {96, 112, 128}) out.add(static_cast<std::uint8_t>(scale));
+    for (int q = 0; q < 3; ++q) out.add<std::uint8_t>(128);
+    for (int k = 0; k < 3 && degree > 0; ++k)
+        for (int c = 0; c < 3; ++c) out.add(static_cast<std::uint8_t>(k == c ? 192 : 128));
+    if (axes > 0) out.add<std::uint32_t>(0xADBE0003).add<std::uint32_t>(4).add(axes);
+    return out.bytes;
+}
+
+/// A glTF of two nodes that hold the SPZ in a.spz beside it; the second is moved by 10.
+inline std::string gltf_of_spz(const std::string& extensions, std::size_t bytes) {
+    return fmt::format(
+        R"({{"asset":{{"version":"2.0"}},"scene":0,"scenes":[{{"nodes":[0,1]}}],)"
+        R"("nodes":[{{"mesh":0}},{{"mesh":0,"translation":[10,0,0]}}],)"
+        R"("meshes":[{{"primitives":[{{"mode":0,"attributes":{{}},"extensions":{{{}}}}}]}}],)"
+        R"("buffers":[{{"byteLength":{},"uri":"a.spz"}}],)"
+        R"("bufferViews":[{{"buffer":0,"byteLength":{}}}]}})",
+        extensions, bytes, bytes);
 }
 
 }  // namespace gs::test

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "base/try.h"
 #include "renderer/io/splats/ply.h"
@@ -33,32 +32,17 @@ ColorProperties color_properties(const PlyElement& vertex, bool& harmonics) {
     return {-1, -1, -1};
 }
 
-// What takes the values to 0..255.
-double color_scale(const std::vector<float> (&planes)[3], PlyType type) {
-    float largest = 0;
-    bool whole = type < PlyType::f32;
-    for (const std::vector<float>& plane : planes)
-        for (const float value : plane)
-            if (std::isfinite(value)) {
-                largest = std::max(largest, value);
-                whole = whole && value == std::floor(value);
-            }
-    // Bytes of a dark capture may all be 0 or 1; fractions are rarely whole.
-    if (largest <= 1) return whole ? 1 : 255;
-    if (largest <= 255) return 1;
-    if (largest <= 65535) return 255.0 / 65535;
-    return 255.0 / static_cast<double>(largest);
-}
-
 void set_colors(const std::vector<float> (&planes)[3], PlyType type, bool harmonics,
                 std::vector<SourcePoint>& points) {
-    const double scale = harmonics ? 1 : color_scale(planes, type);
+    const auto scale =
+        harmonics ? 1.0f
+                  : static_cast<float>(
+                        255.0 / full_ply_color({planes[0], planes[1], planes[2]}, type));
     for (std::size_t i = 0; i < points.size(); ++i)
         for (int c = 0; c < 3; ++c) {
             const float raw = planes[c][i];
-            const double value = harmonics ? 255.0 * static_cast<double>(color_of_sh0(raw))
-                                           : scale * static_cast<double>(raw);
-            points[i].rgb[c] = value > 0 ? static_cast<std::uint8_t>(std::min(value, 255.0) + 0.5)
+            const float value = harmonics ? 255.0f * color_of_sh0(raw) : raw * scale;
+            points[i].rgb[c] = value > 0 ? static_cast<std::uint8_t>(std::min(value, 255.0f) + 0.5f)
                                          : std::uint8_t{0};
         }
 }

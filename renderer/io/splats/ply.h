@@ -3,6 +3,7 @@
 // http://paulbourke.net/dataformats/ply/ (binary of either byte order, and ASCII).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -21,10 +22,14 @@ namespace gs {
 enum class PlyType : std::uint8_t { i8, u8, i16, u16, i32, u32, f32, f64 };
 enum class PlyEncoding : std::uint8_t { ascii, little_endian, big_endian };
 
+/// Of one value.
+std::uint32_t ply_type_bytes(PlyType type);
+
 struct PlyProperty {
     std::string name;
     PlyType type = PlyType::f32;
     bool list = false;
+    PlyType count_type = PlyType::u8;  ///< of a list
     std::uint32_t offset =
         0;  ///< bytes from the start of a row, in binary files without lists before it
 };
@@ -54,6 +59,10 @@ struct PlyHeader {
 };
 /// Header lines that say all three of a file of ours; an origin only where there is one.
 std::string ply_comments(const GaussianModel& model, const TrainedThrough& trained);
+
+/// The value of full red, green or blue among such columns: 1, 255 or 65535, by their type and the
+/// largest of them. Columns of whole numbers are never fractions, unless text gives them some.
+double full_ply_color(const std::array<std::span<const float>, 3>& columns, PlyType type);
 
 /// `text` is the beginning of the file, holding the whole header. Errors: malformed, with the line.
 Result<PlyHeader> parse_ply_header(std::string_view text, const std::string& path);

@@ -86,6 +86,74 @@ Result<void> read_binary(const InputFile& file, const PlyHeader& header, const P
         });
 }
 
+// Pieces of a file, read in order.
+class Window {
+  public:
+    Window(const InputFile& file, std::uint64_t at) : file_(file), begin_(at) {}
+    // The bytes at `at`, `n` of them (8 at most); the pointer lives until the next call.
+    Result<const std::byte*> bytes(std::uint64_t at, std::size_t n) {
+        if (at < begin_ || at + n > begin_ + bytes_.size()) {
+            if (at > file_.size() || n > file_.size() - at)
+                return fail_at_byte(file_.path(), file_.size(), "the file ends inside a list",
+                                    "the file is cut");
+            bytes_.resize(std::min<std::uint64_t>(kWindow, file_.size() - at));
+            GS_TRY_VOID(file_.read_at(at, bytes_));
+            begin_ = at;
+        }
+        return bytes_.data() + (at - begin_);
+    }
+
+  private:
+    static constexpr std::size_t kWindow = 1 << 16;
+    const InputFile& file_;
+    std::uint64_t begin_;
+    std::vector<std::byte> bytes_;
+};
+
+template <bool swapped>
+std::int64_t load_count(const std::byte* p, PlyType type) {
+    switch (type) {
+        case PlyType::i8:
+            return load<std::int8_t, swapped>(p);
+        case PlyType::u8:
+            return load<std::uint8_t, swapped>(p);
+        case PlyType::i16:
+            return load<std::int16_t, swapped>(p);
+        case PlyType::u16:
+            return load<std::uint16_t, swapped>(p);
+        case PlyType::i32:
+            return load<std::int32_t, swapped>(p);
+        case PlyType::u32:
+            return load<std::uint32_t, swapped>(p);
+        default:
+            return -1;  // no whole number
+    }
+}
+
+// The byte after all rows of an element with lists: each row has its own length. A row of empty
+// lists still takes a byte, so a count that the file cannot hold ends at its end.
+template <bool swapped>
+Result<std::uint64_t> end_of_lists(const InputFile& file, const PlyElement& element,
+                                   std::uint64_t at) {
+    Window window(file, at);
+    for (std::uint64_t row = 0; row < element.count; ++row)
+        for (const PlyProperty& property : element.properties) {
+            const std::uint64_t size = ply_type_bytes(property.type);
+            if (!property.list) {
+                at += size;
+                continue;
+            }
+            const std::size_t head = ply_type_bytes(property.count_type);
+            GS_TRY(const std::byte* bytes, window.bytes(at, head));
+            const std::int64_t count = load_count<swapped>(bytes, property.count_type);
+            if (count < 0)
+                return fail_at_byte(file.path(), at, "a list says that it has less than no values",
+                                    "the file is damaged");
+            at += head + static_cast<std::uint64_t>(count) * size;
+        }
+    return at;
+}
+
 // Comments and blank lines are not part of ASCII bodies; elements follow each other one row a line.
 Result<void> read_ascii(const InputFile& file, const PlyHeader& header, const PlyElement& element,
                         std::span<const PlyColumn> columns, const Progress& progress) {
@@ -135,12 +203,16 @@ Result<std::uint64_t> ply_element_offset(const InputFile& file, const PlyHeader&
                                          const PlyElement& element) {
     std::uint64_t at = header.body_at;
     for (const PlyElement& e : header.elements) {
-        if (e.has_list)
+        if (&e == &element && e.has_list)
             return fail(ErrorKind::unsupported, file.path(),
-                        fmt::format("element {} has list properties before or in the {} data",
-                                    e.name, element.name),
-                        "export it without faces");
+                        fmt::format("element {} has list properties", e.name),
+                        "export it without them");
         if (&e == &element) return at;
+        if (e.has_list) {
+            const bool swapped = header.encoding == PlyEncoding::big_endian;
+            GS_TRY(at, swapped ? end_of_lists<true>(file, e, at) : end_of_lists<false>(file, e, at));
+            continue;
+        }
         if (e.row_bytes > 0 && e.count > (file.size() - std::min(at, file.size())) / e.row_bytes)
             return fail_at_byte(
                 file.path(), at,

@@ -41,21 +41,6 @@ bool parse_type(std::string_view word, PlyType& out) {
     return true;
 }
 
-std::uint32_t bytes_of(PlyType type) {
-    switch (type) {
-        case PlyType::i8:
-        case PlyType::u8:
-            return 1;
-        case PlyType::i16:
-        case PlyType::u16:
-            return 2;
-        case PlyType::f64:
-            return 8;
-        default:
-            return 4;
-    }
-}
-
 // Why the line is wrong, empty when it is right.
 std::string parse_property(std::string_view line, PlyElement& element) {
     PlyProperty property;
@@ -63,6 +48,7 @@ std::string parse_property(std::string_view line, PlyElement& element) {
     if (type == "list") {
         PlyType count;
         if (!parse_type(next_word(line), count)) return "unknown type of a list's count";
+        property.count_type = count;
         property.list = element.has_list = true;
         type = next_word(line);
     }
@@ -72,7 +58,7 @@ std::string parse_property(std::string_view line, PlyElement& element) {
     if (element.find(property.name) >= 0)
         return fmt::format("property \"{}\" appears twice", property.name);
     property.offset = element.row_bytes;
-    element.row_bytes += bytes_of(property.type);
+    element.row_bytes += ply_type_bytes(property.type);
     element.properties.push_back(std::move(property));
     return {};
 }
@@ -115,6 +101,21 @@ std::string parse_line(std::string_view line, PlyHeader& header, bool& has_forma
 }
 
 }  // namespace
+
+std::uint32_t ply_type_bytes(PlyType type) {
+    switch (type) {
+        case PlyType::i8:
+        case PlyType::u8:
+            return 1;
+        case PlyType::i16:
+        case PlyType::u16:
+            return 2;
+        case PlyType::f64:
+            return 8;
+        default:
+            return 4;
+    }
+}
 
 int PlyElement::find(std::string_view property) const {
     for (std::size_t i = 0; i < properties.size(); ++i)
@@ -176,6 +177,21 @@ std::string ply_comments(const GaussianModel& model, const TrainedThrough& train
     if (trained.widest_angle > 0)
         out += fmt::format("comment SplatLens: {:g} degrees from the axis\n", trained.widest_angle);
     return out;
+}
+
+double full_ply_color(const std::array<std::span<const float>, 3>& columns, PlyType type) {
+    float largest = 0;
+    bool whole = type < PlyType::f32;
+    for (const std::span<const float> column : columns)
+        for (const float value : column)
+            if (std::isfinite(value)) {
+                largest = std::max(largest, value);
+                whole = whole && value == std::floor(value);
+            }
+    // Bytes of a dark scene may all be 0 or 1.
+    if (largest <= 1) return whole ? 255 : 1;
+    if (largest <= 255) return 255;
+    return largest <= 65535 ? 65535 : static_cast<double>(largest);
 }
 
 Result<PlyHeader> parse_ply_header(std::string_view text, const std::string& path) {

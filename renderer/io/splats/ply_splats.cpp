@@ -125,6 +125,20 @@ std::vector<int> written_planes(const GaussianModel& model) {
     return planes;
 }
 
+// red, green and blue become coefficients of degree 0.
+void take_colors(const PlyElement& vertex, GaussianModel& model) {
+    const std::array<std::span<const float>, 3> planes = {
+        std::span(model.plane(kSh0), model.count), std::span(model.plane(kSh0 + 1), model.count),
+        std::span(model.plane(kSh0 + 2), model.count)};
+    const PlyType type = vertex.properties[static_cast<std::size_t>(vertex.find("red"))].type;
+    const auto full = static_cast<float>(full_ply_color(planes, type));
+    for (int c = 0; c < 3; ++c)
+        for (std::size_t i = 0; i < model.count; ++i) {
+            float& value = model.at(kSh0 + c, i);
+            value = sh0_of_color(value / full);
+        }
+}
+
 // Whether positions have more digits than a float: doubles, whole numbers, text.
 bool has_exact_positions(const PlyHeader& header, const PlyElement& vertex) {
     if (header.encoding == PlyEncoding::ascii) return true;
@@ -189,12 +203,7 @@ Result<SplatFile> read_splat_ply(const fs::path& path, const SplatReadOptions& o
     GS_TRY_VOID(read_ply_columns(file, header, *vertex, layout.columns, options.progress));
     if (!exact[0].empty()) take_positions(header, exact, out);
     if (layout.flat) std::fill_n(out.model.plane(kLogScales + 2), out.model.count, kFlatLogScale);
-    if (layout.byte_colours)
-        for (int c = 0; c < 3; ++c)
-            for (std::size_t i = 0; i < out.model.count; ++i) {
-                float& value = out.model.at(kSh0 + c, i);
-                value = sh0_of_color(value / 255.0f);
-            }
+    if (layout.byte_colours) take_colors(*vertex, out.model);
     note_ignored(*vertex, layout, out.notes);
     note_not_finite(out.model, out.notes);
     return out;

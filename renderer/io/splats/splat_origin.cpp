@@ -8,6 +8,8 @@
 namespace gs {
 namespace {
 
+constexpr const char* kOriginNote = "coordinates are far from zero";
+constexpr const char* kRounded = "single precision had rounded";
 constexpr std::size_t kPositionsSampled = 1u << 16;
 
 template <class PositionOf>
@@ -27,6 +29,10 @@ std::string origin_note(Vec3d origin) {
         kOriginNote, text_of_origin(origin));
 }
 
+bool is_origin_note(const std::string& note) {
+    return note.starts_with(kOriginNote) && note.find(kRounded) == std::string::npos;
+}
+
 Vec3d origin_of_columns(std::span<const double> x, std::span<const double> y,
                         std::span<const double> z) {
     return origin_of_sample(x.size(), [&](std::size_t i) { return Vec3d{x[i], y[i], z[i]}; });
@@ -42,7 +48,7 @@ void settle_origin(SplatFile& file) {
     const double furthest = std::max({std::abs(origin.x), std::abs(origin.y), std::abs(origin.z)});
     file.notes.push_back(
         origin_note(origin) +
-        fmt::format("; the file's single precision had rounded them to steps of {:g}",
+        fmt::format("; the file's {} them to steps of {:g}", kRounded,
                     std::exp2(std::floor(std::log2(furthest)) - 23)));
 }
 

@@ -9,9 +9,9 @@
 
 namespace gs {
 
-/// How the note about an origin begins; the doctor has a finding of its own.
-inline constexpr const char* kOriginNote = "coordinates are far from zero";
 std::string origin_note(Vec3d origin);
+/// Nothing else is in it: the doctor has a finding of its own.
+bool is_origin_note(const std::string& note);
 /// Of columns of positions, by a sample of them.
 Vec3d origin_of_columns(std::span<const double> x, std::span<const double> y,
                         std::span<const double> z);

@@ -1,0 +1,139 @@
+// Colours of sparse points: of any type and range, and from the photos where there are none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "renderer/io/captures/ply_points.h"
+#include "tests/unit/io_files.h"
+
+namespace gs::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct ColorCase {
+    const char* name;
+    const char* format;  // of the file
+    const char* type;
+    std::array<double, 3> first, second;
+};
+std::ostream& operator<<(std::ostream& out, const ColorCase& c) { return out << c.name; }
+
+void add_as(Packer& out, const std::string& type, double value) {
+    if (type == "uchar")
+        out.add(static_cast<std::uint8_t>(value));
+    else if (type == "ushort")
+        out.add(static_cast<std::uint16_t>(value));
+    else if (type == "int")
+        out.add(static_cast<std::int32_t>(value));
+    else if (type == "double")
+        out.add(value);
+    else
+        out.add(static_cast<float>(value));
+}
+
+std::string ply_of(const ColorCase& c, const char* red, const char* green, const char* blue) {
+    Packer out;
+    out.bytes = fmt::format(
+        "ply\nformat {0} 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float "
+        "z\nproperty {1} {2}\nproperty {1} {3}\nproperty {1} {4}\nend_header\n",
+        c.format, c.type, red, green, blue);
+    for (const auto& rgb : {c.first, c.second}) {
+        if (std::string(c.format) == "ascii") {
+            out.bytes += fmt::format("1 2 3 {} {} {}\n", rgb[0], rgb[1], rgb[2]);
+            continue;
+        }
+        out.add(1.0f).add(2.0f).add(3.0f);
+        for (const double value : rgb) add_as(out, c.type, value);
+    }
+    return out.bytes;
+}
+
+class PointColors : public ::testing::TestWithParam<ColorCase> {};
+
+TEST_P(PointColors, AreReadByTypeAndRange) {
+    const TempFolder folder;
+    std::vector<std::string> notes;
+    for (const auto& [red, green, blue] :
+         {std::array{"red", "green", "blue"},
+          std::array{"diffuse_red", "diffuse_green", "diffuse_blue"}, std::array{"r", "g", "b"}}) {
+        const auto read =
+            read_ply_points(folder.write("p.ply", ply_of(GetParam(), red, green, blue)), notes);
+        ASSERT_TRUE(read) << read.error().text();
+        EXPECT_TRUE(read->have_colors);
+        EXPECT_THAT(read->points[0].rgb, ElementsAre(255, 51, 0));
+        EXPECT_THAT(read->points[1].rgb, ElementsAre(0, 102, 153));
+    }
+}
+
+constexpr const char* kBinary = "binary_little_endian";
+INSTANTIATE_TEST_SUITE_P(
+    Types, PointColors,
+    ::testing::Values(
+        ColorCase{"bytes", kBinary, "uchar", {255, 51, 0}, {0, 102, 153}},
+        ColorCase{"words", kBinary, "ushort", {65535, 13107, 0}, {0, 26214, 39321}},
+        ColorCase{"bytes_in_words", kBinary, "ushort", {255, 51, 0}, {0, 102, 153}},
+        ColorCase{"bytes_in_ints", kBinary, "int", {255, 51, 0}, {0, 102, 153}},
+        ColorCase{"fractions", kBinary, "float", {1, 0.2, 0}, {0, 0.4, 0.6}},
+        ColorCase{"float_bytes", kBinary, "float", {255, 51, 0}, {0, 102, 153}},
+        ColorCase{"double_fractions", kBinary, "double", {1, 0.2, 0}, {0, 0.4, 0.6}},
+        ColorCase{"double_bytes", kBinary, "double", {255, 51, 0}, {0, 102, 153}},
+        ColorCase{"text_fractions", "ascii", "float", {1, 0.2, 0}, {0, 0.4, 0.6}},
+        ColorCase{"text_fractions_said_to_be_bytes", "ascii", "uchar", {1, 0.2, 0}, {0, 0.4, 0.6}},
+        ColorCase{"text_bytes_with_fractions", "ascii", "uchar", {255, 51.2, 0}, {0, 101.8, 153}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(PointColorsOfOneFile, DarkBytesAreNoFractions) {
+    const TempFolder folder;
+    std::vector<std::string> notes;
+    const ColorCase dark{"", kBinary, "uchar", {1, 0, 0}, {0, 1, 1}};
+    const auto read =
+        read_ply_points(folder.write("p.ply", ply_of(dark, "red", "green", "blue")), notes);
+    ASSERT_TRUE(read);
+    EXPECT_THAT(read->points[0].rgb, ElementsAre(1, 0, 0));
+}
+
+// Three photos, each of one colour; every point is in front of all.
+TEST(PointColorsFromPhotos, WhereThereAreNone) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.names = {"a.png", "b.png", "c.png"};
+    files.write(folder);
+    // All points have the colour (1, 2, 3) in these files: none of their own.
+    for (std::size_t i = 0; i < 3; ++i)
+        put_png(folder / "images" / files.names[i],
+                constant(24, 18, {static_cast<std::uint8_t>(60 * (i + 1)), 9, 200}));
+    const auto capture = load_capture(folder.path(), no_split());
+    ASSERT_TRUE(capture) << capture.error().text();
+    ASSERT_EQ(capture->points.size(), 5u);
+    std::size_t colored = 0;
+    for (const SparsePoint& p : capture->points)
+        colored += p.rgb[1] == 9 && p.rgb[2] == 200 ? 1 : 0;
+    EXPECT_EQ(colored, 5u);
+    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("points come without colours"));
+
+    // Cameras alone: nothing is decoded for it.
+    CaptureOptions cameras = no_split();
+    cameras.photos = false;
+    const auto unread = load_capture(folder.path(), cameras);
+    ASSERT_TRUE(unread);
+    EXPECT_THAT(unread->points[0].rgb, ElementsAre(1, 2, 3));
+}
+
+TEST(PointColorsFromPhotos, NotFromTestPhotosNorMaskedPixels) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.write(folder);
+    for (std::size_t i = 0; i < 3; ++i)
+        put_png(folder / "images" / files.names[i],
+                constant(24, 18, {static_cast<std::uint8_t>(60 * (i + 1)), 9, 200}));
+    put_png(folder / "masks/b.png", constant(24, 18, {0}));
+    CaptureOptions options = no_split();
+    options.test_views = {"a.png"};
+    const auto capture = load_capture(folder.path(), options);
+    ASSERT_TRUE(capture) << capture.error().text();
+    for (const SparsePoint& p : capture->points) EXPECT_THAT(p.rgb, ElementsAre(180, 9, 200));
+}
+
+}  // namespace
+}  // namespace gs::test

@@ -1,0 +1,99 @@
+// Runs of captures that have an origin, and of captures with a lost pose.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/json_write.h"
+#include "renderer/scene/origin.h"
+#include "small_run.h"
+#include "tests/support/temporary_folder.h"
+#include "trainer/checkpoint.h"
+#include "trainer/init.h"
+#include "trainer/pose_file.h"
+#include "trainer/run_folder.h"
+#include "trainer/trainer.h"
+
+namespace gs {
+namespace {
+
+using testing::busy_settings;
+using testing::kViews;
+using testing::small_capture;
+
+constexpr Vec3d kUtm{500123.5, 4500678.25, 321.125};
+
+std::unique_ptr<Trainer> make_far(const std::shared_ptr<Capture>& capture) {
+    TrainingSettings settings = busy_settings();
+    settings.refine_poses = 1;
+    auto trainer = Trainer::create(capture, settings, make_cpu_rasterizer());
+    EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
+    return std::move(*trainer);
+}
+
+TEST(FarRuns, KeepTheOriginInEveryFile) {
+    const test::TemporaryFolder folder;
+    const auto capture = small_capture();
+    capture->origin = kUtm;
+    const auto trainer = make_far(capture);
+    for (int i = 0; i < 4; ++i) trainer->step();
+    EXPECT_TRUE(same_place(trainer->model().origin, kUtm));
+
+    const fs::path path = folder / "checkpoint.gsc";
+    ASSERT_TRUE(trainer->save_checkpoint(path));
+    const auto head = read_checkpoint_head(path);
+    ASSERT_TRUE(head);
+    EXPECT_TRUE(same_place(head->origin, kUtm));
+    const auto model = read_checkpoint_model(path);
+    ASSERT_TRUE(model) << model.error().text();
+    EXPECT_TRUE(same_place(model->model.origin, kUtm));
+    EXPECT_TRUE(Trainer::resume(path, capture, make_cpu_rasterizer()));
+    const auto moved = small_capture();
+    moved->origin = Vec3d{500000, 4500000, 0};
+    const auto refused = Trainer::resume(path, moved, make_cpu_rasterizer());
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text().find("(500123.5, 4500678.25, 321.125)"), std::string::npos);
+
+    ASSERT_TRUE(write_poses(folder / "poses.json", *trainer));
+    const auto json = nlohmann::json::parse(*read_text_file(folder / "poses.json"));
+    const Vec3d eye = kUtm + trainer->camera_of(1).position();
+    const auto& matrix = json["frames"][1]["transform_matrix"];
+    EXPECT_NEAR(matrix[0][3].get<double>(), eye.x, 1e-6);
+    EXPECT_NEAR(matrix[1][3].get<double>(), eye.y, 1e-6);
+}
+
+TEST(FarRuns, DescriptionsSayTheOrigin) {
+    const test::TemporaryFolder folder;
+    RunDescription description;
+    description.loading.origin = kUtm;
+    ASSERT_TRUE(write_text_file(folder / "run.json", json_text(to_json(description), 1)));
+    const auto read = read_run_description(folder / "");
+    ASSERT_TRUE(read) << read.error().text();
+    ASSERT_TRUE(read->loading.origin);
+    EXPECT_TRUE(same_place(*read->loading.origin, kUtm));
+    // One that does not say it has none: its Gaussians are where the capture's files are.
+    description.loading.origin.reset();
+    EXPECT_FALSE(to_json(description)["loading"].contains("origin"));
+    ASSERT_TRUE(write_text_file(folder / "run.json", json_text(to_json(description), 1)));
+    const auto old = read_run_description(folder / "");
+    ASSERT_TRUE(old && old->loading.origin);
+    EXPECT_TRUE(is_zero(*old->loading.origin));
+}
+
+TEST(LostPoses, DoNotChangeTheExtent) {
+    const auto capture = small_capture();
+    const float whole = scene_extent_of(*capture);
+    for (const double far : {200.0, 1e4, 1e8}) {
+        const auto lost = small_capture();
+        Camera& camera = lost->views[3].camera;
+        camera.translation = -(camera.rotation * Vec3d{far, 0, far});
+        const float extent = scene_extent_of(*lost);
+        EXPECT_NEAR(extent, whole, 0.35f * whole) << far;
+        // As if the photo were not there.
+        lost->views.erase(lost->views.begin() + 3);
+        EXPECT_EQ(extent, scene_extent_of(*lost)) << far;
+    }
+}
+
+}  // namespace
+}  // namespace gs
