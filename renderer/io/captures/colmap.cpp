@@ -218,7 +218,8 @@ fs::path model_file(const fs::path& folder, const std::string& stem, bool binary
 Result<void> read_ply_into(const fs::path& path, ColmapModel& model,
                            std::vector<std::string>& notes) {
     GS_TRY(auto points, read_ply_points(path, notes));
-    model.points = std::move(points);
+    model.points = std::move(points.points);
+    model.points_have_colors = points.have_colors;
     return {};
 }
 
@@ -317,6 +318,7 @@ Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& folder) 
     source.list_folders = {folder, folder.parent_path(), source.photo_folder.parent_path(),
                            source.root};
     source.points = std::move(model.points);
+    source.points_have_colors = model.points_have_colors;
     if (model.errors > 0)
         source.reprojection_px = model.error_sum / static_cast<double>(model.errors);
     if (model.bad_points > 0)

@@ -29,6 +29,7 @@ struct ColmapModel {
     std::map<std::uint32_t, ColmapCamera> cameras;
     std::vector<ColmapImage> images;
     std::vector<SourcePoint> points;
+    bool points_have_colors = true;  ///< as in CaptureSource
     double error_sum = 0;        ///< of reprojection errors, pixels
     std::size_t errors = 0;      ///< points that have one
     std::size_t bad_points = 0;  ///< dropped because a coordinate is not finite
