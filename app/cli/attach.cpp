@@ -50,9 +50,9 @@ void add_options(CLI::App& app, AttachArguments& a) {
         ->option_text("MIB");
     app.add_flag("--insights", a.insights,
                  "with --headless: say what costs time and what would help");
-    app.add_option("--graph-nodes", a.graph_nodes_s,
-                   "CUDA graphs node by node for so long, 30 at least; without --headless that "
-                   "is all")
+    add_given(app, "--graph-nodes", a.graph_nodes_s,
+              "CUDA graphs node by node for so long, 30 at least; without --headless that "
+              "is all")
         ->check(whole_from(1, 3600))
         ->option_text("SECONDS");
     add_stall_after(app, a.stall_after_s);

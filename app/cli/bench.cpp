@@ -60,10 +60,10 @@ void add_options(CLI::App& app, BenchArguments& a) {
     app.add_option("--repeats", a.repeats, "timed frames [30]")
         ->check(whole_from(3, 100000))
         ->option_text("N");
-    app.add_option("--width", a.width, "picture width")
+    add_given(app, "--width", a.width, "picture width")
         ->check(picture_side())
         ->option_text("PIXELS");
-    app.add_option("--height", a.height, "picture height")
+    add_given(app, "--height", a.height, "picture height")
         ->check(picture_side())
         ->option_text("PIXELS");
     app.add_option("--batch", a.batches,

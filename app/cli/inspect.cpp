@@ -50,7 +50,7 @@ void add_options(CLI::App& app, InspectArguments& a) {
     app.add_option("--camera", a.camera, "which of them [the first]")
         ->group(from)
         ->option_text("NAME|N");
-    app.add_option("--width", a.width, "picture width; the camera's own without")
+    add_given(app, "--width", a.width, "picture width; the camera's own without")
         ->check(picture_side())
         ->option_text("PIXELS");
     app.add_option("--most", a.most, "rows of the table at most [40]; JSON has all")

@@ -68,7 +68,23 @@ void say_forecast(const std::string& path, const CaptureOptions& options) {
             human_bytes(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)));
 }
 
+template <class T>
+CLI::Option* add_where_given(CLI::App& app, const char* name, T& value, const char* help) {
+    return app.add_option_function<T>(
+        name, [&value](const T& given) { value = given; }, help);
+}
+
 }  // namespace
+
+CLI::Option* add_given(CLI::App& app, const char* name, int& value, const char* help) {
+    return add_where_given(app, name, value, help);
+}
+CLI::Option* add_given(CLI::App& app, const char* name, double& value, const char* help) {
+    return add_where_given(app, name, value, help);
+}
+CLI::Option* add_given(CLI::App& app, const char* name, std::uint64_t& value, const char* help) {
+    return add_where_given(app, name, value, help);
+}
 
 CLI::Validator number_from(double least, double most) {
     return {[=](std::string& text) {
@@ -161,7 +177,7 @@ void add_loading(CLI::App& app, CaptureArguments& a) {
                    "shrink photos by this whole factor; auto: longest side at most 1600 (default)")
         ->group(group)
         ->option_text("N|auto");
-    app.add_option("--max-side", a.max_side, "and to at most this many pixels on the longest side")
+    add_given(app, "--max-side", a.max_side, "and to at most this many pixels on the longest side")
         ->check(picture_side())
         ->group(group)
         ->option_text("PIXELS");
@@ -331,11 +347,11 @@ void add_window(CLI::App& app, WindowArguments& a) {
                    "run the commands of this file, one a line (docs/studio.md)")
         ->group(group)
         ->option_text("FILE");
-    app.add_option("--width", a.width, "window width")
+    add_given(app, "--width", a.width, "window width")
         ->check(picture_side())
         ->group(group)
         ->option_text("PIXELS");
-    app.add_option("--height", a.height, "window height")
+    add_given(app, "--height", a.height, "window height")
         ->check(picture_side())
         ->group(group)
         ->option_text("PIXELS");

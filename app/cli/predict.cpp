@@ -43,20 +43,20 @@ void add_options(CLI::App& app, PredictArguments& a) {
         ->option_text("DIR");
     app.add_option("--cameras", a.cameras, "count what the cameras of this JSON file see")
         ->option_text("FILE");
-    app.add_option("--views", a.views, "how many of the cameras, spread over them [8]")
+    add_given(app, "--views", a.views, "how many of the cameras, spread over them [8]")
         ->check(whole_from(1, 10000))
         ->option_text("N");
-    app.add_option("--width", a.width, "picture width")
+    add_given(app, "--width", a.width, "picture width")
         ->check(picture_side())
         ->option_text("PIXELS");
-    app.add_option("--height", a.height, "picture height")
+    add_given(app, "--height", a.height, "picture height")
         ->check(picture_side())
         ->option_text("PIXELS");
     app.add_option("--sh-degree", a.sh_degree, "ignore spherical harmonics above this degree")
         ->check(whole_from(0, 3))
         ->option_text("N");
-    app.add_option("--gaussians", a.gaussians,
-                   "as if it had so many: thinned to fewer, estimated for more")
+    add_given(app, "--gaussians", a.gaussians,
+              "as if it had so many: thinned to fewer, estimated for more")
         ->check(whole_from(1))
         ->option_text("N");
     app.add_option("--batch", a.batch, "views that a frame or step draws [1]")

@@ -92,10 +92,10 @@ void add_options(CLI::App& app, RenderArguments& a) {
                    "what to write: " + map_names() +
                        ", comma separated, or all that are drawn: the first eight")
         ->option_text("NAME,...");
-    app.add_option("--width", a.width, "picture width; the camera's own without")
+    add_given(app, "--width", a.width, "picture width; the camera's own without")
         ->check(picture_side())
         ->option_text("PIXELS");
-    app.add_option("--height", a.height, "picture height; follows the width without")
+    add_given(app, "--height", a.height, "picture height; follows the width without")
         ->check(picture_side())
         ->option_text("PIXELS");
     app.add_option("--fov", a.fov,
@@ -113,7 +113,7 @@ void add_options(CLI::App& app, RenderArguments& a) {
             },
             ""))
         ->option_text("NAME");
-    app.add_option("--fps", a.fps, "pictures a second; those of --path FILE without, else 30")
+    add_given(app, "--fps", a.fps, "pictures a second; those of --path FILE without, else 30")
         ->check(number_from(0.01, 1000))
         ->option_text("X");
     const char* video = "Video";

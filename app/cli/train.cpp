@@ -89,9 +89,9 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
         ->option_text("DB");
     app.add_flag("--view", a.view, "open the studio on it");
     add_window(app, a.window);
-    app.add_option("--photo-memory", a.photo_memory_mib,
-                   "photos may take so much memory; where they need more, each is read again when "
-                   "its turn comes, with the same result [no limit]")
+    add_given(app, "--photo-memory", a.photo_memory_mib,
+              "photos may take so much memory; where they need more, each is read again when "
+              "its turn comes, with the same result [no limit]")
         ->check(whole_from(1, 1 << 24))
         ->group("Capture")
         ->option_text("MIB");

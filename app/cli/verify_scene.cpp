@@ -39,10 +39,10 @@ void add_options(CLI::App& app, VerifyArguments& a) {
         ->option_text("FILE");
     app.add_option("--region", a.region, "pixels of these columns and rows only")
         ->option_text("X0,Y0,X1,Y1");
-    app.add_option("--width", a.width, "picture width [640 where no camera says it]")
+    add_given(app, "--width", a.width, "picture width [640 where no camera says it]")
         ->check(picture_side())
         ->option_text("PIXELS");
-    app.add_option("--height", a.height, "picture height; follows the width without")
+    add_given(app, "--height", a.height, "picture height; follows the width without")
         ->check(picture_side())
         ->option_text("PIXELS");
     app.add_flag("--gradients", a.gradients, "also backward");

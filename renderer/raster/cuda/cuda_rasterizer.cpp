@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -106,10 +107,10 @@ struct CudaState final : ForwardState {
     BlendCosts backward;
     PinnedBuffer<FrameConstants> constants{1, "constants of a frame"};
     PinnedBuffer<FrameCounts> counts{1, "counts of a frame"};
-    std::optional<PinnedBuffer<std::byte>> landing;  ///< where pictures arrive on the host
-    Room visible_room, isect_room;                   ///< what the next frame will be given
-    RecordedWork<FrameShape> graphs;                 ///< of pictures for the screen
-    std::uint64_t shown = 0;                         ///< such pictures so far
+    std::unique_ptr<PinnedBuffer<std::byte>> landing;  ///< where pictures arrive on the host
+    Room visible_room, isect_room;                     ///< what the next frame will be given
+    RecordedWork<FrameShape> graphs;                   ///< of pictures for the screen
+    std::uint64_t shown = 0;                           ///< such pictures so far
     DeviceBuffer<float> pixel_gradients{"gradients of a picture"};
     DeviceBuffer<float> gradients{"gradients of Gaussians"};
     Buffer<float> host_gradients;
@@ -186,7 +187,8 @@ void fetch_picture(CudaState& state, std::span<const Fetched> parts) {
     for (const Fetched& part : parts) bytes += part.bytes;
     if (!state.landing || state.landing->size() < bytes) {
         state.landing.reset();
-        state.landing.emplace(bytes, "pictures on their way to the host");
+        state.landing =
+            std::make_unique<PinnedBuffer<std::byte>>(bytes, "pictures on their way to the host");
     }
     std::byte* at = state.landing->data();
     struct Piece {
