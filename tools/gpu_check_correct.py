@@ -94,6 +94,7 @@ def lists(stage: Stage) -> None:
         for i in range(1 if stage.small else 8):
             if not stage.gausscope(f"lists_under_load_{i}", *words, limit=60).passed:
                 break
+    stage.data["cases"] = only[1]
     stage.data["rounds"] = sum(c["code"] == 0 for c in stage.result["commands"] if c["name"].startswith("lists"))
 
 

@@ -17,9 +17,9 @@ def number(value: float | None, form: str) -> str:
     return format(value, form) if isinstance(value, (int, float)) else "-"
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Columns after the first are numbers."""
-    rule = ["---"] + ["---:"] * (len(head) - 1)
+def table(head: list[str], rows: list[list[str]], texts: tuple[int, ...] = (0,)) -> str:
+    """Columns that are not `texts` are numbers."""
+    rule = ["---" if i in texts else "---:" for i in range(len(head))]
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in [head, rule, *rows])
 
 
@@ -86,7 +86,7 @@ def correct(done: dict[str, dict]) -> list[list[str]]:
     if data := done.get("cases", {}).get("data"):
         rows.append(["directed cases", f"{data.get('checks')} cases, {data.get('failed')} failed, {data.get('absent')} absent"])
     if data := done.get("lists", {}).get("data"):
-        rows.append(["lists of 200,000 and 300,000 Gaussians, three times each", f"{data.get('rounds')} rounds, alone and under load"])
+        rows.append([f"lists, {data.get('cases')}", f"{data.get('rounds')} rounds, alone and under load"])
     for name in ("racecheck", "memcheck", "synccheck", "initcheck"):
         stage = done.get("racecheck" if name == "racecheck" else "sanitizers", {})
         if data := stage.get("data", {}).get(name):
@@ -165,8 +165,8 @@ def page(out: pathlib.Path, stages: list[tuple[str, float, str]], date: str, reh
     done = results(out, [name for name, _, _ in stages])
     machine, device = machine_of(done)
     parts = [f"# {date}: {device.get('name', machine.get('cpu', 'a machine'))}", about(done, rehearse), "## Stages",
-             table(["stage", "result", "seconds", "what it could show wrong"], stage_rows(stages, done)), "## Found", findings(done),
-             "## Correct", table(["what", "result"], correct(done)), "## Kernels changed since they were last measured", changed,
+             table(["stage", "result", "seconds", "what it could show wrong"], stage_rows(stages, done), (0, 1, 3)), "## Found", findings(done),
+             "## Correct", table(["what", "result"], correct(done), (0, 1)), "## Kernels changed since they were last measured", changed,
              "## Stages: measured and predicted", times(out), "## Frames for the screen", display(done), "## Training",
              trainings(done), "## Counters", counters(done), "## What watching costs", service(done)]
     return "\n\n".join(parts) + "\n"

@@ -88,9 +88,8 @@ def measured_scenes(out: pathlib.Path) -> list[dict]:
                          "all": (scene.get(work) or {}).get("ms"),
                          "predicted": ((scene.get(work) or {}).get("predicted") or {}).get("p50")})
     data = read(out / "bench.json").get("data", {})
-    for name, what, work in (("random_100k", "100,000 random Gaussians", "stored"),
-                             ("sphere", f"{SPHERE:,} Gaussians on a sphere", "stored"),
-                             ("sphere_display", f"{SPHERE:,} Gaussians on a sphere", "display")):
+    for name, where, work in (("random_100k", "random Gaussians", "stored"), ("sphere", "Gaussians on a sphere", "stored"),
+                              ("sphere_display", "Gaussians on a sphere", "display")):
         told = data.get(name) or {}
         predicted = {s["name"]: s for s in (told.get("predicted") or {}).get("stages", [])}
         stages = [(s["name"].removesuffix(" (GPU)"), s["ms_p50"],
@@ -98,7 +97,8 @@ def measured_scenes(out: pathlib.Path) -> list[dict]:
                   for s in told.get("stages", []) if s["name"].endswith(" (GPU)")]
         if told:
             counters = {**told.get("counters", {}), "warps": told.get("warps") or {}}
-            rows.append({"id": name.replace("_", "-"), "what": f"{what}, {told['width']} x {told['height']}", "work": work,
+            rows.append({"id": name.replace("_", "-"), "work": work,
+                         "what": f"{told['counters']['gaussians']:,} {where}, {told['width']} x {told['height']}",
                          "width": told["width"], "height": told["height"], "counters": counters, "stages": stages,
                          "all": None, "predicted": None})
     return rows

@@ -398,8 +398,9 @@ Json BenchRun::json() const {
 /// What a history takes for the same thing done twice.
 std::string BenchRun::config() const {
     const Camera& c = cameras_.front().camera;
-    return fmt::format("{}, {} x {}, {} views {}, scene {}", rasterizer_->name(), c.width, c.height,
-                       cameras_.size(), identity_of(cameras_), scene_id_);
+    return fmt::format("{}, {} x {}, {} views {}, scene {}{}", rasterizer_->name(), c.width,
+                       c.height, cameras_.size(), identity_of(cameras_), scene_id_,
+                       a_.display ? ", for the screen" : "");
 }
 
 void BenchRun::print(const Json& out) const {

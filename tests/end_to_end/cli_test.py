@@ -739,6 +739,20 @@ class Bench(Case):
                              (["bench", out / "point_cloud.ply", "--width", 96, "--height", 72], "other cameras")):
             self.expect(2, *others, "--compare", base, says=["base.json", says])
 
+    def test_frames_for_the_screen(self):
+        out, _ = self.trained()
+        base = self.folder / "base.json"
+        arguments = ["bench", out / "point_cloud.ply", "--width", 64, "--repeats", 4, "--no-ceilings"]
+        shown = self.expect(0, *arguments, "--display", "--json", "-o", base).json
+        names = [s["name"] for s in shown["stages"]]
+        self.assertIn("blend", names)
+        self.assertNotIn("blend backward", names)
+        self.assertTrue(shown["display"])
+        self.assertIsNone(shown["ceilings"])
+        self.assertEqual(shown["limits"], [])
+        self.expect(2, *arguments, "--compare", base, says=["base.json", "another kind of work"])
+        self.expect(2, "bench", "--capture", self.capture, "--display", says="--display times frames")
+
     def is_in_history(self, history, made):
         page = self.folder / "page.html"
         told = self.expect(0, "history", history, "--since", "1h", "--html", page, "--json").json["series"]
