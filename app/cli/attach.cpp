@@ -14,6 +14,7 @@
 #include "app/cli/studio.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/trace_export.h"
+#include "app/cli/unrecorded.h"
 #include "base/record/clock.h"
 #include "base/record/process.h"
 #include "base/try.h"
@@ -217,6 +218,11 @@ Result<Connection> connect(std::uint32_t pid) {
         auto connection = Connection::open(producer);
         if (connection) return connection;
         last = connection.error();
+    }
+    if (producers.empty()) {
+        Unrecorded unrecorded;
+        unrecorded.look(static_cast<pid_t>(pid));
+        for (const std::string& reason : unrecorded.reasons()) last.message += "; " + reason;
     }
     return tl::unexpected(last);
 }

@@ -19,6 +19,7 @@ bool is_static_program(const fs::path& path);
 /// Looks at the command and at the processes it starts, while nothing of them is recorded.
 class Unrecorded {
   public:
+    Unrecorded() = default;
     /// The command's name, as execvp looks it up.
     explicit Unrecorded(const std::string& command);
     /// Call it every few milliseconds, and once when `pid` has ended but is still to be waited for.

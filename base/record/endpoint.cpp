@@ -78,8 +78,6 @@ constinit Endpoint endpoint;
 constinit std::atomic_flag running = ATOMIC_FLAG_INIT;
 constinit bool fork_handler = false;
 
-OwnedDescriptor owned(int fd) { return OwnedDescriptor(fd, !endpoint.own_table); }
-
 void close_all() {
     for (Client& c : endpoint.clients) {
         c.fd.close();
@@ -168,7 +166,11 @@ Reply cupti_reply(Change change) {
 Reply answer_to(const Request& request, Client& client) {
     switch (static_cast<Op>(request.op)) {
         case Op::hello:
-            return ring_fd() >= 0 ? reply_with(Answer::done) : refusal("this process has no ring");
+            if (ring_fd() >= 0) return reply_with(Answer::done);
+            return refusal(detail::ring_header() == nullptr
+                               ? "this process has no ring"
+                               : "the program has closed the descriptor of its ring, so nobody can "
+                                 "attach any more");
         case Op::arm:
         case Op::disarm:
             client.lease = static_cast<Op>(request.op) == Op::arm;
@@ -227,7 +229,7 @@ void take_connection(std::uint64_t now) {
         return;
     }
     *place = Client{};
-    place->fd = owned(fd);
+    place->fd = OwnedDescriptor(fd, !endpoint.own_table);
     place->since = now;
 }
 
@@ -261,7 +263,7 @@ void report_to_collector() {
     const int fd = send_to(endpoint.collector, reply_with(Answer::done), ring_fd());
     if (fd < 0) return;
     Client& collector = endpoint.clients[0];
-    collector.fd = owned(fd);
+    collector.fd = OwnedDescriptor(fd, !endpoint.own_table);
     collector.lease = endpoint.asked;
     collector.spoke = true;
     collector.since = monotonic_ns();
@@ -323,6 +325,8 @@ void look_at_sockets(int patience) {
         whose[count - 2] = &c;
         polled[count++] = {c.fd.get(), POLLIN, 0};
     }
+    // Without it, stop_endpoint() is noticed by the clock.
+    if (endpoint.wake < 0) patience = std::min(patience, 50);
     if (::poll(polled, count, patience) <= 0 || endpoint.stop.load(std::memory_order_acquire))
         return;
     // The signal is not for us, or the program has put something else there.
@@ -406,7 +410,6 @@ bool start_thread() {
     return started;
 }
 
-/// CLOCK_REALTIME, which is what can be waited for.
 timespec in(std::uint64_t ns) {
     timespec until{};
     ::clock_gettime(CLOCK_REALTIME, &until);

@@ -8,9 +8,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+
+#include "base/record/abi.h"
 
 namespace gs::inject {
 namespace {
@@ -58,28 +61,32 @@ bool has_filter_of_its_own() {
 /// Of address space, so that what is taken here (80 MiB: the ring, a stack, a heap of the thread)
 /// cannot be what the program is short of.
 constexpr std::uint64_t kPlenty = std::uint64_t{2} << 30;
+/// What start_recording() makes at least.
+constexpr std::size_t kLeastRing = std::size_t{1} << 20;
 
-/// What of `resource` is left when `used` pages are taken.
-bool is_scarce(int resource, std::uint64_t used) {
+bool is_limited(int resource, rlim_t& bytes) {
     rlimit limit{};
-    if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-    const std::uint64_t bytes = used * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    return limit.rlim_cur < bytes || limit.rlim_cur - bytes < kPlenty;
+    if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0) return false;
+    bytes = limit.rlim_cur;
+    return bytes != RLIM_INFINITY;
 }
 
 bool memory_is_scarce() {
-    char text[256];
-    std::uint64_t all = 0, data = 0;
+    rlim_t space = 0, data = 0;
+    const bool space_limited = is_limited(RLIMIT_AS, space),
+               data_limited = is_limited(RLIMIT_DATA, data);
+    if (!space_limited && !data_limited) return false;
     // In pages: all, resident, shared, code, 0, data.
-    if (read_beginning("/proc/self/statm", text)) {
-        char* at = text;
-        for (int field = 0; field < 6; ++field) {
-            const std::uint64_t pages = std::strtoull(at, &at, 10);
-            if (field == 0) all = pages;
-            if (field == 5) data = pages;
-        }
-    }
-    return is_scarce(RLIMIT_AS, all) || is_scarce(RLIMIT_DATA, data);
+    std::uint64_t used[6] = {};
+    char text[256];
+    if (!read_beginning("/proc/self/statm", text)) return true;
+    char* at = text;
+    for (std::uint64_t& pages : used) pages = std::strtoull(at, &at, 10);
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    const auto is_short = [&](rlim_t limit, std::uint64_t pages) {
+        return limit < pages * page + kPlenty;
+    };
+    return (space_limited && is_short(space, used[0])) || (data_limited && is_short(data, used[5]));
 }
 
 }  // namespace
@@ -102,7 +109,14 @@ const char* obstacle_to_starting() noexcept {
     if (memory_is_scarce())
         return "its memory is limited (ulimit -v or -d) and less than 2 GiB are left of it; "
                "recording might take what the program needs";
+    if (most_ring_bytes() < kLeastRing)
+        return "the size of its files is limited (ulimit -f) to less than 1 MiB";
     return nullptr;
+}
+
+std::size_t most_ring_bytes() noexcept {
+    rlim_t most = 0;
+    return is_limited(RLIMIT_FSIZE, most) ? std::min<rlim_t>(most, abi::kHardCap) : abi::kHardCap;
 }
 
 }  // namespace gs::inject

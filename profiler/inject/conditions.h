@@ -2,6 +2,8 @@
 // before anything else, once.
 #pragma once
 
+#include <cstddef>
+
 namespace gs::inject {
 
 /// The program has no dynamic loader: it is linked statically and has opened a shared object all
@@ -14,5 +16,8 @@ bool is_static_program() noexcept;
 /// it does not make itself, a limited address space may be too small for both. Null: nothing is in
 /// the way. Empty: not even that may be said from in here; `record` finds the filter from outside.
 const char* obstacle_to_starting() noexcept;
+
+/// A ring is a file in memory: no larger than files may be (ulimit -f).
+std::size_t most_ring_bytes() noexcept;
 
 }  // namespace gs::inject

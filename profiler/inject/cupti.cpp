@@ -36,7 +36,7 @@ struct Control {
     std::atomic<bool> armed{false}, paused{false}, released{false}, finished{false};
     std::atomic<bool> driver_seen{false};  // cuInit() has been called: no need to look for it
     std::atomic<bool> driver_near{false};  // it is mapped
-    std::uint64_t next_near = 0;           // the endpoint's thread's
+    std::atomic<std::uint64_t> next_near{0};
     // Who holds this works on the rest. Never waited for inside a callback of CUPTI.
     std::atomic_flag busy = ATOMIC_FLAG_INIT;
     Session session;
@@ -254,15 +254,14 @@ bool answer(char* why, const char* text) noexcept {
 
 }  // namespace
 
-bool driver_is_near() noexcept {
-    if (control.driver_near.load()) return true;
+void look_for_driver() noexcept {
     const std::uint64_t now = monotonic_ns();
-    if (now < control.next_near) return false;
-    control.next_near = now + kPresenceInterval;
-    if (mapped_driver() == nullptr) return false;
-    control.driver_near.store(true);
-    return true;
+    if (control.driver_near.load() || now < control.next_near.load()) return;
+    control.next_near.store(now + kPresenceInterval);
+    if (mapped_driver() != nullptr) control.driver_near.store(true);
 }
+
+bool driver_is_near() noexcept { return control.driver_near.load(); }
 
 void set_armed(bool armed) noexcept {
     if (armed && !control.armed.load()) control.robbed = false;
@@ -352,7 +351,7 @@ void forget_in_child() noexcept {
     control.reason[0] = '\0';
     control.driver_seen.store(false);
     control.driver_near.store(false);
-    control.next_near = 0;
+    control.next_near.store(0);
     control.robbed = false;
     // A CUPTI that the parent held is of no use here, and must not be called.
     if (!control.session.taken()) return;

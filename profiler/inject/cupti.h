@@ -14,8 +14,10 @@
 
 namespace gs::inject::cupti {
 
-/// True from when CUDA's driver was first seen in the process. Before that nothing here calls it or
-/// CUPTI. Looks five times a second at most.
+/// Looks whether CUDA's driver is in the process, five times a second at most. Takes the loader's
+/// lock.
+void look_for_driver() noexcept;
+/// Whether it was seen. Before that nothing here calls it or CUPTI.
 bool driver_is_near() noexcept;
 
 /// Recording is wanted (or no longer). On: CUPTI is taken as soon as CUDA is in the process - now,

@@ -42,7 +42,7 @@ void arm_nvtx(bool on) {
     if (on) begin_period();
     point_modules(on, chained.load(std::memory_order_acquire));
     if (!on) end_period();
-    armed.store(on, std::memory_order_release);
+    armed.store(on);  // in order with LibraryHost::starting_
 }
 
 /// Where the driver is, on the thread that may call it. False: the system refuses that thread.
@@ -59,10 +59,12 @@ class LibraryHost final : public service::Host {
     void set_armed(bool on) noexcept override {
         if (!on && !starting_) hold(service::Gate::open, true);
         if (armed.load(std::memory_order_acquire) != on) arm_nvtx(on);
-        if (!starting_) at_cupti([&] { cupti::set_armed(on); });
+        if (starting_) return;
+        if (on) cupti::look_for_driver();
+        at_cupti([&] { cupti::set_armed(on); });
     }
-    /// From here on CUPTI is armed with the rest. While the library starts it may be inside
-    /// cuInit(), which only its own thread may be asked about.
+    /// From here on CUPTI is armed with the rest. While the library starts, its starter may be
+    /// inside cuInit() or hold the loader's lock.
     void has_started() noexcept { starting_ = false; }
     void set_budget(std::uint64_t ppm) noexcept override {
         budget().set_budget(ppm);
@@ -74,6 +76,7 @@ class LibraryHost final : public service::Host {
     }
     bool acquire_cupti(char* why) noexcept override {
         bool done = false;
+        cupti::look_for_driver();
         return at_cupti([&] { done = cupti::acquire(why); }) && done;
     }
     bool tell_graph_nodes(std::uint64_t seconds, char*) noexcept override {
@@ -88,6 +91,7 @@ class LibraryHost final : public service::Host {
             return;
         }
         settle_modules();
+        cupti::look_for_driver();
         const service::CostSample now = costs();
         const service::Gate gate = budget().update(now);
         if (budget().budget_ppm() != 0)
@@ -190,7 +194,9 @@ void in_child() noexcept {
 std::size_t ring_bytes() {
     const char* mib = setting("GAUSSCOPE_RING_MIB");
     const long wanted = mib != nullptr ? std::strtol(mib, nullptr, 10) : 0;
-    return wanted > 0 && wanted < 16 ? static_cast<std::size_t>(wanted) << 20 : abi::kHardCap;
+    return std::min(most_ring_bytes(), wanted > 0 && wanted < 16
+                                           ? static_cast<std::size_t>(wanted) << 20
+                                           : abi::kHardCap);
 }
 
 void load_chained() {
@@ -220,7 +226,10 @@ bool start_service() {
         if (armed.load(std::memory_order_relaxed)) arm_nvtx(false);  // for nobody
         return true;
     }
-    if (armed.load(std::memory_order_acquire)) cupti::set_armed(true);
+    if (armed.load()) {
+        cupti::look_for_driver();
+        cupti::set_armed(true);
+    }
     if (!at_exit_set) at_exit_set = std::atexit(at_exit) == 0;  // a child has its parent's
     return true;
 }

@@ -73,15 +73,17 @@ char state_in(const std::string& stat) {
     return end != stat.npos && end + 2 < stat.size() ? stat[end + 2] : '?';
 }
 
-/// The injection library's own thread is no part of what the program does.
-constexpr const char* kOwnThread = " (gs-service) ";
+/// The injection library's own threads are no part of what the program does.
+bool is_own_thread(const std::string& stat) {
+    return stat.find(" (gs-service) ") != stat.npos || stat.find(" (gs-cupti) ") != stat.npos;
+}
 
 /// False: it runs, or is none of the program's. "202 0x... (six arguments) sp pc", or "-1 sp pc"
 /// outside of any call.
 bool is_blocked(std::uint32_t pid, std::uint32_t tid, BlockedThread& out) {
     const std::string stat = read_small(pid, tid, "stat");
     const char state = state_in(stat);
-    if ((state != 'S' && state != 'D') || stat.find(kOwnThread) != stat.npos) return false;
+    if ((state != 'S' && state != 'D') || is_own_thread(stat)) return false;
     const std::string text = read_small(pid, tid, "syscall");
     std::istringstream in(text);
     long number = -1;

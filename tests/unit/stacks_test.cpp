@@ -235,9 +235,9 @@ class WaitingThread {
 };
 
 TEST(Stacks, OurOwnThreadInAProgramIsNoneOfIts) {
-    const WaitingThread worker("worker"), service("gs-service");
+    const WaitingThread worker("worker"), service("gs-service"), cupti("gs-cupti");
     sample::BlockedThreads looked(static_cast<std::uint32_t>(::getpid()));
-    const std::vector<std::uint32_t> tids{worker.tid(), service.tid()};
+    const std::vector<std::uint32_t> tids{worker.tid(), service.tid(), cupti.tid()};
     std::vector<sample::BlockedThread> blocked;
     while ((blocked = looked.look(tids)).empty()) std::this_thread::yield();
     for (int i = 0; i < 20; ++i) {
