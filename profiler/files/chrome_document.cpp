@@ -111,7 +111,7 @@ bool ChromeDocument::end_of_file() {
             out_.cut(fmt::format("{} bytes behind the end of the trace are not read", rest));
         return true;
     }
-    if (!taken_ && in_event()) return fail("the file ends inside its first event", byte);
+    if (!taken_) return fail("the file ends before its first event does", byte);
     if (in_event())
         out_.cut(
             fmt::format("the file ends inside the event at byte {}: it was cut off, and what "

@@ -1,9 +1,10 @@
 // Spans of a track as lanes: in each lane spans nest, as the formats want it, and every span keeps
-// its length. The first lane has whatever nests; what overlaps a span there without lying inside is
-// in the next. Ranges that never ended are among the spans, open to the end of their process. Used
+// its length. What overlaps a span without lying inside is in another lane, together with what lies
+// inside it. Ranges that never ended are among the spans, open to the end of their process. Used
 // by the exports.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -81,12 +82,22 @@ std::size_t walk_lane(std::span<const LaneRow> rows, std::size_t lane, const Lan
                 earliest = &row;
         if (earliest == nullptr || earliest->next->begin_ns > time.end_ns) break;
         const TraceSpan& span = *earliest->next++;
-        std::size_t k = 0;
-        for (;; ++k) {
-            if (k == open.size()) open.emplace_back();
-            leave(k, span.begin_ns);
-            if (open[k].empty() || open[k].back()->end_ns >= span.end_ns) break;
-        }
+        const std::size_t k =
+            [&] {  // inside the innermost that surrounds it, else where nothing is
+                std::size_t inside = open.size(), empty = open.size();
+                for (std::size_t l = 0; l < open.size(); ++l) {
+                    leave(l, span.begin_ns);
+                    if (open[l].empty()) {
+                        empty = std::min(empty, l);
+                    } else if (open[l].back()->end_ns >= span.end_ns) {
+                        if (inside == open.size() ||
+                            open[inside].back()->begin_ns < open[l].back()->begin_ns)
+                            inside = l;
+                    }
+                }
+                return inside < open.size() ? inside : empty;
+            }();
+        if (k == open.size()) open.emplace_back();
         open[k].push_back(&span);
         if (k == lane) begin(span, rows[static_cast<std::size_t>(earliest - cursors.data())]);
     }

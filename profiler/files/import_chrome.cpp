@@ -86,6 +86,8 @@ class ChromeReader {
 
     bool is_known_phase() {
         const std::string& phase = event_->phase;
+        if (phase.empty() && event_->name.empty() && !event_->begin)
+            return false;  // "{}" at an end
         if (phase.size() == 1 &&
             std::string_view("XBEiIRCbenSFTp").find(phase[0]) != std::string_view::npos)
             return true;

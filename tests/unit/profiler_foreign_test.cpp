@@ -27,7 +27,7 @@ TEST_F(Foreign, OverlappingSpansKeepTheirLengths) {
     expect_kept(store);
     const auto folded = export_folded(store, folder_ / "t.folded");
     ASSERT_TRUE(folded);
-    EXPECT_EQ(*folded, 2u);  // "in" is in the child, wherever that goes
+    EXPECT_EQ(*folded, 2u);  // the child, and what is in it
     EXPECT_EQ(*read_text_file(folder_ / "t.folded"),
               "thread 1;child 450\nthread 1;child;in 50\nthread 1;later 10\nthread 1;long 1000\n");
     ASSERT_TRUE(export_speedscope(store, folder_ / "t.speedscope.json"));
@@ -210,7 +210,8 @@ TEST_F(Foreign, RangesWithoutAnEndAreOpenToTheEndOfTheirProcess) {
     TraceStore back;
     ASSERT_TRUE(import_trace(folder_ / "out.json", back));
     ASSERT_EQ(back.sources().open_spans().size(), 2u);
-    EXPECT_EQ(back.sources().open_spans()[0].payload, 3u);
+    for (const OpenSpan& open : back.sources().open_spans())
+        EXPECT_EQ(open.payload, back.name(open.name) == "run" ? 3u : 0u);
     ASSERT_TRUE(export_folded(store, folder_ / "t.folded"));
     EXPECT_NE(read_text_file(folder_ / "t.folded")->find("thread 1;run;step 10"),
               std::string::npos);
