@@ -8,6 +8,7 @@
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
 #include "tests/unit/io_mutator.h"
+#include "tests/unit/io_photos_made.h"
 
 namespace gs::test {
 namespace {
@@ -98,6 +99,69 @@ TEST(Fuzz, ColmapText) {
             return load_capture(folder.path(), small_options()).has_value();
         });
     }
+}
+
+TEST(Fuzz, ColmapLensesOfVersion41AndOneLineAPhoto) {
+    const TempFolder folder;
+    ColmapFiles{}.write_photos(folder);
+    const std::string cameras =
+                          "1 FISHEYE 24 18 30 31 11 10\n2 EUCM 24 18 30 31 11 10 0 1\n"
+                          "3 EQUIRECTANGULAR 24 18 24 18\n4 OTHER 24 18 1\n",
+                      images =
+                          "1 1 0 0 0 0 0 2 1 a.png\n2 1 0 0 0 0 0 2 2 b.png\n"
+                          "3 1 0 0 0 0 0 2 3 77\n4 1 0 0 0 0 0 2 4 c.png\n",
+                      points = "1 0 0 3 0.5 0.25 1\n2 1 0 3 0 0.5 0.1 0.5 1 0\n";
+    const std::pair<const char*, std::string> parts[] = {
+        {"cameras.txt", cameras}, {"images.txt", images}, {"points3D.txt", points}};
+    for (const auto& [name, whole] : parts) {
+        for (const auto& [other, content] : parts)
+            folder.write(fs::path("sparse/0") / other, content);
+        hammer(whole, 500, [&](const std::string& bytes) {
+            folder.write(fs::path("sparse/0") / name, bytes);
+            return load_capture(folder.path(), small_options()).has_value();
+        });
+    }
+    for (const int lens : {14, 17, 40}) {
+        ColmapFiles files;
+        files.model = lens;
+        files.params.resize(lens == 17 ? 2 : 3, 20.0);
+        hammer_colmap("cameras.bin", files.cameras(), 300, lens);
+    }
+}
+
+TEST(Fuzz, ListsOfTestPhotos) {
+    const TempFolder folder;
+    const ColmapFiles files;
+    files.write(folder);
+    files.write_photos(folder);
+    const std::pair<const char*, std::string> lists[] = {
+        {"sparse/0/test.txt", "# held out\r\na.png\nimages/b\nC:\\x\\c.JPG\n"},
+        {"split.json",
+         "{\"train\": [\"a\", {\"file_path\": \"b.png\"}], \"x\": {\"test_ids\": [\"c\"]}, "
+         "\"c.png\": \"test\"}"}};
+    for (const auto& [name, whole] : lists) {
+        hammer(whole, 700, [&](const std::string& bytes) {
+            folder.write(name, bytes);
+            const auto capture = load_capture(folder.path(), small_options());
+            EXPECT_TRUE(capture || capture.error().message.find("no view") != std::string::npos);
+            return capture && capture->split_is_listed;
+        });
+        fs::remove(folder / name);
+    }
+}
+
+TEST(Fuzz, NamesOfPhotos) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.write_photos(folder);
+    for (const char* whole : {"C:\\me\\images\\a.JPG", "/mnt/x/images/%61.png", "../images/./b",
+                              "file:///images/c.png"})
+        hammer(whole, 500, [&](const std::string& bytes) {
+            files.names = {bytes.substr(0, bytes.find('\0')), "a.png"};
+            files.write(folder);
+            const auto capture = load_capture(folder.path(), small_options());
+            return capture && capture->views.size() == 2;
+        });
 }
 
 TEST(Fuzz, TransformsJson) {
@@ -257,6 +321,40 @@ TEST(Fuzz, Png) {
             return read_image(folder / "p").has_value();
         });
     }
+}
+
+TEST(Fuzz, WebpExifAndInks) {
+    for (const std::string& whole :
+         {webp_bytes(pattern(23, 17, 3)), webp_bytes(pattern(23, 17, 4), 6),
+          jpeg_bytes(pattern(23, 17, 3), 6), jpeg_bytes(pattern(16, 16, 4))})
+        hammer_image(whole, 700);
+    hammer(exif_bytes(6), 3000, [&](const std::string& bytes) {
+        const std::string jpeg = jpeg_bytes(constant(8, 8, {1, 2, 3}));
+        const std::string exif = std::string("Exif\0\0", 6) + bytes;
+        const std::string head{'\xFF', '\xE1', '\0', static_cast<char>(exif.size() + 2)};
+        const TempFolder folder;
+        folder.write("p", jpeg.substr(0, 2) + head + exif + jpeg.substr(2));
+        const auto size = probe_image(folder / "p");
+        EXPECT_TRUE(!size || (size->orientation >= 1 && size->orientation <= 8));
+        return size && size->orientation == 6;
+    });
+}
+
+TEST(Fuzz, Tiff) {
+    TiffMade made;
+    made.width = 19, made.height = 11;
+    made.at = [](int x, int y, int s) { return (x * 7 + y * 13 + s * 40) & 255; };
+    for (const int compression : {1, 5, 8, 32773})
+        for (const int tile : {0, 16}) {
+            made.compression = compression, made.tile = tile, made.planes = tile > 0;
+            made.predicted = made.big = compression == 8;
+            hammer_image(tiff_bytes(made), 500);
+        }
+    made.bits = 4, made.samples = 1, made.photometric = 3, made.tile = 0;
+    made.compression = 1, made.predicted = made.planes = false;
+    made.palette.assign(48, 1000);
+    made.at = [](int x, int, int) { return x & 15; };
+    hammer_image(tiff_bytes(made), 1000);
 }
 
 TEST(Fuzz, RealJpeg) {

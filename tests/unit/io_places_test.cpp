@@ -126,8 +126,8 @@ TEST(Places, NamesFromOtherMachinesAndSystems) {
         put_png(folder / name, pattern(24, 18, 3));
     using Kind = FileFinder::Kind;
     const FileFinder finder({folder.path()});
-    const auto find = [&](std::string_view name) {
-        const auto found = finder.find(name, Kind::photo);
+    const auto find = [&](std::string_view name) {  // files come and go below
+        const auto found = FileFinder({folder.path()}).find(name, Kind::photo);
         return found.path.empty() ? found.problem : name_below(found.path, folder.path());
     };
     for (const char* name :

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "base/text.h"
 #include "base/try.h"
@@ -148,20 +149,20 @@ std::vector<fs::path> photo_folders(const fs::path& root, const fs::path& model)
         if (!folder.empty() && std::find(out.begin(), out.end(), folder) == out.end())
             out.push_back(folder);
     };
-    const auto add_named = [&](const fs::path& folder, std::initializer_list<const char*> names) {
+    const auto add_named = [&](const fs::path& folder, std::span<const char* const> names) {
         const FileFinder finder({folder.empty() ? fs::path(".") : folder});
         for (const char* name : names) add(finder.folder(name));
     };
-    const auto names = distorted ? std::initializer_list<const char*>{"input", "images"}
-                                 : std::initializer_list<const char*>{"images", "input"};
+    const std::array<const char*, 2> names{distorted ? "input" : "images",
+                                           distorted ? "images" : "input"};
     const fs::path top = (root / "").lexically_normal().parent_path();
     fs::path at = model.lexically_normal();
     for (int up = 0; up < 4 && !at.empty() && at != top; ++up, at = at.parent_path())
         add_named(at, names);
     add_named(root, names);
     add(root);
-    add_named(root.parent_path(), {"images"});
-    add_named(root.parent_path().parent_path(), {"images"});
+    add_named(root.parent_path(), std::array{"images"});
+    add_named(root.parent_path().parent_path(), std::array{"images"});
     return out;
 }
 

@@ -38,7 +38,8 @@ enum Tag : std::uint16_t {
     kTagSampleFormat = 339
 };
 constexpr std::size_t kMostNumbers = 1 << 20;  // of a tag: one strip a row, or as many tiles
-constexpr std::uint64_t kMostPacked = 8192;    // bytes that one byte of a file may become
+constexpr int kWidestTile = 1 << 16;
+constexpr std::uint64_t kMostPacked = 8192;  // bytes that one byte of a file may become
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -211,6 +212,7 @@ Result<void> read_chunks(const ReadAt& read, const TiffFields& fields, const std
     out.offsets = fields.numbers(read, out.tiled ? kTagTileOffsets : kTagStripOffsets);
     out.lengths = fields.numbers(read, out.tiled ? kTagTileBytes : kTagStripBytes);
     if (out.chunk_width < 1 || out.chunk_height < 1 ||
+        out.chunk_width > std::max(out.size.width, kWidestTile) ||
         static_cast<std::uint64_t>(out.chunk_width) * static_cast<std::uint64_t>(out.chunk_height) >
             2 * kMaxImagePixels)
         return tiff_damaged(path, "its strips or tiles have no possible size");
@@ -410,9 +412,10 @@ Result<void> read_chunk(const TiffLayout& layout, std::span<const std::byte> fil
     const std::uint64_t at = layout.offsets[number], length = layout.lengths[number];
     if (at > file.size() || length > file.size() - at)
         return tiff_damaged(path, "the file ends too early");
-    out.resize(layout.row_bytes() * static_cast<std::size_t>(rows));
-    if (out.size() > kMostPacked * length)
-        return tiff_damaged(path, fmt::format("{} bytes claim to be {}", length, out.size()));
+    const std::size_t size = layout.row_bytes() * static_cast<std::size_t>(rows);
+    if (size > kMostPacked * length)
+        return tiff_damaged(path, fmt::format("{} bytes claim to be {}", length, size));
+    out.resize(size);
     if (!unpack(layout.compression, file.subspan(at, length), out))
         return tiff_damaged(path, fmt::format("strip or tile {} is broken", number));
     return {};
