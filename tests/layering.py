@@ -20,7 +20,7 @@ ROOMS = {
     "renderer/device": ("what a device is to the rest", ["base", "base/record"]),
     "renderer/device/cuda": ("CUDA: runtime, launch, memory, timers", ["base", "base/record", "renderer/device"]),
     "renderer/io/files": ("records, archives, bytes and text of files", ["base"]),
-    "renderer/io/images": ("pictures: JPEG, PNG, WebP", ["base", "renderer/scene", "renderer/io/files"]),
+    "renderer/io/images": ("pictures: JPEG, PNG, WebP, TIFF", ["base", "renderer/scene", "renderer/io/files"]),
     "renderer/io/splats": ("splat files, a pair of files a format, and sets of levels",
                            ["base", "base/record", "renderer/scene", "renderer/io/files", "renderer/io/images"]),
     "renderer/io/lidar": ("sweeps of lidars: KITTI, nuScenes, Ouster, and their points",

@@ -173,6 +173,7 @@ Result<void> Run::write_description(const fs::path& path) const {
     const Capture& photos = trainer_->capture();
     if (!photos.model.empty()) description.loading.model = photos.model;
     if (photos.split_is_listed) {
+        description.loading.left_out = photos.left_out;
         description.loading.test_views.clear();
         for (const std::size_t i : photos.view_indices(true))
             description.loading.test_views.push_back(photos.views[i].name);

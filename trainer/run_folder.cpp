@@ -153,6 +153,8 @@ CaptureOptions loading_of(const nlohmann::json& json) {
     out.seed = whole_number(member(json, "seed"), ~std::uint64_t{0} >> 1).value_or(0);
     for (const nlohmann::json& name : member(json, "test_views"))
         if (name.is_string()) out.test_views.push_back(name.get<std::string>());
+    for (const nlohmann::json& name : member(json, "left_out"))
+        if (name.is_string()) out.left_out.push_back(name.get<std::string>());
     // Runs that do not say it have none, however far their capture is from zero.
     const auto origin = number_list<double>(member(json, "origin"), 3, 3);
     out.origin = origin ? Vec3d{(*origin)[0], (*origin)[1], (*origin)[2]} : Vec3d{};
@@ -212,6 +214,7 @@ Json to_json(const RunDescription& d) {
                {"listed_split", text_of(l.listed_split)},
                {"test_every", l.test_every},
                {"test_views", l.test_views},
+               {"left_out", l.left_out},
                {"background", {l.background.x, l.background.y, l.background.z}},
                {"masks", l.masks},
                {"random_points", l.random_points},

@@ -77,13 +77,14 @@ inline std::vector<std::string> texts_of(const std::vector<CaptureNote>& notes) 
 }
 
 struct Capture {
-    std::string name, path;   ///< folder name and path
-    std::string format;       ///< "COLMAP binary", "COLMAP text", "transforms.json", ...
-    std::string model;        ///< which of its models this is; empty: it has no models
-    std::vector<std::string> models;  ///< "NAME (N photos)" each, where there are several
-    std::string split;                ///< how test views were chosen, in words
-    bool split_is_listed = false;     ///< by a list that came with the capture
-    std::vector<View> views;          ///< sorted by name
+    std::string name, path;             ///< folder name and path
+    std::string format;                 ///< "COLMAP binary", "COLMAP text", "transforms.json", ...
+    std::string model;                  ///< which of its models this is; empty: it has no models
+    std::vector<std::string> models;    ///< "NAME (N photos)" each, where there are several
+    std::string split;                  ///< how test views were chosen, in words
+    bool split_is_listed = false;       ///< by a list that came with the capture
+    std::vector<std::string> left_out;  ///< names of views that this list does not use
+    std::vector<View> views;            ///< sorted by name
     std::vector<SparsePoint> points;
     /// What was subtracted from the positions of cameras and points: see scene/origin.h.
     Vec3d origin{};

@@ -161,6 +161,37 @@ class Runs(Case):
         self.assertEqual((out / "point_cloud.ply").read_bytes(), (self.folder / "straight" / "point_cloud.ply").read_bytes())
         self.assertEqual(json.loads((out / "run.json").read_text())["loading"]["background"], [1, 1, 1])
 
+    def test_a_list_of_test_photos_is_kept_with_the_run(self):
+        capture, out = self.copy_of_capture(), self.folder / "out"
+        (capture / "test.txt").write_text("view_003.png\nview_005\nnobody.png\n")
+        made = self.small(capture, "-o", out, "--steps", 6, "--json")
+        self.assertIn("listed in test.txt", made.err)
+        self.assertIn("1 name of test.txt fit no photo: nobody.png", made.err)
+        names = ["view_003.png", "view_005.png"]
+        scored = lambda result: [image["name"] for image in result.json["test"]["images"]]
+        self.assertEqual(scored(made), names)
+        self.assertIn("test photos  listed in test.txt", self.expect(0, "info", capture).out)
+        (capture / "test.txt").write_text("view_001.png\n")
+        self.assertEqual(scored(self.expect(0, "eval", out, "--json")), names)
+        self.expect(0, "train", "--resume", out, "--steps", 8)
+        self.assertEqual(scored(self.expect(0, "eval", out, "--json", "--test-views", "view_002")), ["view_002.png"])
+        self.assertEqual(scored(self.expect(0, "eval", out, "--json", "--test-every", 4)), ["view_000.png", "view_004.png"])
+        self.assertEqual(scored(self.small(capture, "-o", self.folder / "other", "--steps", 3, "--test-every", 0, "--json")), [])
+
+    def test_the_model_of_several_is_kept_with_the_run(self):
+        capture, out = self.copy_of_capture(), self.folder / "out"
+        (capture / "sparse" / "0").rename(capture / "sparse" / "first")
+        shutil.copytree(capture / "sparse" / "first", capture / "sparse" / "second")
+        found = self.expect(0, "info", capture, "--json")
+        self.assertEqual((found.json["model"], len(found.json["models"])), ("sparse/first", 2))
+        self.assertIn("sparse/second (8 photos)", found.out)
+        self.expect(2, "info", capture, "--model", "third", says=["third", "sparse/second"])
+        self.small(capture, "-o", out, "--steps", 3, "--model", "second")
+        self.assertEqual(json.loads((out / "run.json").read_text())["loading"]["model"], "sparse/second")
+        shutil.rmtree(capture / "sparse" / "first")
+        self.expect(0, "eval", out)
+        self.expect(0, "train", "--resume", out, "--steps", 5)
+
     def test_random_points_in_place_of_its_own(self):
         out = self.folder / "out"
         made = self.small(self.capture, "-o", out, "--init", "random:300", "--photo-memory", 1, "--steps", 6)

@@ -110,6 +110,16 @@ TEST(Split, TrainingAndValidationListsCount) {
     EXPECT_EQ(capture.views.size(), 4u);
     EXPECT_THAT(joined(texts_of(capture.notes)),
                 HasSubstr("4 photos are listed neither for training nor for testing"));
+    // As a run keeps it, whatever becomes of the lists.
+    CaptureOptions kept;
+    kept.test_views = test_names(capture);
+    kept.left_out = capture.left_out;
+    EXPECT_EQ(kept.left_out.size(), 4u);
+    made.folder.write("test.txt", "v_0.png\n");
+    const Capture again = made.load(kept);
+    EXPECT_THAT(test_names(again), ElementsAre("v_5.png"));
+    EXPECT_EQ(again.views.size(), 4u);
+    fs::remove(made.folder / "test.txt");
     made.folder.write("test.txt", "v_6.png\nv_2.png\n");
     capture = made.load();
     EXPECT_THAT(test_names(capture), ElementsAre("v_2.png", "v_6.png"));

@@ -142,6 +142,9 @@ TEST_F(RunFolders, the_description_comes_back) {
     d.capture = "/photos";
     d.loading.downscale = 3;
     d.loading.test_views = {"a", "b"};
+    d.loading.left_out = {"c"};
+    d.loading.model = "sparse/1";
+    d.loading.listed_split = ListedSplit::ignored;
     d.loading.background = {0.25F, 0.5F, 1};
     d.loading.masks = "m";
     d.marks = {{5, "one"}, {9, "two"}};
@@ -174,6 +177,8 @@ TEST_F(RunFolders, a_description_that_lies_harms_nobody) {
     EXPECT_EQ(read->capture, "");
     EXPECT_EQ(read->loading.downscale, 0);
     EXPECT_EQ(read->loading.test_every, CaptureOptions().test_every);
+    EXPECT_EQ(read->loading.listed_split, ListedSplit::separate_files)
+        << "runs that do not say it knew only these";
     EXPECT_TRUE(read->loading.undistort) << "runs that do not say it resampled their photos";
     for (const Evaluation& e : read->evaluations)
         for (const ImageScore& image : e.images) EXPECT_GT(image.view, 1u << 20);

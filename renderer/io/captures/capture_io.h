@@ -38,6 +38,8 @@ struct CaptureOptions {
     ListedSplit listed_split = ListedSplit::used;  ///< where there is one, it wins over test_every
     std::vector<std::string>
         test_views;  ///< names (with or without extension) that are the test views instead
+    std::vector<std::string>
+        left_out;               ///< names of views that are not used: what a run's list said
     Vec3f background{0, 0, 0};  ///< photos with alpha are composited over this
     std::string masks;       ///< folder of masks; empty = "masks" beside the photos where present;
                              ///< kNoMasks = none count

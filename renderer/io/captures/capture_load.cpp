@@ -312,6 +312,7 @@ Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options
     capture.models = std::move(source.models);
     capture.split = std::move(source.split);
     capture.split_is_listed = source.split_is_listed;
+    capture.left_out = std::move(source.left_out);
     capture.skipped = std::move(source.skipped);
     for (std::string& note : source.notes) capture.notes.push_back({std::move(note)});
     for (std::string& note : source.split_notes)

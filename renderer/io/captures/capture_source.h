@@ -64,6 +64,7 @@ struct CaptureSource {
     std::vector<fs::path> list_folders;  ///< where files that list test photos may be
     std::string split;                   ///< as in Capture; filled by prepare_frames()
     bool split_is_listed = false;
+    std::vector<std::string> left_out;
     bool blender = false;  ///< NeRF-synthetic: objects lie within [-1.3, 1.3]^3
     std::vector<std::string> skipped, notes;
     std::vector<std::string> split_notes;  ///< names in lists that fit no photo

@@ -1,6 +1,7 @@
 #include "renderer/io/captures/test_split.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 
 #include "base/text.h"
@@ -129,6 +130,8 @@ bool use_lists(const PhotoLists& lists, CaptureSource& source) {
         source.notes.push_back(
             fmt::format("{} photos are listed neither for training nor for testing in {}: not used",
                         count(left_out), lists.from));
+    for (std::size_t i = 0; i < frames; ++i)
+        if (left_out[i]) source.left_out.push_back(source.frames[i].name);
     erase_frames(source, left_out);
     source.split = "listed in " + lists.from;
     source.split_is_listed = true;
@@ -182,6 +185,10 @@ std::vector<std::size_t> FrameNames::find(std::string_view written) const {
 }
 
 Result<void> assign_test_views(CaptureSource& source, const CaptureOptions& options) {
+    const std::set<std::string> left_out(options.left_out.begin(), options.left_out.end());
+    std::erase_if(source.frames,
+                  [&](const Frame& frame) { return left_out.count(frame.name) > 0; });
+    if (source.frames.empty()) return no_view_left(source, source.skipped);
     if (!options.test_views.empty()) {
         const FrameNames names(source);
         std::vector<bool> test(source.frames.size());
