@@ -157,6 +157,10 @@ Result<Import::Examined> Import::examine(const std::string& path, CaptureOptions
                               ? number(capture.points.size()) + ", made up at random"
                               : number(capture.points.size())},
         {"Masks", masks_of(path, options)}};
+    if (tests > 0) out.found.emplace_back("Test photos", capture.split);
+    if (!capture.models.empty())
+        out.found.emplace_back(
+            "Model", fmt::format("{} of {}", capture.model, fmt::join(capture.models, ", ")));
     if (!capture.unposed.empty())
         out.found.emplace_back("Without a pose", counted(capture.unposed.size(), "photo"));
     out.skipped = capture.skipped;

@@ -164,6 +164,9 @@ Result<CaptureSource> read_capture_source(const fs::path& path, const std::strin
     note_models(source);
     if (source.list_folders.empty())
         source.list_folders = {source.root, source.photo_folder.parent_path()};
+    std::erase_if(source.list_folders, [&](const fs::path& folder) {  // of another capture
+        return name_below(folder, source.root).starts_with("..");
+    });
     return source;
 }
 

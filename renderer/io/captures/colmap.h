@@ -50,9 +50,6 @@ int colmap_lens_number(std::string_view name);
 void add_point(ColmapModel& model, double x, double y, double z, const std::uint8_t (&rgb)[3],
                double error);
 
-/// Files of text without a byte order mark.
-Result<std::string> read_model_text(const fs::path& path);
-
 Result<void> read_cameras_binary(const fs::path& path, ColmapModel& model);
 Result<void> read_images_binary(const fs::path& path, ColmapModel& model);
 Result<void> read_points_binary(const fs::path& path, ColmapModel& model);

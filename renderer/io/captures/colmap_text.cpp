@@ -76,14 +76,8 @@ bool parse_point(std::string_view line, TextPoint& point) {
 
 }  // namespace
 
-Result<std::string> read_model_text(const fs::path& path) {
-    GS_TRY(std::string text, read_text_file(path));
-    if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-    return text;
-}
-
 Result<void> read_cameras_text(const fs::path& path, ColmapModel& model) {
-    GS_TRY(const auto text, read_model_text(path));
+    GS_TRY(const auto text, read_text_file(path));
     LineReader lines(text);
     std::string_view line;
     while (next_record(lines, line)) {
@@ -112,7 +106,7 @@ Result<void> read_cameras_text(const fs::path& path, ColmapModel& model) {
 }
 
 Result<void> read_images_text(const fs::path& path, ColmapModel& model) {
-    GS_TRY(const auto text, read_model_text(path));
+    GS_TRY(const auto text, read_text_file(path));
     LineReader lines(text);
     std::string_view line;
     bool more = next_record(lines, line);
@@ -139,7 +133,7 @@ Result<void> read_images_text(const fs::path& path, ColmapModel& model) {
 }
 
 Result<void> read_points_text(const fs::path& path, ColmapModel& model) {
-    GS_TRY(const auto text, read_model_text(path));
+    GS_TRY(const auto text, read_text_file(path));
     LineReader lines(text);
     std::string_view line;
     // Colours are whole numbers to 255, or fractions of one throughout.

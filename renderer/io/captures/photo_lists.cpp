@@ -17,6 +17,8 @@ using Names = std::vector<std::string>;
 
 constexpr std::uint64_t kLargestList = 16 << 20;
 
+constexpr char kSeparators[] = {'\t', ';', ','};
+
 // INRIA's test.txt, nerfbaselines' test_list.txt; ScanNet++, NeRF On-the-go, nerfies.
 constexpr const char* kEnds[] = {".txt", "_list.txt", "_images.txt", "_files.txt"};
 constexpr const char* kJsons[] = {"train_test_split.json",
@@ -68,6 +70,47 @@ void add_lists(const ListJson& json, PhotoLists& lists, int depth = 0) {
     }
 }
 
+// The next field of a line of a table.
+std::string_view next_field(std::string_view& line, char separator) {
+    const std::size_t end = std::min(line.find(separator), line.size());
+    std::string_view field = trimmed(line.substr(0, end));
+    line.remove_prefix(std::min(line.size(), end + 1));
+    if (field.size() > 1 && field.front() == '"' && field.back() == '"')
+        field = field.substr(1, field.size() - 2);
+    return field;
+}
+
+// A table with columns "filename" and "split", as of Phototourism (NeRF in the wild).
+PhotoLists read_table(const fs::path& path) {
+    PhotoLists out;
+    const auto text = read_text_file(path, kLargestList);
+    if (!text) return out;
+    LineReader lines(*text);
+    std::string_view line;
+    if (!lines.next(line)) return out;
+    const auto separator =
+        std::find_if(std::begin(kSeparators), std::end(kSeparators),
+                     [&](char c) { return line.find(c) != std::string_view::npos; });
+    if (separator == std::end(kSeparators)) return out;
+    std::size_t name_at = ~std::size_t{0}, split_at = name_at;
+    for (std::size_t i = 0; !line.empty(); ++i) {
+        const std::string title = lower_case(next_field(line, *separator));
+        if (title == "filename" || title == "image" || title == "name") name_at = i;
+        if (title == "split") split_at = i;
+    }
+    while (lines.next(line) && name_at != split_at) {
+        std::string_view name, split;
+        for (std::size_t i = 0; !line.empty(); ++i) {
+            const std::string_view field = next_field(line, *separator);
+            if (i == name_at) name = field;
+            if (i == split_at) split = field;
+        }
+        if (Names* names = list_called(lower_case(split), out); names != nullptr && !name.empty())
+            names->emplace_back(name);
+    }
+    return out;
+}
+
 std::string name_in(const fs::path& path, const fs::path& root) {
     std::string name = name_below(path, root);
     return name.empty() || name.starts_with("..") ? path.string() : name;
@@ -112,6 +155,17 @@ PhotoLists find_photo_lists(const std::vector<fs::path>& folders, const fs::path
                                                      fs::file_size(path, ignored) <= kLargestList)
                 add_file(path, root, nullptr, out, notes);
         if (out.any()) return out;
+        std::vector<fs::path> tables;
+        for (auto it = fs::directory_iterator(folder, ignored); it != fs::end(it);
+             it.increment(ignored))
+            if (const fs::path end = it->path().extension(); end == ".tsv" || end == ".csv")
+                tables.push_back(it->path());
+        std::sort(tables.begin(), tables.end());
+        for (const fs::path& table : tables)
+            if (out = read_table(table); out.any()) {
+                out.from = name_in(table, root);
+                return out;
+            }
     }
     return {};
 }

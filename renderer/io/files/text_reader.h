@@ -1,5 +1,5 @@
-// Lines and numbers of a text file, without copies and without the locale. Used by the COLMAP text
-// and ASCII PLY parsers.
+// Lines and numbers of a text file, without copies and without the locale. Used by the parsers of
+// COLMAP's text, of lists, of KITTI's files and of ASCII PLY.
 #pragma once
 
 #include <charconv>
@@ -36,7 +36,10 @@ bool parse_next(std::string_view& line, T& out) {
 
 class LineReader {
   public:
-    explicit LineReader(std::string_view text) : text_(text) {}
+    /// A byte order mark in front is no part of the first line.
+    explicit LineReader(std::string_view text) : text_(text) {
+        if (text_.starts_with("\xEF\xBB\xBF")) text_.remove_prefix(3);
+    }
     /// False at the end. The line comes without its line break.
     bool next(std::string_view& line) {
         if (at_ >= text_.size()) return false;

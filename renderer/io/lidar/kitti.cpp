@@ -139,7 +139,8 @@ Result<void> list_frames(KittiDrive& drive) {
     std::vector<std::map<std::string, fs::path>> photos;
     std::set<std::string> names;
     for (const KittiCamera& camera : drive.cameras) {
-        photos.push_back(files_in(drive.folder / camera.name, {".png", ".jpg", ".jpeg"}));
+        photos.push_back(files_in(drive.folder / camera.name,
+                                  {".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff"}));
         for (const auto& [stem, file] : photos.back()) names.insert(stem);
     }
     const auto sweeps = drive.rectified_from_lidar ? files_in(drive.folder / "velodyne", {".bin"})
