@@ -58,7 +58,7 @@ TEST(Places, TheLargestOfSeveralModelsIsUsedOrTheNamedOne) {
     EXPECT_EQ(load(folder / "sparse/0").views.size(), 1u);
 }
 
-TEST(Places, ModelsAndTheirPhotosLieWhereOtherProgramsPutThem) {
+TEST(Places, ModelsAndPhotosWhereOtherProgramsPutThem) {
     for (const auto& [model, photos] :
          {std::pair("dense/sparse", "dense/images"), std::pair("dense/0/sparse", "dense/0/images"),
           std::pair("distorted/sparse/0", "input"), std::pair("colmap/sparse/0", "images"),

@@ -85,7 +85,7 @@ TEST(Split, NamesThatFitNoPhotoAreReported) {
     EXPECT_FALSE(none.split_is_listed);
 }
 
-TEST(Split, WhoeverAsksForAnotherSplitGetsIt) {
+TEST(Split, OptionsOverrideTheList) {
     const EightPhotos made;
     made.folder.write("sparse/0/test.txt", "v_1.png\n");
     CaptureOptions options;
@@ -95,7 +95,7 @@ TEST(Split, WhoeverAsksForAnotherSplitGetsIt) {
     EXPECT_THAT(test_names(made.load(options)), ElementsAre("v_0.png", "v_4.png"));
     options.test_views = {"v_3"};
     EXPECT_THAT(test_names(made.load(options)), ElementsAre("v_3.png"));
-    // A run from before lists were read goes on as it began.
+    // A run from before lists were read continues as it began.
     options = {};
     options.listed_split = ListedSplit::separate_files;
     EXPECT_THAT(test_names(made.load(options)), ElementsAre("v_0.png"));
@@ -158,7 +158,7 @@ TEST(Split, ListsInJson) {
     EXPECT_THAT(split_notes(made.load()), HasSubstr("cannot read"));
 }
 
-TEST(Split, FoldersTellPhotosOfOneNameApart) {
+TEST(Split, FoldersDistinguishPhotosOfOneName) {
     const TempFolder folder;
     ColmapFiles files;
     files.names = {"left/a.png", "left/b.png", "right/a.png", "right/b.png"};
@@ -173,7 +173,7 @@ TEST(Split, FoldersTellPhotosOfOneNameApart) {
                 ElementsAre("left/b.png", "right/b.png"));
 }
 
-TEST(Split, SeparateFilesAreKeptUnlessAnotherSplitIsAskedFor) {
+TEST(Split, SeparateFilesAreKeptUnlessOptionsOverrideThem) {
     const TempFolder folder;
     for (const char* name : {"train/r_0.png", "train/r_1.png", "test/r_0.png"})
         put_png(folder / name, constant(20, 10, {0, 0, 0, 255}));

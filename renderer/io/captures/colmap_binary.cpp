@@ -35,7 +35,7 @@ Result<void> expect_end(const ByteReader& reader, const std::string& path, const
 // A model number that no COLMAP up to 4.1 has, and how many numbers its cameras are taken to have.
 struct UnknownLens {
     std::int32_t model = -1;
-    int params = -1;  // < 0: nobody knows
+    int params = -1;  // < 0: unknown
 };
 
 Result<void> read_cameras(std::span<const std::byte> bytes, const std::string& path,

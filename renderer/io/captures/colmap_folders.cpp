@@ -42,9 +42,9 @@ std::vector<std::string> folders_in(const fs::path& folder) {
     return out;
 }
 
-class Search {
+class ModelSearch {
   public:
-    explicit Search(const fs::path& path) : path_(path), finder_({path}) {}
+    explicit ModelSearch(const fs::path& path) : path_(path), finder_({path}) {}
     void look_at(const fs::path& folder) {
         if (!has_model(folder)) return;
         const std::string name = name_below(folder, path_);
@@ -88,7 +88,7 @@ std::uint64_t photos_in(const fs::path& folder) {
 std::vector<ColmapFolder> colmap_folders(const fs::path& path) {
     std::error_code ignored;
     if (!fs::is_directory(path, ignored)) return {};
-    Search search(path);
+    ModelSearch search(path);
     search.look_below("sparse");
     search.look_at(path);
     for (const char* place : {"colmap/sparse", "colmap", "sparse_txt", "dense/sparse", "dense",

@@ -77,7 +77,7 @@ std::vector<std::string> mark(const FrameNames& frames, const std::vector<std::s
     return unknown;
 }
 
-std::size_t count(const std::vector<bool>& marked) {
+std::size_t how_many(const std::vector<bool>& marked) {
     return static_cast<std::size_t>(std::count(marked.begin(), marked.end(), true));
 }
 
@@ -101,7 +101,7 @@ bool use_lists(const PhotoLists& lists, CaptureSource& source) {
         unknown.insert(unknown.end(), more.begin(), more.end());
     std::sort(unknown.begin(), unknown.end());
     unknown.erase(std::unique(unknown.begin(), unknown.end()), unknown.end());
-    if (count(train) + count(val) + count(test) == 0) {
+    if (how_many(train) + how_many(val) + how_many(test) == 0) {
         source.split_notes.push_back(
             fmt::format("{} lists no photo of the capture and is not used: it has {}", lists.from,
                         some_of(unknown)));
@@ -114,22 +114,22 @@ bool use_lists(const PhotoLists& lists, CaptureSource& source) {
                         lists.from, some_of(unknown)));
     // Scores are of the test list; where there is none, of the validation list; where there is
     // only a training list, of the rest.
-    if (count(test) == 0) test = val;
-    if (count(test) == 0)
+    if (how_many(test) == 0) test = val;
+    if (how_many(test) == 0)
         for (std::size_t i = 0; i < frames; ++i) test[i] = !train[i];
     std::size_t both = 0;
     for (std::size_t i = 0; i < frames; ++i) {
         both += train[i] && test[i] ? 1 : 0;
-        left_out[i] = !test[i] && (count(train) > 0 ? !train[i] : val[i]);
+        left_out[i] = !test[i] && (how_many(train) > 0 ? !train[i] : val[i]);
         source.frames[i].test = test[i];
     }
     if (both > 0)
         source.split_notes.push_back(fmt::format(
             "{} photos are listed for training and for testing in {}: held out", both, lists.from));
-    if (count(left_out) > 0)
+    if (how_many(left_out) > 0)
         source.notes.push_back(
             fmt::format("{} photos are listed neither for training nor for testing in {}: not used",
-                        count(left_out), lists.from));
+                        how_many(left_out), lists.from));
     for (std::size_t i = 0; i < frames; ++i)
         if (left_out[i]) source.left_out.push_back(source.frames[i].name);
     erase_frames(source, left_out);
