@@ -25,7 +25,7 @@ void on_interrupt(int signal) {
 }  // namespace
 
 int report(const Error& error) {
-    fmt::print(stderr, "error: {}\n", shortened(error.text()));
+    fmt::print(stderr, "error: {}\n", gs::shortened(error.text()));
     switch (error.kind) {
         case ErrorKind::cancelled:
             return kFailed;
