@@ -1,5 +1,7 @@
 #include "app/cli/command_line.h"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
