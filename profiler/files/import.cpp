@@ -1,5 +1,6 @@
 #include "profiler/files/import.h"
 
+#include <new>
 #include <span>
 #include <vector>
 
@@ -81,8 +82,10 @@ Result<std::string> read_bytes(const std::string& path, const ImportOptions& opt
 
 }  // namespace
 
-Result<ImportSummary> import_trace(const fs::path& path, TraceStore& store,
-                                   const ImportOptions& options) {
+namespace {
+
+Result<ImportSummary> read_trace_file(const fs::path& path, TraceStore& store,
+                                      const ImportOptions& options) {
     bool whole = true, perfetto = false;
     auto bytes = read_bytes(path.string(), options, whole);
     if (!bytes) return tl::unexpected(bytes.error());
@@ -105,6 +108,19 @@ Result<ImportSummary> import_trace(const fs::path& path, TraceStore& store,
     ImportSummary summary = events.finish(store);
     summary.format = perfetto ? "Perfetto" : "Chrome JSON";
     return summary;
+}
+
+}  // namespace
+
+Result<ImportSummary> import_trace(const fs::path& path, TraceStore& store,
+                                   const ImportOptions& options) {
+    try {
+        return read_trace_file(path, store, options);
+    } catch (const std::bad_alloc&) {
+        return fail(ErrorKind::unsupported, path.string(),
+                    "there is not enough memory to read this trace",
+                    "read it where more memory is free, or record a shorter time");
+    }
 }
 
 }  // namespace gs

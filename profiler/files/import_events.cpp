@@ -17,7 +17,7 @@ constexpr std::uint32_t kFirstPid = 256;  ///< smaller ones may be numbers of de
 /// their ends.
 constexpr std::size_t kPiece = 1024;
 /// What an event takes at most until it is in the store, there included.
-constexpr std::size_t kBytesPerEvent = 224;
+constexpr std::size_t kBytesPerEvent = 256;
 
 /// Work of one stream that overlaps its successor by what rounding makes.
 void trim(std::vector<GpuWorkEvent>& work, std::int64_t rounding_ns) {
@@ -300,6 +300,7 @@ void ImportEvents::deliver(TraceStore& store, Delivery& delivery, Process& proce
     batch.tracks.clear();
     batch.devices.clear();
     std::vector<std::int64_t> due;
+    due.reserve(delivery.spans.size() + process.calls.size() + process.work.size());
     for (const Finished& f : delivery.spans) due.push_back(f.event.end_ns);
     for (const ApiCallEvent& one : process.calls) due.push_back(one.end_ns);
     for (const GpuWorkEvent& one : process.work) due.push_back(one.begin_ns);
@@ -377,20 +378,36 @@ void ImportEvents::adopt_devices(std::uint32_t main,
     }
 }
 
+/// Pairs and nests the events of all tracks, by process.
+void ImportEvents::take_tracks(std::uint32_t main, std::map<std::uint32_t, Delivery>& deliveries,
+                               ImportSummary& summary) {
+    std::map<std::uint32_t, std::size_t> expected;  // spans by process, about
+    for (Track& track : tracks_) {
+        if (track.joined) continue;
+        if (track.info.pid == 0) track.info.pid = main;
+        const std::size_t whole =
+            track.events.empty() || track.events.front().kind == ImportedEvent::Kind::whole
+                ? track.events.size()
+                : track.events.size() / 2;
+        expected[track.info.pid] += whole;
+    }
+    for (Track& track : tracks_) {
+        if (track.joined) continue;
+        Delivery& delivery = deliveries[track.info.pid];
+        delivery.pid = track.info.pid;
+        delivery.spans.reserve(expected[delivery.pid]);
+        take_track(track, delivery);
+        summary.streams += track.info.kind == TrackKind::gpu_stream ? 1 : 0;
+        summary.threads += track.info.kind == TrackKind::thread ? 1 : 0;
+    }
+}
+
 ImportSummary ImportEvents::finish(TraceStore& store) {
     ImportSummary summary;
     join_submissions();
     const std::uint32_t main = main_pid();
     std::map<std::uint32_t, Delivery> deliveries;
-    for (Track& track : tracks_) {
-        if (track.joined) continue;
-        if (track.info.pid == 0) track.info.pid = main;
-        Delivery& delivery = deliveries[track.info.pid];
-        delivery.pid = track.info.pid;
-        take_track(track, delivery);
-        summary.streams += track.info.kind == TrackKind::gpu_stream ? 1 : 0;
-        summary.threads += track.info.kind == TrackKind::thread ? 1 : 0;
-    }
+    take_tracks(main, deliveries, summary);
     for (InstantEvent& i : instants_)
         if (i.track < tracks_.size()) deliveries[tracks_[i.track].info.pid].instants.push_back(i);
     summary.instants = instants_.size();

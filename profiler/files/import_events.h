@@ -173,6 +173,8 @@ class ImportEvents {
     void summarize(ImportSummary& summary) const;
     std::uint32_t main_pid() const;
     void join_submissions();
+    void take_tracks(std::uint32_t main, std::map<std::uint32_t, Delivery>& deliveries,
+                     ImportSummary& summary);
     void take_track(Track& track, Delivery& delivery);
     void shift(TraceStore& store, std::map<std::uint32_t, Delivery>& deliveries);
     void adopt_devices(std::uint32_t main, std::map<std::uint32_t, Delivery>& deliveries);

@@ -89,6 +89,16 @@ class Record(Service):
         self.assertIn("last words", [r["name"] for r in told["top_ranges"]])
         told = self.record(128 + signal.SIGABRT, NVTX_PROGRAM, "leaves", "abort").json
         self.assertIn("after the meeting", [r["name"] for r in told["top_ranges"]])
+        # It never left "outer": that is open to its end, in the summary, the trace and what is made of it.
+        self.assertIn("ranges were open when it ended", " ".join(told["notes"]))
+        trace = self.read_back()
+        self.assertEqual([r["name"] for r in trace["open"]], ["outer"])
+        self.assertGreaterEqual(trace["open"][0]["end_ns"], trace["end_ns"])
+        written = self.folder / "t.json"
+        self.expect(0, "trace", self.trace, "-o", written)
+        outer = [e for e in json.loads(written.read_text())["traceEvents"] if e.get("name") == "outer"]
+        self.assertEqual(len(outer), 1)
+        self.assertGreater(outer[0]["dur"], 0)
 
     def test_signals_reach_the_command(self):
         command = [GAUSSCOPE, "record", "-o", str(self.trace), "--", NVTX_PROGRAM, "iterations"]

@@ -161,6 +161,18 @@ TEST_F(Damaged, ABadPacketCostsThatPacketOnly) {
     EXPECT_NE(note_with(summary, "packets of another kind (field 1 of TracePacket)"), "");
 }
 
+TEST_F(Damaged, WhatMemoryHasNoPlaceForIsCounted) {
+    std::string list;
+    for (int i = 0; i < 6000; ++i) list += (i == 0 ? "" : ",") + whole("a", i * 20, 10);
+    std::ofstream(folder_ / "t.json", std::ios::binary) << events(list);
+    TraceStore store;
+    const auto read = import_trace(folder_ / "t.json", store, {.max_bytes = 1'000'000});
+    ASSERT_TRUE(read);
+    EXPECT_GT(read->spans, 1000u);
+    EXPECT_EQ(read->spans + read->lost, 6000u);
+    EXPECT_NE(note_with(*read, "there is no memory for more"), "");
+}
+
 TEST_F(Damaged, MarksAtTheHeadAreNoContent) {
     const std::string file = events(whole("a", 0, 10));
     for (const char* mark : {"\xEF\xBB\xBF", "\n\n \t", "\xEF\xBB\xBF\r\n", " \xEF\xBB\xBF "}) {
