@@ -418,8 +418,8 @@ timespec in(std::uint64_t ns) {
 }
 
 /// On the program's thread, for the environment is its.
-void describe(const char* role, Host& host, bool (*prepare)() noexcept) {
-    endpoint.host = &host;
+void describe(const char* role, Host* host, bool (*prepare)() noexcept) {
+    endpoint.host = host;
     endpoint.prepare = prepare;
     std::snprintf(endpoint.role, sizeof endpoint.role, "%s", role);
     endpoint.pid = ::getpid();
@@ -456,7 +456,7 @@ bool start_endpoint(const char* role, Host& host, char* why, bool (*prepare)() n
     char reason[kWhyBytes] = "it runs already";
     bool started = false;
     if (!running.test_and_set(std::memory_order_acquire)) {
-        describe(role, host, prepare);
+        describe(role, &host, prepare);
         if (!fork_handler) fork_handler = ::pthread_atfork(nullptr, nullptr, reset) == 0;
         const bool has_thread = start_thread();
         if (!has_thread) {
@@ -472,9 +472,9 @@ bool start_endpoint(const char* role, Host& host, char* why, bool (*prepare)() n
     return started;
 }
 
-void excuse_process(const char* role, Host& host, const char* why) noexcept {
+void excuse_process(const char* role, const char* why) noexcept {
     if (running.test_and_set(std::memory_order_acquire)) return;
-    describe(role, host, nullptr);
+    describe(role, nullptr, nullptr);
     excuse(why);
     become_idle();
 }

@@ -23,7 +23,8 @@ bool NamedSocket::open(pid_t pid, const char* role, int queue, bool high, char* 
     }
     if (!open_directory(why)) return false;
     if (choose_name() && listen_on(name_)) return true;
-    std::snprintf(why, kWhyBytes, "no socket in %.100s: %s", path_, std::strerror(errno));
+    std::snprintf(why, kWhyBytes, "no socket in %.100s: %s%s", path_, std::strerror(errno),
+                  errno == ENAMETOOLONG ? " (there is no /proc)" : "");
     name_[0] = '\0';
     directory_.close();
     return false;

@@ -213,11 +213,11 @@ bool make_ring() noexcept {
 /// The ring and the endpoint. False: there is no ring. Nothing is said here: the program's output
 /// is its own; a collector that waits for the process is told why.
 bool start_service() {
-    host = new (host_memory) LibraryHost;
     if (const char* obstacle = obstacle_to_starting()) {
-        if (obstacle[0] != '\0') service::excuse_process("nvtx", *host, obstacle);
+        if (obstacle[0] != '\0') service::excuse_process("nvtx", obstacle);
         return false;
     }
+    host = new (host_memory) LibraryHost;
     // What the program does first is to be seen, too: by then it is armed, if it is to be.
     const bool reachable = service::start_endpoint("nvtx", *host, nullptr, make_ring);
     host->has_started();
