@@ -142,7 +142,8 @@ TEST(Split, ListsInJson) {
                     "filename\tid\tsplit\tdataset\nv_0.png\t1\ttrain\tx\n"
                     "v_1.png\t2\ttrain\tx\nv_2.png\t3\ttest\tx\n"),
           std::pair("s.csv",
-                    "\xEF\xBB\xBFfilename;split\r\nv_0.png;train\r\n\"v_1.png\";train\r\n"
+                    "\xEF\xBB\xBF"
+                    "filename;split\r\nv_0.png;train\r\n\"v_1.png\";train\r\n"
                     "v_2.png;test\r\n"),
           std::pair("splits.json", R"({"v_0.png": "train", "v_1.png": "train",
               "v_2.png": "test"})")}) {
