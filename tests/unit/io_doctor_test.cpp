@@ -316,6 +316,10 @@ const std::vector<CaptureCase>& capture_cases() {
          [](Capture& c) {
              c.notes = {{"masks not used: none", CaptureNote::Kind::mask}};
          }},
+        {"split", Severity::warning, 1,
+         [](Capture& c) {
+             c.notes = {{"1 name fits no photo", CaptureNote::Kind::split}};
+         }},
         {"photo-size", Severity::warning, 1,
          [](Capture& c) {
              c.notes = {{"3 photos of another size", CaptureNote::Kind::photo_size}};

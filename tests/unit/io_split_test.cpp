@@ -159,6 +159,20 @@ TEST(Split, ListsInJson) {
     EXPECT_THAT(split_notes(made.load()), HasSubstr("cannot read"));
 }
 
+TEST(Split, ListsOfATransformsFileCountForAModelBesideIt) {
+    const EightPhotos made;
+    made.folder.write("transforms.json",
+                      R"({"frames": [], "train_filenames": ["images/v_0.png", "images/v_1.png"],
+                          "test_filenames": ["images/v_3.png"]})");
+    const Capture capture = made.load();
+    EXPECT_EQ(capture.format, "COLMAP binary");
+    EXPECT_THAT(test_names(capture), ElementsAre("v_3.png"));
+    EXPECT_EQ(capture.views.size(), 3u);
+    EXPECT_EQ(capture.split, "listed in transforms.json");
+    made.folder.write("transforms.json", "{");
+    EXPECT_EQ(made.load().views.size(), 8u);
+}
+
 TEST(Split, FoldersDistinguishPhotosOfOneName) {
     const TempFolder folder;
     ColmapFiles files;

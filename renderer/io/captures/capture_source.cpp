@@ -121,6 +121,7 @@ Result<CaptureSource> read_colmap_model(const fs::path& path,
     GS_TRY(CaptureSource source, read_colmap(path, chosen.model.folder));
     source.model = chosen.model.name;
     source.models = std::move(chosen.all);
+    source.lists = lists_in_transforms(source.root / "transforms.json");
     return source;
 }
 

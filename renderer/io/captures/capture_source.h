@@ -94,6 +94,10 @@ Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& model);
 fs::path find_transforms(const fs::path& path);
 Result<CaptureSource> read_transforms(const fs::path& json);
 
+/// What nerfstudio lists in a transforms.json, for photos that are posed by a model beside it;
+/// nothing where it cannot be read.
+PhotoLists lists_in_transforms(const fs::path& json);
+
 /// OpenSfM's reconstruction.json: `path` itself or the one in it (or in its opensfm folder, as
 /// OpenDroneMap has it); empty if none.
 fs::path find_opensfm(const fs::path& path);

@@ -155,8 +155,8 @@ Result<Image8> read_mask(const fs::path& path, const ViewPlan& plan, bool& resam
     if (lies_as_stored(image.width, image.height, plan)) image = turned(image, plan.orientation);
     GS_TRY_VOID(check_mask_aspect(path, image.width, image.height, width, height));
     resampled = image.width != width || image.height != height;
-    // Only 0 means ignore, except that JPEG leaves noise around black.
-    const int threshold = is_jpeg(bytes) ? 128 : 1;
+    // Only 0 means ignore, except where noise is around black.
+    const int threshold = is_lossy(bytes) ? 128 : 1;
     Image8 out{width, height, 1, {}};
     out.bytes.resize(out.pixels());
     const int colours = std::min(image.channels, 3);

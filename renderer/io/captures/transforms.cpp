@@ -152,6 +152,17 @@ fs::path find_transforms(const fs::path& path) {
     return {};
 }
 
+PhotoLists lists_in_transforms(const fs::path& path) {
+    constexpr std::uint64_t kLargest = 64 << 20;
+    PhotoLists out;
+    std::error_code error;
+    const auto size = fs::file_size(path, error);
+    if (error || size > kLargest) return out;
+    if (const auto json = read_capture_json(path); json && json->is_object())
+        read_lists(*json, path, out);
+    return out;
+}
+
 Result<CaptureSource> read_transforms(const fs::path& path) {
     GS_TRY(const auto json, read_capture_json(path));
     if (!json.is_object()) return fail_at_byte(path.string(), 0, "is JSON, but not an object");

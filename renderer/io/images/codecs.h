@@ -20,6 +20,8 @@ bool is_jpeg(std::span<const std::byte> bytes);
 bool is_png(std::span<const std::byte> bytes);
 bool is_webp(std::span<const std::byte> bytes);
 bool is_tiff(std::span<const std::byte> bytes);
+/// Decoding leaves noise around what was black.
+bool is_lossy(std::span<const std::byte> bytes);
 /// `path` is used in errors only. A cut or corrupted stream is an error, never half a picture.
 Result<Image8> decode_jpeg(std::span<const std::byte> bytes, const std::string& path);
 Result<Image8> decode_png(std::span<const std::byte> bytes, const std::string& path);

@@ -50,6 +50,15 @@ bool is_webp(std::span<const std::byte> bytes) {
            std::string_view(text + 8, 4) == "WEBP";
 }
 
+bool is_lossy(std::span<const std::byte> bytes) {
+    constexpr int kLossy = 1;  // of WebPBitstreamFeatures::format
+    WebPBitstreamFeatures features;
+    return is_jpeg(bytes) || (is_webp(bytes) &&
+                              ::WebPGetFeatures(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                                bytes.size(), &features) == VP8_STATUS_OK &&
+                              features.format == kLossy);
+}
+
 Result<ImageSize> probe_webp(std::span<const std::byte> bytes, const std::string& path) {
     WebPBitstreamFeatures features;
     if (::WebPGetFeatures(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(),
