@@ -49,9 +49,10 @@ Vec3d origin_for(std::span<const Vec3d> cameras, std::span<const Vec3d> points) 
     const std::vector<Vec3d> eyes = finite_of(cameras), seen = finite_of(points);
     if (eyes.empty() && seen.empty()) return {};
     const Vec3d middle = middle_of_places(eyes.empty() ? seen : eyes);
-    double spread = std::max(spread_around(eyes, middle), spread_around(seen, middle));
-    if (!(spread > 0)) spread = 1;  // all in one place: as of a scene without a size
-    if (!(longest(middle) > kFarFromZero * spread) || !std::isfinite(spread)) return {};
+    const double spread = std::max(spread_around(eyes, middle), spread_around(seen, middle));
+    // What is all in one place has no shape to lose.
+    if (!(spread > 0) || !std::isfinite(spread) || !(longest(middle) > kFarFromZero * spread))
+        return {};
     const double step = std::pow(10.0, std::floor(std::log10(spread)));
     const auto rounded = [step](double x) {
         const double out = std::round(x / step) * step;

@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(Readers, FarCaptures,
                          ::testing::Values(Kind{"colmap", write_colmap},
                                            Kind{"transforms", write_transforms_capture},
                                            Kind{"opensfm", write_opensfm}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& one) { return std::string(one.param.name); });
 
 TEST(Origin, ALostPoseDoesNotChooseIt) {
     std::vector<Vec3d> cameras, points;

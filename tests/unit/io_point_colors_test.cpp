@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
         ColorCase{"text_fractions", "ascii", "float", {1, 0.2, 0}, {0, 0.4, 0.6}},
         ColorCase{"text_fractions_said_to_be_bytes", "ascii", "uchar", {1, 0.2, 0}, {0, 0.4, 0.6}},
         ColorCase{"text_bytes_with_fractions", "ascii", "uchar", {255, 51.2, 0}, {0, 101.8, 153}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& one) { return std::string(one.param.name); });
 
 TEST(PointColorsOfOneFile, DarkBytesAreNoFractions) {
     const TempFolder folder;
@@ -93,13 +93,21 @@ TEST(PointColorsOfOneFile, DarkBytesAreNoFractions) {
     EXPECT_THAT(read->points[0].rgb, ElementsAre(1, 0, 0));
 }
 
+// As programs write points that have no colours.
+void write_black(const ColmapFiles& files, const TempFolder& folder) {
+    files.write(folder);
+    std::string points = files.points3d();
+    constexpr std::size_t kRecord = 59, kColor = 8 + 32;
+    for (std::size_t i = 0; i < files.points; ++i) points.replace(kColor + kRecord * i, 3, 3, '\0');
+    folder.write("sparse/0/points3D.bin", points);
+}
+
 // Three photos, each of one colour; every point is in front of all.
 TEST(PointColorsFromPhotos, WhereThereAreNone) {
     const TempFolder folder;
     ColmapFiles files;
     files.names = {"a.png", "b.png", "c.png"};
-    files.write(folder);
-    // All points have the colour (1, 2, 3) in these files: none of their own.
+    write_black(files, folder);
     for (std::size_t i = 0; i < 3; ++i)
         put_png(folder / "images" / files.names[i],
                 constant(24, 18, {static_cast<std::uint8_t>(60 * (i + 1)), 9, 200}));
@@ -117,13 +125,19 @@ TEST(PointColorsFromPhotos, WhereThereAreNone) {
     cameras.photos = false;
     const auto unread = load_capture(folder.path(), cameras);
     ASSERT_TRUE(unread);
-    EXPECT_THAT(unread->points[0].rgb, ElementsAre(1, 2, 3));
+    EXPECT_THAT(unread->points[0].rgb, ElementsAre(0, 0, 0));
+
+    // A colour that is none of grey is one that somebody gave.
+    files.write(folder);
+    const auto own = load_capture(folder.path(), no_split());
+    ASSERT_TRUE(own);
+    EXPECT_THAT(own->points[0].rgb, ElementsAre(1, 2, 3));
 }
 
 TEST(PointColorsFromPhotos, NotFromTestPhotosNorMaskedPixels) {
     const TempFolder folder;
     ColmapFiles files;
-    files.write(folder);
+    write_black(files, folder);
     for (std::size_t i = 0; i < 3; ++i)
         put_png(folder / "images" / files.names[i],
                 constant(24, 18, {static_cast<std::uint8_t>(60 * (i + 1)), 9, 200}));

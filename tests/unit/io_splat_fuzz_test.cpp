@@ -142,12 +142,13 @@ TEST(FuzzSplats, ListsBeforeVertices) {
 
 TEST(FuzzSplats, SpzExtensions) {
     const TempFolder folder;
-    for (const std::uint32_t axes : {7u, 14u}) hammer_splats(folder, "m.spz", plain_spz(axes), 700);
+    for (const std::uint32_t axes : {7u, 14u})
+        hammer_splats(folder, "m.spz", spz_with_axes(axes), 700);
 }
 
 TEST(FuzzSplats, SpzInGltf) {
     const TempFolder folder;
-    const std::string spz = plain_spz(0);
+    const std::string spz = spz_with_axes(0);
     folder.write("a.spz", spz);
     const std::string gltf = gltf_of_spz(
         R"("KHR_gaussian_splatting":{"extensions":{"KHR_gaussian_splatting_compression_spz_2":{"bufferView":0}}})",

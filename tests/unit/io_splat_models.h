@@ -66,7 +66,7 @@ inline GaussianModel extreme_splats(std::size_t count, int degree, std::uint64_t
 
 /// A plain SPZ of version 2 with one Gaussian at (1, 2, 3), a size along each axis, and one
 /// coefficient of degree 1 by direction; `axes`: 0: no extension.
-inline std::string plain_spz(std::uint32_t axes, int degree = 1) {
+inline std::string spz_with_axes(std::uint32_t axes, int degree = 1) {
     Packer out;
     out.add<std::uint32_t>(0x5053474E).add<std::uint32_t>(2).add<std::uint32_t>(1);
     out.add(static_cast<std::uint8_t>(degree)).add<std::uint8_t>(8);

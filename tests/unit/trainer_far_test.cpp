@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_write.h"
+#include "renderer/io/captures/capture_io.h"
 #include "renderer/scene/origin.h"
 #include "small_run.h"
+#include "tests/support/data.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint.h"
 #include "trainer/init.h"
@@ -78,6 +80,32 @@ TEST(FarRuns, DescriptionsSayTheOrigin) {
     const auto old = read_run_description(folder / "");
     ASSERT_TRUE(old && old->loading.origin);
     EXPECT_TRUE(is_zero(*old->loading.origin));
+}
+
+double psnr_after(const std::shared_ptr<const Capture>& capture, double steps) {
+    auto trainer =
+        Trainer::create(capture, scaled_to_steps(TrainingSettings(), steps), make_cpu_rasterizer());
+    EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
+    while (!(*trainer)->finished()) (*trainer)->step();
+    return (*trainer)->evaluate(capture->view_indices(true)).psnr;
+}
+std::shared_ptr<Capture> utm_capture() {
+    auto capture = load_capture(test::data_path("bugs/c12_utm"), {});
+    EXPECT_TRUE(capture) << (capture ? "" : capture.error().text());
+    return std::make_shared<Capture>(std::move(*capture));
+}
+
+TEST(FarRuns, LearnAsAtZero) {
+    GS_NEED_DATA("bugs/c12_utm");
+    EXPECT_GT(psnr_after(utm_capture(), 300), 35.5);  // 25.6 dB in single precision, 36.4 at zero
+}
+
+TEST(LostPoses, DoNotRuinARun) {
+    GS_NEED_DATA("bugs/c12_utm");
+    const auto capture = utm_capture();
+    Camera& camera = capture->views[3].camera;
+    camera.translation = -(camera.rotation * Vec3d{1e4, 0, 0});
+    EXPECT_GT(psnr_after(capture, 300), 30);  // 4.8 dB where it sets the extent
 }
 
 TEST(LostPoses, DoNotChangeTheExtent) {

@@ -77,10 +77,11 @@ void look_at_photo(const View& view, const std::vector<SparsePoint>& points,
 bool has_colors(const CaptureSource& source, const std::vector<SparsePoint>& points) {
     if (points.empty()) return true;
     if (!source.points_have_colors) return false;
-    return points.size() < 2 ||
-           std::any_of(points.begin(), points.end(), [&](const SparsePoint& p) {
-               return !std::equal(p.rgb, p.rgb + 3, points.front().rgb);
-           });
+    const std::uint8_t* first = points.front().rgb;
+    const bool grey = first[0] == first[1] && first[1] == first[2];
+    return points.size() < 2 || !grey ||
+           std::any_of(points.begin(), points.end(),
+                       [&](const SparsePoint& p) { return !std::equal(p.rgb, p.rgb + 3, first); });
 }
 
 void color_points_from_photos(Capture& capture) {

@@ -151,8 +151,7 @@ bool has_exact_positions(const PlyHeader& header, const PlyElement& vertex) {
 // Positions as the file has them become the model's, less an origin where they are far from zero.
 void take_positions(const PlyHeader& header, const std::vector<double> (&exact)[3],
                     SplatFile& out) {
-    const auto known = header.origin();
-    const Vec3d origin = known ? *known : origin_of_columns(exact[0], exact[1], exact[2]);
+    const Vec3d origin = origin_of_columns(exact[0], exact[1], exact[2], header.origin());
     const double less[3] = {origin.x, origin.y, origin.z};
     for (std::size_t axis = 0; axis < 3; ++axis) {
         float* plane = out.model.plane(kMeans + static_cast<int>(axis));
