@@ -43,6 +43,14 @@ double tick_step(double length) {
     return power * (digit < 1.5 ? 1 : digit < 3.5 ? 2 : digit < 7.5 ? 5 : 10);
 }
 
+/// With the digits that tell it from the next tick.
+std::string tick_text(double value, double step) {
+    if (std::abs(value) < step * 1e-6) value = 0;
+    if (std::abs(value) >= 1e4) return format_compact(value);
+    const int digits = static_cast<int>(std::ceil(-std::log10(step) - 1e-9));
+    return fmt::format("{:.{}f}", value, std::clamp(digits, 0, 6));
+}
+
 struct PlotFrame {
     PlotRange x, y;
     double at_x(double v) const {
@@ -61,11 +69,11 @@ std::string axes_of(const PlotFrame& frame, const std::string& x) {
             "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" /><text x=\"{}\" "
             "y=\"{:.1f}\" text-anchor=\"end\">{}</text>",
             kLeft, kPlotWidth - kRight, frame.at_y(v), frame.at_y(v), kLeft - 5, frame.at_y(v) + 4,
-            format_compact(std::abs(v) < dy * 1e-6 ? 0 : v));
+            tick_text(v, dy));
     for (double v = std::ceil(frame.x.lo / dx) * dx; v <= frame.x.hi; v += dx)
         out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
                            std::min(frame.at_x(v), kPlotWidth - 18), kPlotHeight - kBottom + 15,
-                           format_compact(v));
+                           tick_text(v, dx));
     return out + fmt::format("<text class=\"axis\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>",
                              kPlotWidth - kRight, kPlotHeight - 6, html_text(x));
 }

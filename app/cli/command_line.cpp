@@ -64,15 +64,24 @@ Words take_command(Words& words) {
 }
 
 /// `--absgrad 1` means `--absgrad=1`: settings that are on or off may be given a value, as in a
-/// file of settings. To CLI11 a switch never takes the next word.
-void join_switch_values(Words& words) {
+/// file of settings. To CLI11 a switch never takes the next word, and any number is a value.
+/// Returns the first switch with another value; empty: there is none.
+std::string join_switch_values(Words& words) {
     constexpr std::array kValues{"0", "1", "true", "false", "yes", "no", "on", "off"};
-    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-        if (!is_setting_switch(words[i])) continue;
-        if (std::find(kValues.begin(), kValues.end(), words[i + 1]) == kValues.end()) continue;
-        words[i] += "=" + words[i + 1];
-        words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    const auto is_value = [&](const std::string& word) {
+        return std::find(kValues.begin(), kValues.end(), word) != kValues.end();
+    };
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::size_t equals = words[i].find('=');
+        if (!is_setting_switch(words[i].substr(0, equals))) continue;
+        if (equals != std::string::npos) {
+            if (!is_value(words[i].substr(equals + 1))) return words[i];
+        } else if (i + 1 < words.size() && is_value(words[i + 1])) {
+            words[i] += "=" + words[i + 1];
+            words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        }
     }
+    return {};
 }
 
 int complain(const CLI::App& root, const CLI::ParseError& error) {
@@ -150,7 +159,10 @@ int run_command_line(int argc, const char* const* argv) {
     Words words(argv + 1, argv + argc);
     add_view(words, subcommands);
     common.command = take_command(words);
-    join_switch_values(words);
+    if (const std::string bad = join_switch_values(words); !bad.empty()) {
+        fmt::print(stderr, "error: {} is a switch: its value is 1 or 0, true or false\n", bad);
+        return kUsage;
+    }
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     try {
         root->parse(words);

@@ -129,7 +129,8 @@ class SuiteRunner {
             if (member(told, key).is_string()) program.processor = told[key].get<std::string>();
         if (member(told, "threads").is_number()) program.threads = told["threads"].get<double>();
         for (const auto& device : member(member(told, "cuda"), "devices"))
-            if (device.value("used", false)) program.gpu = device.value("name", "");
+            if (member(device, "used") == true && member(device, "name").is_string())
+                program.gpu = device["name"].get<std::string>();
         GS_TRY_VOID(name_build(program));
         if (program.label.empty()) program.label = program.commit;
         return {};
@@ -412,18 +413,18 @@ class SuiteRunner {
                            of.label);
     }
 
-    void tell(const LabRun& run) const {
+    void tell(const LabRun& run) {
         const std::string name =
             fmt::format("[{}/{}] {}", number_, tally_.planned, name_of(run.of));
-        if (run.failed) {
-            std::string why = run.error;
-            for (std::size_t at = 0; (at = why.find('\n', at)) != why.npos; at += 3)
-                why.replace(at, 1, "\n  ");
-            say(fmt::format("{}: FAILED, {}\n  all that it said: {}.log", name, why, run.folder));
-        } else
-            say(fmt::format("{}: {}, {} Gaussians, {}", name, format_db(run.psnr()),
-                            format_count(run.value_of("Gaussians")),
-                            format_duration(run.value_of("total"))));
+        if (!run.failed)
+            return say(fmt::format("{}: {}, {} Gaussians, {}", name, format_db(run.psnr()),
+                                   format_count(run.value_of("Gaussians")),
+                                   format_duration(run.value_of("total"))));
+        std::string why = run.error;
+        tally_.last_failure = name_of(run.of) + ": " + why.substr(why.rfind('\n') + 1);
+        for (std::size_t at = 0; (at = why.find('\n', at)) != why.npos; at += 3)
+            why.replace(at, 1, "\n  ");
+        say(fmt::format("{}: FAILED, {}\n  the whole log: {}.log", name, why, run.folder));
     }
 
     const Suite& suite_;

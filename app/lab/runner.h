@@ -35,6 +35,7 @@ struct LabOptions {
 };
 struct LabTally {
     std::size_t planned = 0, ran = 0, known = 0, failed = 0;
+    std::string last_failure;           ///< of a run that failed now: which, and why
     std::vector<std::string> left_out;  ///< optional scenes that are not at hand
     bool stopped = false;
 };

@@ -60,9 +60,14 @@ Result<RanSuite> run_named(const std::string& suite_name, lab::LabOptions option
 
 std::string words_of_suite(const RanSuite& ran) {
     const lab::LabTally& t = ran.tally;
-    return fmt::format("lab {}: {} runs, {} run now, {} were known, {} failed{}", ran.name,
-                       t.planned, t.ran, t.known, t.failed,
-                       t.stopped ? "; stopped, the same goes on" : "");
+    return fmt::format(
+        "lab {}: {} runs, {} run now, {} were known, {} failed{}{}", ran.name, t.planned, t.ran,
+        t.known, t.failed,
+        t.last_failure.empty()
+            ? ""
+            : fmt::format(" ({}; `gausscope lab run {} --retry` runs what failed again)",
+                          t.last_failure, ran.name),
+        t.stopped ? "; stopped, the same goes on" : "");
 }
 
 }  // namespace

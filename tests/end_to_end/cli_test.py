@@ -364,7 +364,7 @@ class Training(Case):
 
         def trained(*words):
             self.expect(0, "train", "--steps", 1, *words, self.capture, "-o", out, "--overwrite")
-            return json.loads((out / "run.json").read_text())["settings"]["revised_opacity"]
+            return json.loads((out / "metrics.json").read_text())["settings"]["revised_opacity"]
         for words, value in ((["--revised-opacity"], 1), (["--revised-opacity", 1], 1), (["--revised-opacity", "true"], 1),
                              (["--revised-opacity=1"], 1), (["--revised-opacity", 0], 0), (["--revised-opacity", "off"], 0),
                              (["--revised-opacity=no"], 0), (["--no-revised-opacity"], 0), (["--no-revised-opacity", 1], 0),

@@ -156,8 +156,7 @@ TEST_F(BenchmarkLogs, EachBrokenRuleIsSeen) {
 TEST_F(BenchmarkLogs, AChangedLineBreaksTheSeal) {
     for (std::size_t i = 0; i < 4; ++i) {
         auto spoilt = lines();
-        spoilt[i]["time_ms"] = spoilt[i]["time_ms"].get<double>() / 2;
-        spoilt[i]["note"] = "nothing else";
+        spoilt[i]["seed"] = 7;
         const auto result = check(spoilt);
         ASSERT_FALSE(result) << i;
         EXPECT_NE(result.error().text().find("seal"), std::string::npos) << result.error().text();

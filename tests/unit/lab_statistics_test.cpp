@@ -325,7 +325,7 @@ TEST(LabReport, BeginsWithVerdictAndGates) {
     const std::string page = report_html(lab_report(runs, *c, "lab.db"));
     std::size_t at = 0;
     for (const char* next :
-         {"PSNR worse (-3", "1 of 1 fail", "<h2>Gates", "FAILS", "b against a", "95 % interval",
+         {"PSNR worse (-", "1 of 1 fail", "<h2>Gates", "FAILS", "b against a", "95 % interval",
           "<dl>", "Curves", "loading and training, s", "Pareto front", "Runs that failed",
           "<td class=\"text\">exit code 2\nerror: no memory"}) {
         const std::size_t found = page.find(next, at);
