@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/try.h"
 #include "renderer/io/files/capture_json.h"
 #include "renderer/io/files/file_finder.h"
@@ -19,12 +20,6 @@ double entry(const SampleJson& matrix, std::size_t row, std::size_t column) {
         column >= matrix[row].size() || !matrix[row][column].is_number())
         return std::nan("");
     return matrix[row][column].get<double>();
-}
-
-const SampleJson& member(const SampleJson& json, const char* key) {
-    static const SampleJson kNothing;
-    const auto it = json.is_object() ? json.find(key) : json.end();
-    return json.is_object() && it != json.end() ? *it : kNothing;
 }
 
 std::string words(const SampleJson& json, const char* key) {
