@@ -117,10 +117,10 @@ void add_losses(const TraceProcess& process, std::vector<std::string>& out) {
 /// What the budget's pauses left out; empty: nothing.
 std::string pause_remark(const TraceStore& store, std::uint32_t index) {
     const TraceProcess& process = store.processes()[index];
-    const auto paused_s = [&](Unrecorded what) {
+    const auto paused_s = [&](gs::Unrecorded what) {
         return 1e-9 * static_cast<double>(length_of(pauses_of(store, index, what)));
     };
-    const double gpu = paused_s(Unrecorded::gpu), ranges = paused_s(Unrecorded::ranges);
+    const double gpu = paused_s(gs::Unrecorded::gpu), ranges = paused_s(gs::Unrecorded::ranges);
     if (!process.service || process.service->budget <= 0 || gpu + ranges <= 0) return "";
     const double whole = 1e-9 * static_cast<double>(store.end_ns() - store.begin_ns());
     return fmt::format(

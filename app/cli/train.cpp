@@ -16,6 +16,7 @@
 #include "app/cli/train_settings.h"
 #include "app/lab/benchmark_log.h"
 #include "app/lab/capture_hashes.h"
+#include "base/format.h"
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/seconds.h"

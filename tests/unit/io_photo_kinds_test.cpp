@@ -264,8 +264,11 @@ TEST(PhotoKinds, TiffThatIsCutOrOfAnotherKindIsAnError) {
     }
     made.compression = 7;
     folder.write("p", tiff_bytes(made));
-    EXPECT_THAT(read_image(folder / "p").error().text(), HasSubstr("method 7 (JPEG)"));
+    EXPECT_THAT(read_image(folder / "p").error().text(), HasSubstr("damaged TIFF"));
     EXPECT_TRUE(probe_image(folder / "p"));
+    made.compression = 1, made.bits = 4;
+    folder.write("p", tiff_bytes(made));
+    EXPECT_THAT(read_image(folder / "p").error().text(), HasSubstr("a kind that is not read"));
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ Result<ImageSize> probe_image(const fs::path& path) {
         GS_TRY_VOID(file.read_at(0, head));
         if (is_tiff(head))
             return probe_tiff(
+                file.size(),
                 [&](std::uint64_t at, std::span<std::byte> out) {
                     return at <= file.size() && out.size() <= file.size() - at &&
                            file.read_at(at, out).has_value();
