@@ -35,7 +35,9 @@ struct AttachArguments {
 };
 
 void add_options(CLI::App& app, AttachArguments& a) {
-    app.add_option("PID", a.pid, "the process; none: list them")->check(whole_from(1));
+    app.add_option_function<std::uint32_t>(
+           "PID", [&a](const std::uint32_t& pid) { a.pid = pid; }, "the process; none: list them")
+        ->check(whole_from(1));
     app.add_option("-o,--output", a.output, "with --headless: the trace [process-PID-DATE.pftrace]")
         ->option_text("FILE");
     app.add_option("--seconds", a.seconds,

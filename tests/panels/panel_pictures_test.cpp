@@ -27,7 +27,6 @@
 #include "tests/panels/software_canvas.h"
 #include "tests/panels/stored_pictures.h"
 #include "tests/panels/trace_fixture.h"
-#include "tests/support/temporary_folder.h"
 
 namespace gs::test {
 namespace {
@@ -36,10 +35,11 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kNow = 1'763'730'000;  // seconds since 1970; of made-up lines and files
 
-/// Files of fixed names, sizes and dates, in a folder of a fixed name in `home`: the panel shows
-/// it.
-fs::path made_up_folder(const fs::path& home) {
-    const fs::path folder = home / "gausscope-panel-pictures";
+/// Files of fixed names, sizes and dates, in a folder of a fixed name: the panel shows it.
+const fs::path kMadeUpFolder = "/tmp/gausscope-panel-pictures";
+fs::path made_up_folder() {
+    const fs::path& folder = kMadeUpFolder;
+    fs::remove_all(folder);
     fs::create_directories(folder / "captures");
     fs::create_directories(folder / "runs");
     int day = 0;
@@ -99,9 +99,9 @@ class Pictures : public Traces {
     void SetUp() override {
         if (const std::string why = why_no_pictures(); !why.empty()) GTEST_SKIP() << why;
         setenv("TZ", "UTC", 1);
-        setenv("HOME", home.path().c_str(), 1);
+        setenv("HOME", "/tmp", 1);
         tzset();
-        fs::current_path(made_up_folder(home.path()));
+        fs::current_path(made_up_folder());
         // Tiles of one colour each: they lie well in a PNG.
         snapshot = fake_snapshot(own, ViewMode::isects);
         add_traces();
@@ -110,7 +110,11 @@ class Pictures : public Traces {
         snapshot.file_types = std::make_shared<FileTypes>(made_up_types());
         snapshot.notices.clear();
     }
-    void TearDown() override { fs::current_path("/"); }
+    /// Left there it would be in the way of another user's.
+    void TearDown() override {
+        fs::current_path("/");
+        fs::remove_all(kMadeUpFolder);
+    }
     void make_ui(float width, float height, double scale = 1) {
         ui.restart(width, height, scale);
         workspace.emplace();
@@ -152,7 +156,6 @@ class Pictures : public Traces {
         return settled([&] { workspace->draw(snapshot, commands); });
     }
 
-    const TemporaryFolder home;
     std::optional<Workspace> workspace;
     FakePictures pictures;
 };
