@@ -33,10 +33,10 @@ def capture_of(stage: Stage) -> pathlib.Path:
     return made
 
 
-def train(stage: Stage, name: str, *words: object, steps: int, limit: float, env: dict | None = None) -> tuple[Done, pathlib.Path]:
+def train(stage: Stage, name: str, *words: object, steps: int, limit: float, under: tuple[str, ...] = ()) -> tuple[Done, pathlib.Path]:
     folder = stage.folder / name
     done = stage.gausscope(f"train_{name}", "train", capture_of(stage), "-o", folder, "--overwrite", "--steps", steps,
-                           *words, limit=limit, env=env)
+                           *words, limit=limit, under=under)
     return done, folder
 
 
@@ -158,8 +158,11 @@ def racecheck(stage: Stage) -> None:
 
 
 def sanitizers(stage: Stage) -> None:
-    for name, words in (("memcheck", []), ("synccheck", []), ("initcheck", ["--track-unused-memory", "no"])):
-        sanitize(stage, name, *words)
+    for name in ("memcheck", "synccheck", "initcheck"):
+        sanitize(stage, name)
+    if sanitizer := tool(stage, "compute-sanitizer"):  # a whole training, while there is time
+        train(stage, "memcheck", "--eval-every", 0, steps=4 if stage.small else 40, limit=180,
+              under=(str(sanitizer), "--tool", "memcheck", "--error-exitcode", "9"))
 
 
 def sanitize(stage: Stage, name: str, *words: str) -> None:

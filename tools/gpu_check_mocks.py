@@ -11,7 +11,7 @@ PLACES = ["/usr/local/cuda/bin", "/usr/local/nvidia/bin", "/opt/nvidia/nsight-co
 SANITIZER = """#!/bin/sh
 while [ $# -gt 0 ]; do
   case $1 in
-    --track-unused-memory|--racecheck-report|--tool|--error-exitcode) shift 2 ;;
+    --racecheck-report|--tool|--error-exitcode) shift 2 ;;
     -*) shift ;;
     *) break ;;
   esac
@@ -24,7 +24,7 @@ exec "$@"
 NCU = """#!/bin/sh
 while [ $# -gt 0 ]; do
   case $1 in
-    --metrics|-k|-c|--clock-control|--page) shift 2 ;;
+    --metrics|--print-units|-k|-c|--clock-control|--page) shift 2 ;;
     -*) shift ;;
     *) break ;;
   esac

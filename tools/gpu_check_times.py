@@ -132,7 +132,7 @@ def counters(stage: Stage) -> None:
                          "--steps", 4 if stage.small else 60, "--refine-poses", "--appearance", "ppisp", "--batch", "2"]}
     for name, words in jobs.items():
         done = stage.gausscope(name, *words, limit=180, under=(
-            str(ncu), "--csv", "--page", "raw", "--clock-control", "none", "--metrics", ",".join(METRICS),
+            str(ncu), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--metrics", ",".join(METRICS),
             "-k", f"regex:{wanted}", "-c", "60"))
         stage.data[name] = kernels_of_ncu(done.text)
         if done.passed and not stage.data[name]:
