@@ -58,7 +58,8 @@ def alive(stage: Stage) -> None:
         stage.run("nvidia_smi", nvidia_smi, "-q", limit=60, good=None)
     else:
         stage.note("nvidia-smi is not here")
-    done = stage.gausscope("selftest_quick", "selftest", "--quick", "--json", limit=120)
+    words = ["--cases", "--only", "density: "] if stage.small else ["--quick"]
+    done = stage.gausscope("selftest_quick", "selftest", *words, "--json", limit=120)
     stage.data["failed"] = [c["name"] for c in done.json().get("checks", []) if c["verdict"] == "FAILED"]
 
 

@@ -42,7 +42,8 @@ def size_of(folder: pathlib.Path) -> int:
 def copy_program(root: pathlib.Path, build: pathlib.Path, folder: pathlib.Path) -> None:
     import bundle  # pylint: disable=import-outside-toplevel
     program, injection = build / "gausscope", build / "libgausscope_inject.so"
-    (folder / "bin").mkdir(parents=True)
+    for name in ("bin", "lib"):
+        (folder / name).mkdir(parents=True)
     bundle.copy_libraries(bundle.needed_by(program), folder / "lib")
     for file, to in ((program, folder / "bin/gausscope"), (injection, folder / "lib" / injection.name)):
         subprocess.run(["strip", "--strip-unneeded", "-o", str(to), str(file)], check=True)

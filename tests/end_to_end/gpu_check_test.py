@@ -6,8 +6,11 @@ gpu_check_test.py BUILD
 """
 import json
 import pathlib
+import random
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -143,6 +146,35 @@ class Faults(Temporary):
             done = call(*words, "-o", self.out)
             self.assertEqual(done.returncode, 2)
             self.assertIn(said, done.stderr)
+
+
+class Archive(Temporary):
+    def test_it_runs_where_nothing_is_installed(self):
+        build, data = self.folder / "build", self.folder / "data"
+        build.mkdir()
+        shutil.copy("/bin/true", build / "gausscope")  # stands for the program: it needs libc alone
+        shutil.copy("/bin/true", build / "libgausscope_inject.so")
+        for name, size in (("captures/fox", 100_000), ("captures/lego", 3_000_000)):
+            (data / name).mkdir(parents=True)
+            (data / name / "photos").write_bytes(random.randbytes(size))
+        archive = self.folder / "check.tar.xz"
+        done = call("--pack", archive, "--build", build, "--data", data, "--limit", 3)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("data: captures/fox\n", done.stdout)
+        with tarfile.open(archive) as packed:
+            packed.extractall(self.folder)
+        unpacked = self.folder / "gausscope_gpu_check"
+        self.assertTrue((unpacked / "data/captures/fox/photos").exists())
+        self.assertIn("kernels_now.csv", [f.name for f in (unpacked / "share/gpu_check").iterdir()])
+        told = subprocess.run([sys.executable, unpacked / "tools/gpu_check", "-o", self.out, "--only", "alive"], env={},
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
+        self.assertIn(str(unpacked / "bin/gausscope"), self.told("alive")["commands"][-1]["command"])
+
+    def test_without_a_program_it_says_so(self):
+        done = call("--pack", self.folder / "check.tar.xz", "--build", self.folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("build it first", done.stdout)
 
 
 class Kernels(Temporary):
