@@ -20,7 +20,7 @@ LAUNCHES = 100  # a step
 
 class Driver:
     def __init__(self):
-        self.cuda = ctypes.CDLL("libcuda.so.1")
+        self.cuda = ctypes.CDLL("libcuda.so.1", mode=ctypes.RTLD_GLOBAL)  # as if the program were linked to it
         self.call("cuInit", 0)
         device, context, module = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
         self.function = ctypes.c_void_p()

@@ -26,8 +26,11 @@ def run_once(stage: Stage, name: str, recording: list[str] | None, words: list[s
     trace = stage.folder / f"{name}.pftrace"
     command = [sys.executable, LAUNCHES, file, *words]
     if recording is not None:
-        command = [stage.options.program, "record", *recording, "-o", trace, "--", *command]
-    stage.run(name, *command, limit=4 * seconds + 30, env=environment(stage))
+        command = [stage.options.program, "record", "--json", *recording, "-o", trace, "--", *command]
+    done = stage.run(name, *command, limit=4 * seconds + 30, env=environment(stage))
+    # A budget pauses recording; without one the kernels must be there, or the cost of recording them is not measured.
+    if done.passed and recording is not None and "--budget" not in recording and not done.json().get("gpu_work"):
+        stage.find(f"{name}: recorded no GPU work")
     trace.unlink(missing_ok=True)
     return read(file)
 
