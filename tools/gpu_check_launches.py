@@ -94,7 +94,7 @@ def main() -> int:
     times, end = [], time.perf_counter() + seconds
     while time.perf_counter() < end:
         times.append(seconds_of(step))
-    # The mean, not the median: what recording takes now and then counts, too.
+    # The mean, not the median: what recording takes now and then counts as well.
     out.write_text(json.dumps({"spin": spin, "steps": len(times), "ms": 1e3 * statistics.fmean(times),
                                "ms_p50": 1e3 * statistics.median(times),
                                "launches_a_second": None if spin is None else LAUNCHES / statistics.fmean(times)}))

@@ -1,6 +1,6 @@
-// The checks of lists and sorts that judge a device, on the emulated one: right lists pass at the
-// size where blocks look back further than once and where rows reach past their box, wrong ones do
-// not, and lists that no frame can hold end with a word.
+// The checks of lists and sorts that judge a device, on the emulated one: right lists pass where
+// blocks look back for several turns and where rows reach past their box; lists that no frame can
+// hold are an error.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -43,8 +43,8 @@ GaussianModel box_of(std::size_t count) {
     return model;
 }
 
-/// 20 blocks of compact and more of count, each of which adds up what earlier ones know, 64 at a
-/// time: their second turn of looking back comes from 67,584 Gaussians on.
+/// Some 90 blocks of compact and of count, up to 64 at a time. Each adds up what earlier ones know,
+/// and takes a second turn of looking back from 67,584 Gaussians on.
 TEST(CudaListsCheck, RightListsOfManyGaussiansPassHoweverManyBlocksRun) {
     const GaussianModel model = box_of(200'000);
     const Camera camera = ahead(1280, 720, 900);
@@ -63,9 +63,8 @@ TEST(CudaListsCheck, RightListsOfManyGaussiansPassHoweverManyBlocksRun) {
     }
 }
 
-/// Needles whose right ends lie within rounding of the first pixel centre of a column of tiles,
-/// seen in parallel: the box of a tile, which comes of an extent, and its rows, which come of a
-/// root of their own, differ in whether they reach that column.
+/// Needles whose right ends are within rounding of the first pixel centre of a column of tiles. The
+/// box of tiles and the rows in it are computed differently, and disagree about that column.
 TEST(CudaListsCheck, RowsMayReachFurtherThanTheirBox) {
     constexpr double kFocal = 900, kColumn = 512.5;
     SceneRecipe recipe;

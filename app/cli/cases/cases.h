@@ -18,8 +18,8 @@ namespace gs::cli {
 struct DirectedCase {
     std::string name;  ///< "kind: the edge"; known before it runs, so that some can be chosen
     std::function<CheckRow()> check;
-    /// Seconds on a device, minutes in the emulator: left to devices. A test of the emulated
-    /// kernels has the same sizes.
+    /// Takes seconds on a device and minutes in the emulator, so only devices run it. A test of the
+    /// emulated kernels has similar sizes.
     bool large() const { return name.starts_with("large: "); }
 };
 using CaseList = std::vector<DirectedCase>;

@@ -127,8 +127,8 @@ CheckRow check_display(const Backend& backend, const DisplayCase& asked) {
             worst <= step};
 }
 
-/// A viewer that looks on from other places: one state, whose frames are recorded and replayed
-/// where the device can. Each is held to forward()'s, which is never replayed, by its bytes.
+/// A viewer whose camera moves: one state, whose frames are recorded and replayed on a device. The
+/// bytes of each are compared with those of forward(), which is never replayed.
 CheckRow check_steady_view(const Backend& backend, std::size_t gaussians, int width, int height,
                            int frames) {
     const CaseScene scene = case_scene(gaussians, 2, width, height, 47);
