@@ -3,9 +3,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +22,7 @@
 #include "base/record/process.h"
 #include "base/record/ring.h"
 #include "base/record/service_status.h"
+#include "base/record/service_thread.h"
 
 namespace gs::service {
 namespace {
@@ -39,8 +38,6 @@ constexpr std::uint64_t kSilence =
 constexpr std::uint64_t kFarewell =
     2000 * kMillisecond;  // stop_endpoint() waits no longer for a tick under way
 constexpr std::uint64_t kWelcome = 2000 * kMillisecond;  // nor start_endpoint() for the thread
-// Wakes the thread, in which all signals are blocked; nobody else gets it.
-constexpr int kWakeSignal = SIGURG;
 
 struct Client {
     OwnedDescriptor fd;
@@ -59,7 +56,6 @@ struct Endpoint {
     char role[8] = {};
     bool own_table = false;
     NamedSocket socket;
-    int wake = -1;  // a signalfd: polled, never read or written
     Client clients[kClients];
     Reply card;                // what every Reply begins as
     char collector[512] = {};  // its socket; empty: there is none
@@ -72,6 +68,9 @@ struct Endpoint {
     std::atomic<bool> stop{false};
     std::atomic<Start> start{Start::under_way};
     sem_t started{};
+    // Held while the thread works: all the time but for its waits.
+    pthread_mutex_t working = PTHREAD_MUTEX_INITIALIZER;
+    bool to_join = false;      // stopped, but the thread may still be in its last wait
     char why[kWhyBytes] = {};  // it could not be
 };
 constinit Endpoint endpoint;
@@ -83,8 +82,6 @@ void close_all() {
         c.fd.close();
         c = Client{};
     }
-    if (endpoint.own_table && endpoint.wake >= 0) ::close(endpoint.wake);
-    endpoint.wake = -1;
 }
 
 void become_idle() {
@@ -99,13 +96,13 @@ void become_idle() {
 // In a forked child: the thread is the parent's, and so are the leases; a client must see them end
 // with the parent. What is in the thread's own table has not come along.
 void reset() noexcept {
+    endpoint.to_join = false;
     if (endpoint.pid == 0) return;
     if (endpoint.own_table)
         for (Client& c : endpoint.clients) c = Client{};
     else
         close_all();
     endpoint.socket.leave_to_parent(!endpoint.own_table);
-    endpoint.wake = -1;
     become_idle();
 }
 
@@ -304,16 +301,26 @@ struct Schedule {
     }
 };
 
-void rest() {
+int rest() {
     const timespec pause{0, static_cast<long>(kRest)};
-    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+    return ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+}
+
+bool is_stopped() { return endpoint.stop.load(std::memory_order_acquire); }
+
+/// With others at work in the meantime; back when it is the thread's turn again.
+template <class Wait>
+auto wait_idly(Wait wait) {
+    ::pthread_mutex_unlock(&endpoint.working);
+    const auto result = wait();
+    ::pthread_mutex_lock(&endpoint.working);
+    return result;
 }
 
 void look_at_sockets(int patience) {
-    pollfd polled[kClients + 2];
+    pollfd polled[kClients + 1];
     Client* whose[kClients];
     nfds_t count = 0;
-    polled[count++] = {endpoint.wake, POLLIN, 0};
     polled[count++] = {endpoint.socket.listener(), POLLIN, 0};
     for (Client& c : endpoint.clients) {
         if (!c.fd.is_open()) continue;
@@ -322,26 +329,14 @@ void look_at_sockets(int patience) {
             hang_up(c);
             continue;
         }
-        whose[count - 2] = &c;
+        whose[count - 1] = &c;
         polled[count++] = {c.fd.get(), POLLIN, 0};
     }
-    // Without it, stop_endpoint() is noticed by the clock.
-    if (endpoint.wake < 0) patience = std::min(patience, 50);
-    if (::poll(polled, count, patience) <= 0 || endpoint.stop.load(std::memory_order_acquire))
-        return;
-    // The signal is not for us, or the program has put something else there.
-    if (polled[0].revents != 0) endpoint.wake = -1;
-    for (nfds_t i = 2; i < count; ++i)
-        if (polled[i].revents != 0) hear(*whose[i - 2]);
-    if (polled[1].revents != 0) take_connection(monotonic_ns());
-    rest();
-}
-
-int open_wake() {
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    ::sigaddset(&signals, kWakeSignal);
-    return ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (wait_idly([&] { return ::poll(polled, count, patience); }) <= 0 || is_stopped()) return;
+    for (nfds_t i = 1; i < count; ++i)
+        if (polled[i].revents != 0) hear(*whose[i - 1]);
+    if (polled[0].revents != 0) take_connection(monotonic_ns());
+    wait_idly(rest);
 }
 
 /// Everything that needs descriptors, so that none of them is ever in the program's table. The
@@ -357,7 +352,6 @@ bool begin() {
         std::snprintf(endpoint.why, kWhyBytes, "the system refuses it memory for its ring");
         return false;
     }
-    endpoint.wake = open_wake();
     const bool open = endpoint.socket.open(endpoint.pid, endpoint.role, kClients,
                                            !endpoint.own_table, endpoint.why);
     if (ring_fd() >= 0) report_to_collector();
@@ -373,6 +367,7 @@ void answer_starter(bool serves) {
 
 void* serve(void*) {
     ::pthread_setname_np(::pthread_self(), "gs-service");
+    ::pthread_mutex_lock(&endpoint.working);
     const bool serves = begin();
     answer_starter(serves);
     // The collector that had it recorded from the first moment on has gone.
@@ -380,7 +375,7 @@ void* serve(void*) {
     // Of this thread alone (Linux): it must never take a core from what it watches.
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
     Schedule schedule;
-    while (serves && !endpoint.stop.load(std::memory_order_acquire)) {
+    while (serves && !is_stopped()) {
         const bool was_armed = endpoint.armed;
         schedule.keep(monotonic_ns());
         look_at_sockets(schedule.patience(monotonic_ns()));
@@ -388,33 +383,8 @@ void* serve(void*) {
     }
     endpoint.socket.close();
     close_all();
+    ::pthread_mutex_unlock(&endpoint.working);
     return nullptr;
-}
-
-/// All signals are the host's own threads' to handle. A small stack first: it takes address space,
-/// but the program's thread-local storage may need more.
-bool start_thread() {
-    constexpr std::size_t kStack = 1u << 20;
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_t small;
-    bool started = false;
-    if (::pthread_attr_init(&small) == 0) {
-        started = ::pthread_attr_setstacksize(&small, kStack) == 0 &&
-                  ::pthread_create(&endpoint.thread, &small, serve, nullptr) == 0;
-        ::pthread_attr_destroy(&small);
-    }
-    started = started || ::pthread_create(&endpoint.thread, nullptr, serve, nullptr) == 0;
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return started;
-}
-
-timespec in(std::uint64_t ns) {
-    timespec until{};
-    ::clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += static_cast<time_t>(ns / (1000 * kMillisecond));
-    return until;
 }
 
 /// On the program's thread, for the environment is its.
@@ -433,16 +403,17 @@ void describe(const char* role, Host* host, bool (*prepare)() noexcept) {
     const char* arm = std::getenv(kArmVariable);
     endpoint.asked = arm != nullptr && std::strcmp(arm, "1") == 0;
     endpoint.always = endpoint.asked && !named;
-    endpoint.armed = false;
+    endpoint.armed = endpoint.own_table = false;
     endpoint.budget_ppm = endpoint.budgets = 0;
     endpoint.stop.store(false, std::memory_order_relaxed);
     endpoint.start.store(Start::under_way, std::memory_order_relaxed);
     ::sem_init(&endpoint.started, 0, 0);
+    ::pthread_mutex_init(&endpoint.working, nullptr);
 }
 
 /// False: it has failed, and its thread has ended. One that takes too long will serve later.
 bool wait_for_thread() {
-    const timespec until = in(kWelcome);
+    const timespec until = after(kWelcome);
     while (::sem_timedwait(&endpoint.started, &until) != 0 && errno == EINTR) {
     }
     if (endpoint.start.load(std::memory_order_acquire) != Start::failed) return true;
@@ -456,9 +427,11 @@ bool start_endpoint(const char* role, Host& host, char* why, bool (*prepare)() n
     char reason[kWhyBytes] = "it runs already";
     bool started = false;
     if (!running.test_and_set(std::memory_order_acquire)) {
+        if (endpoint.to_join) ::pthread_join(endpoint.thread, nullptr);
+        endpoint.to_join = false;
         describe(role, &host, prepare);
         if (!fork_handler) fork_handler = ::pthread_atfork(nullptr, nullptr, reset) == 0;
-        const bool has_thread = start_thread();
+        const bool has_thread = start_service_thread(endpoint.thread, serve);
         if (!has_thread) {
             std::snprintf(endpoint.why, kWhyBytes,
                           "the system refuses it a thread (ulimit -u, -v)");
@@ -479,19 +452,23 @@ void excuse_process(const char* role, const char* why) noexcept {
     become_idle();
 }
 
+// The thread is not waited for: it has the lowest priority, so on a busy machine it needs a second
+// for what takes a microsecond, and a program must end as fast as without it. It is in a wait now,
+// finds that it has been stopped when that ends, and ends with the process at the latest.
 void stop_endpoint() noexcept {
-    if (endpoint.pid == 0 || endpoint.pid != ::getpid() || endpoint.stop.exchange(true)) return;
-    ::pthread_kill(endpoint.thread, kWakeSignal);
+    if (endpoint.pid == 0 || endpoint.pid != ::getpid() || is_stopped()) return;
+    const timespec until = after(kFarewell);
+    const bool idle = ::pthread_mutex_timedlock(&endpoint.working, &until) == 0;
+    endpoint.stop.store(true, std::memory_order_release);
+    say_farewell();
     // A tick that hangs (a driver that is itself being torn down) must not keep the program from
     // ending: then the thread and what it uses stay behind.
-    const timespec until = in(kFarewell);
-    if (::pthread_timedjoin_np(endpoint.thread, nullptr, &until) != 0) {
-        ::pthread_detach(endpoint.thread);
-        say_farewell();
-        return;
-    }
-    say_farewell();
-    become_idle();
+    if (!idle) return;
+    endpoint.socket.remove_by_path();
+    endpoint.to_join = true;
+    endpoint.pid = 0;
+    running.clear();
+    ::pthread_mutex_unlock(&endpoint.working);
 }
 
 }  // namespace gs::service

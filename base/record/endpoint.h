@@ -39,8 +39,9 @@ bool start_endpoint(const char* role, Host& host, char* why = nullptr,
                     bool (*prepare)() noexcept = nullptr) noexcept;
 /// Starts nothing. A collector that waits for this process learns why.
 void excuse_process(const char* role, const char* why) noexcept;
-/// Takes the socket away and joins the thread: at once, or after the tick under way, for which it
-/// waits two seconds at most. Called at exit and by tests.
+/// Takes the socket away; from then on the host is not called. At once, or after the tick under
+/// way, for which it waits two seconds at most. Connections end within a second, or with the
+/// process. Called at exit and by tests.
 void stop_endpoint() noexcept;
 
 }  // namespace gs::service

@@ -86,10 +86,17 @@ void NamedSocket::renew() noexcept {
 }
 
 void NamedSocket::close() noexcept {
-    if (is_open())
-        if (const int directory = directory_.get(); directory >= 0) ::unlinkat(directory, name_, 0);
+    if (const int directory = is_open() ? directory_.get() : -1; directory >= 0)
+        ::unlinkat(directory, name_, 0);
     listener_.close();
     directory_.close();
+    name_[0] = '\0';
+}
+
+void NamedSocket::remove_by_path() noexcept {
+    char path[sizeof path_ + sizeof name_];
+    std::snprintf(path, sizeof path, "%s/%s", path_, name_);
+    if (is_open()) ::unlink(path);
     name_[0] = '\0';
 }
 

@@ -19,6 +19,8 @@ class NamedSocket {
     void renew() noexcept;
     /// Nobody can connect any more; the name is gone.
     void close() noexcept;
+    /// Takes the name away, from a thread with another table of descriptors.
+    void remove_by_path() noexcept;
     /// In the child of a fork: the file is the parent's. `shared`: its descriptors have come along.
     void leave_to_parent(bool shared) noexcept;
 
