@@ -27,12 +27,6 @@ const char* kind_text(TrackKind kind) {
     return kTexts[static_cast<std::size_t>(kind)];
 }
 
-const char* cupti_text(abi::CuptiState state) {
-    constexpr const char* kTexts[] = {"not asked for",        "recording",   "released",
-                                      "held by another tool", "unavailable", "paused"};
-    return kTexts[static_cast<std::size_t>(state)];
-}
-
 std::size_t spans_of(const TraceTrack& track) {
     std::size_t count = 0;
     for (const auto& row : track.rows) count += row.size();
@@ -140,14 +134,6 @@ void print_process(const TraceStore& store, std::uint32_t index) {
     const std::string machine =
         machine_text(machine_use(store, index, store.begin_ns(), store.end_ns()));
     if (!machine.empty()) fmt::print("    machine: {}\n", machine);
-    if (process.service) {
-        const ServiceStatus& s = *process.service;
-        fmt::print("    CUPTI: {}{}{}\n", cupti_text(s.cupti), s.cupti_reason.empty() ? "" : ", ",
-                   s.cupti_reason);
-        if (s.cupti_dropped + s.budget_skipped > 0)
-            fmt::print("    CUPTI lost {} records, the budget left out {}\n", s.cupti_dropped,
-                       s.budget_skipped);
-    }
     std::string losses;
     for (const auto& [reason, count] : losses_of(process.loss, process.service, 0))
         losses += fmt::format("{}{} {}", losses.empty() ? "" : ", ", count, reason);
@@ -268,9 +254,7 @@ Json process_json(const TraceStore& store, std::uint32_t index) {
                {"forgotten", process.loss.forgotten},
                {"unexplained", process.loss.unexplained}}}};
     if (process.service)
-        out["service"] = {{"cupti", cupti_text(process.service->cupti)},
-                          {"reason", process.service->cupti_reason},
-                          {"cupti_dropped", process.service->cupti_dropped},
+        out["service"] = {{"cupti_dropped", process.service->cupti_dropped},
                           {"budget_skipped", process.service->budget_skipped}};
     return out;
 }

@@ -31,7 +31,10 @@ void add_summary(const ImportSummary& more, const std::string& file, ImportSumma
     all.calls += more.calls;
     all.work += more.work;
     all.samples += more.samples;
+    all.open += more.open;
     all.skipped += more.skipped;
+    all.lost += more.lost;
+    all.cut = all.cut || more.cut;
     for (const std::string& note : more.notes)
         all.notes.push_back(file.empty() ? note : file + ": " + note);
 }

@@ -262,7 +262,8 @@ SelfCost self_cost(const Subject& s) {
         if (p.service->budget > 0) out.budget = p.service->budget;
         out.lost += p.service->cupti_dropped + p.service->budget_skipped;
     }
-    out.lost += p.loss.lapped + p.loss.dropped + p.loss.untimed;
+    out.lost +=
+        p.loss.lapped + p.loss.dropped + p.loss.untimed + p.loss.forgotten + p.loss.unexplained;
     const auto kept_ns = static_cast<double>(s.store.end_ns() - s.store.begin_ns());
     // Every piece of GPU work and the call that launched it are a record of CUPTI's.
     const bool cupti = p.service && (p.service->cupti == abi::CuptiState::recording ||

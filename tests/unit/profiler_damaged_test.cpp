@@ -5,6 +5,7 @@
 
 #include <protozero/pbf_writer.hpp>
 
+#include "profiler/files/import_ranks.h"
 #include "tests/unit/foreign_traces.h"
 #include "tests/unit/io_mutator.h"
 
@@ -82,6 +83,16 @@ TEST_F(Damaged, CutFilesGiveWhatIsWhole) {
         EXPECT_EQ(std::pair(summary.spans, summary.lost), counts(1, 0)) << end;
         EXPECT_FALSE(summary.cut) << end;
     }
+    // Of several files together as well.
+    std::ofstream(folder_ / "cut.json") << file.substr(0, file.size() - 5);
+    std::ofstream(folder_ / "fine.json") << file;
+    const std::vector<std::string> files = {(folder_ / "fine.json").string(),
+                                            (folder_ / "cut.json").string()};
+    TraceStore both;
+    const auto together = import_ranks(
+        files, [] { return TraceStore(); }, both);
+    ASSERT_TRUE(together);
+    EXPECT_TRUE(together->cut);
     TraceStore store;
     EXPECT_TRUE(read("[" + first + R"(,{"ph": "X", "na)", store).cut);
     EXPECT_TRUE(read(file + "and more", store).cut);
