@@ -176,7 +176,7 @@ class Runs(Case):
         self.expect(0, "train", "--resume", out, "--steps", 8)
         self.assertEqual(scored(self.expect(0, "eval", out, "--json", "--test-views", "view_002")), ["view_002.png"])
         self.assertEqual(scored(self.expect(0, "eval", out, "--json", "--test-every", 4)), ["view_000.png", "view_004.png"])
-        self.assertEqual(scored(self.small(capture, "-o", self.folder / "other", "--steps", 3, "--test-every", 0, "--json")), [])
+        self.assertEqual(scored(self.small(capture, "-o", self.folder / "other", "--steps", 3, "--test-every", 4, "--json")), ["view_000.png", "view_004.png"])
 
     def test_the_model_of_several_is_kept_with_the_run(self):
         capture, out = self.copy_of_capture(), self.folder / "out"
