@@ -96,9 +96,10 @@ Camera sized(const Camera& camera, const PredictArguments& a) {
 Result<std::vector<NamedCamera>> cameras_for(const PredictArguments& a,
                                              const CommonArguments& common,
                                              const GaussianModel& model) {
-    if (!a.cameras.empty()) return read_cameras(a.cameras);
+    if (!a.cameras.empty()) return read_cameras(a.cameras, model.origin);
     if (!a.capture.empty()) {
-        GS_TRY(const auto options, capture_options(a.loading, common));
+        GS_TRY(auto options, capture_options(a.loading, common));
+        options.origin = model.origin;
         GS_TRY(const auto capture, load_with_progress(a.capture, options));
         return cameras_of(*capture, false);
     }

@@ -35,6 +35,7 @@ GaussianModel thinned(const GaussianModel& model, std::size_t limit) {
     if (stride <= 1) return model.resized(model.capacity, model.sh_degree);
     GaussianModel out((model.count + stride - 1) / stride, model.sh_degree);
     out.antialiased = model.antialiased;
+    out.origin = model.origin;
     for (int p = 0; p < model.planes(); ++p)
         for (std::size_t i = 0; i < out.count; ++i) out.at(p, i) = model.at(p, i * stride);
     return out;
