@@ -139,12 +139,6 @@ class Reader {
         std::memcpy(out.data(), payload.data(), payload.size());
         return {};
     }
-    bool comes(Tag tag) const {
-        std::uint32_t next = 0;
-        if (bytes_.size() - at_ < sizeof next) return false;
-        std::memcpy(&next, bytes_.data() + at_, sizeof next);
-        return next == static_cast<std::uint32_t>(tag);
-    }
     tl::unexpected<Error> broken(const char* what, const char* how) const {
         return fail_at_byte(path_, at_, fmt::format("the {} section {}", what, how),
                             "use an older checkpoint");
@@ -275,7 +269,8 @@ Result<void> read_poses(Reader& reader, PoseState& out) {
 
 /// Zero where there is no section of it.
 Result<void> read_origin(Reader& reader, Vec3d& origin) {
-    if (!reader.comes(Tag::origin)) return {};
+    Reader ahead = reader;
+    if (!ahead.section(Tag::origin, "origin")) return {};
     GS_TRY_VOID(reader.numbers(Tag::origin, "origin", origin));
     if (!std::isfinite(origin.x + origin.y + origin.z))
         return reader.broken("origin", "has values that are not finite");

@@ -278,8 +278,7 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
     }
     PathPlace place = capture ? place_of(*capture) : place_of(model_);
     if (!capture) place.fov_y = a_.fov * 3.14159265358979 / 180;
-    GS_TRY(PathCameras path,
-           path_cameras({a_.path, a_.width, a_.height, a_.fps, model_.origin}, place));
+    GS_TRY(auto path, path_cameras({a_.path, a_.width, a_.height, a_.fps, model_.origin}, place));
     for (const std::string& note : path.notes) log_info("{}: {}", a_.path, note);
     fps_ = path.fps;
     return std::move(path.cameras);

@@ -35,9 +35,9 @@ ColorProperties color_properties(const PlyElement& vertex, bool& harmonics) {
 void set_colors(const std::vector<float> (&planes)[3], PlyType type, bool harmonics,
                 std::vector<SourcePoint>& points) {
     const auto scale =
-        harmonics ? 1.0f
-                  : static_cast<float>(
-                        255.0 / full_ply_color({planes[0], planes[1], planes[2]}, type));
+        harmonics
+            ? 1.0f
+            : static_cast<float>(255.0 / full_ply_color({planes[0], planes[1], planes[2]}, type));
     for (std::size_t i = 0; i < points.size(); ++i)
         for (int c = 0; c < 3; ++c) {
             const float raw = planes[c][i];

@@ -210,7 +210,8 @@ Result<std::uint64_t> ply_element_offset(const InputFile& file, const PlyHeader&
         if (&e == &element) return at;
         if (e.has_list) {
             const bool swapped = header.encoding == PlyEncoding::big_endian;
-            GS_TRY(at, swapped ? end_of_lists<true>(file, e, at) : end_of_lists<false>(file, e, at));
+            GS_TRY(at,
+                   swapped ? end_of_lists<true>(file, e, at) : end_of_lists<false>(file, e, at));
             continue;
         }
         if (e.row_bytes > 0 && e.count > (file.size() - std::min(at, file.size())) / e.row_bytes)
