@@ -109,15 +109,19 @@ void add_comparison(const RunComparison& c, Report& out) {
                               signed_text(row.low) + " to " + signed_text(row.high)});
     out.first.push_back(std::move(gates));
     ReportTable metrics{fmt::format("{} against {}", c.b, c.a),
-                        {"metric", "verdict", c.a, c.b, "difference", "95 % interval", "unit"},
+                        {"metric", "verdict", c.a, c.b, "difference", "95 % interval"},
                         {}};
-    for (const MetricRow& row : c.metrics)
-        metrics.rows.push_back({row.metric, row.verdict, format_compact(row.a),
-                                format_compact(row.b), signed_text(row.difference.mean),
-                                row.difference.known() ? signed_text(row.difference.low) + " to " +
-                                                             signed_text(row.difference.high)
-                                                       : "-",
-                                row.relative ? "%" : row.unit});
+    for (const MetricRow& row : c.metrics) {
+        const std::string unit = row.relative ? "%" : row.unit;
+        const std::string behind = unit.empty() ? "" : " " + unit;
+        metrics.rows.push_back({row.unit.empty() ? row.metric : row.metric + ", " + row.unit,
+                                row.verdict, format_compact(row.a), format_compact(row.b),
+                                signed_text(row.difference.mean) + behind,
+                                row.difference.known()
+                                    ? fmt::format("{} to {}{}", signed_text(row.difference.low),
+                                                  signed_text(row.difference.high), behind)
+                                    : "-"});
+    }
     out.first.push_back(std::move(metrics));
     ReportTable worst{"Photos that lost most", {"photo", "scene", c.a, c.b, "difference dB"}, {}};
     for (const PhotoChange& p : c.worst)

@@ -233,6 +233,17 @@ class Lab(Case):
         self.expect(2, "lab", "check-log", self.folder / "none.jsonl", says="none.jsonl")
         self.expect(2, "train", self.capture, "-o", self.folder / "o", "--until-psnr", "20", says="--eval-every")
 
+    def test_the_built_in_suite_knows_its_photos(self):
+        capture = self.folder / "toys"
+        self.expect(0, "sample", capture, "--scenery", "toys", "--views", 40, "--width", 320, "--height", 240, "--points", 6000)
+        words = ["--steps", 1, "--eval-every", 1, "--until-psnr", 30]
+        self.expect(0, "train", capture, "-o", self.folder / "out", *words)
+        self.told(0, "check-log", self.folder / "out" / "benchmark.jsonl", out="no result yet: seed 42 missed")
+        photo = capture / "images" / "view_017.png"  # one of the 40 in another's place
+        photo.write_bytes((capture / "images" / "view_016.png").read_bytes())
+        self.expect(0, "train", capture, "-o", self.folder / "other", *words)
+        self.told(3, "check-log", self.folder / "other" / "benchmark.jsonl", out=["refused", "its photos are not those of toys"])
+
 
 class Desk(Case):
     """The lab in the studio, by the commands that its panel gives."""
