@@ -3,8 +3,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -372,8 +370,7 @@ void* serve(void*) {
     answer_starter(serves);
     // The collector that had it recorded from the first moment on has gone.
     if (serves && endpoint.asked && !endpoint.armed) endpoint.host->set_armed(false);
-    // Of this thread alone (Linux): it must never take a core from what it watches.
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
+    lower_own_priority();
     Schedule schedule;
     while (serves && !is_stopped()) {
         const bool was_armed = endpoint.armed;
@@ -452,9 +449,9 @@ void excuse_process(const char* role, const char* why) noexcept {
     become_idle();
 }
 
-// The thread is not waited for: it has the lowest priority, so on a busy machine it needs a second
-// for what takes a microsecond, and a program must end as fast as without it. It is in a wait now,
-// finds that it has been stopped when that ends, and ends with the process at the latest.
+// The thread is not waited for: on a busy machine it may have to wait for a processor, and a
+// program must end as fast as without it. It is in a wait now, finds that it has been stopped when
+// that ends, and ends with the process at the latest.
 void stop_endpoint() noexcept {
     if (endpoint.pid == 0 || endpoint.pid != ::getpid() || is_stopped()) return;
     const timespec until = after(kFarewell);

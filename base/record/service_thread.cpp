@@ -1,6 +1,9 @@
 #include "base/record/service_thread.h"
 
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace gs::service {
 
@@ -21,6 +24,10 @@ bool start_service_thread(pthread_t& thread, void* (*work)(void*)) noexcept {
     started = started || ::pthread_create(&thread, nullptr, work, nullptr) == 0;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return started;
+}
+
+void lower_own_priority() noexcept {
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 5);
 }
 
 timespec after(std::uint64_t ns) noexcept {

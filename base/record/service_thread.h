@@ -12,6 +12,11 @@ namespace gs::service {
 /// threads to handle. False: the system refuses.
 bool start_service_thread(pthread_t& thread, void* (*work)(void*)) noexcept;
 
+/// Of the calling thread alone (Linux): it must not take a core from what it watches. Not to the
+/// lowest: a process ends when its last thread has, and at nice 19 that takes a second on a busy
+/// machine (nice 5: 50 ms; 18 runnable threads on two cores).
+void lower_own_priority() noexcept;
+
 /// CLOCK_REALTIME in `ns` from now, whole seconds: what POSIX waits until.
 timespec after(std::uint64_t ns) noexcept;
 

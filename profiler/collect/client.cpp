@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kPatienceSeconds = 2;
 constexpr auto kGreetingPatience =
-    std::chrono::seconds(10);  // at nice 19, on a machine that has more to do
+    std::chrono::seconds(10);  // at a lower priority, on a machine that has more to do
 
 /// "1234.nvtx.sock", "1234-2.own.sock" -> a producer.
 std::optional<Producer> producer_of(const fs::path& socket) {

@@ -3,14 +3,13 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 
 #include "base/record/clock.h"
+#include "base/record/service_thread.h"
 
 namespace gs::inject::cupti_thread {
 namespace {
@@ -32,7 +31,7 @@ void wait(sem_t& semaphore) {
 
 void* loop(void*) {
     ::pthread_setname_np(::pthread_self(), "gs-cupti");
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
+    service::lower_own_priority();
     for (;;) {
         wait(worker.asked);
         worker.work(worker.context);
