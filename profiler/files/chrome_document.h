@@ -35,7 +35,7 @@ class ChromeDocument {
     }
 
     // ---- what stands beside the events
-    std::int64_t base_ns = 0;  ///< what times count from, of the wall clock; 0: not told
+    std::int64_t base_ns = 0;  ///< what times count from, of the wall clock; 0: unknown
     std::vector<GpuDeviceEvent> devices;
     ProcessLabels labels;
     bool own = false;  ///< gausscope wrote it

@@ -1,5 +1,5 @@
 // JsonTokens: JSON one token at a time, for traces as programs really write them. It reads NaN and
-// Infinity as numbers, allows a comma before an end, and goes on after a damaged object: one bad
+// Infinity as numbers, allows a comma before an end, and continues after a damaged object: one bad
 // event costs that event, not the file. Nesting is limited, and nothing recurses. Used by
 // import_chrome.
 #pragma once
@@ -24,7 +24,7 @@ class JsonTokens {
         number,  ///< finite or not: raw() may be "1e999" or "NaN"
         word,    ///< true, false, null
         end,     ///< no more bytes; depth() says whether something is still open
-        fault    ///< fault() says what; resume() may go on
+        fault    ///< fault() says what; resume() may continue
     };
     static constexpr std::size_t kMaxDepth = 128;
 
@@ -42,7 +42,7 @@ class JsonTokens {
     /// How far it has read.
     std::size_t reached() const { return at_; }
     const char* fault() const { return fault_; }
-    /// After a fault: goes on at the next thing that looks like an object in the list at `depth`.
+    /// After a fault: continues at the next thing that looks like an object in the list at `depth`.
     /// False: there is none.
     bool resume(std::size_t depth);
     /// What follows is not read: next() is end.
