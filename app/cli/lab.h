@@ -4,7 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/report.h"
 #include "app/cli/subcommand.h"
+
+namespace gs {
+class Trainer;
+}  // namespace gs
 
 namespace gs::cli {
 
@@ -15,6 +20,9 @@ struct LabReportArguments {
 };
 /// `lab report` (lab_report.cpp).
 Result<int> report_lab(const LabReportArguments& a, const CommonArguments& common);
+/// What a log of time to quality begins with (lab_benchmark.cpp). Errors: a photo cannot be read.
+Result<Json> about_benchmark(const Trainer& trainer, const std::string& capture,
+                             const std::string& backend);
 /// `lab check-log` (lab_benchmark.cpp). kGate: a log breaks the rules. Errors: a file that cannot
 /// be read.
 Result<int> check_benchmark_logs(const std::vector<std::string>& files, const std::string& suite,

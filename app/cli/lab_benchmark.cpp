@@ -5,9 +5,13 @@
 
 #include "app/cli/common.h"
 #include "app/cli/lab.h"
+#include "app/cli/machine.h"
 #include "app/cli/report.h"
 #include "app/lab/benchmark_log.h"
+#include "app/lab/capture_hashes.h"
 #include "base/try.h"
+#include "trainer/run_files.h"
+#include "trainer/trainer.h"
 
 namespace gs::cli {
 namespace {
@@ -31,6 +35,38 @@ Json result_json(const std::string& file, const lab::BenchmarkResult& r) {
 }
 
 }  // namespace
+
+Result<Json> about_benchmark(const Trainer& trainer, const std::string& capture_path,
+                             const std::string& backend) {
+    const Capture& capture = trainer.capture();
+    GS_TRY(const lab::CaptureHashes hashes, lab::hashes_of(capture));
+    Json settings = settings_json(trainer.settings());
+    settings.erase("seed");
+    Json names = Json::array();
+    for (const std::size_t view : capture.view_indices(true))
+        names.push_back(capture.views[view].name);
+    const Json machine = machine_json(-1);
+    const Camera& camera = capture.views.front().camera;
+    return Json{{"program", machine["program"]},
+                {"commit", machine["commit"]},
+                {"backend", backend},
+                {"host", machine["host"]},
+                {"processor", machine["processor"]},
+                {"threads", machine["threads"]},
+                {"capture", capture_path},
+                {"photos", capture.views.size()},
+                {"width", camera.width},
+                {"height", camera.height},
+                {"photos_hash", hashes.photos},
+                {"masks_hash", hashes.masks},
+                {"masked", hashes.masked},
+                {"points_hash", hashes.points},
+                {"cameras_hash", hashes.cameras},
+                {"trained_on", capture.view_indices(false).size()},
+                {"held_out", std::move(names)},
+                {"seed", static_cast<std::uint64_t>(trainer.settings().seed)},
+                {"settings", std::move(settings)}};
+}
 
 Result<int> check_benchmark_logs(const std::vector<std::string>& files, const std::string& suite,
                                  const CommonArguments& common) {

@@ -8,14 +8,13 @@
 #include "app/cli/common.h"
 #include "app/cli/findings.h"
 #include "app/cli/history_entry.h"
-#include "app/cli/machine.h"
+#include "app/cli/lab.h"
 #include "app/cli/progress.h"
 #include "app/cli/results.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/train.h"
 #include "app/cli/train_settings.h"
 #include "app/lab/benchmark_log.h"
-#include "app/lab/capture_hashes.h"
 #include "base/format.h"
 #include "base/json_write.h"
 #include "base/log.h"
@@ -293,36 +292,8 @@ Result<void> TrainCommand::prepare() {
 
 Result<void> TrainCommand::begin_benchmark() {
     const auto loaded = std::chrono::steady_clock::now();
-    const Capture& capture = run_->trainer().capture();
-    GS_TRY(const lab::CaptureHashes hashes, lab::hashes_of(capture));
-    const auto held_out = capture.view_indices(true);
-    auto settings = settings_json(run_->trainer().settings());
-    settings.erase("seed");
-    nlohmann::ordered_json names = nlohmann::ordered_json::array();
-    for (const std::size_t view : held_out) names.push_back(capture.views[view].name);
-    const nlohmann::ordered_json machine = machine_json(-1);
-    const Camera& camera = capture.views.front().camera;
-    benchmark_.emplace(begin_, *a_.until_psnr,
-                       nlohmann::ordered_json{
-                           {"program", machine["program"]},
-                           {"commit", machine["commit"]},
-                           {"backend", backend_.name},
-                           {"host", machine["host"]},
-                           {"processor", machine["processor"]},
-                           {"threads", machine["threads"]},
-                           {"capture", source_.capture},
-                           {"photos", capture.views.size()},
-                           {"width", camera.width},
-                           {"height", camera.height},
-                           {"photos_hash", hashes.photos},
-                           {"masks_hash", hashes.masks},
-                           {"masked", hashes.masked},
-                           {"points_hash", hashes.points},
-                           {"cameras_hash", hashes.cameras},
-                           {"trained_on", capture.view_indices(false).size()},
-                           {"held_out", std::move(names)},
-                           {"seed", static_cast<std::uint64_t>(run_->trainer().settings().seed)},
-                           {"settings", std::move(settings)}});
+    GS_TRY(const Json about, about_benchmark(run_->trainer(), source_.capture, backend_.name));
+    benchmark_.emplace(begin_, *a_.until_psnr, about);
     benchmark_->loaded(loaded);
     return {};
 }
@@ -483,31 +454,10 @@ Result<ViewArguments> to_view(const TrainArguments& a) {
 
 namespace {
 
-/// Rays are evaluated on the CPU only: a run that learns from a lidar is refused another backend,
-/// and has the CPU where none is named.
-Result<CommonArguments> on_what_sees_lidar(const TrainArguments& a, const CommonArguments& common) {
-    GS_TRY(const NamedValues given, given_settings(a.settings, a.loading.background, common));
-    GS_TRY(const TrainingSettings settings, make_settings(given));
-    CommonArguments out = common;
-    if (settings.lidar_weight <= 0 || common.backend == "cpu") return out;
-    if (common.backend == "cuda" || common.device)
-        return fail(
-            ErrorKind::usage, "",
-            "--lidar-weight learns along rays, which are evaluated on the CPU only, not yet "
-            "on CUDA",
-            "train with --backend cpu, or leave --lidar-weight out");
-    out.backend = "cpu";
-    GS_TRY(const Backend usual, backend_of(common));
-    if (usual.cuda)
-        log_warning(
-            "training on the CPU, not on {}: --lidar-weight needs rays, which CUDA does "
-            "not evaluate yet",
-            usual.name);
-    return out;
-}
-
 Result<int> run(const TrainArguments& a, const CommonArguments& given) {
-    GS_TRY(const CommonArguments common, on_what_sees_lidar(a, given));
+    GS_TRY(const NamedValues values, given_settings(a.settings, a.loading.background, given));
+    GS_TRY(const TrainingSettings settings, make_settings(values));
+    GS_TRY(const CommonArguments common, on_what_sees_lidar(settings, given));
     if (!a.view && !a.window.script.empty())
         return fail(ErrorKind::usage, "", "--script drives the studio", "add --view");
     if (a.keep.best && (a.eval_every ? *a.eval_every == 0 : !a.view))

@@ -9,6 +9,7 @@
 #include "app/cli/report.h"
 #include "base/assets.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/try.h"
 #include "trainer/setting_text.h"
 
@@ -110,6 +111,25 @@ Result<NamedValues> given_settings(const NamedValues& flags, const std::string& 
         out.emplace_back("background_b", color->z);
     }
     if (common.seed) out.emplace_back("seed", static_cast<double>(*common.seed));
+    return out;
+}
+
+Result<CommonArguments> on_what_sees_lidar(const TrainingSettings& settings,
+                                           const CommonArguments& common) {
+    CommonArguments out = common;
+    if (settings.lidar_weight <= 0 || common.backend == "cpu") return out;
+    if (common.backend == "cuda" || common.device)
+        return fail(ErrorKind::usage, "",
+                    "--lidar-weight learns along rays, which are evaluated on the CPU only, not "
+                    "yet on CUDA",
+                    "train with --backend cpu, or leave --lidar-weight out");
+    out.backend = "cpu";
+    GS_TRY(const Backend usual, backend_of(common));
+    if (usual.cuda)
+        log_warning(
+            "training on the CPU, not on {}: --lidar-weight needs rays, which CUDA does not "
+            "evaluate yet",
+            usual.name);
     return out;
 }
 

@@ -20,5 +20,9 @@ Result<NamedValues> read_config(const std::string& path);
 /// Everything that was said: config file, flags, --background, --seed, in this order.
 Result<NamedValues> given_settings(const NamedValues& flags, const std::string& background,
                                    const CommonArguments& common);
+/// Rays are evaluated on the CPU only: a run that learns from a lidar has the CPU where no backend
+/// is named. Errors (usage): another one is named.
+Result<CommonArguments> on_what_sees_lidar(const TrainingSettings& settings,
+                                           const CommonArguments& common);
 
 }  // namespace gs::cli
