@@ -169,6 +169,8 @@ TEST(PhotoKinds, TiffOfEveryLayoutIsTheSamePicture) {
                 for (const bool planes : {false, true})
                     for (const int bits : {8, 16})
                         for (const bool predicted : {false, true}) {
+                            // Only these two predict.
+                            if (predicted && compression != 5 && compression != 8) continue;
                             TiffMade made;
                             made.width = 37, made.height = 23, made.bits = bits;
                             made.big = big, made.compression = compression, made.tile = tile;
@@ -188,7 +190,7 @@ TEST(PhotoKinds, TiffOfEveryLayoutIsTheSamePicture) {
                                     }
                             ++kinds;
                         }
-    EXPECT_EQ(kinds, 128);
+    EXPECT_EQ(kinds, 96);
 }
 
 TEST(PhotoKinds, LongLzwStrips) {
