@@ -18,7 +18,9 @@ constexpr tmsize_t kLargestTiffPart = 1ll << 31;  // bytes of a strip, a tile or
 /// A file that libtiff reads from.
 struct TiffBytes {
     const ReadAt& read;
-    std::uint64_t size = 0, at = 0;
+    std::uint64_t size = 0;
+    const std::byte* memory = nullptr;  ///< all of it, where it is in memory
+    std::uint64_t at = 0;
 };
 
 tmsize_t read_proc(thandle_t handle, void* out, tmsize_t wanted) {
@@ -36,6 +38,13 @@ toff_t seek_proc(thandle_t handle, toff_t to, int from) {
     return file.at;
 }
 
+int map_proc(thandle_t handle, void** out, toff_t* size) {
+    const auto& file = *static_cast<TiffBytes*>(handle);
+    *out = const_cast<std::byte*>(file.memory);  // libtiff only reads
+    *size = file.size;
+    return file.memory != nullptr;
+}
+
 struct CloseTiff {
     void operator()(TIFF* tiff) const { TIFFClose(tiff); }
 };
@@ -50,10 +59,10 @@ TiffFile open_tiff(TiffBytes& file) {
     TIFFOpenOptionsSetWarningHandlerExtR(options.get(), say_nothing, nullptr);
     TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), kLargestTiffPart);
     return TiffFile(TIFFClientOpenExt(
-        "", "rm", &file, read_proc, [](thandle_t, void*, tmsize_t) -> tmsize_t { return 0; },
+        "", "r", &file, read_proc, [](thandle_t, void*, tmsize_t) -> tmsize_t { return 0; },
         seek_proc, [](thandle_t) { return 0; },
-        [](thandle_t handle) -> toff_t { return static_cast<TiffBytes*>(handle)->size; }, nullptr,
-        nullptr, options.get()));
+        [](thandle_t handle) -> toff_t { return static_cast<TiffBytes*>(handle)->size; }, map_proc,
+        [](thandle_t, void*, toff_t) {}, options.get()));
 }
 
 tl::unexpected<Error> tiff_damaged(const std::string& path) {
@@ -127,7 +136,7 @@ Result<Image8> decode_tiff(std::span<const std::byte> bytes, const std::string& 
         std::memcpy(out.data(), bytes.data() + at, out.size());  // within `size`: read_proc()
         return true;
     };
-    TiffBytes file{read, bytes.size()};
+    TiffBytes file{read, bytes.size(), bytes.data()};
     const TiffFile tiff = open_tiff(file);
     if (!tiff) return tiff_damaged(path);
     GS_TRY(const ImageSize size, size_of(tiff.get(), path));
