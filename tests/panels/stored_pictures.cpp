@@ -20,8 +20,16 @@ namespace {
 constexpr double kLeastSsim = 0.98;
 constexpr int kBlock = 64;
 
-/// Every version of ImGui draws a little differently: each has its own set.
-fs::path stored_folder() { return fs::path(GAUSSCOPE_PICTURES) / IMGUI_VERSION; }
+/// Versions of ImGui whose pictures are stored. The common set is of the first; each other has a
+/// folder in it for the pictures that it draws differently.
+constexpr std::array<std::string_view, 2> kVersions{"1.86", "1.90.1"};
+fs::path common_folder() { return GAUSSCOPE_PICTURES; }
+fs::path own_folder() { return common_folder() / IMGUI_VERSION; }
+bool is_common() { return kVersions[0] == IMGUI_VERSION; }
+fs::path stored_path(const std::string& name) {
+    const fs::path own = own_folder() / (name + ".png");
+    return fs::exists(own) ? own : common_folder() / (name + ".png");
+}
 bool storing() { return std::getenv("GAUSSCOPE_STORE_PICTURES") != nullptr; }
 
 reference::Image values_of(const Image8& image) {
@@ -140,41 +148,51 @@ void write(const fs::path& path, const Image8& picture) {
     EXPECT_TRUE(written) << (written ? "" : written.error().text());
 }
 
+bool looks_like(const Image8& a, const Image8& b) {
+    return a.width == b.width && a.height == b.height && a.channels == b.channels &&
+           (a.bytes == b.bytes || worst_block(a, b).ssim >= kLeastSsim);
+}
+
+void store(const std::string& name, const FewColors& few, const Image8& picture) {
+    const fs::path common = common_folder() / (name + ".png"), own = own_folder() / (name + ".png");
+    if (is_common()) return few.store(common);
+    fs::create_directories(own_folder());
+    const auto known = read_image(common);
+    if (known && looks_like(*known, picture))
+        fs::remove(own);
+    else
+        few.store(own);
+}
+
 }  // namespace
 
 std::string why_no_pictures() {
-    if (storing() || fs::exists(stored_folder())) return {};
-    std::string versions;
-    for (const auto& set : fs::directory_iterator(GAUSSCOPE_PICTURES))
-        versions += " " + set.path().filename().string();
-    return "no pictures are stored for ImGui " IMGUI_VERSION "; there are sets for" + versions;
+    const bool known =
+        std::find(kVersions.begin(), kVersions.end(), IMGUI_VERSION) != kVersions.end();
+    if (storing() || known) return {};
+    return "no pictures are stored for ImGui " IMGUI_VERSION;
 }
 
 void expect_as_stored(const std::string& name, const Image8& drawn) {
     const FewColors few(drawn);
-    const fs::path stored_path = stored_folder() / (name + ".png");
-    if (storing()) {
-        fs::create_directories(stored_folder());
-        few.store(stored_path);
-        return;
-    }
     const Image8 picture = few.image();
+    if (storing()) return store(name, few, picture);
     const fs::path folder = fs::path(GAUSSCOPE_BUILD) / "panel_pictures";
     const std::string advice =
         "; look at it, and store it with GAUSSCOPE_STORE_PICTURES=1 "
         "build/tests/test_panel_pictures";
     fs::create_directories(folder);
-    const auto stored = read_image(stored_path);
+    const fs::path path = stored_path(name);
+    const auto stored = read_image(path);
     if (!stored || stored->width != picture.width || stored->height != picture.height ||
         stored->channels != 3) {
         write(folder / (name + ".png"), picture);
-        ADD_FAILURE() << (stored ? "another size than " : "no picture ") << stored_path.string()
-                      << ": " << (folder / (name + ".png")).string() << advice;
+        ADD_FAILURE() << (stored ? "another size than " : "no picture ") << path.string() << ": "
+                      << (folder / (name + ".png")).string() << advice;
         return;
     }
-    if (stored->bytes == picture.bytes) return;
+    if (looks_like(*stored, picture)) return;
     const WorstBlock worst = worst_block(*stored, picture);
-    if (worst.ssim >= kLeastSsim) return;
     write(folder / (name + ".png"), picture);
     write(folder / (name + "_difference.png"), difference_of(*stored, picture));
     ADD_FAILURE() << fmt::format("{} looks otherwise, most at ({}, {}), SSIM {:.4f}: ", name,
