@@ -275,7 +275,8 @@ TEST_F(ServeTest, ARequestedCaptureIsWrittenAndServed) {
     TraceStore store;
     Daemon daemon({.triggers = {.rules = false}, .token = "secret"}, recorder());
     RecordedProcess process;
-    process.pid = static_cast<std::uint32_t>(::getpid());  // else it counts as crashed after a while
+    process.pid =
+        static_cast<std::uint32_t>(::getpid());  // else it counts as crashed after a while
     const auto now = now_ns();
     TraceBatch batch = process.batch(now / kMs);
     for (int i = 0; i < 20; ++i) process.iterate(batch, now / kMs - 2000 + 100 * i, 100);
