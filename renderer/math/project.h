@@ -123,30 +123,8 @@ GS_HD void set_factors(Footprint<T>& f, Quat<T> quat) {
         for (int k = 0; k < 3; ++k)
             f.b[i][k] = f.a[i][0] * f.r.m[0][k] + f.a[i][1] * f.r.m[1][k] + f.a[i][2] * f.r.m[2][k];
 }
-/// Standard deviations of more than about this many px are drawn as if they had them: over a
-/// picture that is the same, and the squares of larger ones leave single precision.
-inline constexpr float kWidestFootprint = 1e8f;
-/// The largest standard deviation (world units) that is drawn as it is.
 template <class T>
-GS_HD T widest_scale(const Footprint<T>& f) {
-    const Vec3<T> a0{f.a[0][0], f.a[0][1], f.a[0][2]}, a1{f.a[1][0], f.a[1][1], f.a[1][2]};
-    return T(kWidestFootprint) / sqrt(dot(a0, a0) + dot(a1, a1));
-}
-/// False for infinity and NaN, which draw nothing.
-template <class T>
-GS_HD auto too_wide(T scale, T widest) {
-    return both(scale > widest, scale < T(3e38f));
-}
-template <class T>
-GS_HD Vec3<T> drawn_scale(const Footprint<T>& f, Vec3<T> scale) {
-    const T widest = widest_scale(f);
-    return {select(too_wide(scale.x, widest), widest, scale.x),
-            select(too_wide(scale.y, widest), widest, scale.y),
-            select(too_wide(scale.z, widest), widest, scale.z)};
-}
-template <class T>
-GS_HD void set_covariance(Projection<T>& out, const Footprint<T>& f, Vec3<T> given) {
-    const Vec3<T> scale = drawn_scale(f, given);
+GS_HD void set_covariance(Projection<T>& out, const Footprint<T>& f, Vec3<T> scale) {
     const T s[3] = {scale.x, scale.y, scale.z};
     const Vec3<T> u0{f.b[0][0] * s[0], f.b[0][1] * s[1], f.b[0][2] * s[2]};
     const Vec3<T> u1{f.b[1][0] * s[0], f.b[1][1] * s[1], f.b[1][2] * s[2]};
@@ -190,17 +168,12 @@ GS_HD Vec2<T> square_vjp(Sym2<T> v, Vec2<T> u) {
     return {two * v.xx * u.x + v.xy * u.y, v.xy * u.x + two * v.yy * u.y};
 }
 template <class T>
-GS_HD FootprintGradients<T> covariance_vjp(const Footprint<T>& f, Vec3<T> given, Sym2<T> v_cov) {
-    const Vec3<T> scale = drawn_scale(f, given);
-    const T s[3] = {scale.x, scale.y, scale.z}, widest = widest_scale(f), zero = T(0.0f);
+GS_HD FootprintGradients<T> covariance_vjp(const Footprint<T>& f, Vec3<T> scale, Sym2<T> v_cov) {
+    const T s[3] = {scale.x, scale.y, scale.z};
     Vec2<T> v_u[3];
     for (int k = 0; k < 3; ++k)
         v_u[k] = square_vjp(v_cov, Vec2<T>{f.b[0][k] * s[k], f.b[1][k] * s[k]});
-    FootprintGradients<T> out = columns_vjp(f, scale, v_u);
-    const T sizes[3] = {given.x, given.y, given.z};
-    for (int k = 0; k < 3; ++k)
-        out.scale[k] = select(too_wide(sizes[k], widest), zero, out.scale[k]);
-    return out;
+    return columns_vjp(f, scale, v_u);
 }
 template <class T>
 struct ProjectionFactors : Footprint<T> {
@@ -307,9 +280,9 @@ GS_HD auto visible(const FrameBounds<T>& frame, const Projection<T>& p, const Co
                    T blur, T limit, Vec2<T> box) {
     const T zero(0.0f);
     const auto in_depth = both(p.depth > frame.near_plane, p.depth < T(1e10f));
-    const auto of_size = both(limit > zero, both(p.cov.xx + blur < T(1e17f),  //
-                                                 p.cov.yy + blur < T(1e17f)));
-    const auto regular = both(both(conic.det > zero, conic.det < T(1e34f)),
+    const auto of_size = both(limit > zero, both(p.cov.xx + blur < T(1e15f),  //
+                                                 p.cov.yy + blur < T(1e15f)));
+    const auto regular = both(both(conic.det > zero, conic.det < T(1e30f)),
                               both(conic.inverse.xx > zero, conic.inverse.yy > zero));
     const auto beside_x = both(p.mean.x + box.x > zero, p.mean.x - box.x < frame.width);
     const auto beside_y = both(p.mean.y + box.y > zero, p.mean.y - box.y < frame.height);

@@ -269,26 +269,6 @@ TEST_P(RasterScenes, NeedlesAndPancakes) {
     EXPECT_LE(max_abs_difference(drawn.alpha, picture.alpha, picture.fragile), 2e-4);
 }
 
-TEST_P(RasterScenes, HugeOnesAreDrawnAsTheOracleDoes) {
-    SceneRecipe recipe;
-    recipe.count = 40;
-    const Camera camera = random_camera(9, 0, backend().pick(160, 100), backend().pick(120, 75));
-    for (const float exponent : {4.0f, 6.5f, 9.0f, 15.0f, 25.0f})
-        for (const int axes : {1, 3}) {
-            SCOPED_TRACE(fmt::format("1e{} along {} axes", exponent, axes));
-            GaussianModel model = random_model(recipe);
-            for (std::size_t i = 0; i < model.count; i += 4)
-                for (int axis = 0; axis < axes; ++axis)
-                    model.at(kLogScales + axis, i) = exponent * std::log(10.0f);
-            RasterRun run(backend().make());
-            const Drawn drawn = run.draw(model, camera, {});
-            const auto picture =
-                reference::render(reference::Parameters(model), camera, reference_options({}));
-            EXPECT_LE(max_abs_difference(drawn.color, picture.color, picture.fragile), 3e-4);
-            EXPECT_LE(max_abs_difference(drawn.alpha, picture.alpha, picture.fragile), 3e-4);
-        }
-}
-
 TEST_P(RasterScenes, BoundsOnlySaveWork) {
     SceneRecipe recipe;
     recipe.count = 3000;
