@@ -107,8 +107,8 @@ std::string needs_less(const CLI::App& command) {
     const auto has = [&](const char* option) {
         return command.get_option_no_throw(option) != nullptr;
     };
-    if (has("--downscale")) ways.emplace_back("smaller photos: --downscale 2");
     if (has("--width")) ways.emplace_back("a smaller picture: --width, --height");
+    if (has("--downscale")) ways.emplace_back("smaller photos: --downscale 2");
     if (has("--max-gaussians")) ways.emplace_back("fewer Gaussians: --max-gaussians N");
     if (!has("--max-gaussians") && has("SCENE"))
         ways.emplace_back("fewer Gaussians: gausscope convert SCENE smaller.ply --simplify 50%");

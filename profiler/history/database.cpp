@@ -61,6 +61,10 @@ tl::unexpected<Error> Database::failed(ErrorKind kind) const {
         return fail(ErrorKind::malformed, path_.string(), "is no history, or a damaged one",
                     "choose another file");
     const bool disk = code == SQLITE_FULL || code == SQLITE_IOERR;
+    // Also of reading: that makes the files of a log beside it.
+    const int system = sqlite3_system_errno(database_.get());
+    if (code == SQLITE_FULL || (disk && (system == ENOSPC || system == EDQUOT || system == EFBIG)))
+        kind = ErrorKind::unwritable;
     if (disk && new_ == New::made) new_ = New::in_vain;
     return fail(kind, path_.string(), sqlite_words(database_.get(), code, kind),
                 disk ? "free some space and run the same again: what was recorded stays" : "");
