@@ -119,7 +119,7 @@ struct LossCounts {
     std::uint64_t malformed = 0;  ///< records that cannot be true (of this reader)
     std::uint64_t untimed =
         0;  ///< GPU work that was launched and not timed: all event pairs were in use
-    std::uint64_t too_deep = 0;  ///< ranges in too many others, or begun while too many were open
+    std::uint64_t too_deep = 0;   ///< ranges in too many others, or begun while too many were open
     std::uint64_t forgotten = 0;  ///< discarded by the recorder whose memory was full (of a file)
     std::uint64_t unexplained = 0;  ///< for reasons that a file does not hold
     std::uint64_t dropped_strings = 0, truncated_strings = 0;

@@ -30,9 +30,9 @@ struct ColmapModel {
     std::vector<ColmapImage> images;
     std::vector<SourcePoint> points;
     bool points_have_colors = true;  ///< as in CaptureSource
-    double error_sum = 0;        ///< of reprojection errors, pixels
-    std::size_t errors = 0;      ///< points that have one
-    std::size_t bad_points = 0;  ///< dropped because a coordinate is not finite
+    double error_sum = 0;            ///< of reprojection errors, pixels
+    std::size_t errors = 0;          ///< points that have one
+    std::size_t bad_points = 0;      ///< dropped because a coordinate is not finite
 };
 
 /// COLMAP 4.1 numbers its lenses from 0 to one below this.
