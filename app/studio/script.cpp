@@ -108,9 +108,10 @@ Result<bool> ScriptRunner::wait_is_over(const ScriptLine& line, StudioState& sta
                                                             : "nothing is being loaded");
         return true;
     }
-    // Panels show what was worked out for them in their next frames.
+    // Panels begin to work, and show what came of it, in their next frames.
     if (line.name == "wait-idle")
-        return !state.work.any() && state.ui_frames >= state.work.last_frame + 2 &&
+        return !state.work.any() && state.ui_frames >= frames_at_wait_ + 2 &&
+               state.ui_frames >= state.work.last_frame + 2 &&
                training.state != RunState::loading && training.state != RunState::training &&
                !state.status.evaluating && state.activities.empty();
     const double number = std::stod(line.arguments[0]);

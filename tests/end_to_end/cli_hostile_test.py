@@ -259,7 +259,7 @@ class Waits(Hostile):
         for arguments, script in ((["x"], ""), ([], "trace.open {trace}\n")):
             table = self.folder / "statistics.csv"
             table.unlink(missing_ok=True)
-            text = script + "wait-idle\nstatistics.save {table}\nquit\n"
+            text = script + "panel Statistics\nwait-idle\nstatistics.save {table}\nquit\n"
             self.studio(0, text.format(trace=self.trace, table=table), *([self.trace] if arguments else []))
             self.assertIn("n3", table.read_text(), arguments)
 
