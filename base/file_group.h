@@ -3,6 +3,7 @@
 // files.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -13,9 +14,12 @@ namespace gs {
 class FileGroup {
   public:
     Result<void> add(const fs::path& path, std::string_view text) {
+        return add(path, std::as_bytes(std::span(text)));
+    }
+    Result<void> add(const fs::path& path, std::span<const std::byte> bytes) {
         auto file = AtomicFile::create(path);
         if (!file) return tl::unexpected(file.error());
-        if (auto done = file->append(text); !done) return done;
+        if (auto done = file->append(bytes); !done) return done;
         files_.push_back(std::move(*file));
         return {};
     }

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/file_group.h"
 #include "base/json_write.h"
 #include "base/try.h"
 #include "renderer/io/files/meter.h"
@@ -234,9 +235,11 @@ Result<void> write_bundle(const fs::path& path, const SogEncoder& sog,
 // The images first: a meta.json is never there without them.
 Result<void> write_folder(const fs::path& path, const SogEncoder& sog,
                           std::span<const std::byte> meta) {
+    FileGroup files;
     for (const NamedImage& image : sog.images)
-        GS_TRY_VOID(write_file(path.parent_path() / image.name, image.packed));
-    return write_file(path, meta);
+        GS_TRY_VOID(files.add(path.parent_path() / image.name, image.packed));
+    GS_TRY_VOID(files.add(path, meta));
+    return files.commit();
 }
 
 }  // namespace
