@@ -179,6 +179,7 @@ constinit bool forked = false, at_exit_set = false;
 // The child has neither the ring nor the endpoint, and most children need none: it makes its own
 // with the first NVTX call that would be recorded, or with cuInit().
 void in_child() noexcept {
+    forget_modules();  // hold_modules() locked them for the fork, whatever this process has started
     if (progress.load(std::memory_order_relaxed) == static_cast<int>(Progress::none)) return;
     forked = true;
     advance(Progress::none);
@@ -186,7 +187,6 @@ void in_child() noexcept {
     forget_ranges([] { start_library(); });
     forget_handles();
     forget_schemas();
-    forget_modules();
     cupti::forget_in_child();
     cupti_thread::forget_in_child();
 }

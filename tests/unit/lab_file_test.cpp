@@ -230,8 +230,10 @@ TEST(LabFile, AFullDiskLeavesNothingHalf) {
     for (int i = 0; i < 20000; ++i) large.photos.push_back({"photo" + std::to_string(i), 20, 1, 0});
     const auto added = full->add(large);
     ASSERT_FALSE(added);
-    EXPECT_NE(added.error().text().find("full"), std::string::npos) << added.error().text();
-    EXPECT_NE(added.error().text().find("make room"), std::string::npos) << added.error().text();
+    EXPECT_NE(added.error().text().find("No space left"), std::string::npos)
+        << added.error().text();
+    EXPECT_NE(added.error().text().find("free some space"), std::string::npos)
+        << added.error().text();
     EXPECT_EQ(file->runs()->size(), 1u);
     EXPECT_EQ(file->runs()->front().photos.size(), 2u);
     ASSERT_TRUE(file->add(large));
