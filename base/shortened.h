@@ -16,7 +16,7 @@ inline constexpr std::size_t kLongestMessage = 2000;
 /// Bytes of a name that a command saves something under.
 inline constexpr std::size_t kLongestName = 100;
 
-/// `text` with its middle left out where it is longer than `most` bytes; characters stay whole.
+/// `text`, or `most` bytes of it around a note of how many are left out; characters stay whole.
 inline std::string shortened(std::string_view text, std::size_t most = kLongestMessage) {
     if (text.size() <= most) return std::string(text);
     const std::string_view begin = whole_characters(text, most * 3 / 4);

@@ -92,7 +92,8 @@ bool icon_text_button(Icon icon, const char* label, const char* hint, bool enabl
 }
 
 void text(std::string_view words) {
-    if (words.size() > kMostDrawn) return text(shortened(words, kMostDrawn));
+    std::string cut;
+    if (words.size() > kMostDrawn) words = cut = shortened(words, kMostDrawn);
     ImGui::TextUnformatted(words.data(), words.data() + words.size());
 }
 
