@@ -266,6 +266,10 @@ void report_to_collector() {
 
 // ---- the thread ----
 
+void count_own_time() {
+    set_service_cpu_ns(clock_ns(CLOCK_THREAD_CPUTIME_ID) + endpoint.host->other_cpu_ns());
+}
+
 struct Schedule {
     std::uint64_t tick = 0, clock = 0;
     // Between two clock snapshots. It doubles from the first millisecond on: a reader goes on at
@@ -282,7 +286,7 @@ struct Schedule {
         if (now < tick) return;
         settle_arming(true);
         endpoint.host->tick(endpoint.armed);
-        set_service_cpu_ns(clock_ns(CLOCK_THREAD_CPUTIME_ID) + endpoint.host->other_cpu_ns());
+        count_own_time();
         if (endpoint.armed) {
             overhead.write(now);
             // They open files of /proc all the time, which must not be the program's in between.
@@ -371,6 +375,7 @@ void* serve(void*) {
     // The collector that had it recorded from the first moment on has gone.
     if (serves && endpoint.asked && !endpoint.armed) endpoint.host->set_armed(false);
     lower_own_priority();
+    if (serves) count_own_time();  // starting is no cost of recording, which budgets watch
     Schedule schedule;
     while (serves && !is_stopped()) {
         const bool was_armed = endpoint.armed;

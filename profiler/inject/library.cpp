@@ -53,6 +53,9 @@ bool at_cupti(Work work) noexcept {
     return true;
 }
 
+/// Between two looks at CUPTI while the budget pauses it.
+constexpr std::uint64_t kPausedTickNs = 200'000'000;
+
 /// What the endpoint's thread asks of us.
 class LibraryHost final : public service::Host {
   public:
@@ -98,6 +101,9 @@ class LibraryHost final : public service::Host {
             if (const auto slower = pace_.look(!cupti::is_paused())) windows_.learn(*slower);
         hold(gate, windows_.update(now, share_of_gpu()));
         tell_budget();
+        // In a pause little is left to do, and what it costs must not outweigh what is saved.
+        if (paused_ && cupti::is_paused() && now.now_ns < next_paused_tick_ns_) return;
+        next_paused_tick_ns_ = now.now_ns + kPausedTickNs;
         if (!at_cupti(cupti::tick))
             set_cupti_state(abi::CuptiState::unavailable, "the system refuses a thread for it");
         pauses_.tell(paused_things());
@@ -156,6 +162,7 @@ class LibraryHost final : public service::Host {
     service::PauseRecords pauses_;
     service::Gate gate_ = service::Gate::open;
     bool paused_ = false;
+    std::uint64_t next_paused_tick_ns_ = 0;
     std::atomic<bool> starting_{true};
 };
 

@@ -19,7 +19,10 @@ TEST(LongWords, AreDrawnShortened) {
         text(word);
         dim_text(word);
         colored_text(theme().error, word);
-        fact(word, word);
+        if (ImGui::BeginTable("facts", 2)) {
+            fact(word, word);
+            ImGui::EndTable();
+        }
         empty_note(word);
         ImGui::PopTextWrapPos();
         ImGui::End();

@@ -156,11 +156,11 @@ void Program::drain() {
     store_.ingest(batch);
 }
 
-void Program::drain_until(const std::function<bool()>& enough) {
+void Program::drain_until(const std::function<bool()>& enough, std::source_location where) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (drain(); !enough() && std::chrono::steady_clock::now() < until; drain())
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    EXPECT_TRUE(enough());
+    EXPECT_TRUE(enough()) << where.file_name() << ":" << where.line();
 }
 
 int Program::finish() {

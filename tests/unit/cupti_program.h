@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,7 +55,8 @@ class Program {
     void read_child(TraceStore& store);
 
     /// Reads what is new, 10 s at most, until `enough`.
-    void drain_until(const std::function<bool()>& enough);
+    void drain_until(const std::function<bool()>& enough,
+                     std::source_location where = std::source_location::current());
     void drain();
     /// Lets it end, and reads the rest. Its exit code; -1: it crashed.
     int finish();
