@@ -34,7 +34,9 @@ TrainingSettings settings_of(AppearanceMode mode) {
 /// The largest difference of what two backends learned: of values, relative to the largest value,
 /// and of first moments, relative to the largest moment. A value whose gradients stay below a
 /// thousandth of the largest of its kind (photos', cameras') is compared by its moments only:
-/// Adam's steps are as long where a gradient's sign is rounding as anywhere else.
+/// Adam's steps are as long where a gradient's sign is rounding as anywhere else. Rounding is a
+/// share of the largest gradient, so up to a hundredth of it what a step is off by shrinks as the
+/// gradient grows, and counts for less the smaller that is.
 double apart(const AppearanceState& a, const AppearanceState& b, const Capture& capture) {
     const std::size_t n = b.values.size(), cameras = AppearanceRows(capture).camera_at(0);
     if (cameras > n || a.values.size() != n || a.moments.size() != 2 * n ||
@@ -45,8 +47,8 @@ double apart(const AppearanceState& a, const AppearanceState& b, const Capture& 
     };
     struct Share {
         double worst = 0, largest = 0;
-        void add(double x, double y) {
-            worst = std::max(worst, std::abs(x - y));
+        void add(double x, double y, double weight = 1) {
+            worst = std::max(worst, weight * std::abs(x - y));
             largest = std::max(largest, std::abs(y));
         }
         double value() const { return worst == 0 ? 0 : worst / largest; }
@@ -66,7 +68,9 @@ double apart(const AppearanceState& a, const AppearanceState& b, const Capture& 
             const bool clear = gradient(i) > 1e-3 * largest;
             learned += gradient(i) > 0;
             compared += clear;
-            if (clear || gradient(i) == 0) values.add(a.values[i], b.values[i]);
+            if (clear || gradient(i) == 0)
+                values.add(a.values[i], b.values[i],
+                           clear ? std::min(1.0, gradient(i) / (1e-2 * largest)) : 1);
         }
     }
     EXPECT_GT(values.largest, 0);
