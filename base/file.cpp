@@ -2,32 +2,65 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
 
 #include "base/full_disk.h"
 
 namespace gs {
 namespace {
 
+/// The PID at the end of "NAME.tmpPID"; 0: another name.
+int writer_of(const std::string& name) {
+    const std::size_t at = name.rfind(".tmp");
+    if (at == std::string::npos) return 0;
+    int process = 0;
+    const char *first = name.data() + at + 4, *last = name.data() + name.size();
+    const auto read = std::from_chars(first, last, process);
+    return read.ec == std::errc() && read.ptr == last && process > 0 ? process : 0;
+}
+
+/// Files "NAME.tmpPID" of a folder, as they were when this process first wrote there: a film is
+/// thousands of files in one folder.
+std::vector<std::string> parts_in(const fs::path& folder) {
+    static std::mutex mutex;
+    static std::map<fs::path, std::vector<std::string>> known;
+    const std::lock_guard lock(mutex);
+    const auto [it, is_new] = known.try_emplace(folder);
+    std::error_code error;
+    if (is_new)
+        for (fs::directory_iterator file(folder, error), end; !error && file != end;
+             file.increment(error))
+            if (std::string name = file->path().filename().string(); writer_of(name) > 0)
+                it->second.push_back(std::move(name));
+    return it->second;
+}
+
+/// A file that nobody holds as AtomicFile::create() does: also no process of another container, or
+/// of another machine where the file system has locks.
+void remove_unheld(const fs::path& path) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0) return;
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+    ::close(descriptor);
+}
+
 /// Removes "NAME.tmpPID" of processes that are gone: a killed export leaves its part.
 void remove_left_parts(const fs::path& path) {
     const std::string begin = path.filename().string() + ".tmp";
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-    std::error_code error;
-    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-        const std::string name = it->path().filename().string();
-        if (!name.starts_with(begin)) continue;
-        int process = 0;
-        const char *first = name.data() + begin.size(), *last = name.data() + name.size();
-        const auto read = std::from_chars(first, last, process);
-        const bool number = read.ec == std::errc() && read.ptr == last && process > 0;
-        if (number && ::kill(process, 0) != 0 && errno == ESRCH) ::unlink(it->path().c_str());
-    }
+    for (const std::string& name : parts_in(folder))
+        if (name.starts_with(begin) && name.find('.', begin.size()) == std::string::npos &&
+            ::kill(writer_of(name), 0) != 0 && errno == ESRCH)
+            remove_unheld(folder / name);
 }
 
 tl::unexpected<Error> write_error(const fs::path& path, int code) {
@@ -92,6 +125,7 @@ Result<AtomicFile> AtomicFile::create(const fs::path& path) {
     file.descriptor_ = ::open(file.temporary_.c_str(),
                               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (file.descriptor_ < 0) return write_error(path, errno);
+    ::flock(file.descriptor_, LOCK_EX | LOCK_NB);  // says that it is being written
     return file;
 }
 

@@ -174,7 +174,7 @@ Result<void> BenchRun::load_scene() {
         GS_TRY(auto scene, read_any_splats(a_.scene));
         draw_as_trained(scene, {}, options_);
         model_ = std::move(scene.model);
-        if (capture_) set_origin(model_, capture_->origin);
+        if (capture_) meet_origin(model_, capture_->origin);
         what_ = a_.scene;
         if (cameras_.empty()) cameras_ = orbit_cameras(place_of(model_), 16, width, height);
     } else if (!training_) {

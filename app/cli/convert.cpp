@@ -103,8 +103,7 @@ Result<SplatFile> read_with_progress(const std::string& path, int lod) {
 Result<ConversionCost> verify(const ConvertArguments& a, const CommonArguments& common,
                               const GaussianModel& source) {
     GS_TRY(auto result, read_with_progress(a.output, 0));
-    // Formats without a place for the origin have positions less it, as the source in memory.
-    if (!is_zero(result.model.origin)) set_origin(result.model, source.origin);
+    meet_origin(result.model, source.origin);
     return verify_conversion(source, result.model, a.verify, common);
 }
 

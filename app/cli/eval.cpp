@@ -17,6 +17,7 @@
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/near_plane.h"
+#include "renderer/scene/origin.h"
 #include "trainer/checkpoint.h"
 #include "trainer/init.h"
 #include "trainer/run_files.h"
@@ -112,7 +113,8 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     GS_TRY(auto scene, read_any_splats(a.scene));
     for (const std::string& note : scene.notes) log_info("{}: {}", a.scene, note);
     draw_as_trained(scene, a.picture, picture);
-    photos.loading.origin = scene.model.origin;
+    // Without one of its own, as in formats that have no place for it, it is less the capture's.
+    if (!is_zero(scene.model.origin)) photos.loading.origin = scene.model.origin;
     GS_TRY(auto capture, load_with_progress(photos.capture, photos.loading));
     if (picture.compatibility == Compatibility::tight)
         picture.near_plane = near_plane_for(static_cast<double>(scene_extent_of(*capture)));

@@ -17,6 +17,7 @@
 #include "renderer/inspect/inspect.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/near_plane.h"
+#include "renderer/scene/origin.h"
 #include "trainer/init.h"
 #include "trainer/loss_window.h"
 #include "trainer/run_folder.h"
@@ -144,7 +145,7 @@ Result<void> Inspection::choose_camera() {
         CaptureArguments given = a_.loading;
         given.background = a_.picture.background;
         GS_TRY(auto loading, capture_options(given, common_));
-        loading.origin = model_.origin;
+        if (!is_zero(model_.origin)) loading.origin = model_.origin;
         GS_TRY(capture_, load_with_progress(a_.capture, loading));
         options_.background = loading.background;
         // With their endings, which render's files do without.

@@ -25,6 +25,7 @@
 #include "renderer/maps/view_frame.h"
 #include "renderer/raster/no_sink.h"
 #include "renderer/scene/near_plane.h"
+#include "renderer/scene/origin.h"
 #include "trainer/lapse_video.h"
 #include "trainer/run_folder.h"
 
@@ -266,7 +267,7 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
     if (!a_.capture.empty()) {
         GS_TRY(auto options, capture_options(a_.loading, common_));
         options.photos = false;
-        options.origin = model_.origin;
+        if (!is_zero(model_.origin)) options.origin = model_.origin;
         GS_TRY(capture, load_capture(a_.capture, options));
         for (const std::string& skipped : capture->skipped) log_warning("skipped {}", skipped);
     }

@@ -16,6 +16,7 @@
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/scene/near_plane.h"
+#include "renderer/scene/origin.h"
 #include "trainer/init.h"
 #include "trainer/run_folder.h"
 
@@ -78,7 +79,7 @@ struct Place {
 Result<Place> photo_place(const VerifyArguments& a, Vec3d origin, const CommonArguments& common) {
     Place out;
     GS_TRY(CaptureOptions loading, capture_options(a.loading, common));
-    loading.origin = origin;
+    if (!is_zero(origin)) loading.origin = origin;
     GS_TRY(out.capture, load_with_progress(a.capture, loading));
     const auto& views = out.capture->views;
     const auto named = std::find_if(views.begin(), views.end(), [&](const View& view) {

@@ -144,7 +144,7 @@ Result<LoadedScene> load_splat_file(const OpenRequest& request, const SessionOpt
     scene.format = file->format;
     scene.notes = file->notes;
     scene.trained = file->trained;
-    if (request.origin) set_origin(file->model, *request.origin);
+    if (request.origin) meet_origin(file->model, *request.origin);
     if (auto shown = show_model(scene, share(std::move(file->model)), options); !shown)
         return tl::unexpected<Error>(shown.error());
     return scene;

@@ -7,7 +7,8 @@
 namespace gs {
 namespace {
 
-constexpr std::size_t kFewestViews = 4, kLostShare = 4;  // one in so many
+constexpr std::size_t kFewestViews = 4, kLostShare = 4;  // at most one in 4 is lost
+constexpr std::size_t kLostShareAlone = 20;  // without points that say how large the scene is
 constexpr std::size_t kPointsSampled = 20000;
 
 double distance_from(Vec3d p, Vec3d middle) {
@@ -60,7 +61,9 @@ std::vector<std::uint8_t> lost_views(const std::vector<View>& views,
               [&](std::size_t a, std::size_t b) { return distances[a] > distances[b]; });
     // Points are looked at only where a camera is far from the others: nearly never.
     std::size_t found = 0;
-    for (std::size_t m = 1; m <= n / kLostShare; ++m) {
+    const std::size_t most =
+        with_points ? n / kLostShare : std::max<std::size_t>(1, n / kLostShareAlone);
+    for (std::size_t m = 1; m <= most; ++m) {
         const double rest = distances[furthest[m]], nearest_lost = distances[furthest[m - 1]];
         if (nearest_lost > kLostReach * rest && nearest_lost > 0) found = m;
     }

@@ -15,7 +15,7 @@ inline constexpr double kLostReach = 10;
 
 /// By view: 1 where its pose is lost. At most a quarter of the views are, and of fewer than four
 /// none: more of them would be a scene of their own. Random points (`with_points` false) say
-/// nothing.
+/// nothing; then at most a twentieth is, or one.
 std::vector<std::uint8_t> lost_views(const std::vector<View>& views,
                                      const std::vector<SparsePoint>& points, bool with_points);
 inline std::vector<std::uint8_t> lost_views(const Capture& capture) {

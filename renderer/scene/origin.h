@@ -41,6 +41,14 @@ Trajectory seen_from_zero(const Trajectory& trajectory, Vec3d zero);
 
 /// Exchanges the origin: positions in the file stay what they are.
 void set_origin(GaussianModel& model, Vec3d origin);
+/// The same for a splat file beside a scene. Formats without a place for an origin hold positions
+/// less it: where either has none, positions here stay what they are.
+inline void meet_origin(GaussianModel& model, Vec3d origin) {
+    if (is_zero(model.origin) || is_zero(origin))
+        model.origin = origin;
+    else
+        set_origin(model, origin);
+}
 
 /// "(500000, 4500000, 100)", with all digits that are needed.
 std::string text_of_origin(Vec3d origin);

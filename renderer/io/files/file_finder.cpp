@@ -209,7 +209,7 @@ FileFinder::Found FileFinder::walk(fs::path at, const Parts& parts, std::size_t 
 }
 
 /// The folder of this name in `parent`, whatever its case; for one that is missing or empty the
-/// least shrunk NAME_N.
+/// least shrunk NAME_N, where that is what such a name means.
 fs::path FileFinder::child_folder(const fs::path& parent, const std::string& name,
                                   int& shrunk) const {
     std::error_code ignored;
@@ -227,6 +227,10 @@ fs::path FileFinder::child_folder(const fs::path& parent, const std::string& nam
                 other = parent / sibling;
             }
     if (!other.empty()) return other;
+    // Of others "NAME_2" is not a smaller NAME: a second camera, say.
+    const bool has_smaller =
+        lower == "images" || lower == "input" || lower == "photos" || lower == "masks";
+    if (!has_smaller) return there ? exact : fs::path();
     int least = 0;
     for (auto it = listing.by_lower.lower_bound(lower + "_");
          it != listing.by_lower.end() && it->first.starts_with(lower + "_"); ++it) {
