@@ -1,10 +1,13 @@
 // Text that others wrote: words of any length, names of any bytes, JSON of any depth, disks without
 // space.
 #include <gtest/gtest.h>
+
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <fstream>
 
 #include "base/exception_words.h"
 #include "base/file_group.h"
@@ -126,13 +129,17 @@ TEST(FileGroup, LeavesAllOrNothing) {
     ASSERT_TRUE(group.commit());
     EXPECT_EQ(*read_text_file(a) + *read_text_file(b), "12");
     EXPECT_EQ(names(), 2);
-    // What a killed process left beside a target goes with the next file there.
-    const fs::path left = folder.path() / fmt::format("a.tmp{}", child),
-                   word = folder.path() / "a.tmpfile";
-    for (const fs::path& path : {left, word}) ASSERT_TRUE(write_text_file(path, "part"));
-    ASSERT_TRUE(write_text_file(a, "3"));
+    // What a killed process left beside a target goes with the first file that another writes
+    // there.
+    const test::TemporaryFolder second;
+    const fs::path target = second.path() / "a",
+                   left = second.path() / fmt::format("a.tmp{}", child),
+                   word = second.path() / "a.tmpfile",
+                   other = second.path() / fmt::format("a.tmp.tmp{}", child);
+    for (const fs::path& path : {left, word, other}) std::ofstream(path) << "part";
+    ASSERT_TRUE(write_text_file(target, "3"));
     EXPECT_FALSE(fs::exists(left));
-    EXPECT_TRUE(fs::exists(word));
+    EXPECT_TRUE(fs::exists(word) && fs::exists(other));
 }
 
 }  // namespace
