@@ -64,7 +64,7 @@ void BudgetController::set_budget(std::uint64_t ppm) noexcept {
 
 double BudgetController::price(const CostSample& from, const CostSample& to) const noexcept {
     return record_ns_ * static_cast<double>(to.records - from.records) +
-           static_cast<double>(to.service_ns - from.service_ns);
+           static_cast<double>(static_cast<std::int64_t>(to.service_ns - from.service_ns));
 }
 
 std::uint64_t BudgetController::cycle_ns() const noexcept {

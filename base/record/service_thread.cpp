@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace gs::service {
 
 // A small stack first: it takes address space, but the program's thread-local storage may need
@@ -27,7 +29,8 @@ bool start_service_thread(pthread_t& thread, void* (*work)(void*)) noexcept {
 }
 
 void lower_own_priority() noexcept {
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 5);
+    const auto self = static_cast<id_t>(::syscall(SYS_gettid));
+    ::setpriority(PRIO_PROCESS, self, std::max(::getpriority(PRIO_PROCESS, self), 5));
 }
 
 timespec after(std::uint64_t ns) noexcept {

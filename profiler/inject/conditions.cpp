@@ -41,8 +41,8 @@ long number_after(const char* text, const char* key, long otherwise) {
 long filters_of(const char* status_path) {
     char text[4096];
     if (!read_beginning(status_path, text)) return -1;
-    const long mode = number_after(text, "\nSeccomp:", 0);
-    return mode == 0 ? 0 : number_after(text, "\nSeccomp_filters:", 1);
+    const long mode = number_after(text, "\nSeccomp:", -1);
+    return mode <= 0 ? mode : number_after(text, "\nSeccomp_filters:", 1);
 }
 
 /// A container's filter answers with errors, and its first process has it as well. What comes on

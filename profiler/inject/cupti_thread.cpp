@@ -16,7 +16,7 @@ namespace {
 
 // Never ends and is never destroyed: CUPTI may be called until the process has gone.
 struct Worker {
-    bool running = false, refused = false;
+    bool running = false;
     sem_t asked{}, done{};
     void (*work)(void*) = nullptr;
     void* context = nullptr;
@@ -41,25 +41,19 @@ void* loop(void*) {
     return nullptr;
 }
 
-// Its signals are blocked as in the thread that starts it.
-bool start() {
+}  // namespace
+
+void start() noexcept {
+    if (worker.running) return;
     pthread_t thread;
     ::sem_init(&worker.asked, 0, 0);
     ::sem_init(&worker.done, 0, 0);
-    if (::pthread_create(&thread, nullptr, loop, nullptr) != 0) return false;
-    ::pthread_detach(thread);
-    return true;
+    worker.running = service::start_service_thread(thread, loop);
+    if (worker.running) ::pthread_detach(thread);
 }
 
-}  // namespace
-
 bool run(void (*work)(void*), void* context) noexcept {
-    if (!worker.running) {
-        if (worker.refused) return false;
-        worker.running = start();
-        worker.refused = !worker.running;
-        if (worker.refused) return false;
-    }
+    if (!worker.running) return false;
     worker.work = work;
     worker.context = context;
     ::sem_post(&worker.asked);
@@ -70,7 +64,7 @@ bool run(void (*work)(void*), void* context) noexcept {
 std::uint64_t cpu_ns() noexcept { return worker.cpu_ns.load(std::memory_order_relaxed); }
 
 void forget_in_child() noexcept {
-    worker.running = worker.refused = false;
+    worker.running = false;
     worker.cpu_ns.store(0, std::memory_order_relaxed);
 }
 

@@ -1,13 +1,15 @@
 // The thread on which CUPTI and the driver are called. They use descriptors that the program has
-// opened, and the endpoint's thread has left the program's table (base/record/descriptors.h). It
-// starts with the first call, so a program without CUDA has none.
+// opened, and the endpoint's thread leaves the program's table (base/record/descriptors.h). A thread
+// has its creator's table, so the program's own starts it; without CUDA it only waits.
 #pragma once
 
 #include <cstdint>
 
 namespace gs::inject::cupti_thread {
 
-/// Runs `work(context)` there and waits for it. False: the system refuses the thread; nothing has
+/// On a thread of the program, before the endpoint's exists.
+void start() noexcept;
+/// Runs `work(context)` there and waits for it. False: the system refused the thread; nothing has
 /// run. From one thread at a time (the endpoint's).
 bool run(void (*work)(void* context), void* context) noexcept;
 template <class Work>

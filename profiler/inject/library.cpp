@@ -123,10 +123,10 @@ class LibraryHost final : public service::Host {
     service::CostSample costs() const {
         service::CostSample now = service::sample_costs();
         const cupti::Costs cupti = cupti::costs();
-        const std::uint64_t cupti_cpu_ns = cupti_thread::cpu_ns();
-        now.service_ns -= std::min(now.service_ns, cupti_cpu_ns);
+        // This thread's alone, and of now: what the header says is of the last tick and of both.
+        now.service_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
         now.cupti_records = cupti.records;
-        now.cupti_ns = cupti_cpu_ns + cupti.switch_ns;
+        now.cupti_ns = cupti_thread::cpu_ns() + cupti.switch_ns;
         return now;
     }
     /// What the ranges leave of the budget; they need little, and come first.
@@ -146,7 +146,10 @@ class LibraryHost final : public service::Host {
         gate_ = gate;
         pauses_.tell(before | paused_things() | (pause ? abi::kPausesGpu : 0));
         set_gate(gate);
-        if (pause != paused_) at_cupti([&] { cupti::set_paused(paused_ = pause); });
+        if (pause != paused_) {
+            next_paused_tick_ns_ = 0;
+            at_cupti([&] { cupti::set_paused(paused_ = pause); });
+        }
         pauses_.tell(paused_things());
     }
     /// abi::kPauses...
@@ -225,6 +228,7 @@ bool start_service() {
         return false;
     }
     host = new (host_memory) LibraryHost;
+    cupti_thread::start();
     // What the program does first is to be seen, too: by then it is armed, if it is to be.
     const bool reachable = service::start_endpoint("nvtx", *host, nullptr, make_ring);
     host->has_started();

@@ -2,6 +2,10 @@
 // hard as CUPTI is: buffers that come back whole, versions that crash, other tools that steal.
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "base/record/clock.h"
@@ -68,6 +72,29 @@ bool has_range(const TraceStore& store, const std::string& name) {
                 row.view(), [&](const TraceSpan& span) { return store.name(span.name) == name; });
         });
     });
+}
+
+// What the driver opens belongs into the program's table, as if the program had called it.
+TEST(CuptiPolicy, IsCalledBesideTheProgramsDescriptors) {
+    Program program(program_path(), {}, {});
+    EXPECT_EQ(program.tell("init"), "0");
+    const auto open_in = [&](const std::filesystem::path& task) {
+        std::set<std::string> numbers;
+        for (const auto& entry : std::filesystem::directory_iterator(task / "fd"))
+            numbers.insert(entry.path().filename());
+        return numbers;
+    };
+    const std::filesystem::path process = "/proc/" + std::to_string(program.pid());
+    int found = 0;
+    for (const auto& task : std::filesystem::directory_iterator(process / "task")) {
+        std::string name;
+        std::getline(std::ifstream(task.path() / "comm"), name);
+        if (name != "gs-cupti") continue;
+        EXPECT_EQ(open_in(task.path()), open_in(process));
+        ++found;
+    }
+    EXPECT_EQ(found, 1);
+    EXPECT_EQ(program.finish(), 0);
 }
 
 // CUPTI takes its time in every call, kept or not: three microseconds here, as on a real GPU. The

@@ -37,6 +37,7 @@ std::vector<Work> works_of(const TraceStore& store, GpuWorkKind kind);
 
 class Program {
   public:
+    pid_t pid() const { return pid_; }
     /// `path`: which program. Recording from the beginning, loaded through NVTX and CUDA, unless
     /// `environment` says otherwise (an empty value: not set).
     Program(const std::string& path, std::vector<std::string> arguments,
