@@ -158,7 +158,7 @@ class Recorded(Harmless):
     def test_nothing_is_lost_when_descriptors_are_closed(self):
         self.record(PROGRAM, "close", "own", ranges=401)
         self.record(PROGRAM, "replace", "own", ranges=401)
-        self.record(PROGRAM, "thread", "own", ranges=700)
+        self.record(PROGRAM, "thread", "own", ranges=701)
 
     def test_a_daemon_is_recorded_until_the_command_ends(self):
         self.record(PROGRAM, "daemon", "own", ranges=401)

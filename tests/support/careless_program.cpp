@@ -92,8 +92,10 @@ void replace(const Call& call) {
     if (::write(file, "x", 1) != 1) fail("write");
 }
 
-/// A thread that closes whatever it did not open, all the time.
+/// A thread that closes whatever it did not open, all the time; from after the first range on, for
+/// while NVTX loads a library it would close the loader's file, whosever library that is.
 void close_in_a_thread(const Call& call) {
+    range("before");
     std::atomic<bool> stop{false};
     std::thread closer([&] {
         for (int round = 0; !stop; ++round) {
