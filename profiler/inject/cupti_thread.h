@@ -1,6 +1,6 @@
 // The thread on which CUPTI and the driver are called. They use descriptors that the program has
-// opened, and the endpoint's thread leaves the program's table (base/record/descriptors.h). A thread
-// has its creator's table, so the program's own starts it; without CUDA it only waits.
+// opened, and the endpoint's thread leaves the program's table (base/record/descriptors.h). A
+// thread has its creator's table, so the program's own starts it; without CUDA it only waits.
 #pragma once
 
 #include <cstdint>
