@@ -67,7 +67,7 @@ std::string words_of_suite(const RanSuite& ran) {
             ? ""
             : fmt::format(" ({}; `gausscope lab run {} --retry` runs what failed again)",
                           t.last_failure, ran.name),
-        t.stopped ? "; stopped, the same goes on" : "");
+        t.stopped ? "; stopped, run it again to resume" : "");
 }
 
 }  // namespace

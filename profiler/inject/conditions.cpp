@@ -37,7 +37,7 @@ long number_after(const char* text, const char* key, long otherwise) {
 
 // ---- seccomp ----
 
-/// The filters in force; -1: that cannot be told. Kernels before 5.9 do not count them.
+/// The filters in force; -1: unknown. Kernels before 5.9 do not count them.
 long filters_of(const char* status_path) {
     char text[4096];
     if (!read_beginning(status_path, text)) return -1;

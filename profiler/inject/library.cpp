@@ -221,7 +221,7 @@ bool make_ring() noexcept {
 }
 
 /// The ring and the endpoint. False: there is no ring. Nothing is said here: the program's output
-/// is its own; a collector that waits for the process is told why.
+/// is its own; a collector that waits for the process gets the reason.
 bool start_service() {
     if (const char* obstacle = obstacle_to_starting()) {
         if (obstacle[0] != '\0') service::excuse_process("nvtx", obstacle);
