@@ -96,56 +96,82 @@ TEST(Collecting, AProcessTellsWhatTheMachineGaveIt) {
     EXPECT_GE(use.cpus, 1);
 }
 
-TEST(Collecting, AProcessThatLeavesAtOnceIsReadToItsEnd) {
-    const RuntimeDirectory directory;
+/// Runs `body` in a child that is forked now and begins when it is told of a collector. Forked
+/// before there are other threads: whatever they held (AddressSanitizer's heap has a lock), the
+/// child would never get.
+class LaterProcess {
+  public:
+    explicit LaterProcess(const std::function<void()>& body) {
+        int told[2];
+        if (::pipe2(told, O_CLOEXEC) != 0) std::abort();
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            ::close(told[1]);
+            char path[512] = {};
+            if (::read(told[0], path, sizeof path - 1) <= 0) ::_exit(1);
+            ::setenv(kCollectorVariable, path, 1);
+            start_recording();
+            body();
+            ::_exit(0);  // no destructor, no handler: nothing is handed in
+        }
+        ::close(told[0]);
+        tells_ = told[1];
+    }
+    void begin(const MultiCollector& collector) const {
+        const std::string path = collector.collector_path().string();
+        EXPECT_EQ(::write(tells_, path.data(), path.size()), static_cast<ssize_t>(path.size()));
+        ::close(tells_);
+    }
+    void wait() const {
+        int status = 1;
+        ::waitpid(pid_, &status, 0);
+        EXPECT_EQ(status, 0);
+    }
+
+  private:
+    pid_t pid_ = -1;
+    int tells_ = -1;
+};
+
+/// Of those that come by themselves.
+std::unique_ptr<MultiCollector> started_for_those_that_come() {
     MultiCollectorOptions options;
     options.discover = false;
     options.accept = true;
-    auto collector = started(options);
-    ::setenv(kCollectorVariable, collector->collector_path().c_str(), 1);
-    constexpr int kProcesses = 20;
-    std::set<pid_t> pids;
-    for (int i = 0; i < kProcesses; ++i) {
-        const pid_t pid = ::fork();
-        if (pid == 0) {
+    return started(options);
+}
+
+TEST(Collecting, AProcessThatLeavesAtOnceIsReadToItsEnd) {
+    const RuntimeDirectory directory;
+    constexpr std::size_t kProcesses = 20;
+    std::vector<LaterProcess> processes;
+    for (std::size_t i = 0; i < kProcesses; ++i)
+        processes.emplace_back([] {
             static RecorderHost host;
-            start_recording();
             start_endpoint("nvtx", host);
             for (std::uint64_t n = 0; n < 100; ++n) const Span span(Stage::blend, n);
-            ::_exit(0);  // no destructor, no handler: nothing is handed in
-        }
-        pids.insert(pid);
-    }
-    for (const pid_t pid : pids) ::waitpid(pid, nullptr, 0);
-    ::unsetenv(kCollectorVariable);
+        });
+    auto collector = started_for_those_that_come();
+    for (const LaterProcess& process : processes) process.begin(*collector);
+    for (const LaterProcess& process : processes) process.wait();
     TraceStore store;
     collector->finish(store);
-    EXPECT_EQ(store.processes().size(), static_cast<std::size_t>(kProcesses));
+    EXPECT_EQ(store.processes().size(), kProcesses);
     EXPECT_EQ(spans_named(store, "blend"), 100u * kProcesses);
     EXPECT_EQ(store.sources().loss().total(), 0u);
 }
 
-/// Spans until a lane has lapped before anybody reads it; then the collector is told.
-void lap_and_leave(std::uint64_t spans) {
-    static RecorderHost host;
-    start_recording();
-    for (std::uint64_t n = 0; n < spans; ++n) const Span span(Stage::blend, n);
-    start_endpoint("nvtx", host);
-    ::_exit(0);
-}
-
 TEST(Collecting, WhatWasOverwrittenBeforeTheFirstLookIsCounted) {
     const RuntimeDirectory directory;
-    MultiCollectorOptions options;
-    options.discover = false;
-    options.accept = true;
-    auto collector = started(options);
-    ::setenv(kCollectorVariable, collector->collector_path().c_str(), 1);
-    constexpr std::uint64_t kSpans = 100'000;
-    const pid_t pid = ::fork();
-    if (pid == 0) lap_and_leave(kSpans);
-    ::waitpid(pid, nullptr, 0);
-    ::unsetenv(kCollectorVariable);
+    constexpr std::uint64_t kSpans = 100'000;  // a lane has lapped before anybody reads it
+    const LaterProcess process([] {
+        static RecorderHost host;
+        for (std::uint64_t n = 0; n < kSpans; ++n) const Span span(Stage::blend, n);
+        start_endpoint("nvtx", host);
+    });
+    auto collector = started_for_those_that_come();
+    process.begin(*collector);
+    process.wait();
     TraceStore store;
     collector->finish(store);
     const std::uint64_t read = spans_named(store, "blend"), lost = store.sources().loss().lapped;
@@ -156,33 +182,16 @@ TEST(Collecting, WhatWasOverwrittenBeforeTheFirstLookIsCounted) {
 // To the collector exec looks so: a connection ends, and there is another under the same number.
 TEST(Collecting, AProcessThatComesAgainAtOnceIsReadEachTime) {
     const RuntimeDirectory directory;
-    MultiCollectorOptions options;
-    options.discover = false;
-    options.accept = true;
-    // Forked before there are other threads: whatever they held, the child would never get.
-    int told[2];
-    ASSERT_EQ(::pipe(told), 0);
-    const pid_t pid = ::fork();
-    if (pid == 0) {
-        char path[512] = {};
-        if (::read(told[0], path, sizeof path - 1) <= 0) ::_exit(1);
-        ::setenv(kCollectorVariable, path, 1);
+    const LaterProcess process([] {
         static RecorderHost host;
-        start_recording();
         for (int i = 0; i < 5; ++i) {
             start_endpoint("nvtx", host);
             stop_endpoint();
         }
-        ::_exit(0);
-    }
-    auto collector = started(options);
-    const std::string path = collector->collector_path().string();
-    EXPECT_EQ(::write(told[1], path.data(), path.size()), static_cast<ssize_t>(path.size()));
-    ::close(told[0]);
-    ::close(told[1]);
-    int status = 1;
-    ::waitpid(pid, &status, 0);
-    EXPECT_EQ(status, 0);
+    });
+    auto collector = started_for_those_that_come();
+    process.begin(*collector);
+    process.wait();
     TraceStore store;
     collector->finish(store);
     EXPECT_EQ(collector->sources().size(), 5u);
