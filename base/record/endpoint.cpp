@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -68,6 +69,7 @@ struct Endpoint {
     sem_t started{};
     // Held while the thread works: all the time but for its waits.
     pthread_mutex_t working = PTHREAD_MUTEX_INITIALIZER;
+    bool deaf = false;         // until the next tick: a connection could not be taken
     bool to_join = false;      // stopped, but the thread may still be in its last wait
     char why[kWhyBytes] = {};  // it could not be
 };
@@ -94,8 +96,8 @@ void become_idle() {
 // In a forked child: the thread is the parent's, and so are the leases; a client must see them end
 // with the parent. What is in the thread's own table has not come along.
 void reset() noexcept {
+    if (endpoint.pid == 0 && !endpoint.to_join) return;
     endpoint.to_join = false;
-    if (endpoint.pid == 0) return;
     if (endpoint.own_table)
         for (Client& c : endpoint.clients) c = Client{};
     else
@@ -217,6 +219,9 @@ Client* free_place(std::uint64_t now) {
 void take_connection(std::uint64_t now) {
     const int fd =
         ::accept4(endpoint.socket.listener(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    // Short of descriptors; who connects stays in the queue, and would wake the thread all the
+    // time.
+    endpoint.deaf = fd < 0 && errno != EAGAIN;
     if (fd < 0) return;
     Client* place = trusted_peer(fd) ? free_place(now) : nullptr;
     if (place == nullptr) {
@@ -277,13 +282,15 @@ struct Schedule {
     std::uint64_t clock_pause = kMillisecond;
     OverheadCounters overhead{};
 
-    void keep(std::uint64_t now) {
+    /// Whether a tick was due.
+    bool keep(std::uint64_t now) {
         if (now >= clock) {
             endpoint.host->take_snapshot();
             clock_pause = std::min(2 * clock_pause, endpoint.armed ? kClockArmed : kTickIdle);
             clock = now + clock_pause;
         }
-        if (now < tick) return;
+        if (now < tick) return false;
+        endpoint.deaf = false;
         settle_arming(true);
         endpoint.host->tick(endpoint.armed);
         count_own_time();
@@ -295,6 +302,7 @@ struct Schedule {
             endpoint.socket.renew();
         }
         tick = now + (endpoint.armed ? kTickArmed : kTickIdle);
+        return true;
     }
     /// Milliseconds until something is due, 1 at least.
     int patience(std::uint64_t now) const {
@@ -323,7 +331,7 @@ void look_at_sockets(int patience) {
     pollfd polled[kClients + 1];
     Client* whose[kClients];
     nfds_t count = 0;
-    polled[count++] = {endpoint.socket.listener(), POLLIN, 0};
+    polled[count++] = {endpoint.deaf ? -1 : endpoint.socket.listener(), POLLIN, 0};
     for (Client& c : endpoint.clients) {
         if (!c.fd.is_open()) continue;
         // One that the program has closed ends as one that its client has.
@@ -367,6 +375,16 @@ void answer_starter(bool serves) {
     ::sem_post(&endpoint.started);
 }
 
+/// Its main has called pthread_exit(), and its other threads have ended: it would end now, were it
+/// not for ours.
+bool program_has_ended() {
+    struct stat tasks {};
+    const nlink_t ours = 1 + endpoint.host->other_threads();
+    // Two links are the folder's own; the first thread counts until the process ends.
+    if (::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink != 2 + 1 + ours) return false;
+    return process_stat(0).state == 'Z';
+}
+
 void* serve(void*) {
     ::pthread_setname_np(::pthread_self(), "gs-service");
     ::pthread_mutex_lock(&endpoint.working);
@@ -379,7 +397,10 @@ void* serve(void*) {
     Schedule schedule;
     while (serves && !is_stopped()) {
         const bool was_armed = endpoint.armed;
-        schedule.keep(monotonic_ns());
+        if (schedule.keep(monotonic_ns()) && program_has_ended()) {
+            ::pthread_mutex_unlock(&endpoint.working);
+            std::exit(0);  // as the last of its threads would
+        }
         look_at_sockets(schedule.patience(monotonic_ns()));
         if (endpoint.armed != was_armed) schedule = {};
     }
@@ -452,6 +473,10 @@ void excuse_process(const char* role, const char* why) noexcept {
     describe(role, nullptr, nullptr);
     excuse(why);
     become_idle();
+}
+
+bool is_endpoint_thread() noexcept {
+    return endpoint.pid != 0 && ::pthread_equal(::pthread_self(), endpoint.thread) != 0;
 }
 
 // The thread is not waited for: on a busy machine it may have to wait for a processor, and a

@@ -26,6 +26,8 @@ struct Host {
     virtual void take_snapshot() noexcept { publish_clock_snapshot(); }
     /// Processor time of threads that work for this host, besides the endpoint's.
     virtual std::uint64_t other_cpu_ns() noexcept { return 0; }
+    /// How many those are.
+    virtual unsigned other_threads() noexcept { return 0; }
 };
 
 /// Starts the thread and the socket for `role` ("own", "nvtx"); false when the system refuses (then
@@ -33,12 +35,15 @@ struct Host {
 /// running already. The thread leaves the program's table of descriptors where it can
 /// (descriptors.h), calls `prepare` (null: the ring is there already) and makes the socket; this
 /// waits for that, two seconds at most. The thread survives until stop() or the end of the process;
-/// after fork() the child has none. `host` must live until then; set_armed(true) may be called
+/// after fork() the child has none. Of a process that has no other threads left it is the last, and
+/// ends it. `host` must live until then; set_armed(true) may be called
 /// before this returns.
 bool start_endpoint(const char* role, Host& host, char* why = nullptr,
                     bool (*prepare)() noexcept = nullptr) noexcept;
 /// Starts nothing. A collector that waits for this process learns why.
 void excuse_process(const char* role, const char* why) noexcept;
+/// Whether this is its thread, which may have a table of descriptors of its own.
+bool is_endpoint_thread() noexcept;
 /// Takes the socket away; from then on the host is not called. At once, or after the tick under
 /// way, for which it waits two seconds at most. Connections end within a second, or with the
 /// process. Called at exit and by tests.

@@ -168,6 +168,9 @@ bool write_machine_counters() noexcept {
     return written;
 }
 
+// Another thread of the parent may have been at it.
+void forget_machine_counters_in_child() noexcept { counters_taken.clear(); }
+
 MachineTotals machine_totals() noexcept {
     while (counters_taken.test_and_set(std::memory_order_acquire)) ::sched_yield();
     const MachineTotals out = counters.totals();

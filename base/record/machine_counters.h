@@ -33,4 +33,7 @@ struct MachineTotals {
 };
 MachineTotals machine_totals() noexcept;
 
+/// In the child of a fork.
+void forget_machine_counters_in_child() noexcept;
+
 }  // namespace gs

@@ -14,6 +14,7 @@
 #include <new>
 
 #include "base/record/descriptors.h"
+#include "base/record/machine_counters.h"
 #include "base/record/mutex.h"
 #include "base/record/nvtx.h"
 #include "base/record/process.h"
@@ -121,6 +122,7 @@ void forget_in_child() noexcept {
     ++recorder.number;
     string_table.detach();
     forget_snapshots_in_child();
+    forget_machine_counters_in_child();
     recorder.starting.clear();
     ::pthread_mutex_init(&recorder.lanes, nullptr);
 }

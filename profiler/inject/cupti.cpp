@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/record/clock.h"
+#include "base/record/endpoint.h"
 #include "base/record/service_status.h"
 #include "profiler/inject/cupti_session.h"
 #include "profiler/inject/cupti_sink.h"
@@ -196,7 +197,9 @@ void pursue() noexcept {
     const std::uint64_t now = monotonic_ns();
     if (control.robbed) return say(CuptiState::held, kRobbed);
     if (!session.taken()) {
-        if (now < control.next_try) return;
+        // What it opens belongs into the program's table of descriptors: where a driver has come in
+        // this very moment, the next tick is elsewhere.
+        if (now < control.next_try || service::is_endpoint_thread()) return;
         if (!control.driver_seen.load()) {
             const bool near = control.driver_near.load();
             if (near && now < control.next_look) return;

@@ -61,6 +61,7 @@ bool run(void (*work)(void*), void* context) noexcept {
     return true;
 }
 
+bool is_running() noexcept { return worker.running; }
 std::uint64_t cpu_ns() noexcept { return worker.cpu_ns.load(std::memory_order_relaxed); }
 
 void forget_in_child() noexcept {

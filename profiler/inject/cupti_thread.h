@@ -17,6 +17,7 @@ bool run(Work work) noexcept {
     return run([](void* context) { (*static_cast<Work*>(context))(); }, &work);
 }
 
+bool is_running() noexcept;
 /// Processor time it has used.
 std::uint64_t cpu_ns() noexcept;
 

@@ -88,6 +88,12 @@ class Alone(Harmless):
     def test_a_daemon(self):
         self.check(PROGRAM, "daemon", "own")
 
+    def test_the_first_thread_is_not_the_last(self):
+        for armed in ("0", "1"):
+            for others in (0, 1):
+                seen = self.check(PROGRAM, "last_thread", "own", others, GAUSSCOPE_ARM=armed)
+                self.assertIn(b"handlers ran", seen.out)
+
     def test_its_numbers_are_its_own(self):
         self.check(PROGRAM, "numbers", "own")
 
@@ -162,6 +168,10 @@ class Recorded(Harmless):
 
     def test_a_daemon_is_recorded_until_the_command_ends(self):
         self.record(PROGRAM, "daemon", "own", ranges=401)
+
+    def test_the_first_thread_is_not_the_last(self):
+        for others in (0, 1):
+            self.record(PROGRAM, "last_thread", "own", others, ranges=1 + 40 * others)
 
     def test_few_descriptors(self):
         # With none left before the first range, NVTX cannot even open the library.

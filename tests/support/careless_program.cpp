@@ -6,6 +6,7 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -138,6 +139,19 @@ void become_daemon(const Call& call) {
     ::_exit(0);
 }
 
+/// The first thread ends, and the process with the last one, which is not the first.
+void end_with_a_thread(const Call& call) {
+    range("before");
+    std::atexit([] { std::printf("handlers ran\n"); });
+    if (call.number == 0) ::pthread_exit(nullptr);
+    std::thread([] {
+        ::usleep(300'000);
+        ranges(kFew);
+        std::printf("the last thread\n");
+    }).detach();
+    ::pthread_exit(nullptr);
+}
+
 /// Somebody waits for the end of its output, and the program runs on.
 void leave_output(const Call&) {
     range("before");
@@ -254,13 +268,14 @@ struct Scenario {
     void (*run)(const Call&);
 };
 constexpr Scenario kScenarios[] = {
-    {"close", close_one_by_one},   {"replace", replace},
-    {"thread", close_in_a_thread}, {"daemon", become_daemon},
-    {"output", leave_output},      {"numbers", print_numbers},
-    {"few_files", few_files},      {"little_memory", little_memory},
-    {"short_files", short_files},  {"no_threads", no_threads},
-    {"errors", calls_are_errors},  {"deadly", calls_are_deadly},
-    {"ranges", only_ranges},       {"no_own_table", without_own_table},
+    {"close", close_one_by_one},         {"replace", replace},
+    {"thread", close_in_a_thread},       {"daemon", become_daemon},
+    {"last_thread", end_with_a_thread},  {"output", leave_output},
+    {"numbers", print_numbers},          {"few_files", few_files},
+    {"little_memory", little_memory},    {"short_files", short_files},
+    {"no_threads", no_threads},          {"errors", calls_are_errors},
+    {"deadly", calls_are_deadly},        {"ranges", only_ranges},
+    {"no_own_table", without_own_table},
 };
 
 }  // namespace
