@@ -134,8 +134,14 @@ bool Engine::take_commands() {
 void Engine::open(const OpenRequest& request) {
     if (request.beside && !scene_ && !jobs_.running("load"))
         return tell_.error("nothing is open to compare with: open a capture or splats first");
+    next_beside_.reset();
+    // Its coordinates are to be those of what it is compared with.
+    if (request.beside && jobs_.running("load")) {
+        next_beside_ = request;
+        return;
+    }
     OpenRequest full = request;
-    if (request.beside && scene_)
+    if (request.beside)
         full.origin = scene_->capture ? scene_->capture->origin : scene_->model->origin;
     // What is opened beside a capture belongs to it, unless another one is named or known.
     if (!request.beside && full.capture.empty() && scene_ && scene_->capture) {
@@ -156,6 +162,7 @@ void Engine::open(const OpenRequest& request) {
                 adopt(std::move(scene), full.train);
         },
         [this, full, command = tell_.command](const Error& error) {
+            if (!full.beside) next_beside_.reset();
             if (!scene_ && !full.beside)
                 training_.not_opened(error.kind == ErrorKind::cancelled ? "" : error.text());
             tell_.failed(error, "opening " + full.path + " was cancelled", command);
@@ -227,6 +234,7 @@ void Engine::adopt(LoadedScene scene, bool train) {
     if (train) training_.start();
     if (!scene_->levels)
         doctor_.start(false);  // a set is examined when the first view has chosen its levels
+    if (next_beside_) open(OpenRequest(*next_beside_));
 }
 
 void Engine::replace_model(LoadedScene scene) {
@@ -260,6 +268,7 @@ void Engine::adopt_beside(LoadedScene scene) {
 }
 
 void Engine::close_beside() {
+    next_beside_.reset();
     jobs_.drop("compare");
     beside_.reset();
     viewer_.forget_beside();
@@ -267,7 +276,8 @@ void Engine::close_beside() {
 }
 
 void Engine::end_compare() {
-    if (!beside_ && !jobs_.running("compare")) return tell_.error("nothing is being compared");
+    if (!beside_ && !next_beside_ && !jobs_.running("compare"))
+        return tell_.error("nothing is being compared");
     close_beside();
     tell_.done("the comparison has ended");
 }

@@ -110,6 +110,7 @@ class Engine {
     Teller tell_;
 
     std::optional<LoadedScene> scene_, beside_;
+    std::optional<OpenRequest> next_beside_;  // when what is being loaded is there
     SceneInfo info_;
     std::uint64_t commands_done_ = 0, scene_serial_ = 0;
     std::string backend_;

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "studio_harness.h"
+#include "tests/support/data.h"
 
 namespace gs {
 namespace {
@@ -127,6 +128,27 @@ TEST_F(Comparing, the_other_picture_is_what_that_scene_shows) {
         EXPECT_EQ(frame->step, 12u);
     }
     EXPECT_NE(h.state.other->name.find("run/checkpoint.gsc"), std::string::npos);
+}
+
+TEST(ComparingAtOnce, takes_the_coordinates_of_what_is_still_being_loaded) {
+    GS_NEED_DATA("bugs/c12_utm");
+    const std::string far = test::data_path("bugs/c12_utm").string();
+    SessionHarness alone{quiet_options()};
+    alone.session.send(jobs::open(far));
+    ASSERT_TRUE(alone.until([&] { return alone.state.scene != nullptr; }));
+    EXPECT_GT(std::abs(alone.state.scene->origin.x), 1000) << "it would choose its own";
+    SessionHarness h{quiet_options()};
+    h.session.send(jobs::open(tiny_capture()));
+    h.session.send(jobs::open_beside(far));
+    ASSERT_TRUE(h.until([&] { return h.state.other != nullptr; }));
+    EXPECT_EQ(h.state.other->origin.x, h.state.scene->origin.x);
+    // Nor is it lost with what it was to be compared with.
+    h.session.send(jobs::open((h.folder.path() / "nothing").string()));
+    h.session.send(jobs::open_beside(far));
+    ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
+    h.session.send(jobs::open_beside(far));
+    const auto before = h.state.other;
+    EXPECT_TRUE(h.until([&] { return h.state.other != before; }));
 }
 
 TEST_F(Comparing, numbers_between_the_pictures_are_right) {
