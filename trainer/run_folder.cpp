@@ -153,6 +153,7 @@ CaptureOptions loading_of(const nlohmann::json& json) {
     out.seed = whole_number(member(json, "seed"), ~std::uint64_t{0} >> 1).value_or(0);
     for (const nlohmann::json& name : member(json, "test_views"))
         if (name.is_string()) out.test_views.push_back(name.get<std::string>());
+    out.test_views_of_run = true;
     for (const nlohmann::json& name : member(json, "left_out"))
         if (name.is_string()) out.left_out.push_back(name.get<std::string>());
     // Runs that do not say it have none, however far their capture is from zero.

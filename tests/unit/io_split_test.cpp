@@ -119,6 +119,13 @@ TEST(Split, TrainingAndValidationListsCount) {
     const Capture again = made.load(kept);
     EXPECT_THAT(test_names(again), ElementsAre("v_5.png"));
     EXPECT_EQ(again.views.size(), 4u);
+    kept.test_views.push_back("gone.png");
+    ASSERT_FALSE(load_capture(made.folder.path(), kept)) << "nobody has said that it was there";
+    kept.test_views_of_run = true;
+    const Capture without = made.load(kept);
+    EXPECT_THAT(test_names(without), ElementsAre("v_5.png"));
+    EXPECT_THAT(split_notes(without), HasSubstr("1 of the run's test photos are not there any "
+                                                "more: gone.png"));
     fs::remove(made.folder / "test.txt");
     made.folder.write("test.txt", "v_6.png\nv_2.png\n");
     capture = made.load();

@@ -192,11 +192,15 @@ Result<void> assign_test_views(CaptureSource& source, const CaptureOptions& opti
     if (!options.test_views.empty()) {
         const FrameNames names(source);
         std::vector<bool> test(source.frames.size());
-        for (const std::string& wanted : options.test_views)
-            if (!mark(names, {wanted}, test).empty())
-                return fail(ErrorKind::usage, source.root.string(),
-                            fmt::format("has no view named \"{}\" to test on", wanted),
-                            fmt::format("close names: {}", close_names(wanted, source.frames)));
+        const std::vector<std::string> gone = mark(names, options.test_views, test);
+        if (!gone.empty() && (!options.test_views_of_run || how_many(test) == 0))
+            return fail(ErrorKind::usage, source.root.string(),
+                        fmt::format("has no view named \"{}\" to test on", gone[0]),
+                        fmt::format("close names: {}", close_names(gone[0], source.frames)));
+        if (!gone.empty())
+            source.split_notes.push_back(
+                fmt::format("{} of the run's test photos are not there any more: {}", gone.size(),
+                            some_of(gone)));
         for (std::size_t i = 0; i < test.size(); ++i) source.frames[i].test = test[i];
         source.split = "chosen by name";
         return {};
