@@ -274,15 +274,17 @@ struct FrameBounds {
     T near_plane, width, height;  ///< px but the first
 };
 /// Whether a projected Gaussian can draw. `limit`: 2 ln(opacity / least alpha); `box`: half sizes
-/// of its footprint, px. Every condition is false for NaN, so poison parameters fall out here.
+/// of its footprint, px. Every condition is false for NaN, so poison parameters fall out here. The
+/// limits of size are those of single precision: 2.6e9 px are a deviation of a million times the
+/// distance, and more; a determinant beyond has no inverse.
 template <class T>
 GS_HD auto visible(const FrameBounds<T>& frame, const Projection<T>& p, const Conic<T>& conic,
                    T blur, T limit, Vec2<T> box) {
     const T zero(0.0f);
     const auto in_depth = both(p.depth > frame.near_plane, p.depth < T(1e10f));
-    const auto of_size = both(limit > zero, both(p.cov.xx + blur < T(1e15f),  //
-                                                 p.cov.yy + blur < T(1e15f)));
-    const auto regular = both(both(conic.det > zero, conic.det < T(1e30f)),
+    const auto of_size = both(limit > zero, both(p.cov.xx + blur < T(7e18f),  //
+                                                 p.cov.yy + blur < T(7e18f)));
+    const auto regular = both(both(conic.det > zero, conic.det < T(5e37f)),
                               both(conic.inverse.xx > zero, conic.inverse.yy > zero));
     const auto beside_x = both(p.mean.x + box.x > zero, p.mean.x - box.x < frame.width);
     const auto beside_y = both(p.mean.y + box.y > zero, p.mean.y - box.y < frame.height);

@@ -60,15 +60,21 @@ TEST_P(RasterScenes, EmptySceneIsTheBackground) {
 }
 
 TEST_P(RasterScenes, OneHugeGaussian) {
-    for (const double log_scale : {1.0, 3.0, 6.0}) {
+    SceneRecipe recipe;
+    recipe.count = 1;
+    recipe.opacity_lo = recipe.opacity_hi = 0.7f;
+    GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(3, 0, 130, 90);
+    for (const double log_scale : {1.0, 3.0, 6.0, 12.0, 15.0, 17.0}) {  // up to 2e7
         SCOPED_TRACE(log_scale);
-        SceneRecipe recipe;
-        recipe.count = 1;
-        recipe.opacity_lo = recipe.opacity_hi = 0.7f;
-        GaussianModel model = random_model(recipe);
         for (int k = 0; k < 3; ++k)
             model.at(kLogScales + k, 0) = static_cast<float>(log_scale - 0.1 * k);
-        compare(model, random_camera(3, 0, 130, 90), {});
+        compare(model, camera, {});
+    }
+    for (int k = 0; k < 3; ++k) {
+        SCOPED_TRACE(fmt::format("a sheet across axis {}", k));
+        for (int j = 0; j < 3; ++j) model.at(kLogScales + j, 0) = j == k ? -1.0f : 15.0f;
+        compare(model, camera, {});
     }
 }
 
