@@ -45,7 +45,7 @@ class Buffer {
     void resize_discard(std::size_t size) {
         if (size > capacity_) {
             const std::size_t wanted = std::max(size, capacity_ + capacity_ / 2);
-            data_.reset();
+            *this = Buffer();  // and so it stays when there is no memory
             data_.reset(static_cast<T*>(
                 ::operator new (padded_bytes(wanted), std::align_val_t{kBufferAlignment})));
             capacity_ = wanted;
