@@ -130,7 +130,7 @@ Surface checker(const Shape& s, const Hit& h) {
 
 Surface mosaic_ball(const Hit& h) {
     const float longitude = atan2_of(h.local.y, h.local.x) / kPi,
-                latitude = std::asin(std::clamp(h.local.z, -1.0f, 1.0f)) / kPi;
+                latitude = asin_of(std::clamp(h.local.z, -1.0f, 1.0f)) / kPi;
     const int column = cell(8 * longitude + 8), row = cell(8 * latitude + 8);
     const float edge = std::min({fraction(8 * longitude + 8), 1 - fraction(8 * longitude + 8),
                                  fraction(8 * latitude + 8), 1 - fraction(8 * latitude + 8)});

@@ -10,6 +10,7 @@ namespace gs::sample {
 
 inline float sin_of(float x) { return static_cast<float>(std::sin(static_cast<double>(x))); }
 inline float cos_of(float x) { return static_cast<float>(std::cos(static_cast<double>(x))); }
+inline float asin_of(float x) { return static_cast<float>(std::asin(static_cast<double>(x))); }
 inline float exp_of(float x) { return static_cast<float>(std::exp(static_cast<double>(x))); }
 inline float cbrt_of(float x) { return static_cast<float>(std::cbrt(static_cast<double>(x))); }
 inline float pow_of(float x, float y) {

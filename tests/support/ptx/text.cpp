@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -18,6 +19,20 @@ std::string_view first_word(std::string_view text) {
     std::size_t end = 0;
     while (end < text.size() && !is_blank(text[end])) ++end;
     return text.substr(0, end);
+}
+
+/// The file of this checkout that a name in PTX stands for: a compiler cache may return PTX that
+/// was made in another one. The name itself for files that are not ours.
+std::string source_here(const std::string& name) {
+    namespace fs = std::filesystem;
+    const fs::path whole = fs::path(name).lexically_normal().relative_path();
+    for (auto begin = whole.begin(); begin != whole.end(); ++begin) {
+        fs::path path = GAUSSCOPE_SOURCE_DIR;
+        for (auto part = begin; part != whole.end(); ++part) path /= *part;
+        std::error_code ignored;
+        if (fs::is_regular_file(path, ignored)) return path.string();
+    }
+    return name;
 }
 
 /// How much of `text` is blanks and comments.
@@ -125,7 +140,7 @@ class Reader {
         std::getline(line, name, '"');
         if (number > 100'000) return false;
         if (into_.files.size() <= number) into_.files.resize(number + 1);
-        into_.files[number] = name;
+        into_.files[number] = source_here(name);
         skip(std::min(rest_.find('\n'), rest_.size()));
         return true;
     }
