@@ -6,6 +6,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
+#include "app/session/place_finder.h"
 #include "app/studio/studio.h"
 #include "base/format.h"
 #include "base/shortened.h"
@@ -74,7 +75,7 @@ Result<void> focus_on(S state, A a) {
     const Camera& shown = state.frame->camera;
     return send(state, [request = view_request_of(state, state.width, state.height),
                         x = x / shown.width, y = y / shown.height](Engine& e) {
-        if (const auto scene = e.open_scene()) e.places().focus(*scene, request, x, y);
+        if (const auto scene = e.open_scene()) e.part<PlaceFinder>().focus(*scene, request, x, y);
     });
 }
 /// Position, then the point looked at, then (optionally) up, the field of view, or both.

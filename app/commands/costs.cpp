@@ -1,4 +1,5 @@
 // Commands of what a picture costs, and of colouring Gaussians by a number.
+#include "app/session/costs.h"
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
@@ -16,7 +17,7 @@ template <class F>
 Result<void> of_costs(S state, F what) {
     return send(state,
                 [what, request = view_request_of(state, state.width, state.height)](Engine& e) {
-                    if (const auto shown = e.open_scene()) what(e.costs(), *shown, request);
+                    if (const auto shown = e.open_scene()) what(e.part<Costs>(), *shown, request);
                 });
 }
 
@@ -40,7 +41,8 @@ Result<void> region(S state, A a) {
 }
 Result<void> top(S state, A a) {
     GS_TRY(const auto count, integer_argument(a[0], 1, 1000, "the number of Gaussians"));
-    return send(state, [count](Engine& e) { e.costs().top(static_cast<std::size_t>(count)); });
+    return send(state,
+                [count](Engine& e) { e.part<Costs>().top(static_cast<std::size_t>(count)); });
 }
 Result<void> without(S state, A a) {
     GS_TRY(const auto count, integer_argument(a[0], 1, 1'000'000'000, "the number of Gaussians"));
@@ -49,7 +51,7 @@ Result<void> without(S state, A a) {
     });
 }
 Result<void> clear(S state, A) {
-    return send(state, [](Engine& e) { e.costs().begin(); });
+    return send(state, [](Engine& e) { e.part<Costs>().clear(); });
 }
 
 Result<void> color_by(S state, A a) {

@@ -4,6 +4,7 @@
 
 #include "app/commands/commands.h"
 #include "app/session/engine.h"
+#include "app/session/scene_doctor.h"
 #include "app/studio/arguments.h"
 #include "base/try.h"
 
@@ -16,22 +17,23 @@ using S = StudioState&;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 Result<void> examine(S state, A) {
-    return send(state, [](Engine& e) { e.doctor().examine(); });
+    return send(state, [](Engine& e) { e.part<SceneDoctor>().examine(); });
 }
 Result<void> fix(S state, A a) {
     const std::string name = a.empty() || a[0] == "all" ? "" : a[0];
-    return send(state, [name](Engine& e) { e.doctor().fix(name); });
+    return send(state, [name](Engine& e) { e.part<SceneDoctor>().fix(name); });
 }
 Result<void> undo_fix(S state, A) {
-    return send(state, [](Engine& e) { e.doctor().undo(); });
+    return send(state, [](Engine& e) { e.part<SceneDoctor>().undo(); });
 }
 Result<void> look_at_gaussian(S state, A a) {
     const std::string row_text = a[0].starts_with('#') ? a[0].substr(1) : a[0];
     GS_TRY(const auto row, integer_argument(row_text, 0, kMost, "the Gaussian's row"));
-    return send(state, [row](Engine& e) { e.doctor().mark(static_cast<std::uint64_t>(row)); });
+    return send(state,
+                [row](Engine& e) { e.part<SceneDoctor>().mark(static_cast<std::uint64_t>(row)); });
 }
 Result<void> unmark(S state, A) {
-    return send(state, [](Engine& e) { e.doctor().unmark(); });
+    return send(state, [](Engine& e) { e.part<SceneDoctor>().unmark(); });
 }
 Result<void> cancel(S state, A a) {
     return send(state, [name = a.empty() ? "" : a[0]](Engine& e) { e.cancel(name); });

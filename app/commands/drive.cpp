@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "app/commands/commands.h"
+#include "app/session/drive_desk.h"
 #include "app/session/engine.h"
 #include "app/studio/arguments.h"
 #include "app/studio/studio.h"
@@ -26,20 +27,21 @@ Result<bool> switched(A a, bool now) {
 
 Result<void> open(S state, A a) {
     GS_TRY_VOID(ask(state, [](Studio& s) { return s.ui().show_panel("Drive", false); }));
-    return send(state,
-                [path = a.empty() ? std::string() : a[0]](Engine& e) { e.drive().open(path); });
+    return send(state, [path = a.empty() ? std::string() : a[0]](Engine& e) {
+        e.part<DriveDesk>().open(path);
+    });
 }
 Result<void> sweep(S state, A a) {
     GS_TRY(const DriveState* drive, drive_of(state));
     GS_TRY(const auto number,
            integer_argument(a[0], 1, static_cast<std::int64_t>(drive->sweeps.size()), "the sweep"));
     return send(state, [index = static_cast<std::size_t>(number - 1)](Engine& e) {
-        e.drive().choose(index);
+        e.part<DriveDesk>().choose(index);
     });
 }
 Result<void> step_by(S state, int by) {
     GS_TRY_VOID(drive_of(state));
-    return send(state, [by](Engine& e) { e.drive().step(by); });
+    return send(state, [by](Engine& e) { e.part<DriveDesk>().step(by); });
 }
 Result<void> next(S state, A) { return step_by(state, 1); }
 Result<void> previous(S state, A) { return step_by(state, -1); }
@@ -47,32 +49,33 @@ Result<void> time(S state, A a) {
     GS_TRY(const DriveState* drive, drive_of(state));
     constexpr double kRounded = 0.01;  // s that a slider's end may lie behind the last sweep
     GS_TRY(const double seconds, number_argument(a[0], 0, drive->length() + kRounded, "the time"));
-    return send(state, [seconds](Engine& e) { e.drive().go(seconds); });
+    return send(state, [seconds](Engine& e) { e.part<DriveDesk>().go(seconds); });
 }
 Result<void> channel(S state, A a) {
     GS_TRY_VOID(drive_of(state));
     GS_TRY(const std::size_t which, choice_argument(a[0], kSweepChannelNames));
-    return send(state,
-                [which](Engine& e) { e.drive().show_channel(static_cast<SweepChannel>(which)); });
+    return send(state, [which](Engine& e) {
+        e.part<DriveDesk>().show_channel(static_cast<SweepChannel>(which));
+    });
 }
 Result<void> play(S state, A a) {
     GS_TRY(const DriveState* drive, drive_of(state));
     GS_TRY(const bool on, switched(a, drive->playing));
-    return send(state, [on](Engine& e) { e.drive().play(on); });
+    return send(state, [on](Engine& e) { e.part<DriveDesk>().play(on); });
 }
 Result<void> follow(S state, A a) {
     GS_TRY(const DriveState* drive, drive_of(state));
     GS_TRY(const bool on, switched(a, drive->following));
-    return send(state, [on](Engine& e) { e.drive().follow_photos(on); });
+    return send(state, [on](Engine& e) { e.part<DriveDesk>().follow_photos(on); });
 }
 Result<void> in_picture(S state, A a) {
     GS_TRY(const DriveState* drive, drive_of(state));
     GS_TRY(const bool on, switched(a, drive->in_picture));
-    return send(state, [on](Engine& e) { e.drive().show_in_picture(on); });
+    return send(state, [on](Engine& e) { e.part<DriveDesk>().show_in_picture(on); });
 }
 Result<void> score(S state, A) {
     GS_TRY_VOID(drive_of(state));
-    return send(state, [](Engine& e) { e.drive().score(); });
+    return send(state, [](Engine& e) { e.part<DriveDesk>().score(); });
 }
 
 // clang-format off

@@ -4,7 +4,10 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
+#include "app/session/editor.h"
 #include "app/session/engine.h"
+#include "app/session/exporter.h"
+#include "app/session/simplifier.h"
 
 namespace gs {
 namespace {
@@ -18,13 +21,13 @@ constexpr Mat3d kSame{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 /// Flags that change, of rows that have all of `of`.
 Result<void> mark(S state, const char* verb, std::uint8_t of, std::uint8_t set,
                   std::uint8_t clear) {
-    return send(state, [=](Engine& e) { e.editor().mark(verb, of, set, clear); });
+    return send(state, [=](Engine& e) { e.part<Editor>().mark(verb, of, set, clear); });
 }
 Result<void> hide(S state, A a) {
     GS_TRY(const RowsArgument which, rows_of_step_argument(a));
     return send(state, [which](Engine& e) {
-        if (e.editor().choose(which.rows, which.step))
-            e.editor().mark("hidden", kSelected, kHidden, kSelected);
+        if (e.part<Editor>().choose(which.rows, which.step))
+            e.part<Editor>().mark("hidden", kSelected, kHidden, kSelected);
     });
 }
 Result<void> show_all(S state, A) { return mark(state, "shown", kHidden, 0, kHidden); }
@@ -35,18 +38,18 @@ Result<void> unlock_all(S state, A) { return mark(state, "unlocked", kLocked, 0,
 Result<void> remove(S state, A a) {
     GS_TRY(const RowsArgument which, rows_of_step_argument(a));
     return send(state, [which](Engine& e) {
-        if (e.editor().choose(which.rows, which.step)) e.editor().remove();
+        if (e.part<Editor>().choose(which.rows, which.step)) e.part<Editor>().remove();
     });
 }
 Result<void> duplicate(S state, A) {
-    return send(state, [](Engine& e) { e.editor().duplicate(); });
+    return send(state, [](Engine& e) { e.part<Editor>().duplicate(); });
 }
 Result<void> move(S state, A a) {
     double v[3] = {};
     for (std::size_t i = 0; i < 3; ++i)
         GS_TRY_VOID(set_number(v[i], a[i], -kFarthest, kFarthest, "a distance"));
     return send(state, [shift = Vec3d{v[0], v[1], v[2]}](Engine& e) {
-        e.editor().transform("moved", kSame, shift);
+        e.part<Editor>().transform("moved", kSame, shift);
     });
 }
 Result<void> rotate(S state, A a) {
@@ -54,13 +57,13 @@ Result<void> rotate(S state, A a) {
     GS_TRY(const double degrees, number_argument(a[1], -36000, 36000, "the angle"));
     const double half = degrees * std::numbers::pi / 360, s = std::sin(half);
     const Mat3d turn = rotation_from_quat({std::cos(half), s * axis.x, s * axis.y, s * axis.z});
-    return send(state, [turn](Engine& e) { e.editor().transform("turned", turn, {}); });
+    return send(state, [turn](Engine& e) { e.part<Editor>().transform("turned", turn, {}); });
 }
 Result<void> scale(S state, A a) {
     GS_TRY(const double factor, number_argument(a[0], 1e-3, 1e3, "the factor"));
     Mat3d larger = kSame;
     for (int i = 0; i < 3; ++i) larger.m[i][i] = factor;
-    return send(state, [larger](Engine& e) { e.editor().transform("scaled", larger, {}); });
+    return send(state, [larger](Engine& e) { e.part<Editor>().transform("scaled", larger, {}); });
 }
 Result<void> recolor(S state, A a) {
     constexpr std::array kWays{"multiply", "set"};
@@ -71,21 +74,22 @@ Result<void> recolor(S state, A a) {
         rgb[i] = static_cast<float>(channel);
     }
     return send(state, [way, color = Vec3f{rgb[0], rgb[1], rgb[2]}](Engine& e) {
-        e.editor().recolor(static_cast<Recolor>(way), color);
+        e.part<Editor>().recolor(static_cast<Recolor>(way), color);
     });
 }
 Result<void> crop(S state, A) {
     if (!state.view.clip)
         return fail(ErrorKind::usage, "", "there is no clip box to crop to",
                     "view.clip X0 Y0 Z0 X1 Y1 Z1 or view.clip.fit makes one");
-    return send(state, [box = *state.view.clip](Engine& e) { e.editor().crop(box); });
+    return send(state, [box = *state.view.clip](Engine& e) { e.part<Editor>().crop(box); });
 }
 Result<void> simplify(S state, A a) {
-    return send(state, [to = a[0]](Engine& e) { e.simplifier().start(to); });
+    return send(state, [to = a[0]](Engine& e) { e.part<Simplifier>().start(to); });
 }
 Result<void> go_to(S state, A a) {
     GS_TRY(const auto done, integer_argument(a[0], 0, 1'000'000, "the step of the history"));
-    return send(state, [done](Engine& e) { e.editor().go_to(static_cast<std::size_t>(done)); });
+    return send(state,
+                [done](Engine& e) { e.part<Editor>().go_to(static_cast<std::size_t>(done)); });
 }
 Result<void> undo(S state, A) {
     return send(state, [](Engine& e) { e.undo(); });
@@ -94,7 +98,7 @@ Result<void> redo(S state, A) {
     return send(state, [](Engine& e) { e.redo(); });
 }
 Result<void> export_selection(S state, A a) {
-    return send(state, [path = a[0]](Engine& e) { e.exporter().selection(path); });
+    return send(state, [path = a[0]](Engine& e) { e.part<Exporter>().selection(path); });
 }
 
 // clang-format off

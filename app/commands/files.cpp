@@ -4,6 +4,7 @@
 
 #include "app/commands/commands.h"
 #include "app/session/engine.h"
+#include "app/session/exporter.h"
 #include "app/studio/arguments.h"
 #include "app/studio/studio.h"
 #include "base/try.h"
@@ -47,12 +48,12 @@ Result<void> export_splats(S state, A a) {
             return fail(ErrorKind::usage, "", "there is no clip box to export",
                         "view.clip X0 Y0 Z0 X1 Y1 Z1, or view.clip.fit");
     }
-    return send(state, [path = a[0], crop](Engine& e) { e.exporter().splats(path, crop); });
+    return send(state, [path = a[0], crop](Engine& e) { e.part<Exporter>().splats(path, crop); });
 }
 Result<void> export_poses(S state, A a) {
     GS_TRY(const std::size_t which, choice_argument(a[0], kCameraFormatNames));
     return send(state, [folder = a[1], format = static_cast<CameraFormat>(which)](Engine& e) {
-        e.exporter().poses(folder, format);
+        e.part<Exporter>().poses(folder, format);
     });
 }
 Result<void> save_trace(S state, A a) {

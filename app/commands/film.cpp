@@ -2,6 +2,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
+#include "app/session/film_render.h"
 #include "app/studio/studio.h"
 #include "renderer/io/paths/path_io.h"
 
@@ -223,7 +224,8 @@ Result<void> render(S state, A a) {
         a[0],      poses_along(film.path, count),        film.width,         film.height,
         film.fps,  static_cast<VideoCodec>(codec_index), state.film.quality, film.lens,
         state.view};
-    return send(state, [request = std::move(request)](Engine& e) { e.film().start(request); });
+    return send(state,
+                [request = std::move(request)](Engine& e) { e.part<FilmRender>().start(request); });
 }
 
 // clang-format off

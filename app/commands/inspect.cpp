@@ -7,6 +7,7 @@
 
 #include "app/commands/commands.h"
 #include "app/session/engine.h"
+#include "app/session/inspector.h"
 #include "app/studio/arguments.h"
 #include "app/studio/studio.h"
 #include "base/try.h"
@@ -25,7 +26,7 @@ Result<void> need_picture(const StudioState& state) {
 
 /// Pixels of the picture that is shown, which may be smaller than the one asked about.
 Result<void> pixel(S state, A a) {
-    if (a.empty()) return send(state, [](Engine& e) { e.inspector().again(); });
+    if (a.empty()) return send(state, [](Engine& e) { e.part<Inspector>().again(); });
     if (a.size() != 2)
         return fail(ErrorKind::usage, "", "a pixel has two coordinates: inspect.pixel X Y");
     GS_TRY_VOID(need_picture(state));
@@ -34,7 +35,7 @@ Result<void> pixel(S state, A a) {
     GS_TRY(const double y, number_argument(a[1], 0, shown.height, "Y"));
     const auto request = view_request_of(state, state.width, state.height);
     return send(state, [request, x = x / shown.width, y = y / shown.height](Engine& e) {
-        e.inspector().pixel(request, x, y);
+        e.part<Inspector>().pixel(request, x, y);
     });
 }
 Result<void> tile(S state, A a) {
@@ -45,18 +46,18 @@ Result<void> tile(S state, A a) {
         if (a[2] != "listed")
             return fail(ErrorKind::usage, "",
                         fmt::format("after a tile only \"listed\" may stand, not \"{}\"", a[2]));
-        return send(state, [x, y](Engine& e) { e.inspector().listed_tile(x, y); });
+        return send(state, [x, y](Engine& e) { e.part<Inspector>().listed_tile(x, y); });
     }
     const auto request = view_request_of(state, state.width, state.height);
-    return send(state, [request, x, y](Engine& e) { e.inspector().tile(request, x, y); });
+    return send(state, [request, x, y](Engine& e) { e.part<Inspector>().tile(request, x, y); });
 }
 Result<void> tiles(S state, A) {
     const auto request = view_request_of(state, state.width, state.height);
-    return send(state, [request](Engine& e) { e.inspector().tiles(request); });
+    return send(state, [request](Engine& e) { e.part<Inspector>().tiles(request); });
 }
 Result<void> clear(S state, A) {
     state.marked_entry = {};
-    return send(state, [](Engine& e) { e.inspector().clear(); });
+    return send(state, [](Engine& e) { e.part<Inspector>().clear(); });
 }
 
 Result<const PixelAnswer*> answered(const StudioState& state) {

@@ -4,6 +4,7 @@
 
 #include "app/commands/commands.h"
 #include "app/session/engine.h"
+#include "app/session/lab_desk.h"
 #include "app/studio/arguments.h"
 #include "app/studio/studio.h"
 #include "base/try.h"
@@ -19,25 +20,27 @@ Result<void> show_panel(S state) {
 }
 Result<void> open(S state, A a) {
     GS_TRY_VOID(show_panel(state));
-    return send(state,
-                [file = a.empty() ? state.lab->database : a[0]](Engine& e) { e.lab().open(file); });
+    return send(state, [file = a.empty() ? state.lab->database : a[0]](Engine& e) {
+        e.part<LabDesk>().open(file);
+    });
 }
 Result<void> run(S state, A a) {
     GS_TRY_VOID(show_panel(state));
     const auto or_empty = [&](std::size_t i) { return i < a.size() ? a[i] : std::string(); };
     return send(state, [suite = a[0], label = or_empty(1), captures = or_empty(2)](Engine& e) {
-        e.lab().run(suite, label, captures);
+        e.part<LabDesk>().run(suite, label, captures);
     });
 }
 Result<void> stop(S state, A) {
     return send(state, [](Engine& e) { e.cancel("lab"); });
 }
 Result<void> compare(S state, A a) {
-    return send(state,
-                [first = a[0], second = a[1]](Engine& e) { e.lab().compare(first, second); });
+    return send(state, [first = a[0], second = a[1]](Engine& e) {
+        e.part<LabDesk>().compare(first, second);
+    });
 }
 Result<void> report(S state, A a) {
-    return send(state, [html = a[0]](Engine& e) { e.lab().report(html); });
+    return send(state, [html = a[0]](Engine& e) { e.part<LabDesk>().report(html); });
 }
 
 /// A run whose files are there.

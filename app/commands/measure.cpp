@@ -4,6 +4,7 @@
 
 #include "app/commands/commands.h"
 #include "app/session/engine.h"
+#include "app/session/place_finder.h"
 #include "app/studio/arguments.h"
 #include "base/try.h"
 
@@ -27,7 +28,8 @@ Result<void> pick_points(S state, A a, PickedFor what) {
     }
     return send(state, [request = view_request_of(state, state.width, state.height),
                         places = std::move(places), what](Engine& e) {
-        if (const auto scene = e.open_scene()) e.places().pick(*scene, request, places, what);
+        if (const auto scene = e.open_scene())
+            e.part<PlaceFinder>().pick(*scene, request, places, what);
     });
 }
 

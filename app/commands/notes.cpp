@@ -5,6 +5,7 @@
 
 #include "app/commands/commands.h"
 #include "app/session/engine.h"
+#include "app/session/place_finder.h"
 #include "app/studio/arguments.h"
 #include "app/studio/studio.h"
 #include "base/try.h"
@@ -41,7 +42,7 @@ Result<void> add(S state, A a) {
                     fmt::format("the picture has {} x {} pixels", shown.width, shown.height));
     GS_TRY_VOID(send(state, [request = view_request_of(state, state.width, state.height),
                              u = x / shown.width, v = y / shown.height](Engine& e) {
-        if (const auto scene = e.open_scene()) e.places().locate(*scene, request, u, v);
+        if (const auto scene = e.open_scene()) e.part<PlaceFinder>().locate(*scene, request, u, v);
     }));
     return await(state, NoteOn::place, a[2]);
 }
@@ -52,8 +53,9 @@ Result<void> here(S state, A) {
 Result<void> add_gaussian(S state, A a) {
     GS_TRY_VOID(something_open(state));
     GS_TRY(const auto row, integer_argument(a[0], 0, kMostRow, "the Gaussian"));
-    GS_TRY_VOID(send(
-        state, [row](Engine& e) { e.places().locate_gaussian(static_cast<std::uint64_t>(row)); }));
+    GS_TRY_VOID(send(state, [row](Engine& e) {
+        e.part<PlaceFinder>().locate_gaussian(static_cast<std::uint64_t>(row));
+    }));
     return await(state, NoteOn::gaussian, a[1], static_cast<std::uint64_t>(row));
 }
 Result<void> add_span(S state, A a) {
@@ -85,7 +87,7 @@ Result<void> go(S state, A a) {
     state.view.capture_view = -1;
     if (note->id < 0) return {};
     return send(state, [id = static_cast<std::uint32_t>(note->id)](Engine& e) {
-        e.places().focus_on_id(id);  // it may have moved since
+        e.part<PlaceFinder>().focus_on_id(id);  // it may have moved since
     });
 }
 

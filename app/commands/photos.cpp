@@ -4,6 +4,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
+#include "app/session/training.h"
 #include "app/studio/arguments.h"
 #include "app/studio/studio.h"
 #include "panels/state/photo_looks.h"
@@ -25,7 +26,7 @@ Result<void> pose_arrows(S state, A a) {
     if (!a.empty()) {
         GS_TRY(on, switch_argument(a[0]));
     }
-    return send(state, [on](Engine& e) { e.training().show_pose_arrows(on); });
+    return send(state, [on](Engine& e) { e.part<Training>().show_pose_arrows(on); });
 }
 const auto appearance = set_switch<&ViewSettings::photo_look>;
 Result<void> copy_looks(S state, A) {

@@ -2,6 +2,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
+#include "app/session/predictor.h"
 #include "app/studio/studio.h"
 
 namespace gs {
@@ -16,11 +17,11 @@ constexpr int kMostSide = 32768, kMostBatch = 1024;
 Result<void> measure(S state, A) {
     GS_TRY_VOID(ask(state, [](Studio& s) { return s.ui().show_panel("Stages", false); }));
     return send(state, [request = view_request_of(state, state.width, state.height)](Engine& e) {
-        if (const auto shown = e.open_scene()) e.predictor().measure(*shown, request);
+        if (const auto shown = e.open_scene()) e.part<Predictor>().measure(*shown, request);
     });
 }
 Result<void> gpus(S state, A a) {
-    return send(state, [list = a[0]](Engine& e) { e.predictor().gpus(list); });
+    return send(state, [list = a[0]](Engine& e) { e.part<Predictor>().gpus(list); });
 }
 Result<void> set_change(WhatIf& change, const std::string& name, A a) {
     if (name == "size") {
@@ -45,19 +46,19 @@ Result<void> what_if_so(S state, A a) {
     GS_TRY(const std::size_t which, choice_argument(a[0], kNames));
     WhatIf change;
     GS_TRY_VOID(set_change(change, kNames[which], a));
-    return send(state, [change](Engine& e) { e.predictor().what_if(change); });
+    return send(state, [change](Engine& e) { e.part<Predictor>().what_if(change); });
 }
 Result<void> as_drawn(S state, A) {
-    return send(state, [](Engine& e) { e.predictor().as_drawn(); });
+    return send(state, [](Engine& e) { e.part<Predictor>().as_drawn(); });
 }
 Result<void> of_what(S state, A a) {
     constexpr std::array<const char*, 2> kWhat{"frame", "step"};
     GS_TRY(const std::size_t what, choice_argument(a[0], kWhat));
-    return send(state, [step = what == 1](Engine& e) { e.predictor().step(step); });
+    return send(state, [step = what == 1](Engine& e) { e.part<Predictor>().step(step); });
 }
 Result<void> map_tiles(S state, A a) {
     GS_TRY(const bool on, switch_argument(a[0]));
-    return send(state, [on](Engine& e) { e.predictor().map(on); });
+    return send(state, [on](Engine& e) { e.part<Predictor>().map(on); });
 }
 
 // clang-format off

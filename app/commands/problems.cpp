@@ -9,6 +9,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
+#include "app/session/photo_problems.h"
 #include "app/studio/arguments.h"
 #include "base/try.h"
 #include "panels/state/photo_problems.h"
@@ -33,7 +34,7 @@ Result<void> history(S state, A a) {
 }
 Result<void> find(S state, A) {
     state.problems_settings.shows = ProblemsShow::regions;
-    return send(state, [](Engine& e) { e.problems().find(); });
+    return send(state, [](Engine& e) { e.part<ProblemFinder>().find(); });
 }
 /// Without a pixel, the one under the mouse.
 Result<void> point(S state, A a) {
@@ -53,9 +54,9 @@ Result<void> point(S state, A a) {
         GS_TRY(y, number_argument(a[1], 0, shown.height, "Y"));
     }
     state.problems_settings.shows = ProblemsShow::place;
-    return send(state,
-                [request = view_request_of(state, state.width, state.height), x = x / shown.width,
-                 y = y / shown.height](Engine& e) { e.problems().point(request, x, y); });
+    return send(
+        state, [request = view_request_of(state, state.width, state.height), x = x / shown.width,
+                y = y / shown.height](Engine& e) { e.part<ProblemFinder>().point(request, x, y); });
 }
 
 /// The photo of number `index` of a list, where it has one; the engine tells what is not there.
@@ -84,7 +85,7 @@ Result<void> go(S state, A a) {
     if (state.problems)
         if (const auto photo = photo_of(*state.problems, which, index))
             GS_TRY_VOID(look_from(state, {"", static_cast<int>(*photo), state.navigation}));
-    return send(state, [which, index](Engine& e) { e.problems().go(which, index); });
+    return send(state, [which, index](Engine& e) { e.part<ProblemFinder>().go(which, index); });
 }
 Result<void> select(S state, A a) {
     GS_TRY(const auto number,
@@ -95,14 +96,14 @@ Result<void> select(S state, A a) {
         return fail(ErrorKind::usage, "", fmt::format("a {} has no Gaussians of its own", a[1]),
                     "problems.select N gaussian, or N floater");
     return send(state, [which, index = static_cast<std::size_t>(number - 1)](Engine& e) {
-        e.problems().select(which, index);
+        e.part<ProblemFinder>().select(which, index);
     });
 }
 Result<void> cancel(S state, A) {
     return send(state, [](Engine& e) { e.cancel("problems"); });
 }
 Result<void> clear(S state, A) {
-    return send(state, [](Engine& e) { e.problems().clear(); });
+    return send(state, [](Engine& e) { e.part<ProblemFinder>().clear(); });
 }
 
 // clang-format off

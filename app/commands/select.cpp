@@ -4,7 +4,9 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
+#include "app/session/editor.h"
 #include "app/session/engine.h"
+#include "app/session/values.h"
 #include "base/text.h"
 
 namespace gs {
@@ -34,7 +36,7 @@ Result<Selecting> selecting(std::string name, A a, std::size_t first) {
 }
 Result<void> ask_model(S state, const Selecting& how, Editor::Question question) {
     return send(state, [how, question = std::move(question)](Engine& e) {
-        e.editor().select(how, question);
+        e.part<Editor>().select(how, question);
     });
 }
 
@@ -67,7 +69,7 @@ Result<void> ask_screen(S state, const Selecting& how, ScreenShape shape) {
     return send(state, [how, shape = std::move(shape), only_seen = state.tools.only_seen,
                         request = view_request_of(state, state.width, state.height)](Engine& e) {
         if (const auto scene = e.open_scene())
-            e.editor().select_on_screen(how, *scene, request, shape, only_seen);
+            e.part<Editor>().select_on_screen(how, *scene, request, shape, only_seen);
     });
 }
 Result<void> rectangle(S state, A a) {
@@ -149,13 +151,13 @@ Result<void> range(S state, A a) {
 /// The values and the range that the viewport's colours show.
 Result<void> values(S state, A a) {
     GS_TRY(const auto how, selecting("values", a, 0));
-    return send(
-        state, [how, request = view_request_of(state, state.width, state.height)](Engine& e) {
-            const auto open = e.open_scene();
-            if (!open) return;
-            if (auto hits = e.values().within(*open, request))
-                e.editor().select(how, [&](const GaussianModel&) { return std::move(*hits); });
-        });
+    return send(state, [how,
+                        request = view_request_of(state, state.width, state.height)](Engine& e) {
+        const auto open = e.open_scene();
+        if (!open) return;
+        if (auto hits = e.part<Values>().within(*open, request))
+            e.part<Editor>().select(how, [&](const GaussianModel&) { return std::move(*hits); });
+    });
 }
 Result<void> color(S state, A a) {
     float rgb[3];
@@ -181,13 +183,14 @@ Result<void> color_at(S state, A a) {
     return send(state, [=, request = view_request_of(state, state.width, state.height),
                         fx = x / shown.width, fy = y / shown.height](Engine& e) {
         if (const auto scene = e.open_scene())
-            e.editor().select_color_at(how, *scene, request, fx, fy, static_cast<float>(tolerance));
+            e.part<Editor>().select_color_at(how, *scene, request, fx, fy,
+                                             static_cast<float>(tolerance));
     });
 }
 Result<void> rows(S state, A a) {
     GS_TRY(const auto how, selecting("rows", a, 1));
     GS_TRY(const auto wanted, rows_argument(a[0]));
-    return send(state, [how, wanted](Engine& e) { e.editor().select_rows(how, wanted); });
+    return send(state, [how, wanted](Engine& e) { e.part<Editor>().select_rows(how, wanted); });
 }
 Result<void> all(S state, A) {
     return ask_model(state, {"all"}, [](const GaussianModel& m) { return Hits(m.count, 1); });
@@ -196,19 +199,19 @@ Result<void> none(S state, A) {
     return ask_model(state, {"none"}, [](const GaussianModel& m) { return Hits(m.count, 0); });
 }
 Result<void> invert(S state, A) {
-    return send(state, [](Engine& e) { e.editor().invert(); });
+    return send(state, [](Engine& e) { e.part<Editor>().invert(); });
 }
 template <NeighbourStep step>
 Result<void> neighbours(S state, A a) {
     double reach = state.tools.reach;
     if (!a.empty()) GS_TRY_VOID(set_number(reach, a[0], 0.01, 1000, "the reach"));
     state.tools.reach = reach;
-    return send(state, [reach](Engine& e) { e.editor().select_neighbours(step, reach); });
+    return send(state, [reach](Engine& e) { e.part<Editor>().select_neighbours(step, reach); });
 }
 Result<void> solo(S state, A a) {
     GS_TRY(const RowsArgument which, rows_of_step_argument(a));
     return send(state, [which](Engine& e) {
-        if (e.editor().choose(which.rows, which.step)) e.editor().solo();
+        if (e.part<Editor>().choose(which.rows, which.step)) e.part<Editor>().solo();
     });
 }
 

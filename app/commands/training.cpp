@@ -1,6 +1,9 @@
 // Commands of the Training menu: start, pause, step, edit, evaluate, save.
+#include "app/session/training.h"
 #include "app/commands/commands.h"
+#include "app/session/editor.h"
 #include "app/session/engine.h"
+#include "app/session/exporter.h"
 #include "app/studio/arguments.h"
 #include "app/studio/studio.h"
 #include "base/try.h"
@@ -16,10 +19,10 @@ using S = StudioState&;
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 
 Result<void> start(S state, A) {
-    return send(state, [](Engine& e) { e.training().start(); });
+    return send(state, [](Engine& e) { e.part<Training>().start(); });
 }
 Result<void> pause(S state, A) {
-    return send(state, [](Engine& e) { e.training().pause(); });
+    return send(state, [](Engine& e) { e.part<Training>().pause(); });
 }
 Result<void> toggle(S state, A a) {
     return state.training.state == RunState::training ? pause(state, a) : start(state, a);
@@ -28,15 +31,15 @@ Result<void> step(S state, A a) {
     GS_TRY(const auto count,
            integer_argument(a.empty() ? "1" : a[0], 1, kMostSteps, "the number of steps"));
     return send(state,
-                [count](Engine& e) { e.training().step(static_cast<std::uint64_t>(count)); });
+                [count](Engine& e) { e.part<Training>().step(static_cast<std::uint64_t>(count)); });
 }
 Result<void> run_to(S state, A a) {
     GS_TRY(const auto goal, integer_argument(a[0], 1, kMostSteps, "the step"));
     return send(state,
-                [goal](Engine& e) { e.training().run_to(static_cast<std::uint64_t>(goal)); });
+                [goal](Engine& e) { e.part<Training>().run_to(static_cast<std::uint64_t>(goal)); });
 }
 Result<void> stop(S state, A) {
-    return send(state, [](Engine& e) { e.training().stop(); });
+    return send(state, [](Engine& e) { e.part<Training>().stop(); });
 }
 Result<void> set(S state, A a) {
     const SettingField* field = find_setting(a[0]);
@@ -44,10 +47,11 @@ Result<void> set(S state, A a) {
         return fail(ErrorKind::usage, "", fmt::format("there is no setting \"{}\"", a[0]),
                     "the Training panel lists them");
     if (const auto chosen = choice_value(*field, a[1]))
-        return send(state,
-                    [name = a[0], value = *chosen](Engine& e) { e.training().set(name, value); });
+        return send(state, [name = a[0], value = *chosen](Engine& e) {
+            e.part<Training>().set(name, value);
+        });
     GS_TRY(const double value, number_argument(a[1], field->min, field->max, a[0]));
-    return send(state, [name = a[0], value](Engine& e) { e.training().set(name, value); });
+    return send(state, [name = a[0], value](Engine& e) { e.part<Training>().set(name, value); });
 }
 Result<void> crop_run(S state, A a) {
     std::optional<ClipBox> box;
@@ -63,7 +67,7 @@ Result<void> crop_run(S state, A a) {
         return fail(ErrorKind::usage, "", "nothing is open that trains",
                     "edit.crop deletes what lies outside of the clip box of any scene");
     return send(state, [box](Engine& e) {
-        if (e.training().crop(box) && box) e.editor().crop(*box);
+        if (e.part<Training>().crop(box) && box) e.part<Editor>().crop(*box);
     });
 }
 /// "#3" is a snapshot's number; anything else its step.
@@ -78,25 +82,26 @@ Result<Training::Which> snapshot_named(A a) {
 }
 Result<void> revert(S state, A a) {
     GS_TRY(const auto which, snapshot_named(a));
-    return send(state, [which](Engine& e) { e.training().revert(which); });
+    return send(state, [which](Engine& e) { e.part<Training>().revert(which); });
 }
 Result<void> branch(S state, A a) {
     GS_TRY(const auto which, snapshot_named(a));
-    return send(state, [which](Engine& e) { e.training().branch(which); });
+    return send(state, [which](Engine& e) { e.part<Training>().branch(which); });
 }
 Result<void> show_curves(S state, A a) {
-    return send(state, [folder = a[0]](Engine& e) { e.training().show_other(folder); });
+    return send(state, [folder = a[0]](Engine& e) { e.part<Training>().show_other(folder); });
 }
 Result<void> hide_curves(S state, A a) {
     return send(state, [name = a.empty() ? std::string() : a[0]](Engine& e) {
-        e.training().hide_other(name);
+        e.part<Training>().hide_other(name);
     });
 }
 Result<void> profile_steps(S state, A a) {
     GS_TRY(const auto first, integer_argument(a[0], 1, kMostSteps, "the first step"));
     GS_TRY(const auto last, integer_argument(a.back(), first, kMostSteps, "the last step"));
     return send(state, [first, last](Engine& e) {
-        e.training().profile(static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
+        e.part<Training>().profile(static_cast<std::uint64_t>(first),
+                                   static_cast<std::uint64_t>(last));
     });
 }
 Result<void> measure_limits(S state, A a) {
@@ -106,15 +111,16 @@ Result<void> measure_limits(S state, A a) {
     return send(state, [again = !a.empty()](Engine& e) { e.measure_limits(again); });
 }
 Result<void> checkpoint(S state, A a) {
-    return send(state,
-                [path = a.empty() ? "" : a[0]](Engine& e) { e.training().save_checkpoint(path); });
+    return send(state, [path = a.empty() ? "" : a[0]](Engine& e) {
+        e.part<Training>().save_checkpoint(path);
+    });
 }
 Result<void> set_lapse(S state, std::optional<LapsePace> pace, const std::string& names) {
     std::vector<Camera> photos;
     if (state.cameras)
         for (const CameraRow& row : *state.cameras) photos.push_back(row.camera);
     return send(state, [pace, names, saved = saved_lapse_cameras(state.saved_views, photos)](
-                           Engine& e) { e.training().set_time_lapse(pace, names, saved); });
+                           Engine& e) { e.part<Training>().set_time_lapse(pace, names, saved); });
 }
 Result<void> lapse_every(S state, A a) {
     GS_TRY(const LapsePace pace, parse_lapse_pace(a[0]));
@@ -166,11 +172,12 @@ Result<void> lapse_export(S state, A a) {
     if (a.size() > 2) {
         GS_TRY(fps, number_argument(a[2], 0.1, 240, "the pictures a second"));
     }
-    return send(state,
-                [path = a[0], view, fps](Engine& e) { e.exporter().time_lapse(path, view, fps); });
+    return send(state, [path = a[0], view, fps](Engine& e) {
+        e.part<Exporter>().time_lapse(path, view, fps);
+    });
 }
 Result<void> evaluate(S state, A) {
-    return send(state, [](Engine& e) { e.training().evaluate(); });
+    return send(state, [](Engine& e) { e.part<Training>().evaluate(); });
 }
 
 // clang-format off

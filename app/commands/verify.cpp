@@ -2,6 +2,8 @@
 // a step in a file, hashes of every step.
 #include "app/commands/commands.h"
 #include "app/session/engine.h"
+#include "app/session/frame_verifier.h"
+#include "app/session/training.h"
 #include "app/studio/arguments.h"
 #include "base/try.h"
 
@@ -28,14 +30,14 @@ Result<void> verify_frame(S state, A a) {
         region = reference::Region{static_cast<int>(sides[0]), static_cast<int>(sides[1]),
                                    static_cast<int>(sides[2]), static_cast<int>(sides[3])};
     }
-    return send(state, [region](Engine& e) { e.verifier().verify(region); });
+    return send(state, [region](Engine& e) { e.part<FrameVerifier>().verify(region); });
 }
 Result<void> clear(S state, A) {
-    return send(state, [](Engine& e) { e.verifier().clear(); });
+    return send(state, [](Engine& e) { e.part<FrameVerifier>().clear(); });
 }
 Result<void> capture_step(S state, A a) {
     return send(state, [path = a.empty() ? std::string() : a[0]](Engine& e) {
-        e.training().capture_step(path);
+        e.part<Training>().capture_step(path);
     });
 }
 Result<void> hashes(S state, A a) {
@@ -43,7 +45,7 @@ Result<void> hashes(S state, A a) {
     if (!a.empty()) {
         GS_TRY(on, switch_argument(a[0]));
     }
-    return send(state, [on](Engine& e) { e.training().set_hashes(on); });
+    return send(state, [on](Engine& e) { e.part<Training>().set_hashes(on); });
 }
 
 // clang-format off

@@ -8,7 +8,7 @@
 #include "app/bundle/bundle_file.h"
 #include "app/bundle/report.h"
 #include "app/session/editor.h"
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/scene_doctor.h"
 #include "app/session/viewer.h"
 
@@ -23,16 +23,16 @@ struct BundleRequest {
     Report report;  ///< without the picture
 };
 
-class BundleSaver {
+class BundleSaver final : public EnginePart {
   public:
-    BundleSaver(Lent lent, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
-        : lent_(std::move(lent)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
+    BundleSaver(EngineContext context, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
+        : context_(std::move(context)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
     /// Answers with a notice once it is written: edits of splats count as saved then. One at a
     /// time.
     void save(BundleRequest request, const Shown& shown);
 
   private:
-    Lent lent_;
+    EngineContext context_;
     Viewer& viewer_;
     Editor& editor_;
     SceneDoctor& doctor_;

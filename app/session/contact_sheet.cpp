@@ -14,9 +14,11 @@ constexpr double kRefreshInterval = 0.5;  // seconds between pictures made anew 
 
 }  // namespace
 
-void ContactSheet::begin() {
-    const bool any = lent_.scene && lent_.scene->capture;
-    cells_.assign(any ? lent_.scene->capture->views.size() : 0, {});
+void ContactSheet::scene_changed(SceneChange change) {
+    if (is_other_model(change)) ++generation_;
+    if (change != SceneChange::scene) return;
+    const bool any = context_.scene && context_.scene->capture;
+    cells_.assign(any ? context_.scene->capture->views.size() : 0, {});
     bytes_ = 0;
     publish();
 }
@@ -74,7 +76,7 @@ void ContactSheet::drop_some() {
     }
 }
 
-bool ContactSheet::draw_when_due(const Shown& shown) {
+bool ContactSheet::work(const Shown& shown) {
     if (wanted_.width <= 0 || cells_.empty() || !viewer_.may_draw(shown)) return false;
     Cell* const cell = next(shown);
     if (!cell) return false;
@@ -90,8 +92,8 @@ bool ContactSheet::draw_when_due(const Shown& shown) {
 void ContactSheet::publish() {
     auto pictures = std::make_shared<std::vector<std::shared_ptr<const SheetPicture>>>();
     for (const Cell& cell : cells_) pictures->push_back(cell.picture);
-    lent_.tell.changed().sheet = std::move(pictures);
-    lent_.tell.status.changed = true;
+    context_.tell.changed().sheet = std::move(pictures);
+    context_.tell.status.changed = true;
 }
 
 }  // namespace gs

@@ -6,23 +6,22 @@
 #include <memory>
 #include <vector>
 
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/viewer.h"
 
 namespace gs {
 
-class ContactSheet {
+class ContactSheet final : public EnginePart {
   public:
-    ContactSheet(Lent lent, Viewer& viewer) : lent_(std::move(lent)), viewer_(viewer) {}
+    ContactSheet(EngineContext context, Viewer& viewer)
+        : context_(std::move(context)), viewer_(viewer) {}
 
     /// From now on. What is not wanted any more is kept, up to kMostBytes.
     void want(SheetRequest request) { wanted_ = std::move(request); }
-    /// Another scene is open, or none.
-    void begin();
-    /// The scene has another model at the same step.
-    void forget_model() { ++generation_; }
-    /// Makes the next picture. False: none was due, or training comes first.
-    bool draw_when_due(const Shown& shown);
+    void scene_changed(SceneChange change) override;
+    /// Makes the next picture.
+    bool work(const Shown& shown) override;
+    void give_up() override { want({}); }
     /// Of all pictures, in host memory.
     std::uint64_t bytes() const { return bytes_; }
 
@@ -39,7 +38,7 @@ class ContactSheet {
     void drop_some();
     void publish();
 
-    Lent lent_;
+    EngineContext context_;
     Viewer& viewer_;
     SheetRequest wanted_;
     std::vector<Cell> cells_;  // by view

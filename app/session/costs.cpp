@@ -159,7 +159,7 @@ void Costs::region(const Shown& shown, const ViewRequest& request, const Box& wa
         std::minmax({pixel(wanted.y0, measured_.height), pixel(wanted.y1, measured_.height)});
     CostReport::Region box{x0, y0, x1, y1, {}};
     if (box.x0 >= box.x1 || box.y0 >= box.y1)
-        return lent_.tell.error(
+        return context_.tell.error(
             fmt::format("the region holds no pixel of the frame, which is {} x {}", measured_.width,
                         measured_.height));
     box.sums = sums_of(measured_, box);
@@ -186,7 +186,7 @@ void Costs::list() {
 void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t count) {
     measure(shown, request);
     count = std::min(count, by_cost_.size());
-    if (count == 0) return lent_.tell.error("nothing is drawn here that could be left out");
+    if (count == 0) return context_.tell.error("nothing is drawn here that could be left out");
     std::vector<std::uint32_t> rows;
     if (hidden_) rows = hidden_rows(*hidden_);
     CostReport::Without& out = report_->without.emplace();
@@ -211,12 +211,12 @@ void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t 
     publish();
 }
 
-bool Costs::measure_when_due(const Shown& shown) {
+bool Costs::work(const Shown& shown) {
     if (photos_.empty() || !report_ || !report_->without || !viewer_.may_draw(shown)) return false;
     const auto begin = std::chrono::steady_clock::now();
     if (!follow_rows(shown.scene)) {
-        stop();
-        lent_.tell.warning(
+        give_up();
+        context_.tell.warning(
             "some of the Gaussians that were to be left out have gone since: ask again");
         return true;
     }
@@ -261,32 +261,32 @@ void Costs::measure_photo(const Shown& shown, std::size_t index) {
     out.psnr = sum_ / static_cast<double>(out.done);
     out.psnr_without = sum_without_ / static_cast<double>(out.done);
     if (photos_.empty())
-        lent_.tell.done(
+        context_.tell.done(
             fmt::format("without the {} most expensive Gaussians {} photos have {} dB "
                         "instead of {} dB",
                         format_count(static_cast<double>(out.count)), out.done,
                         format_number(out.psnr_without, 4), format_number(out.psnr, 4)));
 }
 
-void Costs::stop() {
+void Costs::give_up() {
     if (photos_.empty()) return;
     photos_.clear();
     if (report_->without->done == 0) report_->without.reset();
     publish();
 }
 
-void Costs::begin() {
+void Costs::clear() {
     report_.reset();
     measured_ = {};
     by_cost_.clear();
     photos_.clear();
     hidden_ = without_ = nullptr;
     ids_.clear();
-    lent_.tell.changed().cost_report = nullptr;
+    context_.tell.changed().cost_report = nullptr;
 }
 
 void Costs::publish() {
-    lent_.tell.changed().cost_report = std::make_shared<const CostReport>(*report_);
+    context_.tell.changed().cost_report = std::make_shared<const CostReport>(*report_);
 }
 
 }  // namespace gs

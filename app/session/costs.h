@@ -7,15 +7,15 @@
 #include <memory>
 #include <vector>
 
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/viewer.h"
 #include "panels/state/cost_report.h"
 
 namespace gs {
 
-class Costs {
+class Costs final : public EnginePart {
   public:
-    Costs(Lent lent, Viewer& viewer) : lent_(std::move(lent)), viewer_(viewer) {}
+    Costs(EngineContext context, Viewer& viewer) : context_(std::move(context)), viewer_(viewer) {}
 
     /// Measures what the viewport shows, without what is hidden, forward and, where nothing is,
     /// backward.
@@ -30,12 +30,15 @@ class Costs {
     void top(std::size_t count);
     /// What leaving out the `count` most expensive would save, and what it would do to the photos.
     void without(const Shown& shown, const ViewRequest& request, std::size_t count);
-    /// Forgets what was measured: it is asked, or another scene is open, or none.
-    void begin();
-    /// The photos that are left are not measured.
-    void stop();
-    /// Measures the next photo. False: none was due, or training comes first.
-    bool measure_when_due(const Shown& shown);
+    /// Discards the measurements.
+    void clear();
+    void scene_changed(SceneChange change) override {
+        if (change != SceneChange::closing) clear();
+    }
+    /// The remaining photos are not measured.
+    void give_up() override;
+    /// Measures the next photo.
+    bool work(const Shown& shown) override;
 
   private:
     void publish();
@@ -43,7 +46,7 @@ class Costs {
     void measure_photo(const Shown& shown, std::size_t view);
     bool follow_rows(const LoadedScene& scene);
 
-    Lent lent_;
+    EngineContext context_;
     Viewer& viewer_;
     std::optional<CostReport> report_;
     std::size_t listed_ = 20;

@@ -25,40 +25,43 @@ std::size_t nearest_sweep(const std::vector<DriveRow>& rows, double seconds) {
 
 }  // namespace
 
-void DriveDesk::begin() {
-    for (const char* job : {kSweepJob, kDriveLogJob, kScoreJob}) lent_.jobs.drop(job);
+void DriveDesk::scene_changed(SceneChange change) {
+    if (is_other_model(change)) stale_ = true;
+    if (change != SceneChange::scene) return;
+    for (const char* job : {kSweepJob, kDriveLogJob, kScoreJob}) context_.jobs.drop(job);
     state_.reset();
     log_.reset();
     held_ = {};
     again_ = stale_ = false;
     command_ = 0;
     publish();
-    const Capture* capture = lent_.scene ? lent_.scene->capture.get() : nullptr;
+    const Capture* capture = context_.scene ? context_.scene->capture.get() : nullptr;
     if (!capture || !is_lidar_log(capture->path)) return;
     // A few small files, which were read a moment ago.
     if (auto log = open_drive(capture->path, capture)) take(std::move(*log));
 }
 
 void DriveDesk::open(const std::string& path) {
-    const std::shared_ptr<const Capture> capture = lent_.scene ? lent_.scene->capture : nullptr;
+    const std::shared_ptr<const Capture> capture =
+        context_.scene ? context_.scene->capture : nullptr;
     if (path.empty() && !capture)
-        return lent_.tell.error("no drive is open: name the recording of a lidar");
+        return context_.tell.error("no drive is open: name the recording of a lidar");
     const std::string which = path.empty() ? capture->path : path;
-    lent_.jobs.start<DriveLog>(
-        {kDriveLogJob, "reading " + which, lent_.tell.command},
+    context_.jobs.start<DriveLog>(
+        {kDriveLogJob, "reading " + which, context_.tell.command},
         [which, capture](const Progress&) { return open_drive(which, capture.get()); },
         [this](DriveLog log) {
-            lent_.tell.done(fmt::format("{}: {} sweeps, {}", log.state.path,
-                                        log.state.sweeps.size(), log.state.format));
+            context_.tell.done(fmt::format("{}: {} sweeps, {}", log.state.path,
+                                           log.state.sweeps.size(), log.state.format));
             take(std::move(log));
         },
-        [this, command = lent_.tell.command](const Error& error) {
-            lent_.tell.failed(error, "reading the recording was cancelled", command);
+        [this, command = context_.tell.command](const Error& error) {
+            context_.tell.failed(error, "reading the recording was cancelled", command);
         });
 }
 
 void DriveDesk::take(DriveLog log) {
-    lent_.jobs.drop(kScoreJob);
+    context_.jobs.drop(kScoreJob);
     log_ = std::move(log.log);
     held_ = {};
     if (state_) {
@@ -71,15 +74,15 @@ void DriveDesk::take(DriveLog log) {
 
 bool DriveDesk::is_open() {
     if (state_) return true;
-    lent_.tell.error("no sweeps of a lidar are open: drive.open PATH reads a recording");
+    context_.tell.error("no sweeps of a lidar are open: drive.open PATH reads a recording");
     return false;
 }
 
 void DriveDesk::choose(std::size_t sweep) {
     if (!is_open()) return;
     if (sweep >= state_->sweeps.size())
-        return lent_.tell.error(fmt::format("there is no sweep {}: the recording has {}", sweep + 1,
-                                            state_->sweeps.size()));
+        return context_.tell.error(fmt::format("there is no sweep {}: the recording has {}",
+                                               sweep + 1, state_->sweeps.size()));
     state_->playing = false;
     state_->chosen = sweep;
     state_->seconds = state_->sweeps[sweep].seconds;
@@ -113,7 +116,7 @@ void DriveDesk::show_channel(SweepChannel channel) {
 void DriveDesk::play(bool on) {
     if (!is_open()) return;
     if (on && state_->sweeps.size() < 2)
-        return lent_.tell.error("the recording is a single sweep: there is nothing to play");
+        return context_.tell.error("the recording is a single sweep: there is nothing to play");
     if (on && state_->seconds >= state_->length()) state_->seconds = 0;
     state_->playing = on;
     ticked_ = Clock::now();
@@ -133,31 +136,31 @@ void DriveDesk::show_in_picture(bool on) {
 }
 
 std::shared_ptr<const GaussianModel> DriveDesk::model() const {
-    if (!lent_.scene) return nullptr;
-    if (!lent_.scene->trainer) return lent_.scene->model;
-    return std::make_shared<const GaussianModel>(lent_.scene->trainer->model());
+    if (!context_.scene) return nullptr;
+    if (!context_.scene->trainer) return context_.scene->model;
+    return std::make_shared<const GaussianModel>(context_.scene->trainer->model());
 }
 
 /// The chosen sweep is to be shown; of what is being read meanwhile nothing is waited for.
 void DriveDesk::look() {
-    if (lent_.tell.command > 0) command_ = lent_.tell.command;
+    if (context_.tell.command > 0) command_ = context_.tell.command;
     if (state_->shown && state_->shown->index != state_->chosen) state_->shown = nullptr;
     publish();
-    if (lent_.jobs.running(kSweepJob)) {
+    if (context_.jobs.running(kSweepJob)) {
         again_ = true;
-        (void)lent_.jobs.cancel(kSweepJob);
+        (void)context_.jobs.cancel(kSweepJob);
         return;
     }
     again_ = false;
     LookRequest request{log_, state_->chosen, state_->channel};
     if (held_.shown && held_.shown->index == state_->chosen && held_.sweep) request.known = held_;
-    lent_.jobs.start<LookedAt>(
+    context_.jobs.start<LookedAt>(
         {kSweepJob, "reading sweep " + state_->sweeps[state_->chosen].name},
         [request = std::move(request)](const Progress&) { return look_at_sweep(request); },
         [this, log = log_](LookedAt looked) {
             if (log == log_) take_sweep(std::move(looked));
             if (again_) return look();
-            if (lent_.scene && (stale_ || !held_.drawn)) return draw_now();
+            if (context_.scene && (stale_ || !held_.drawn)) return draw_now();
             command_ = 0;
         },
         [this](const Error& error) { fail_sweep(error); });
@@ -166,9 +169,9 @@ void DriveDesk::look() {
 /// What was read is drawn from the model as it is now.
 void DriveDesk::draw_now() {
     LookRequest request{log_,  state_->chosen, state_->channel,
-                        held_, model(),        lent_.scene->steps_done()};
+                        held_, model(),        context_.scene->steps_done()};
     stale_ = false;
-    lent_.jobs.start<LookedAt>(
+    context_.jobs.start<LookedAt>(
         {kSweepJob, "drawing sweep " + state_->sweeps[state_->chosen].name},
         [request = std::move(request)](const Progress&) { return look_at_sweep(request); },
         [this, log = log_](LookedAt looked) {
@@ -195,7 +198,7 @@ void DriveDesk::fail_sweep(const Error& error) {
     if (again_) return look();
     if (error.kind != ErrorKind::cancelled) {
         state_->sweeps[state_->chosen].problem = error.text();
-        lent_.tell.error(
+        context_.tell.error(
             fmt::format("sweep {}: {}", state_->sweeps[state_->chosen].name, error.text()),
             command_);
     }
@@ -207,25 +210,26 @@ void DriveDesk::fail_sweep(const Error& error) {
 
 void DriveDesk::score() {
     if (!is_open()) return;
-    const std::uint64_t step = lent_.scene ? lent_.scene->steps_done() : 0;
-    lent_.jobs.start<std::vector<DriveRow>>(
-        {kScoreJob, "drawing all sweeps", lent_.tell.command},
+    const std::uint64_t step = context_.scene ? context_.scene->steps_done() : 0;
+    context_.jobs.start<std::vector<DriveRow>>(
+        {kScoreJob, "drawing all sweeps", context_.tell.command},
         [log = log_, rows = state_->sweeps, model = model(), step](const Progress& progress) {
             return score_drive(*log, rows, model.get(), step, progress);
         },
         [this](std::vector<DriveRow> rows) {
             state_->sweeps = std::move(rows);
-            lent_.tell.done(fmt::format("{} sweeps were scored", state_->sweeps.size()));
+            context_.tell.done(fmt::format("{} sweeps were scored", state_->sweeps.size()));
             publish();
         },
-        [this, command = lent_.tell.command](const Error& error) {
-            lent_.tell.failed(error, "scoring the sweeps was cancelled", command);
+        [this, command = context_.tell.command](const Error& error) {
+            context_.tell.failed(error, "scoring the sweeps was cancelled", command);
         });
 }
 
-void DriveDesk::follow(bool trains) {
+void DriveDesk::before_picture(const Shown* shown) {
+    const bool trains = shown && shown->training;
     if (!state_) return;
-    const bool busy = lent_.jobs.running(kSweepJob);
+    const bool busy = context_.jobs.running(kSweepJob);
     if (state_->playing && !busy) {
         const double passed = seconds_since(std::exchange(ticked_, Clock::now()));
         state_->seconds =
@@ -237,8 +241,8 @@ void DriveDesk::follow(bool trains) {
         if (!state_->playing || seconds_since(published_) > kTick) publish();
         return;
     }
-    const bool old =
-        lent_.scene && held_.drawn && (stale_ || held_.shown->step != lent_.scene->steps_done());
+    const bool old = context_.scene && held_.drawn &&
+                     (stale_ || held_.shown->step != context_.scene->steps_done());
     if (!busy && !trains && old && held_.shown->index == state_->chosen) draw_now();
 }
 
@@ -247,8 +251,8 @@ void DriveDesk::publish() {
     if (state_)
         state_->world_from_sensor =
             log_->world_from_sensor.at(log_->sweeps.front().time + state_->seconds);
-    lent_.tell.changed().drive = state_ ? std::make_shared<const DriveState>(*state_) : nullptr;
-    lent_.tell.status.changed = true;
+    context_.tell.changed().drive = state_ ? std::make_shared<const DriveState>(*state_) : nullptr;
+    context_.tell.status.changed = true;
 }
 
 }  // namespace gs

@@ -13,17 +13,17 @@
 #include <utility>
 
 #include "app/session/drive_reading.h"
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "panels/state/drive_state.h"
 
 namespace gs {
 
-class DriveDesk {
+class DriveDesk final : public EnginePart {
   public:
-    explicit DriveDesk(Lent lent) : lent_(std::move(lent)) {}
+    explicit DriveDesk(EngineContext context) : context_(std::move(context)) {}
 
-    /// Another scene is open, or none: its own recording, where it has one.
-    void begin();
+    /// A scene may have a recording of its own. With another model the sweep is drawn again.
+    void scene_changed(SceneChange change) override;
     /// A recording in the world of what is open; empty: its own. Told: it cannot be read.
     void open(const std::string& path);
     /// The sweep with this index is chosen; drawn anew when it was already. Told: there is none.
@@ -39,15 +39,10 @@ class DriveDesk {
     /// Reads all sweeps and draws them from the model, for the table. cancel("drive score") ends
     /// it.
     void score();
-    /// The model has changed without a step.
-    void model_changed() { stale_ = true; }
-
-    /// With every turn: what plays goes on; the chosen sweep is drawn anew when the model has
-    /// changed and nothing `trains`.
-    void follow(bool trains);
-    bool playing() const { return state_ && state_->playing; }
-    /// Of commands up to `carried_out`, the last before one whose sweep is still drawn.
-    std::uint64_t done(std::uint64_t carried_out) const {
+    /// Plays on; draws the chosen sweep again when the model has changed and nothing trains.
+    void before_picture(const Shown* shown) override;
+    bool is_restless() const override { return state_ && state_->playing; }
+    std::uint64_t done(std::uint64_t carried_out) const override {
         return command_ > 0 ? std::min(carried_out, command_ - 1) : carried_out;
     }
 
@@ -62,7 +57,7 @@ class DriveDesk {
     std::shared_ptr<const GaussianModel> model() const;
     void publish();
 
-    Lent lent_;
+    EngineContext context_;
     std::optional<DriveState> state_;  // none: there is no recording
     std::shared_ptr<const LidarLog> log_;
     LookedAt held_;              // the newest that was read

@@ -39,20 +39,20 @@ Hits hits_of_ids(const Hits& hits, const std::vector<std::uint32_t>& before,
 }  // namespace
 
 std::string Editor::why_not() const {
-    if (!lent_.scene) return "nothing is open that could be edited";
-    if (lent_.scene->levels)
+    if (!context_.scene) return "nothing is open that could be edited";
+    if (context_.scene->levels)
         return "a streamed set is not edited: convert one level, and open that";
     return {};
 }
 
 bool Editor::may_edit() {
     if (const std::string problem = why_not(); !problem.empty()) {
-        lent_.tell.error(problem);
+        context_.tell.error(problem);
         return false;
     }
     follow_rows();
-    flags_.resize(static_cast<std::size_t>(lent_.scene->gaussian_count()));
-    if (lent_.scene->trainer && ids_.size() != flags_.size()) take_names();
+    flags_.resize(static_cast<std::size_t>(context_.scene->gaussian_count()));
+    if (context_.scene->trainer && ids_.size() != flags_.size()) take_names();
     return true;
 }
 
@@ -66,7 +66,7 @@ bool Editor::end_live() {
 
 void Editor::select(const Selecting& how, const Question& question) {
     if (!may_edit()) return;
-    const GaussianModel& model = viewer_.current_model(*lent_.scene);
+    const GaussianModel& model = viewer_.current_model(*context_.scene);
     const Flags& base = before_live_ ? *before_live_ : flags_;
     Flags after = with_selection(base, question(model), how.mode);
     if (how.live) {
@@ -84,8 +84,8 @@ void Editor::select_on_screen(const Selecting& how, const Shown& shown, const Vi
                               const ScreenShape& shape, bool only_seen) {
     if (!may_edit() || shape.points.empty()) return;
     Sight sight;
-    sight.camera = camera_of(*lent_.scene, request, 1.0, false);
-    const RenderOptions options = render_options(*lent_.scene, request.settings);
+    sight.camera = camera_of(*context_.scene, request, 1.0, false);
+    const RenderOptions options = render_options(*context_.scene, request.settings);
     sight.near_plane = static_cast<double>(options.near_plane);
     sight.clip = options.clip;
     std::shared_ptr<const ViewFrame> surface;
@@ -116,7 +116,7 @@ bool Editor::select_rows(const Selecting& how, const std::vector<std::uint64_t>&
     Hits hits(flags_.size(), 0);
     for (const std::uint64_t row : rows) {
         if (row >= hits.size()) {
-            lent_.tell.error(
+            context_.tell.error(
                 fmt::format("there is no Gaussian #{}: there are {}", row, hits.size()));
             return false;
         }
@@ -128,11 +128,11 @@ bool Editor::select_rows(const Selecting& how, const std::vector<std::uint64_t>&
 
 bool Editor::choose(const std::vector<std::uint64_t>& rows, std::optional<std::uint64_t> step) {
     if (rows.empty()) return true;
-    if (lent_.scene && step && *step != lent_.scene->steps_done()) {
-        lent_.tell.error(
+    if (context_.scene && step && *step != context_.scene->steps_done()) {
+        context_.tell.error(
             fmt::format("these are rows of the model after step {}, which has done {} now: pause, "
                         "and ask about the pixel again (inspect.pixel)",
-                        *step, lent_.scene->steps_done()));
+                        *step, context_.scene->steps_done()));
         return false;
     }
     return select_rows({"rows"}, rows);
@@ -145,11 +145,11 @@ void Editor::select_neighbours(NeighbourStep step, double reach) {
     constexpr std::array kNames{"grown", "shrunk", "connected"};
     const std::string name = kNames[static_cast<std::size_t>(step)];
     const auto model =
-        lent_.scene->trainer
-            ? std::make_shared<const GaussianModel>(viewer_.current_model(*lent_.scene))
-            : lent_.scene->model;
-    lent_.jobs.start<Hits>(
-        {"select", "looking for neighbours", lent_.tell.command, true},
+        context_.scene->trainer
+            ? std::make_shared<const GaussianModel>(viewer_.current_model(*context_.scene))
+            : context_.scene->model;
+    context_.jobs.start<Hits>(
+        {"select", "looking for neighbours", context_.tell.command, true},
         [model, flags = flags_, step, reach](const Progress& progress) -> Result<Hits> {
             if (progress && !progress("looking for neighbours", 0, flags.size()))
                 return fail(ErrorKind::cancelled, "", "was cancelled");
@@ -158,18 +158,18 @@ void Editor::select_neighbours(NeighbourStep step, double reach) {
             if (step == NeighbourStep::shrink) return neighbours.shrunk(flags, reach);
             return neighbours.connected(flags, reach, progress);
         },
-        [this, name, ids = ids_, changes = changes_, command = lent_.tell.command](Hits hits) {
+        [this, name, ids = ids_, changes = changes_, command = context_.tell.command](Hits hits) {
             if (changes != changes_)
-                return lent_.tell.error(
+                return context_.tell.error(
                     "Gaussians were selected or edited while neighbours were looked for");
             follow_rows();
             if (ids != ids_) hits = hits_of_ids(hits, ids, ids_);  // it trains
-            lent_.tell.command = command;                          // it is done only now
+            context_.tell.command = command;                       // it is done only now
             select({name}, [&](const GaussianModel&) { return std::move(hits); });
-            lent_.tell.command = 0;
+            context_.tell.command = 0;
         },
         [this](const Error& why) {
-            lent_.tell.failed(why, "looking for neighbours was cancelled");
+            context_.tell.failed(why, "looking for neighbours was cancelled");
         });
 }
 
@@ -179,7 +179,7 @@ void Editor::mark(const std::string& verb, std::uint8_t of, std::uint8_t set, st
     if ((of & kSelected) != 0 && !any_selected()) return;
     Flags after = with_bits(flags_, of, set, clear);
     const std::uint64_t changed = FlagChange(flags_, after).count();
-    if (changed == 0) return lent_.tell.done("nothing is to be " + verb + ": it is so already");
+    if (changed == 0) return context_.tell.done("nothing is to be " + verb + ": it is so already");
     make(verb + " " + counted_gaussians(changed), {},
          [&](const Flags&) { return std::move(after); });
 }
@@ -197,7 +197,7 @@ void Editor::solo() {
 
 bool Editor::any_selected() {
     if (count_flags(flags_).selected > 0) return true;
-    lent_.tell.error(
+    context_.tell.error(
         "nothing is selected: select some Gaussians first (the tools above the picture, or "
         "select.all)");
     return false;
@@ -205,7 +205,7 @@ bool Editor::any_selected() {
 
 void Editor::make(std::string name, RowChange rows,
                   const std::function<Flags(const Flags&)>& flags) {
-    EditStep step{std::move(name), lent_.tell.command, std::move(rows), {}};
+    EditStep step{std::move(name), context_.tell.command, std::move(rows), {}};
     if (!change_rows(step)) return;
     if (flags) {
         Flags after = flags(flags_);
@@ -215,10 +215,10 @@ void Editor::make(std::string name, RowChange rows,
             step.flags.toggle(flags_);
             return;
         }
-        if (lent_.scene->trainer) step.flags.name_rows(ids_);
+        if (context_.scene->trainer) step.flags.name_rows(ids_);
     }
     ++changes_;
-    lent_.tell.done(step.name);
+    context_.tell.done(step.name);
     if (step.rows.any() || step.flags.count() > 0) history_.add(std::move(step));
     show();
 }
@@ -227,7 +227,7 @@ bool Editor::toggle(EditStep& step, bool forwards) {
     end_live();
     ++changes_;
     const auto flip = [&] {
-        if (lent_.scene->trainer) step.flags.find_rows(ids_);
+        if (context_.scene->trainer) step.flags.find_rows(ids_);
         Flags before = flags_;
         step.flags.toggle(flags_);
         if (sync_locks(step.name, before)) return true;
@@ -248,11 +248,11 @@ bool Editor::undo() {
     follow_rows();
     EditStep* step = history_.to_undo();
     if (!step) {
-        lent_.tell.error("nothing was edited that could be taken back");
+        context_.tell.error("nothing was edited that could be taken back");
         return false;
     }
     if (!toggle(*step, false)) return false;
-    lent_.tell.done("taken back: " + step->name);
+    context_.tell.done("taken back: " + step->name);
     history_.undone();
     show();
     if (step->whole.model) on_whole_change();
@@ -262,9 +262,9 @@ bool Editor::undo() {
 void Editor::redo() {
     follow_rows();
     EditStep* step = history_.to_redo();
-    if (!step) return lent_.tell.error("nothing was taken back that could be made again");
+    if (!step) return context_.tell.error("nothing was taken back that could be made again");
     if (!toggle(*step, true)) return;
-    lent_.tell.done("made again: " + step->name);
+    context_.tell.done("made again: " + step->name);
     history_.redone();
     show();
     if (step->whole.model) on_whole_change();
@@ -275,7 +275,7 @@ void Editor::go_to(std::size_t done) {
     const std::size_t steps = history_.names().size();
     bool whole = false;
     if (done > steps)
-        return lent_.tell.error(
+        return context_.tell.error(
             fmt::format("the history has {} steps, there is no step {}", steps, done));
     while (history_.done() > done) {
         if (!toggle(*history_.to_undo(), false)) break;
@@ -302,15 +302,15 @@ std::uint64_t Editor::redo_stamp() {
 }
 
 void Editor::begin() {
-    lent_.jobs.drop("select");
+    context_.jobs.drop("select");
     flags_.clear();
     before_live_.reset();
     history_.clear();
     saved_ = 0;
     ids_.clear();
-    followed_ = lent_.scene ? lent_.scene->steps_done() : 0;
-    if (lent_.scene && lent_.scene->trainer && followed_ > 0) {  // some may be locked
-        flags_.resize(static_cast<std::size_t>(lent_.scene->gaussian_count()));
+    followed_ = context_.scene ? context_.scene->steps_done() : 0;
+    if (context_.scene && context_.scene->trainer && followed_ > 0) {  // some may be locked
+        flags_.resize(static_cast<std::size_t>(context_.scene->gaussian_count()));
         take_names();
         if (count_flags(flags_).locked == 0) flags_.clear(), ids_.clear();
     }
@@ -320,21 +320,21 @@ void Editor::begin() {
 
 /// Which Gaussians the rows of a run are; what was locked in it before is locked.
 void Editor::take_names() {
-    ids_ = lent_.scene->trainer->ids();
-    const std::vector<std::uint8_t> locked = lent_.scene->trainer->locked();
+    ids_ = context_.scene->trainer->ids();
+    const std::vector<std::uint8_t> locked = context_.scene->trainer->locked();
     for (std::size_t row = 0; row < flags_.size(); ++row)
         if (locked[row] != 0) flags_[row] |= kLocked;
 }
 
 void Editor::follow_rows() {
-    const Trainer* trainer = lent_.scene ? lent_.scene->trainer : nullptr;
+    const Trainer* trainer = context_.scene ? context_.scene->trainer : nullptr;
     if (!trainer) return;
     const std::uint64_t before = std::exchange(followed_, trainer->steps_done());
     if (ids_.empty()) return;  // nobody has asked for any
     // Steps move rows by density control alone.
     const bool other_count = trainer->gaussian_count() != flags_.size();
     if (!other_count && (followed_ == before ||
-                         (followed_ == before + 1 && !lent_.scene->run->last_step().densified)))
+                         (followed_ == before + 1 && !context_.scene->run->last_step().densified)))
         return;
     std::vector<std::uint32_t> ids = trainer->ids();
     if (ids == ids_) return;
@@ -362,25 +362,25 @@ void Editor::exported() {
 }
 
 bool Editor::unsaved() const {
-    return lent_.scene && !lent_.scene->trainer && history_.model_stamp() != saved_;
+    return context_.scene && !context_.scene->trainer && history_.model_stamp() != saved_;
 }
 
 /// What is selected is drawn and told.
 void Editor::show() {
     tint_.set_flags(flags_);
-    if (!lent_.scene) {
-        lent_.tell.changed().selection = nullptr;
+    if (!context_.scene) {
+        context_.tell.changed().selection = nullptr;
         return;
     }
     auto out = std::make_shared<SelectionState>();
     const FlagCounts counts = count_flags(flags_);
-    out->gaussians = lent_.scene->gaussian_count();
+    out->gaussians = context_.scene->gaussian_count();
     out->selected = counts.selected;
     out->hidden = counts.hidden;
     out->locked = counts.locked;
     if (counts.selected > 0)
         out->bounded =
-            bounds_of_selection(viewer_.current_model(*lent_.scene), flags_, out->lo, out->hi);
+            bounds_of_selection(viewer_.current_model(*context_.scene), flags_, out->lo, out->hi);
     out->history = history_.names();
     out->done = history_.done();
     out->history_bytes = history_.bytes();
@@ -388,8 +388,8 @@ void Editor::show() {
     out->dropped = history_.dropped();
     out->unsaved = unsaved();
     out->why_not = why_not();
-    lent_.tell.changed().selection = std::move(out);
-    lent_.tell.status.at_once();
+    context_.tell.changed().selection = std::move(out);
+    context_.tell.status.at_once();
 }
 
 }  // namespace gs

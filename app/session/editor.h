@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "app/session/edit_history.h"
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/shown_tint.h"
 #include "app/session/viewer.h"
 #include "renderer/edit/questions.h"
@@ -39,10 +39,10 @@ enum class NeighbourStep { grow, shrink, connected };
 /// dependence away.
 enum class Recolor { multiply, set };
 
-class Editor {
+class Editor final : public EnginePart {
   public:
-    Editor(Lent lent, Viewer& viewer, ShownTint& tint)
-        : lent_(std::move(lent)), viewer_(viewer), tint_(tint) {}
+    Editor(EngineContext context, Viewer& viewer, ShownTint& tint)
+        : context_(std::move(context)), viewer_(viewer), tint_(tint) {}
 
     // ---- which are selected
     using Question = std::function<Hits(const GaussianModel&)>;
@@ -90,11 +90,12 @@ class Editor {
     std::uint64_t redo_stamp();
 
     // ---- the engine's
-    /// Another scene is open, or none; or the run is another one: nothing of what was edited is
-    /// known any more but what is locked in it.
-    void begin();
-    /// After steps of training: flags stay with their Gaussians.
-    void follow_rows();
+    /// With another scene, and with a run that was restarted, edits are forgotten, except locks.
+    void scene_changed(SceneChange change) override {
+        if (change == SceneChange::scene || change == SceneChange::restarted) begin();
+    }
+    /// After steps of training, flags stay with their Gaussians.
+    void before_picture(const Shown*) override { follow_rows(); }
     /// What is open now was written to a file.
     void exported();
     /// The model became another as a whole, which `shown` shows; of `change` what it says beside
@@ -109,6 +110,8 @@ class Editor {
     std::function<void()> on_whole_change;
 
   private:
+    void begin();
+    void follow_rows();
     std::string why_not() const;
     bool may_edit();
     void take_names();
@@ -126,7 +129,7 @@ class Editor {
     bool change_whole(WholeChange& change);
     void show();
 
-    Lent lent_;
+    EngineContext context_;
     Viewer& viewer_;
     ShownTint& tint_;
     Flags flags_;                       // by row; empty: none of any row

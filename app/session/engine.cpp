@@ -4,8 +4,29 @@
 #include <exception>
 #include <limits>
 
+#include "app/session/bundle_saver.h"
+#include "app/session/contact_sheet.h"
+#include "app/session/costs.h"
+#include "app/session/drive_desk.h"
+#include "app/session/editor.h"
+#include "app/session/engine_context.h"
+#include "app/session/exporter.h"
 #include "app/session/fast_pictures.h"
+#include "app/session/film_render.h"
+#include "app/session/frame_verifier.h"
+#include "app/session/inspector.h"
+#include "app/session/lab_desk.h"
+#include "app/session/photo_problems.h"
+#include "app/session/place_finder.h"
+#include "app/session/predictor.h"
+#include "app/session/scene_doctor.h"
 #include "app/session/scene_info.h"
+#include "app/session/shown_tint.h"
+#include "app/session/simplifier.h"
+#include "app/session/streamed_levels.h"
+#include "app/session/training.h"
+#include "app/session/values.h"
+#include "app/session/viewer.h"
 #include "base/exception_words.h"
 #include "base/format.h"
 #include "base/log.h"
@@ -19,6 +40,8 @@ constexpr auto kSleep = std::chrono::milliseconds(1000),
                kShortSleep = std::chrono::milliseconds(50);    // the bell ends both
 constexpr double kStatusInterval = 0.1, kSceneInterval = 4.0;  // seconds
 
+bool is_restless(const std::unique_ptr<EnginePart>& part) { return part->is_restless(); }
+
 }  // namespace
 
 Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
@@ -26,51 +49,57 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
     : options_(std::move(options)),
       in_(in),
       tell_(out, std::move(wake)),
-      training_(lent(), options_.settings, viewer_),
-      editor_(lent(), viewer_, tint_),
-      doctor_(lent(), viewer_, editor_),
-      simplifier_(lent(), editor_),
-      levels_(lent(), viewer_, doctor_),
-      sheet_(lent(), viewer_),
-      inspector_(lent(), viewer_, tint_),
-      film_(lent(), viewer_, levels_),
-      bundle_(lent(), viewer_, editor_, doctor_),
-      exporter_(lent(), editor_, doctor_),
-      places_(lent(), viewer_),
-      problems_(lent(), viewer_, editor_, doctor_),
-      costs_(lent(), viewer_),
-      predictor_(lent(), tint_),
-      values_(lent(), viewer_, tint_),
-      verifier_(lent(), viewer_),
-      lab_(lent()),
-      drive_(lent()),
+      tint_(add<ShownTint>()),
+      viewer_(add<Viewer>()),
+      training_(add<Training>(context(), options_.settings, viewer_)),
+      editor_(add<Editor>(context(), viewer_, tint_)),
+      doctor_(add<SceneDoctor>(context(), viewer_, editor_)),
+      levels_(add<StreamedLevels>(context(), viewer_, doctor_)),
+      sheet_(add<ContactSheet>(context(), viewer_)),
+      values_(add<Values>(context(), viewer_, tint_)),
+      bundle_(add<BundleSaver>(context(), viewer_, editor_, doctor_)),
       jobs_([&in] { in.bell.put({}); }) {
+    add<Inspector>(context(), viewer_, tint_);
+    add<FilmRender>(context(), viewer_, levels_);
+    add<ProblemFinder>(context(), viewer_, editor_, doctor_);
+    add<Costs>(context(), viewer_);
+    add<Simplifier>(context(), editor_);
+    add<Exporter>(context(), editor_, doctor_);
+    add<PlaceFinder>(context(), viewer_);
+    add<Predictor>(context(), tint_);
+    add<FrameVerifier>(context(), viewer_);
+    add<LabDesk>(context());
+    add<DriveDesk>(context());
     backend_ = options_.backend;
     editor_.on_whole_change = [this] { doctor_.mendings_changed(); };
     if (backend_.empty())
         if (const auto rasterizer = options_.make_rasterizer()) backend_ = (*rasterizer)->name();
 }
 
-Lent Engine::lent() {
+Engine::~Engine() = default;
+
+template <class Part, class... Arguments>
+Part& Engine::add(Arguments&&... arguments) {
+    auto part = std::make_unique<Part>(std::forward<Arguments>(arguments)...);
+    Part& out = *part;
+    parts_.push_back(std::move(part));
+    return out;
+}
+
+EngineContext Engine::context() {
     return {options_,
             scene_,
             jobs_,
             tell_,
             [this](LoadedScene scene) { replace_model(std::move(scene)); },
-            [this] {
-                tell_.changed().marked = nullptr;
-                doctor_.forget_rows();
-                viewer_.forget_model();
-                costs_.begin();
-                predictor_.forget();
-                values_.begin();
-                sheet_.forget_model();
-                inspector_.model_changed();
-                problems_.forget();
-                drive_.model_changed();
+            [this](SceneChange change) {
+                report(change);
                 publish_scene();
-            },
-            [this] { editor_.begin(); }};
+            }};
+}
+
+void Engine::report(SceneChange change) {
+    for (const auto& part : parts_) part->scene_changed(change);
 }
 
 void Engine::run(const std::atomic<bool>& stop) {
@@ -83,8 +112,7 @@ void Engine::run(const std::atomic<bool>& stop) {
             stop_after_exception(error);
         }
         if (!busy && !stop)
-            in_.bell.take_within(tell_.status.changed || training_.something_to_publish() ||
-                                         drive_.playing()
+            in_.bell.take_within(tell_.status.changed || std::ranges::any_of(parts_, is_restless)
                                      ? kShortSleep
                                      : kSleep);
     }
@@ -97,17 +125,13 @@ bool Engine::turn() {
         if (news == Jobs::News::results || seconds_since(tell_.status.last) > 0.02)
             tell_.status.at_once();
     }
-    lab_.follow();
-    drive_.follow(training_.running());
-    busy |= training_.work();
-    editor_.follow_rows();
-    if (scene_ && viewer_.looks()) values_.follow_rows(shown(), *viewer_.request());
+    busy |= training_.advance();
+    {
+        const std::optional<Shown> now = shown_if_open();
+        for (const auto& part : parts_) part->before_picture(now ? &*now : nullptr);
+    }
     busy |= draw_when_due();
-    busy |= scene_ && inspector_.answer_when_due();
-    busy |= scene_ && sheet_.draw_when_due(shown());
-    busy |= scene_ && film_.draw_when_due(shown());
-    busy |= scene_ && problems_.work(shown());
-    busy |= scene_ && costs_.measure_when_due(shown());
+    for (const auto& part : parts_) busy |= scene_ && part->work(shown());
     busy |= publish_when_due();
     return busy;
 }
@@ -169,61 +193,34 @@ void Engine::open(const OpenRequest& request) {
         });
 }
 
-/// What they give is of a scene that is closed.
-void Engine::end_jobs_of_scene() {
+/// Results of its jobs are discarded.
+void Engine::end_scene() {
     for (const std::string& what : jobs_.scene_gone())
         tell_.done(what + " was cancelled: its scene is closed");
+    report(SceneChange::closing);
+    scene_.reset();  // as a whole: its parts refer to each other
+}
+
+void Engine::begin_scene() {
+    report(SceneChange::scene);
+    info_ = {};
+    ++scene_serial_;
 }
 
 void Engine::close() {
     if (jobs_.running("load")) tell_.done("loading was cancelled");
     jobs_.drop("load");
-    training_.finish();
-    end_jobs_of_scene();
-    film_.forget();
     close_beside();
-    doctor_.forget();
-    problems_.forget();
-    scene_.reset();
-    levels_.begin();
-    training_.begin();
-    sheet_.begin();
-    inspector_.clear();
-    verifier_.forget();
-    viewer_.forget_scene();
-    tint_.forget();
-    costs_.begin();
-    predictor_.forget();
-    values_.begin();
-    info_ = {};
-    editor_.begin();
-    drive_.begin();
-    ++scene_serial_;
+    end_scene();
+    begin_scene();
     tell_.changed().scene = nullptr;
     tell_.changed().frame = nullptr;
 }
 
 void Engine::adopt(LoadedScene scene, bool train) {
-    training_.finish();
-    end_jobs_of_scene();
-    film_.forget();
-    doctor_.forget();
-    problems_.forget();
-    scene_.reset();  // as a whole: its parts refer to each other
+    end_scene();
     scene_.emplace(std::move(scene));
-    levels_.begin();
-    training_.begin();
-    sheet_.begin();
-    inspector_.clear();
-    verifier_.forget();
-    viewer_.forget_scene();
-    tint_.forget();
-    editor_.begin();
-    costs_.begin();
-    predictor_.forget();
-    values_.begin();
-    drive_.begin();
-    ++scene_serial_;
+    begin_scene();
     if (scene_->trainer && options_.backend.empty())
         backend_ = scene_->trainer->rasterizer().name();
     tell_.done(
@@ -240,17 +237,7 @@ void Engine::adopt(LoadedScene scene, bool train) {
 void Engine::replace_model(LoadedScene scene) {
     scene_.reset();  // as a whole: its parts refer to each other
     scene_.emplace(std::move(scene));
-    tell_.changed().marked = nullptr;
-    viewer_.forget_model();
-    tint_.forget();
-    costs_.begin();
-    predictor_.forget();
-    values_.begin();
-    sheet_.forget_model();
-    inspector_.model_changed();
-    doctor_.forget_rows();
-    problems_.forget();
-    drive_.model_changed();
+    report(SceneChange::model);
     publish_scene();
 }
 
@@ -306,10 +293,13 @@ Shown Engine::shown() {
             training_.evaluating()};
 }
 
+std::optional<Shown> Engine::shown_if_open() {
+    return scene_ ? std::optional(shown()) : std::nullopt;
+}
+
 std::optional<Shown> Engine::open_scene() {
-    if (scene_) return shown();
-    tell_.error("nothing is open");
-    return std::nullopt;
+    if (!scene_) tell_.error("nothing is open");
+    return shown_if_open();
 }
 
 void Engine::picture(const PictureRequest& request) {
@@ -342,9 +332,8 @@ void Engine::measure_limits(bool again) {
 
 void Engine::cancel(const std::string& name) {
     bool any = jobs_.cancel(name);
-    if (name.empty() || name == "film") any |= film_.cancel();
-    if (name.empty() || name == "problems") any |= problems_.cancel();
-    if (!any) tell_.done("nothing was going on that could be cancelled");
+    for (const auto& part : parts_) any |= part->cancel(name);
+    if (!any) tell_.done("nothing to cancel");
 }
 
 void Engine::undo() {
@@ -372,13 +361,7 @@ void Engine::redo() {
 /// Of a picture, say; a step that fails is the run's own concern.
 void Engine::stop_after_exception(const std::exception& error) {
     // Or the same would fail again and again.
-    training_.drop_evaluation();
-    viewer_.look_away();
-    sheet_.want({});
-    film_.forget();
-    (void)problems_.cancel();
-    costs_.stop();
-    values_.begin();
+    for (const auto& part : parts_) part->give_up();
     if (scene_) described_step_ = scene_->steps_done();
     tell_.error(words_of(error));
     tell_.status.at_once();
@@ -387,7 +370,12 @@ void Engine::stop_after_exception(const std::exception& error) {
 void Engine::publish_status() {
     Published& view = tell_.changed();
     EngineStatus& status = view.status;
-    training_.describe(view);
+    view.activities = jobs_.activities();
+    status.commands_done = jobs_.done(commands_done_);
+    for (const auto& part : parts_) {
+        part->describe(view);
+        status.commands_done = part->done(status.commands_done);
+    }
     const TaskProgress* loading = jobs_.progress_of("load");
     if (!loading) loading = jobs_.progress_of("compare");
     if (loading) {
@@ -396,11 +384,6 @@ void Engine::publish_status() {
         view.training.progress = loading->share;
     }
     status.frame_cost = viewer_.frame_cost();
-    // An export is done when it is written, and so is what came after it.
-    status.commands_done = drive_.done(problems_.done(film_.done(jobs_.done(commands_done_))));
-    view.activities = jobs_.activities();
-    film_.describe(view.activities);
-    if (const auto looking = problems_.activity()) view.activities.push_back(*looking);
     status.scene_serial = scene_serial_;
     status.run_folder = scene_ && scene_->run ? scene_->run->taken_folder().string() : "";
     view.backend = backend_;

@@ -1,43 +1,40 @@
-// Engine: what the engine thread does, one turn after another: commands, a finished load, one
-// training step, a picture for the viewport when the budget allows. Sole owner of the scene, and of
-// parts that own the rest: Viewer, Training, SceneDoctor, StreamedLevels; what they have to say
-// goes through the Teller. Lives entirely on the engine thread (session.cpp starts it).
+// Engine: the engine thread's work, one turn after another: commands, finished jobs, one training
+// step, one picture for the viewport when the budget allows. It owns the scene, and a list of parts
+// (engine_part.h) that own everything else. Results and events leave through the Teller. Lives on
+// the engine thread alone (session.cpp starts it).
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <vector>
 
-#include "app/session/bundle_saver.h"
-#include "app/session/contact_sheet.h"
-#include "app/session/costs.h"
-#include "app/session/drive_desk.h"
-#include "app/session/editor.h"
-#include "app/session/exporter.h"
-#include "app/session/film_render.h"
-#include "app/session/frame_verifier.h"
-#include "app/session/inspector.h"
+#include "app/session/engine_part.h"
 #include "app/session/jobs.h"
-#include "app/session/lab_desk.h"
 #include "app/session/loading.h"
-#include "app/session/photo_problems.h"
-#include "app/session/place_finder.h"
-#include "app/session/predictor.h"
-#include "app/session/scene_doctor.h"
 #include "app/session/session.h"
-#include "app/session/simplifier.h"
-#include "app/session/streamed_levels.h"
 #include "app/session/teller.h"
-#include "app/session/training.h"
-#include "app/session/values.h"
-#include "app/session/viewer.h"
+#include "base/check.h"
 
 namespace gs {
+
+class BundleSaver;
+class ContactSheet;
+class Editor;
+class SceneDoctor;
+class ShownTint;
+class StreamedLevels;
+class Training;
+class Values;
+class Viewer;
+struct BundleRequest;
+struct EngineContext;
 
 class Engine {
   public:
     Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
            std::function<void()> wake);
+    ~Engine();
     /// Returns soon after `stop` becomes true (and the bell was rung).
     void run(const std::atomic<bool>& stop);
 
@@ -63,25 +60,13 @@ class Engine {
     /// SessionOutbox::pictures.
     void picture(const PictureRequest& request);
 
-    // ---- parts that have commands of their own
-    Training& training() { return training_; }
-    Editor& editor() { return editor_; }
-    SceneDoctor& doctor() { return doctor_; }
-    Simplifier& simplifier() { return simplifier_; }
-    ContactSheet& sheet() { return sheet_; }
-    FilmRender& film() { return film_; }
-    Exporter& exporter() { return exporter_; }
-    PlaceFinder& places() { return places_; }
-    ProblemFinder& problems() { return problems_; }
-    FrameVerifier& verifier() { return verifier_; }
-    /// Why Gaussians are shown otherwise than they are: parts say their reasons here.
-    ShownTint& tint() { return tint_; }
-    Inspector& inspector() { return inspector_; }
-    Costs& costs() { return costs_; }
-    Predictor& predictor() { return predictor_; }
-    Values& values() { return values_; }
-    LabDesk& lab() { return lab_; }
-    DriveDesk& drive() { return drive_; }
+    /// The part of this type; the caller includes its header.
+    template <class Part>
+    Part& part() {
+        for (const auto& part : parts_)
+            if (auto* found = dynamic_cast<Part*>(part.get())) return *found;
+        CHECK(false, "the engine has no such part");
+    }
     /// What is open, for parts that draw; none, and an error is told, when nothing is.
     std::optional<Shown> open_scene();
 
@@ -95,14 +80,19 @@ class Engine {
     void close_beside();
     /// The same scene with another model; camera and photos stay.
     void replace_model(LoadedScene scene);
-    Lent lent();
+    EngineContext context();
+    template <class Part, class... Arguments>
+    Part& add(Arguments&&... arguments);
+    void report(SceneChange change);
+    void end_scene();
+    void begin_scene();
     Shown shown();
+    std::optional<Shown> shown_if_open();
     bool draw_when_due();
     void publish_status();
     void describe_memory();
     void publish_scene();
     bool publish_when_due();
-    void end_jobs_of_scene();
     void stop_after_exception(const std::exception& error);
 
     SessionOptions options_;
@@ -119,26 +109,22 @@ class Engine {
     double describe_seconds_ = 0;
     std::uint64_t described_sheet_ = 0;  // bytes
 
-    Viewer viewer_;
-    ShownTint tint_;
-    Training training_;
-    Editor editor_;
-    SceneDoctor doctor_;
-    Simplifier simplifier_;
-    StreamedLevels levels_;
-    ContactSheet sheet_;
-    Inspector inspector_;
-    FilmRender film_;
-    BundleSaver bundle_;
-    Exporter exporter_;
-    PlaceFinder places_;
-    ProblemFinder problems_;
-    Costs costs_;
-    Predictor predictor_;
-    Values values_;
-    FrameVerifier verifier_;
-    LabDesk lab_;
-    DriveDesk drive_;
+    /// Later parts refer to earlier ones.
+    struct Parts : std::vector<std::unique_ptr<EnginePart>> {
+        ~Parts() {
+            while (!empty()) pop_back();
+        }
+    } parts_;
+    // Those that the engine itself calls; the others are only in the list.
+    ShownTint& tint_;
+    Viewer& viewer_;
+    Training& training_;
+    Editor& editor_;
+    SceneDoctor& doctor_;
+    StreamedLevels& levels_;
+    ContactSheet& sheet_;
+    Values& values_;
+    BundleSaver& bundle_;
 
     Jobs jobs_;  // last: they end before what they refer to
 };

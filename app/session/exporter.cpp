@@ -11,13 +11,13 @@
 namespace gs {
 
 void Exporter::splats(const std::string& path, const std::optional<ClipBox>& crop) {
-    if (!lent_.scene) return lent_.tell.error("nothing is open that could be exported");
-    std::shared_ptr<const GaussianModel> model = lent_.scene->model;
-    if (lent_.scene->trainer)
-        model = std::make_shared<const GaussianModel>(lent_.scene->trainer->model());
+    if (!context_.scene) return context_.tell.error("nothing is open that could be exported");
+    std::shared_ptr<const GaussianModel> model = context_.scene->model;
+    if (context_.scene->trainer)
+        model = std::make_shared<const GaussianModel>(context_.scene->trainer->model());
     if (crop) model = std::make_shared<const GaussianModel>(cropped(*model, *crop));
     if (model->count == 0)
-        return lent_.tell.error("nothing lies in the clip box: nothing was exported");
+        return context_.tell.error("nothing lies in the clip box: nothing was exported");
     write(std::move(model), path, !crop);
 }
 
@@ -28,11 +28,12 @@ void Exporter::selection(const std::string& path) {
 /// `whole`: what is open, so that nothing of it would be lost any more.
 void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::string& path,
                      bool whole) {
-    if (const TaskProgress* running = lent_.jobs.progress_of("export"))
-        return lent_.tell.error(running->what + " goes on: one export at a time");
-    const std::uint64_t command = lent_.tell.command;
-    const TrainedThrough trained = lent_.scene ? lent_.scene->trained_through() : TrainedThrough();
-    lent_.jobs.start<SplatNotes>(
+    if (const TaskProgress* running = context_.jobs.progress_of("export"))
+        return context_.tell.error(running->what + " goes on: one export at a time");
+    const std::uint64_t command = context_.tell.command;
+    const TrainedThrough trained =
+        context_.scene ? context_.scene->trained_through() : TrainedThrough();
+    context_.jobs.start<SplatNotes>(
         {"export", "writing " + path, command},
         [model, path, trained](const Progress& progress) -> Result<SplatNotes> {
             const Span span(Stage::export_splats);
@@ -44,62 +45,63 @@ void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::stri
             return write_splats(path, *model, options);
         },
         [this, path, model, command, whole, trained](SplatNotes notes) {
-            if (whole && lent_.scene && lent_.scene->model == model) {
+            if (whole && context_.scene && context_.scene->model == model) {
                 editor_.exported();
                 doctor_.exported();
             }
             for (std::string& warning : drawn_otherwise(trained, model->antialiased))
                 notes.push_back(std::move(warning));
-            lent_.tell.done(fmt::format("exported {} Gaussians to {} ({})",
-                                        format_count(static_cast<double>(model->count)), path,
-                                        format_bytes(static_cast<double>(splat_bytes(path)))),
-                            true, std::move(notes), command);
+            context_.tell.done(fmt::format("exported {} Gaussians to {} ({})",
+                                           format_count(static_cast<double>(model->count)), path,
+                                           format_bytes(static_cast<double>(splat_bytes(path)))),
+                               true, std::move(notes), command);
         },
-        [this, command](const Error& error) { lent_.tell.error(error.text(), command); });
+        [this, command](const Error& error) { context_.tell.error(error.text(), command); });
 }
 
 void Exporter::poses(const std::string& folder, CameraFormat format) {
-    if (!lent_.scene || !lent_.scene->capture)
-        return lent_.tell.error("no photos are open whose poses could be exported");
-    const std::shared_ptr<const Capture> capture = lent_.scene->capture;
+    if (!context_.scene || !context_.scene->capture)
+        return context_.tell.error("no photos are open whose poses could be exported");
+    const std::shared_ptr<const Capture> capture = context_.scene->capture;
     std::vector<Camera> cameras;
     for (std::size_t v = 0; v < capture->views.size(); ++v)
-        cameras.push_back(lent_.scene->trainer ? lent_.scene->trainer->camera_of(v)
-                                               : capture->views[v].camera);
-    const std::uint64_t command = lent_.tell.command;
+        cameras.push_back(context_.scene->trainer ? context_.scene->trainer->camera_of(v)
+                                                  : capture->views[v].camera);
+    const std::uint64_t command = context_.tell.command;
     const std::size_t count = cameras.size();
-    lent_.jobs.start<std::vector<std::string>>(
+    context_.jobs.start<std::vector<std::string>>(
         {"poses", "writing " + folder, command},
         [capture, cameras = std::move(cameras), folder, format](const Progress&) {
             return write_cameras(folder, format, *capture, cameras);
         },
         [this, folder, count, command](std::vector<std::string> notes) {
-            lent_.tell.done(fmt::format("exported the cameras of {} photos to {}", count, folder),
-                            true, std::move(notes), command);
+            context_.tell.done(
+                fmt::format("exported the cameras of {} photos to {}", count, folder), true,
+                std::move(notes), command);
         },
-        [this, command](const Error& error) { lent_.tell.error(error.text(), command); });
+        [this, command](const Error& error) { context_.tell.error(error.text(), command); });
 }
 
 void Exporter::time_lapse(const std::string& path, const std::string& view, double fps) {
-    if (!lent_.scene) return lent_.tell.error("nothing is open that has a time lapse");
-    if (const TaskProgress* running = lent_.jobs.progress_of("time lapse"))
-        return lent_.tell.error(running->what + " goes on: one video of a time lapse at a time");
-    const std::uint64_t command = lent_.tell.command;
+    if (!context_.scene) return context_.tell.error("nothing is open that has a time lapse");
+    if (const TaskProgress* running = context_.jobs.progress_of("time lapse"))
+        return context_.tell.error(running->what + " goes on: one video of a time lapse at a time");
+    const std::uint64_t command = context_.tell.command;
     VideoOptions options;
     options.fps = fps;
-    lent_.jobs.start<LapseVideo>(
+    context_.jobs.start<LapseVideo>(
         {"time lapse", "writing " + path, command},
-        [views = lapse_views(*lent_.scene), view, path, options](const Progress& progress) {
+        [views = lapse_views(*context_.scene), view, path, options](const Progress& progress) {
             return write_lapse_video(views, view, path, options, progress);
         },
         [this, path, fps, command](LapseVideo video) {
-            lent_.tell.done(
+            context_.tell.done(
                 fmt::format("{}: {} pictures of {}, {:.1f} s ({})", path, video.pictures,
                             video.view, static_cast<double>(video.pictures) / fps, video.encoder),
                 true, std::move(video.skipped), command);
         },
         [this, command](const Error& error) {
-            lent_.tell.failed(error, "the time lapse's video was cancelled", command);
+            context_.tell.failed(error, "the time lapse's video was cancelled", command);
         });
 }
 

@@ -8,16 +8,16 @@
 #include <string>
 
 #include "app/session/editor.h"
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/scene_doctor.h"
 #include "renderer/io/captures/camera_export.h"
 
 namespace gs {
 
-class Exporter {
+class Exporter final : public EnginePart {
   public:
-    Exporter(Lent lent, Editor& editor, SceneDoctor& doctor)
-        : lent_(std::move(lent)), editor_(editor), doctor_(doctor) {}
+    Exporter(EngineContext context, Editor& editor, SceneDoctor& doctor)
+        : context_(std::move(context)), editor_(editor), doctor_(doctor) {}
 
     /// `crop`: only what lies in the box. Errors are told, here and below: nothing is open, nothing
     /// is left, one is being written already, the file.
@@ -32,7 +32,7 @@ class Exporter {
   private:
     void write(std::shared_ptr<const GaussianModel> model, const std::string& path, bool whole);
 
-    Lent lent_;
+    EngineContext context_;
     Editor& editor_;
     SceneDoctor& doctor_;
 };

@@ -33,39 +33,35 @@ Result<void> prepare_folder(const std::string& folder) {
 
 void FilmRender::start(FilmRequest request) {
     if (going_)
-        return lent_.tell.error("the film " + going_->request.path +
-                                " is being made: one at a time (cancel film ends it)");
-    if (!lent_.scene) return lent_.tell.error("nothing is open that could be filmed");
-    if (request.poses.empty()) return lent_.tell.error("the camera path has no key");
+        return context_.tell.error("the film " + going_->request.path +
+                                   " is being made: one at a time (cancel film ends it)");
+    if (!context_.scene) return context_.tell.error("nothing is open that could be filmed");
+    if (request.poses.empty()) return context_.tell.error("the camera path has no key");
     auto going = std::make_unique<Going>();
     if (is_video_name(request.path)) {
         auto video = VideoWriter::create(request.path, {request.width, request.height, request.fps,
                                                         request.codec, request.quality});
-        if (!video) return lent_.tell.error(video.error().text());
+        if (!video) return context_.tell.error(video.error().text());
         going->video = std::move(*video);
     } else if (auto prepared = prepare_folder(request.path); !prepared) {
-        return lent_.tell.error(prepared.error().text());
+        return context_.tell.error(prepared.error().text());
     }
     request.settings.capture_view = -1;
     request.settings.compare = Compare::off;
     request.settings.with = CompareWith::photo;
     going->request = std::move(request);
-    going->command = lent_.tell.command;
+    going->command = context_.tell.command;
     going_ = std::move(going);
-    lent_.tell.status.at_once();
+    context_.tell.status.at_once();
 }
 
-bool FilmRender::cancel() {
-    if (!going_) return false;
+bool FilmRender::cancel(const std::string& name) {
+    if (!going_ || !(name.empty() || name == "film")) return false;
     const bool pictures = !going_->video && going_->next > 0;
-    lent_.tell.done(fmt::format("the film {} was cancelled{}", going_->request.path,
-                                pictures ? ": its first pictures stay" : ""));
+    context_.tell.done(fmt::format("the film {} was cancelled{}", going_->request.path,
+                                   pictures ? ": its first pictures stay" : ""));
     end();
     return true;
-}
-
-void FilmRender::forget() {
-    if (going_) cancel();
 }
 
 Result<void> FilmRender::add(const Image8& picture) {
@@ -73,7 +69,7 @@ Result<void> FilmRender::add(const Image8& picture) {
     return write_png(frame_file(going_->request.path, going_->next), picture);
 }
 
-bool FilmRender::draw_when_due(const Shown& shown) {
+bool FilmRender::work(const Shown& shown) {
     if (!going_ || !viewer_.may_draw(shown)) return false;
     FilmRequest& request = going_->request;
     ViewRequest view;
@@ -93,7 +89,7 @@ bool FilmRender::draw_when_due(const Shown& shown) {
     keep_range(*frame, request.settings);
     const auto added = add(frame->rgba);
     viewer_.add_picture(shown, seconds_since(begin));
-    lent_.tell.status.changed = true;
+    context_.tell.status.changed = true;
     if (!added)
         fail_with(added.error());
     else if (++going_->next == request.poses.size())
@@ -102,14 +98,14 @@ bool FilmRender::draw_when_due(const Shown& shown) {
 }
 
 void FilmRender::fail_with(const Error& error) {
-    lent_.tell.error(error.text(), going_->command);
+    context_.tell.error(error.text(), going_->command);
     end();
 }
 
 void FilmRender::end() {
     going_.reset();
     levels_.choose_for_viewport();
-    lent_.tell.status.at_once();
+    context_.tell.status.at_once();
 }
 
 void FilmRender::finish() {
@@ -123,7 +119,7 @@ void FilmRender::finish() {
             ? fmt::format("{}, {}", going_->video->encoder(),
                           format_bytes(static_cast<double>(fs::file_size(request.path, ignored))))
             : "PNG";
-    lent_.tell.done(
+    context_.tell.done(
         fmt::format("filmed {}: {} pictures of {} x {}, {:.1f} s at {:g} a second ({})",
                     request.path, request.poses.size(), request.width, request.height,
                     static_cast<double>(request.poses.size()) / request.fps, request.fps, how),
@@ -131,7 +127,7 @@ void FilmRender::finish() {
     end();
 }
 
-void FilmRender::describe(std::vector<Activity>& activities) const {
+void FilmRender::describe(Published& view) const {
     if (!going_) return;
     const double seconds = seconds_since(going_->begin),
                  share = static_cast<double>(going_->next) /
@@ -140,7 +136,7 @@ void FilmRender::describe(std::vector<Activity>& activities) const {
                                    fs::path(going_->request.path).filename().string(), going_->next,
                                    going_->request.poses.size());
     if (going_->next > 1) what += ", " + format_duration(seconds * (1 - share) / share) + " left";
-    activities.push_back({"film", std::move(what), share, seconds});
+    view.activities.push_back({"film", std::move(what), share, seconds});
 }
 
 std::uint64_t FilmRender::done(std::uint64_t carried_out) const {

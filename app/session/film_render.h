@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/streamed_levels.h"
 #include "app/session/viewer.h"
 #include "renderer/io/video/video_writer.h"
@@ -29,23 +29,22 @@ struct FilmRequest {
     ViewSettings settings{};  ///< what is drawn: mode, style, background, clip box
 };
 
-class FilmRender {
+class FilmRender final : public EnginePart {
   public:
-    FilmRender(Lent lent, Viewer& viewer, StreamedLevels& levels)
-        : lent_(std::move(lent)), viewer_(viewer), levels_(levels) {}
+    FilmRender(EngineContext context, Viewer& viewer, StreamedLevels& levels)
+        : context_(std::move(context)), viewer_(viewer), levels_(levels) {}
 
     /// Errors are told: a film is being made already, nothing is open, the file cannot be written.
     void start(FilmRequest request);
-    /// False: none is being made.
-    bool cancel();
-    /// The scene goes.
-    void forget();
-    /// Makes the next picture. False: none was due, training comes first, or its levels are read.
-    bool draw_when_due(const Shown& shown);
-    /// Adds itself while it goes on.
-    void describe(std::vector<Activity>& activities) const;
-    /// Of commands up to `carried_out`, the last before the one whose film still goes on.
-    std::uint64_t done(std::uint64_t carried_out) const;
+    bool cancel(const std::string& name) override;
+    void scene_changed(SceneChange change) override {
+        if (change == SceneChange::closing) (void)cancel({});
+    }
+    void give_up() override { (void)cancel({}); }
+    /// Makes the next picture, unless its levels are being read.
+    bool work(const Shown& shown) override;
+    void describe(Published& view) const override;
+    std::uint64_t done(std::uint64_t carried_out) const override;
 
   private:
     struct Going {
@@ -60,7 +59,7 @@ class FilmRender {
     void finish();
     void end();
 
-    Lent lent_;
+    EngineContext context_;
     Viewer& viewer_;
     StreamedLevels& levels_;
     std::unique_ptr<Going> going_;

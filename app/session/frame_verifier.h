@@ -6,25 +6,25 @@
 
 #include <optional>
 
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/viewer.h"
 #include "app/verify/frame_check.h"
 
 namespace gs {
 
-class FrameVerifier {
+class FrameVerifier final : public EnginePart {
   public:
-    FrameVerifier(Lent lent, Viewer& viewer) : lent_(std::move(lent)), viewer_(viewer) {}
+    FrameVerifier(EngineContext context, Viewer& viewer)
+        : context_(std::move(context)), viewer_(viewer) {}
 
     /// What the viewport shows, or these pixels of it; answered through SessionView::verified.
     void verify(const std::optional<reference::Region>& region);
-    /// The report goes.
+    /// Discards the report.
     void clear();
-    /// Another scene is open, or none.
-    void forget();
+    void scene_changed(SceneChange change) override;
 
   private:
-    Lent lent_;
+    EngineContext context_;
     Viewer& viewer_;
     std::uint64_t serial_ = 0;
 };

@@ -62,14 +62,14 @@ TileTable table_of(const RenderResult& drawn) {
 }  // namespace
 
 std::optional<Camera> Inspector::camera_of_question(const ViewRequest& request) {
-    if (!lent_.scene) {
-        lent_.tell.error("nothing is open that a pixel could be asked of");
+    if (!context_.scene) {
+        context_.tell.error("nothing is open that a pixel could be asked of");
         return {};
     }
-    const View* const view = photo_view(*lent_.scene, request.settings.capture_view);
-    const Camera camera = view ? view->camera : camera_of(*lent_.scene, request, 1, false);
+    const View* const view = photo_view(*context_.scene, request.settings.capture_view);
+    const Camera camera = view ? view->camera : camera_of(*context_.scene, request, 1, false);
     if (camera.valid()) return camera;
-    lent_.tell.error("there is no picture yet that a pixel could be asked of");
+    context_.tell.error("there is no picture yet that a pixel could be asked of");
     return {};
 }
 
@@ -84,8 +84,8 @@ void Inspector::pixel(const ViewRequest& request, double x, double y) {
 }
 
 void Inspector::again() {
-    if (!lent_.scene || !asked_)
-        return lent_.tell.error("no pixel was asked about yet: inspect.pixel X Y");
+    if (!context_.scene || !asked_)
+        return context_.tell.error("no pixel was asked about yet: inspect.pixel X Y");
     answer();
 }
 
@@ -95,7 +95,7 @@ void Inspector::tile(const ViewRequest& request, int column, int row) {
     const int columns = (camera->width + kTileSize - 1) / kTileSize,
               rows = (camera->height + kTileSize - 1) / kTileSize;
     if (column >= columns || row >= rows)
-        return lent_.tell.error(
+        return context_.tell.error(
             fmt::format("there is no tile ({}, {}): a picture of {} x {} pixels has {} x {}",
                         column, row, camera->width, camera->height, columns, rows));
     asked_ = {request, std::min(column * kTileSize + kTileSize / 2, camera->width - 1),
@@ -105,13 +105,14 @@ void Inspector::tile(const ViewRequest& request, int column, int row) {
 
 void Inspector::listed_tile(int column, int row) {
     if (!published().tiles)
-        return lent_.tell.error("no tiles are listed: inspect.tiles lists those of this picture");
+        return context_.tell.error(
+            "no tiles are listed: inspect.tiles lists those of this picture");
     tile(listed_, column, row);
 }
 
 void Inspector::answer() {
     const auto begin = std::chrono::steady_clock::now();
-    const LoadedScene& scene = *lent_.scene;
+    const LoadedScene& scene = *context_.scene;
     stale_ = false;
     const auto camera = camera_of_question(asked_->request);
     if (!camera || asked_->x >= camera->width || asked_->y >= camera->height) return clear();
@@ -128,7 +129,8 @@ void Inspector::answer() {
     out->step = scene.steps_done();
     out->profile = name_of(options.compatibility);
     if (measured) {
-        const auto& settings = scene.trainer ? scene.trainer->settings() : lent_.options.settings;
+        const auto& settings =
+            scene.trainer ? scene.trainer->settings() : context_.options.settings;
         out->photo = against(*view, walk, asked_->x, asked_->y, settings.lambda_dssim);
         walk.share_out(out->photo->v_color, out->report);
         ViewSettings untouched;
@@ -144,7 +146,7 @@ void Inspector::answer() {
 void Inspector::tiles(const ViewRequest& request) {
     const auto camera = camera_of_question(request);
     if (!camera) return;
-    const LoadedScene& scene = *lent_.scene;
+    const LoadedScene& scene = *context_.scene;
     RenderOptions options = render_options(scene, request.settings);
     options.tint = tint_.tint();
     options.counters = options.costs = true;
@@ -170,18 +172,19 @@ void Inspector::tiles(const ViewRequest& request) {
 void Inspector::clear() {
     asked_.reset();
     stale_ = false;
-    lent_.tell.changed().inspection = nullptr;
+    context_.tell.changed().inspection = nullptr;
 }
 
-void Inspector::model_changed() {
-    if (!asked_) return clear();
+void Inspector::scene_changed(SceneChange change) {
+    if (change == SceneChange::closing) return;
+    if (change == SceneChange::scene || !asked_) return clear();
     PixelInspection inspection = published();
     inspection.tiles = nullptr;  // of the model before
     publish(std::move(inspection));
     stale_ = true;
 }
 
-bool Inspector::answer_when_due() {
+bool Inspector::work(const Shown&) {
     const auto& looked_at = viewer_.request();
     if (!stale_ || (looked_at && looked_at->moving)) return false;
     answer();
@@ -189,12 +192,12 @@ bool Inspector::answer_when_due() {
 }
 
 PixelInspection Inspector::published() {
-    const auto& now = lent_.tell.changed().inspection;
+    const auto& now = context_.tell.changed().inspection;
     return now ? *now : PixelInspection{};
 }
 
 void Inspector::publish(PixelInspection inspection) {
-    lent_.tell.changed().inspection =
+    context_.tell.changed().inspection =
         std::make_shared<const PixelInspection>(std::move(inspection));
 }
 

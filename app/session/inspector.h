@@ -6,17 +6,17 @@
 
 #include <optional>
 
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/shown_tint.h"
 #include "app/session/viewer.h"
 #include "panels/state/inspection.h"
 
 namespace gs {
 
-class Inspector {
+class Inspector final : public EnginePart {
   public:
-    Inspector(Lent lent, Viewer& viewer, ShownTint& tint)
-        : lent_(std::move(lent)), viewer_(viewer), tint_(tint) {}
+    Inspector(EngineContext context, Viewer& viewer, ShownTint& tint)
+        : context_(std::move(context)), viewer_(viewer), tint_(tint) {}
 
     /// The pixel at this place of the request's picture (fractions of its width and height): of the
     /// whole photo's size where a capture camera is shown, else of the size asked for. Answered
@@ -31,11 +31,11 @@ class Inspector {
     /// Draws the request's picture with its counters, and lists its tiles.
     void tiles(const ViewRequest& request);
     void clear();
-    /// The same scene has another model: what was asked will be answered anew.
-    void model_changed();
-    /// Answers anew after model_changed(), once for all changes of a turn and with what is hidden
-    /// after them; not while the camera moves, when a streamed set changes its levels all the time.
-    bool answer_when_due();
+    /// With another model the last question is answered again, by work().
+    void scene_changed(SceneChange change) override;
+    /// Once for all changes of a turn, with what is hidden after them; not while the camera moves,
+    /// when a streamed set changes its levels all the time.
+    bool work(const Shown& shown) override;
 
   private:
     struct Question {
@@ -48,7 +48,7 @@ class Inspector {
     void publish(PixelInspection inspection);
     PixelInspection published();
 
-    Lent lent_;
+    EngineContext context_;
     Viewer& viewer_;
     ShownTint& tint_;
     std::optional<Question> asked_;

@@ -7,14 +7,14 @@
 #include <string>
 #include <utility>
 
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "panels/state/lab_state.h"
 
 namespace gs {
 
-class LabDesk {
+class LabDesk final : public EnginePart {
   public:
-    explicit LabDesk(Lent lent);
+    explicit LabDesk(EngineContext context);
 
     /// Another database is looked at. Told: it cannot be read.
     void open(const std::string& database);
@@ -26,14 +26,14 @@ class LabDesk {
     void compare(const std::string& a, const std::string& b);
     /// All that is recorded as one page, with what is compared.
     void report(const std::string& html);
-    /// Reads again when the suite that goes on has come to its next run; call it with every turn.
-    void follow();
+    /// Reads the database again when the running suite has come to its next run.
+    void before_picture(const Shown*) override;
 
   private:
     void read(std::uint64_t command);
     void publish();
 
-    Lent lent_;
+    EngineContext context_;
     LabState state_;
     std::optional<std::pair<std::string, std::string>> compared_;
     std::string said_;  // by the suite that goes on, when it was read last

@@ -31,11 +31,11 @@ double share_of(std::size_t done, std::size_t total) {
 }  // namespace
 
 bool ProblemFinder::may_look(const char* what) {
-    const auto& scene = lent_.scene;
+    const auto& scene = context_.scene;
     if (!scene)
-        lent_.tell.error(fmt::format("nothing is open {}", what));
+        context_.tell.error(fmt::format("nothing is open {}", what));
     else if (!scene->capture || scene->capture->views.empty())
-        lent_.tell.error(fmt::format(
+        context_.tell.error(fmt::format(
             "{} has no photos {}: open the capture that it was trained from beside it (open SPLATS "
             "CAPTURE)",
             scene->name, what));
@@ -48,16 +48,16 @@ bool ProblemFinder::may_look(const char* what) {
 bool ProblemFinder::prepare() {
     search_.reset();
     point_.reset();
-    auto rasterizer = lent_.options.make_rasterizer();
+    auto rasterizer = context_.options.make_rasterizer();
     if (!rasterizer) {
-        lent_.tell.error(rasterizer.error().text());
+        context_.tell.error(rasterizer.error().text());
         return false;
     }
     rasterizer_ = std::move(*rasterizer);
-    model_ = lent_.scene->model;
-    if (lent_.scene->trainer)
-        model_ = std::make_shared<const GaussianModel>(lent_.scene->trainer->model());
-    step_ = lent_.scene->steps_done();
+    model_ = context_.scene->model;
+    if (context_.scene->trainer)
+        model_ = std::make_shared<const GaussianModel>(context_.scene->trainer->model());
+    step_ = context_.scene->steps_done();
     seconds_ = 0;
     return true;
 }
@@ -70,31 +70,31 @@ void ProblemFinder::begin(std::uint64_t command) {
 
 void ProblemFinder::find() {
     if (!may_look("whose problems could be found")) return;
-    if (search_) return lent_.tell.error("problems are being looked for already");
+    if (search_) return context_.tell.error("problems are being looked for already");
     if (!prepare()) return;
-    search_.emplace(model_, lent_.scene->capture, all_views(*lent_.scene->capture), *rasterizer_,
-                    options_for_photos(*lent_.scene));
+    search_.emplace(model_, context_.scene->capture, all_views(*context_.scene->capture),
+                    *rasterizer_, options_for_photos(*context_.scene));
     search_ids_.clear();
-    if (lent_.scene->trainer) search_ids_ = lent_.scene->trainer->ids();
+    if (context_.scene->trainer) search_ids_ = context_.scene->trainer->ids();
     shown_.mark.reset();
-    begin(lent_.tell.command);
+    begin(context_.tell.command);
 }
 
 void ProblemFinder::point(const ViewRequest& request, double x, double y) {
     if (!may_look("that could see a place")) return;
     if (search_)
-        return lent_.tell.error(
+        return context_.tell.error(
             "problems are being looked for: wait, or problems.cancel, then ask for the place");
     if (!prepare()) return;
-    PhotoDrawer drawer(model_, *rasterizer_, options_for_photos(*lent_.scene));
-    const Camera camera = camera_of(*lent_.scene, request, 1, false);
+    PhotoDrawer drawer(model_, *rasterizer_, options_for_photos(*context_.scene));
+    const Camera camera = camera_of(*context_.scene, request, 1, false);
     const auto place = point_of_pixel(drawer, camera, static_cast<int>(x * camera.width),
                                       static_cast<int>(y * camera.height));
     if (!place)
         return end("nothing lies at this pixel: half of the light gets through, so it is no place");
-    point_.emplace(std::move(drawer), lent_.scene->capture, *place);
+    point_.emplace(std::move(drawer), context_.scene->capture, *place);
     shown_.point.reset();
-    begin(lent_.tell.command);
+    begin(context_.tell.command);
 }
 
 /// Where nobody looks at pictures they have no share of the time: a quarter of it, then.
@@ -147,18 +147,18 @@ void ProblemFinder::end(const std::string& told) {
     command_ = 0;
     ++shown_.crops;
     publish();
-    lent_.tell.status.at_once();
-    lent_.tell.done(told, false, {}, command);
+    context_.tell.status.at_once();
+    context_.tell.done(told, false, {}, command);
 }
 
-bool ProblemFinder::cancel() {
-    if (!search_ && !point_) return false;
+bool ProblemFinder::cancel(const std::string& name) {
+    if ((!search_ && !point_) || !(name.empty() || name == "problems")) return false;
     end("looking for problems was cancelled: what was found before stays");
     return true;
 }
 
 void ProblemFinder::clear() {
-    cancel();
+    (void)cancel({});
     forget();
 }
 
@@ -171,8 +171,8 @@ void ProblemFinder::forget() {
     found_ids_ = {};
     command_ = 0;
     shown_ = {shown_.serial, {}, 0, nullptr, 0, 0, nullptr, 0, shown_.crops + 1, {}};
-    lent_.tell.changed().problems = nullptr;
-    lent_.tell.status.changed = true;
+    context_.tell.changed().problems = nullptr;
+    context_.tell.status.changed = true;
 }
 
 bool ProblemFinder::is_there(ProblemKind kind, std::size_t index) {
@@ -183,20 +183,21 @@ bool ProblemFinder::is_there(ProblemKind kind, std::size_t index) {
         shown_.point ? shown_.point->photos.size() : 0};
     const auto k = static_cast<std::size_t>(kind);
     if (index < counts[k]) return true;
-    lent_.tell.error(fmt::format("there is no {} {}: {}", kProblemKindNames[k], index + 1,
-                                 counts[k] == 0 ? std::string("none was found; problems.find looks")
-                                                : fmt::format("the last one is {}", counts[k])));
+    context_.tell.error(fmt::format("there is no {} {}: {}", kProblemKindNames[k], index + 1,
+                                    counts[k] == 0
+                                        ? std::string("none was found; problems.find looks")
+                                        : fmt::format("the last one is {}", counts[k])));
     return false;
 }
 
 /// Where Gaussians lie now that lay in `rows` when they were looked at, without those that are
 /// gone: steps of training renumber them.
 std::vector<std::uint64_t> ProblemFinder::rows_now(std::span<const std::uint32_t> rows) const {
-    if (!lent_.scene->trainer) return {rows.begin(), rows.end()};
+    if (!context_.scene->trainer) return {rows.begin(), rows.end()};
     std::vector<std::uint32_t> ids;
     for (const std::uint32_t row : rows) ids.push_back(found_ids_[row]);
     std::vector<std::uint64_t> out;
-    for (const std::uint32_t row : rows_of_ids(ids, lent_.scene->trainer->ids()))
+    for (const std::uint32_t row : rows_of_ids(ids, context_.scene->trainer->ids()))
         if (row != kNoSuchRow) out.push_back(row);
     return out;
 }
@@ -215,7 +216,7 @@ std::vector<std::uint64_t> ProblemFinder::rows_of(ProblemKind kind, std::size_t 
     }
     auto now = rows_now(then);
     if (now.empty())
-        lent_.tell.error(fmt::format(
+        context_.tell.error(fmt::format(
             "{} {} is gone: training took it away after step {}; problems.find looks again",
             kProblemKindNames[static_cast<std::size_t>(kind)], index + 1, shown_.step));
     return now;
@@ -251,9 +252,9 @@ void ProblemFinder::select(ProblemKind kind, std::size_t index) {
         {fmt::format("{} {}", kProblemKindNames[static_cast<std::size_t>(kind)], index + 1)}, rows);
 }
 
-std::optional<Activity> ProblemFinder::activity() const {
-    if (shown_.doing.empty()) return std::nullopt;
-    return Activity{"problems", shown_.doing, shown_.share, seconds_since(begun_)};
+void ProblemFinder::describe(Published& view) const {
+    if (shown_.doing.empty()) return;
+    view.activities.push_back({"problems", shown_.doing, shown_.share, seconds_since(begun_)});
 }
 
 void ProblemFinder::publish() {
@@ -268,8 +269,8 @@ void ProblemFinder::publish() {
         shown_.share = share_of(point_->done(), point_->total());
     }
     ++shown_.serial;
-    lent_.tell.changed().problems = std::make_shared<const PhotoProblems>(shown_);
-    lent_.tell.status.changed = true;
+    context_.tell.changed().problems = std::make_shared<const PhotoProblems>(shown_);
+    context_.tell.status.changed = true;
 }
 
 }  // namespace gs

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "app/session/editor.h"
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/scene_doctor.h"
 #include "app/session/viewer.h"
 #include "panels/state/photo_problems.h"
@@ -22,10 +22,10 @@
 
 namespace gs {
 
-class ProblemFinder {
+class ProblemFinder final : public EnginePart {
   public:
-    ProblemFinder(Lent lent, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
-        : lent_(std::move(lent)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
+    ProblemFinder(EngineContext context, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
+        : context_(std::move(context)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
 
     // ---- commands
     void find();
@@ -37,23 +37,23 @@ class ProblemFinder {
     void go(ProblemKind kind, std::size_t index);
     /// Selects the Gaussians of number `index` of the list of Gaussians or floaters.
     void select(ProblemKind kind, std::size_t index);
-    /// False: nothing was being looked for.
-    bool cancel();
-    /// Forgets what was found, too.
+    bool cancel(const std::string& name) override;
+    /// Cancels the search and forgets its results.
     void clear();
 
-    /// Another model, or none.
-    void forget();
-    /// A photo. False: nothing is looked for, or training comes first.
-    bool work(const Shown& shown);
-    /// What goes on, for who lists that; nothing: nothing does.
-    std::optional<Activity> activity() const;
-    /// Of commands up to `carried_out`, the last before one whose photos are still looked at.
-    std::uint64_t done(std::uint64_t carried_out) const {
+    void scene_changed(SceneChange change) override {
+        if (change != SceneChange::scene) forget();  // its rasterizer must go before the scene
+    }
+    void give_up() override { (void)cancel({}); }
+    /// Looks at one photo.
+    bool work(const Shown& shown) override;
+    void describe(Published& view) const override;
+    std::uint64_t done(std::uint64_t carried_out) const override {
         return command_ > 0 ? std::min(carried_out, command_ - 1) : carried_out;
     }
 
   private:
+    void forget();
     bool is_due(const Shown& shown) const;
     bool may_look(const char* what);
     bool prepare();
@@ -66,7 +66,7 @@ class ProblemFinder {
     void tell_point();
     void publish();
 
-    Lent lent_;
+    EngineContext context_;
     Viewer& viewer_;
     Editor& editor_;
     SceneDoctor& doctor_;

@@ -7,49 +7,49 @@ namespace gs {
 
 void PlaceFinder::focus(const Shown& shown, const ViewRequest& request, double x, double y) {
     const auto point = viewer_.focus(shown, request, x, y);
-    if (!point) return lent_.tell.done("nothing lies at this pixel");
-    lent_.tell.focus(*point);
+    if (!point) return context_.tell.done("nothing lies at this pixel");
+    context_.tell.focus(*point);
 }
 
 void PlaceFinder::pick(const Shown& shown, const ViewRequest& request,
                        const std::vector<std::array<double, 2>>& places, PickedFor what) {
     PickedPoints picked{what, viewer_.points_at(shown, request, places)};
     if (picked.points.size() < places.size())
-        return lent_.tell.error("nothing lies at this pixel: no point was picked");
-    lent_.tell.picked(std::move(picked));
+        return context_.tell.error("nothing lies at this pixel: no point was picked");
+    context_.tell.picked(std::move(picked));
 }
 
 void PlaceFinder::locate(const Shown& shown, const ViewRequest& request, double x, double y) {
     const auto point = viewer_.focus(shown, request, x, y);
     if (!point)
-        return lent_.tell.error("nothing lies at this pixel that a note could be pinned to");
-    lent_.tell.found({lent_.tell.command, *point, lent_.scene->steps_done()});
+        return context_.tell.error("nothing lies at this pixel that a note could be pinned to");
+    context_.tell.found({context_.tell.command, *point, context_.scene->steps_done()});
 }
 
 void PlaceFinder::locate_gaussian(std::uint64_t row) {
-    if (!lent_.scene) return lent_.tell.error("nothing is open");
-    const GaussianModel& model = viewer_.current_model(*lent_.scene);
+    if (!context_.scene) return context_.tell.error("nothing is open");
+    const GaussianModel& model = viewer_.current_model(*context_.scene);
     if (row >= model.count)
-        return lent_.tell.error(
+        return context_.tell.error(
             fmt::format("there is no Gaussian {}: the scene has {}", row, model.count));
     const Vec3f mean = model.mean(row);
     if (!std::isfinite(mean.x + mean.y + mean.z))
-        return lent_.tell.error(fmt::format(
+        return context_.tell.error(fmt::format(
             "Gaussian {} has a position that is no number: nothing can be pinned there", row));
-    FoundPoint found{lent_.tell.command, {mean.x, mean.y, mean.z}, lent_.scene->steps_done()};
-    if (lent_.scene->trainer) found.id = lent_.scene->trainer->ids()[row];
-    lent_.tell.found(found);
+    FoundPoint found{context_.tell.command, {mean.x, mean.y, mean.z}, context_.scene->steps_done()};
+    if (context_.scene->trainer) found.id = context_.scene->trainer->ids()[row];
+    context_.tell.found(found);
 }
 
 void PlaceFinder::focus_on_id(std::uint32_t id) {
-    if (!lent_.scene || !lent_.scene->trainer) return;
-    const std::vector<std::uint32_t> ids = lent_.scene->trainer->ids();
+    if (!context_.scene || !context_.scene->trainer) return;
+    const std::vector<std::uint32_t> ids = context_.scene->trainer->ids();
     const auto it = std::find(ids.begin(), ids.end(), id);
     if (it == ids.end())
-        return lent_.tell.done("this Gaussian has gone: that is where it was", true);
+        return context_.tell.done("this Gaussian has gone: that is where it was", true);
     const Vec3f mean =
-        viewer_.current_model(*lent_.scene).mean(static_cast<std::size_t>(it - ids.begin()));
-    lent_.tell.focus({mean.x, mean.y, mean.z});
+        viewer_.current_model(*context_.scene).mean(static_cast<std::size_t>(it - ids.begin()));
+    context_.tell.focus({mean.x, mean.y, mean.z});
 }
 
 }  // namespace gs

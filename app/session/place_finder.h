@@ -6,14 +6,15 @@
 #include <array>
 #include <vector>
 
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/viewer.h"
 
 namespace gs {
 
-class PlaceFinder {
+class PlaceFinder final : public EnginePart {
   public:
-    PlaceFinder(Lent lent, Viewer& viewer) : lent_(std::move(lent)), viewer_(viewer) {}
+    PlaceFinder(EngineContext context, Viewer& viewer)
+        : context_(std::move(context)), viewer_(viewer) {}
 
     // Places are fractions of the picture's width and height. Where nothing lies, that is told.
     /// The camera turns to it.
@@ -28,7 +29,7 @@ class PlaceFinder {
     void focus_on_id(std::uint32_t id);
 
   private:
-    Lent lent_;
+    EngineContext context_;
     Viewer& viewer_;
 };
 

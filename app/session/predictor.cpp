@@ -56,7 +56,7 @@ void Predictor::measure(const Shown& shown, const ViewRequest& request) {
     const View* const view = photo_view(shown.scene, request.settings.capture_view);
     const Camera camera = view ? view->camera : camera_of(shown.scene, request, 1, false);
     if (!camera.valid())
-        return lent_.tell.error("there is no picture yet whose time could be predicted");
+        return context_.tell.error("there is no picture yet whose time could be predicted");
     LoadedScene& scene = shown.scene;
     RenderOptions options = render_options(scene, request.settings);
     options.tint = tint_.tint();
@@ -67,7 +67,7 @@ void Predictor::measure(const Shown& shown, const ViewRequest& request) {
         scene.trainer->render(camera, options, drawn);
     else
         scene.rasterizer->forward(*scene.source, camera, options, *scene.state, drawn);
-    counted_ = predicted_work(drawn, options.sh_degree, lent_.options.on_device);
+    counted_ = predicted_work(drawn, options.sh_degree, context_.options.on_device);
     counted_->lens = !draws_as_pinhole(camera);
     counted_->unscented = options.projection == ProjectionMethod::ut;
     if (scene.trainer) {
@@ -85,7 +85,7 @@ void Predictor::measure(const Shown& shown, const ViewRequest& request) {
 void Predictor::gpus(const std::string& list) {
     choose_first();
     auto wanted = gpu_devices_named(list);
-    if (!wanted) return lent_.tell.error(wanted.error().text());
+    if (!wanted) return context_.tell.error(wanted.error().text());
     chosen_ = std::move(*wanted);
     publish();
 }
@@ -114,14 +114,14 @@ void Predictor::map(bool on) {
     publish();
 }
 
-void Predictor::forget() {
-    if (!counted_) return;
+void Predictor::scene_changed(SceneChange change) {
+    if (change == SceneChange::closing || !counted_) return;
     counted_.reset();
     PredictionState kept;
     kept.map = state_.map;
     kept.step = state_.step;
     state_ = std::move(kept);
-    lent_.tell.changed().prediction = nullptr;
+    context_.tell.changed().prediction = nullptr;
 }
 
 void Predictor::publish() {
@@ -155,7 +155,7 @@ void Predictor::publish() {
             state_.tile_us = predicted_tile_us(
                 state_.step ? state_.gpus[0].step : state_.gpus[0].frame, work.tiles);
     }
-    lent_.tell.changed().prediction = std::make_shared<const PredictionState>(state_);
+    context_.tell.changed().prediction = std::make_shared<const PredictionState>(state_);
 }
 
 }  // namespace gs

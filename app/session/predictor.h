@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/shown_tint.h"
 #include "app/session/viewer.h"
 #include "panels/state/prediction_state.h"
 
 namespace gs {
 
-class Predictor {
+class Predictor final : public EnginePart {
   public:
-    Predictor(Lent lent, ShownTint& tint) : lent_(std::move(lent)), tint_(tint) {}
+    Predictor(EngineContext context, ShownTint& tint) : context_(std::move(context)), tint_(tint) {}
 
     /// Counts the request's picture: of the whole photo's size where a capture camera is shown,
     /// else of the size asked for. Answered through SessionView::prediction.
@@ -32,14 +32,14 @@ class Predictor {
     void map(bool on);
     /// A training step, else a frame.
     void step(bool on);
-    /// The counts are of a scene that is not there any more.
-    void forget();
+    /// Counts are of one model.
+    void scene_changed(SceneChange change) override;
 
   private:
     void choose_first();
     void publish();
 
-    Lent lent_;
+    EngineContext context_;
     ShownTint& tint_;
     std::optional<KernelCosts> costs_;  // read with the first question
     std::vector<GpuDevice> known_, chosen_;

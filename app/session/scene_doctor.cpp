@@ -107,34 +107,34 @@ Result<Mended> mend_scene(LoadedScene scene, std::shared_ptr<const GaussianModel
 }  // namespace
 
 void SceneDoctor::start(bool asked) {
-    lent_.jobs.drop("doctor");
-    if (!lent_.scene) return;
+    context_.jobs.drop("doctor");
+    if (!context_.scene) return;
     CheckupSubject subject;
-    subject.capture = lent_.scene->capture;
+    subject.capture = context_.scene->capture;
     SplatQuestions& q = subject.questions;
-    if (lent_.scene->trainer) {
-        subject.trained = lent_.scene->steps_done() > 0;
-        if (asked || lent_.scene->trainer->gaussian_count() <= kCopiedUnasked)
-            subject.model = std::make_shared<const GaussianModel>(lent_.scene->trainer->model());
+    if (context_.scene->trainer) {
+        subject.trained = context_.scene->steps_done() > 0;
+        if (asked || context_.scene->trainer->gaussian_count() <= kCopiedUnasked)
+            subject.model = std::make_shared<const GaussianModel>(context_.scene->trainer->model());
         q.width = q.height = 1;
-        for (const View& view : lent_.scene->capture->views) {
+        for (const View& view : context_.scene->capture->views) {
             q.width = std::max(q.width, view.camera.width);
             q.height = std::max(q.height, view.camera.height);
         }
     } else {
-        subject.model = lent_.scene->model;
-        q.notes = lent_.scene->notes;
+        subject.model = context_.scene->model;
+        q.notes = context_.scene->notes;
     }
-    q.cap = static_cast<std::uint64_t>(std::max(0.0, lent_.options.settings.max_gaussians));
+    q.cap = static_cast<std::uint64_t>(std::max(0.0, context_.options.settings.max_gaussians));
     q.host_bytes = available_host_bytes();
-    if (lent_.options.free_device_bytes) q.device_bytes = lent_.options.free_device_bytes();
-    lent_.jobs.start<DoctorReport>(
+    if (context_.options.free_device_bytes) q.device_bytes = context_.options.free_device_bytes();
+    context_.jobs.start<DoctorReport>(
         {"doctor", "examining", 0, true},
         [subject = std::move(subject)](const Progress& progress) {
             return examine_scene(subject, progress);
         },
         [this](DoctorReport report) { adopt_report(std::move(report)); },
-        [this](const Error& error) { lent_.tell.failed(error, "examining was cancelled"); });
+        [this](const Error& error) { context_.tell.failed(error, "examining was cancelled"); });
 }
 
 void SceneDoctor::publish() {
@@ -148,7 +148,7 @@ void SceneDoctor::publish() {
     }
     report_.unsaved = !report_.mended.empty() && editor_.unsaved();
     for (Finding& f : report_.findings) f.fixable = f.fixable && report_.can_mend;
-    lent_.tell.changed().doctor = std::make_shared<const DoctorReport>(report_);
+    context_.tell.changed().doctor = std::make_shared<const DoctorReport>(report_);
 }
 
 void SceneDoctor::adopt_report(DoctorReport report) {
@@ -161,70 +161,73 @@ void SceneDoctor::adopt_report(DoctorReport report) {
                                      [&](const Finding& f) { return f.severity == s; });
         return counted(static_cast<std::uint64_t>(n), name_of(s));
     };
-    lent_.tell.done(fmt::format("examined {}: {}, {}, {} ({:.2f} s)", lent_.scene->name,
-                                count(Severity::error), count(Severity::warning),
-                                count(Severity::note), report_.seconds));
+    context_.tell.done(fmt::format("examined {}: {}, {}, {} ({:.2f} s)", context_.scene->name,
+                                   count(Severity::error), count(Severity::warning),
+                                   count(Severity::note), report_.seconds));
 }
 
 void SceneDoctor::examine() {
-    if (!lent_.scene) return lent_.tell.error("nothing is open that could be examined");
+    if (!context_.scene) return context_.tell.error("nothing is open that could be examined");
     start(true);
 }
 
 std::string SceneDoctor::may_mend() const {
-    if (!lent_.scene) return "nothing is open that could be mended";
-    if (lent_.scene->trainer)
+    if (!context_.scene) return "nothing is open that could be mended";
+    if (context_.scene->trainer)
         return "a training run is not mended: export the splats and open those";
-    if (lent_.scene->levels)
+    if (context_.scene->levels)
         return "a streamed set is not mended: convert one level, and open that";
     return {};
 }
 
 void SceneDoctor::fix(const std::string& name) {
-    if (const std::string problem = may_mend(); !problem.empty()) return lent_.tell.error(problem);
+    if (const std::string problem = may_mend(); !problem.empty())
+        return context_.tell.error(problem);
     const auto fixable = [&](const Finding& f) {
         return f.fixable && (name.empty() || f.id == name);
     };
     if (!name.empty() && !report_.findings.empty() &&
         std::none_of(report_.findings.begin(), report_.findings.end(), fixable))
-        return lent_.tell.error(
+        return context_.tell.error(
             fmt::format("the doctor has found no \"{}\" that could be mended", name));
-    if (lent_.jobs.running("mend")) return lent_.tell.error("splats are being mended already");
-    const std::uint64_t command = lent_.tell.command;
-    lent_.jobs.start<Mended>(
+    if (context_.jobs.running("mend"))
+        return context_.tell.error("splats are being mended already");
+    const std::uint64_t command = context_.tell.command;
+    context_.jobs.start<Mended>(
         {"mend", "mending", command, true},
-        [scene = std::make_shared<LoadedScene>(same_scene(*lent_.scene)),
-         original = lent_.scene->model, name, options = lent_.options](const Progress& progress) {
+        [scene = std::make_shared<LoadedScene>(same_scene(*context_.scene)),
+         original = context_.scene->model, name,
+         options = context_.options](const Progress& progress) {
             return mend_scene(std::move(*scene), original, name, options, progress);
         },
-        [this, name, command, original = lent_.scene->model](Mended mended) {
-            if (lent_.scene->model != original)
-                return lent_.tell.error("the splats were edited while they were mended: mend again",
-                                        command);
+        [this, name, command, original = context_.scene->model](Mended mended) {
+            if (context_.scene->model != original)
+                return context_.tell.error(
+                    "the splats were edited while they were mended: mend again", command);
             adopt(std::move(mended), name, command);
         },
         [this, command](const Error& error) {
-            lent_.tell.failed(error, "mending was cancelled, the splats are as before", command);
+            context_.tell.failed(error, "mending was cancelled, the splats are as before", command);
         });
 }
 
 void SceneDoctor::undo() {
     const EditHistory& history = editor_.history();
     if (history.mendings().empty())
-        return lent_.tell.error("nothing was mended that could be taken back");
+        return context_.tell.error("nothing was mended that could be taken back");
     if (!history.newest_is_mending())
-        return lent_.tell.error(
+        return context_.tell.error(
             "the splats were edited after they were mended: undo takes the newest edit back first");
     editor_.undo();
 }
 
 void SceneDoctor::adopt(Mended mended, const std::string& name, std::uint64_t command) {
-    const std::uint64_t before = lent_.scene->gaussian_count();
+    const std::uint64_t before = context_.scene->gaussian_count();
     for (const std::string& change : mended.changes) log_info("mended: {}", change);
     editor_.adopt_whole(std::move(mended.scene), {{}, {}, true, name, std::move(mended.changes)},
                         "mended " + (name.empty() ? "everything" : name), command);
-    lent_.tell.done(
-        fmt::format("mended: {}, {} before", counted(lent_.scene->gaussian_count(), "Gaussian"),
+    context_.tell.done(
+        fmt::format("mended: {}, {} before", counted(context_.scene->gaussian_count(), "Gaussian"),
                     format_count(static_cast<double>(before))),
         true, {}, command);
 }
@@ -238,19 +241,22 @@ void SceneDoctor::exported() {
     if (!editor_.history().mendings().empty()) publish();
 }
 
-void SceneDoctor::forget() {
-    lent_.jobs.drop("doctor");
-    lent_.jobs.drop("mend");
+void SceneDoctor::scene_changed(SceneChange change) {
+    if (is_other_model(change)) forget_rows();
+    if (change != SceneChange::closing) return;
+    context_.jobs.drop("doctor");
+    context_.jobs.drop("mend");
     report_ = {};
-    lent_.tell.changed().doctor = nullptr;
-    lent_.tell.changed().marked = nullptr;
+    context_.tell.changed().doctor = nullptr;
+    context_.tell.changed().marked = nullptr;
 }
 
 void SceneDoctor::start_first() {
-    if (!report_.planned && !lent_.jobs.running("doctor")) start(false);
+    if (!report_.planned && !context_.jobs.running("doctor")) start(false);
 }
 
 void SceneDoctor::forget_rows() {
+    unmark();
     for (Finding& f : report_.findings)
         std::erase_if(f.examples,
                       [](const std::string& example) { return example.starts_with('#'); });
@@ -258,15 +264,16 @@ void SceneDoctor::forget_rows() {
 }
 
 void SceneDoctor::mark(std::uint64_t row) {
-    if (!lent_.scene) return lent_.tell.error("nothing is open");
-    const GaussianModel& model = viewer_.current_model(*lent_.scene);
+    if (!context_.scene) return context_.tell.error("nothing is open");
+    const GaussianModel& model = viewer_.current_model(*context_.scene);
     if (row >= model.count)
-        return lent_.tell.error(fmt::format("there is no Gaussian #{}: the last one is #{}", row,
-                                            model.count - std::min<std::size_t>(1, model.count)));
+        return context_.tell.error(
+            fmt::format("there is no Gaussian #{}: the last one is #{}", row,
+                        model.count - std::min<std::size_t>(1, model.count)));
     const auto i = static_cast<std::size_t>(row);
     MarkedGaussian marked{row, model.mean(i), {}, 0};
     if (!std::isfinite(marked.mean.x + marked.mean.y + marked.mean.z))
-        return lent_.tell.error(fmt::format(
+        return context_.tell.error(fmt::format(
             "Gaussian #{} has a position that is no number: there is nothing to look at", row));
     marked.opacity = 1 / (1 + std::exp(-model.at(kOpacityLogits, i)));
     Quatd quat{model.at(kQuats, i), model.at(kQuats + 1, i), model.at(kQuats + 2, i),
@@ -282,7 +289,7 @@ void SceneDoctor::mark(std::uint64_t row) {
         };
         marked.axes[axis] = {along(0), along(1), along(2)};
     }
-    lent_.tell.changed().marked = std::make_shared<const MarkedGaussian>(marked);
+    context_.tell.changed().marked = std::make_shared<const MarkedGaussian>(marked);
 }
 
 }  // namespace gs

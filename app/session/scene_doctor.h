@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/session/editor.h"
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/viewer.h"
 #include "panels/state/scene_state.h"
 
@@ -16,10 +16,10 @@ namespace gs {
 
 struct Mended;
 
-class SceneDoctor {
+class SceneDoctor final : public EnginePart {
   public:
-    SceneDoctor(Lent lent, Viewer& viewer, Editor& editor)
-        : lent_(std::move(lent)), viewer_(viewer), editor_(editor) {}
+    SceneDoctor(EngineContext context, Viewer& viewer, Editor& editor)
+        : context_(std::move(context)), viewer_(viewer), editor_(editor) {}
 
     /// Examines the scene (and the model of a training run as it is now).
     void examine();
@@ -29,29 +29,28 @@ class SceneDoctor {
     void undo();
     /// Looks at one Gaussian; answered through SessionView::marked.
     void mark(std::uint64_t row);
-    void unmark() { lent_.tell.changed().marked = nullptr; }
+    void unmark() { context_.tell.changed().marked = nullptr; }
 
     /// Examines. `asked`: by the user, so a large model of a run may be copied for it.
     void start(bool asked);
     /// Examines unless that was done, or goes on.
     void start_first();
-    /// The scene goes.
-    void forget();
+    void scene_changed(SceneChange change) override;
     /// What is open was written to a file.
     void exported();
     /// A mending came into force, or was taken back.
     void mendings_changed();
-    /// Rows of the model are others now.
-    void forget_rows();
 
   private:
+    /// Ids in the report are of other Gaussians now.
+    void forget_rows();
     void adopt_report(DoctorReport report);
     void adopt(Mended mended, const std::string& name, std::uint64_t command);
     void publish();
     /// Why not; empty: it may.
     std::string may_mend() const;
 
-    Lent lent_;
+    EngineContext context_;
     Viewer& viewer_;
     Editor& editor_;
     DoctorReport report_;

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "app/session/engine_part.h"
 #include "renderer/maps/view.h"
 #include "renderer/scene/gaussian_model.h"
 #include "renderer/scene/gaussian_tint.h"
@@ -32,7 +33,7 @@ struct ShownValues {
     Colormap map = Colormap::viridis;
 };
 
-class ShownTint {
+class ShownTint final : public EnginePart {
   public:
     enum Flag : std::uint8_t { kSelected = 1, kHidden = 2, kLocked = 4 };
 
@@ -46,6 +47,9 @@ class ShownTint {
     void set_levels(const GaussianModel& model, std::span<const LevelRun> runs);
     /// Rows mean other Gaussians from now on: what was said by row is forgotten.
     void forget();
+    void scene_changed(SceneChange change) override {
+        if (change == SceneChange::scene || change == SceneChange::model) forget();
+    }
 
     /// Another one whenever a picture would look otherwise.
     std::uint64_t serial() const { return serial_; }

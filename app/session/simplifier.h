@@ -7,19 +7,20 @@
 #include <utility>
 
 #include "app/session/editor.h"
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 
 namespace gs {
 
-class Simplifier {
+class Simplifier final : public EnginePart {
   public:
-    Simplifier(Lent lent, Editor& editor) : lent_(std::move(lent)), editor_(editor) {}
+    Simplifier(EngineContext context, Editor& editor)
+        : context_(std::move(context)), editor_(editor) {}
     /// `to`: "200000" or "50%". Looked at from the capture's photos, or from all around where there
     /// is none. Errors are told: nothing that can be simplified is open, `to`, locked Gaussians.
     void start(const std::string& to);
 
   private:
-    Lent lent_;
+    EngineContext context_;
     Editor& editor_;
 };
 

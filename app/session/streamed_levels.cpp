@@ -14,10 +14,11 @@ LevelWish wish_of(const ViewSettings& settings) {
 
 }  // namespace
 
-void StreamedLevels::begin() {
-    lent_.jobs.drop("levels");
-    shown_ =
-        lent_.scene && lent_.scene->levels ? coarsest_levels(*lent_.scene->levels) : LevelChoice();
+void StreamedLevels::scene_changed(SceneChange change) {
+    if (change != SceneChange::scene) return;
+    context_.jobs.drop("levels");
+    shown_ = context_.scene && context_.scene->levels ? coarsest_levels(*context_.scene->levels)
+                                                      : LevelChoice();
     refused_ = {};
     files_.clear();
     picture_.reset();
@@ -25,10 +26,10 @@ void StreamedLevels::begin() {
 }
 
 StreamedLevels::For StreamedLevels::choose_for(const ViewRequest& picture) {
-    if (!lent_.scene || !lent_.scene->levels) return For::ready;
+    if (!context_.scene || !context_.scene->levels) return For::ready;
     picture_ = picture;
     choose();
-    if (lent_.jobs.running("levels")) return For::reading;
+    if (context_.jobs.running("levels")) return For::reading;
     return wanted() == shown_ ? For::ready : For::refused;
 }
 
@@ -40,21 +41,21 @@ void StreamedLevels::choose_for_viewport() {
 
 LevelChoice StreamedLevels::wanted() const {
     const ViewRequest& request = *decides();
-    return choose_levels(*lent_.scene->levels, camera_of(*lent_.scene, request, 1.0, false),
+    return choose_levels(*context_.scene->levels, camera_of(*context_.scene, request, 1.0, false),
                          wish_of(request.settings));
 }
 
 bool StreamedLevels::choose() {
-    if (!decides() || !lent_.scene || !lent_.scene->levels || lent_.jobs.running("levels"))
+    if (!decides() || !context_.scene || !context_.scene->levels || context_.jobs.running("levels"))
         return false;
-    const LoadedScene& scene = *lent_.scene;
+    const LoadedScene& scene = *context_.scene;
     LevelChoice choice = wanted();
     if (choice == shown_ || choice == refused_) return false;
     refused_ = {};
-    lent_.jobs.start<Gathered>(
+    context_.jobs.start<Gathered>(
         {"levels", "reading levels", 0, true},
         [same = std::make_shared<LoadedScene>(same_scene(scene)), choice, files = files_,
-         options = lent_.options](const Progress& progress) -> Result<Gathered> {
+         options = context_.options](const Progress& progress) -> Result<Gathered> {
             GS_TRY(auto gathered, gather_levels(*same->levels, choice, files, progress));
             Gathered out{std::move(*same), choice, std::move(gathered.files)};
             out.scene.level_runs = std::move(gathered.runs);
@@ -65,32 +66,31 @@ bool StreamedLevels::choose() {
         [this](Gathered gathered) {
             show(std::move(gathered));
             choose();  // the camera may have moved on
-            if (!lent_.jobs.running("levels")) doctor_.start_first();
+            if (!context_.jobs.running("levels")) doctor_.start_first();
         },
         [this, choice](const Error& error) {
             refused_ = choice;
-            if (error.kind != ErrorKind::cancelled) lent_.tell.error(error.text());
+            if (error.kind != ErrorKind::cancelled) context_.tell.error(error.text());
         });
     return true;
 }
 
 void StreamedLevels::show(Gathered gathered) {
-    lent_.replace_model(std::move(gathered.scene));
+    context_.replace_model(std::move(gathered.scene));
     shown_ = std::move(gathered.choice);
     files_ = std::move(gathered.files);
     const double budget = decides() ? decides()->settings.lod_budget : 0;
-    drop_files(*lent_.scene->levels, shown_, static_cast<std::uint64_t>(kBudgetsKept * budget),
+    drop_files(*context_.scene->levels, shown_, static_cast<std::uint64_t>(kBudgetsKept * budget),
                files_);
     publish();
-    doctor_.forget_rows();
 }
 
 void StreamedLevels::publish() {
-    auto& levels = lent_.tell.changed().levels;
+    auto& levels = context_.tell.changed().levels;
     levels = nullptr;
-    if (lent_.scene && lent_.scene->levels)
+    if (context_.scene && context_.scene->levels)
         levels = std::make_shared<const LevelsState>(
-            describe_levels(*lent_.scene->levels, shown_, files_));
+            describe_levels(*context_.scene->levels, shown_, files_));
 }
 
 }  // namespace gs

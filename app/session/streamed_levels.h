@@ -4,20 +4,20 @@
 // decides.
 #pragma once
 
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/levels.h"
 #include "app/session/scene_doctor.h"
 #include "app/session/viewer.h"
 
 namespace gs {
 
-class StreamedLevels {
+class StreamedLevels final : public EnginePart {
   public:
-    StreamedLevels(Lent lent, const Viewer& viewer, SceneDoctor& doctor)
-        : lent_(std::move(lent)), viewer_(viewer), doctor_(doctor) {}
+    StreamedLevels(EngineContext context, const Viewer& viewer, SceneDoctor& doctor)
+        : context_(std::move(context)), viewer_(viewer), doctor_(doctor) {}
 
-    /// Another scene is open, or none. A set is shown at its coarsest first.
-    void begin();
+    /// A set is shown at its coarsest first.
+    void scene_changed(SceneChange change) override;
     /// For what is looked at now, unless a film goes on. True: levels are being read for it.
     bool choose();
     enum class For { ready, reading, refused };
@@ -39,7 +39,7 @@ class StreamedLevels {
         return picture_ ? picture_ : viewer_.request();
     }
 
-    Lent lent_;
+    EngineContext context_;
     const Viewer& viewer_;
     SceneDoctor& doctor_;
     LevelChoice shown_, refused_;  // refused: could not be read, or was cancelled

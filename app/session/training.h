@@ -6,16 +6,16 @@
 #include <optional>
 #include <string>
 
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/run_record.h"
 #include "app/session/viewer.h"
 
 namespace gs {
 
-class Training {
+class Training final : public EnginePart {
   public:
     /// `settings`: the session's, edited here.
-    Training(Lent lent, TrainingSettings& settings, Viewer& viewer);
+    Training(EngineContext context, TrainingSettings& settings, Viewer& viewer);
 
     // ---- commands
     void start();
@@ -68,27 +68,25 @@ class Training {
     /// Measures all test views (or all views when there is none).
     void evaluate();
 
-    /// Another scene is open, or none.
-    void begin();
+    /// Before the scene closes the run saves everything it has.
+    void scene_changed(SceneChange change) override;
     /// Nothing is open, and `why` not; empty: that was wanted.
     void not_opened(std::string why);
-    /// Before the scene goes: the run leaves everything it has.
-    void finish();
     /// A step, or a photo of an evaluation. False: there was nothing to do.
-    bool work();
+    bool advance();
     bool running() const { return state_ == RunState::training; }
     bool evaluating() const;
-    /// After a failure.
-    void drop_evaluation() { evaluation_.reset(); }
-    /// Its part of the status.
-    void describe(Published& view) const;
+    void give_up() override { evaluation_.reset(); }
+    void describe(Published& view) const override;
     /// Curves and rows of cameras. True: something was.
     bool publish_when_due();
-    bool something_to_publish() const {
+    bool is_restless() const override {
         return curves_.changed || cameras_.changed || lapse_.changed;
     }
 
   private:
+    void begin();
+    void finish();
     bool may_train(const char* verb);
     bool train_once();
     void begin_training(std::uint64_t to);
@@ -105,9 +103,9 @@ class Training {
     void publish_looks();
     void tell_finished(const Run& run);
     void tell_evaluation(const Evaluation& evaluation);
-    std::uint64_t steps_done() const { return lent_.scene ? lent_.scene->steps_done() : 0; }
+    std::uint64_t steps_done() const { return context_.scene ? context_.scene->steps_done() : 0; }
 
-    Lent lent_;
+    EngineContext context_;
     TrainingSettings& settings_;
     Viewer& viewer_;
     RunRecord record_;

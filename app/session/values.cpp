@@ -50,7 +50,7 @@ void find_ends(const Buffer<float>& by_row, GaussianValues& values) {
 void Values::follow(const Shown& shown, const ViewRequest& request) {
     const ColorBy& wanted = request.settings.color_by;
     if (wanted.value == GaussianValue::none) {
-        if (key_.value != GaussianValue::none) begin();
+        if (key_.value != GaussianValue::none) clear();
         return;
     }
     // What depends on the camera is found again when it rests.
@@ -73,7 +73,7 @@ void Values::follow(const Shown& shown, const ViewRequest& request) {
 std::optional<Hits> Values::within(const Shown& shown, const ViewRequest& request) {
     follow(shown, request);
     const auto no_values = [&](const std::string& why) {
-        lent_.tell.error("nothing can be selected by its value: " + why);
+        context_.tell.error("nothing can be selected by its value: " + why);
         return std::nullopt;
     };
     if (key_.value == GaussianValue::none)
@@ -86,22 +86,23 @@ std::optional<Hits> Values::within(const Shown& shown, const ViewRequest& reques
     return hits;
 }
 
-void Values::follow_rows(const Shown& shown, const ViewRequest& request) {
-    const LoadedScene& scene = shown.scene;
+void Values::before_picture(const Shown* shown) {
+    if (!shown || !viewer_.looks()) return;
+    const LoadedScene& scene = shown->scene;
     const std::uint64_t before = std::exchange(followed_, scene.steps_done());
     if (key_.value == GaussianValue::none || followed_ == before || !scene.run) return;
     // Only density control moves rows, and going back to a snapshot.
     if (followed_ != before + 1 || scene.run->last_step().densified ||
         scene.gaussian_count() != rows_)
-        follow(shown, request);
+        follow(*shown, *viewer_.request());
 }
 
-void Values::begin() {
+void Values::clear() {
     if (key_.value == GaussianValue::none) return;
     key_ = {};
     by_row_.resize_discard(0);
     tint_.set_values({});
-    lent_.tell.changed().values = nullptr;
+    context_.tell.changed().values = nullptr;
 }
 
 void Values::find(const Shown& shown, const ViewRequest& request) {
@@ -163,7 +164,7 @@ void Values::paint(const ColorBy& wanted) {
     found_.within = count_rows(by_row_, [&](float v) { return v >= lo && v <= hi; });
     tint_.set_values({by_row_.span(), found_.lo, found_.hi, found_.histogram.logarithmic,
                       wanted.filter, wanted.map});
-    lent_.tell.changed().values = std::make_shared<const GaussianValues>(found_);
+    context_.tell.changed().values = std::make_shared<const GaussianValues>(found_);
 }
 
 }  // namespace gs

@@ -6,34 +6,36 @@
 #include <memory>
 #include <optional>
 
-#include "app/session/lent.h"
+#include "app/session/engine_context.h"
 #include "app/session/viewer.h"
 #include "panels/state/gaussian_values.h"
 #include "renderer/edit/flags.h"
 
 namespace gs {
 
-class Values {
+class Values final : public EnginePart {
   public:
-    Values(Lent lent, Viewer& viewer, ShownTint& tint)
-        : lent_(std::move(lent)), viewer_(viewer), tint_(tint) {}
+    Values(EngineContext context, Viewer& viewer, ShownTint& tint)
+        : context_(std::move(context)), viewer_(viewer), tint_(tint) {}
 
     /// Before a picture of `request` is drawn: its colours are those it asks for.
     void follow(const Shown& shown, const ViewRequest& request);
     /// Which rows of the model as it is now have a value in the range that `request` asks for;
     /// nothing, and an error is told, where there are no values.
     std::optional<Hits> within(const Shown& shown, const ViewRequest& request);
-    /// After steps of training, before anything is drawn: where rows are other Gaussians now, the
-    /// colours are theirs.
-    void follow_rows(const Shown& shown, const ViewRequest& request);
-    /// Another scene is open, or none; or its rows are others; or nothing more is to be worked out.
-    void begin();
+    /// After steps of training: where rows are other Gaussians now, the colours are theirs.
+    void before_picture(const Shown* shown) override;
+    void scene_changed(SceneChange change) override {
+        if (change != SceneChange::closing) clear();
+    }
+    void give_up() override { clear(); }
 
   private:
+    void clear();
     void find(const Shown& shown, const ViewRequest& request);
     void paint(const ColorBy& wanted);
 
-    Lent lent_;
+    EngineContext context_;
     Viewer& viewer_;
     ShownTint& tint_;
     /// What the values are of.

@@ -127,18 +127,16 @@ void Viewer::look(ViewRequest request) {
     request_is_new_ = true;
 }
 
-void Viewer::forget_scene() {
+void Viewer::scene_changed(SceneChange change) {
+    if (change == SceneChange::closing) return;
+    model_copy_ = {};
+    request_is_new_ = true;
+    if (change != SceneChange::scene) return;
     request_.reset();
     result_ = {};
     photo_ = {};
-    model_copy_ = {};
     frame_time_ = {};
     gradient_picture_.forget();
-}
-
-void Viewer::forget_model() {
-    model_copy_ = {};
-    request_is_new_ = true;
 }
 
 void Viewer::forget_beside() {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "app/session/engine_part.h"
 #include "app/session/frame_time.h"
 #include "app/session/gradient_picture.h"
 #include "app/session/loading.h"
@@ -30,7 +31,7 @@ Camera camera_of(const LoadedScene& scene, const ViewRequest& request, double sc
                  bool exact_size);
 RenderOptions render_options(const LoadedScene& scene, const ViewSettings& settings);
 
-class Viewer {
+class Viewer final : public EnginePart {
   public:
     /// What the viewport wants to see from now on.
     void look(ViewRequest request);
@@ -41,6 +42,7 @@ class Viewer {
     }
     /// Nothing is drawn until the next look().
     void look_away() { request_.reset(); }
+    void give_up() override { look_away(); }
     /// Whether the viewport needs another picture, and training does not come first.
     bool due(const Shown& shown) const;
     /// The viewport's next picture; there is a request().
@@ -79,11 +81,9 @@ class Viewer {
     /// A copy when it trains, kept until the next step.
     const GaussianModel& current_model(const LoadedScene& scene);
 
-    /// The scene goes, and where it was looked at from: the UI asks anew once it knows the next.
-    void forget_scene();
-    /// The scene has another model.
-    void forget_model();
-    /// The second scene comes, or goes.
+    /// Forgets the last request with the scene: the UI asks again once it knows the next scene.
+    void scene_changed(SceneChange change) override;
+    /// The second scene was opened or closed.
     void forget_beside();
 
     /// False while training comes first.

@@ -1,4 +1,5 @@
 #include "app/studio/studio.h"
+#include "app/session/contact_sheet.h"
 
 #include <imgui.h>
 
@@ -250,7 +251,7 @@ void Studio::follow_drive() {
 void Studio::request_sheet() {
     const SheetRequest wanted = ui_.wanted_sheet();
     if (wanted == sheet_wanted_) return;
-    if (session_.send([wanted](Engine& engine) { engine.sheet().want(wanted); }) != 0)
+    if (session_.send([wanted](Engine& engine) { engine.part<ContactSheet>().want(wanted); }) != 0)
         sheet_wanted_ = wanted;
 }
 

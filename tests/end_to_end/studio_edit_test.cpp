@@ -3,6 +3,10 @@
 // about.
 #include <cmath>
 
+#include "app/session/editor.h"
+#include "app/session/frame_verifier.h"
+#include "app/session/scene_doctor.h"
+#include "app/session/simplifier.h"
 #include "renderer/io/splats/splat_io.h"
 #include "studio_harness.h"
 #include "tests/support/random_scene.h"
@@ -274,11 +278,11 @@ TEST_F(Editing, a_closed_scene_does_not_come_back) {
             const std::string name = job;
             // Its work is not done when the scene goes.
             h.session.send([name, another, cube = path](Engine& e) {
-                if (name == "simplify") e.simplifier().start("25%");
-                if (name == "mend") e.doctor().fix("");
-                if (name == "doctor") e.doctor().examine();
-                if (name == "verify") e.verifier().verify(std::nullopt);
-                if (name == "select") e.editor().select_neighbours(NeighbourStep::grow, 1);
+                if (name == "simplify") e.part<Simplifier>().start("25%");
+                if (name == "mend") e.part<SceneDoctor>().fix("");
+                if (name == "doctor") e.part<SceneDoctor>().examine();
+                if (name == "verify") e.part<FrameVerifier>().verify(std::nullopt);
+                if (name == "select") e.part<Editor>().select_neighbours(NeighbourStep::grow, 1);
                 another ? e.open({.path = cube}) : e.close();
             });
             ASSERT_TRUE(h.until([&] { return !working(); }));

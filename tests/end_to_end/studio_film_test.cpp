@@ -1,5 +1,6 @@
 // Films of the studio: commands make the path, the engine draws it between training steps, into
 // pictures or a video; what cannot be done is said, and cancelled films leave nothing behind.
+#include "app/session/exporter.h"
 #include "base/beside_program.h"
 #include "renderer/io/images/image_io.h"
 #include "studio_harness.h"
@@ -154,8 +155,8 @@ TEST_F(FilmStudio, ASecondVideoOfATimeLapseDoesNotEndTheFirst) {
     const std::string first = (h.folder.path() / "1.mp4").string(),
                       second = (h.folder.path() / "2.mp4").string();
     h.session.send([first, second](Engine& e) {
-        e.exporter().time_lapse(first, "", 12);
-        e.exporter().time_lapse(second, "", 12);
+        e.part<Exporter>().time_lapse(first, "", 12);
+        e.part<Exporter>().time_lapse(second, "", 12);
     });
     ASSERT_TRUE(h.until([&] { return h.errors.size() == 2; }));
     EXPECT_TRUE(said("writing " + first + " goes on"));

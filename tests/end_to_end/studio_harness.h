@@ -12,6 +12,10 @@
 #include "app/commands/commands.h"
 #include "app/sample/sample_capture.h"
 #include "app/session/engine.h"
+#include "app/session/exporter.h"
+#include "app/session/place_finder.h"
+#include "app/session/scene_doctor.h"
+#include "app/session/training.h"
 #include "base/file.h"
 #include "tests/support/temporary_folder.h"
 
@@ -54,53 +58,53 @@ inline EngineJob end_compare() {
     return [](Engine& e) { e.end_compare(); };
 }
 inline EngineJob start() {
-    return [](Engine& e) { e.training().start(); };
+    return [](Engine& e) { e.part<Training>().start(); };
 }
 inline EngineJob pause() {
-    return [](Engine& e) { e.training().pause(); };
+    return [](Engine& e) { e.part<Training>().pause(); };
 }
 inline EngineJob steps(std::uint64_t count) {
-    return [count](Engine& e) { e.training().step(count); };
+    return [count](Engine& e) { e.part<Training>().step(count); };
 }
 inline EngineJob run_to(std::uint64_t step) {
-    return [step](Engine& e) { e.training().run_to(step); };
+    return [step](Engine& e) { e.part<Training>().run_to(step); };
 }
 inline EngineJob set(const std::string& name, double value) {
-    return [name, value](Engine& e) { e.training().set(name, value); };
+    return [name, value](Engine& e) { e.part<Training>().set(name, value); };
 }
 inline EngineJob save_checkpoint(const std::string& path) {
-    return [path](Engine& e) { e.training().save_checkpoint(path); };
+    return [path](Engine& e) { e.part<Training>().save_checkpoint(path); };
 }
 inline EngineJob evaluate() {
-    return [](Engine& e) { e.training().evaluate(); };
+    return [](Engine& e) { e.part<Training>().evaluate(); };
 }
 inline EngineJob measure_limits(bool again = false) {
     return [again](Engine& e) { e.measure_limits(again); };
 }
 inline EngineJob export_splats(const std::string& path) {
-    return [path](Engine& e) { e.exporter().splats(path); };
+    return [path](Engine& e) { e.part<Exporter>().splats(path); };
 }
 inline EngineJob cancel(const std::string& name = {}) {
     return [name](Engine& e) { e.cancel(name); };
 }
 inline EngineJob examine() {
-    return [](Engine& e) { e.doctor().examine(); };
+    return [](Engine& e) { e.part<SceneDoctor>().examine(); };
 }
 inline EngineJob fix(const std::string& name = {}) {
-    return [name](Engine& e) { e.doctor().fix(name); };
+    return [name](Engine& e) { e.part<SceneDoctor>().fix(name); };
 }
 inline EngineJob undo_fix() {
-    return [](Engine& e) { e.doctor().undo(); };
+    return [](Engine& e) { e.part<SceneDoctor>().undo(); };
 }
 inline EngineJob mark(std::uint64_t row) {
-    return [row](Engine& e) { e.doctor().mark(row); };
+    return [row](Engine& e) { e.part<SceneDoctor>().mark(row); };
 }
 inline EngineJob picture(const PictureRequest& request) {
     return [request](Engine& e) { e.picture(request); };
 }
 inline EngineJob focus(const ViewRequest& request, double x, double y) {
     return [request, x, y](Engine& e) {
-        if (const auto scene = e.open_scene()) e.places().focus(*scene, request, x, y);
+        if (const auto scene = e.open_scene()) e.part<PlaceFinder>().focus(*scene, request, x, y);
     };
 }
 }  // namespace jobs

@@ -3,6 +3,7 @@
 // where it is there.
 #include <cmath>
 
+#include "app/session/film_render.h"
 #include "app/session/levels.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
@@ -317,7 +318,8 @@ TEST(LevelsInTheStudio, a_film_sees_the_levels_of_its_own_camera) {
     PictureRequest wrong{from_the_end(), "", false};
     wrong.request.camera = camera_of(film.poses[0], 64, 64);
     ASSERT_TRUE(h.until_done(h.session.send(jobs::picture(wrong))));
-    ASSERT_TRUE(h.until_done(h.session.send([film](Engine& e) { e.film().start(film); })));
+    ASSERT_TRUE(
+        h.until_done(h.session.send([film](Engine& e) { e.part<FilmRender>().start(film); })));
     const auto made = read_image(fs::path(film.path) / "frame_00000.png");
     ASSERT_TRUE(made) << made.error().text();
     ASSERT_TRUE(h.until([&] {
@@ -350,7 +352,7 @@ TEST(LevelsInTheStudio, a_film_whose_levels_cannot_be_read_ends) {
     film.width = film.height = 64;
     film.poses = {pose_of(camera_at(-0.4))};
     film.settings = seen_from(h, -1, 1e9, 1).settings;
-    h.session.send([film](Engine& e) { e.film().start(film); });
+    h.session.send([film](Engine& e) { e.part<FilmRender>().start(film); });
     ASSERT_TRUE(h.until([&] { return h.errors.size() == 2; }));
     EXPECT_NE(h.errors[0].text.find("0_0"), std::string::npos) << h.errors[0].text;
     EXPECT_NE(h.errors[1].text.find("the film ends"), std::string::npos) << h.errors[1].text;

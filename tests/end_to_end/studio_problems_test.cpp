@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/session/photo_problems.h"
 #include "panels/state/photo_problems.h"
 #include "panels/state/selection_state.h"
 #include "studio_harness.h"
@@ -121,7 +122,7 @@ TEST_F(ProblemsInStudio, are_found_while_training_goes_on) {
     const std::uint64_t step = h.state.problems->step;
     EXPECT_TRUE(h.until([&] { return h.state.training.step > step; }));
 
-    h.session.send([](Engine& e) { e.problems().find(); });
+    h.session.send([](Engine& e) { e.part<ProblemFinder>().find(); });
     const std::uint64_t cancelled = h.session.send(jobs::cancel("problems"));
     ASSERT_TRUE(h.until_done(cancelled));
     EXPECT_TRUE(h.until([&] { return h.state.problems->doing.empty(); }));
@@ -180,14 +181,14 @@ TEST_F(ProblemsInStudio, their_gaussians_are_selected) {
 }
 
 TEST_F(ProblemsInStudio, need_photos) {
-    ASSERT_TRUE(h.until_done(h.session.send([](Engine& e) { e.problems().find(); })));
+    ASSERT_TRUE(h.until_done(h.session.send([](Engine& e) { e.part<ProblemFinder>().find(); })));
     EXPECT_TRUE(erred("nothing is open"));
     ASSERT_TRUE(h.open(tiny_capture()));
     const std::string splats = (h.folder.path() / "alone.ply").string();
     ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
     ASSERT_TRUE(h.until_done(h.session.send(jobs::close())));
     ASSERT_TRUE(h.open(splats));
-    ASSERT_TRUE(h.until_done(h.session.send([](Engine& e) { e.problems().find(); })));
+    ASSERT_TRUE(h.until_done(h.session.send([](Engine& e) { e.part<ProblemFinder>().find(); })));
     EXPECT_TRUE(erred("has no photos"));
     EXPECT_FALSE(h.state.problems);
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "app/session/training.h"
 #include "studio_harness.h"
 
 namespace gs {
@@ -157,7 +158,7 @@ TEST_F(RunEditing, what_was_pruned_since_is_neither_made_nor_taken_back_again) {
     ASSERT_TRUE(give("edit.go-to", {std::to_string(before)}));
     hi.x = 0.5f * lo.x;  // none of them is near
     lo = {-100, -100, -100};
-    h.session.send([=](Engine& e) { EXPECT_TRUE(e.training().crop(ClipBox{lo, hi})); });
+    h.session.send([=](Engine& e) { EXPECT_TRUE(e.part<Training>().crop(ClipBox{lo, hi})); });
     ASSERT_TRUE(train_to(9));
     const std::uint64_t left = ask<std::uint64_t>([](Trainer& t) { return t.gaussian_count(); });
     ASSERT_TRUE(give("edit.go-to", {std::to_string(before + 1)}));

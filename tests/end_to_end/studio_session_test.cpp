@@ -4,6 +4,7 @@
 #include <array>
 #include <fstream>
 
+#include "app/session/contact_sheet.h"
 #include "app/session/frame_time.h"
 #include "studio_harness.h"
 #include "trainer/checkpoint.h"
@@ -357,7 +358,7 @@ TEST(Session, the_contact_sheet_shows_photos_renders_and_errors_of_the_newest_st
     ASSERT_TRUE(h.open(tiny_capture()));
     const std::vector<std::size_t> every{0, 1, 2, 3, 4, 5, 6, 7, 8};
     const auto want = [&](SheetRequest request) {
-        h.session.send([request](Engine& e) { e.sheet().want(request); });
+        h.session.send([request](Engine& e) { e.part<ContactSheet>().want(request); });
     };
     const auto all = [&](const std::function<bool(const SheetPicture&)>& are) {
         return h.until([&] {
