@@ -4,6 +4,7 @@
 
 #include "app/bundle/bundle_file.h"
 #include "app/bundle/view_file.h"
+#include "app/session/bundle_saver.h"
 #include "app/session/engine.h"
 #include "app/studio/film.h"
 #include "app/studio/measures.h"
