@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -375,16 +374,6 @@ void answer_starter(bool serves) {
     ::sem_post(&endpoint.started);
 }
 
-/// Its main has called pthread_exit(), and its other threads have ended: it would end now, were it
-/// not for ours.
-bool program_has_ended() {
-    struct stat tasks {};
-    const nlink_t ours = 1 + endpoint.host->other_threads();
-    // Two links are the folder's own; the first thread counts until the process ends.
-    if (::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink != 2 + 1 + ours) return false;
-    return process_stat(0).state == 'Z';
-}
-
 void* serve(void*) {
     ::pthread_setname_np(::pthread_self(), "gs-service");
     ::pthread_mutex_lock(&endpoint.working);
@@ -397,9 +386,10 @@ void* serve(void*) {
     Schedule schedule;
     while (serves && !is_stopped()) {
         const bool was_armed = endpoint.armed;
-        if (schedule.keep(monotonic_ns()) && program_has_ended()) {
+        if (schedule.keep(monotonic_ns()) &&
+            only_these_threads_are_left(1 + endpoint.host->other_threads())) {
             ::pthread_mutex_unlock(&endpoint.working);
-            std::exit(0);  // as the last of its threads would
+            endpoint.host->exit_process();
         }
         look_at_sockets(schedule.patience(monotonic_ns()));
         if (endpoint.armed != was_armed) schedule = {};

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 
 #include "base/record/ring.h"
 
@@ -28,6 +29,8 @@ struct Host {
     virtual std::uint64_t other_cpu_ns() noexcept { return 0; }
     /// How many those are.
     virtual unsigned other_threads() noexcept { return 0; }
+    /// Ends the process as its last thread would, on a thread with the program's descriptors.
+    virtual void exit_process() noexcept { std::exit(0); }
 };
 
 /// Starts the thread and the socket for `role` ("own", "nvtx"); false when the system refuses (then

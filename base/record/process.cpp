@@ -1,6 +1,7 @@
 #include "base/record/process.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -101,6 +102,13 @@ ProcessStat process_stat(std::uint32_t pid) noexcept {
         return {};
     out.start = start;
     return out;
+}
+
+bool only_these_threads_are_left(unsigned threads) noexcept {
+    struct stat tasks {};
+    // Two links are the folder's own; the first thread counts until the process ends.
+    if (::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink != 2 + 1 + threads) return false;
+    return process_stat(0).state == 'Z';
 }
 
 }  // namespace gs

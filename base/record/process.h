@@ -28,4 +28,8 @@ struct ProcessStat {
 /// 0: this process, also where /proc numbers processes otherwise than we do.
 ProcessStat process_stat(std::uint32_t pid) noexcept;
 
+/// Whether this process would have ended but for `threads` of its threads: its main called
+/// pthread_exit(), and all others have ended.
+bool only_these_threads_are_left(unsigned threads) noexcept;
+
 }  // namespace gs

@@ -88,6 +88,9 @@ class LibraryHost final : public service::Host {
     void take_snapshot() noexcept override { at_cupti(publish_clock_snapshot); }
     std::uint64_t other_cpu_ns() noexcept override { return cupti_thread::cpu_ns(); }
     unsigned other_threads() noexcept override { return cupti_thread::is_running() ? 1 : 0; }
+    void exit_process() noexcept override {
+        if (!cupti_thread::run([] { std::exit(0); })) std::exit(0);
+    }
     void tick(bool on) noexcept override {
         if (!on) {
             // Letting go of CUPTI may take until the program's next CUDA call.

@@ -131,8 +131,8 @@ TEST_F(Comparing, the_other_picture_is_what_that_scene_shows) {
 }
 
 TEST(ComparingAtOnce, takes_the_coordinates_of_what_is_still_being_loaded) {
-    GS_NEED_DATA("bugs/c12_utm");
-    const std::string far = test::data_path("bugs/c12_utm").string();
+    GS_NEED_DATA("bugs/s14_utm_doubles");
+    const std::string far = test::data_path("bugs/s14_utm_doubles/a.ply").string();
     SessionHarness alone{quiet_options()};
     alone.session.send(jobs::open(far));
     ASSERT_TRUE(alone.until([&] { return alone.state.scene != nullptr; }));

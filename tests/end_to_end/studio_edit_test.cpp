@@ -3,6 +3,8 @@
 // about.
 #include <cmath>
 
+#include "app/bundle/bundle_file.h"
+#include "app/session/bundle_saver.h"
 #include "app/session/editor.h"
 #include "app/session/frame_verifier.h"
 #include "app/session/scene_doctor.h"
