@@ -13,7 +13,7 @@ Result<fs::path> beside_program(const char* name, std::initializer_list<const ch
         if (*folder != 0) places += fmt::format(" or in {}", folder);
     }
     return fail(ErrorKind::not_found, (program / name).string(), missing,
-                fmt::format("it is built with gausscope and belongs beside it{}", places));
+                fmt::format("it is built with gausscope and must be next to it{}", places));
 }
 
 }  // namespace gs

@@ -38,15 +38,15 @@ Result<void> spill_to(const fs::path& folder) {
     if (::fstatfs(directory, &system) == 0 &&
         (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC)) {
         ::close(directory);
-        return fail(ErrorKind::unsupported, folder.string(), "this folder lies in memory",
-                    "name one on a disk");
+        return fail(ErrorKind::unsupported, folder.string(), "this folder is in memory",
+                    "choose one on a disk");
     }
     const int file = ::openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file < 0) {
         const int why = errno;
         ::close(directory);
         return fail(ErrorKind::unwritable, folder.string(),
-                    std::string("it takes no files without a name: ") + std::strerror(why));
+                    std::string("it does not support unnamed files: ") + std::strerror(why));
     }
     ::close(file);
     if (spill_folder >= 0) ::close(spill_folder);

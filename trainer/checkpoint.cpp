@@ -22,8 +22,7 @@
 namespace gs {
 namespace {
 
-static_assert(std::endian::native == std::endian::little,
-              "checkpoints are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "checkpoints are copies of memory");
 constexpr char kMagic[8] = {'G', 'S', 'C', 'K', 'P', 'T', '0', '1'};
 enum class Tag : std::uint32_t {
     settings = 1,
@@ -216,7 +215,7 @@ Result<void> read_identity(Reader& reader, const RunNumbers& n, RowIdentity& ide
         std::memcpy(book.births.data(), payload.data() + sizeof(book.next),
                     book.births.size() * sizeof(Birth));
     if (!identity.plausible(static_cast<std::size_t>(n.count), n.steps))
-        return reader.broken("births", "names Gaussians that never were");
+        return reader.broken("births", "names Gaussians that do not exist");
     std::fill(identity.tags.begin() + n.count, identity.tags.end(), 0u);
     return {};
 }
@@ -282,7 +281,7 @@ Result<void> read_filter(Reader& reader, const RunNumbers& n, Buffer<float>& fil
         reader.array(Tag::filter, "3D filter", static_cast<std::size_t>(n.capacity), filter));
     for (const float f : filter)
         if (!(f >= 0 && std::isfinite(f)))
-            return reader.broken("3D filter", "has sizes that cannot be");
+            return reader.broken("3D filter", "has sizes that are not valid");
     return {};
 }
 
@@ -311,7 +310,7 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, bool looks, RunArr
     GS_TRY_VOID(reader.array(Tag::last_step, "step", capacity, adam.last_step));
     for (const std::uint32_t step : adam.last_step)
         if (step < n.base || step > n.steps)
-            return reader.broken("step", "names a step that never was");
+            return reader.broken("step", "names a step that does not exist");
 
     Buffer<float>* const rows[3] = {&statistics.gradient_sum, &statistics.views,
                                     &statistics.radius_px};
@@ -322,7 +321,7 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, bool looks, RunArr
     if (reader.at_end() && !looks) return {};
     GS_TRY_VOID(read_identity(reader, n, identity));
     if (looks) GS_TRY_VOID(read_appearance(reader, appearance));
-    if (!reader.at_end()) return reader.broken("last", "is followed by something unknown");
+    if (!reader.at_end()) return reader.broken("last", "is followed by unknown data");
     return {};
 }
 
@@ -342,7 +341,7 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
     if (from.views != given.views || from.fingerprint != given.fingerprint)
         return fail(
             ErrorKind::usage, path.string(),
-            "the checkpoint was made with another capture than " + capture->path,
+            "the checkpoint was made with a capture other than " + capture->path,
             "load the same photos, with the same downscale and test views, and --undistort if "
             "they were resampled to pinholes");
     RunNumbers numbers{};
@@ -354,7 +353,7 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
     if (capture != nullptr && !same_place(capture->origin, out.arrays.model.origin))
         return fail(
             ErrorKind::usage, path.string(),
-            fmt::format("the checkpoint has the origin {} and the capture {}",
+            fmt::format("the checkpoint's origin is {}, the capture's is {}",
                         text_of_origin(out.arrays.model.origin), text_of_origin(capture->origin)),
             "load the capture with the run's own loading options (its run.json)");
     if (settings.refine_poses != 0) GS_TRY_VOID(read_poses(reader, out.poses));
@@ -442,7 +441,7 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
                              contents.drawn);
     if (!state->restore_poses(contents.poses))
         return fail(ErrorKind::malformed, checkpoint.string(),
-                    "its corrections of poses cannot be those of this capture");
+                    "its pose corrections do not belong to this capture");
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
 }
 

@@ -31,7 +31,7 @@ bool Trainer::State::control_density(StepReport& report) {
         if (round.out_of_memory && !told_memory) {
             told_memory = true;
             log_warning(
-                "step {}: no memory for more than {} Gaussians; training goes on with these{}{}",
+                "step {}: no memory for more than {} Gaussians; training continues with these{}{}",
                 steps(), backend->count(), round.why.empty() ? "" : ": ", round.why);
         }
         report.densified = true;

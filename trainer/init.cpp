@@ -148,7 +148,7 @@ Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degre
     if (rows.empty())
         return fail(ErrorKind::malformed, capture.path,
                     "the capture has no usable 3D points to start from",
-                    "add sparse points, or load it with random points");
+                    "add sparse points, or start from random points");
     const PointTree<float> tree(points);
     const std::vector<float> squared = neighbour_distances(tree, points);
     const float smallest = smallest_squared(squared, scene_extent_of(capture));

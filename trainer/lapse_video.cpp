@@ -16,8 +16,8 @@ Result<const LapseView*> lapse_of(const std::vector<LapseView>& views, const std
         names += (names.empty() ? "" : ", ") + view.name;
     }
     if (names.empty())
-        return fail(ErrorKind::usage, "", "there is no picture of a time lapse",
-                    "timelapse.every draws one while a run goes on in the studio");
+        return fail(ErrorKind::usage, "", "the time lapse has no pictures",
+                    "set timelapse.every while the studio trains");
     return fail(ErrorKind::usage, "", fmt::format("the time lapse has no camera \"{}\"", name),
                 names);
 }
@@ -52,7 +52,7 @@ Result<LapseVideo> write_lapse_video(const std::vector<LapseView>& views, const 
     }
     if (!video)
         return fail(ErrorKind::unreadable, lapse->folder.string(),
-                    "none of its pictures can be read");
+                    "none of the pictures can be read");
     out.encoder = video->encoder();
     GS_TRY_VOID(video->finish());
     return out;

@@ -29,7 +29,7 @@ std::shared_ptr<const LidarBeams::Sweep> LidarBeams::sweep(std::size_t index) {
     auto read = log_->read(index);
     if (!read) {
         useless_[index] = 1;
-        log_warning("nothing is learned from sweep {}: {}", log_->sweeps[index].name,
+        log_warning("sweep {} is not used for training: {}", log_->sweeps[index].name,
                     read.error().text());
         return nullptr;
     }
@@ -51,8 +51,8 @@ bool LidarBeams::open() {
     auto log = open_lidar_log(path_, origin_);
     if (!log || log->sweeps.empty()) {
         there_ = false;
-        log_warning("nothing is learned from the lidar: {}",
-                    log ? "it has no sweep" : log.error().text());
+        log_warning("the lidar is not used for training: {}",
+                    log ? "it has no sweeps" : log.error().text());
         return false;
     }
     log_ = std::move(*log);

@@ -12,8 +12,9 @@ ProfileWindow::ProfileWindow(std::uint64_t first, std::uint64_t last,
                              std::function<void(bool)> set_profiling)
     : first_(first), last_(last), set_profiling_(std::move(set_profiling)) {
     if (!set_profiling_)
-        log_warning("steps {} to {} are not marked for nsys and ncu: nothing runs on a CUDA device",
-                    first, last);
+        log_warning(
+            "steps {} to {} are not marked for nsys and ncu: training does not use a CUDA device",
+            first, last);
 }
 
 ProfileWindow& ProfileWindow::operator=(ProfileWindow&& other) noexcept {
@@ -58,7 +59,7 @@ Result<ProfileSteps> parse_profile_steps(std::string_view text) {
     }
     if (!good)
         return fail(ErrorKind::usage, "", fmt::format("\"{}\" names no steps to profile", text),
-                    "give the first and the last, counted from 1: 100:120");
+                    "give the first and last step, counted from 1: 100:120");
     return std::pair{first, last};
 }
 

@@ -81,7 +81,7 @@ void Run::begin_hashes() {
     if (const auto begun =
             keeper_.begin_hashes(*trainer_, options_.folder, backend, trainer_->steps_done());
         !begun)
-        tell(LogLevel::warning, "no hashes of the steps: " + begun.error().text());
+        tell(LogLevel::warning, "step hashes are not written: " + begun.error().text());
 }
 
 void Run::set_hashes(bool on) {
@@ -104,7 +104,7 @@ void Run::keep_step() {
                  fmt::format("step {} was not captured: {}", last_.step, captured->error().text()));
     }
     if (const auto taken = keeper_.take_hashes(*trainer_, false); !taken)
-        tell(LogLevel::warning, "the hashes of the steps end: " + taken.error().text());
+        tell(LogLevel::warning, "step hashes stop: " + taken.error().text());
 }
 
 /// What the run had on record when the checkpoint was made, which lies beside it.
@@ -128,8 +128,9 @@ void Run::recall() {
 Result<void> Run::take_folder() {
     if (options_.taken && options_.taken->held()) return {};
     if (options_.taken && options_.taken->moved()) {
-        tell(LogLevel::warning, fmt::format("{} was moved away under the run, which goes elsewhere",
-                                            options_.folder.string()));
+        tell(LogLevel::warning,
+             fmt::format("{} was moved during the run, which now writes elsewhere",
+                         options_.folder.string()));
         options_.runs = options_.folder.parent_path();
         options_.folder.clear();
     }
@@ -146,7 +147,7 @@ Result<void> Run::take_folder() {
         const std::string why = taken.error().message;
         if (taken = take_new(); taken)
             tell(LogLevel::warning,
-                 fmt::format("{}: {}; this run goes to {}", options_.folder.string(), why,
+                 fmt::format("{}: {}; this run writes to {}", options_.folder.string(), why,
                              taken->path().string()));
     }
     if (!taken) return tl::unexpected(taken.error());
@@ -223,7 +224,7 @@ Run::Did Run::train() {
     if (due(options_.save_every) || due(options_.keep.every)) {
         look_at_disk();
         if (const auto saved = save_checkpoint(); !saved)
-            tell(LogLevel::warning, fmt::format("no checkpoint at step {}, training goes on: {}",
+            tell(LogLevel::warning, fmt::format("no checkpoint at step {}, training continues: {}",
                                                 last_.step, saved.error().text()));
         else if (const auto log = steps_.write(options_.folder / "metrics.csv"); !log)
             tell(LogLevel::warning, log.error().text());
@@ -273,7 +274,7 @@ void Run::rescue(const std::string& why, bool checkpoint) {
     save_model(checkpoint);
     save_records();
     if (const std::string splats = files_.at("splats"); !splats.empty())
-        tell(LogLevel::warning, "the model as it was is in " + splats);
+        tell(LogLevel::warning, "the previous model is in " + splats);
 }
 
 /// After the last step.
@@ -283,7 +284,7 @@ void Run::end() {
     save_model(true);
     draw_thumbnails();
     if (!trainer_->capture().view_indices(true).empty()) return evaluate();
-    tell(LogLevel::warning, "there are no test views to measure (see --test-every)");
+    tell(LogLevel::warning, "there are no test views to evaluate (see --test-every)");
     save_records();
 }
 
@@ -311,14 +312,14 @@ void Run::look_at_disk() {
     const std::uint64_t needed = trainer_->snapshot_bytes();
     if (error || told_disk_ || room.available >= 3 * needed) return;
     told_disk_ = true;
-    alarm(fmt::format("{} has room for {} only; a checkpoint needs {}", options_.folder.string(),
+    alarm(fmt::format("{} has only {} free; a checkpoint needs {}", options_.folder.string(),
                       format_bytes(static_cast<double>(room.available)),
                       format_bytes(static_cast<double>(needed))));
 }
 
 void Run::snapshot_before(const std::string& what) {
     if (const auto kept = keep_snapshot("before " + what); !kept)
-        tell(LogLevel::warning, fmt::format("step {}: nothing to go back to: {}",
+        tell(LogLevel::warning, fmt::format("step {}: no snapshot to restore: {}",
                                             trainer_->steps_done(), kept.error().message));
 }
 
@@ -345,9 +346,9 @@ Result<void> Run::edit(std::string what, const std::function<void(RunArrays&)>& 
         const std::string why = fmt::format("{} failed: {}", what, words_of(error));
         const auto* device = dynamic_cast<const DeviceError*>(&error);
         if (!device || device->out_of_memory())
-            return fail(ErrorKind::unwritable, "", why, "the run is as it was");
+            return fail(ErrorKind::unwritable, "", why, "the run is unchanged");
         rescue(why, true);
-        return fail(ErrorKind::unwritable, "", why, "resume the run from what was saved of it");
+        return fail(ErrorKind::unwritable, "", why, "resume the run from its saved state");
     }
     edited_ = unsaved_edit_ = true;
     mark(std::move(what));
@@ -389,15 +390,15 @@ Result<std::uint64_t> Run::snapshot_of(std::uint64_t step) const {
         const bool here = !moved_on_ && !edited_ && snapshots_[i].step() == trainer_->steps_done();
         if (step == 0 ? !here || i == 0 : snapshots_[i].step() == step) return snapshots_[i].number;
     }
-    return fail(ErrorKind::usage, "", fmt::format("there is no snapshot of step {}", step),
-                "one is taken before each edit while training");
+    return fail(ErrorKind::usage, "", fmt::format("no snapshot of step {}", step),
+                "training takes a snapshot before each edit");
 }
 
 Result<RunSnapshot> Run::snapshot(std::uint64_t number) const {
     for (const RunSnapshot& snapshot : snapshots_)
         if (snapshot.number == number) return snapshot;
-    return fail(ErrorKind::usage, "", fmt::format("there is no snapshot {}", number),
-                "one is taken before each edit while training");
+    return fail(ErrorKind::usage, "", fmt::format("no snapshot {}", number),
+                "training takes a snapshot before each edit");
 }
 
 /// On disk, whole, under a name of its own; and in memory, which may fail then.
@@ -412,10 +413,10 @@ Result<void> Run::keep_present() {
     const auto saved =
         write_into_folder(path, [&](const fs::path& p) { return trainer_->save_checkpoint(p); });
     if (saved)
-        tell(LogLevel::info, fmt::format("step {} stays in {}", step, path.string()));
+        tell(LogLevel::info, fmt::format("step {} is kept in {}", step, path.string()));
     else if (moved_on_)
         return fail(ErrorKind::unwritable, saved.error().path,
-                    "where the run stands could not be kept: " + saved.error().message,
+                    "the current state could not be saved: " + saved.error().message,
                     "save a checkpoint elsewhere first, or free some memory");
     return {};
 }
@@ -428,8 +429,7 @@ Result<void> Run::go_to(const RunSnapshot& target) {
         // What is loaded now is neither state: it is not to be saved over anything.
         saved_step_ = trainer_->steps_done();
         ended_ = stopped_ = true;
-        failure_ =
-            fmt::format("step {} could not be gone back to: {}", target.step(), words_of(error));
+        failure_ = fmt::format("step {} could not be restored: {}", target.step(), words_of(error));
         return fail(ErrorKind::unwritable, "", failure_, "resume the run from its folder");
     }
     // What pushed it out is kept, too: both ends of the way are.
@@ -488,7 +488,7 @@ Result<void> Run::save_as_parent() {
     }
     if (files_.in_place()) return {};
     return fail(ErrorKind::unwritable, options_.folder.string(),
-                "the run could not be saved there, and goes on as it was");
+                "the run could not be saved there and continues unchanged");
 }
 
 Result<void> Run::branch(std::uint64_t number) {
@@ -525,8 +525,7 @@ void Run::begin_time_lapse() {
     if (options_.lapse_cameras && (options_.lapse_named || !lapse_.has_cameras())) {
         auto chosen = options_.lapse_cameras(trainer_->capture());
         if (!chosen)
-            tell(LogLevel::warning,
-                 "the time lapse looks from elsewhere: " + chosen.error().text());
+            tell(LogLevel::warning, "the time lapse uses other views: " + chosen.error().text());
         else
             cameras = std::move(*chosen);
     }
@@ -558,7 +557,7 @@ void Run::take_lapse(std::uint64_t step) {
         taken = fail(ErrorKind::unreadable, "", words_of(error));
     }
     if (!taken) lapse_.set_pace({});
-    if (!taken) alarm("the time lapse ends: " + taken.error().text());
+    if (!taken) alarm("the time lapse stops: " + taken.error().text());
 }
 
 void Run::draw_thumbnails() {
@@ -625,7 +624,7 @@ Run::Did Run::measure_photo() {
             return Did::photo;
         newest_ = evaluation_->result();
     } catch (const std::exception& error) {
-        tell(LogLevel::error, fmt::format("step {}: the photos could not be measured: {}",
+        tell(LogLevel::error, fmt::format("step {}: the photos could not be evaluated: {}",
                                           trainer_->steps_done(), words_of(error)));
         newest_ = {};
     }
@@ -650,7 +649,7 @@ Result<fs::path> Run::save_checkpoint(fs::path path) {
                fs::exists(path, ignored) && path.string() != files_.at("checkpoint")) {
         const auto there = checkpoint_steps(path);
         return fail(ErrorKind::usage, path.string(),
-                    there ? fmt::format("is a checkpoint of {} steps", *there) : "is there already",
+                    there ? fmt::format("is a checkpoint of {} steps", *there) : "already exists",
                     "choose another name");
     }
     GS_TRY_VOID(
@@ -705,7 +704,7 @@ void Run::measure_aligned() {
                                     trainer_->render_options());
         aligned_.step = steps;
         tell(LogLevel::info,
-             fmt::format("test photos from where the model has them: {:.2f} dB", aligned_.psnr));
+             fmt::format("test photos aligned to the model: {:.2f} dB", aligned_.psnr));
     } catch (const std::exception& error) {
         tell(LogLevel::warning, fmt::format("test photos were not aligned: {}", words_of(error)));
     }
@@ -719,8 +718,9 @@ void Run::measure_lidar() {
     lidar_ = score_drive(trainer_->model(), trainer_->capture().path);
     if (lidar_)
         tell(LogLevel::info,
-             fmt::format("lidar, columns held out: median range error {:.3f} m, {:.0f} % in 10 cm",
-                         lidar_->median_m, 100 * lidar_->within_10cm));
+             fmt::format(
+                 "lidar, held-out columns: median range error {:.3f} m, {:.0f} % within 10 cm",
+                 lidar_->median_m, 100 * lidar_->within_10cm));
 }
 
 void Run::save_records() {

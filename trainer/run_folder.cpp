@@ -171,8 +171,8 @@ std::string run_that_is_there(const fs::path& folder, const fs::path& resumed_fr
     // Other checkpoints that lie there may be of any run.
     const bool its_own = same_file(resumed_from, folder / "checkpoint.gsc");
     if (!there || (its_own && there->steps && *there->steps <= step)) return {};
-    return there->steps ? fmt::format("it holds a run of {} steps", *there->steps)
-                        : "it holds a run";
+    return there->steps ? fmt::format("it contains a run of {} steps", *there->steps)
+                        : "it contains a run";
 }
 
 }  // namespace
@@ -233,7 +233,7 @@ Result<RunDescription> read_run_description(const fs::path& folder, std::uint64_
     GS_TRY(const nlohmann::json json,
            parse_json_object(std::as_bytes(std::span(text)), path.string()));
     if (text_of(member(json, "format")) != "gausscope run 1")
-        return fail(ErrorKind::unsupported, path.string(), "is no run of this version");
+        return fail(ErrorKind::unsupported, path.string(), "is not a run of this version");
     RunDescription out;
     out.capture = text_of(member(json, "capture"));
     out.loading = loading_of(member(json, "loading"));
@@ -318,7 +318,7 @@ std::optional<Error> still_training(const fs::path& folder) {
     return Error{
         ErrorKind::unsupported,
         folder.string(),
-        fmt::format("process {} trains into this folder and has saved nothing yet", process),
+        fmt::format("process {} is training into this folder and has saved nothing yet", process),
         "wait for its first checkpoint (train --save-every N)",
         {},
         {}};
@@ -385,19 +385,18 @@ Result<void> RunFolder::lock(const Tell& tell) {
                 continue;
             }
             return fail(ErrorKind::usage, folder_.string(),
-                        fmt::format("process {} trains into this folder", before),
-                        "choose another folder, or end that run");
+                        fmt::format("process {} is training into this folder", before),
+                        "choose another folder, or stop that run");
         }
         if (held()) {
             if (before != 0)
-                tell(
-                    LogLevel::warning,
-                    fmt::format("{}: process {} did not end its run in order; what it had saved is "
-                                "kept",
-                                folder_.string(), before));
+                tell(LogLevel::warning,
+                     fmt::format(
+                         "{}: process {} did not end its run cleanly; its saved files are kept",
+                         folder_.string(), before));
             const std::string own = fmt::format("{}\n", ::getpid());
             if (::ftruncate(lock_, 0) != 0 || ::pwrite(lock_, own.data(), own.size(), 0) < 0)
-                tell(LogLevel::debug, "the lock of the run's folder says nothing of its process");
+                tell(LogLevel::debug, "the lock of the run's folder does not name its process");
             return {};
         }
         ::close(std::exchange(lock_, -1));  // its owner removed it in between
@@ -412,7 +411,7 @@ Result<RunFolder> RunFolder::take(const fs::path& folder, const fs::path& resume
     fs::create_directories(folder, error);
     if (error)
         return fail(ErrorKind::unwritable, folder.string(),
-                    "the folder could not be made: " + error.message(),
+                    "the folder could not be created: " + error.message(),
                     "choose another place with -o");
     GS_TRY_VOID(out.lock(tell));
     remove_half_written(folder);
@@ -420,8 +419,8 @@ Result<RunFolder> RunFolder::take(const fs::path& folder, const fs::path& resume
     if (there.empty()) return out;
     if (!overwrite)
         return fail(ErrorKind::usage, folder.string(), there,
-                    std::string(run_in(folder)->steps ? "--resume auto goes on with it, " : "") +
-                        "--overwrite replaces it, another -o leaves it alone");
+                    std::string(run_in(folder)->steps ? "--resume auto continues it, " : "") +
+                        "--overwrite replaces it, another -o keeps it");
     out.resumed_from_ = resumed_from;
     out.replaces_ = true;
     return out;
@@ -444,7 +443,7 @@ Result<RunFolder> RunFolder::take_new(const fs::path& parent, const std::string&
         if (error && error != std::errc::file_exists) break;
     }
     return fail(ErrorKind::unwritable, parent.string(),
-                "no folder could be made for the run" + (error ? ": " + error.message() : ""),
+                "no folder could be created for the run" + (error ? ": " + error.message() : ""),
                 "choose another place with -o");
 }
 

@@ -26,7 +26,7 @@ Result<std::pair<std::string, double>> read_setting(std::string name, const std:
     if (find_setting(name) == nullptr) std::replace(name.begin(), name.end(), '-', '_');
     const SettingField* field = find_setting(name);
     if (field == nullptr)
-        return fail(ErrorKind::usage, "", fmt::format("there is no training setting \"{}\"", name),
+        return fail(ErrorKind::usage, "", fmt::format("no training setting \"{}\"", name),
                     "gausscope train --help lists them");
     double value = 0;
     if (const auto chosen = choice_value(*field, text)) {

@@ -117,10 +117,9 @@ void compare_with_run(const StepRecord& record, const RunArrays& after, Captured
     for (const StageComparison& stage : compare_steps(step.inputs, run, step.outputs)) {
         if (stage.differ == 0) continue;
         origin.same_bits = false;
-        origin.agreement =
-            fmt::format("{}: {} of {} numbers differ, by {:.1e} of the whole; first {}",
-                        kStepStageNames[static_cast<std::size_t>(stage.stage)], stage.differ,
-                        stage.values, stage.relative, stage.where);
+        origin.agreement = fmt::format("{}: {} of {} numbers differ, by {:.1e} relative; first {}",
+                                       kStepStageNames[static_cast<std::size_t>(stage.stage)],
+                                       stage.differ, stage.values, stage.relative, stage.where);
         break;
     }
     step.outputs = std::move(run);
@@ -142,7 +141,7 @@ Result<CapturedStep> capture_of(const StepRecord& record, const std::string& cap
                     "train with --batch 1");
     if (record.plan.beams)
         return fail(ErrorKind::unsupported, "",
-                    "a step that learns from a lidar, too, cannot be captured",
+                    "a step that also learns from a lidar cannot be captured",
                     "train with --lidar-weight 0");
     CapturedStep out;
     StepInputs& in = out.inputs;

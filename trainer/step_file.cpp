@@ -344,7 +344,7 @@ Result<void> read_image8(const FileSet& from, const char* name, const Camera& ca
     out.channels = channels;
     const std::size_t size = out.pixels() * static_cast<std::size_t>(channels);
     GS_TRY(const auto bytes, from.read(name, size));
-    if (bytes.size() != size) return damaged(from, name, "is not of the camera's size");
+    if (bytes.size() != size) return damaged(from, name, "does not have the camera's size");
     out.bytes.resize(size);
     std::memcpy(out.bytes.data(), bytes.data(), size);
     return {};
@@ -378,7 +378,7 @@ Result<void> read_inputs(const FileSet& from, const StepCounts& n, StepInputs& i
     GS_TRY_VOID(read_words(from, "inputs/model", planes * n.blocks * kBlock, in.model.values));
     if (n.filtered) GS_TRY_VOID(read_words(from, "inputs/filter", n.blocks * kBlock, in.filter));
     for (const float f : in.filter)
-        if (!(f >= 0)) return damaged(from, "inputs/filter", "has sizes that cannot be");
+        if (!(f >= 0)) return damaged(from, "inputs/filter", "has sizes that are not valid");
     GS_TRY_VOID(read_words(from, "inputs/sample", n.sample, in.sample));
     if (!ascending(std::as_const(in.sample).span(), n.blocks))
         return damaged(from, "inputs/sample", "names blocks that the file does not have");
@@ -390,7 +390,7 @@ Result<void> read_inputs(const FileSet& from, const StepCounts& n, StepInputs& i
     GS_TRY_VOID(read_words(from, "inputs/last_step", n.sample * kBlock, adam.last_step));
     for (const std::uint32_t step : adam.last_step)
         if (step < adam.base || step > adam.steps)
-            return damaged(from, "inputs/last_step", "names a step that never was");
+            return damaged(from, "inputs/last_step", "names a step that does not exist");
     GS_TRY_VOID(read_words(from, "inputs/tags", n.sample * kBlock, in.before.identity.tags));
     GS_TRY_VOID(read_image8(from, "inputs/photo", in.camera, 3, in.photo));
     if (n.masked) GS_TRY_VOID(read_image8(from, "inputs/mask", in.camera, 1, in.mask));
@@ -441,7 +441,7 @@ Result<nlohmann::json> manifest_in(const FileSet& from) {
         return fail(ErrorKind::unsupported, from.describe(kManifest), "is not of a captured step");
     if (whole_number(member(json, "version"), kStepVersion) != kStepVersion)
         return fail(ErrorKind::unsupported, from.describe(kManifest),
-                    fmt::format("is of version {}, this gausscope reads version {}",
+                    fmt::format("has version {}, this gausscope reads version {}",
                                 json_text(member(json, "version")), kStepVersion),
                     "capture the step again, or use the gausscope that wrote it");
     return json;

@@ -70,7 +70,7 @@ Result<HashFile> read_hashes(const fs::path& path) {
         rest.remove_prefix(end + 1);
         if (number == 1) {
             if (!line.starts_with(kHashTitle))
-                return fail_at_line(path.string(), 1, "is no file of hashes of this version",
+                return fail_at_line(path.string(), 1, "is not a hash file of this version",
                                     "train again with --hashes");
             std::string_view names = line.substr(kHashTitle.size());
             for (std::string* name : {&out.backend, &out.program, &out.machine}) {
@@ -82,15 +82,14 @@ Result<HashFile> read_hashes(const fs::path& path) {
         if (line.starts_with('#')) continue;
         StepHashes row;
         if (!parse_hash_line(line, row))
-            return fail_at_line(path.string(), number, "is no line of hashes",
+            return fail_at_line(path.string(), number, "is not a line of hashes",
                                 "the file is damaged");
         if (!out.rows.empty() && row.step <= out.rows.back().step)
-            return fail_at_line(path.string(), number, "names a step that was there before",
-                                "the file is damaged");
+            return fail_at_line(path.string(), number, "repeats a step", "the file is damaged");
         out.rows.push_back(row);
     }
     if (out.backend.empty())
-        return fail_at_line(path.string(), 1, "is no file of hashes", "train with --hashes");
+        return fail_at_line(path.string(), 1, "is not a hash file", "train with --hashes");
     return out;
 }
 

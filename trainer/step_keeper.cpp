@@ -20,7 +20,7 @@ Result<fs::path> save_capture(const StepRecord& record, const fs::path& path,
             write_into_folder(path, [&](const fs::path& p) { return write_step(step, p); }));
         return path;
     } catch (const std::bad_alloc&) {
-        return fail(ErrorKind::unwritable, path.string(), "there is no memory to capture the step");
+        return fail(ErrorKind::unwritable, path.string(), "not enough memory to capture the step");
     }
 }
 

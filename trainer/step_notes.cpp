@@ -43,7 +43,7 @@ std::vector<std::string> step_notes(const CapturedStep& step) {
                     norm(kMeans, kLogScales), norm(kLogScales, kQuats),
                     norm(kQuats, kOpacityLogits), norm(kOpacityLogits, kSh0), norm(kSh0, kShRest),
                     norm(kGradientMeanX, kStepGradientPlanes)),
-        "stored beside what the run did: " + origin.agreement,
+        "stored next to the run's results: " + origin.agreement,
     };
 }
 

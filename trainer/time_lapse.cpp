@@ -138,8 +138,8 @@ Result<LapsePace> parse_lapse_pace(std::string_view text) {
     if (read.ec == std::errc() && read.ptr == text.data() + text.size() && every > 0 &&
         every <= kMostSteps)
         return LapsePace{every, false};
-    return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no pace of a time lapse", text),
-                "a number of steps, auto or off");
+    return fail(ErrorKind::usage, "", fmt::format("\"{}\" is not a time-lapse interval", text),
+                "give a number of steps, auto or off");
 }
 
 std::string text_of(const LapsePace& pace) {
@@ -172,7 +172,7 @@ Result<std::vector<LapseCamera>> choose_lapse_cameras(std::string_view names,
         if (!camera)
             return fail(ErrorKind::usage, "",
                         fmt::format("\"{}\" is neither a saved view nor a photo", name),
-                        "the command view.save NAME saves where the studio looks from");
+                        "view.save NAME saves the studio's current view");
         out.push_back({std::string(name), *camera});
     }
     return out;

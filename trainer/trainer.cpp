@@ -42,7 +42,7 @@ Result<void> crop_at_start(RunArrays& arrays, const TrainingSettings& settings) 
     if (!crop) return {};
     const std::vector<std::uint32_t> outside = rows_outside(arrays.model, *crop);
     if (outside.size() == arrays.model.count)
-        return fail(ErrorKind::usage, "", "no point of the capture lies in the crop box",
+        return fail(ErrorKind::usage, "", "no point of the capture is in the crop box",
                     "the box is in the capture's own units: choose a larger one");
     if (!outside.empty()) (void)take_rows(arrays, outside);
     return {};
@@ -111,10 +111,12 @@ Result<void> Trainer::State::begin() {
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on",
                     "hold out fewer test views, or check the photos");
     if (batch_of(settings) > views.size())
-        return fail(ErrorKind::usage, capture->path,
-                    fmt::format("a step of {} photos needs as many, and there are {} to train on",
-                                batch_of(settings), views.size()),
-                    fmt::format("choose a batch of {} at most", views.size()));
+        return fail(
+            ErrorKind::usage, capture->path,
+            fmt::format(
+                "a step of {} photos needs at least that many, but only {} can be trained on",
+                batch_of(settings), views.size()),
+            fmt::format("choose a batch of {} at most", views.size()));
     const auto degree = static_cast<int>(std::clamp(settings.sh_degree, 0.0, 3.0));
     RunArrays arrays;
     GS_TRY(arrays.model, gaussians_from_points(*capture, degree, 0,
@@ -242,7 +244,7 @@ bool Trainer::State::learns_from_lidar() {
     if (settings.lidar_weight <= 0) return false;
     if (lidar.open()) return true;
     if (!std::exchange(told_beams, true))
-        log_warning("lidar_weight does nothing: {} has no lidar that can be read", capture->path);
+        log_warning("lidar_weight has no effect: {} has no lidar that can be read", capture->path);
     return false;
 }
 
@@ -254,7 +256,7 @@ void keep_arrays(const TrainingBackend& backend, RunArrays& to, StepRecord& reco
     try {
         to = backend.arrays();
     } catch (const std::bad_alloc&) {
-        record.problem = "there is no memory for a copy of the run's arrays";
+        record.problem = "not enough memory for a copy of the run's arrays";
         record.before = record.after = {};
     }
 }

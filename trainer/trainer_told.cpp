@@ -46,7 +46,7 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     const bool sound = std::isfinite(outcome.terms.loss);
     if ((!sound || outcome.poisoned > 0) && !told_poison) {
         told_poison = true;
-        log_warning("step {}: {} not finite on {}; their update is left out (said once)",
+        log_warning("step {}: {} not finite on {}; their update is skipped (reported once)",
                     outcome.step,
                     sound ? fmt::format("gradients of {} Gaussians are", outcome.poisoned)
                           : std::string("the loss is"),

@@ -165,7 +165,7 @@ Reply answer_to(const Request& request, Client& client) {
             if (ring_fd() >= 0) return reply_with(Answer::done);
             return refusal(detail::ring_header() == nullptr
                                ? "this process has no ring"
-                               : "the program has closed the descriptor of its ring, so nobody can "
+                               : "the program closed its ring's descriptor, so no process can "
                                  "attach any more");
         case Op::arm:
         case Op::disarm:
@@ -185,7 +185,7 @@ Reply answer_to(const Request& request, Client& client) {
             return cupti_reply([](char* why) { return endpoint.host->acquire_cupti(why); });
         case Op::graph_nodes:
             if (request.value > 3600)
-                return refusal("graphs are told node by node for an hour at most");
+                return refusal("graphs are recorded node by node for at most an hour");
             return cupti_reply(
                 [&](char* why) { return endpoint.host->tell_graph_nodes(request.value, why); });
         case Op::status:
@@ -358,7 +358,7 @@ bool begin() {
     endpoint.card.pid = identity.pid;
     endpoint.card.process_start = identity.process_start;
     if (endpoint.prepare != nullptr && !endpoint.prepare()) {
-        std::snprintf(endpoint.why, kWhyBytes, "the system refuses it memory for its ring");
+        std::snprintf(endpoint.why, kWhyBytes, "the system refuses memory for its ring");
         return false;
     }
     const bool open = endpoint.socket.open(endpoint.pid, endpoint.role, kClients,
@@ -437,7 +437,7 @@ bool wait_for_thread() {
 }  // namespace
 
 bool start_endpoint(const char* role, Host& host, char* why, bool (*prepare)() noexcept) noexcept {
-    char reason[kWhyBytes] = "it runs already";
+    char reason[kWhyBytes] = "it is already running";
     bool started = false;
     if (!running.test_and_set(std::memory_order_acquire)) {
         if (endpoint.to_join) ::pthread_join(endpoint.thread, nullptr);
@@ -446,8 +446,7 @@ bool start_endpoint(const char* role, Host& host, char* why, bool (*prepare)() n
         if (!fork_handler) fork_handler = ::pthread_atfork(nullptr, nullptr, reset) == 0;
         const bool has_thread = start_service_thread(endpoint.thread, serve);
         if (!has_thread) {
-            std::snprintf(endpoint.why, kWhyBytes,
-                          "the system refuses it a thread (ulimit -u, -v)");
+            std::snprintf(endpoint.why, kWhyBytes, "the system refuses a thread (ulimit -u, -v)");
             excuse(endpoint.why);
         }
         started = has_thread && wait_for_thread();

@@ -22,10 +22,10 @@ union ControlMessage {
 
 // What makes an open directory unusable, or null.
 const char* flaw_of(const struct stat& status) {
-    if (!S_ISDIR(status.st_mode)) return "it is no directory";
+    if (!S_ISDIR(status.st_mode)) return "it is not a directory";
     const uid_t user = ::geteuid();
     if (status.st_uid != user && user != 0) return "it belongs to another user";
-    if ((status.st_mode & 077) != 0) return "others may enter it: chmod 700";
+    if ((status.st_mode & 077) != 0) return "others can access it: chmod 700";
     return nullptr;
 }
 
@@ -106,7 +106,7 @@ int open_private_directory(const char* path, bool create, char* why) noexcept {
     struct stat status {};
     const char* flaw = nullptr;
     if (fd < 0)
-        flaw = errno == ELOOP || errno == ENOTDIR ? "it is a link, or no directory"
+        flaw = errno == ELOOP || errno == ENOTDIR ? "it is a link, or not a directory"
                                                   : std::strerror(errno);
     else if (::fstat(fd, &status) != 0)
         flaw = std::strerror(errno);

@@ -58,10 +58,10 @@ std::string quiet_text(const Comparison& c) {
             out += fmt::format("{}{}: {}", out.empty() ? "" : ". ", which, machine_text(*use));
     if (out.empty()) return out;
     const std::string decided =
-        undecided == 0 ? "The machine was not quiet; intervals are as much wider"
+        undecided == 0 ? "The machine was busy, which widens the intervals"
         : !c.rows.empty() && c.rows[0].verdict == Verdict::not_quiet
-            ? "Not decided: the machine was not quiet"
-            : fmt::format("{} of {} rows are not decided: the machine was not quiet", undecided,
+            ? "Inconclusive: the machine was busy"
+            : fmt::format("{} of {} rows are inconclusive: the machine was busy", undecided,
                           c.rows.size());
     return fmt::format("{}. {}.", decided, out);
 }

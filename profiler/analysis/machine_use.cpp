@@ -54,7 +54,7 @@ std::string machine_text(const MachineUse& use) {
     std::string out =
         fmt::format("threads waited {:.0f} % of the time for a CPU", 100 * use.waited);
     if (std::isfinite(use.switches))
-        out += fmt::format(", {:.0f} times a second one was pushed off it", use.switches);
+        out += fmt::format(", preempted {:.0f} times a second", use.switches);
     if (std::isfinite(use.load)) out += fmt::format("; load {:.1f}", use.load);
     if (std::isfinite(use.load) && std::isfinite(use.cpus))
         out += fmt::format(" on {:.0f} CPU{}", use.cpus, use.cpus == 1 ? "" : "s");

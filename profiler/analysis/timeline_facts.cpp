@@ -93,7 +93,7 @@ void add_gpu(const TraceStore& trace, std::size_t track, std::size_t row, const 
              fmt::format("{} before by {} of {}", time_text(span.begin_ns - launch.span->begin_ns),
                          trace.name(launch.span->name), trace.tracks()[launch.track].name)});
     else
-        out.push_back({"launched", "by what is not known"});
+        out.push_back({"launched", "by an unknown call"});
     const auto range = trace.range_of(track, row, span);
     if (range.span)
         out.push_back({"in range", fmt::format("{}{}", trace.name(range.span->name),
@@ -179,7 +179,7 @@ std::vector<SpanFact> facts_of(const TraceStore& trace, std::size_t track_index,
         if (!works.empty())
             out.push_back(
                 {"launched",
-                 fmt::format("{}{}, begun {} later, took {}", trace.name(works[0].span->name),
+                 fmt::format("{}{}, started {} later, took {}", trace.name(works[0].span->name),
                              works.size() > 1 ? " and more" : "",
                              time_text(works[0].span->begin_ns - span.begin_ns),
                              time_text(works[0].span->length_ns()))});

@@ -147,7 +147,7 @@ Result<void> share_runtime_directory() {
     const char* path = std::getenv(kDirectoryVariable);
     if (::geteuid() != 0 || path == nullptr || path[0] != '/')
         return fail(ErrorKind::usage, path == nullptr ? "" : path,
-                    "only root can watch all users, in a directory made for that",
+                    "only root can watch all users, in a separate directory",
                     fmt::format("as root, name one in {}", kDirectoryVariable));
     ::mkdir(path, 0700);
     // Whatever is there is looked at before it is opened to all.
@@ -156,7 +156,7 @@ Result<void> share_runtime_directory() {
     if (!directory || ::fstat(directory.get(), &status) != 0)
         return fail(ErrorKind::unwritable, path, std::strerror(errno));
     if (status.st_uid != 0)
-        return fail(ErrorKind::unwritable, path, "this is no directory of root's");
+        return fail(ErrorKind::unwritable, path, "the directory does not belong to root");
     if (shared_directory() == nullptr && ::fchmod(directory.get(), S_ISVTX | 0777) != 0)
         return fail(ErrorKind::unwritable, path, std::strerror(errno));
     return {};
@@ -200,9 +200,9 @@ Result<Connection> Connection::begin(const Producer& producer, std::chrono::seco
         const int why = errno;
         if (why == ECONNREFUSED) ::unlinkat(directory.get(), name.c_str(), 0);
         const bool gone = why == ECONNREFUSED || why == ENOENT;
-        return fail(gone ? ErrorKind::not_found : ErrorKind::unreadable, producer.socket.string(),
-                    gone ? fmt::format("process {} is not there any more", producer.pid)
-                         : std::strerror(why));
+        return fail(
+            gone ? ErrorKind::not_found : ErrorKind::unreadable, producer.socket.string(),
+            gone ? fmt::format("process {} no longer exists", producer.pid) : std::strerror(why));
     }
     GS_TRY_VOID(out.say_hello(true));
     return out;
@@ -213,7 +213,7 @@ Result<Connection> Connection::open(const Producer& producer) {
     GS_TRY(const bool greeted, out.greeted(kGreetingPatience));
     if (greeted) return out;
     return fail(ErrorKind::unreadable, producer.socket.string(), "it does not answer",
-                "it may be stopped, or its machine very busy");
+                "it may be stopped, or the machine very busy");
 }
 
 Result<Connection> Connection::adopt(int socket, std::optional<Reply>* excuse) {
@@ -227,7 +227,7 @@ Result<Connection> Connection::adopt(int socket, std::optional<Reply>* excuse) {
         if (excused) *excuse = out.card_;
         return tl::unexpected(greeted.error());
     }
-    if (!*greeted) return fail(ErrorKind::unreadable, "", "it connected and said nothing");
+    if (!*greeted) return fail(ErrorKind::unreadable, "", "it connected but sent nothing");
     out.reader_->count_past();
     out.producer_.role = out.card_.role;
     out.producer_.pid = out.card_.pid;
@@ -243,7 +243,7 @@ Result<void> Connection::say_hello(bool asks) {
     make_patient(socket_.get());
     if (asks && !tell(Op::hello))
         return fail(ErrorKind::unreadable, where,
-                    fmt::format("it cannot be asked: {}", std::strerror(errno)));
+                    fmt::format("cannot send a request to it: {}", std::strerror(errno)));
     return {};
 }
 
@@ -255,8 +255,8 @@ Result<bool> Connection::greeted(std::chrono::milliseconds patience) {
     int descriptor = -1;
     if (!receive_reply(socket_.get(), card_, descriptor))
         return fail(alive() ? ErrorKind::unreadable : ErrorKind::not_found, where,
-                    "it gives no answer that makes sense",
-                    "it may have ended, or be of another gausscope's version");
+                    "its answer is not valid",
+                    "it may have ended, or use another gausscope version");
     const Descriptor ring(descriptor);
     if (!ring) return fail(ErrorKind::unsupported, where, card_.text);
     GS_TRY(TraceReader reader, TraceReader::attach(ring.get()));

@@ -82,7 +82,7 @@ bool DeviceSampler::stop() {
     if (ended) {
         thread_.join();
     } else {
-        log_warning("NVML does not answer: what it would have told of the GPUs is missing");
+        log_warning("NVML does not answer: its GPU counters are missing");
         thread_.detach();
     }
     return ended;
@@ -174,8 +174,7 @@ void DeviceSampler::Work::tell_missing(const std::set<std::string>& wanted) {
                                        [&](const auto& gpu) { return gpu->device().uuid == uuid; });
         if (known || missing_.size() >= kMostWatched || !missing_.insert(uuid).second) continue;
         batch_.say(fmt::format(
-            "{} is not among the GPUs that NVML tells of here: a slice (MIG) has no counters of "
-            "its own",
+            "{} is not among the GPUs that NVML lists here: a MIG slice has no counters of its own",
             uuid));
     }
 }

@@ -110,7 +110,8 @@ void Discovery::refuse(const Producer& producer, const Error& why) {
     }
     if (short_of_descriptors()) {  // which is not the process's fault
         if (!said_short_)
-            log_warning("processes cannot be read for want of open files; raise the limit of them");
+            log_warning(
+                "cannot read more processes: too many open files; raise the limit (ulimit -n)");
         said_short_ = true;
         return;
     }
@@ -187,8 +188,7 @@ void Discovery::take_arrivals(std::vector<Connection>& out) {
         else if (excuse)
             excuses_.push_back({excuse->pid, command_name(excuse->pid), excuse->text});
         else
-            log_warning("a process that wanted to be read cannot be: {}",
-                        connection.error().text());
+            log_warning("cannot read a process that asked for it: {}", connection.error().text());
     }
 }
 

@@ -68,7 +68,7 @@ void Gpu::begin(DeviceBatch& out) {
     if (device_.sliced)
         return say_new(
             out, said_->slice,
-            fmt::format("GPU {}: a slice of it (MIG) has no counters of its own", device_.number));
+            fmt::format("GPU {}: a MIG slice has no counters of its own", device_.number));
     Memory memory{};
     f_->DeviceGetMemoryInfo(device_.handle, &memory);
     out.device(device_, memory.total);
@@ -108,8 +108,8 @@ void Gpu::tell_reasons(DeviceBatch& out, unsigned long long reasons) {
     for (std::size_t bit = 0; bit < std::size(kReasons); ++bit)
         if ((reasons >> bit & 1) != 0)
             text += (text.empty() ? "" : ", ") + std::string(kReasons[bit]);
-    out.say(fmt::format("GPU {} clocks held back by: {}", device_.number,
-                        text.empty() ? "nothing any more" : text));
+    out.say(fmt::format("GPU {} clocks limited by: {}", device_.number,
+                        text.empty() ? "nothing now" : text));
 }
 
 template <class Read>

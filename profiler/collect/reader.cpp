@@ -35,22 +35,23 @@ const char* flaw_of(const abi::RingHeader& h, std::uint64_t file_bytes) {
     if (h.total_bytes > file_bytes || h.total_bytes > abi::kHardCap)
         return "its total size is larger than its memory or the cap";
     if (h.header_bytes < sizeof(abi::RingHeader) || h.header_bytes > h.total_bytes)
-        return "its header size cannot be";
+        return "its header size is not valid";
     if (h.lane_bytes < sizeof(abi::Lane) || h.lane_bytes % kWord != 0 || h.lane_bytes > 65536)
-        return "its lane size cannot be";
+        return "its lane size is not valid";
     // A newer minor's may be longer, and begin as ours do.
     if (!is_step(h.record_bytes, sizeof(abi::Record)) ||
         !is_step(h.clock_bytes, sizeof(abi::ClockSnapshot)) ||
         !is_step(h.string_entry_bytes, sizeof(abi::StringEntry)) ||
         h.stack_slots > (h.lane_bytes - offsetof(abi::Lane, stack)) / sizeof(abi::OpenRange) ||
         h.header_bytes < devices_offset(h) + sizeof(abi::RingHeader::devices))
-        return "its record sizes cannot be";
+        return "its record sizes are not valid";
     if (h.lane_count > 4096 ||
         !inside(h.lanes_offset, std::uint64_t{h.lane_count} * h.lane_bytes, h.total_bytes))
-        return "its lanes lie outside";
+        return "its lanes are out of bounds";
     if (!inside(h.arena_offset, h.arena_bytes, h.total_bytes))
-        return "its string arena lies outside";
-    if (!inside(h.rings_offset, h.rings_bytes, h.total_bytes)) return "its records lie outside";
+        return "its string arena is out of bounds";
+    if (!inside(h.rings_offset, h.rings_bytes, h.total_bytes))
+        return "its records are out of bounds";
     if (h.tick_clock != static_cast<std::uint32_t>(abi::TickClock::counter) &&
         h.tick_clock != static_cast<std::uint32_t>(abi::TickClock::monotonic_ns))
         return "its clock is unknown";
@@ -98,12 +99,12 @@ Result<TraceReader> TraceReader::attach(int fd) {
     reader.memory_.copy(0, &reader.layout_, sizeof reader.layout_);
     const abi::RingHeader& h = reader.layout_;
     if (magic != abi::kMagic)
-        return fail(ErrorKind::malformed, "", "this is no gausscope ring, or it is not ready yet");
+        return fail(ErrorKind::malformed, "", "not a gausscope ring, or not ready yet");
     if (h.version >> 16 != abi::kMajor)
         return fail(ErrorKind::unsupported, "",
                     fmt::format("the ring has layout version {}, this program reads {}",
                                 h.version >> 16, abi::kMajor),
-                    "use the gausscope that the recording process came with");
+                    "use the gausscope version of the recording process");
     if (const char* flaw = flaw_of(h, reader.memory_.bytes()))
         return fail(ErrorKind::malformed, "", fmt::format("the ring is damaged: {}", flaw));
     reader.layout_.process_name[sizeof h.process_name - 1] = '\0';

@@ -92,8 +92,8 @@ bool ChromeDocument::recover() {
     }
     if (!taken_) return fail(what, byte);
     out_.cut(
-        fmt::format("the file cannot be read from byte {} on ({}): it is damaged or was cut "
-                    "off, and what comes before is shown",
+        fmt::format("cannot read the file from byte {} on ({}): it is damaged or cut off; events "
+                    "before that are shown",
                     begin, what));
     if (at_end) tokens_.stop();
     return true;
@@ -102,25 +102,25 @@ bool ChromeDocument::recover() {
 bool ChromeDocument::end_of_file() {
     const std::uint64_t byte = offset_ + tokens_.byte();
     if (!found_)
-        return fail(tokens_.depth() == 0 ? "there is no traceEvents in it"
-                                         : "the file ends before its events",
-                    tokens_.depth() == 0 ? 0 : byte);
+        return fail(
+            tokens_.depth() == 0 ? "it has no traceEvents" : "the file ends before its events",
+            tokens_.depth() == 0 ? 0 : byte);
     if (out_.is_cut()) return true;
     if (tokens_.depth() == 0) {
         if (const std::size_t rest = size_ - tokens_.byte(); rest > 0)
-            out_.cut(fmt::format("{} bytes behind the end of the trace are not read", rest));
+            out_.cut(fmt::format("{} bytes after the end of the trace are ignored", rest));
         return true;
     }
-    if (!taken_) return fail("the file ends before its first event does", byte);
+    if (!taken_) return fail("the file ends inside its first event", byte);
     if (in_event())
-        out_.cut(
-            fmt::format("the file ends inside the event at byte {}: it was cut off, and what "
-                        "comes before is shown",
-                        event_.byte));
+        out_.cut(fmt::format(
+            "the file is cut off inside the event at byte {}; events before that are shown",
+            event_.byte));
     else if (list_ == 1)  // the format allows it, for programs that are killed
-        out_.note("the list of events has no end: the program that wrote it may have been killed");
+        out_.note(
+            "the list of events is not closed: the program that wrote it may have been killed");
     else
-        out_.cut("the file has no end: it was cut off, and what comes before is shown");
+        out_.cut("the file is cut off; events before that are shown");
     return true;
 }
 
@@ -167,7 +167,8 @@ void ChromeDocument::key(std::string text) {
 void ChromeDocument::scalar(Scalar value) {
     const std::size_t depth = tokens_.depth();
     if (!in_list()) return header(value);
-    if (depth == list_) return out_.skip_at("events that are no objects", offset_ + tokens_.byte());
+    if (depth == list_)
+        return out_.skip_at("events that are not objects", offset_ + tokens_.byte());
     if (depth == list_ + 1) return event_field(std::move(value));
     if (depth == list_ + 2 && event_key_ == "args") return argument(value);
     if (depth == list_ + 2 && event_key_ == "id2") {

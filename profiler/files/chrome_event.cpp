@@ -79,11 +79,11 @@ std::string time_fault(const std::optional<Scalar>& us, const char* field, bool 
         const char* const stop = us->text.data() + us->text.size();
         const auto read = std::from_chars(us->text.data(), stop, number);
         if (us->text.empty() || read.ec == std::errc::invalid_argument || read.ptr != stop)
-            return fmt::format("events whose {} is no number", field);
+            return fmt::format("events whose {} is not numeric", field);
     }
     if (std::isnan(number)) return fmt::format("events whose {} is not a number (NaN)", field);
     if (number < 0 && !negative) return fmt::format("events whose {} is negative", field);
-    if (!nanoseconds(*us)) return fmt::format("events whose {} is larger than times can be", field);
+    if (!nanoseconds(*us)) return fmt::format("events whose {} is too large for a time", field);
     return {};
 }
 

@@ -33,8 +33,8 @@ struct Sum {
 
 Result<std::map<Place, Sum>> sums_of(const TraceStore& store, const fs::path& path) {
     if (store.samples().empty())
-        return fail(ErrorKind::unsupported, path.string(), "the trace holds no call stacks",
-                    "gausscope record --stacks takes them");
+        return fail(ErrorKind::unsupported, path.string(), "the trace has no call stacks",
+                    "record them with gausscope record --stacks");
     std::map<Place, Sum> out;
     for (const SampledThread& t : store.samples().threads())
         for (const StackSample& s : t.samples.view()) {

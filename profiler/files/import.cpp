@@ -27,7 +27,7 @@ Result<std::string> unpack(const std::string& packed, const std::string& path,
         if (made > max_bytes - out.size())
             return fail(ErrorKind::unsupported, path,
                         fmt::format("unpacks to more than the {} bytes accepted here", max_bytes),
-                        "run it where more memory is free");
+                        "run it on a machine with more free memory");
         out.append(reinterpret_cast<const char*>(piece.data()), made);
         if (state == Inflater::State::damaged ||
             (state == Inflater::State::more && made == 0 && in.empty())) {
@@ -59,15 +59,14 @@ tl::unexpected<Error> not_a_trace(std::string_view bytes, const fs::path& path) 
     const std::string stem = path.stem().string();
     if (ends(".nsys-rep") || ends(".qdrep") || ends(".qdstrm") || ends(".sqlite") ||
         bytes.starts_with("SQLite format 3"))
-        return fail(ErrorKind::unsupported, name,
-                    "this is a report of Nsight Systems, which is not read directly",
+        return fail(ErrorKind::unsupported, name, "Nsight Systems reports cannot be read directly",
                     fmt::format("export it as SQLite, then as Chrome JSON, and open that: "
                                 "nsys export --type sqlite {0}.nsys-rep && python3 nsys2json.py "
                                 "{0}.sqlite -o {0}.json (github.com/chenyu-jiang/nsys2json); or "
                                 "record again with gausscope record",
                                 stem.empty() ? "report" : stem));
     if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF"))
-        return fail(ErrorKind::unsupported, name, "this text is UTF-16, traces are UTF-8",
+        return fail(ErrorKind::unsupported, name, "this text is UTF-16; traces must be UTF-8",
                     fmt::format("convert it: iconv -f UTF-16 -t UTF-8 {} > trace.json", name));
     return fail(ErrorKind::unsupported, name, "neither a Perfetto trace nor Chrome JSON",
                 "traces are .pftrace, .perfetto-trace or .json files, gzipped or not");
@@ -92,8 +91,7 @@ Result<ImportSummary> read_trace_file(const fs::path& path, TraceStore& store,
     ImportEvents events(options);
     if (!whole)
         events.cut(
-            "the file cannot be unpacked to its end: it is damaged or was cut off, and what "
-            "comes before is shown");
+            "cannot unpack the whole file: it is damaged or cut off; events before that are shown");
     {
         const std::string_view text = without_marks(*bytes);
         perfetto = is_perfetto(*bytes);
@@ -117,9 +115,8 @@ Result<ImportSummary> import_trace(const fs::path& path, TraceStore& store,
     try {
         return read_trace_file(path, store, options);
     } catch (const std::bad_alloc&) {
-        return fail(ErrorKind::unsupported, path.string(),
-                    "there is not enough memory to read this trace",
-                    "read it where more memory is free, or record a shorter time");
+        return fail(ErrorKind::unsupported, path.string(), "not enough memory to read this trace",
+                    "read it on a machine with more free memory, or record for a shorter time");
     }
 }
 

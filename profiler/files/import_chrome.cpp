@@ -114,7 +114,7 @@ class ChromeReader {
             return take_overlapping(begin);
         if (phase == 'X' && take_cuda(begin, end)) return;
         Row* const at = row(event.category == "overhead" ? TrackKind::overhead : TrackKind::thread);
-        if (at == nullptr) return out_.skip("events on tracks beyond what is kept");
+        if (at == nullptr) return out_.skip("events on tracks over the limit");
         if (phase == 'i' && event.name == "[memory]") return take_memory(begin);
         if (phase == 'X' || phase == 'B' || phase == 'E') return take_span(*at, begin, end);
         out_.add_instant(
@@ -264,7 +264,7 @@ class ChromeReader {
     }
     void take_overlapping(std::int64_t time) {
         Row* const at = row(TrackKind::overlapping);
-        if (at == nullptr) return out_.skip("events on tracks beyond what is kept");
+        if (at == nullptr) return out_.skip("events on tracks over the limit");
         const bool begins = event_->phase == "b" || event_->phase == "S";
         ImportedEvent span = span_of_event(time);
         span.kind = begins ? ImportedEvent::Kind::begin : ImportedEvent::Kind::end;
@@ -324,7 +324,7 @@ Result<void> import_chrome(std::string_view bytes, std::string_view text, const 
     ChromeReader reader(out, document);
     if (!document.read([&](JsonEvent& event) { return reader.take(event); }))
         return fail_at_byte(path, document.fault_byte(), document.fault(),
-                            "the file is damaged, cut off or no trace");
+                            "the file is damaged, cut off or not a trace");
     reader.finish();
     return {};
 }

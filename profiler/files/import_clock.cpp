@@ -13,7 +13,7 @@ namespace gs {
 void ImportEvents::shift(TraceStore& store, std::map<std::uint32_t, Delivery>& deliveries) {
     if (store.processes().empty()) return;
     if (!realtime_offset_ns)
-        note("the file does not tell the wall clock: it begins where it says, unaligned");
+        note("the file has no wall-clock time: it is shown at its own times, unaligned");
     const std::int64_t by =
         realtime_offset_ns ? *realtime_offset_ns - store.sources().realtime_offset_ns() : 0;
     if (std::abs(by) > kMaxImportTime)

@@ -78,7 +78,7 @@ bool ImportEvents::full() {
     const std::size_t most = std::min(options_.max_events, most_by_memory_);
     if (events_ < most) return ++events_, false;
     skip(fmt::format("events beyond the first {}{}", most,
-                     most == most_by_memory_ ? ": there is no memory for more" : ""));
+                     most == most_by_memory_ ? ": not enough memory for more" : ""));
     return true;
 }
 
@@ -464,14 +464,13 @@ void ImportEvents::summarize(ImportSummary& summary) const {
     }
     if (overlapping_ > 0)
         summary.notes.push_back(
-            fmt::format("{} spans overlap others of their track without lying inside; they are on "
-                        "rows of their own",
+            fmt::format("{} spans overlap others of their track in part; they are on separate rows",
                         overlapping_));
     if (beside_ > 0)
-        summary.notes.push_back(fmt::format(
-            "{} of them overlap more than {} others: they are among the overlapping ranges of "
-            "their process",
-            beside_, kImportRows));
+        summary.notes.push_back(
+            fmt::format("{} of them overlap more than {} others: they are on their process's track "
+                        "of overlapping ranges",
+                        beside_, kImportRows));
     if (summary.open > 0)
         summary.notes.push_back(fmt::format(
             "{} ranges never end: they are shown open to the end of their process", summary.open));

@@ -63,8 +63,8 @@ class Reader {
         } catch (const ProtoFault& fault) {
             if (!out_.any() && lanes_.empty()) throw;
             out_.cut(
-                fmt::format("the file cannot be read from byte {} on: it is damaged or was "
-                            "cut off, and what comes before is shown",
+                fmt::format("cannot read the file from byte {} on: it is damaged or cut off; "
+                            "events before that are shown",
                             fault.byte));
             return false;
         }
@@ -127,7 +127,7 @@ class Reader {
             out_.skip_at(fmt::format("packets of another kind (field {} of TracePacket)", other),
                          begin);
         if (sequences_.size() >= kMaxUnits && !sequences_.contains(sequence))
-            p.fault("there are too many sequences");
+            p.fault("too many sequences");
         SequenceState& state = sequences_[sequence];
         if ((flags & kStateCleared) != 0) {
             state = {};
@@ -142,7 +142,7 @@ class Reader {
         if (!timestamp) return out_.skip("events without a time");
         if (clock == 0) clock = state.clock != 0 ? state.clock : kBoottime;
         const auto time = reference_time(*timestamp, clock, sequence);
-        if (!time) return out_.skip("events of a clock that nothing relates to the others");
+        if (!time) return out_.skip("events of a clock with no known relation to the others");
         if (event) take_event(parse_event(event->message(), state), *event, *time, sequence);
         if (stage) take_stage(parse_stage(stage->message(), *time, state));
         if (sample) take_sample(parse_sample(sample->message()), *time, sequence);
@@ -195,7 +195,7 @@ class Reader {
             if (r.id == kRealtime && !out_.realtime_offset_ns)
                 out_.realtime_offset_ns = -r.clock.offset;
             if (r.id == kMonotonic && out_.read_ns == 0) out_.read_ns = *now;
-            if (clocks_.size() >= kMaxUnits) snapshot.fault("there are too many clocks");
+            if (clocks_.size() >= kMaxUnits) snapshot.fault("too many clocks");
             const ClockKey key = key_of(r.id, sequence);
             if (r.clock.incremental)
                 clocks_.insert_or_assign(key, r.clock);
@@ -213,7 +213,7 @@ class Reader {
         if (clock.incremental)
             clock.last = time = time_of(at, static_cast<std::uint64_t>(clock.last + time));
         time += clock.offset;
-        if (std::abs(time) > kMaxImportTime) at.fault("a time is beyond what times can be");
+        if (std::abs(time) > kMaxImportTime) at.fault("a time is out of range");
         return time;
     }
 
@@ -241,8 +241,7 @@ class Reader {
                                                    : tids_.of(written(value), pid);
     }
     Lane& lane_of(const ProtoReader& at, std::uint64_t uuid) {
-        if (lanes_.size() >= kMaxUnits && !lanes_.contains(uuid))
-            at.fault("there are too many tracks");
+        if (lanes_.size() >= kMaxUnits && !lanes_.contains(uuid)) at.fault("too many tracks");
         return lanes_[uuid];
     }
     std::uint32_t track_of(Lane& lane) {

@@ -100,11 +100,10 @@ std::vector<std::optional<ClockOffset>> clocks_of(const std::vector<Host>& hosts
 std::string note_of(const Host& host, const Host& anchor, const std::optional<ClockOffset>& clock) {
     if (!clock)
         return fmt::format(
-            "the clocks of {} and {} are as they were kept: no collectives tell how far they are "
-            "apart",
+            "the clocks of {} and {} are not aligned: no collectives show their difference",
             host.name, anchor.name);
     return fmt::format("the clock of {} is {}{}", host.name, clock_text(*clock, anchor.name),
-                       clock->differs() ? "; its times are set right" : "");
+                       clock->differs() ? "; its times are corrected" : "");
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ JsonTokens::Kind JsonTokens::next() {
 
 JsonTokens::Kind JsonTokens::open(bool object) {
     if (state_ != State::value && state_ != State::value_or_end) return fail("this is not JSON");
-    if (depth_ == kMaxDepth) return fail("this is nested too deep");
+    if (depth_ == kMaxDepth) return fail("it is nested too deep");
     ++at_;
     is_object_[++depth_] = object;
     state_ = object ? State::key_or_end : State::value_or_end;
@@ -127,12 +127,12 @@ JsonTokens::Kind JsonTokens::take_text() {
     std::size_t stop = at_ + 1;
     escaped_ = false;
     for (; stop < bytes_.size() && bytes_[stop] != '"'; ++stop) {
-        if (bytes_[stop] == '\n') return fail("a text has no end");
+        if (bytes_[stop] == '\n') return fail("a string has no end");
         if (bytes_[stop] != '\\') continue;
         escaped_ = true;
         ++stop;
     }
-    if (stop >= bytes_.size()) return fail("a text has no end");
+    if (stop >= bytes_.size()) return fail("a string has no end");
     raw_ = bytes_.substr(at_ + 1, stop - at_ - 1);
     at_ = stop + 1;
     if (state_ != State::key && state_ != State::key_or_end) return take_value(Kind::text);
@@ -148,7 +148,7 @@ JsonTokens::Kind JsonTokens::take_number() {
     while (stop < bytes_.size() && is_of_number(bytes_[stop])) ++stop;
     raw_ = bytes_.substr(at_, stop - at_);
     if (raw_ == "-" && stop < bytes_.size() && is_letter(bytes_[stop])) return take_word();
-    if (!is_number(raw_)) return fail("this is no number");
+    if (!is_number(raw_)) return fail("this is not a number");
     at_ = stop;
     return take_value(Kind::number);
 }

@@ -103,7 +103,7 @@ GpuWorkKind work_kind(std::string_view stage) {
 std::int64_t time_of(const ProtoReader& at, std::uint64_t value, std::int64_t unit) {
     if (unit < 1 ||
         value > static_cast<std::uint64_t>(kMaxImportTime) / static_cast<std::uint64_t>(unit))
-        at.fault("a time is beyond what times can be");
+        at.fault("a time is out of range");
     return static_cast<std::int64_t>(value) * unit;
 }
 

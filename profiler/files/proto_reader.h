@@ -40,7 +40,7 @@ class ProtoReader {
                     text_ = rest_.get_view();
             }
         } catch (const protozero::exception&) {
-            fault("no whole field of a message is here");
+            fault("incomplete message field");
         }
         return true;
     }

@@ -45,9 +45,9 @@ std::string sqlite_words(sqlite3* database, int code, ErrorKind kind) {
         case SQLITE_LOCKED:
             return "is in use by another program";
         case SQLITE_NOMEM:
-            return "there is no memory for it";
+            return "not enough memory for it";
         default:
-            return "does not hold the tables that are expected in it";
+            return "lacks expected tables";
     }
 }
 
@@ -58,7 +58,7 @@ void Database::Close::operator()(sqlite3* database) const { sqlite3_close(databa
 tl::unexpected<Error> Database::failed(ErrorKind kind) const {
     const int code = sqlite3_errcode(database_.get());
     if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
-        return fail(ErrorKind::malformed, path_.string(), "is no history, or a damaged one",
+        return fail(ErrorKind::malformed, path_.string(), "is not a history, or is damaged",
                     "choose another file");
     const bool disk = code == SQLITE_FULL || code == SQLITE_IOERR;
     // Also of reading: that makes the files of a log beside it.
@@ -67,7 +67,7 @@ tl::unexpected<Error> Database::failed(ErrorKind kind) const {
         kind = ErrorKind::unwritable;
     if (disk && new_ == New::made) new_ = New::in_vain;
     return fail(kind, path_.string(), sqlite_words(database_.get(), code, kind),
-                disk ? "free some space and run the same again: what was recorded stays" : "");
+                disk ? "free some space and run the command again: recorded data is kept" : "");
 }
 
 Database& Database::operator=(Database&& other) noexcept {
@@ -105,7 +105,7 @@ Result<Database> Database::connect(const fs::path& path, int flags) {
     const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
     Database database(handle, path);
     if (handle == nullptr)
-        return fail(ErrorKind::unreadable, path.string(), "there is no memory to open it");
+        return fail(ErrorKind::unreadable, path.string(), "not enough memory to open it");
     if (code != SQLITE_OK)
         return database.failed((flags & SQLITE_OPEN_CREATE) != 0 ? ErrorKind::unwritable
                                                                  : ErrorKind::unreadable);
@@ -144,7 +144,7 @@ Result<Database> Database::open(const fs::path& path) {
 Result<Database> Database::open_to_read(const fs::path& path, const std::string& advice) {
     std::error_code error;
     if (!fs::exists(path, error))
-        return fail(ErrorKind::not_found, path.string(), "there is no such file", advice);
+        return fail(ErrorKind::not_found, path.string(), "no such file", advice);
     GS_TRY(Database database, connect(path, SQLITE_OPEN_READONLY));
     if (database.run("SELECT 1 FROM sqlite_master")) {
         GS_TRY_VOID(database.is_ours());

@@ -210,7 +210,7 @@ std::string history_html(std::span<const Judged> judged) {
         for (const Change& change : one.changes)
             out += "<p>" + html_text(change_text(one.series, change)) + "</p>\n";
     }
-    if (judged.empty()) out += "<p>Nothing was recorded in this time.</p>";
+    if (judged.empty()) out += "<p>Nothing was recorded in this period.</p>";
     return out + "</body></html>\n";
 }
 

@@ -107,8 +107,8 @@ const char* obstacle_to_starting() noexcept {
     if (has_filter_of_its_own() && (allowed == nullptr || std::strcmp(allowed, "1") != 0))
         return "";
     if (memory_is_scarce())
-        return "its memory is limited (ulimit -v or -d) and less than 2 GiB are left of it; "
-               "recording might take what the program needs";
+        return "its memory is limited (ulimit -v or -d) and less than 2 GiB is left; recording "
+               "might use memory that the program needs";
     if (most_ring_bytes() < kLeastRing)
         return "the size of its files is limited (ulimit -f) to less than 1 MiB";
     return nullptr;

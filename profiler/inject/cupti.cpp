@@ -56,7 +56,7 @@ struct Control {
 };
 constinit Control control;
 constexpr const char* kRobbed =
-    "another tool has taken over CUPTI's buffers; --acquire-cupti takes them back";
+    "another tool took over CUPTI's buffers; use --acquire-cupti to reclaim them";
 
 void pause_for(std::uint64_t ns) noexcept {
     const timespec pause{0, static_cast<long>(ns)};
@@ -300,7 +300,7 @@ bool acquire(char* why) noexcept {
     if (control.finished.load()) return answer(why, "the program is ending");
     if (!control.armed.load()) return true;
     const Turn turn(kPatience);
-    if (!turn) return answer(why, "CUPTI is busy; it will be taken shortly");
+    if (!turn) return answer(why, "CUPTI is busy; it will be acquired shortly");
     control.next_try = control.next_look = 0;
     control.robbed = false;
     settle();

@@ -122,7 +122,7 @@ const char* Library::text_of(Result result) const noexcept {
     const char* text = nullptr;
     if (f.GetResultString == nullptr || f.GetResultString(result, &text) != kSuccess ||
         text == nullptr)
-        return "an error CUPTI has no words for";
+        return "an unknown CUPTI error";
     return text;
 }
 

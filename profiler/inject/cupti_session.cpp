@@ -94,7 +94,7 @@ bool Session::take(char* why, bool& held) noexcept {
     if (sink::begin(f, *library_.layouts, library_.version) &&
         f.ActivityRegisterCallbacks(sink::requested, sink::completed) == kSuccess)
         return true;
-    std::snprintf(why, kReasonBytes, "CUPTI takes no buffers");
+    std::snprintf(why, kReasonBytes, "CUPTI accepts no buffers");
     f.Unsubscribe(subscriber_);
     forget();
     return false;

@@ -109,7 +109,8 @@ class LibraryHost final : public service::Host {
         if (paused_ && cupti::is_paused() && now.now_ns < next_paused_tick_ns_) return;
         next_paused_tick_ns_ = now.now_ns + kPausedTickNs;
         if (!at_cupti(cupti::tick))
-            set_cupti_state(abi::CuptiState::unavailable, "the system refuses a thread for it");
+            set_cupti_state(abi::CuptiState::unavailable,
+                            "the system cannot start a thread for it");
         pauses_.tell(paused_things());
     }
 

@@ -41,7 +41,7 @@ constexpr Rule kRules[] = {
     {"R22", "regression against a baseline",    regression},
     {"R23", "straggling rank",                  stragglers},
     {"R24", "the profiler's own cost",          own_cost, false},
-    {"R25", "a machine that is not quiet",      busy_machine},
+    {"R25", "a busy machine",      busy_machine},
     {"R26", "threads without work",             idle_threads},
     {"R27", "uneven parallel loops",            uneven_loops},
     {"R28", "narrow vectors",                   narrow_vectors},

@@ -84,7 +84,7 @@ std::string insights_text(const TraceStore& store, const Insights& insights) {
     std::string clear;
     for (const std::string& rule : insights.clear) clear += (clear.empty() ? "" : ", ") + rule;
     if (!clear.empty()) out += "\n" + wrapped("in order: " + clear, "  ", kWidth);
-    if (!insights.unanswered.empty()) out += "\n  could not be asked:\n";
+    if (!insights.unanswered.empty()) out += "\n  could not be checked:\n";
     for (std::size_t i = 0; i < insights.unanswered.size();) {
         // Neighbours with the same reason share a line.
         const Unanswered& first = insights.unanswered[i];

@@ -11,7 +11,7 @@ inline constexpr double kGainShare = 0.005;
 /// Ours: where threads waited more of the time for a CPU, what limits a stage there cannot be told.
 inline constexpr double kBusyMachine = 0.15;
 inline Answer not_quiet(const Subject& s) {
-    return cannot_tell(fmt::format("the machine was not quiet: threads waited {:.0f} % of the time",
+    return cannot_tell(fmt::format("the machine was busy: threads waited {:.0f} % of the time",
                                    100 * s.machine.waited));
 }
 

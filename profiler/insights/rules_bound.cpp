@@ -17,12 +17,11 @@ constexpr double kStageShare =
     0.05;  // ours: stages below this share of an iteration are not looked at
 
 constexpr const char* kNoCounters =
-    "needs counters of the GPU: NVML's GPM (Hopper or newer, no privileges; gausscope "
-    "takes them where "
-    "they are), or our own renderer with the machine's limits measured";
+    "needs GPU counters: NVML's GPM (Hopper or newer, no privileges; recorded where available), or "
+    "gausscope's own renderer and measured machine limits";
 
 constexpr const char* kNoLimits =
-    "needs the limits of this machine: in the studio, of its own training, after limits.measure";
+    "needs this machine's limits: run limits.measure in the studio, for its own training";
 
 enum class Bound { memory, compute, latency };
 
@@ -73,14 +72,14 @@ const char* title_of(Bound bound) {
 const char* advice_on_cpu(Bound bound) {
     switch (bound) {
         case Bound::memory:
-            return "Move fewer bytes: visit what is visible only, join loops that pass arrays on "
-                   "while they are in the cache, keep what is used together together.";
+            return "Move fewer bytes: visit only visible Gaussians, fuse loops that share arrays "
+                   "while they are in the cache, store data that is used together side by side.";
         case Bound::compute:
-            return "Do less arithmetic: cut work before it is done (tighter tile bounds, earlier "
-                   "termination, cut before the exponential), and use whole vectors (R28).";
+            return "Do less arithmetic: skip work early (tighter tile bounds, earlier termination, "
+                   "a test before the exponential), and use full vectors (R28).";
         case Bound::latency:
-            return "Keep every thread at work (R26, R27), put data in the order in which it is "
-                   "read, blocks that fit the caches, and fewer branches that cannot be foreseen.";
+            return "Keep every thread busy (R26, R27), store data in the order it is read, use "
+                   "blocks that fit the caches, and avoid unpredictable branches.";
     }
     return "";
 }
@@ -89,19 +88,15 @@ const char* advice_of(const Subject& s, Bound bound) {
     if (!s.activity.has_gpu) return advice_on_cpu(bound);
     switch (bound) {
         case Bound::memory:
-            return "Move fewer bytes: fuse kernels that pass arrays on, half precision for what "
-                   "allows it, structures "
-                   "of "
-                   "arrays, work only on what is visible.";
+            return "Move fewer bytes: fuse kernels that share arrays, use half precision where "
+                   "possible and structures of arrays, and process only visible Gaussians.";
         case Bound::compute:
-            return "Do less arithmetic: cut work before it is done (tighter tile bounds, earlier "
-                   "termination), cheaper "
-                   "approximations, tensor cores where the form allows.";
+            return "Do less arithmetic: skip work early (tighter tile bounds, earlier "
+                   "termination), use cheaper approximations, and tensor cores where possible.";
         case Bound::latency:
-            return "Give the machine more to do at once: more warps in flight (R7), larger grids "
-                   "(R8), independent "
-                   "loads "
-                   "before their use, fewer barriers and atomics on the same address.";
+            return "Give the GPU more parallel work: more warps in flight (R7), larger grids (R8), "
+                   "independent loads before their use, fewer barriers and atomics on the same "
+                   "address.";
     }
     return "";
 }
@@ -168,7 +163,7 @@ std::optional<Bound> bound_of(const KernelCounters& c) {
 
 Answer from_counters(const Subject& s, const KernelCounters& c, Bound wanted) {
     if (wanted == Bound::compute && !c.compute_known)
-        return cannot_tell("these counters do not tell how busy the arithmetic units are");
+        return cannot_tell("these counters do not show how busy the arithmetic units are");
     if (bound_of(c) != wanted) return {};
     double busy = 0;
     for (const Breakdown& b : s.breakdowns)
@@ -185,11 +180,10 @@ Answer from_counters(const Subject& s, const KernelCounters& c, Bound wanted) {
         i.text += fmt::format(", the busiest arithmetic units worked {:.0f} % of the time",
                               100 * c.compute);
     if (std::isfinite(c.occupancy))
-        i.text += fmt::format(", {:.0f} % of the warps that fit were there", 100 * c.occupancy);
+        i.text += fmt::format(", {:.0f} % of the possible warps were resident", 100 * c.occupancy);
     i.text += " (means of the GPU's counters).";
     i.advice = advice_of(s, wanted);
-    i.evidence.push_back(
-        {kNoTrack, 0, s.whole.begin, s.whole.end, "the iterations the means are of"});
+    i.evidence.push_back({kNoTrack, 0, s.whole.begin, s.whole.end, "the iterations averaged"});
     return {{std::move(i)}, {}};
 }
 

@@ -11,11 +11,10 @@ namespace {
 // Start values, ours: the table of docs/insights.md.
 constexpr double kIdleThreads = 0.15;  // R26, R27: of what the threads could do
 constexpr const char* kNotRecorded =
-    "the trace does not tell how the machine was used: it is of a GPU's work alone, or older than "
-    "these counters";
+    "the trace does not show machine use: it has only GPU work, or predates these counters";
 
 Evidence all_of_it(const Subject& s) {
-    return {s.iterations.track, 0, s.whole.begin, s.whole.end, "the iterations the means are of"};
+    return {s.iterations.track, 0, s.whole.begin, s.whole.end, "the iterations averaged"};
 }
 
 /// What one of these rules needs; why it cannot tell, or nothing.
@@ -33,18 +32,17 @@ Answer busy_machine(const Subject& s) {
     // With a GPU, what threads waited need not have held it up: R1 tells how long it was idle.
     const double ms =
         s.activity.has_gpu ? std::numeric_limits<double>::quiet_NaN() : use.waited * s.mean_ms;
-    Insight i =
-        insight(s,
-                fmt::format("The machine was not quiet: threads waited {:.0f} % of the time",
-                            100 * use.waited),
-                ms, Confidence::inferred);
+    Insight i = insight(
+        s,
+        fmt::format("The machine was busy: threads waited {:.0f} % of the time", 100 * use.waited),
+        ms, Confidence::inferred);
     i.text = fmt::format("While these iterations ran {}.", machine_text(use));
     if (use.threads > use.cpus)
         i.text += fmt::format(" It has {:.0f} threads for {:.0f} CPUs.", use.threads, use.cpus);
     i.advice =
-        "Every time in this trace is longer than the program's own by about as much: stop what "
-        "else runs, or record again when the machine is quiet, before anything is compared. Where "
-        "this is as it must be, take fewer threads (--threads) than there are CPUs.";
+        "All times in this trace are longer by about that much: stop other programs, or record "
+        "again on an idle machine, before comparing. If the load is unavoidable, use fewer threads "
+        "(--threads) than CPUs.";
     i.evidence.push_back(all_of_it(s));
     return {{std::move(i)}, {}};
 }
@@ -60,14 +58,14 @@ Answer idle_threads(const Subject& s) {
                         fmt::format("{:.0f} % of the time only one of {:.0f} threads has work",
                                     100 * serial, use.threads),
                         idle * s.mean_ms, Confidence::inferred);
-    i.text = fmt::format("{:.0f} % of the time is in parallel loops, the rest is one thread's.",
+    i.text = fmt::format("Parallel loops take {:.0f} % of the time; the rest runs on one thread.",
                          100 * use.in_loops);
     if (std::isfinite(use.cpus_used))
-        i.text += fmt::format(" The process used {:.1f} CPUs on the mean.", use.cpus_used);
+        i.text += fmt::format(" The process used {:.1f} CPUs on average.", use.cpus_used);
     i.advice =
-        "Split what is serial: reading and decoding, sums and sorts of one thread, writing "
-        "checkpoints. The Stages panel shows which stages take the time; what could be won is the "
-        "time were all of it split evenly.";
+        "Parallelize serial work: reading and decoding, single-threaded sums and sorts, writing "
+        "checkpoints. The Stages panel shows which stages take the time; the possible gain assumes "
+        "an even split.";
     i.evidence.push_back(all_of_it(s));
     return {{std::move(i)}, {}};
 }
@@ -81,17 +79,16 @@ Answer uneven_loops(const Subject& s) {
     const double idle = use.in_loops * (1 - use.workers_busy);
     if (!(idle > kIdleThreads)) return {};
     Insight i = insight(s,
-                        fmt::format("Threads of parallel loops have work {:.0f} % of the time",
+                        fmt::format("Threads of parallel loops are busy {:.0f} % of the time",
                                     100 * use.workers_busy),
                         idle * s.mean_ms, Confidence::inferred);
     i.text = fmt::format(
-        "Loops take {:.0f} % of the time; in them {:.0f} threads are without a task for {:.0f} % "
-        "of "
-        "it: at their beginning, and at their end while the longest task is still running.",
+        "Loops take {:.0f} % of the time; their {:.0f} threads have no task for {:.0f} % of it: at "
+        "the start, and at the end while the longest task still runs.",
         100 * use.in_loops, use.threads, 100 * (1 - use.workers_busy));
     i.advice =
-        "Smaller tasks, the longest ones first (tiles by the length of their lists), fewer and "
-        "longer loops instead of many short ones, fewer threads where there is little to do.";
+        "Use smaller tasks and start the longest first (tiles by list length), fewer and longer "
+        "loops, and fewer threads where there is little work.";
     i.evidence.push_back(all_of_it(s));
     return {{std::move(i)}, {}};
 }
@@ -101,14 +98,14 @@ Answer narrow_vectors(const Subject& s) {
     if (const char* why = why_not(s, use.vector_bits)) return cannot_tell(why);
     if (!(use.vector_bits < use.vector_bits_here)) return {};
     Insight i = insight(s,
-                        fmt::format("Vectors of {:.0f} bits on a CPU that has {:.0f}",
-                                    use.vector_bits, use.vector_bits_here),
+                        fmt::format("Vectors of {:.0f} bits on a CPU with {:.0f}", use.vector_bits,
+                                    use.vector_bits_here),
                         std::numeric_limits<double>::quiet_NaN(), Confidence::inferred);
     i.text = fmt::format("The CPU code computes {:.0f} floats at once, the CPU could do {:.0f}.",
                          use.vector_bits / 32, use.vector_bits_here / 32);
     i.advice =
-        "Build with a Highway that knows this instruction set, and without a choice of another "
-        "one; `gausscope selftest` lists what the build has.";
+        "Build with a Highway version that supports this instruction set, and do not select "
+        "another one; `gausscope selftest` lists what the build has.";
     i.evidence.push_back(all_of_it(s));
     return {{std::move(i)}, {}};
 }

@@ -141,19 +141,17 @@ Answer overhead_answer(const Subject& s, const std::vector<Overhead>& found, con
     return {{std::move(i)}, {}};
 }
 
-constexpr const char* kNoOverheads = "the driver's own time was not recorded (CUPTI tells it)";
+constexpr const char* kNoOverheads = "the driver's own time was not recorded (needs CUPTI)";
 
 }  // namespace
 
 Answer compiling(const Subject& s) {
     if (!has_overheads(s)) return cannot_tell(kNoOverheads);
-    return overhead_answer(s, overheads(s, loads_code),
-                           "The driver compiles or loads kernels inside iterations",
-                           "Build for this GPU's architecture (TORCH_CUDA_ARCH_LIST, -gencode) so "
-                           "that nothing is compiled from PTX; load "
-                           "early with CUDA_MODULE_LOADING=EAGER or a warm-up step of every shape; "
-                           "pad shapes so that torch.compile and "
-                           "Triton find what they have.");
+    return overhead_answer(
+        s, overheads(s, loads_code), "The driver compiles or loads kernels inside iterations",
+        "Build for this GPU's architecture (TORCH_CUDA_ARCH_LIST, -gencode) so that nothing is "
+        "compiled from PTX; load early with CUDA_MODULE_LOADING=EAGER or a warm-up step for every "
+        "shape; pad shapes so that torch.compile and Triton reuse compiled kernels.");
 }
 
 Answer command_buffer(const Subject& s) {

@@ -47,9 +47,8 @@ Answer idle_gpu(const Subject& s) {
                 Confidence::measured);
     i.text = fmt::format("{:.2f} of {:.2f} ms per iteration{}.", idle, wall, causes);
     i.advice =
-        "Keep work queued ahead of the GPU: the largest part above names what holds the host up; "
-        "findings of their own "
-        "below say what to change there. Their times are parts of this one.";
+        "Keep work queued ahead of the GPU. The largest part above names what delays the host; "
+        "separate findings below say what to change. Their times are parts of this one.";
     for (const Gap* gap : worst_of(
              s.gaps, [](const Gap&) { return true; }, [](const Gap& g) { return g.at.length(); }))
         i.evidence.push_back(
@@ -106,14 +105,13 @@ Launching look_at_launches(const Subject& s) {
 
 std::string launch_text(const Launching& l) {
     std::string out = fmt::format(
-        "{:.2f} ms per iteration are gaps between kernels that are as long as launching takes; ",
-        l.gap_ms);
-    out += l.launch_us > 0
-               ? fmt::format(
-                     "half of the kernels last less than {:.1f} us, a launch takes {:.1f} us of "
-                     "the host",
-                     l.kernel_us, l.launch_us)
-               : fmt::format("half of the kernels last less than {:.1f} us", l.kernel_us);
+        "{:.2f} ms per iteration are gaps between kernels as long as a launch; ", l.gap_ms);
+    out +=
+        l.launch_us > 0
+            ? fmt::format(
+                  "half of the kernels last less than {:.1f} us, a launch costs the host {:.1f} us",
+                  l.kernel_us, l.launch_us)
+            : fmt::format("half of the kernels last less than {:.1f} us", l.kernel_us);
     return out + fmt::format("; {:.0f} % of the kernels found nothing queued before them.",
                              100 * l.queue_empty);
 }
@@ -142,8 +140,7 @@ Answer launch_bound(const Subject& s) {
     i.text = launch_text(l);
     i.advice =
         "Launch less often: fuse element-wise work (torch.compile, foreach/fused optimizers, one "
-        "kernel for what is "
-        "now several), make batches larger, or replay the iteration as a CUDA graph.";
+        "kernel instead of several), make batches larger, or replay the iteration as a CUDA graph.";
     i.evidence = launch_gaps(s);
     out.found.push_back(std::move(i));
     return out;
@@ -209,11 +206,8 @@ Answer graphs_missing(const Subject& s) {
         most, sequences.size(), same.launches, launch_text(l));
     i.advice =
         "Capture them once and replay them: torch.cuda.graphs / "
-        "torch.compile(mode=\"reduce-overhead\"), or "
-        "cudaStreamBeginCapture and cudaGraphLaunch. Shapes and addresses must stay the same; what "
-        "changes goes "
-        "through "
-        "fixed buffers.";
+        "torch.compile(mode=\"reduce-overhead\"), or cudaStreamBeginCapture and cudaGraphLaunch. "
+        "Shapes and addresses must stay the same; pass changing data through fixed buffers.";
     i.evidence = launch_gaps(s);
     out.found.push_back(std::move(i));
     return out;

@@ -71,8 +71,8 @@ std::vector<KernelUse> uses_of(const Subject& s) {
 std::string why_none(const Subject& s) {
     if (!s.activity.has_gpu) return kNoGpuWork;
     if (std::none_of(s.works.begin(), s.works.end(), described))
-        return "the trace does not tell how kernels were launched (grid, block, registers)";
-    if (s.traced().devices.empty()) return "the trace does not tell the limits of the device";
+        return "the trace does not show how kernels were launched (grid, block, registers)";
+    if (s.traced().devices.empty()) return "the trace does not contain the device's limits";
     return {};
 }
 
@@ -119,10 +119,10 @@ const char* occupancy_advice(OccupancyLimit limit) {
                    "carve-out for shared "
                    "memory (cudaFuncAttributePreferredSharedMemoryCarveout).";
         case OccupancyLimit::blocks:
-            return "Blocks are too small: a multiprocessor holds only so many of them. 128 to 256 "
-                   "threads a block.";
+            return "Blocks are too small: a multiprocessor holds a limited number of them. Use 128 "
+                   "to 256 threads a block.";
         default:
-            return "The block's size does not divide what a multiprocessor holds: 128 or 256 "
+            return "The block size does not divide a multiprocessor's capacity. Use 128 or 256 "
                    "threads a block.";
     }
 }
@@ -182,9 +182,9 @@ Answer small_grids(const Subject& s) {
     if (!found) return {};
     found->title = "Grids too small for the GPU, or with a last wave that is mostly empty";
     found->advice =
-        "More and smaller blocks, several items in one launch (a batch of views), independent "
-        "kernels on streams of "
-        "their own, or blocks that take work until there is none (persistent kernels).";
+        "Use more and smaller blocks, several items per launch (a batch of views), separate "
+        "streams for independent kernels, or persistent kernels, whose blocks take work until none "
+        "is left.";
     return {{std::move(*found)}, {}};
 }
 

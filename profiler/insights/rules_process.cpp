@@ -34,10 +34,9 @@ Answer data_loading(const Subject& s) {
             : fmt::format("{:.2f} ms per iteration go into getting the next batch.", ms);
     if (s.data_inferred) i.text += " Between iterations, other threads were loading or decoding.";
     i.advice =
-        "More loader threads or processes (num_workers, persistent_workers, prefetch_factor), "
-        "decode once and keep "
-        "photos in memory or on the GPU, smaller photos, and the next batch requested before this "
-        "one is used.";
+        "Use more loader threads or processes (num_workers, persistent_workers, prefetch_factor), "
+        "decode once and keep photos in memory or on the GPU, use smaller photos, and request the "
+        "next batch before using this one.";
     for (const Interval* at : worst_of(
              s.data, [](const Interval&) { return true; },
              [](const Interval& x) { return x.length(); }))
@@ -69,7 +68,7 @@ Answer regression_against_past(const Subject& s) {
     std::vector<double> now;
     for (const Iteration& i : s.iterations.items) now.push_back(i.milliseconds());
     if (past.size() < kLeastSamples || now.size() < kLeastSamples)
-        return cannot_tell("the history knows too little of this job yet");
+        return cannot_tell("the history has too few points of this job yet");
     const Shift shift = shift_of(past, now);
     const double base = median_of(past);
     if (verdict_of(shift, base, CompareOptions().least_effect) != Verdict::slower) return {};
@@ -80,7 +79,8 @@ Answer regression_against_past(const Subject& s) {
         "{:.2f} ms against {:.2f} ms, the median of {} earlier points of this job's history; "
         "difference {:.2f} ms, 95 % interval [{:.2f}, {:.2f}].",
         median_of(now), base, past.size(), shift.estimate, shift.low, shift.high);
-    i.advice = "`gausscope history FILE` shows since when, which stage it is and what changed.";
+    i.advice =
+        "`gausscope history FILE` shows when it began, which stage is slower and what changed.";
     i.evidence.push_back(slowest_iteration(s));
     return {{std::move(i)}, {}};
 }
@@ -202,9 +202,8 @@ Answer stragglers(const Subject& s) {
         "{:.2f} ms. "
         "Its kernels take {:.2f} ms, the median {:.2f} ms: the time is lost on the {}.",
         mine->own_ms, loads.size(), usual, mine->kernel_ms, usual_kernels, on_gpu ? "GPU" : "host");
-    i.advice = on_gpu ? "Its GPU is slower or has more to do: clocks and heat (R12), another model "
-                        "of GPU, an uneven split "
-                        "of the batch or of the splats."
+    i.advice = on_gpu ? "Its GPU is slower or has more work: clocks and heat (R12), another GPU "
+                        "model, an uneven split of the batch or of the splats."
                       : "Its host is slower: data loading, other processes on its cores, NUMA "
                         "placement, logging or "
                         "checkpoints on this rank only.";
@@ -283,7 +282,7 @@ SelfCost self_cost(const Subject& s) {
 Answer own_cost(const Subject& s) {
     const TraceProcess& p = s.traced();
     if (!p.service && p.written == 0 && p.loss.total() == 0)
-        return cannot_tell("the trace does not tell what recording it took");
+        return cannot_tell("the trace does not show what recording it cost");
     const SelfCost cost = self_cost(s);
     if (!(cost.share > cost.budget) && cost.lost == 0) return {};
     const double ms = std::isfinite(s.mean_ms) ? cost.share * s.mean_ms
@@ -301,12 +300,11 @@ Answer own_cost(const Subject& s) {
             i.text += fmt::format(", {} of them by CUPTI", p.service->cupti_dropped);
         if (p.service && p.service->budget_skipped > 0)
             i.text += fmt::format(", {} to keep the budget", p.service->budget_skipped);
-        i.text += fmt::format(" of {}: figures around them are too low.", p.written + cost.lost);
+        i.text += fmt::format(" of {}: values near them are too low.", p.written + cost.lost);
     }
     i.advice =
-        "A budget (--budget 1: GPU work is then recorded in windows), fewer ranges per iteration, "
-        "or "
-        "a larger ring; read it more often.";
+        "Set a budget (--budget 1 records GPU work in windows), use fewer ranges per iteration or "
+        "a larger ring, or read it more often.";
     i.evidence.push_back({kNoTrack, 0, s.store.begin_ns(), s.store.end_ns(), "the whole trace"});
     return {{std::move(i)}, {}};
 }

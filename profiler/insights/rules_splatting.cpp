@@ -20,8 +20,7 @@ constexpr double kSpike = 3;  // R21, times the median
 constexpr std::array kForward{Stage::cull, Stage::project, Stage::emit,
                               Stage::sort, Stage::ranges,  Stage::blend};
 constexpr const char* kNoStages =
-    "no stages of splatting were seen: neither ranges of theirs nor kernels that the stage map "
-    "knows";
+    "no splatting stages were found: neither their ranges nor kernels in the stage map";
 
 double forward_ms(const Subject& s) {
     double sum = 0;
@@ -78,11 +77,8 @@ Answer sort_dominated(const Subject& s) {
     i.text = fmt::format("Sort and scan: {:.2f} ms of {:.2f} ms per iteration.", sort, forward);
     i.advice =
         "Sort less: exact tile coverage instead of 3-sigma squares, culling by opacity and frustum "
-        "before keys are "
-        "made. "
-        "Sort cheaper: depth of the visible once, then a stable sort by tile alone; only as many "
-        "key bits as there are "
-        "tiles; 16-bit depth.";
+        "before keys are made. Sort cheaper: by depth once, for visible Gaussians, then stably by "
+        "tile only; only as many key bits as the tiles need; 16-bit depth.";
     i.evidence = stage_evidence(s, Stage::sort);
     return {{std::move(i)}, {}};
 }
@@ -112,10 +108,9 @@ Answer uneven_tiles(const Subject& s) {
                               average = counted(s, "mean tile list"),
                               isects = counted(s, "intersections");
     if (longest.empty() || average.empty() || isects.empty())
-        return cannot_tell("needs the lengths of the tiles' lists (our own trainer records them)");
-    if (!s.on_gpu)
         return cannot_tell(
-            "asked of GPUs only: on the CPU, threads that are done take other tiles");
+            "needs the lengths of the tiles' lists (gausscope's own trainer records them)");
+    if (!s.on_gpu) return cannot_tell("for GPUs only: on the CPU, idle threads take other tiles");
     const double ratio = mean(longest) / mean(average);
     if (!(ratio > kLongestOverMean)) return {};
     // A tile's list is one block's work. Blocks in flight at once: those of 256 threads that a
@@ -137,8 +132,7 @@ Answer uneven_tiles(const Subject& s) {
         mean(longest), mean(average), blending);
     i.advice =
         "Split long lists over several blocks (buckets of 32 per block), start the longest tiles "
-        "first, smaller "
-        "tiles, or prune and split the Gaussians that cover everything there.";
+        "first, use smaller tiles, or prune and split the Gaussians that cover these tiles.";
     i.evidence = stage_evidence(s, Stage::blend);
     return {{std::move(i)}, {}};
 }
@@ -210,9 +204,8 @@ Answer many_isects(const Subject& s) {
     const Counts c = counts_of(s);
     if (c.isects.empty() || c.gaussians.empty())
         return cannot_tell(
-            "needs the number of intersections: counters of our own trainer, or the grids of "
-            "kernels that "
-            "the stage map knows");
+            "needs the number of intersections: counters of gausscope's own trainer, or the grids "
+            "of kernels in the stage map");
     const double ratio = mean(c.isects) / mean(c.gaussians),
                  grown = growth(c.isects) / growth(c.gaussians);
     if (!(ratio > kIsectsPerGaussian) && !(grown > kGrowthOverGaussians)) return {};
@@ -227,15 +220,15 @@ Answer many_isects(const Subject& s) {
     Insight i = insight(s, fmt::format("A {} falls into {:.1f} tiles", c.of, ratio),
                         ms * (1 - std::min(1.0, keep)), Confidence::inferred);
     i.text = fmt::format(
-        "{:.0f} intersections of {:.0f} Gaussians{}; what depends on them takes {:.2f} ms per "
+        "{:.0f} intersections of {:.0f} Gaussians{}; stages that depend on them take {:.2f} ms per "
         "iteration.",
         mean(c.isects), mean(c.gaussians), c.inferred ? " (by the grids of the kernels)" : "", ms);
     if (grown > kGrowthOverGaussians)
         i.text += fmt::format(" Intersections grew {:.2f} times as much as Gaussians.", grown);
     i.advice =
-        "Opacity-aware, exact tile bounds instead of 3-sigma squares; prune Gaussians that are "
-        "large on the screen; a "
-        "lower limit of the scale; watch for needles after densification.";
+        "Use exact, opacity-aware tile bounds instead of 3-sigma squares; prune Gaussians that are "
+        "large on the screen; set a lower limit of the scale; watch for needles after "
+        "densification.";
     i.evidence = stage_evidence(s, Stage::emit);
     if (i.evidence.empty()) i.evidence = stage_evidence(s, Stage::blend);
     return {{std::move(i)}, {}};
@@ -298,9 +291,9 @@ Answer density_spikes(const Subject& s) {
                       ? fmt::format("; {} allocations and releases are in them.", allocations)
                       : ".";
     found.advice =
-        "Capacity by high-water mark and a free list instead of new tensors and torch.cat; do it "
-        "on the GPU "
-        "without reading counts back; less often, or a part of the Gaussians at a time.";
+        "Size buffers by high-water mark and use a free list instead of new tensors and torch.cat; "
+        "run on the GPU without reading counts back; run less often, or for some Gaussians at a "
+        "time.";
     std::sort(spikes.begin(), spikes.end(), [&](std::size_t a, std::size_t b) {
         return s.iterations.items[a].milliseconds() > s.iterations.items[b].milliseconds();
     });

@@ -156,7 +156,7 @@ bool has_copy_details(const Subject& s) {
 }
 
 constexpr const char* kNoCopyDetails =
-    "the trace does not tell copies from kernels (recorded without CUPTI)";
+    "the trace does not distinguish copies from kernels (recorded without CUPTI)";
 
 }  // namespace
 
@@ -173,18 +173,15 @@ Answer pageable_copies(const Subject& s) {
     // the wait after it.
     const double alone = alone_ms(s, pageable) + s.gap_ms(GapCause::copy);
     Answer out;
-    Insight i = insight(
-        s, "Copies are asked for as asynchronous and are not: the host's memory is pageable", alone,
-        Confidence::measured);
+    Insight i = insight(s, "Asynchronous copies run synchronously: the host's memory is pageable",
+                        alone, Confidence::measured);
     i.text = fmt::format(
-        "{:.1f} copies and {:.2f} MB an iteration; {:.2f} ms per iteration no kernel runs beside "
-        "them or "
-        "in the gap after them.",
+        "{:.1f} copies and {:.2f} MB an iteration; for {:.2f} ms per iteration no kernel runs "
+        "during them or in the gap after them.",
         static_cast<double>(count) / s.count(), bytes * 1e-6 / s.count(), alone);
     i.advice =
         "Pin the memory: DataLoader(pin_memory=True) with .to(device, non_blocking=True), "
-        "tensor.pin_memory(), "
-        "cudaHostAlloc or cudaHostRegister; then copy on a stream of its own.";
+        "tensor.pin_memory(), cudaHostAlloc or cudaHostRegister; then copy on a separate stream.";
     for (const Work* w :
          worst_of(s.works, pageable, [](const Work& w) { return w.span->length_ns(); }))
         i.evidence.push_back(copy_evidence(s, *w));
@@ -233,13 +230,11 @@ Answer copies_alone(const Subject& s) {
         fmt::format("{:.2f} ms per iteration are copies and fills that nothing overlaps.", alone);
     if (slow)
         i.text += fmt::format(
-            " Between host and device they reach {:.1f} GB/s, {:.0f} % of what the link is built "
-            "for.",
+            " Between host and device they reach {:.1f} GB/s, {:.0f} % of the link's nominal rate.",
             rate * 1e-9, 100 * rate / peak);
     i.advice =
-        "Copy the next batch on a stream of its own while this one computes (prefetch, "
-        "record_stream); put what is "
-        "copied in small pieces into one buffer.";
+        "Copy the next batch on a separate stream while this one computes (prefetch, "
+        "record_stream); merge small copies into one buffer.";
     if (slow)
         i.advice +=
             " A slow link: check the number of PCIe lanes, NUMA placement, and the size of the "

@@ -162,7 +162,7 @@ Result<GpuDevice> parse_gpu_device(const std::string& id, const std::string& tex
     const auto found = architectures.find(architecture.is_string() ? architecture.get<std::string>()
                                                                    : std::string());
     if (found == architectures.end())
-        return fail(ErrorKind::malformed, origin, "\"architecture\" is none that is known",
+        return fail(ErrorKind::malformed, origin, "\"architecture\" is unknown",
                     "for example \"89\", as in gpu/architectures.json");
     out.architecture = found->second;
     for (const DeviceFigure& figure : kDeviceFigures)
@@ -217,7 +217,7 @@ Result<std::vector<GpuDevice>> gpu_devices_named(const std::string& list) {
         if (found == all.end()) {
             std::string ids;
             for (const GpuDevice& device : all) ids += (ids.empty() ? "" : ", ") + device.id;
-            return fail(ErrorKind::usage, "", fmt::format("no figures of a GPU \"{}\"", id),
+            return fail(ErrorKind::usage, "", fmt::format("no data for a GPU \"{}\"", id),
                         fmt::format("all, or of {}", ids));
         }
         if (!taken(*found)) out.push_back(*found);

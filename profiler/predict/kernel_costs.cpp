@@ -61,7 +61,7 @@ class CostRow {
         double value = 0;
         const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
         if (!field.empty() && (error != std::errc() || end != field.data() + field.size()))
-            wrong = fmt::format("\"{}\" under \"{}\" is no number", field, name);
+            wrong = fmt::format("\"{}\" under \"{}\" is not a number", field, name);
         return value;
     }
     CodeCost code(std::string& wrong) const {
@@ -126,7 +126,7 @@ Result<KernelCosts> KernelCosts::parse(std::string_view text, const std::string&
             kernel.shared_bytes = static_cast<int>(row.number("shared", wrong));
             kernel.code = row.code(wrong);
         } else if (out.kernels_.empty() || out.kernels_.back().kernel != row.text("kernel")) {
-            return fail_at_line(origin, number, "a loop of no kernel");
+            return fail_at_line(origin, number, "a loop without a kernel");
         } else if (loop == kOutsideLoops) {
             out.kernels_.back().outside = row.code(wrong);
         } else {

@@ -100,7 +100,7 @@ Result<PublishedTime> parse_row(const PublishedJson& json, const std::string& or
     if (row.kind == PublishedKind::ratio ? row.over.empty()
                                          : row.demand.bytes + row.demand.executed.issue <= 0)
         return fail(ErrorKind::malformed, origin,
-                    fmt::format("row \"{}\" says nothing that could be predicted", row.id));
+                    fmt::format("row \"{}\" has nothing to predict", row.id));
     return row;
 }
 

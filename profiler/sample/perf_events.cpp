@@ -71,10 +71,11 @@ tl::unexpected<Error> refused(int error) {
     int paranoid = -9;
     std::ifstream("/proc/sys/kernel/perf_event_paranoid") >> paranoid;
     if (error == EMFILE)
-        return fail(ErrorKind::unsupported, "", "too few files may be open for call stacks",
+        return fail(ErrorKind::unsupported, "",
+                    "the limit of open files is too low for call stacks",
                     "raise the limit: ulimit -n");
     if (error == ENOENT || error == ENOSYS || error == EOPNOTSUPP || error == ENODEV)
-        return fail(ErrorKind::unsupported, "", "this kernel samples no call stacks");
+        return fail(ErrorKind::unsupported, "", "this kernel cannot sample call stacks");
     if ((error == EACCES || error == EPERM) && paranoid > 2)
         return fail(
             ErrorKind::unsupported, "",
@@ -278,7 +279,7 @@ Result<void> PerfEvents::open_rings(std::uint32_t tid, const PerfOptions& option
         rings_.emplace_back(fd, cpu, options);
         if (!rings_.back().map())
             return fail(ErrorKind::unsupported, "",
-                        "there is no memory that may be locked for call stacks",
+                        "the limit of locked memory is too low for call stacks",
                         "raise the limit: ulimit -l, or sysctl kernel.perf_event_mlock_kb");
     }
     if (rings_.empty()) return refused(ENODEV);
@@ -309,8 +310,7 @@ Result<PerfEvents> PerfEvents::of_process(std::uint32_t pid, const PerfOptions& 
         ::setrlimit(RLIMIT_NOFILE, &files);
     }
     const std::vector<std::uint32_t> threads = threads_of(pid);
-    if (threads.empty())
-        return fail(ErrorKind::unreadable, "", fmt::format("there is no process {}", pid));
+    if (threads.empty()) return fail(ErrorKind::unreadable, "", fmt::format("no process {}", pid));
     PerfEvents out;
     GS_TRY_VOID(out.open_rings(threads.front(), options, false));
     for (std::size_t t = 1; t < threads.size(); ++t)

@@ -141,15 +141,14 @@ std::unique_ptr<PythonReader> PythonReader::find(std::uint32_t pid, ProcessImage
         if (!read_memory(pid, runtime, &probe, sizeof probe)) {
             if (errno == EPERM)
                 why =
-                    "its memory may not be read, so there are no Python functions "
-                    "(kernel.yama.ptrace_scope; `gausscope record` may)";
+                    "its memory cannot be read: no Python functions (kernel.yama.ptrace_scope; "
+                    "`gausscope record` may)";
             return nullptr;
         }
         auto layout = own_layout(pid, runtime);
         if (!layout) layout = python_layout(named);
         if (!layout) {
-            why = fmt::format("Python 3.{} is not known here: there are no Python functions",
-                              named & 255);
+            why = fmt::format("Python 3.{} is not supported: no Python functions", named & 255);
             return nullptr;
         }
         std::unique_ptr<PythonReader> out(new PythonReader(pid, runtime, *layout));

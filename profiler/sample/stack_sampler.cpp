@@ -146,12 +146,12 @@ std::vector<std::string> StackSampler::Worker::remarks() const {
                                   events_.lost() + not_taken_));
     if (events_.threads_left_out() > 0)
         out.push_back(fmt::format(
-            "call stacks of {} threads are missing: too few files may be open (ulimit -n)",
+            "call stacks of {} threads are missing: the limit of open files is too low (ulimit -n)",
             events_.threads_left_out()));
     if (events_.without_kernel())
         out.push_back(
-            "call stacks show no time inside the kernel: only root may see that, or all "
-            "with kernel.perf_event_paranoid=1");
+            "call stacks show no time inside the kernel: only root may see it, or anyone with "
+            "kernel.perf_event_paranoid=1");
     if (!sample::has_unwinder())
         out.push_back(
             "this gausscope was built without libdw: call stacks follow frame pointers, "

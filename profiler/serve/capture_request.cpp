@@ -23,9 +23,8 @@ std::optional<double> positive_number(std::string_view text) {
 }
 
 tl::unexpected<Error> wrong(std::string what) {
-    return fail(
-        ErrorKind::usage, "", std::move(what),
-        "give ms=N, with at=/Ns or at=SECONDS_SINCE_1970 if it shall not begin at once, or last=N");
+    return fail(ErrorKind::usage, "", std::move(what),
+                "give ms=N, with at=/Ns or at=SECONDS_SINCE_1970 to begin later, or last=N");
 }
 
 /// The first whole multiple of `period` after `now`.
@@ -45,7 +44,7 @@ Result<std::int64_t> begin_of(std::string_view at, std::int64_t now_ns) {
     }
     const auto seconds = positive_number(at);
     if (!seconds || *seconds * kNsPerSecond > static_cast<double>(now_ns + kMaxAheadNs))
-        return wrong("at= needs a moment within the next hour");
+        return wrong("at= needs a time within the next hour");
     const auto begin = static_cast<std::int64_t>(*seconds * kNsPerSecond);
     if (begin < now_ns) return wrong("at= is in the past");
     return begin;
@@ -62,7 +61,7 @@ Result<CaptureRequest> parse_capture(const HttpRequest& request, std::int64_t no
         return wrong("a capture lasts up to ten minutes: 600000 ms");
     const auto ns = static_cast<std::int64_t>(*length * kNsPerMillisecond);
     if (ms.empty()) {
-        if (!at.empty()) return wrong("last= ends now; at= does not go with it");
+        if (!at.empty()) return wrong("last= ends now; it cannot be combined with at=");
         return CaptureRequest{now_ns - ns, now_ns};
     }
     return begin_of(at, now_ns).map([&](std::int64_t begin) {

@@ -44,14 +44,12 @@ bool same_secret(const std::string& a, const std::string& b) {
 }
 
 constexpr const char* kHelp =
-    "gausscope serve\n"
-    "GET  /metrics              OpenMetrics, for Prometheus\n"
-    "GET  /healthz              200 while the daemon works\n"
-    "POST /trace?ms=5000        record from now on   (Authorization: Bearer TOKEN)\n"
-    "POST /trace?ms=5000&at=/10s   beginning at the next multiple of 10 s, on every node at once\n"
-    "POST /trace?last=20000     record what was\n"
-    "GET  /traces               the recordings       (Authorization: Bearer TOKEN)\n"
-    "GET  /traces/NAME          one of them, for ui.perfetto.dev or gausscope view\n";
+    "gausscope serve\nGET  /metrics              OpenMetrics, for Prometheus\nGET  /healthz        "
+    "      200 while the daemon works\nPOST /trace?ms=5000        record from now on   "
+    "(Authorization: Bearer TOKEN)\nPOST /trace?ms=5000&at=/10s   beginning at the next multiple "
+    "of 10 s, on every node at once\nPOST /trace?last=20000     save the past 20 s\nGET  /traces   "
+    "            the recordings       (Authorization: Bearer TOKEN)\nGET  /traces/NAME          "
+    "one of them, for ui.perfetto.dev or gausscope view\n";
 
 }  // namespace
 
@@ -187,7 +185,7 @@ HttpAnswer Daemon::recordings_list() const {
 HttpAnswer Daemon::recording(const std::string& name) const {
     for (const fs::path& file : FlightRecorder::finished_in(folder_))
         if (file.filename() == name) return {200, "application/octet-stream", {}, file.string()};
-    return error_answer(404, "there is no recording of this name");
+    return error_answer(404, "no recording of this name");
 }
 
 }  // namespace gs::serve

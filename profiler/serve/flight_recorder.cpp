@@ -150,10 +150,10 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
     if (!said) log_error("{}", said.error().text());
     log_info("recorded {} ({} spans): {}", recording.path.string(), trace->spans, recording.reason);
     if (!gpu_complete)
-        log_warning("{} misses GPU work: CUPTI had not told of all of it a minute later",
+        log_warning("{} lacks GPU work: CUPTI had not reported all of it a minute later",
                     recording.path.string());
     if (written_s < asked_s)
-        log_warning("{} holds the last {:.1f} s of {:.1f} s: --memory had room for no more",
+        log_warning("{} holds the last {:.1f} s of {:.1f} s: --memory had no space for more",
                     recording.path.string(), written_s, asked_s);
     return true;
 }

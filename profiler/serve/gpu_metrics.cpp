@@ -17,7 +17,7 @@ struct Family {
 constexpr double kPercent = 0.01, kMiB = 1 << 20, kMHz = 1e6;
 constexpr std::array<Family, GpuMetrics::kFamilies> kTable{{
     {"utilisation [%]", "gausscope_gpu_utilization_ratio", "ratio",
-     "Share of the time in which a kernel ran on the GPU, of whomever.", kPercent},
+     "Share of the time in which any process had a kernel running on the GPU.", kPercent},
     {"memory utilisation [%]", "gausscope_gpu_memory_utilization_ratio", "ratio",
      "Share of the time in which device memory was read or written.", kPercent},
     {"memory used [MiB]", "gausscope_gpu_memory_used_bytes", "bytes", "Device memory in use.",
@@ -29,17 +29,17 @@ constexpr std::array<Family, GpuMetrics::kFamilies> kTable{{
     {"power [W]", "gausscope_gpu_power_watts", "watts", "Power draw.", 1},
     {"temperature [C]", "gausscope_gpu_temperature_celsius", "celsius", "Temperature.", 1},
     {"throttle reasons", "gausscope_gpu_throttle_reasons", "",
-     "What holds the clocks back, as NVML's bits; 0: nothing.", 1},
+     "What limits the clocks, as NVML's bits; 0: nothing.", 1},
     {"SM active [%]", "gausscope_gpu_sm_active_ratio", "ratio",
      "Share of the multiprocessors that had work.", kPercent},
-    {"SM occupancy [%]", "gausscope_gpu_sm_occupancy_ratio", "ratio", "Warps of those that fit.",
-     kPercent},
+    {"SM occupancy [%]", "gausscope_gpu_sm_occupancy_ratio", "ratio",
+     "Share of the possible warps that were resident.", kPercent},
     {"tensor cores active [%]", "gausscope_gpu_tensor_active_ratio", "ratio",
      "Share of the time in which tensor cores worked.", kPercent},
     {"FP32 active [%]", "gausscope_gpu_fp32_active_ratio", "ratio",
      "Share of the time in which FP32 units worked.", kPercent},
     {"DRAM bandwidth [%]", "gausscope_gpu_dram_bandwidth_ratio", "ratio",
-     "Memory bandwidth, of the peak.", kPercent},
+     "Share of the peak memory bandwidth.", kPercent},
 }};
 
 }  // namespace

@@ -58,8 +58,7 @@ void HistoryWriter::write() {
     }
     minute_.clear();
     const auto written = write_waiting();
-    if (!written && !failed_)
-        log_warning("{}; it is tried again every minute", written.error().text());
+    if (!written && !failed_) log_warning("{}; retrying every minute", written.error().text());
     failed_ = !written;
     if (waiting_.size() > kMostWaiting)
         waiting_.erase(waiting_.begin(),

@@ -48,7 +48,7 @@ Result<Address> parse_address(const std::string& text) {
     const bool digits = !port.empty() && port.size() <= 5 &&
                         port.find_first_not_of("0123456789") == std::string::npos;
     if (!digits || std::stoi(port) > 65535)
-        return no_address(text, fmt::format("\"{}\" is no port", port));
+        return no_address(text, fmt::format("\"{}\" is not a port", port));
     const in_port_t number = htons(static_cast<std::uint16_t>(std::stoi(port)));
     std::string host = colon == std::string::npos ? "0.0.0.0" : text.substr(0, colon);
     Address out;
@@ -59,14 +59,14 @@ Result<Address> parse_address(const std::string& text) {
         v6.sin6_port = number;
         out.bytes = sizeof(sockaddr_in6);
         if (::inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) == 1) return out;
-        return no_address(text, fmt::format("\"{}\" is no IPv6 address", host));
+        return no_address(text, fmt::format("\"{}\" is not an IPv6 address", host));
     }
     auto& v4 = reinterpret_cast<sockaddr_in&>(out.storage);
     v4.sin_family = AF_INET;
     v4.sin_port = number;
     out.bytes = sizeof(sockaddr_in);
     if (::inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) return out;
-    return no_address(text, fmt::format("\"{}\" is no IP address", host));
+    return no_address(text, fmt::format("\"{}\" is not an IP address", host));
 }
 
 /// The library's own errors do not tell a port that is taken from one that is not allowed.
@@ -140,7 +140,7 @@ HttpAnswer answer_of(const HttpServer::Handler& handler, const HttpRequest& requ
         return handler(request);
     } catch (const std::exception& error) {
         log_error("{} {}: {}", request.method, request.path, words_of(error));
-        return {500, "text/plain; charset=utf-8", "that went wrong\n", {}};
+        return {500, "text/plain; charset=utf-8", "internal error\n", {}};
     }
 }
 
@@ -198,7 +198,7 @@ Result<HttpServer> HttpServer::listen(const std::string& address, Handler handle
         nullptr, MHD_OPTION_NOTIFY_COMPLETED, end, nullptr, MHD_OPTION_END);
     if (state.daemon == nullptr)
         return fail(ErrorKind::unwritable, address, "the HTTP interface cannot be started",
-                    "see whether threads or descriptors have run out (ulimit)");
+                    "check the limits of threads and open files (ulimit)");
     return server;
 }
 

@@ -225,11 +225,11 @@ void Metrics::write_gpu(Exposition& out) const {
            "Time host threads spent in synchronising CUDA calls.", "seconds",
            of_gpu(&Process::sync_s));
     family(out, "gausscope_watched_seconds", Type::counter,
-           "Time the other counters were taken over: without the budget's pauses.", "seconds",
+           "Time that the other counters cover, without the budget's pauses.", "seconds",
            [](const Process& p) { return p.watched_s; });
     family(out, "gausscope_gpu_incomplete_seconds", Type::counter,
-           "Time left out of the counters: CUPTI had not told all of it a minute later.", "seconds",
-           of_gpu(&Process::incomplete_s));
+           "Time missing from the counters: CUPTI had not reported all of it a minute later.",
+           "seconds", of_gpu(&Process::incomplete_s));
     family(out, "gausscope_kernels", Type::counter, "Kernels that ran.", "",
            [](const Process& p) { return p.has_gpu ? static_cast<double>(p.kernels) : kMissing; });
     family(out, "gausscope_kernel_launches", Type::counter,
@@ -244,8 +244,8 @@ void Metrics::write_gpu(Exposition& out) const {
 
 void Metrics::write_stalls(Exposition& out) const {
     out.family("gausscope_stalled_seconds", Type::gauge,
-               "How long a process that iterates has not got on, and the innermost range that it "
-               "is in; absent while it does.",
+               "Time without progress of a process that iterates, and its innermost range; absent "
+               "while it makes progress.",
                "seconds");
     for (const auto& [source, stalled] : stalled_)
         if (const auto p = processes_.find(source); p != processes_.end())
@@ -253,7 +253,7 @@ void Metrics::write_stalls(Exposition& out) const {
 }
 
 void Metrics::write_service(Exposition& out) const {
-    out.family("gausscope_process", Type::info, "The number of a process as the daemon sees it.");
+    out.family("gausscope_process", Type::info, "Process id as the daemon sees it.");
     for (const auto& [source, p] : processes_)
         out.value(with(p.labels, "pid", std::to_string(p.pid)), 1);
     family(out, "gausscope_records", Type::counter, "Records written by the process.", "",
@@ -308,8 +308,8 @@ void Metrics::write_daemon(Exposition& out, const DaemonFigures& daemon) const {
         out.family(name, type, help, unit);
         out.value({}, value);
     };
-    single("gausscope_producers", Type::gauge, "Processes under the service that are attached now.",
-           "", static_cast<double>(daemon.producers));
+    single("gausscope_producers", Type::gauge, "Processes that the service is attached to.", "",
+           static_cast<double>(daemon.producers));
     single("gausscope_refused_processes", Type::counter,
            "Processes without series: too many at once.", "",
            static_cast<double>(refused_processes_));
@@ -329,8 +329,7 @@ void Metrics::write_daemon(Exposition& out, const DaemonFigures& daemon) const {
         out.value({{"result", "accepted"}}, static_cast<double>(daemon.otlp->accepted));
         out.value({{"result", "failed"}}, static_cast<double>(daemon.otlp->failed));
     }
-    out.family("gausscope_flight_recordings", Type::counter,
-               "Traces written, by what asked for them.");
+    out.family("gausscope_flight_recordings", Type::counter, "Traces written, by trigger.");
     for (const auto& [trigger, count] : recordings_)
         out.value({{"trigger", trigger}}, static_cast<double>(count));
 }

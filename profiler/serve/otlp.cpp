@@ -196,7 +196,7 @@ Result<Labels> otlp_pairs(const std::string& text) {
         const std::string key = trimmed(pair.substr(0, equals));
         if (trimmed(pair).empty()) continue;
         if (equals == std::string::npos || key.empty())
-            return fail(ErrorKind::usage, key, "is no key=value", "key=value,key=value");
+            return fail(ErrorKind::usage, key, "is not key=value", "key=value,key=value");
         const std::string encoded = trimmed(pair.substr(equals + 1));
         int length = 0;
         const Held<char> decoded(::curl_easy_unescape(nullptr, encoded.c_str(), 0, &length));
@@ -266,12 +266,11 @@ void OtlpPusher::send(const Offered& offered, const std::stop_token& stop) {
         post(otlp_message(offered.told, options_.resource, start_ns_, offered.time_ns), stop);
     ++(trouble.empty() ? accepted_ : failed_);
     if (trouble.empty() && !trouble_.empty())
-        log_info("{} takes metrics again", shown(options_.url));
+        log_info("{} accepts metrics again", shown(options_.url));
     // Figures are cumulative: the next request makes up for this one.
     if (!trouble.empty() && trouble_.empty() && !stop.stop_requested())
-        log_warning("metrics do not reach {}: {}; it is tried again every {} s",
-                    shown(options_.url), trouble,
-                    std::chrono::duration<double>(options_.interval).count());
+        log_warning("metrics do not reach {}: {}; retrying every {} s", shown(options_.url),
+                    trouble, std::chrono::duration<double>(options_.interval).count());
     trouble_ = trouble;
 }
 

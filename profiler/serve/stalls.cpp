@@ -40,7 +40,7 @@ std::vector<Trigger> Stalls::look(const TraceStore& store, std::span<const News>
             if (known.told) told_jobs.insert(job_of(process));
             stuck.emplace(n.source, std::make_pair(&n, std::move(*stall)));
         } else if (std::exchange(known.told, false)) {
-            log_info("{} ({}) gets on again, or has ended", process.name, process.pid);
+            log_info("{} ({}) makes progress again, or has ended", process.name, process.pid);
         }
     }
     known_ = std::move(still_there);
@@ -60,7 +60,7 @@ Trigger Stalls::trigger_of(const TraceStore& store, std::span<const News> news, 
                            const Stall& stall, std::int64_t now_ns) const {
     const TraceProcess& process = store.processes()[of.process];
     const std::string reason =
-        fmt::format("{} ({}) has not got on for {:.3g} s, {}{}{}", process.name, process.pid,
+        fmt::format("{} ({}) has made no progress for {:.3g} s, {}{}{}", process.name, process.pid,
                     static_cast<double>(now_ns - stall.since_ns) * 1e-9, path_text(stall.inside),
                     stall.stopped ? "; it is stopped by a signal (state T)" : "",
                     job_text(store, news, process));

@@ -74,10 +74,8 @@ void Triggers::crash(Known& known, const TraceStore& store, const News& news, st
         if (span.track < store.tracks().size() &&
             store.tracks()[span.track].process == news.process)
             open += fmt::format("{}{}", open.empty() ? ", inside " : " > ", store.name(span.name));
-    out.push_back(
-        {"crash",
-         fmt::format("{} is gone without having ended in order{}", title_of(process), open),
-         news.process, process.service->heartbeat_ns});
+    out.push_back({"crash", fmt::format("{} ended without a clean exit{}", title_of(process), open),
+                   news.process, process.service->heartbeat_ns});
 }
 
 void Triggers::new_rules(Known& known, const TraceStore& store, const News& news,

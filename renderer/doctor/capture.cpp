@@ -53,13 +53,13 @@ void add_one(const char* id, Severity severity, std::string what, const char* co
 void add_shutter(const CaptureNote& note, std::size_t rolling, std::size_t views, Findings& out) {
     const bool all = rolling == views;
     add_one("rolling-shutter", Severity::note, note.text,
-            all ? "every row is seen at its own moment"
-                : "where it does not count, photos from a moving camera are skewed",
+            all ? "each row has its own time"
+                : "photos from a moving camera are skewed if it is ignored",
             all            ? "nothing"
-            : rolling == 0 ? "poses of the first and last row (viewmat_start, viewmat_end) let it "
-                             "count, as long as --undistort is not given"
-                           : "the photos without poses of their first and last row (viewmat_start, "
-                             "viewmat_end) need them as well",
+            : rolling == 0 ? "give poses of the first and last row (viewmat_start, viewmat_end), "
+                             "and do not use --undistort"
+                           : "add poses of the first and last row (viewmat_start, viewmat_end) to "
+                             "the other photos as well",
             out);
 }
 
@@ -71,10 +71,10 @@ void add_loading(const Capture& capture, Findings& out) {
         const bool all = !capture.missing.empty() && capture.missing.size() == capture.views.size();
         Finding f{"photos-left-out",
                   all ? Severity::error : Severity::warning,
-                  counted(left_out.size(), "view", "are left out"),
+                  counted(left_out.size(), "view", "are skipped"),
                   left_out.size(),
                   {},
-                  all ? "nothing is left to train on" : "what only they show is missing",
+                  all ? "no view is left to train on" : "areas that only they show are missing",
                   "add the missing photos, or pose them again",
                   false};
         left_out.resize(std::min(left_out.size(), kFindingExamples));
@@ -90,8 +90,8 @@ void add_loading(const Capture& capture, Findings& out) {
             {"photos-without-pose", many ? Severity::warning : Severity::note,
              counted(capture.unposed.size(), "photo", "have no pose"), capture.unposed.size(),
              std::vector<std::string>(capture.unposed.begin(), capture.unposed.begin() + shown),
-             "what only they show is missing", "pose them too, or take them out of the folder",
-             false});
+             "areas that only they show are missing",
+             "pose them as well, or remove them from the folder", false});
     }
     const auto rolling = static_cast<std::size_t>(
         std::count_if(capture.views.begin(), capture.views.end(),
@@ -99,39 +99,38 @@ void add_loading(const Capture& capture, Findings& out) {
     for (const CaptureNote& note : capture.notes) {
         if (note.kind == CaptureNote::Kind::photo_size)
             add_one("photo-size", Severity::warning, note.text,
-                    "right where all photos were scaled, wrong where they were cropped",
+                    "right if all photos were scaled, wrong if they were cropped",
                     "use the photos that were posed", out);
         else if (note.kind == CaptureNote::Kind::lens)
             add_one("lens", Severity::note, note.text,
-                    "the edges of wide lenses are cut off, and what was photographed is blurred",
-                    "leave --undistort out where nothing needs pinholes", out);
+                    "the edges of wide lenses are cut off, and photos are blurred",
+                    "omit --undistort unless something needs pinholes", out);
         else if (note.kind == CaptureNote::Kind::own_lens)
             add_one("own-lens", Severity::note, note.text,
-                    "programs that know pinholes only show what is learnt from very wide ones "
+                    "programs that support only pinholes show splats learned from very wide lenses "
                     "differently",
-                    "nothing; --undistort resamples the photos where something needs pinholes",
-                    out);
+                    "nothing; use --undistort if something needs pinholes", out);
         else if (note.kind == CaptureNote::Kind::shutter)
             add_shutter(note, rolling, capture.views.size(), out);
         else if (note.kind == CaptureNote::Kind::split)
             add_one("split", Severity::warning, note.text,
-                    "scores may not be of the photos that were meant",
+                    "scores may be of other photos than intended",
                     "correct the names in the list, or hold out others (--test-views, "
                     "--test-every)",
                     out);
         else if (note.kind == CaptureNote::Kind::origin)
             add_one("far-from-zero", Severity::note, note.text,
-                    "positions shown are less the origin; files written have it added",
-                    "nothing; docs/captures.md has the rule", out);
+                    "positions are shown relative to the origin; written files include it",
+                    "nothing; see docs/captures.md", out);
         else if (note.kind == CaptureNote::Kind::mask)
             add_one(
                 "masks", Severity::warning, note.text,
-                "what they should hide is trained like everything else",
+                "areas that they should hide are trained like the rest",
                 "name each mask after its photo (or its name plus .png), with the photo's aspect",
                 out);
         else
-            add_one("loading", Severity::note, note.text, "the capture is used as it could be read",
-                    "nothing, where that was meant", out);
+            add_one("loading", Severity::note, note.text, "the capture is used as it was read",
+                    "nothing, if this is intended", out);
     }
 }
 
@@ -139,28 +138,27 @@ void add_counts(const Capture& capture, Findings& out) {
     const std::size_t tests = capture.view_indices(true).size();
     if (capture.views.size() == tests)
         add_one("no-training-views", Severity::error, "every view is a test view",
-                "nothing is left to train on", "hold out fewer views (--test-every, --test-views)",
+                "no view is left to train on", "hold out fewer views (--test-every, --test-views)",
                 out);
     else if (tests == 0)
         add_one("no-test-views", Severity::note, "no view is a test view",
                 "quality cannot be measured", "hold out every eighth view (--test-every 8)", out);
     if (capture.views.size() < kFewViews)
         add_one("few-views", Severity::warning,
-                fmt::format("no more than {}", counted(capture.views.size(), "view")),
-                "geometry cannot be found from fewer than three", "take and pose more photos", out,
+                fmt::format("only {}", counted(capture.views.size(), "view")),
+                "geometry needs at least three views", "take and pose more photos", out,
                 capture.views.size());
     if (capture.points_are_random)
         add_one("random-points", Severity::note,
                 "training starts from random points, not from the reconstruction's",
-                "more steps until geometry is found, more floaters",
-                "export the points of the reconstruction too", out, capture.points.size());
+                "training needs more steps and makes more floaters",
+                "export the points of the reconstruction as well", out, capture.points.size());
     else if (capture.points.size() < kFewPoints)
-        add_one(
-            "few-points", Severity::warning,
-            fmt::format("no more than {}", counted(capture.points.size(), "sparse point")),
-            "training starts from next to nothing, and density control has to find the rest",
-            "reconstruct with more features, or leave the points away to start from random ones",
-            out, capture.points.size());
+        add_one("few-points", Severity::warning,
+                fmt::format("only {}", counted(capture.points.size(), "sparse point")),
+                "training starts from almost nothing, and density control has to add the rest",
+                "reconstruct with more features, or remove the points to start from random ones",
+                out, capture.points.size());
 }
 
 void add_pictures(const Capture& capture, Findings& out) {
@@ -169,7 +167,7 @@ void add_pictures(const Capture& capture, Findings& out) {
     add_views(
         capture,
         {"off-centre", Severity::note, "have a principal point more than 5 % off the centre",
-         "honoured here; programs that assume the centre show these views shifted",
+         "supported here; programs that assume the centre show these views shifted",
          "check that the photos were not cropped after they were posed"},
         [&](std::size_t i) {
             const Camera& c = camera(i);
@@ -180,23 +178,23 @@ void add_pictures(const Capture& capture, Findings& out) {
     add_views(
         capture,
         {"tiny-photos", Severity::warning, "are smaller than 64 pixels",
-         "there is hardly anything to learn from them",
-         "use the photos in their full size, or a smaller --downscale"},
+         "they contribute almost nothing to training",
+         "use the full-size photos, or a smaller --downscale"},
         [&](std::size_t i) { return longest(i) < kTinyPhoto; }, out);
     add_views(
         capture,
         {"huge-photos", Severity::note, "are larger than 8192 pixels",
-         "steps are slow and memory goes to pictures rather than Gaussians",
-         "shrink them while loading (--downscale)"},
+         "steps are slow, and photos take memory from Gaussians",
+         "downscale them while loading (--downscale)"},
         [&](std::size_t i) { return longest(i) > kHugePhoto; }, out);
     std::map<std::array<int, 2>, std::size_t> sizes;
     for (std::size_t i = 0; i < capture.views.size(); ++i)
         ++sizes[{camera(i).width, camera(i).height}];
     if (sizes.size() > 1) {
         add_one("mixed-sizes", Severity::note,
-                fmt::format("the photos are of {} different sizes", sizes.size()),
+                fmt::format("the photos have {} different sizes", sizes.size()),
                 "large photos weigh more in training than small ones",
-                "nothing, where several cameras were used", out, sizes.size());
+                "nothing, if several cameras were used", out, sizes.size());
         for (const auto& [size, views] : sizes)
             if (out.back().examples.size() < kFindingExamples)
                 out.back().examples.push_back(
@@ -215,8 +213,8 @@ void add_duplicate_cameras(const Capture& capture, Findings& out) {
     }
     add_views(
         capture,
-        {"duplicate-cameras", Severity::warning, "have exactly the pose of an earlier one",
-         "they add no parallax; where one is a test view, its score is no test",
+        {"duplicate-cameras", Severity::warning, "have exactly the same pose as an earlier one",
+         "they add no parallax; if one is a test view, its score is meaningless",
          "remove repeated photos, and check the poses if the photos differ"},
         [&](std::size_t i) { return repeats[i] != 0; }, out);
 }
@@ -254,8 +252,8 @@ void add_folds(const Capture& capture, Findings& out) {
         "{:.0f} px off the principal point on",
         counted(f.count, "view", f.count == 1 ? "has" : "have"),
         100 * share / static_cast<double>(f.count), worst->radius_px);
-    f.consequence = "nothing is learned from these pixels, and scores are of the others only";
-    f.advice = corners ? "nothing, where photos are black there"
+    f.consequence = "these pixels are ignored in training and in scores";
+    f.advice = corners ? "nothing, if photos are black there"
                : worst->sign_helps
                    ? fmt::format(
                          "check the sign of k1: it is {:g}, and with {:g} every pixel has a "
@@ -305,8 +303,8 @@ void add_geometry(const Capture& capture, Findings& out) {
         capture,
         {"lost-poses", Severity::warning,
          "are more than 10 times as far away as every other camera and most points",
-         "their poses are probably wrong; the scene's size is that of the other cameras",
-         "pose these photos again, or take them out of the capture"},
+         "their poses are probably wrong; the scene's size is taken from the other cameras",
+         "pose these photos again, or remove them from the capture"},
         [&](std::size_t i) { return lost[i] != 0; }, out);
     Box cameras;
     for (std::size_t i = 0; i < capture.views.size(); ++i)
@@ -329,22 +327,19 @@ void add_geometry(const Capture& capture, Findings& out) {
         add_one("world-scale", Severity::warning,
                 fmt::format("cameras and points are {:.3g} units apart", world),
                 world < kSmallestScene
-                    ? "other programs draw nothing nearer to a camera than 0.01 or 0.2 units"
-                    : "learning rates of positions and flying speed are made for up to 100,000 "
-                      "units",
-                "scale the reconstruction to metres or so", out);
+                    ? "other programs draw nothing closer to a camera than 0.01 or 0.2 units"
+                    : "learning rates of positions and the flying speed suit up to 100,000 units",
+                "scale the reconstruction to about metres", out);
     if (capture.views.size() > 1 && distance > 0 && baseline < kLeastBaseline * distance)
         add_one("no-parallax", Severity::warning,
-                fmt::format("the cameras lie within {:.3g} units, the points {:.3g} away", baseline,
+                fmt::format("the cameras are within {:.3g} units, the points {:.3g} away", baseline,
                             distance),
                 "depth cannot be found from photos taken from one place",
                 "move the camera between photos", out);
     if (capture.reprojection_px > kRoughPoses)
         add_one("rough-poses", Severity::warning,
-                fmt::format("its points lie {:.1f} pixels from where the photos saw them, by its "
-                            "own account",
-                            capture.reprojection_px),
-                "poses or lenses are rough: what is learned blurs",
+                fmt::format("its reprojection error is {:.1f} pixels", capture.reprojection_px),
+                "poses or lenses are inaccurate: the result is blurred",
                 "train with --refine-poses, or pose the photos again", out);
     if (points.empty()) return;
     std::vector<std::uint8_t> blind(capture.views.size(), 0);
@@ -355,7 +350,7 @@ void add_geometry(const Capture& capture, Findings& out) {
         capture,
         {"looking-away", Severity::warning, "look away from every point",
          "their poses are probably wrong, and wrong poses make floaters and blur",
-         "check the axes of the poses, or leave these photos away"},
+         "check the axes of the poses, or remove these photos"},
         [&](std::size_t i) { return blind[i] != 0; }, out);
 }
 

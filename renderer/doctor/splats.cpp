@@ -14,11 +14,11 @@ namespace gs {
 namespace doctor {
 
 const std::array<RowRule, kRowFaults>& row_rules() {
-    constexpr const char* kNothing = "they draw nothing, and some other programs fail on them";
+    constexpr const char* kNothing = "they are not drawn, and some other programs fail on them";
     constexpr const char* kBroken =
         "a fix removes them; many of them mean a damaged file or a run that diverged";
     constexpr auto kError = Severity::error, kWarning = Severity::warning, kNote = Severity::note;
-    static constexpr const char* kRemoved = "with values that are no numbers removed";
+    static constexpr const char* kRemoved = "with non-numeric values removed";
     static const std::array<RowRule, kRowFaults> rules{{
         {"not-finite-positions", kError, "have a position that is NaN or infinite", kNothing,
          kBroken, Repair::remove, kRemoved},
@@ -34,27 +34,27 @@ const std::array<RowRule, kRowFaults>& row_rules() {
          kBroken, Repair::remove, kRemoved},
         {"degenerate-rotations", kWarning,
          "have a quaternion of length zero, or too long to be squared",
-         "they draw nothing here; other programs differ",
-         "a fix normalises them, length zero becomes no rotation", Repair::normalise,
+         "they are not drawn here; other programs differ",
+         "a fix normalises them; length zero becomes no rotation", Repair::normalise,
          "given a quaternion of length one"},
         {"zero-sizes", kNote, "have an axis whose size is zero in single precision",
-         "they are drawn as flat as can be, and training cannot change that axis",
+         "they are drawn as flat as possible, and training cannot change that axis",
          "a fix makes the axis 1e-13 long, which looks the same", Repair::raise_sizes,
          "given a size that single precision can hold"},
         {"huge-sizes", kWarning, "are more than 1000 times as large as the scene",
-         "they lie over every picture and cost time in every tile", "a fix removes them",
+         "they cover every picture and cost time in every tile", "a fix removes them",
          Repair::remove, "larger than 1000 scenes removed"},
-        {"outliers", kWarning, "lie more than 10 extents away from the scene",
-         "framing, and formats that quantise positions, suffer for them",
+        {"outliers", kWarning, "are more than 10 extents away from the scene",
+         "framing and formats that quantise positions become less accurate",
          "cut them off in an editor if they are noise", Repair::none, ""},
         {"needles", kNote, "are needles: the longest axis over 100 times the middle one",
-         "from close up and from new directions they show as streaks",
+         "they look like streaks close up and from new directions",
          "train with more views, or with a lower learning rate for scales", Repair::none, ""},
         {"blobs", kNote, "are blobs: a standard deviation of more than 10 % of the scene",
-         "each covers much of a picture: slow, and a haze when seen from inside",
+         "each covers much of a picture: slow, and hazy from inside",
          "usual for sky and far walls; elsewhere, remove them in an editor", Repair::none, ""},
         {"invisible", kNote, "are too transparent to be drawn (opacity below 1/255)",
-         "memory and time for nothing", "a fix removes them; the picture stays the same",
+         "they waste memory and time", "a fix removes them; the picture stays the same",
          Repair::remove, "too transparent to be drawn removed"},
     }};
     return rules;
@@ -90,19 +90,19 @@ void add_repeats(const GaussianModel& model, Meter& meter, std::vector<Finding>&
                                                            rows.size(), kFindingExamples))});
     };
     if (!repeats.copies.empty())
-        out.push_back(
-            {"duplicates", Severity::warning,
-             counted(repeats.copies.size(), "Gaussian", "repeat an earlier one exactly"),
-             repeats.copies.size(), examples(repeats.copies),
-             "they double memory and time, and make what they cover more opaque than meant",
-             "a fix removes the copies; compare the pictures, for they may be meant", true});
+        out.push_back({"duplicates", Severity::warning,
+                       counted(repeats.copies.size(), "Gaussian", "repeat an earlier one exactly"),
+                       repeats.copies.size(), examples(repeats.copies),
+                       "they double memory and time, and make the covered area too opaque",
+                       "a fix removes the copies; compare the pictures: copies may be intended",
+                       true});
     if (!repeats.places.empty())
-        out.push_back(
-            {"shared-positions", Severity::note,
-             counted(repeats.places.size(), "Gaussian", "lie exactly where an earlier one does"),
-             repeats.places.size(), examples(repeats.places),
-             "their order in depth is arbitrary, so colours may differ between programs",
-             "usual in files that quantise positions; nothing needs doing", false});
+        out.push_back({"shared-positions", Severity::note,
+                       counted(repeats.places.size(), "Gaussian",
+                               "are at exactly the same position as an earlier one"),
+                       repeats.places.size(), examples(repeats.places),
+                       "their order in depth is arbitrary, so colours may differ between programs",
+                       "nothing; usual in files that quantise positions", false});
 }
 
 void add_activated(const GaussianModel& model, const RowScan& scan, std::vector<Finding>& out) {
@@ -129,8 +129,8 @@ void add_origin(const GaussianModel& model, std::vector<Finding>& out) {
                                text_of_origin(model.origin)),
                    1,
                    {},
-                   "positions shown are less the origin; PLY, CSV, SOG and glTF keep it",
-                   "nothing; other formats get positions less the origin",
+                   "positions are shown relative to the origin; PLY, CSV, SOG and glTF keep it",
+                   "nothing; other formats store positions relative to the origin",
                    false});
 }
 
@@ -139,7 +139,7 @@ void add_scene_findings(const GaussianModel& model, const RowScan& scan,
     if (model.count == 0)
         out.push_back({"empty",
                        Severity::warning,
-                       "there are no Gaussians in it",
+                       "it has no Gaussians",
                        1,
                        {},
                        "nothing is drawn",
@@ -152,7 +152,7 @@ void add_scene_findings(const GaussianModel& model, const RowScan& scan,
                                    model.sh_degree, scan.used_degree),
                        static_cast<std::uint64_t>(model.planes() - plane_count(scan.used_degree)),
                        {},
-                       fmt::format("{} bytes a Gaussian for nothing",
+                       fmt::format("{} bytes wasted per Gaussian",
                                    4 * (model.planes() - plane_count(scan.used_degree))),
                        "a fix lowers the degree; the picture stays the same",
                        true});
@@ -165,11 +165,10 @@ void add_scene_findings(const GaussianModel& model, const RowScan& scan,
              1,
              {},
              scan.box.extent < kSmallestScene
-                 ? "other programs draw nothing nearer to a camera than 0.01 or 0.2 units: "
-                   "of most pictures parts are missing there, or all is"
-                 : "far planes, flying speed and the steps of quantising formats are made "
-                   "for up to 100,000 units",
-             "scale it to metres or so",
+                 ? "other programs draw nothing closer to a camera than 0.01 or 0.2 units: most "
+                   "pictures lack parts or are empty there"
+                 : "far planes, the flying speed and quantising formats suit up to 100,000 units",
+             "scale it to about metres",
              false});
 }
 
@@ -203,7 +202,7 @@ void add_memory(const MemoryPlan& plan, const SplatQuestions& q, int degree, boo
                  static_cast<double>(needed) / kGiB, static_cast<double>(available) / kGiB, where),
              1,
              {},
-             "it will slow down to swapping or stop for lack of memory",
+             "it will swap to disk or run out of memory",
              what_fits(plan, needed, available, degree) +
                  (training ? "; set --max-gaussians, or --downscale the photos" : ""),
              false});
@@ -240,8 +239,8 @@ SplatReport examine_metered(const GaussianModel& model, const SplatQuestions& qu
                                     note,
                                     1,
                                     {},
-                                    "the model holds what the file could give",
-                                    "nothing, where that was meant",
+                                    "the model has only what the file contains",
+                                    "nothing, if this is intended",
                                     false});
     std::stable_sort(out.findings.begin(), out.findings.end(),
                      [](const Finding& a, const Finding& b) { return a.severity > b.severity; });

@@ -6,7 +6,7 @@ namespace gs {
 
 std::unique_ptr<TextureInterop> PresentPath::make_interop() {
     auto interop = make_ ? make_() : nullptr;
-    if (!interop) fall_back("this build shares no textures with the device");
+    if (!interop) fall_back("this build cannot share textures with the device");
     return interop;
 }
 

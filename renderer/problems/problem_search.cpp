@@ -36,8 +36,8 @@ ProblemSearch::ProblemSearch(std::shared_ptr<const GaussianModel> model,
 
 std::string ProblemSearch::doing() const {
     if (next_ < views_.size())
-        return fmt::format("looking at photo {} of {}", next_ + 1, views_.size());
-    return fmt::format("drawing what is worst, {} of {}",
+        return fmt::format("examining photo {} of {}", next_ + 1, views_.size());
+    return fmt::format("drawing the worst problems, {} of {}",
                        std::min(next_ - views_.size() + 1, again_.size()), again_.size());
 }
 

@@ -26,16 +26,14 @@ std::string size_that_fits(const Camera& camera, double share) {
 
 void refuse_pairs(const Camera& camera, std::uint64_t pairs, std::uint64_t most) {
     const double n = static_cast<double>(pairs), limit = static_cast<double>(most);
-    throw FrameTooLarge(
-        fmt::format("a picture of {} x {} has {} (Gaussian, tile) pairs, at most {} can be "
-                    "listed{}",
-                    camera.width, camera.height, format_count(n), format_count(limit),
-                    size_that_fits(camera, limit / n)));
+    throw FrameTooLarge(fmt::format(
+        "a picture of {} x {} has {} (Gaussian, tile) pairs; the limit is {}{}", camera.width,
+        camera.height, format_count(n), format_count(limit), size_that_fits(camera, limit / n)));
 }
 
 void refuse_memory(const Camera& camera, const char* what, std::uint64_t bytes,
                    std::uint64_t free) {
-    std::string lack = "more memory than there is";
+    std::string lack = "more memory than exists";
     if (bytes > 0) {
         const double n = static_cast<double>(bytes), room = static_cast<double>(free);
         lack = fmt::format("{} of memory, {} are free{}", format_bytes(n), format_bytes(room),

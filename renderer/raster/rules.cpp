@@ -45,7 +45,7 @@ Result<Compatibility> compatibility_from_name(std::string_view name) {
     for (const Compatibility c :
          {Compatibility::tight, Compatibility::gsplat, Compatibility::inria})
         if (name == name_of(c)) return c;
-    return fail(ErrorKind::usage, "", fmt::format("there is no compatibility profile '{}'", name),
+    return fail(ErrorKind::usage, "", fmt::format("no compatibility profile '{}'", name),
                 "choose tight, gsplat or inria");
 }
 
@@ -56,8 +56,7 @@ const char* name_of(ProjectionMethod projection) {
 Result<ProjectionMethod> projection_from_name(std::string_view name) {
     for (const ProjectionMethod p : {ProjectionMethod::ewa, ProjectionMethod::ut})
         if (name == name_of(p)) return p;
-    return fail(ErrorKind::usage, "", fmt::format("there is no projection '{}'", name),
-                "choose ewa or ut");
+    return fail(ErrorKind::usage, "", fmt::format("no projection '{}'", name), "choose ewa or ut");
 }
 
 void compute_bounds(const GaussianModel& model, Buffer<BlockBounds>& out) {

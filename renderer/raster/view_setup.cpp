@@ -58,7 +58,7 @@ void check_drawable(const Camera& camera, const RenderOptions& options) {
     CHECK(!(camera.rolling() && camera.orthographic()), "parallel rays have a global shutter");
     if (camera.width >= kMostFrameSide || camera.height >= kMostFrameSide)
         throw FrameTooLarge(
-            fmt::format("a picture of {} x {} cannot be drawn, a side has less than {} px",
+            fmt::format("cannot draw a picture of {} x {}: a side must be less than {} px",
                         camera.width, camera.height, kMostFrameSide));
     CHECK(!(options.gradients && options.tint), "gradients are of the model, not of a tint");
     CHECK(options.depth || !options.median_depth, "a median depth needs a depth picture");

@@ -289,7 +289,7 @@ class Words(Hostile):
             while not (out / "run.lock").exists() and trains.poll() is None:
                 time.sleep(0.01)
             time.sleep(0.5)
-            says = f"process {trains.pid} trains into this folder"
+            says = f"process {trains.pid} is training into this folder"
             self.refused(2, "info", out, says=says)
             self.refused(2, "train", "--resume", out, says=says)
             self.studio(1, "wait-loaded\nquit\n", out, says=says)

@@ -69,7 +69,7 @@ class Lidar(Case):
         scored = json.loads((self.shared / "run" / "metrics.json").read_text())["lidar"]
         self.assertGreater(scored["returns"], 1000)
         told = self.expect(0, "train", self.drive, "-o", self.folder / "photos", "--steps", 2, "--test-every", 2, "--lidar-weight", 0)
-        self.assertIn("lidar, columns held out", told.out + told.err)
+        self.assertIn("lidar, held-out columns", told.out + told.err)
         told = self.expect(0, "train", self.capture, "-o", self.folder / "none", "--steps", 1, "--lidar-weight", 0.1)
         self.assertIn("has no lidar", told.out + told.err)
         rows = (self.folder / "photos" / "metrics.csv").read_text().splitlines()

@@ -123,15 +123,15 @@ class Runs(Case):
         script = self.folder / "script.txt"
         script.write_text("quit\n")
         for how in ([], ["--view", "--headless", "--script", script]):
-            self.small(self.capture, "-o", out, "--steps", 1, *how, code=2, says=["holds a run of 20 steps", "--overwrite"])
+            self.small(self.capture, "-o", out, "--steps", 1, *how, code=2, says=["contains a run of 20 steps", "--overwrite"])
         older = self.folder / "older.gsc"
         shutil.copy(out / "checkpoint.gsc", older)
         for how in ([], ["--view", "--headless", "--script", script]):
             self.small("--resume", out, "--steps", 30, *how, code=2, says="leave the options of loading out")
         self.expect(0, "train", "--resume", out, "--steps", 30)
         shutil.copy(older, out / "older.gsc")
-        self.expect(2, "train", "--resume", out / "older.gsc", "--steps", 40, says="holds a run of 30 steps")
-        self.small(self.capture, "-o", out, "--resume", older, "--steps", 40, code=2, says="holds a run of 30 steps")
+        self.expect(2, "train", "--resume", out / "older.gsc", "--steps", 40, says="contains a run of 30 steps")
+        self.small(self.capture, "-o", out, "--resume", older, "--steps", 40, code=2, says="contains a run of 30 steps")
         self.expect(2, "train", "/nonexistent", "-o", out, "--overwrite")
         self.expect(0, "info", out)
         other = self.copy_of_capture()
@@ -166,7 +166,7 @@ class Runs(Case):
         (capture / "test.txt").write_text("view_003.png\nview_005\nnobody.png\n")
         made = self.small(capture, "-o", out, "--steps", 6, "--json")
         self.assertIn("listed in test.txt", made.err)
-        self.assertIn("1 name of test.txt fit no photo: nobody.png", made.err)
+        self.assertIn("1 name of test.txt without a photo: nobody.png", made.err)
         names = ["view_003.png", "view_005.png"]
         scored = lambda result: [image["name"] for image in result.json["test"]["images"]]
         self.assertEqual(scored(made), names)
@@ -195,7 +195,7 @@ class Runs(Case):
     def test_random_points_in_place_of_its_own(self):
         out = self.folder / "out"
         made = self.small(self.capture, "-o", out, "--init", "random:300", "--photo-memory", 1, "--steps", 6)
-        self.assertIn("the capture's points are left out: 300 random ones", made.err)
+        self.assertIn("the capture's points are ignored: 300 random ones", made.err)
         self.assertEqual(json.loads((out / "run.json").read_text())["loading"]["random_points"], 300)
         again = self.expect(0, "train", "--resume", out, "--photo-memory", 2, "--steps", 8, cwd=self.folder)
         self.assertIn("300 random ones", again.err)
@@ -212,7 +212,7 @@ class Runs(Case):
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             wait_for(out / "run.json", first)
-            self.expect(2, "train", self.capture, "-o", out, "--steps", 1, "--overwrite", says=[f"process {first.pid} trains into"])
+            self.expect(2, "train", self.capture, "-o", out, "--steps", 1, "--overwrite", says=[f"process {first.pid} is training into"])
         finally:
             first.kill()
             first.wait()
@@ -274,7 +274,7 @@ class Runs(Case):
     def test_a_time_lapse_is_drawn_and_gone_on_with(self):
         out = self.folder / "lapse"
         train = ("train", self.capture, "-o", out, "--steps", 20)
-        self.expect(2, *train, "--timelapse", "often", says="no pace of a time lapse")
+        self.expect(2, *train, "--timelapse", "often", says="is not a time-lapse interval")
         self.expect(2, *train, "--timelapse-views", "nobody", says="neither a saved view nor a photo")
         self.assertFalse(out.exists(), "a command that is refused leaves nothing")
         made = self.expect(0, *train, "--timelapse", 10, "--json").json

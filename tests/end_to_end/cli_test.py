@@ -86,8 +86,8 @@ class Usage(Case):
         self.expect(2, "attach", "--release-cupti", says="PID")
         token = self.folder / "token"
         token.write_text("secret")
-        for address, says in (("foo:9", '"foo" is no IP address'), (":1234", '"" is no IP address'), ("127.0.0.1:x", '"x" is no port'),
-                              ("127.0.0.1:65536", "no port"), ("[::zz]:1", "no IPv6 address")):
+        for address, says in (("foo:9", '"foo" is not an IP address'), (":1234", '"" is not an IP address'), ("127.0.0.1:x", '"x" is not a port'),
+                              ("127.0.0.1:65536", "is not a port"), ("[::zz]:1", "is not an IPv6 address")):
             self.expect(2, "serve", "--listen", address, "--dir", self.folder / "r", "--token-file", token, says=[says, "0.0.0.0:9465"])
         self.expect(2, "sample", "/proc/gausscope", says="name another folder")
 
@@ -761,8 +761,8 @@ class Bench(Case):
         self.assertIn("blend backward", page.read_text())
         self.assertEqual(self.expect(0, "history", history, "--job", "none", "--json").json["series"], [])
         self.expect(2, "history", history, "--since", "yesterday", says="is no time")
-        self.expect(2, "history", page, says="is no history")
-        self.expect(2, "bench", "--history", page, says="is no history")
+        self.expect(2, "history", page, says="is not a history")
+        self.expect(2, "bench", "--history", page, says="is not a history")
 
     def test_training_steps_and_selftest(self):
         made = self.expect(0, "bench", "--capture", self.capture, "--repeats", 5, "--json").json

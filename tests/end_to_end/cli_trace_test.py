@@ -53,7 +53,7 @@ class Trace(Case):
     def test_what_is_no_trace(self):
         self.expect(2, "trace", self.write("", "run.nsys-rep"),
                     says=["Nsight Systems", "nsys export --type sqlite run.nsys-rep"])
-        self.expect(2, "trace", self.write('{"traceEvents": [{"ph": "X"'), says="ends before its first event")
+        self.expect(2, "trace", self.write('{"traceEvents": [{"ph": "X"'), says="ends inside its first event")
         self.expect(2, "trace", self.write([]), "-o", self.folder / "t.foo", says=".speedscope.json")
 
 

@@ -156,7 +156,7 @@ TEST_F(DriveInStudio, recordings_are_read_beside_what_is_open) {
     ASSERT_TRUE(h.open(tiny_capture()));
     EXPECT_FALSE(drive()) << "it is no drive";
     ASSERT_TRUE(command("drive.open", {h.folder.path().string()}));
-    EXPECT_TRUE(erred("holds no sweep of a lidar"));
+    EXPECT_TRUE(erred("has no sweep of a lidar"));
     EXPECT_FALSE(drive());
     const DrivenTo made;
     ASSERT_TRUE(command("drive.open", {made.path}));

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
             "toolkit.$"},
         std::pair{emu::Device::absent, "no NVIDIA GPU is visible .see nvidia-smi"},
         std::pair{emu::Device::old_architecture,
-                  "of architecture 6.1, 7.5 .Turing. is the oldest"}));
+                  "has architecture 6.1; the oldest supported one is 7.5 .Turing."}));
 
 TEST(CudaDevice, DescribesTheDeviceAndItsMemory) {
     const auto info = cuda_device_info(0);
@@ -79,7 +79,7 @@ TEST(CudaDevice, DescribesTheDeviceAndItsMemory) {
                 ::testing::MatchesRegex("GPU-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+"));
     const auto absent = cuda_device_info(7);
     ASSERT_FALSE(absent.has_value());
-    EXPECT_EQ(absent.error().message, "there is no CUDA device 7, only 1");
+    EXPECT_EQ(absent.error().message, "no CUDA device 7, only 1");
 
     // Looked up once: asking again makes no call.
     const emu::Calls before = emu::calls();
@@ -167,7 +167,7 @@ TEST(CudaDevice, ArenaIsCarvedAnewEachTime) {
     arena.reset(1000, stream);
     EXPECT_EQ(arena.bytes(), 1280u);  // in 256s, and a quarter more
     EXPECT_EQ(arena.high_water(), bytes);
-    EXPECT_DEATH(arena.take<std::byte>(2000), "0 of 1280 bytes are taken, 2048 more are wanted");
+    EXPECT_DEATH(arena.take<std::byte>(2000), "0 of 1280 bytes are used, 2048 more are needed");
 }
 
 TEST(CudaDevice, ArenaDoesWithoutTheQuarter) {
@@ -218,7 +218,7 @@ TEST(CudaDevice, ErrorsSayWhatAndWhereOnce) {
     const std::string said = error_of([] { check(cudaErrorInvalidValue, "blend"); }, false);
     EXPECT_THAT(said, ::testing::StartsWith("blend: invalid argument (cuda_device_test.cpp:"));
     EXPECT_THAT(error_of([] { check(cudaErrorIllegalAddress, "blend"); }, false),
-                HasSubstr("the device is lost to this process"));
+                HasSubstr("the process has lost the device"));
     EXPECT_NO_THROW(check(cudaSuccess, "blend"));
 }
 

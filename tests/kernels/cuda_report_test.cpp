@@ -52,7 +52,7 @@ TEST_F(CudaReport, ADeviceIsChosenByNumber) {
     const auto none = choose_backend("auto", 5);
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().kind, ErrorKind::usage);
-    EXPECT_THAT(none.error().text(), HasSubstr("there is no CUDA device 5, only 3"));
+    EXPECT_THAT(none.error().text(), HasSubstr("no CUDA device 5, only 3"));
     EXPECT_THAT(none.error().text(), HasSubstr("1: emulated CUDA device, sm_90, 16 GiB"));
     const auto cpu = choose_backend("cpu", 0);
     ASSERT_FALSE(cpu);

@@ -92,7 +92,7 @@ TEST(Nvml, CountersOfTheGpuInUse) {
     EXPECT_EQ(s.counter("GPU 0 DRAM bandwidth [%]"), 58.25);
     // Idle (bit 0) holds nothing back.
     EXPECT_EQ(s.counter("GPU 0 throttle reasons"), 4);
-    EXPECT_TRUE(s.said("GPU 0 clocks held back by: power cap"));
+    EXPECT_TRUE(s.said("GPU 0 clocks limited by: power cap"));
     // What this GPU does not tell is said in words and is no zero.
     EXPECT_TRUE(s.said("GPU 0 temperature [C]: absent on this GPU"));
     EXPECT_TRUE(std::isnan(s.counter("GPU 0 temperature [C]")));
@@ -123,7 +123,7 @@ TEST(Nvml, ASliceDoesNotShowItsGpusCounters) {
     for (const char* told : {"slice", "parent"}) {
         Sampled s({{"MOCK_NVML_MIG", told}}, false);
         s.sampler->watch({kFirst});
-        s.wait([&] { return s.said("(MIG) has no counters of its own"); });
+        s.wait([&] { return s.said("MIG slice has no counters of its own"); });
         EXPECT_TRUE(std::isnan(s.counter("GPU 0 power [W]")));
     }
 }
@@ -206,7 +206,7 @@ TEST(Nvml, WhatWasSaidIsNotSaidAgainWhenItIsAskedForAgain) {
     s.wait([&] { return log.count("init", 0) >= 4; });
     s.sampler->finish(s.store);
     for (const char* text : {"GPU 0 power [W]: not permitted", "GPU 0 counters (GPM): absent",
-                             "GPU 0 clocks held back by", "GPU-of-nobody is not among"})
+                             "GPU 0 clocks limited by", "GPU-of-nobody is not among"})
         EXPECT_EQ(s.times_said(text), 1) << text;
 }
 

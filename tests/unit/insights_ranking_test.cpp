@@ -104,7 +104,7 @@ TEST(Ranking, Reports) {
     const std::string text = insights_text(store, all);
     EXPECT_NE(text.find("27 iterations of 19.999"), std::string::npos) << text;
     EXPECT_LT(text.find("R20"), text.find("R4 "));
-    EXPECT_NE(text.find("could not be asked"), std::string::npos);
+    EXPECT_NE(text.find("could not be checked"), std::string::npos);
     for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
         end = std::min(text.find('\n', at), text.size());
         const std::string line = text.substr(at, end - at);

@@ -1,4 +1,4 @@
-// The insights' rules of Gaussian splatting: on our own trainer's traces, CPU and GPU, and on a
+// The insights' rules of Gaussian splatting: on own trainer's traces, CPU and GPU, and on a
 // foreign one's.
 #include <gtest/gtest.h>
 
@@ -93,7 +93,7 @@ TEST(Rules, R17UnevenTiles) {
     EXPECT_NE(
         why(find_insights(own_trainer(100, 1000, 2000, false, 4000)), "R17").find("GPUs only"),
         std::string::npos);
-    EXPECT_NE(why(of({}), "R17").find("our own trainer"), std::string::npos);
+    EXPECT_NE(why(of({}), "R17").find("own trainer"), std::string::npos);
 }
 
 TEST(Rules, R18BackwardBlending) {

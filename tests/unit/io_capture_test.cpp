@@ -284,7 +284,7 @@ TEST(Capture, MasksThatDoNotCountAreSaid) {
     put_png(folder / "masks/a.png", constant(48, 36, {1}));
     EXPECT_EQ(notes(no_split()), "");
     EXPECT_THAT(joined(texts_of(load_capture(folder.path(), no_split())->notes)),
-                HasSubstr("1 masks are not of their photo's size: resampled"));
+                HasSubstr("1 masks differ from their photo's size: resampled"));
     put_png(folder / "masks/b.png", constant(20, 20, {0}));
     EXPECT_THAT(notes(no_split()), HasSubstr("another aspect than the photo's 24 x 18"));
     if (::geteuid() == 0) return;  // who may read everything
@@ -340,7 +340,7 @@ TEST(Capture, RandomPointsTakeThePlaceOfItsOwnWhereTheyAreAskedFor) {
     ASSERT_TRUE(capture) << capture.error().text();
     EXPECT_TRUE(capture->points_are_random);
     EXPECT_EQ(capture->points.size(), 70u);
-    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("the capture's points are left out"));
+    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("the capture's points are ignored"));
 }
 
 TEST(Capture, RandomPointsDependOnTheSeedOnly) {

@@ -77,8 +77,8 @@ TEST(DoctorCapture, ShuttersWithPosesNeedNone) {
         return find(examine(c), "rolling-shutter")->advice;
     };
     EXPECT_EQ(advice(16), "nothing");
-    EXPECT_NE(advice(0).find("let it count"), std::string::npos);
-    EXPECT_NE(advice(5).find("without poses"), std::string::npos);
+    EXPECT_NE(advice(0).find("give poses"), std::string::npos);
+    EXPECT_NE(advice(5).find("add poses"), std::string::npos);
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ TEST(DoctorSplats, OneIsSpokenOfAsOneAndNumbersThatAreNoneAreToldOnce) {
     const Fixed fixed = fix(m);
     EXPECT_EQ(fixed.changes,
               (std::vector<std::string>{"1 Gaussian given a quaternion of length one",
-                                        "1 Gaussian with values that are no numbers removed"}));
+                                        "1 Gaussian with non-numeric values removed"}));
     EXPECT_EQ(ids_of(examine(fixed.model, q).findings), "reader ");
 }
 

@@ -79,7 +79,7 @@ TEST(Drives, WhatIsMissingIsSaid) {
     auto capture = load_capture(made.folder.path(), CaptureOptions{});
     ASSERT_TRUE(capture);
     EXPECT_EQ(capture->views.size(), 2u);
-    EXPECT_TRUE(tells(*capture, "1 of 3 lines are no pose, the first is line 2"));
+    EXPECT_TRUE(tells(*capture, "1 of 3 lines are not poses, the first is line 2"));
     EXPECT_TRUE(tells(*capture, "000001: the file of poses has none for it"));
 
     made.folder.write("poses/07.txt",

@@ -145,7 +145,7 @@ TEST(Ouster, DamagedRecordingsLoseOnlyWhatIsDamaged) {
     const auto sweep = kept->read(0);
     EXPECT_TRUE(mentions(sweep->notes, "1 columns have a clock"));
     EXPECT_TRUE(mentions(sweep->notes, "1 columns are beyond"));
-    EXPECT_TRUE(mentions(kept->skipped, "1 packets are of another start"));
+    EXPECT_TRUE(mentions(kept->skipped, "1 packets come from another start"));
     EXPECT_EQ(sweep->beams.size(), (1024u - 2 - 16) * 128u);
 
     const auto none = reopened(folder, pcap.substr(0, 24), metadata);

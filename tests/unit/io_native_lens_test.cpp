@@ -151,7 +151,7 @@ TEST(RollingShutter, PosesOfFirstAndLastRow) {
     const auto still = load_one(file, kStart + kEnd, options);
     ASSERT_TRUE(still);
     EXPECT_FALSE(still->views[0].camera.rolling());
-    EXPECT_THAT(joined(texts_of(still->notes)), HasSubstr("which is left out: one pose each"));
+    EXPECT_THAT(joined(texts_of(still->notes)), HasSubstr("which is ignored: one pose each"));
 }
 
 TEST(RollingShutter, WhatIsMissingOrWrongIsSaid) {
@@ -163,13 +163,13 @@ TEST(RollingShutter, WhatIsMissingOrWrongIsSaid) {
     EXPECT_THAT(why(rolling, ""), HasSubstr("without poses of their first and last row"));
     EXPECT_THAT(why(rolling, kStart), HasSubstr("viewmat_end is missing"));
     EXPECT_THAT(why(rolling, kStart + "\"pose_end_tq\": [0,0,0,0,0,0,0],"),
-                HasSubstr("pose_end_tq is no rotation"));
+                HasSubstr("pose_end_tq is not a rotation"));
     EXPECT_THAT(why(rolling, kStart + "\"pose_end_tq\": [0,0,NaN,1,0,0,0],"),
                 HasSubstr("pose_end_tq holds something that is not a finite number"));
     EXPECT_THAT(why(rolling, kStart + "\"pose_end_tq\": [0,0,0,0,1,0,0],"),
-                HasSubstr("turned by more than 90 degrees"));
+                HasSubstr("differ by more than 90 degrees"));
     EXPECT_THAT(why("\"rolling_shutter\": \"SIDEWAYS\",", kStart + kEnd),
-                HasSubstr("\"SIDEWAYS\" is no direction"));
+                HasSubstr("\"SIDEWAYS\" is not a direction"));
 }
 
 TEST(RollingShutter, TimesThatRunBackAreSaid) {

@@ -105,7 +105,7 @@ TEST(OpenSfm, WhatIsWrongIsSkippedAndNamed) {
     const std::string skipped = joined(capture->skipped);
     EXPECT_THAT(skipped, HasSubstr("b.png: its camera is not in the file"));
     EXPECT_THAT(skipped, HasSubstr("c.png: rotation or translation is not three finite numbers"));
-    EXPECT_THAT(skipped, HasSubstr("d.png: its shot is no object"));
+    EXPECT_THAT(skipped, HasSubstr("d.png: its shot is not an object"));
     for (const auto& [bad, why] :
          {std::pair{"\"width\": 0, \"height\": 30, \"projection_type\": \"perspective\"",
                     "size 0 x 30"},

@@ -161,13 +161,13 @@ TEST(PathFiles, SayWhatIsWrong) {
     };
     refused("{", "not valid JSON");
     refused("[]", "not an object");
-    refused("{\"a\": 1}", "no camera path");
+    refused("{\"a\": 1}", "not a camera path");
     refused(R"({"format": "gausscope camera path", "version": 2, "keys": []})", "another version");
     refused(R"({"format": "gausscope camera path", "version": 1, "keys": []})", "no key");
     refused(R"({"format": "gausscope camera path", "version": 1, "keys": [{"time": 0}]})", "key 0");
     refused(R"({"format": "gausscope camera path", "version": 1, "keys": [{"time": 0,
             "position": [0,0,0], "rotation": [0,0,0,0], "fov_y": 50}]})",
-            "no rotation");
+            "not a rotation");
     refused(R"({"format": "gausscope camera path", "version": 1, "width": 0, "keys": []})",
             "width");
     refused(R"({"camera_path": [], "camera_type": "fisheye"})", "fisheye");
@@ -179,7 +179,7 @@ TEST(PathFiles, SayWhatIsWrong) {
         R"({"time": 1, "position": [0,0,0], "rotation": [1,0,0,0], "fov_y": 50})";
     refused(
         R"({"format": "gausscope camera path", "version": 1, "keys": [)" + key + "," + key + "]}",
-        "times that ascend");
+        "times that increase");
     const auto at = [](const char* time) {
         return fmt::format(
             R"({{"time": {}, "position": [0,0,0], "rotation": [1,0,0,0], "fov_y": 50}})", time);

@@ -91,19 +91,19 @@ TEST(PhotoKinds, PhotosAreTurnedWhereOnlyThatFitsTheirCamera) {
         ASSERT_FALSE(view.mask.empty());
         EXPECT_EQ(*view.mask.at(17, 0), 0);
         EXPECT_THAT(joined(texts_of(capture.notes)),
-                    HasSubstr("1 photos are turned as their EXIF orientation says"));
+                    HasSubstr("1 photos are rotated by their EXIF orientation"));
     }
     {
         const TempFolder folder;
         const Capture capture = lying_photo(folder, 24, 18, 6);
         EXPECT_EQ(capture.views.at(0).photo.width, 24);
         EXPECT_NEAR(capture.views[0].photo.at(0, 0)[1], 200, 9);
-        EXPECT_THAT(joined(texts_of(capture.notes)), HasSubstr("not turned"));
+        EXPECT_THAT(joined(texts_of(capture.notes)), HasSubstr("not rotated"));
     }
     {
         const TempFolder folder;
         EXPECT_THAT(joined(texts_of(lying_photo(folder, 24, 18, 3).notes)),
-                    HasSubstr("not turned"));
+                    HasSubstr("not rotated"));
     }
     {
         const TempFolder folder;
@@ -270,7 +270,7 @@ TEST(PhotoKinds, TiffThatIsCutOrOfAnotherKindIsAnError) {
     EXPECT_TRUE(probe_image(folder / "p"));
     made.compression = 1, made.bits = 4;
     folder.write("p", tiff_bytes(made));
-    EXPECT_THAT(read_image(folder / "p").error().text(), HasSubstr("a kind that is not read"));
+    EXPECT_THAT(read_image(folder / "p").error().text(), HasSubstr("an unsupported kind"));
 }
 
 }  // namespace

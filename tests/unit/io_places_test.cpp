@@ -40,8 +40,8 @@ TEST(Places, TheLargestOfSeveralModelsIsUsedOrTheNamedOne) {
     EXPECT_EQ(capture.model, "sparse/1");
     EXPECT_THAT(capture.models,
                 ElementsAre("sparse/0 (1 photo)", "sparse/1 (3 photos)", "sparse/10 (2 photos)"));
-    EXPECT_THAT(notes_of(capture), HasSubstr("3 models are there"));
-    EXPECT_THAT(notes_of(capture), HasSubstr("sparse/1 is used"));
+    EXPECT_THAT(notes_of(capture), HasSubstr("it has 3 models"));
+    EXPECT_THAT(notes_of(capture), HasSubstr("using sparse/1"));
     for (const char* name : {"sparse/0", "0", "./sparse/0/", "sparse\\0"}) {
         options.model = name;
         capture = load(folder.path(), options);
@@ -147,11 +147,11 @@ TEST(Places, NamesFromOtherMachinesAndSystems) {
     EXPECT_EQ(find("images/Cam 2/IMG_1.jpg"), "");
     // Several files fit: none is taken.
     put_png(folder / "images/X.png", pattern(24, 18, 3));
-    EXPECT_EQ(find("images/x.PNG"), "several files fit this name: X.png, x.png");
+    EXPECT_EQ(find("images/x.PNG"), "several files match this name: X.png, x.png");
     EXPECT_EQ(find("images/x.png"), "images/x.png");
     put_png(folder / "images/y.png", pattern(24, 18, 3));
     put_png(folder / "images/y.jpg", pattern(24, 18, 3));
-    EXPECT_THAT(find("images/y.tif"), HasSubstr("several files fit"));
+    EXPECT_THAT(find("images/y.tif"), HasSubstr("several files match"));
     EXPECT_EQ(find("images/y"), "images/y.png");
     EXPECT_EQ(find(std::string("images/y.png\0x", 14)), "");
     // No way out where names are not trusted.
@@ -240,7 +240,7 @@ TEST(Places, TwoNamesThatMayMeanOnePhotoAreNotGuessed) {
     put_png(folder / "images/b.png", pattern(24, 18, 3));
     const Capture capture = load(folder.path());
     EXPECT_THAT(names_of(capture), ElementsAre("b.png"));
-    EXPECT_THAT(joined(capture.skipped), HasSubstr("several names could mean the photo a.png"));
+    EXPECT_THAT(joined(capture.skipped), HasSubstr("several names match the photo a.png"));
 }
 
 TEST(Places, OnlyShrunkPhotosAreUsedWithTheirIntrinsics) {

@@ -118,7 +118,7 @@ TEST(PointColorsFromPhotos, WhereThereAreNone) {
     for (const SparsePoint& p : capture->points)
         colored += p.rgb[1] == 9 && p.rgb[2] == 200 ? 1 : 0;
     EXPECT_EQ(colored, 5u);
-    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("points come without colours"));
+    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("points have no colours"));
 
     // Cameras alone: nothing is decoded for it.
     CaptureOptions cameras = no_split();

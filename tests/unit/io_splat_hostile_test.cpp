@@ -225,11 +225,11 @@ TEST(HostileSplats, ArchivesThatLie) {
     const std::string deflated = with_number<std::uint16_t>(whole, central + 10, 8);
     EXPECT_THAT(error_of(folder, "m.sog", deflated), HasSubstr("damaged"));
     EXPECT_THAT(error_of(folder, "m.sog", with_number(deflated, central + 24, 15u << 20)),
-                HasSubstr("cannot be so long"));
+                HasSubstr("is too long"));
     EXPECT_THAT(error_of(folder, "m.sog", with_number<std::uint16_t>(whole, central + 8, 1)),
                 HasSubstr("encrypted"));
     EXPECT_THAT(error_of(folder, "m.sog", with_number(whole, central + 42, 0xFFFFFF00u)),
-                HasSubstr("beyond the end"));
+                HasSubstr("after the end"));
     EXPECT_THAT(error_of(folder, "m.sog", with_number(whole, central + 16, 0u)),
                 HasSubstr("checksum"));
     EXPECT_THAT(error_of(folder, "m.sog", with_number(whole, whole.size() - 10, 0xFFFFFF00u)),

@@ -71,7 +71,7 @@ TEST(FarSplats, FormatsWithoutAPlaceSaySo) {
         const TempFolder folder;
         const auto lost = write_splats(folder / file, model, SplatWriteOptions{});
         ASSERT_TRUE(lost) << lost.error().text();
-        EXPECT_THAT(joined(*lost), HasSubstr("no place for the origin (500123.5, 4500678.25"));
+        EXPECT_THAT(joined(*lost), HasSubstr("cannot store the origin (500123.5, 4500678.25"));
         const auto read = read_splats(folder / file);
         ASSERT_TRUE(read);
         EXPECT_TRUE(is_zero(read->model.origin));
@@ -218,7 +218,7 @@ TEST(SpzAxes, EveryDeclaredSystemIsTurnedToOurs) {
     }
     const auto unknown = read_splats(folder.write("m.spz", spz_with_axes(17)));
     ASSERT_TRUE(unknown);
-    EXPECT_THAT(joined(unknown->notes), HasSubstr("axes of an unknown kind, 17"));
+    EXPECT_THAT(joined(unknown->notes), HasSubstr("unknown axes, 17"));
     const auto usual = read_splats(folder.write("m.spz", spz_with_axes(0)));
     EXPECT_LT(apart(world_of(usual->model, 0), {1, -2, -3}), 1e-6);
 }

@@ -301,7 +301,7 @@ TEST(SplatSpz, OldVersionsAndHighDegrees) {
     const auto four = read_splats(folder / "4.spz");
     ASSERT_TRUE(four) << four.error().text();
     EXPECT_EQ(four->model.sh_degree, 3);
-    EXPECT_THAT(joined(four->notes), HasSubstr("cut to degree 3"));
+    EXPECT_THAT(joined(four->notes), HasSubstr("reduced to degree 3"));
     EXPECT_EQ(four->model.at(kShRest + 3 * 2, 0), 1 / 128.0f);
     EXPECT_EQ(four->model.at(kShRest, 0), -1 / 128.0f);
 }

@@ -76,7 +76,7 @@ TEST(Split, NamesThatFitNoPhotoAreReported) {
     made.folder.write("test.txt", "v_1.png\nv_99.png\nother/v_2.jpg\n");
     const Capture some = made.load();
     EXPECT_THAT(test_names(some), ElementsAre("v_1.png", "v_2.png"));
-    EXPECT_EQ(split_notes(some), "1 name of test.txt fit no photo: v_99.png\n");
+    EXPECT_EQ(split_notes(some), "1 name of test.txt without a photo: v_99.png\n");
     made.folder.write("test.txt", "nobody.png\n");
     const Capture none = made.load();
     EXPECT_THAT(split_notes(none), HasSubstr("test.txt lists no photo of the capture"));
@@ -124,8 +124,8 @@ TEST(Split, TrainingAndValidationListsCount) {
     kept.test_views_of_run = true;
     const Capture without = made.load(kept);
     EXPECT_THAT(test_names(without), ElementsAre("v_5.png"));
-    EXPECT_THAT(split_notes(without), HasSubstr("1 of the run's test photos are not there any "
-                                                "more: gone.png"));
+    EXPECT_THAT(split_notes(without),
+                HasSubstr("1 of the run's test photos are missing: gone.png"));
     fs::remove(made.folder / "test.txt");
     made.folder.write("test.txt", "v_6.png\nv_2.png\n");
     capture = made.load();

@@ -90,7 +90,7 @@ TEST(Transforms, NerfstudioIntrinsicsOfEveryFrame) {
         EXPECT_TRUE(std::any_of(without->notes.begin(), without->notes.end(),
                                 [](const CaptureNote& note) {
                                     return note.kind == CaptureNote::Kind::mask &&
-                                           note.text.find("one that is not there") !=
+                                           note.text.find("names a missing one") !=
                                                std::string::npos;
                                 }))
             << "a mask that is named and not there";

@@ -204,7 +204,7 @@ TEST(LabFile, RefusesWhatIsNotItsOwn) {
     ASSERT_TRUE(history::History::open(folder.path() / "history.db"));
     says(LabFile::open_to_read(folder.path() / "history.db"), "holds no runs of the lab");
     ASSERT_TRUE(write_text_file(folder.path() / "text.db", "hello, this is no database at all"));
-    says(LabFile::open(folder.path() / "text.db"), "no history");
+    says(LabFile::open(folder.path() / "text.db"), "not a history");
     const fs::path newer = folder.path() / "newer.db";
     {
         ASSERT_TRUE(LabFile::open(newer));

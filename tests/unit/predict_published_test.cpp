@@ -98,7 +98,7 @@ TEST(PredictPublished, DamagedRowsAreTold) {
     EXPECT_THAT(error_of(R"({"id": "a"})"), HasSubstr("row \"a\" lacks"));
     EXPECT_THAT(
         error_of(R"({"id": "a", "kind": "throughput", "gpu": "x", "source": "s", "ms": 1})"),
-        HasSubstr("says nothing"));
+        HasSubstr("has nothing to predict"));
     EXPECT_THAT(error_of(R"({"id": "a", "kind": "other", "gpu": "x", "source": "s", "ms": 1})"),
                 HasSubstr("lacks its kind"));
     EXPECT_FALSE(parse_published_times("{}", "times.json").has_value());

@@ -407,8 +407,8 @@ TEST(PredictDevices, ListsTakeSpacesCapitalsAndDoubles) {
     EXPECT_EQ(ids("h200,rtx4090"), "h200 rtx4090 ");
     EXPECT_EQ(ids(" H200 , RTX4090,h200"), "h200 rtx4090 ");
     EXPECT_EQ(gpu_devices_named("h200, All")->size(), gpu_devices().size());
-    EXPECT_THAT(ids("h200,,rtx4090"), HasSubstr("no figures of a GPU \"\""));
-    EXPECT_THAT(ids("h 200"), HasSubstr("no figures of a GPU \"h 200\""));
+    EXPECT_THAT(ids("h200,,rtx4090"), HasSubstr("no data for a GPU \"\""));
+    EXPECT_THAT(ids("h 200"), HasSubstr("no data for a GPU \"h 200\""));
 }
 
 TEST(PredictModel, WhatDoesNotFitIsSaid) {
@@ -473,7 +473,7 @@ TEST(PredictCosts, DamagedTablesAreToldWithTheLine) {
     EXPECT_THAT(error_of("architecture,kernel,loop,issue\n90,k,kernel,many\n"),
                 HasSubstr("costs.csv:2: \"many\""));
     EXPECT_THAT(error_of("architecture,kernel,loop,issue\n90,k,1,3\n"),
-                HasSubstr("a loop of no kernel"));
+                HasSubstr("a loop without a kernel"));
     EXPECT_EQ(error_of(""), "none");
 }
 

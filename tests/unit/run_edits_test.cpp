@@ -83,7 +83,7 @@ TEST_F(RunEdits, OneThatEndsTheDeviceSavesWhatCanBeRead) {
     const auto failed = run->edit(
         "edit: grew", [](RunArrays&) { throw DeviceError("an illegal memory access", false); });
     ASSERT_FALSE(failed);
-    EXPECT_EQ(failed.error().text().find("the run is as it was"), std::string::npos);
+    EXPECT_EQ(failed.error().text().find("the run is unchanged"), std::string::npos);
     EXPECT_NE(run->failure().find("illegal memory access"), std::string::npos);
     EXPECT_TRUE(fs::exists(folder_ / "out" / "point_cloud.ply"));
     EXPECT_TRUE(fs::exists(folder_ / "out" / "checkpoint.gsc"));

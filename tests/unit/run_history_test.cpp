@@ -154,7 +154,7 @@ TEST_F(RunHistory, SnapshotsKeepWithinTheirMemory) {
     budget_ = one / 2;
     train_to(*run, 30);
     edit(*run, 1e-5);
-    EXPECT_NE(told_.back().find("nothing to go back to"), std::string::npos);
+    EXPECT_NE(told_.back().find("no snapshot to restore"), std::string::npos);
     EXPECT_EQ(run->trainer().settings().lr_means, 1e-5) << "the edit is made all the same";
 }
 

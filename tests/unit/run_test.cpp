@@ -216,7 +216,7 @@ TEST_F(RunTest, GoesElsewhereWhereAnotherRunIs) {
     EXPECT_EQ(run->taken_folder().parent_path(), folder_ / "runs");
     EXPECT_EQ(names(run->taken_folder()), kFiles);
     ASSERT_EQ(told_.size(), 1u);
-    EXPECT_NE(told_[0].find("holds a run of 30 steps; this run goes to"), std::string::npos);
+    EXPECT_NE(told_[0].find("contains a run of 30 steps; this run writes to"), std::string::npos);
 }
 
 TEST_F(RunTest, ACheckpointOfAnotherRunIsNotReplacedByName) {

@@ -62,7 +62,7 @@ TEST(ServeStalls, OneThatNoLongerIteratesIsNamedOnceAndUntilItGoesOn) {
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0].kind, "stall");
     EXPECT_EQ(found[0].since_ns, 13'000 * kMs);
-    EXPECT_NE(found[0].reason.find("has not got on for 31 s, inside iteration > load"),
+    EXPECT_NE(found[0].reason.find("has made no progress for 31 s, inside iteration > load"),
               std::string::npos)
         << found[0].reason;
     EXPECT_TRUE(job.look(50'000).empty());

@@ -196,7 +196,8 @@ TEST(CarelessProcess, IsLeftAloneWhereTheTableIsShared) {
         const auto producers = find_producers();
         const auto late = producers.empty() ? Result<Connection>(fail(ErrorKind::not_found, "", ""))
                                             : Connection::open(producers[0]);
-        return !late && late.error().text().find("closed the descriptor") != std::string::npos;
+        return !late &&
+               late.error().text().find("closed its ring's descriptor") != std::string::npos;
     }));
     child.wire().say('e');
     EXPECT_EQ(child.wire().hear(), 'y');

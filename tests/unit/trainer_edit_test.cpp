@@ -283,7 +283,7 @@ TEST(TrainerEdit, ACropBoxWithoutPointsIsAnError) {
         ASSERT_TRUE(set_setting(settings, name, value));
     const auto trainer = Trainer::create(small_capture(), settings, make_cpu_rasterizer());
     ASSERT_FALSE(trainer);
-    EXPECT_NE(trainer.error().text().find("no point of the capture lies in the crop box"),
+    EXPECT_NE(trainer.error().text().find("no point of the capture is in the crop box"),
               std::string::npos);
     EXPECT_FALSE(crop_of(TrainingSettings()).has_value());
     EXPECT_EQ(crop_values(std::nullopt), (NamedValues{{"crop", 0.0}}));

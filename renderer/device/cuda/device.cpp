@@ -51,7 +51,7 @@ tl::unexpected<Error> explain(cudaError_t status) {
                 fmt::format("driver {} is here, but no NVIDIA GPU is visible", dotted(driver)),
                 "see nvidia-smi; CUDA_VISIBLE_DEVICES and containers can hide a GPU");
         default:
-            return no_cuda(fmt::format("CUDA does not start: {}", cudaGetErrorString(status)),
+            return no_cuda(fmt::format("CUDA cannot start: {}", cudaGetErrorString(status)),
                            fmt::format("driver {}, runtime {}; see nvidia-smi", dotted(driver),
                                        dotted(runtime)));
     }
@@ -128,7 +128,7 @@ Result<void> check_code(const CudaDeviceInfo& info) {
         status != cudaErrorUnsupportedPtxVersion)
         return explain(status);
     (void)cudaGetLastError();
-    return no_cuda(fmt::format("{} is of architecture {}{}, this build has code for {}", info.name,
+    return no_cuda(fmt::format("{} has architecture {}{}, this build has code for {}", info.name,
                                info.compute_major, info.compute_minor, GAUSSCOPE_CUDA_CODE),
                    fmt::format("build with -DGAUSSCOPE_CUDA_ARCHITECTURES={}{} or =release",
                                info.compute_major, info.compute_minor));
@@ -144,7 +144,7 @@ Result<CudaDeviceInfo> look_up(int index) {
         if (const auto devices = cuda_devices())
             for (const CudaListing& device : *devices)
                 there += (there.empty() ? "" : "; ") + describe(device);
-        return no_cuda(fmt::format("there is no CUDA device {}, only {}", index, count),
+        return no_cuda(fmt::format("no CUDA device {}, only {}", index, count),
                        "devices are counted from 0: " + there);
     }
     cudaDeviceProp device{};
@@ -154,7 +154,7 @@ Result<CudaDeviceInfo> look_up(int index) {
     if (device.major < kOldestMajor ||
         (device.major == kOldestMajor && device.minor < kOldestMinor))
         return no_cuda(
-            fmt::format("{} is of architecture {}.{}, {}.{} (Turing) is the oldest that works",
+            fmt::format("{} has architecture {}.{}; the oldest supported one is {}.{} (Turing)",
                         info.name, device.major, device.minor, kOldestMajor, kOldestMinor),
             "use --backend cpu");
     GS_TRY_VOID(check_code(info));

@@ -57,8 +57,7 @@ void check(cudaError_t status, const char* what, std::source_location where) {
     throw DeviceError(
         fmt::format("{}: {} ({}){}", what, cudaGetErrorString(status), place(where),
                     ends_the_process(status)
-                        ? "; the device is lost to this process, which must be started "
-                          "again to use it"
+                        ? "; the process has lost the device: restart it to use the device again"
                         : ""),
         status == cudaErrorMemoryAllocation);
 }
@@ -212,7 +211,7 @@ void Arena::reset(std::size_t bytes, const Stream& stream) {
 
 void* Arena::take_bytes(std::size_t bytes) {
     const std::size_t size = bytes_of<std::byte>(bytes);
-    CHECK(size <= region_.size() - used_, "{} of {} bytes are taken, {} more are wanted", used_,
+    CHECK(size <= region_.size() - used_, "{} of {} bytes are used, {} more are needed", used_,
           region_.size(), size);
     void* pointer = region_.data() + used_;
     used_ += size;

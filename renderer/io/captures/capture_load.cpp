@@ -122,7 +122,7 @@ void count_events(const LoadedView& loaded, bool photos, Tally& tally) {
               Kind::own_lens);
     if (loaded.shutter != Shutter::global)
         count(fmt::format("photos have a rolling shutter, {}{}", text_of(loaded.shutter),
-                          camera.rolling() ? "" : ", which is left out: one pose each"),
+                          camera.rolling() ? "" : ", which is ignored: one pose each"),
               Kind::shutter);
     if (loaded.shutter_without_poses)
         count(
@@ -130,12 +130,11 @@ void count_events(const LoadedView& loaded, bool photos, Tally& tally) {
             "pose each",
             Kind::shutter);
     if (loaded.turned)
-        count("photos are turned as their EXIF orientation says: so they have their camera's size");
+        count("photos are rotated by their EXIF orientation to match their camera's size");
     if (loaded.not_turned)
-        count(
-            "photos have an EXIF orientation but are stored as their camera sees them: not turned");
+        count("photos have an EXIF orientation but already match their camera's size: not rotated");
     if (loaded.listed_width > 0)
-        count(fmt::format("photos are not of the {} x {} pixels their camera is listed with: "
+        count(fmt::format("photos differ from the {} x {} pixels listed for their camera: "
                           "intrinsics scaled to the photo",
                           loaded.listed_width, loaded.listed_height),
               Kind::photo_size);
@@ -145,7 +144,7 @@ void count_events(const LoadedView& loaded, bool photos, Tally& tally) {
     if (!loaded.mask_problem.empty())
         count(fmt::format("mask not used: {}", loaded.mask_problem), Kind::mask);
     if (loaded.has_mask) count("views have a mask");
-    if (loaded.mask_resampled) count("masks are not of their photo's size: resampled");
+    if (loaded.mask_resampled) count("masks differ from their photo's size: resampled");
 }
 
 // Masks that somebody put there, and of which none counts.
@@ -193,7 +192,7 @@ void stream_photos(std::vector<Frame> frames, const std::vector<std::uint64_t>& 
         view.number = i;
     }
     capture.notes.push_back(
-        {fmt::format("photos take {}: {} stay in memory, the others are read when their turn comes",
+        {fmt::format("photos take {}: {} stay in memory, the others are read when needed",
                      format_bytes(static_cast<double>(all)),
                      format_bytes(static_cast<double>(options.photo_memory)))});
 }
@@ -237,11 +236,11 @@ void ensure_points(const CaptureSource& source, const CaptureOptions& options, C
         source.blender ? Box{{-1.3, -1.3, -1.3}, {1.3, 1.3, 1.3}} : box_from_cameras(capture.views);
     capture.points = random_points(box, count, options.seed);
     capture.points_are_random = true;
-    capture.notes.push_back({fmt::format(
-        "{}: {} random ones in a box of side {:.3g} around ({:.3g}, {:.3g}, {:.3g})",
-        instead ? "the capture's points are left out" : "no points came with the capture", count,
-        box.hi.x - box.lo.x, 0.5 * (box.lo.x + box.hi.x), 0.5 * (box.lo.y + box.hi.y),
-        0.5 * (box.lo.z + box.hi.z))});
+    capture.notes.push_back(
+        {fmt::format("{}: {} random ones in a box of side {:.3g} around ({:.3g}, {:.3g}, {:.3g})",
+                     instead ? "the capture's points are ignored" : "the capture has no points",
+                     count, box.hi.x - box.lo.x, 0.5 * (box.lo.x + box.hi.x),
+                     0.5 * (box.lo.y + box.hi.y), 0.5 * (box.lo.z + box.hi.z))});
 }
 
 Result<MaskFolder> find_masks(const CaptureSource& source, const CaptureOptions& options) {

@@ -22,7 +22,7 @@ void drop_missing(CaptureSource& source, bool photos) {
         if (fs::is_regular_file(frame.photo, error)) return false;
         source.skipped.push_back(fmt::format("{}: {}", frame.name,
                                              error == std::errc::permission_denied
-                                                 ? "its folder may not be read"
+                                                 ? "no permission to read its folder"
                                                  : "no such photo"));
         return true;
     });
@@ -42,7 +42,7 @@ void drop_repeated(CaptureSource& source) {
     std::erase_if(source.frames, [&](const Frame& frame) {
         if (!drop[i++] && names.insert(frame.name).second) return false;
         source.skipped.push_back(drop[i - 1]
-                                     ? fmt::format("{}: several names could mean the photo {}",
+                                     ? fmt::format("{}: several names match the photo {}",
                                                    frame.name, frame.photo.filename().string())
                                      : fmt::format("{}: it is listed twice", frame.name));
         return true;
@@ -136,15 +136,15 @@ Result<CaptureSource> read_other_source(const fs::path& path, const std::string&
     if (const fs::path json = find_opensfm(path); !json.empty()) return read_opensfm(json, model);
     if (const fs::path drive = find_drive(path); !drive.empty()) return read_drive(drive);
     return fail(ErrorKind::not_found, path.string(),
-                "is not a capture: it has no COLMAP model (sparse/0), no transforms.json, no "
-                "reconstruction.json of OpenSfM and no drive of KITTI or nuScenes",
+                "is not a capture: it has no COLMAP model (sparse/0), transforms.json, OpenSfM "
+                "reconstruction.json, KITTI drive or nuScenes drive",
                 "give the folder that holds images/ and sparse/, or one of those files");
 }
 
 void note_models(CaptureSource& source) {
     if (source.models.size() > 1)
         source.notes.push_back(
-            fmt::format("{} models are there: {}; {} is used (--model NAME takes another)",
+            fmt::format("it has {} models: {}; using {} (choose another with --model NAME)",
                         source.models.size(), fmt::join(source.models, ", "), source.model));
 }
 
@@ -155,7 +155,7 @@ Result<CaptureSource> read_capture_source(const fs::path& path, const std::strin
     const bool there = fs::exists(path, error);
     if (there && fs::is_directory(path, error)) fs::directory_iterator(path, error);
     if (error == std::errc::permission_denied)
-        return fail(ErrorKind::unreadable, path.string(), "may not be read: permission denied",
+        return fail(ErrorKind::unreadable, path.string(), "cannot be read: permission denied",
                     "its permissions, or those of a folder above it, forbid it");
     if (!there) return fail(ErrorKind::not_found, path.string(), "does not exist");
     const auto folders = colmap_folders(path);

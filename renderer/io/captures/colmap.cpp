@@ -111,7 +111,7 @@ std::string camera_from(const ColmapCamera& given, Camera& out) {
             "output",
             colmap_lens(in.model)->name);
     if (in.width == 0 || in.height == 0 || in.width > 1000000 || in.height > 1000000)
-        return fmt::format("camera size {} x {} is not possible", in.width, in.height);
+        return fmt::format("camera size {} x {} is not valid", in.width, in.height);
     out.width = static_cast<int>(in.width);
     out.height = static_cast<int>(in.height);
     if (in.model == kEquirectangular) {  // its numbers are the size again
@@ -313,7 +313,7 @@ Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& folder) 
                       : root;
     if (lower_case(source.photo_folder.filename().string()).starts_with("images_"))
         source.notes.push_back(
-            fmt::format("only shrunk photos are there: those of {} are used, and intrinsics are "
+            fmt::format("only downscaled photos were found: those of {} are used, with intrinsics "
                         "scaled to their size",
                         source.photo_folder.filename().string()));
     source.list_folders = {folder, folder.parent_path(), source.photo_folder.parent_path(),

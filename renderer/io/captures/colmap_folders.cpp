@@ -106,9 +106,9 @@ tl::unexpected<Error> no_such_model(const fs::path& path, const std::string& wan
                                     const std::vector<std::string>& all) {
     if (all.empty())
         return fail(ErrorKind::usage, path.string(),
-                    fmt::format("has no models to choose from, so none is called \"{}\"", wanted),
-                    "leave --model out");
-    return fail(ErrorKind::usage, path.string(), fmt::format("has no model called \"{}\"", wanted),
+                    fmt::format("has no models to choose from, so none named \"{}\"", wanted),
+                    "omit --model");
+    return fail(ErrorKind::usage, path.string(), fmt::format("has no model named \"{}\"", wanted),
                 fmt::format("there are {}", fmt::join(all, ", ")));
 }
 

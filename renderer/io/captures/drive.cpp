@@ -35,8 +35,8 @@ void add_points(LidarLog& log, CaptureSource& source) {
     if (points.notes.size() > 8)
         source.notes.push_back(fmt::format("and {} more sweeps", points.notes.size() - 8));
     source.notes.push_back(fmt::format(
-        "lidar: {} points, one a cell of {} m, from {} returns of {} sweeps; {} left out that "
-        "other sweeps saw through (what moves)",
+        "lidar: {} points, one a cell of {} m, from {} returns of {} sweeps; {} removed that other "
+        "sweeps saw through (moving objects)",
         points.points.size(), points.cell, points.returns, log.sweeps.size(), points.moving));
 }
 

@@ -64,7 +64,7 @@ constexpr SfmLens kSfmLenses[] = {
 
 // Why no photo of this camera can be used; empty: they can.
 std::string sfm_camera(const SfmJson& json, Camera& out) {
-    if (!json.is_object()) return "its camera is no object";
+    if (!json.is_object()) return "its camera is not an object";
     const std::string model = sfm_text(json, "projection_type");
     const auto* lens = std::find_if(std::begin(kSfmLenses), std::end(kSfmLenses),
                                     [&](const SfmLens& known) { return model == known.name; });
@@ -78,7 +78,7 @@ std::string sfm_camera(const SfmJson& json, Camera& out) {
     const double width = number("width", 0), height = number("height", 0);
     if (!wrong.empty()) return wrong;
     if (!(width >= 1 && height >= 1 && width <= 1e6 && height <= 1e6))
-        return fmt::format("camera size {} x {} is not possible", width, height);
+        return fmt::format("camera size {} x {} is not valid", width, height);
     out = {};
     out.model = lens->model;
     out.width = static_cast<int>(std::lround(width));
@@ -164,7 +164,7 @@ void read_shots(const SfmJson& json, const fs::path& folder, CaptureSource& sour
     for (const auto& [name, shot] : json.at("shots").items()) {
         Frame frame;
         std::string problem = sfm_photo(name, finder, listed, names, source, frame);
-        if (!shot.is_object()) problem = "its shot is no object";
+        if (!shot.is_object()) problem = "its shot is not an object";
         const auto camera =
             problem.empty() ? cameras.find(sfm_text(shot, "camera")) : cameras.end();
         if (problem.empty() && camera == cameras.end()) problem = "its camera is not in the file";

@@ -126,7 +126,7 @@ fs::path mask_file(const Frame& frame, const MaskFolder& masks) {
 /// are looked for elsewhere.
 std::string missing_mask(const Frame& frame, const MaskFolder& masks) {
     if (frame.mask.empty() || masks.chosen) return {};
-    return "the capture names one that is not there";  // the same words for all: they are counted
+    return "the capture names a missing one";  // the same words for all: they are counted
 }
 
 Result<void> check_mask_aspect(const fs::path& path, int mask_width, int mask_height, int width,

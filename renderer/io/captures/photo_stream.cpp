@@ -133,7 +133,7 @@ PhotoStream::Pixels PhotoStream::read_file(std::size_t number, Lock& lock) {
             why = pixels.error().text();
         else if (pixels->photo.width != known.width || pixels->photo.height != known.height ||
                  pixels->bytes() != known.bytes)
-            why = "it or its mask has another size now";
+            why = "the size of it or its mask has changed";
         else
             out = std::make_shared<const PhotoPixels>(std::move(*pixels));
     } catch (...) {
@@ -142,9 +142,9 @@ PhotoStream::Pixels PhotoStream::read_file(std::size_t number, Lock& lock) {
     }
     done();
     if (!out)
-        throw PhotoError(
-            fmt::format("photo {} cannot be read any more: {}; put it back and go on with --resume",
-                        photo.known.name, why));
+        throw PhotoError(fmt::format(
+            "photo {} cannot be read any more: {}; put it back and continue with --resume",
+            photo.known.name, why));
     photo.unreadable = false;
     keep(number, out);
     return out;

@@ -102,7 +102,7 @@ void color_points_from_photos(Capture& capture) {
     for (std::size_t i = 0; i < seen.size(); ++i)
         if (seen[i].count == 0) set_color(capture.points[i], usual);
     capture.notes.push_back({fmt::format(
-        "points come without colours: {} take theirs from the photos{}", counted(shown, "point"),
+        "points have no colours: {} take theirs from the photos{}", counted(shown, "point"),
         shown < seen.size()
             ? fmt::format(", {} that no photo shows get the median", seen.size() - shown)
             : "")});

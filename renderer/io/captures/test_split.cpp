@@ -109,7 +109,7 @@ bool use_lists(const PhotoLists& lists, CaptureSource& source) {
     }
     if (!unknown.empty())
         source.split_notes.push_back(
-            fmt::format("{} of {} fit no photo: {}",
+            fmt::format("{} of {} without a photo: {}",
                         unknown.size() == 1 ? "1 name" : fmt::format("{} names", unknown.size()),
                         lists.from, some_of(unknown)));
     // Scores are of the test list; where there is none, of the validation list; where there is
@@ -198,9 +198,8 @@ Result<void> assign_test_views(CaptureSource& source, const CaptureOptions& opti
                         fmt::format("has no view named \"{}\" to test on", gone[0]),
                         fmt::format("close names: {}", close_names(gone[0], source.frames)));
         if (!gone.empty())
-            source.split_notes.push_back(
-                fmt::format("{} of the run's test photos are not there any more: {}", gone.size(),
-                            some_of(gone)));
+            source.split_notes.push_back(fmt::format("{} of the run's test photos are missing: {}",
+                                                     gone.size(), some_of(gone)));
         for (std::size_t i = 0; i < test.size(); ++i) source.frames[i].test = test[i];
         source.split = "chosen by name";
         return {};

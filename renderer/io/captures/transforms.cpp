@@ -77,7 +77,7 @@ void note_times(const Json& frames, CaptureSource& source) {
     }
     if (back > 0)
         source.notes.push_back(
-            fmt::format("{} timestamps are earlier than the one before them, or no numbers", back));
+            fmt::format("{} timestamps are earlier than the previous one, or not numbers", back));
 }
 
 Result<void> read_frames(const Json& file, const fs::path& path, bool test, CaptureSource& source) {

@@ -109,7 +109,7 @@ Problem read_intrinsics(const CameraScope& scope, Frame& frame) {
     if (Problem problem = read_lens(scope, camera); !problem.empty()) return problem;
     camera.width = side(scope.number("w"));
     camera.height = side(scope.number("h"));
-    if (camera.width < 0 || camera.height < 0) return "w or h is not a possible picture size";
+    if (camera.width < 0 || camera.height < 0) return "w or h is not a valid picture size";
     const bool sized = camera.width > 0 && camera.height > 0;
     if (!sized) camera.width = camera.height = 0;
     if (camera.model == CameraModel::equirectangular) {
@@ -135,7 +135,7 @@ Problem read_intrinsics(const CameraScope& scope, Frame& frame) {
     frame.centred = !cx && !cy;
     camera.cx = cx.value_or(0.5 * camera.width);
     camera.cy = cy.value_or(0.5 * camera.height);
-    if (!sized && (cx.has_value() != cy.has_value())) return "cx and cy must come together";
+    if (!sized && (cx.has_value() != cy.has_value())) return "cx and cy must be given together";
     return {};
 }
 
@@ -224,7 +224,7 @@ Problem read_shutter_pose(const Json& frame, const std::string& end, Pose& out) 
         if (!std::isfinite(v[i])) return list_key + " holds something that is not a finite number";
     }
     const double norm = v[3] * v[3] + v[4] * v[4] + v[5] * v[5] + v[6] * v[6];
-    if (!(norm > 1e-12 && norm < 1e12)) return list_key + " is no rotation";
+    if (!(norm > 1e-12 && norm < 1e12)) return list_key + " is not a rotation";
     out = {rotation_from_quat(Quatd{v[3], v[4], v[5], v[6]}), {v[0], v[1], v[2]}};
     return {};
 }
@@ -240,7 +240,7 @@ std::optional<Shutter> shutter_from(std::string name) {
 Problem read_shutter(const CameraScope& scope, Frame& out) {
     const std::string name = scope.text("rolling_shutter");
     const auto shutter = shutter_from(name);
-    if (!shutter) return fmt::format("rolling_shutter \"{}\" is no direction", name);
+    if (!shutter) return fmt::format("rolling_shutter \"{}\" is not a direction", name);
     if (*shutter == Shutter::global) return {};
     const auto has = [&](const char* key) { return scope.frame->contains(key); };
     if (!has("viewmat_start") && !has("viewmat_end") && !has("pose_start_tq") &&
@@ -255,7 +255,7 @@ Problem read_shutter(const CameraScope& scope, Frame& out) {
             return problem;
     const auto turn = transpose(camera.first.rotation) * camera.last.rotation;
     if (!(turn.m[0][0] + turn.m[1][1] + turn.m[2][2] > 1))  // 1 + 2 cos of the angle
-        return "its first and last row are turned by more than 90 degrees: not of one photo";
+        return "its first and last row differ by more than 90 degrees: not one photo";
     camera.shutter = *shutter;
     const Pose middle = camera.pose_at(0.5);
     camera.rotation = middle.rotation;

@@ -281,7 +281,7 @@ void FileFinder::pick_file(const fs::path& folder, const std::string& name, Kind
     if (fit.size() > 1) {
         std::sort(fit.begin(), fit.end());
         fit.resize(std::min<std::size_t>(fit.size(), 4));
-        out.problem = fmt::format("several files fit this name: {}", fmt::join(fit, ", "));
+        out.problem = fmt::format("several files match this name: {}", fmt::join(fit, ", "));
     }
 }
 
@@ -324,8 +324,8 @@ std::vector<std::string> FoundNames::notes(std::string_view what) const {
     std::vector<std::string> out;
     for (const auto& [folder, factor] : shrunk_)
         out.push_back(
-            fmt::format("only shrunk {} are there: those of {} are used, and intrinsics are scaled "
-                        "to their size",
+            fmt::format("only downscaled {} were found: those of {} are used, with intrinsics "
+                        "scaled to their size",
                         what, folder));
     if (renamed_ > 0)
         out.push_back(fmt::format("{} {} are not named as on this disk: {} is {}", renamed_, what,

@@ -21,7 +21,7 @@ class Folder final : public FileSet {
         if (const std::string problem = problem_of_name(name); !problem.empty())
             return fail(ErrorKind::malformed, folder_.string(),
                         fmt::format("names a file \"{}\", {}", name, problem),
-                        "the file is damaged, or made to do harm");
+                        "the file is damaged or malicious");
         return read_file(folder_ / name, max_bytes);
     }
     std::string find(const std::string& name) const override { return name; }
@@ -64,7 +64,7 @@ class Zip final : public FileSet {
         if (it == entries_.end())
             return fail(ErrorKind::malformed, file_.path(),
                         fmt::format("has no entry \"{}\"", name),
-                        "the file is damaged, or no SOG bundle");
+                        "the file is damaged, or not a SOG bundle");
         const Entry& entry = it->second;
         if ((entry.flags & kEncrypted) != 0 ||
             (entry.method != kStored && entry.method != kDeflated))
@@ -77,7 +77,7 @@ class Zip final : public FileSet {
                 file_.path(), entry.header_at,
                 fmt::format("entry \"{}\" would unpack to {} bytes, more than the {} accepted",
                             name, entry.unpacked, max_bytes),
-                "the file is damaged, or made to do harm");
+                "the file is damaged or malicious");
         auto packed = packed_bytes(name, entry);
         if (!packed) return packed;
         auto bytes = entry.method == kStored ? std::move(packed) : inflated(name, entry, *packed);
@@ -110,7 +110,7 @@ class Zip final : public FileSet {
     Result<std::vector<std::byte>> packed_bytes(const std::string& name, const Entry& entry) const {
         std::byte local[kLocalBytes];
         if (entry.header_at + kLocalBytes > file_.size())
-            return damaged(name, entry, "it lies beyond the end");
+            return damaged(name, entry, "it starts after the end");
         GS_TRY_VOID(file_.read_at(entry.header_at, local));
         if (load_as<std::uint32_t>(local) != kLocalSignature)
             return damaged(name, entry, "it has no header");
@@ -118,7 +118,7 @@ class Zip final : public FileSet {
                                  load_as<std::uint16_t>(local + 26) +
                                  load_as<std::uint16_t>(local + 28);
         if (at > file_.size() || entry.packed > file_.size() - at)
-            return damaged(name, entry, "it goes beyond the end");
+            return damaged(name, entry, "it ends after the end of the file");
         std::vector<std::byte> out(entry.packed);
         GS_TRY_VOID(file_.read_at(at, out));
         return out;
@@ -127,7 +127,7 @@ class Zip final : public FileSet {
                                             const std::vector<std::byte>& packed) const {
         constexpr std::uint64_t kMostExpansion = 1032;  // deflate cannot do more
         if (entry.unpacked > kMostExpansion * (entry.packed + 1))
-            return damaged(name, entry, "it cannot be so long");
+            return damaged(name, entry, "it is too long");
         std::vector<std::byte> out(entry.unpacked);
         Inflater inflater(Inflater::Format::raw);
         std::span<const std::byte> in = packed;
@@ -200,10 +200,10 @@ Result<std::map<std::string, Entry>> read_directory(const InputFile& file) {
 }  // namespace
 
 std::string problem_of_name(const std::string& name) {
-    if (name.empty() || name.size() > 1024) return "which is no name";
+    if (name.empty() || name.size() > 1024) return "which is not a name";
     if (name.find('\\') != std::string::npos || name.find('\0') != std::string::npos ||
         name.find(':') != std::string::npos)
-        return "which has characters that names here do not have";
+        return "which has characters that names cannot have";
     const fs::path path(name);
     if (path.is_absolute()) return "which is not inside the folder";
     for (const fs::path& part : path)

@@ -8,7 +8,7 @@ namespace gs {
 namespace {
 
 tl::unexpected<Error> unknown_format(const std::string& path) {
-    return fail(ErrorKind::unsupported, path, "is no JPEG, PNG, WebP or TIFF picture",
+    return fail(ErrorKind::unsupported, path, "is not a JPEG, PNG, WebP or TIFF picture",
                 "convert it to JPEG or PNG");
 }
 

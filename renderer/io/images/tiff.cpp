@@ -102,7 +102,7 @@ Result<std::vector<std::uint32_t>> read_rgba(TIFF* tiff, std::size_t pixels,
     char ignored[1024] = "";
     TIFFRGBAImage image;
     if (TIFFRGBAImageOK(tiff, ignored) == 0 || TIFFRGBAImageBegin(&image, tiff, 1, ignored) == 0)
-        return fail(ErrorKind::unsupported, path, "is a TIFF of a kind that is not read",
+        return fail(ErrorKind::unsupported, path, "is a TIFF of an unsupported kind",
                     "save it as PNG, or as a TIFF of 8 or 16 bits with LZW or no compression");
     image.req_orientation = image.orientation;
     std::vector<std::uint32_t> out(pixels);

@@ -16,8 +16,7 @@ constexpr std::size_t kFedAtOnce = 1 << 16;
 constexpr int kEffort = 4;  // of 0 (fast) to 9 (small)
 
 tl::unexpected<Error> damaged(const std::string& name, const char* what) {
-    return fail(ErrorKind::malformed, name,
-                fmt::format("is no WebP image that can be read: {}", what),
+    return fail(ErrorKind::malformed, name, fmt::format("is not a readable WebP image: {}", what),
                 "the file is cut or damaged");
 }
 
@@ -129,7 +128,7 @@ Result<std::vector<std::byte>> encode_webp(const WebpImage& image, const WebpTic
     if (::WebPConfigInit(&config) == 0 || ::WebPConfigLosslessPreset(&config, kEffort) == 0 ||
         ::WebPPictureInit(&picture) == 0)
         return fail(ErrorKind::unsupported, "",
-                    "the WebP library is of another version than its headers");
+                    "the WebP library's version differs from its headers");
     config.exact = 1;
     WebPMemoryWriter writer;
     ::WebPMemoryWriterInit(&writer);

@@ -67,8 +67,8 @@ Result<void> set_lidar(const fs::path& path, const Numbers& numbers, KittiDrive&
     const double* tr = find({"Tr", "Tr_velo_to_cam", "Tr_velo_cam"}, 12);
     if (tr == nullptr)
         return fail(ErrorKind::malformed, path.string(),
-                    "has no Tr of twelve numbers, so nobody says where the lidar stands",
-                    "copy the drive's calibration again, or take velodyne/ away");
+                    "has no Tr of twelve numbers, so the lidar's pose is unknown",
+                    "copy the drive's calibration again, or remove velodyne/");
     Pose pose{{{{tr[0], tr[1], tr[2]}, {tr[4], tr[5], tr[6]}, {tr[8], tr[9], tr[10]}}},
               {tr[3], tr[7], tr[11]}};
     const bool whole = numbers.count("Tr") > 0;
@@ -102,7 +102,7 @@ Result<void> read_times(KittiDrive& drive, std::vector<double>& times) {
     const fs::path path = drive.folder / "times.txt";
     std::error_code ignored;
     if (!fs::is_regular_file(path, ignored)) {
-        drive.notes.push_back("there is no times.txt: frames count as 0.1 s apart");
+        drive.notes.push_back("no times.txt: frames are assumed 0.1 s apart");
         return {};
     }
     GS_TRY(const std::string text, read_text_file(path, 1 << 28));
@@ -124,11 +124,12 @@ Result<std::vector<std::optional<Pose>>> poses_of(KittiDrive& drive) {
          {named.parent_path().parent_path() / "poses" / (named.filename().string() + ".txt"),
           named / "poses.txt"})
         if (fs::is_regular_file(path, ignored)) return read_kitti_poses(path, drive.notes);
-    return fail(ErrorKind::not_found, drive.folder.string(),
-                fmt::format("is a KITTI drive without poses: neither ../../poses/{}.txt nor "
-                            "poses.txt is there",
-                            named.filename().string()),
-                "put the file of poses there: a line of 3 x 4 numbers a frame");
+    return fail(
+        ErrorKind::not_found, drive.folder.string(),
+        fmt::format(
+            "is a KITTI drive without poses: neither ../../poses/{}.txt nor poses.txt exists",
+            named.filename().string()),
+        "add the file of poses: one line of 3 x 4 numbers per frame");
 }
 
 // Frames by the names of photos and sweeps; the n-th line of times and poses is that of name n.
@@ -151,7 +152,7 @@ Result<void> list_frames(KittiDrive& drive) {
     for (const std::string& name : names) {
         std::size_t index = 0;
         if (!parse_number(std::string_view(name), index)) {
-            drive.skipped.push_back(name + ": its name is no frame's number");
+            drive.skipped.push_back(name + ": its name is not a frame number");
             continue;
         }
         if (index >= poses.size() || !poses[index]) {
@@ -176,10 +177,10 @@ Result<void> list_frames(KittiDrive& drive) {
     if (unposed > 3)
         drive.skipped.push_back(fmt::format("and {} more frames without a pose", unposed - 3));
     if (jumps > 0)
-        drive.notes.push_back(fmt::format(
-            "the clock jumps: {} frames have a time that is missing or not after the one before; "
-            "their sweeps are left out, their photos stay",
-            jumps));
+        drive.notes.push_back(
+            fmt::format("the clock jumps: the times of {} frames are missing or not increasing; "
+                        "their sweeps are skipped, their photos are kept",
+                        jumps));
     return {};
 }
 
@@ -200,7 +201,7 @@ Result<void> single_frame(const Numbers& numbers, KittiDrive& drive) {
     }
     GS_TRY_VOID(set_lidar(calibration, numbers, drive));
     drive.frames.push_back(std::move(frame));
-    drive.notes.push_back("one frame without poses: its sweep counts as taken at one place");
+    drive.notes.push_back("one frame without poses: its sweep is treated as taken from one place");
     return {};
 }
 

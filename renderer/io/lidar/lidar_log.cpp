@@ -14,7 +14,7 @@ Result<LidarLog> open_any_log(const fs::path& path) {
     if (!fs::exists(path, ignored))
         return fail(ErrorKind::not_found, path.string(), "does not exist", "check the path");
     const auto none = [&] {
-        return fail(ErrorKind::not_found, path.string(), "holds no sweep of a lidar",
+        return fail(ErrorKind::not_found, path.string(), "has no sweep of a lidar",
                     "KITTI's velodyne/, nuScenes' sample.json and Ouster's .pcap are read");
     };
     if (const fs::path folder = find_kitti(path); !folder.empty()) {

@@ -44,7 +44,7 @@ fs::path file_named(const std::string& name, const FileFinder& finder, const fs:
 std::string read_camera(const SampleJson& json, const FileFinder& finder, const fs::path& folder,
                         NuscenesSample::Photo& out) {
     out.file = file_named(words(json, "image"), finder, folder, FileFinder::Kind::photo);
-    if (out.file.empty()) return "its \"image\" names no file of the folder";
+    if (out.file.empty()) return "its \"image\" is not a file in the folder";
     Camera& c = out.camera;
     c.width = side(json, "width");
     c.height = side(json, "height");
@@ -61,7 +61,7 @@ std::string read_camera(const SampleJson& json, const FileFinder& finder, const 
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j)
             if (!(std::abs(square.m[i][j] - (i == j ? 1 : 0)) < 1e-3))
-                return "its lidar2cam is no rotation and translation";
+                return "its lidar2cam is not a rotation and translation";
     return c.valid() ? "" : "its lidar2cam is not finite";
 }
 
@@ -97,7 +97,7 @@ Result<NuscenesSample> read_nuscenes(const fs::path& path) {
     const std::string sweep = words(member(json, "lidar"), "file");
     out.sweep = file_named(sweep, finder, folder, FileFinder::Kind::any);
     if (out.sweep.empty() && json.contains("lidar"))
-        out.skipped.push_back("lidar: its \"file\" names no file of the folder");
+        out.skipped.push_back("lidar: its \"file\" is not a file in the folder");
     return out;
 }
 
@@ -108,7 +108,7 @@ LidarLog nuscenes_log(const NuscenesSample& sample) {
     out.skipped = sample.skipped;
     if (sample.sweep.empty()) return out;
     out.sweeps.push_back({sample.sweep.stem().string(), sample.time});
-    out.notes.push_back("one sweep, one pose: all its points count as of one moment");
+    out.notes.push_back("one sweep, one pose: all its points are treated as simultaneous");
     const PointFile form{5, true, 255, 32, 1084, 0};
     out.read = [sample, form](std::size_t) -> Result<LidarSweep> {
         GS_TRY(LidarSweep sweep, read_point_file(sample.sweep, form));

@@ -72,7 +72,7 @@ Result<LidarSweep> ouster_sweep(const OusterRecording& of, std::size_t index, st
             }
         }
     if (clocks.empty())
-        return fail(ErrorKind::malformed, out.name, "holds no column that the sensor calls valid");
+        return fail(ErrorKind::malformed, out.name, "has no column that the sensor marks valid");
     std::nth_element(clocks.begin(), clocks.begin() + clocks.size() / 2, clocks.end());
     const std::uint64_t middle = clocks[clocks.size() / 2];
     out.time = 1e-9 * static_cast<double>(middle);
@@ -108,10 +108,10 @@ Result<LidarSweep> ouster_sweep(const OusterRecording& of, std::size_t index, st
     const auto note = [&](std::size_t n, const char* what) {
         if (n > 0) out.notes.push_back(fmt::format("{} columns {}", n, what));
     };
-    note(bad.invalid, "are not valid by the sensor's own word");
-    note(bad.place, "are beyond those of a turn: left out");
-    note(bad.clock, "have a clock over 1 s away from the sweep's: left out");
-    note(bad.twice, "came twice: the later counts");
+    note(bad.invalid, "are marked invalid by the sensor");
+    note(bad.place, "are beyond one revolution: skipped");
+    note(bad.clock, "have a clock over 1 s away from the sweep's: skipped");
+    note(bad.twice, "came twice: the later one is used");
     return out;
 }
 
@@ -153,12 +153,13 @@ void keep_packets(std::vector<Datagram> all, OusterRecording& of, LidarLog& log)
     }
     if (length > 0)
         log.skipped.push_back(
-            fmt::format("{} lidar packets are not of the {} bytes that the metadata says", length,
+            fmt::format("{} lidar packets are not {} bytes long, as the metadata says", length,
                         s.packet_bytes()));
     if (other > 0)
-        log.skipped.push_back(fmt::format(
-            "{} packets are of another start of the sensor (or another sensor) than the metadata",
-            other));
+        log.skipped.push_back(
+            fmt::format("{} packets come from another start of the sensor, or another sensor, than "
+                        "the metadata",
+                        other));
 }
 
 fs::path ouster_metadata_of(const fs::path& pcap) {
@@ -214,7 +215,7 @@ Result<LidarLog> open_ouster(const fs::path& pcap) {
     const fs::path metadata = ouster_metadata_of(pcap);
     if (metadata.empty())
         return fail(ErrorKind::not_found, pcap.string(),
-                    "has no metadata beside it: neither a .json of its name nor a single other one",
+                    "has no metadata beside it: neither a .json of its name nor any single .json",
                     "an Ouster recording is a .pcap and the sensor's metadata");
     auto recording = std::make_shared<OusterRecording>();
     GS_TRY(recording->sensor, read_ouster_metadata(metadata));
@@ -226,13 +227,13 @@ Result<LidarLog> open_ouster(const fs::path& pcap) {
     keep_packets(std::move(all), *recording, log);
     if (recording->packets.empty())
         return fail(ErrorKind::malformed, pcap.string(),
-                    fmt::format("none of its {} packets is one of this sensor", report.packets),
+                    fmt::format("none of its {} packets is from this sensor", report.packets),
                     fmt::format("UDP port {}, {} bytes each, by {}", recording->sensor.lidar_port,
                                 recording->sensor.packet_bytes(), metadata.filename().string()));
     if (report.cut) log.notes.push_back("the recording ends inside a packet");
     if (report.fragments_lost > 0)
         log.notes.push_back(
-            fmt::format("of {} datagrams fragments are missing: left out", report.fragments_lost));
+            fmt::format("fragments of {} datagrams are missing: skipped", report.fragments_lost));
     group_packets(*recording);
     std::vector<std::vector<std::size_t>> kept;
     double latest = -1;
@@ -242,8 +243,8 @@ Result<LidarLog> open_ouster(const fs::path& pcap) {
         const std::string name = fmt::format("frame {}", id);
         const auto sweep = ouster_sweep(*recording, i, name);
         if (!sweep || !(sweep->time > latest)) {
-            log.skipped.push_back(name +
-                                  (sweep ? ": the clock runs back" : ": " + sweep.error().message));
+            log.skipped.push_back(
+                name + (sweep ? ": the clock runs backwards" : ": " + sweep.error().message));
             continue;
         }
         latest = sweep->time;
@@ -251,7 +252,7 @@ Result<LidarLog> open_ouster(const fs::path& pcap) {
         kept.push_back(recording->sweeps[i]);
     }
     if (kept.empty())
-        return fail(ErrorKind::malformed, pcap.string(), "holds no usable turn of the sensor",
+        return fail(ErrorKind::malformed, pcap.string(), "has no usable revolution of the sensor",
                     log.skipped.empty() ? "" : log.skipped.front());
     recording->sweeps = std::move(kept);
     GS_TRY_VOID(find_poses(pcap, log));

@@ -63,7 +63,8 @@ class Fields {
         }
         for (const OusterJson& value : *at) {
             out.push_back(value.is_number() ? value.get<double>() : std::nan(""));
-            if (!std::isfinite(out.back())) wrong(fmt::format("{} holds what is no number", key));
+            if (!std::isfinite(out.back()))
+                wrong(fmt::format("{} holds a value that is not a number", key));
         }
         return out;
     }
@@ -78,7 +79,7 @@ class Fields {
     Result<void> result() const {
         if (problem_.empty()) return {};
         return fail(ErrorKind::malformed, path_, "Ouster metadata: " + problem_,
-                    "take the metadata anew from the sensor, or from beside the recording");
+                    "get the metadata again from the sensor, or from the recording's folder");
     }
 
   private:
@@ -99,7 +100,7 @@ Pose metres(Fields& fields, const char* group, const char* key) {
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j)
             if (!(std::abs(square.m[i][j] - (i == j ? 1 : 0)) < 1e-3))
-                fields.wrong(fmt::format("{} is no rotation and translation", key));
+                fields.wrong(fmt::format("{} is not a rotation and translation", key));
     return pose;
 }
 
@@ -157,8 +158,8 @@ Result<OusterSensor> read_ouster_metadata(const fs::path& path) {
         if (profile == known.name) out.profile = &known;
     if (out.profile == nullptr)
         return fail(ErrorKind::unsupported, path.string(),
-                    fmt::format("its packets have the profile \"{}\", which is not read", profile),
-                    "RNG15_RFL8_NIR8, RNG19_RFL8_SIG16_NIR16 and its DUAL are");
+                    fmt::format("its packets have the unsupported profile \"{}\"", profile),
+                    "RNG15_RFL8_NIR8, RNG19_RFL8_SIG16_NIR16 and its DUAL are supported");
     return out;
 }
 

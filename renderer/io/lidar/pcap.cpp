@@ -89,7 +89,7 @@ Result<std::vector<Datagram>> read_pcap(const fs::path& path, PcapReport& report
     const bool turned = magic == swapped(kMicroseconds) || magic == swapped(kNanoseconds);
     const auto number = [&](std::size_t at) { return turned ? swapped(word(at)) : word(at); };
     if (bytes.size() < 24 || (number(0) != kMicroseconds && number(0) != kNanoseconds))
-        return fail_at_byte(path.string(), 0, "is no recording in libpcap's format",
+        return fail_at_byte(path.string(), 0, "is not a recording in libpcap's format",
                             "pcapng recordings: editcap -F pcap IN OUT");
     if ((number(20) & 0xFFFF) != 1)
         return fail(
@@ -103,7 +103,7 @@ Result<std::vector<Datagram>> read_pcap(const fs::path& path, PcapReport& report
         const std::size_t size = number(at + 8);
         if (size > kMostFrame)
             return fail_at_byte(path.string(), at,
-                                fmt::format("a packet of {} bytes is not possible", size),
+                                fmt::format("a packet cannot have {} bytes", size),
                                 "the recording is damaged from here on; cut it before this byte");
         if (size > bytes.size() - at - 16) break;
         ++report.packets;

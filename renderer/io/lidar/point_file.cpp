@@ -74,7 +74,7 @@ Result<LidarSweep> read_point_file(const fs::path& path, const PointFile& form) 
     GS_TRY(const auto bytes, read_file(path, kMostPointBytes));
     const std::size_t size = form.floats * sizeof(float), count = bytes.size() / size;
     if (count == 0)
-        return fail_at_byte(path.string(), bytes.size(), "is no sweep: it holds no whole point",
+        return fail_at_byte(path.string(), bytes.size(), "is not a sweep: it has no whole point",
                             "the file is cut or empty; copy it again");
     LidarSweep out;
     out.name = path.filename().string();
@@ -93,16 +93,15 @@ Result<LidarSweep> read_point_file(const fs::path& path, const PointFile& form) 
                     fmt::format("records of {} float32 are expected", form.floats));
     if (bad > 0)
         out.notes.push_back(fmt::format(
-            "{} of {} points are not finite, or nearer than 0.1 m or farther than 1 km: "
-            "left out",
+            "{} of {} points are not finite, or nearer than 0.1 m or farther than 1 km: skipped",
             bad, count));
     if (bytes.size() % size != 0)
-        out.notes.push_back("the file ends inside a point: the last one is left out");
+        out.notes.push_back("the file ends inside a point: the last one is skipped");
     if (form.rings) return out;
     rows_from_order(out);
     if (const std::uint32_t rings = out.beams.back().row + 1u; rings > form.rows + form.rows / 4) {
         rows_from_elevations(out);
-        out.notes.push_back("points do not stand ring by ring: rows are steps of elevation");
+        out.notes.push_back("points are not stored ring by ring: rows are steps of elevation");
     } else {
         out.rows = std::max(form.rows, rings);
     }
@@ -135,7 +134,7 @@ Result<std::vector<std::optional<Pose>>> read_kitti_poses(const fs::path& path,
         }
     }
     if (bad > 0)
-        notes.push_back(fmt::format("{}: {} of {} lines are no pose, the first is line {}",
+        notes.push_back(fmt::format("{}: {} of {} lines are not poses, the first is line {}",
                                     path.filename().string(), bad, out.size(), first_bad));
     return out;
 }

@@ -71,10 +71,11 @@ Result<PathPose> pose_in(const NsJson& item, const char* name, bool columns,
     }
     pose.fov_y = fov.get<double>() * kNsDegree;
     if (!valid(CameraPath{{{pose, 0}}}))
-        return fail(ErrorKind::malformed, file,
-                    fmt::format("{}: its numbers make no camera (finite, axes of length 1 at "
-                                "right angles)",
-                                where));
+        return fail(
+            ErrorKind::malformed, file,
+            fmt::format(
+                "{}: its numbers are not a camera (finite, axes of length 1 at right angles)",
+                where));
     return pose;
 }
 
@@ -141,13 +142,13 @@ Result<PathFile> read_nerfstudio(const NsJson& whole, const std::string& file) {
     if (type.is_string() && type != "perspective")
         return fail(ErrorKind::unsupported, file,
                     fmt::format("its camera is {}", type.get<std::string>()),
-                    "paths of perspective cameras are read");
+                    "only paths of perspective cameras are supported");
     GS_TRY_VOID(read_film_size(whole, {"render_width", "render_height"}, file, out.film));
     const NsJson &keyframes = member(whole, "keyframes"), &frames = member(whole, "camera_path");
     if (keyframes.size() > kMostPathKeys || frames.size() > kMostFrames)
-        return fail(ErrorKind::malformed, file,
-                    fmt::format("there are more than {} keys or {} frames in it", kMostPathKeys,
-                                kMostFrames));
+        return fail(
+            ErrorKind::malformed, file,
+            fmt::format("it has more than {} keys or {} frames", kMostPathKeys, kMostFrames));
     CameraPath& path = out.film.path;
     path.speed = PathSpeed::keys;
     GS_TRY(out.frames, poses_in(frames, {"camera_to_world", "frame"}, file));
@@ -161,7 +162,7 @@ Result<PathFile> read_nerfstudio(const NsJson& whole, const std::string& file) {
         for (std::size_t i = 0; i < out.frames.size(); i += std::max<std::size_t>(stride, 1))
             path.keys.push_back({out.frames[i], static_cast<double>(i) / out.film.fps});
     }
-    if (member(whole, "crop").is_object()) out.notes.push_back("its crop is not used");
+    if (member(whole, "crop").is_object()) out.notes.push_back("its crop is ignored");
     return out;
 }
 
@@ -172,11 +173,12 @@ Result<void> write_nerfstudio_path(const fs::path& file, const Film& local, Vec3
         return fail(ErrorKind::usage, file.string(), "there is no path to write");
     const std::size_t pictures = pictures_of(path, film.fps);
     if (pictures > kMostFrames)
-        return fail(ErrorKind::usage, file.string(),
-                    fmt::format("its {} pictures are too many: nerfstudio's format lists each, and "
-                                "{} are written at most",
-                                pictures, kMostFrames),
-                    "fewer a second, a shorter path, or gausscope's own format");
+        return fail(
+            ErrorKind::usage, file.string(),
+            fmt::format(
+                "{} pictures are too many: nerfstudio's format lists each, and the limit is {}",
+                pictures, kMostFrames),
+            "use a lower frame rate, a shorter path or gausscope's own format");
     const double aspect = static_cast<double>(film.width) / film.height;
     nlohmann::ordered_json whole{{"camera_type", "perspective"},
                                  {"render_width", film.width},

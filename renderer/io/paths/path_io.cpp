@@ -45,7 +45,7 @@ Result<PathKey> read_key(const nlohmann::json& json, const std::string& file, st
         return wrong("\"fov_y\" (degrees) and \"time\" (seconds) must be numbers");
     const std::vector<double>&p = *position, &q = *quat;
     const double norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
-    if (!(norm > 1e-12 && norm < 1e12)) return wrong("\"rotation\" is no rotation");
+    if (!(norm > 1e-12 && norm < 1e12)) return wrong("\"rotation\" is not a rotation");
     return PathKey{{{p[0], p[1], p[2]},
                     transpose(rotation_from_quat(Quatd{q[0], q[1], q[2], q[3]})),
                     fov.get<double>() * kPathDegree},
@@ -113,20 +113,19 @@ Result<PathFile> read_path_file(const fs::path& file, Vec3d origin) {
     GS_TRY(const auto json, parse_json_object(bytes, file.string()));
     const bool own = member(json, "format") == kPathFormat;
     if (!own && !is_nerfstudio_path(json))
-        return fail(ErrorKind::malformed, file.string(), "is JSON, but no camera path",
-                    "gausscope's own and nerfstudio's camera_path.json are read");
+        return fail(ErrorKind::malformed, file.string(), "is JSON, but not a camera path",
+                    "supported: gausscope's own and nerfstudio's camera_path.json");
     GS_TRY(PathFile out,
            own ? read_own(json, file.string()) : read_nerfstudio(json, file.string()));
     out.film = moved_film(std::move(out.film), -origin);
     for (PathPose& pose : out.frames) pose.position += -origin;
     CameraPath& path = out.film.path;
-    if (path.keys.empty())
-        return fail(ErrorKind::malformed, file.string(), "there is no key in it");
+    if (path.keys.empty()) return fail(ErrorKind::malformed, file.string(), "it has no keys");
     if (path.keys.size() < 2) path.closed = false;
     if (!valid(path))
         return fail(ErrorKind::malformed, file.string(),
-                    "its keys make no path (finite numbers, fields of view between 0 and 180 "
-                    "degrees, times that ascend by a microsecond at least, a day at most)");
+                    "its keys are not a path (finite numbers, fields of view between 0 and 180 "
+                    "degrees, times that increase by at least a microsecond, at most a day)");
     return out;
 }
 

@@ -24,7 +24,7 @@ Result<Parts> find_parts(const PlyHeader& header, const std::string& path) {
     Parts out{header.find("chunk"), header.find("vertex"), header.find("sh"), {}, false, true};
     const auto malformed = [&](std::string message) {
         return fail(ErrorKind::malformed, path, std::move(message),
-                    "it is not a compressed PLY, or damaged");
+                    "it is not a compressed PLY, or is damaged");
     };
     if (header.encoding == PlyEncoding::ascii)
         return fail(ErrorKind::unsupported, path, "is a compressed PLY written as text",

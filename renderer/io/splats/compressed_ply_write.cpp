@@ -144,8 +144,7 @@ Result<SplatNotes> write_compressed_ply(const fs::path& path, const GaussianMode
             fmt::format("{} sizes are clamped to e^-20..e^20", grouped(scales.count())));
     notes.emplace_back(
         "position and size are 11, 10, 11 bits within each 256 Gaussians, rotation 3 x 10 bits, "
-        "the rest bytes; "
-        "Gaussians are ordered along a curve through space");
+        "the rest bytes; Gaussians are ordered along a space-filling curve");
     return notes;
 }
 

@@ -75,7 +75,7 @@ Result<SplatFile> read_dot_splat(const fs::path& path, const SplatReadOptions& o
     if (file.size() % kRecord != 0)
         return fail_at_byte(
             path.string(), file.size() / kRecord * kRecord,
-            fmt::format("the file ends inside a record ({} bytes are no multiple of {})",
+            fmt::format("the file ends inside a record ({} bytes are not a multiple of {})",
                         file.size(), kRecord),
             "the file is cut, or it is not a .splat file");
     SplatFile out{GaussianModel::to_fill(file.size() / kRecord, 0), ".splat", {}};
@@ -106,7 +106,7 @@ Result<SplatNotes> write_dot_splat(const fs::path& path, const GaussianModel& mo
     GS_TRY_VOID(file.commit());
     if (model.sh_degree > 0)
         notes.push_back(fmt::format(
-            "spherical harmonics of degree {} are left out: .splat holds one colour each",
+            "spherical harmonics of degree {} are dropped: .splat holds one colour each",
             model.sh_degree));
     if (clamped.count() > 0)
         notes.push_back(fmt::format("the colours of {} Gaussians are clamped to 0..1",

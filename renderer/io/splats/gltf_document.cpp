@@ -150,7 +150,7 @@ Result<GltfDocument::Buffer> GltfDocument::open_buffer(const std::string& uri) c
             return fail(ErrorKind::unsupported, path_, "embeds a buffer that is not base64");
         auto bytes = from_base64(std::string_view(uri).substr(comma + 1));
         if (!bytes)
-            return fail(ErrorKind::malformed, path_, "embeds a buffer that is no base64",
+            return fail(ErrorKind::malformed, path_, "embeds a buffer that is not base64",
                         "the file is damaged");
         out.bytes = std::move(*bytes);
         out.size = out.bytes.size();
@@ -160,7 +160,7 @@ Result<GltfDocument::Buffer> GltfDocument::open_buffer(const std::string& uri) c
     if (const std::string problem = problem_of_name(name); !problem.empty())
         return fail(ErrorKind::malformed, path_,
                     fmt::format("names a buffer \"{}\", {}", name, problem),
-                    "the file is damaged, or made to do harm");
+                    "the file is damaged or malicious");
     GS_TRY(auto file, InputFile::open(fs::path(path_).parent_path() / name));
     out.size = file.size();
     out.file.emplace(std::move(file));
@@ -179,7 +179,7 @@ Result<void> GltfDocument::open_buffers() {
             continue;
         }
         if (!uri.is_string())
-            return fail(ErrorKind::malformed, path_, fmt::format("buffer {} names no data", i),
+            return fail(ErrorKind::malformed, path_, fmt::format("buffer {} has no data", i),
                         "the file is damaged");
         GS_TRY(auto buffer, open_buffer(uri.get_ref<const std::string&>()));
         buffers_.push_back(std::move(buffer));
@@ -239,7 +239,7 @@ Result<GltfDocument::Accessor> GltfDocument::accessor(std::size_t index) const {
                     "the file is damaged");
     };
     const Json& json = element(member(json_, "accessors"), index);
-    if (!json.is_object()) return malformed("there is none");
+    if (!json.is_object()) return malformed("it does not exist");
     if (json.contains("sparse"))
         return fail(ErrorKind::unsupported, path_, fmt::format("accessor {} is sparse", index));
     Accessor out;
@@ -259,7 +259,7 @@ Result<GltfDocument::Accessor> GltfDocument::accessor(std::size_t index) const {
     out.has_data = true;
     const auto view_index = whole_number(member(json, "bufferView"), kLargestNumber);
     const Json& view = view_index ? element(member(json_, "bufferViews"), *view_index) : Json();
-    if (!view.is_object()) return malformed("its buffer view is not there");
+    if (!view.is_object()) return malformed("its buffer view is missing");
     if (member(view, "extensions").is_object() && !member(view, "extensions").empty())
         return fail(ErrorKind::unsupported, path_, "has compressed buffer views",
                     "export it without compression");
@@ -281,7 +281,7 @@ Result<GltfDocument::Accessor> GltfDocument::accessor(std::size_t index) const {
     if (*offset > *length || needed > *length - *offset || *view_offset > buffers_[*buffer].size ||
         *length > buffers_[*buffer].size - *view_offset)
         return malformed(fmt::format(
-            "its {} rows reach beyond its buffer view, or that beyond the buffer", out.count));
+            "its {} rows exceed its buffer view, or the view exceeds the buffer", out.count));
     return out;
 }
 

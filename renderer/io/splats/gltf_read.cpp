@@ -108,7 +108,7 @@ class Walk {
         open_.pop_back();
         const auto index = whole_number(*open.index, 1ull << 32);
         if (!index || *index >= seen_.size())
-            return fail(ErrorKind::malformed, document_.path(), "names a node that is not there",
+            return fail(ErrorKind::malformed, document_.path(), "names a missing node",
                         "the file is damaged");
         if (seen_[*index])
             return fail(ErrorKind::malformed, document_.path(),
@@ -152,7 +152,7 @@ Result<std::optional<GltfDocument::Accessor>> attribute(const GltfDocument& docu
         const auto number = whole_number(index, 1ull << 32);
         if (!number)
             return fail(ErrorKind::malformed, document.path(),
-                        fmt::format("attribute {} is no accessor", key), "");
+                        fmt::format("attribute {} is not an accessor", key), "");
         GS_TRY(auto accessor, document.accessor(*number));
         if (accessor.components < least || accessor.components > most)
             return fail(ErrorKind::malformed, document.path(),
@@ -238,7 +238,7 @@ class Reader {
         placement.count = position->count;
         if (!position->has_data && placement.count > 0)
             return fail(ErrorKind::unsupported, document_.path(),
-                        "holds its Gaussians in a compressed form that is not SPZ",
+                        "stores its Gaussians compressed, but not as SPZ",
                         "export it without a compression extension");
         placement.degree = degree_of(*placement.primitive);
         return {};
@@ -384,7 +384,7 @@ class Reader {
             const Json &kernel = member(extension, "kernel"),
                        &space = member(extension, "colorSpace");
             if (kernel.is_string() && kernel != "ellipse")
-                say(fmt::format("kernel \"{}\" is not known: drawn as ellipses",
+                say(fmt::format("kernel \"{}\" is unknown: drawn as ellipses",
                                 kernel.get<std::string>()));
             if (space.is_string() && space != "srgb_rec709_display" && space != "BT.709-sRGB")
                 say(fmt::format("colour space \"{}\" is shown as if it were sRGB",

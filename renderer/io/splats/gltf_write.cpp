@@ -190,7 +190,7 @@ Result<SplatNotes> write_splat_gltf(const fs::path& path, const GaussianModel& m
     if (binary && whole > kLargestGlb)
         return fail(ErrorKind::unsupported, path.string(),
                     "would be larger than the 4 GiB a .glb can be",
-                    "write a .gltf, whose buffer is a file of its own");
+                    "write a .gltf, whose buffer is a separate file");
     GS_TRY(auto file, AtomicFile::create(path));
     if (binary) {
         const std::uint32_t head[5] = {kGltfMagic, 2, static_cast<std::uint32_t>(whole),

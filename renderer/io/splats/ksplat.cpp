@@ -56,7 +56,7 @@ Result<Header> read_header(const InputFile& file) {
     GS_TRY_VOID(file.read_at(0, bytes));
     if (bytes[0] != std::byte{0} || bytes[1] == std::byte{0})
         return fail(ErrorKind::unsupported, file.path(),
-                    fmt::format("is ksplat version {}.{}; 0.1 and later are read",
+                    fmt::format("is ksplat version {}.{}; 0.1 and later are supported",
                                 static_cast<int>(bytes[0]), static_cast<int>(bytes[1])));
     Header out;
     out.sections = load_as<std::uint32_t>(bytes.data() + 4);

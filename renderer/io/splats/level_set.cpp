@@ -59,7 +59,7 @@ Result<void> add_leaf(const Json& lods, const Bound& bound, const std::string& n
                    offset = whole_number(member(entry, "offset"), 1ull << 32),
                    count = whole_number(member(entry, "count"), 1ull << 32);
         if (!file || !offset || !count || *file >= out.files.size())
-            return malformed(name, "a leaf of the tree names no rows of a file that is there");
+            return malformed(name, "a leaf of the tree names no rows of an existing file");
         out.pieces.push_back({level, static_cast<std::uint32_t>(*file), *offset, *count});
         ++region.pieces;
     }
@@ -103,7 +103,7 @@ Result<void> add_file_names(const Json& json, const std::string& name, LevelSet&
     };
     for (const Json& file : files) {
         if (!file.is_string())
-            return malformed(name, "\"filenames\" holds something that is no name");
+            return malformed(name, "\"filenames\" holds something that is not a name");
         out.files.push_back(file.get<std::string>());
         GS_TRY_VOID(check(out.files.back()));
     }

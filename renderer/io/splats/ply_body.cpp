@@ -147,7 +147,7 @@ Result<std::uint64_t> end_of_lists(const InputFile& file, const PlyElement& elem
             GS_TRY(const std::byte* bytes, window.bytes(at, head));
             const std::int64_t count = load_count<swapped>(bytes, property.count_type);
             if (count < 0)
-                return fail_at_byte(file.path(), at, "a list says that it has less than no values",
+                return fail_at_byte(file.path(), at, "a list has a negative number of values",
                                     "the file is damaged");
             at += head + static_cast<std::uint64_t>(count) * size;
         }

@@ -183,12 +183,13 @@ Result<SplatNotes> write_splats(const fs::path& path, const GaussianModel& model
                             " does not say that the Gaussians were trained by the unscented "
                             "transform");
         if (!is_zero(model.origin) && !format->keeps_origin)
-            notes.push_back(fmt::format("{} has no place for the origin {}: positions are less it",
-                                        format->description, text_of_origin(model.origin)));
+            notes.push_back(
+                fmt::format("{} cannot store the origin {}: positions are relative to it",
+                            format->description, text_of_origin(model.origin)));
         return notes;
     }
     return fail(ErrorKind::usage, path.string(),
-                fmt::format("\"{}\" is not the end of a name of a format that can be written",
+                fmt::format("\"{}\" does not end like a format that can be written",
                             path.filename().string()),
                 fmt::format("known: {}", splat_extensions(true)));
 }

@@ -29,7 +29,7 @@ class MetaReader {
     std::string file(const char* key, std::size_t index) {
         const Json& name = element(member(part(key), "files"), index);
         if (name.is_string()) return name.get<std::string>();
-        note(fmt::format("{}.files names no file {}", key, index));
+        note(fmt::format("{}.files has no file {}", key, index));
         return {};
     }
     std::size_t whole(const Json& json, const std::string& what, std::uint64_t largest) {
@@ -47,7 +47,7 @@ class MetaReader {
     }
     bool ok() const { return problem_.empty(); }
     tl::unexpected<Error> failure() const {
-        return fail(ErrorKind::malformed, name_, problem_, "the file is damaged, or not a SOG");
+        return fail(ErrorKind::malformed, name_, problem_, "the file is damaged, or not SOG");
     }
 
   private:

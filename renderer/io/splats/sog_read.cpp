@@ -188,10 +188,10 @@ Result<SplatFile> read_sog_files(const FileSet& files, const std::string& meta_n
     });
     if (sog.bad_tags > 0)
         out.notes.push_back(
-            fmt::format("{} rotations are not valid and taken as none", grouped(sog.bad_tags)));
+            fmt::format("{} rotations are not valid and replaced by none", grouped(sog.bad_tags)));
     if (sog.bad_labels > 0)
         out.notes.push_back(
-            fmt::format("{} Gaussians name harmonics beyond the palette and have none",
+            fmt::format("{} Gaussians refer to harmonics beyond the palette and get none",
                         grouped(sog.bad_labels)));
     note_not_finite(out.model, out.notes);
     return out;

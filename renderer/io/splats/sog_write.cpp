@@ -268,9 +268,7 @@ Result<SplatNotes> write_sog(const fs::path& path, const GaussianModel& model,
                                     grouped(rows.size())));
     notes.emplace_back(
         "position is 16 bits of its logarithm, size and colour one of 256 values, rotation and "
-        "opacity bytes; "
-        "Gaussians "
-        "are ordered along a curve through space");
+        "opacity bytes; Gaussians are ordered along a space-filling curve");
     return notes;
 }
 

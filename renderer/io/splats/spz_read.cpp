@@ -37,7 +37,7 @@ Result<SpzHeader> parse_header(std::span<const std::byte> bytes, const std::stri
     SpzHeader out;
     if (load_as<std::uint32_t>(bytes.data()) != kSpzMagic)
         return fail_at_byte(path, 0, "does not begin with \"NGSP\"",
-                            "it is not an .spz file, or damaged");
+                            "it is not an .spz file, or is damaged");
     out.version = load_as<std::uint32_t>(bytes.data() + 4);
     out.count = load_as<std::uint32_t>(bytes.data() + 8);
     out.sh_degree = static_cast<int>(bytes[12]);
@@ -80,8 +80,7 @@ void take_extension(SpzFile& spz, std::uint32_t type, std::span<const std::byte>
     if (axes >= 1 && axes <= std::size(kSpzAxes))
         spz.axes = axes;
     else
-        spz.notes.push_back(
-            fmt::format("names axes of an unknown kind, {}: taken as right, up, back", axes));
+        spz.notes.push_back(fmt::format("has unknown axes, {}: read as right, up, back", axes));
 }
 
 // Rows were decoded as if x pointed right, y up and z back; or, `turned` off, as the model's.
@@ -268,7 +267,7 @@ Result<void> read_extensions(SpzFile& spz) {
         GS_TRY_VOID(spz.file.read_at(at, head));
         const auto type = load_as<std::uint32_t>(head), size = load_as<std::uint32_t>(head + 4);
         if (size > spz.toc - at - 8)
-            return fail_at_byte(spz.file.path(), at, "an extension is longer than the room it has",
+            return fail_at_byte(spz.file.path(), at, "an extension is longer than its space",
                                 "the file is damaged");
         std::vector<std::byte> payload(std::min<std::size_t>(size, kLongestExtension));
         GS_TRY_VOID(spz.file.read_at(at + 8, payload));
@@ -303,12 +302,11 @@ Result<std::vector<Frame>> read_toc(const SpzFile& spz, std::size_t streams) {
         const auto packed = load_as<std::uint64_t>(table.data() + 16 * entry);
         const auto unpacked = load_as<std::uint64_t>(table.data() + 16 * entry + 8);
         if (packed > file.size() - at || unpacked != expected)
-            return fail_at_byte(
-                file.path(), spz.toc + 16 * entry,
-                fmt::format(
-                    "stream {} is said to be {} bytes, {} unpacked; {} are left and {} expected",
-                    entry, packed, unpacked, file.size() - at, expected),
-                "the file is cut or damaged; copy it again");
+            return fail_at_byte(file.path(), spz.toc + 16 * entry,
+                                fmt::format("stream {}: header says {} bytes ({} unpacked), but {} "
+                                            "remain and {} were expected",
+                                            entry, packed, unpacked, file.size() - at, expected),
+                                "the file is cut or damaged; copy it again");
         out.push_back({stream, at, at + packed});
         at += packed;
         ++entry;
@@ -395,7 +393,7 @@ Result<SplatFile> read_spz_in(const InputFile& file, bool as_stored, const Progr
                                          : "plain"),
                   std::move(spz.notes)};
     if (spz.header.sh_degree > 3)
-        out.notes.push_back(fmt::format("spherical harmonics of degree {} are cut to degree 3",
+        out.notes.push_back(fmt::format("spherical harmonics of degree {} are reduced to degree 3",
                                         spz.header.sh_degree));
     note_not_finite(out.model, out.notes);
     return out;

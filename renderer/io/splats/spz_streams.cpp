@@ -133,7 +133,7 @@ class ZstdStream final : public ByteStream {
 
   private:
     Result<void> step(ZSTD_outBuffer& to) {
-        if (stream_ == nullptr) return source_.damaged("zstd has no memory");
+        if (stream_ == nullptr) return source_.damaged("not enough memory for zstd");
         if (in_.pos == in_.size && !source_.ended()) {
             GS_TRY(const auto more, source_.next());
             in_ = {more.data(), more.size(), 0};

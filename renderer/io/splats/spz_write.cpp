@@ -140,7 +140,7 @@ class GzipWriter {
     GzipWriter& operator=(const GzipWriter&) = delete;
 
     Result<void> append(std::span<const std::byte> bytes, bool last) {
-        if (!ready_) return fail(ErrorKind::unwritable, "", "zlib has no memory");
+        if (!ready_) return fail(ErrorKind::unwritable, "", "not enough memory for zlib");
         stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
         stream_.avail_in = static_cast<uInt>(bytes.size());
         do {
@@ -208,7 +208,8 @@ Result<ZstdFrame> zstd_frame(const Encoder& encode, const SpzHeader& header, Spz
     out.unpacked = spz_bytes(header, stream) * std::uint64_t{header.count};
     const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> context(::ZSTD_createCCtx(),
                                                                           &::ZSTD_freeCCtx);
-    if (context == nullptr) return fail(ErrorKind::unwritable, path.string(), "zstd has no memory");
+    if (context == nullptr)
+        return fail(ErrorKind::unwritable, path.string(), "not enough memory for zstd");
     ::ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kZstdLevel);
     ::ZSTD_CCtx_setPledgedSrcSize(context.get(), out.unpacked);
     std::vector<std::byte> buffer(kPieceBytes);
@@ -291,8 +292,8 @@ Result<SplatNotes> write_spz(const fs::path& path, const GaussianModel& model,
                              const SplatWriteOptions& options) {
     if (options.spz_version != 3 && options.spz_version != 4)
         return fail(ErrorKind::usage, path.string(),
-                    fmt::format("SPZ version {} cannot be written", options.spz_version),
-                    "3 and 4 can");
+                    fmt::format("cannot write SPZ version {}", options.spz_version),
+                    "choose 3 or 4");
     SplatNotes notes;
     const SplatRows rows = drawable_rows(model, notes);
     SpzHeader header;

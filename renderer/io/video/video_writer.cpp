@@ -24,9 +24,9 @@ constexpr std::array<const char*, 2> kVideoEncoders{"libx264,libopenh264",
 
 Result<const video::Plugin*> load_plugin() {
     constexpr const char* kAdvice =
-        "a picture for each frame works everywhere: name a folder instead of a video";
+        "name a folder instead of a video to write one picture per frame";
     const auto file = beside_program(kLibrary, {"", "lib", "../lib"},
-                                     "this gausscope comes without its video library");
+                                     "this gausscope was built without its video library");
     if (!file)
         return fail(ErrorKind::unsupported, file.error().path, file.error().message, kAdvice);
     // Never closed: what it loads has threads and tables that outlive a video.
@@ -37,7 +37,7 @@ Result<const video::Plugin*> load_plugin() {
     const auto entry = reinterpret_cast<video::PluginEntry>(::dlsym(library, video::kPluginEntry));
     if (!entry || entry()->version != video::kPluginVersion)
         return fail(ErrorKind::unsupported, file->string(),
-                    "is the video library of another gausscope", kAdvice);
+                    "is the video library of another gausscope version", kAdvice);
     return entry();
 }
 
@@ -70,7 +70,7 @@ bool is_video_name(const fs::path& file) {
 
 Result<VideoWriter> VideoWriter::create(const fs::path& file, const VideoOptions& options) {
     if (!is_video_name(file))
-        return fail(ErrorKind::usage, file.string(), "is no name of a video",
+        return fail(ErrorKind::usage, file.string(), "is not a video file name",
                     "name it .mp4, .m4v or .mkv");
     CHECK(options.width > 0 && options.height > 0 && options.fps > 0);
     VideoWriter out;
@@ -95,7 +95,7 @@ Result<VideoWriter> VideoWriter::create(const fs::path& file, const VideoOptions
         fs::remove(out.temporary_, ignored);
         const bool folder = !fs::is_directory(fs::absolute(file).parent_path(), ignored);
         return fail(folder ? ErrorKind::unwritable : ErrorKind::unsupported, file.string(), error,
-                    folder ? "there is no such folder" : "");
+                    folder ? "no such folder" : "");
     }
     out.encoder_ = out.plugin_->encoder(out.video_);
     return out;

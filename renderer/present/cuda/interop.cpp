@@ -48,7 +48,7 @@ class CudaTextureInterop final : public TextureInterop {
             &resource_, gl_texture, kTexture2D, cudaGraphicsRegisterFlagsWriteDiscard);
         if (status != cudaSuccess) {
             resource_ = nullptr;
-            return refused("the driver does not share the texture with CUDA", status);
+            return refused("the driver cannot share the texture with CUDA", status);
         }
         try {
             if (!stream_) stream_.emplace("present");

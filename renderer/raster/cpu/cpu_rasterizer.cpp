@@ -328,7 +328,7 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
                              const RenderOptions& options, ForwardState& base,
                              const RenderResult& result, const PixelGradients& gradients,
                              GradientSink& sink) {
-    CHECK(options.gradients, "forward() was told that no gradients are wanted");
+    CHECK(options.gradients, "forward() was called without gradients");
     CpuState& state = static_cast<CpuState&>(base);
     state.backward = {};
     const ProjectParams params = make_project_params(camera, options, source.sh_degree());

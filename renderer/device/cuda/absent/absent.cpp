@@ -8,7 +8,7 @@ namespace {
 
 tl::unexpected<Error> built_without() {
     return fail(ErrorKind::unsupported, "", "this gausscope was built without CUDA",
-                "build it where the CUDA toolkit is (12.0 or newer), or use --backend cpu");
+                "build it with the CUDA toolkit (12.0 or newer), or use --backend cpu");
 }
 
 }  // namespace

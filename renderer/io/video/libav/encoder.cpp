@@ -114,7 +114,7 @@ class Video {
 
   private:
     Problem open_encoder(const PluginOptions& options) {
-        Problem all = "there is no encoder of";
+        Problem all = "no encoder for";
         const std::string names = options.encoders;
         for (std::size_t at = 0; at < names.size();) {
             const std::size_t end = std::min(names.find(',', at), names.size());
