@@ -1,4 +1,4 @@
-// 64-bit hashes of arrays: what tells that two runs still have the same bits without keeping them.
+// 64-bit hashes of arrays: to check that two runs still have the same bits without keeping them.
 // The value depends on the bytes alone, never on threads. Not for adversaries. Used by captured
 // steps and by the hashes of a run.
 #pragma once

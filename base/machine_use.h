@@ -25,7 +25,7 @@ struct ParallelTime {
 };
 ParallelTime parallel_time();
 
-/// What vector code runs on from now on; the rasterizer tells.
+/// What vector code runs on from now on; set by the rasterizer.
 void tell_vector_bits(int bits);
 /// The widest registers of floats that this CPU computes with; 0: not known.
 int widest_vector_bits();

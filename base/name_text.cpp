@@ -58,7 +58,7 @@ bool needs_text(std::string_view name) {
 std::string text_from_name(std::string_view name) {
     std::string out;
     for (std::size_t i = 0; i < name.size();) {
-        // U+FFFD that happens to look like an escape is written byte by byte, too.
+        // U+FFFD that happens to look like an escape is also written byte by byte.
         const std::size_t size = escaped_at(name, i) ? 0 : character_at(name, i);
         const std::size_t raw = size > 0 ? 0 : escaped_at(name, i) ? kReplacement.size() : 1;
         for (std::size_t k = 0; k < raw; ++k)

@@ -55,7 +55,7 @@ StringId name_of_tasks() {
 /// A thread that lends a hand has a row in the timeline: what it did for one loop, from `begin`
 /// (ticks), with how many tasks that were; in between it had nothing to do.
 void record_share(std::uint64_t begin, std::uint64_t tasks, StringId name) {
-    constexpr int kMostRows = 32;  // a ring has 128 lanes, which others need, too
+    constexpr int kMostRows = 32;  // a ring has 128 lanes, which others also need
     static std::atomic<int> workers{0};
     thread_local const int number = ++workers;
     detail::ThreadLane& lane = detail::this_threads_lane();

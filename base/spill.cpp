@@ -14,7 +14,7 @@ namespace {
 
 int spill_folder = -1;  // open until the process ends
 
-/// A file without a name, its room taken: a disk that fills up later would end the process.
+/// An unnamed file with its space allocated: a disk that fills up later would end the process.
 int nameless_file(std::size_t bytes) {
     const int file = ::openat(spill_folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file < 0) return -1;

@@ -36,7 +36,7 @@ README = """gausscope {version}: trains, shows and explains 3D Gaussian Splattin
     bin/gausscope record -- python train.py     records another program
     bin/gausscope --help
 
-Runs on {machine} Linux with glibc {glibc} or newer (ldd --version tells; Debian 12 has 2.36, Ubuntu 24.04 has 2.39). {cuda}
+Runs on {machine} Linux with glibc {glibc} or newer (see ldd --version; Debian 12 has 2.36, Ubuntu 24.04 has 2.39). {cuda}
 Without a GPU everything is computed on the CPU. The studio needs OpenGL 4.5.
 
 share/licenses holds the licences of what is in this folder.

@@ -111,7 +111,7 @@ def newest(folder: pathlib.Path) -> list[pathlib.Path]:
 
 
 def names(kernels: list[str]) -> str:
-    """`blend<...>` several times is told once, with how many forms."""
+    """`blend<...>` several times is listed once, with how many forms."""
     forms: dict[str, int] = {}
     for kernel in kernels:
         forms[kernel.split("<")[0]] = forms.get(kernel.split("<")[0], 0) + 1

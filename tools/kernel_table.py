@@ -5,7 +5,7 @@ kernel_table.py BUILD            prints the table
 kernel_table.py BUILD --check    compares it with tests/kernels/kernel_table.csv; exit code 1 and the reasons when
                                  - a kernel of blend or its backward spills registers to memory,
                                  - a kernel uses over 8 registers more than the stored table says,
-                                 - a kernel is new, gone, or lies in another file.
+                                 - a kernel is new, gone, or is in another file.
                                  77: this build has no code for the table's architecture.
 kernel_table.py BUILD --update   stores the table, and writes it into docs/kernels.md
 

@@ -174,7 +174,7 @@ def _run_line_program(read: Reader, end: int, owners: dict, found: dict) -> None
     read.fixed("H")  # version
     program = read.fixed("I") + read.at
     unit, _, base, spread, first_special = (read.fixed(c) for c in "BBbBB")
-    read.at += first_special - 1  # how many arguments standard operations have: the standard says so, too
+    read.at += first_special - 1  # how many arguments standard operations have: as the standard says
     while read.text():
         pass  # folders
     files = [""]

@@ -64,7 +64,7 @@ def line_of(kernel: sass_code.Kernel, loop: sass_flow.Loop, file: str) -> str:
 
 
 def rows_of(kernel: sass_code.Kernel, file: str, faults: list[str]) -> list[dict]:
-    """The kernel as a whole, what lies in no loop, and its loops."""
+    """The kernel as a whole, the code outside loops, and its loops."""
     flow = sass_flow.Flow(kernel)
     name = f"{kernel.mangled} ({file}, architecture {kernel.architecture})"
     faults += [f"{name}: the branch at instruction {n} goes to {target}, of {len(kernel.code)}" for n, target in flow.off]

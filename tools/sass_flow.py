@@ -1,7 +1,7 @@
 """The loops of a kernel's code, and what one trip through each costs.
 
 A loop is a natural one: an edge back to an instruction that every way to the edge goes through. Each instruction belongs to
-the innermost loop around it; what lies in none is loop 0. So a kernel's cost is the sum over its loops of trips x what stands
+the innermost loop around it; code outside loops is loop 0. So a kernel's cost is the sum over its loops of trips x what stands
 here, and nothing is counted twice.
 
 Not followed: code for warps whose lanes have parted (BRA.DIV) and the helpers that CALL reaches (division of denormals). It
@@ -22,7 +22,7 @@ SCOREBOARDS = 6
 
 @dataclasses.dataclass
 class Loop:
-    index: int                  # 0: what lies in no loop; then in the order of the code
+    index: int                  # 0: code outside loops; then in the order of the code
     parent: int
     depth: int
     head: int                   # instruction
@@ -42,7 +42,7 @@ class Flow:
     def __init__(self, kernel: Kernel):
         self.kernel = kernel
         self.code = kernel.code
-        self.jumps = {}          # instruction: where else it may go on
+        self.jumps = {}          # instruction: where else it may continue
         self.off = []            # targets that are no instruction of the kernel: (instruction, target)
         self._find_jumps()
         self.starts = self._block_starts()
@@ -212,7 +212,7 @@ def _least(flow: Flow, inside: set[int], own: set[int], start: int, is_loop: boo
 
 
 def loops_of(flow: Flow) -> list[Loop]:
-    """Loop 0, what lies in no loop, comes first."""
+    """Loop 0, the code outside loops, comes first."""
     natural = flow.natural_loops()
     heads = list(natural)
     reached = set(flow.order)

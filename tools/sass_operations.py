@@ -13,7 +13,7 @@ _TABLE = {
            "019 SHF, 01a SGXT, 01b BMSK, 024 IMAD, 025 IMAD.WIDE, 026 IDP, 027 IMAD.HI, 036 VIADD, 045 I2FP, "
            "046 VIADDMNMX, 048 VIMNMX, 04a VIADDMNMX",
     "uniform": "1c2 R2UR, 1c3 S2UR, 1ac LDCU",
-    # at the rate of the special function unit: conversions and bit searches, too
+    # at the rate of the special function unit: also conversions and bit searches
     "mufu": "100 FLO, 101 BREV, 102 FCHK, 104 F2F, 105 F2I, 106 I2F, 107 FRND, 108 MUFU, 109 POPC",
     "lds": "184 LDS, 03b LDSM",
     "sts": "188 STS",
@@ -41,7 +41,7 @@ for _class, _rows in _TABLE.items():
 # What the flow of control and the scoreboards are made of.
 VOTE, SHFL, NOP, DEPBAR, BAR, EXIT, BRA, BRX, RET, BSSY, CALL, WARPSYNC = (
     0x006, 0x189, 0x118, 0x11A, 0x11D, 0x14D, 0x147, 0x149, 0x150, 0x145, 0x144, 0x148)
-LOADS = frozenset((0x180, 0x181, 0x183, 0x18A, 0x1A3, 0x1A8, 0x1A9))  # from global and local memory; atomics answer, too
+LOADS = frozenset((0x180, 0x181, 0x183, 0x18A, 0x1A3, 0x1A8, 0x1A9))  # from global and local memory; atomics also answer
 
 
 def kind_of(operation: int, architecture: int) -> tuple[str, str] | None:

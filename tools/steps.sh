@@ -40,7 +40,7 @@ summary() {
 }
 
 # The compiler cache works for every checkout alike. Where its folder cannot be written (a home that is read-only or absent, or
-# what another user left in it), it lies in the build folder.
+# what another user left in it), it is in the build folder.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 use_cache() {
   command -v ccache >/dev/null || return 0
@@ -51,7 +51,7 @@ use_cache() {
   fi
 }
 
-# configure FOLDER OPTION...: its log lies in FOLDER.
+# configure FOLDER OPTION...: its log is in FOLDER.
 configure() {
   local folder=$1
   shift

@@ -14,7 +14,7 @@ ENTRY = re.compile(r"^\d+/\d+ Testing: (\S+)$", re.M)
 GTEST = re.compile(r"^\[==========\] (\d+) tests? from \d+ test suites? ran\.", re.M)
 UNITTEST = re.compile(r"^Ran (\d+) tests? in ", re.M)
 GTEST_SKIPPED = re.compile(r"Skipped\n(.*)")
-UNITTEST_SKIPPED = re.compile(r"^(?:OK|FAILED) \(.*skipped=(\d+)", re.M)  # unittest tells reasons only when asked for every name
+UNITTEST_SKIPPED = re.compile(r"^(?:OK|FAILED) \(.*skipped=(\d+)", re.M)  # unittest gives reasons only when asked for every name
 PROGRAM_SKIPPED = re.compile(r"^skipped: (.*)$", re.M)  # with exit code 77: as a whole
 LAUNCHES = re.compile(r"CUDA kernels \(emulated, (\d+) launches")
 

@@ -13,7 +13,7 @@ namespace gs {
 
 class BatchGradients {
   public:
-    /// Nothing is in it, and there is room for `blocks` blocks of `planes` planes each.
+    /// Nothing is in it, and there is space for `blocks` blocks of `planes` planes each.
     void begin(std::size_t blocks, int planes);
     /// Adds one view's block, but for lanes in `locked` and those whose gradient is not finite,
     /// which are returned. From many threads, each block once a view.

@@ -1,5 +1,5 @@
 // The splats in a checkpoint, without its capture: to look at or to compare with. Called by the
-// session. Going on with the run needs the capture: Trainer::resume().
+// session. Continuing the run needs the capture: Trainer::resume().
 #pragma once
 
 #include <cstdint>

@@ -55,7 +55,7 @@ float Trainer::State::filter_near() const {
 }
 
 /// As published: every 100 steps while Gaussians come and go, and frozen from then on. Rows that a
-/// round has moved have theirs anew at once.
+/// round has moved get new ones at once.
 bool Trainer::State::filter_due(bool round) const {
     const auto every = static_cast<std::uint64_t>(settings.densify_every);
     return settings.filter_3d != 0 &&

@@ -216,7 +216,7 @@ void CpuTraining::take_over(RunArrays arrays) {
     adam_.set_filter(std::as_const(filter_).span());
 }
 
-/// In place: there may be no room for a second copy.
+/// In place: there may be no space for a second copy.
 void CpuTraining::edit(const std::function<void(RunArrays&)>& change) {
     adam_.flush(model_);
     RunArrays arrays{std::move(model_),    adam_.take_state(),     std::move(statistics_),

@@ -23,13 +23,13 @@ struct FirstLook {
     /// `opacity` is less). A ball as wide as its points lie apart stops it well before them.
     bool surfaces = false;
 };
-inline constexpr float kSurfaceOpacity = 0.7f;  ///< first opacity of what lies in a surface
+inline constexpr float kSurfaceOpacity = 0.7f;  ///< first opacity of surface-aligned Gaussians
 inline constexpr float kSurfaceScale =
     0.55f;  ///< of its size within the surface, x FirstLook::scale
 inline constexpr float kSurfaceFlatness = 0.05f;  ///< its thickness, of that size
 /// One Gaussian per finite point, in Morton order: isotropic with the root mean squared distance to
 /// the three nearest neighbours as standard deviation, times `look.scale`, and the point's colour.
-/// Points at the same place get a small size, not zero. `capacity`: rows to make room for. Errors:
+/// Points at the same place get a small size, not zero. `capacity`: rows to make space for. Errors:
 /// no usable point.
 Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degree,
                                             std::size_t capacity, const FirstLook& look = {});

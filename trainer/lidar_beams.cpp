@@ -10,7 +10,7 @@ namespace gs {
 namespace {
 
 constexpr std::uint64_t kBeamStream = 0xBEA3000000000000ull;  // apart from other users of the seed
-constexpr std::size_t kMostKept = std::size_t{512} << 20;     // bytes of sweeps; more are read anew
+constexpr std::size_t kMostKept = std::size_t{512} << 20;  // bytes of sweeps; more are read again
 constexpr std::uint32_t kGroup = 4;  // columns that are taken together, one of them held out
 
 bool inside(const ClipBox& box, Vec3d p) {

@@ -1,5 +1,5 @@
 // Scores of held-out photos from where the model has them: the pose of a photo that was held out is
-// as wrong as those of the others were, and stands in the capture's frame, not in the run's. So its
+// as wrong as those of the others were, and is in the capture's frame, not in the run's. So its
 // camera is moved by a few steps against the photo while the model stays as it is, and what is
 // scored then is the scene, not the pose (as Lin et al. 2021, "BARF", score). Called at the end of
 // runs that correct poses.

@@ -10,8 +10,8 @@
 namespace gs {
 namespace {
 
-/// A photo's pixels do not differ by chance alone, each for itself: all of them say as much as so
-/// many that would.
+/// A photo's pixels do not differ by chance alone, each for itself: all of them say as much as this
+/// many independent ones would.
 constexpr double kPixelsWorth = 100;
 /// Added to the diagonal of what a photo says, x itself: turns and moves that nearly undo each
 /// other show less than points and photo promise, and ran away.
@@ -122,7 +122,7 @@ bool PoseRefinement::step(std::size_t view, const SceneMotion& gradient, double 
     Row& row = rows_[view];
     PoseCorrection& c = row.correction;
     ++row.steps;
-    // - log likelihood of Laplace's distribution: so many pixels x mean |difference| / b.
+    // - log likelihood of Laplace's distribution: this many pixels x mean |difference| / b.
     const double b = std::max(residual, kLeastResidual), slope = kPixelsWorth / b;
     row.known = (1 - forgets) * row.known + slope / b;
     const Vec3d v = vector_of(c.turn);

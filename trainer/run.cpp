@@ -91,7 +91,7 @@ void Run::set_hashes(bool on) {
     if (begun_) begin_hashes();
 }
 
-/// What the step leaves for later questions; a failure is told, and ends nothing.
+/// What the step leaves for later questions; a failure is reported, and ends nothing.
 void Run::keep_step() {
     const std::string times =
         options_.stage_times && keeper_.captures() ? json_text(options_.stage_times()) : "";
@@ -134,7 +134,7 @@ Result<void> Run::take_folder() {
         options_.runs = options_.folder.parent_path();
         options_.folder.clear();
     }
-    options_.taken.reset();  // where it was removed it is made again
+    options_.taken.reset();  // recreated if it was removed
     const auto take_new = [&] {
         return RunFolder::take_new(options_.runs, trainer_->capture().name, options_.tell);
     };
@@ -185,7 +185,7 @@ Result<void> Run::write_description(const fs::path& path) const {
     return write_text_file(path, json_text(to_json(description), 1) + "\n");
 }
 
-/// While the run goes on; a failure is told, and ends nothing.
+/// While the run continues; a failure is reported, and ends nothing.
 void Run::save_description() {
     if (const auto saved = lapse_.save(options_.folder); !saved)
         tell(LogLevel::debug, saved.error().text());
@@ -244,7 +244,7 @@ bool Run::take_step() {
         last_ = trainer_->step(keeper_.before(trainer_->steps_done() + 1));
         profile_.after_step(last_.step);
     } catch (const std::bad_alloc&) {
-        // In the middle of a step: the model can be looked at, but not gone on from.
+        // In the middle of a step: the model can be looked at, but not continued.
         rescue(std::string("out of memory") + kNeedsLess, false);
         return false;
     } catch (const DeviceError& error) {
@@ -305,7 +305,7 @@ void Run::alarm(std::string text) {
     marks_.push_back({trainer_->steps_done(), std::move(text), true});
 }
 
-/// Said once while there is still room: what a checkpoint will need is known.
+/// Reported once while there is still space: what a checkpoint will need is known.
 void Run::look_at_disk() {
     std::error_code error;
     const fs::space_info room = fs::space(options_.folder, error);
@@ -421,7 +421,7 @@ Result<void> Run::keep_present() {
     return {};
 }
 
-/// Throws nothing: what fails is told, and the run ends where it can still be read.
+/// Throws nothing: a failure is reported, and the run ends where it can still be read.
 Result<void> Run::go_to(const RunSnapshot& target) {
     try {
         trainer_->restore(*target.state);

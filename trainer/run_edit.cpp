@@ -52,7 +52,7 @@ float* taken_column(TakenRows& taken, std::size_t column, std::size_t& step) {
     return taken.statistics.data() + (column - 3 * planes);
 }
 
-/// Room for `rows` rows; all or nothing.
+/// Space for `rows` rows; all or nothing.
 void make_room(RunArrays& arrays, std::size_t rows) {
     if (rows <= arrays.model.capacity) return;
     const std::size_t capacity = padded_capacity(rows);

@@ -358,7 +358,7 @@ void RunFolder::clear() {
             !same_file(resumed_from_, entry.path()))
             own.push_back(entry.path());
     for (const fs::path& path : own) fs::remove(path, ignored);
-    // Pictures of the run that goes on stay; TimeLapse sets those of later steps aside.
+    // Pictures of the resumed run stay; TimeLapse sets those of later steps aside.
     if (!resumed_from_.empty() && same_file(folder_of_checkpoint(resumed_from_), folder_)) return;
     remove_thumbnails(folder_);
     remove_time_lapse(folder_);

@@ -21,7 +21,7 @@ Image8 small_picture(Trainer& trainer, const Camera& camera, int most_side);
 inline constexpr const char* kThumbnailFolder = "thumbnails";
 /// What write_thumbnails() writes: from where the run was looked at last, then the photos.
 std::vector<fs::path> thumbnail_files(const fs::path& run_folder);
-/// And their folder, when nothing else lies in it.
+/// And their folder, when nothing else is in it.
 void remove_thumbnails(const fs::path& run_folder);
 inline constexpr int kThumbnailPhotos = 6, kThumbnailSide = 160;
 

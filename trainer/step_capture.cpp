@@ -35,7 +35,8 @@ GaussianModel empty_like(const GaussianModel& like, std::span<const std::uint32_
     return out;
 }
 
-/// Which blocks' optimizer fits into the file: evenly spread, so many that the whole stays small.
+/// Which blocks' optimizer fits into the file: evenly spread, and few enough that the file stays
+/// small.
 Buffer<std::uint32_t> choose_sample(const StepInputs& in, const FrameProbe& lists) {
     const auto planes = static_cast<double>(in.model.planes());
     // About what packing leaves of each: measured on captures of real runs.

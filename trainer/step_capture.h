@@ -35,7 +35,7 @@ struct CapturedStep {
 /// "CPU (AVX3_SPR, 2 threads)" without the threads, on which no bit depends.
 std::string kind_of_backend(const std::string& name);
 
-/// `record` whole. Errors: it is not (StepRecord::problem); the rasterizer tells nothing of its
+/// `record` whole. Errors: it is not (StepRecord::problem); the rasterizer does not report its
 /// stages. Throws on device failure and std::bad_alloc.
 Result<CapturedStep> capture_of(const StepRecord& record, const std::string& capture,
                                 Rasterizer& rasterizer);

@@ -23,7 +23,7 @@ constexpr const char* kManifest = "manifest.json";
 constexpr std::uint64_t kMostManifest = 1 << 20, kMostSide = 1 << 16, kMostBlocks = 1u << 26,
                         kMostIsects = 1u << 31, kMostStepNumber = 1ull << 32;
 
-/// One array of the file: a name, and where it lies in memory; `like` as in step_pack.h.
+/// One array of the file: a name, and where it is in memory; `like` as in step_pack.h.
 struct PackedArray {
     const char* name;
     steps::Words words;
@@ -487,7 +487,7 @@ Result<CapturedStep> read_step(const fs::path& path) {
 bool is_step_file(const fs::path& path) {
     std::error_code ignored;
     if (!fs::is_regular_file(path, ignored)) return false;
-    if (path.extension() == kStepExtension) return true;  // a damaged one is told as such
+    if (path.extension() == kStepExtension) return true;  // a damaged one is reported as such
     const auto from = open_zip(path);
     return from && manifest_in(**from);
 }

@@ -1,4 +1,4 @@
-// How arrays of numbers lie in a captured step: each word xored with one that is like it (the one
+// How a captured step stores arrays of numbers: each word xored with one that is like it (the one
 // before, or its value before the step), the bytes of all words sorted by their place in the word,
 // deflated. Neighbours differ in their low bytes only, so this is about two thirds of the size, and
 // it loses nothing. Private to step_file.cpp.

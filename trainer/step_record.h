@@ -17,7 +17,7 @@ struct StepRecord {
     double extent = 1;  ///< of the scene, world units
     StepPlan plan;
     RunArrays before, after;  ///< as the step found and left them; density control comes later
-    StepOutcome outcome;      ///< step 0: the device has not told yet
+    StepOutcome outcome;      ///< step 0: the device has not reported yet
     std::string problem;      ///< why there is none; empty: it is whole
 };
 

@@ -64,7 +64,7 @@ class Budget final : public AdaptiveDensity {
 };
 
 /// Kheradmand et al. 2024 (3DGS-MCMC): the dead go where the living are, five in a hundred are
-/// added each time, nothing is removed. Needs no gradients of projected means unless it is told to
+/// added each time, nothing is removed. Needs no gradients of projected means unless it is set to
 /// go by them.
 class Mcmc final : public Strategy {
   public:

@@ -111,7 +111,7 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
         if (is_folder(entry.path())) out.push_back(entry.path());
     return out;
 }
-/// And the folder, when nothing else lies in it.
+/// And the folder, when nothing else is in it.
 void remove_pictures(const fs::path& folder) {
     std::error_code ignored;
     for (const std::uint64_t step : steps_in(folder))
@@ -204,7 +204,7 @@ void TimeLapse::move_in(const fs::path& run_folder) {
     home_ = run_folder;
     if (!same) return begin_anew();
     set_left_aside();
-    // Where the folder was removed under the run it is made again.
+    // If the folder was removed during the run, it is recreated.
     written_ = written_ && fs::exists(home_ / kTimeLapseFolder / kCamerasFile, ignored);
 }
 
@@ -344,7 +344,7 @@ void remove_time_lapse(const fs::path& run_folder) {
         for (const fs::path& left : folders_in(folder)) remove_pictures(left);
         remove_pictures(folder);
     }
-    if (is_folder(all)) fs::remove(all, ignored);  // stays where something lies in it
+    if (is_folder(all)) fs::remove(all, ignored);  // stays if something is in it
 }
 
 }  // namespace gs

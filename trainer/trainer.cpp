@@ -36,7 +36,7 @@ double milliseconds_since(Clock::time_point start) {
 constexpr std::uint64_t kBackgroundStream =
     0xBAC6000000000000ull;  // apart from other users of the seed
 
-/// Errors (usage): nothing lies in the box.
+/// Errors (usage): nothing is in the box.
 Result<void> crop_at_start(RunArrays& arrays, const TrainingSettings& settings) {
     const std::optional<ClipBox> crop = crop_of(settings);
     if (!crop) return {};
@@ -145,8 +145,8 @@ Result<void> Trainer::State::begin() {
     return {};
 }
 
-/// A device tells what a step gave one to three steps later, and not always equally late. So every
-/// gradient is taken when three more steps have been planned, on every backend.
+/// A device reports a step's results one to three steps later, and not always equally late. So
+/// every gradient is taken when three more steps have been planned, on every backend.
 void Trainer::State::refine_poses() {
     constexpr std::uint64_t kDelay = 3;
     const PosePrior prior = pose_prior(settings.pose_sigma, extent);
@@ -250,7 +250,7 @@ bool Trainer::State::learns_from_lidar() {
 
 namespace {
 
-/// A capture that memory has no room for is not worth a run.
+/// A capture that does not fit into memory is not worth a run.
 void keep_arrays(const TrainingBackend& backend, RunArrays& to, StepRecord& record) {
     if (!record.problem.empty()) return;
     try {

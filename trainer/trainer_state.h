@@ -31,13 +31,13 @@ struct Trainer::State {
     AppearanceRows rows;                      ///< of `capture`
     LidarBeams lidar;                         ///< of the same drive; empty: it has none
     PoseRefinement poses;                     ///< empty: they are taken as given
-    std::deque<PoseGradient> pose_gradients;  ///< told and not taken yet, oldest first
+    std::deque<PoseGradient> pose_gradients;  ///< reported and not taken yet, oldest first
     std::pair<std::uint64_t, std::uint32_t> newest_outcome{};  ///< reported: its step, its part
-    std::vector<MeasuredPhoto> told;  ///< of a step whose photos are not all told yet
+    std::vector<MeasuredPhoto> told;  ///< of a step whose photos are not all reported yet
     bool hashes = false;              ///< of every step
     struct HashedStep {
         StepHashes hashes;
-        std::uint32_t missing;  ///< views of which the device has not told yet
+        std::uint32_t missing;  ///< views of which the device has not reported yet
     };
     std::deque<HashedStep> hashed;  ///< not taken yet
     // Complaints are logged once.
@@ -51,7 +51,8 @@ struct Trainer::State {
     int sh_degree() const;
     RenderOptions options() const;
     StepPlan next_plan(BatchPart part);
-    /// Whether steps take beams. Where they were asked for and none can be had, that is told once.
+    /// Whether steps take beams. Where they were asked for and none can be had, that is reported
+    /// once.
     bool learns_from_lidar();
     /// Errors (usage): lidar_weight is set, and the backend evaluates no rays.
     Result<void> may_learn_from_lidar() const;
@@ -71,7 +72,7 @@ struct Trainer::State {
     void size_filter(FilterRows which) {
         backend->size_filter(filter_cameras(), filter_near(), which);
     }
-    /// `outcomes`: what the backend told when it was given the step's views, of which `plan` is the
+    /// `outcomes`: what the backend reported when it got the step's views, of which `plan` is the
     /// last.
     void note_hashes(const StepPlan& plan, std::span<const StepOutcome> outcomes, bool changed);
     std::uint64_t hash_of_arrays() const;

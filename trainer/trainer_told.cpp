@@ -1,5 +1,5 @@
-// What a step's backend tells, on its way to who asks: the report of a step and the hashes of its
-// stages. A device tells late, and a batch's views one by one.
+// What a step's backend reports, on its way to callers: the report of a step and the hashes of its
+// stages. A device reports late, and a batch's views one by one.
 #include <cmath>
 #include <span>
 #include <utility>
@@ -34,7 +34,7 @@ void record_counts(const RenderCounters& c, const Camera& camera) {
 
 }  // namespace
 
-/// The same outcome is told once only. A batch's are put together when the last of them is told.
+/// The same outcome is reported only once. A batch's are combined when the last arrives.
 void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     const std::pair place{outcome.step, outcome.part.index};
     if (outcome.step == 0 || place <= newest_outcome) return;
@@ -92,7 +92,7 @@ void fold(std::uint64_t& hash, std::uint64_t next) {
     if (next != 0) hash = hash == 0 ? next : hash64(hash) ^ next;
 }
 
-/// What a backend has told of a step, into the step's row.
+/// What a backend has reported of a step, into the step's row.
 void fold_outcome(StepHashes& row, const StepOutcome& outcome) {
     for (std::size_t i = 0; i < kHashStages; ++i) fold(row.of[i], outcome.hashes.of[i]);
     const RenderCounters& c = outcome.counters;
@@ -105,7 +105,7 @@ void fold_outcome(StepHashes& row, const StepOutcome& outcome) {
 
 }  // namespace
 
-/// What the backend does not tell of the step itself is hashed from its arrays; what a device tells
+/// What the backend does not report of the step is hashed from its arrays; what a device reports
 /// late goes into the row it belongs to.
 void Trainer::State::note_hashes(const StepPlan& plan, std::span<const StepOutcome> outcomes,
                                  bool changed) {

@@ -1,4 +1,4 @@
-// ActivityLane: the lane of the ring for what CUPTI tells (abi.h, "Activity lanes"). One per
+// ActivityLane: the ring's lane for CUPTI's records (abi.h, "Activity lanes"). One per
 // process, long, written by one thread at a time: the one that CUPTI's buffers are completed on.
 // Used by profiler/inject/cupti*; knows nothing of CUPTI itself.
 #pragma once

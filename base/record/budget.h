@@ -11,7 +11,7 @@
 //  each. Once a period
 //    the share of time that recording is on goes up or down, by a factor of sqrt(2) at most, unless
 //    the price lies between 70 and 95 % of the budget. Recording ends between outermost ranges, so
-//    an iteration is told whole or not at all.
+//    an iteration is recorded whole or not at all.
 //
 // Prices: a record costs twice two reads of the clock, which is what span_bench and service_bench
 // hold the recorder to; the service's processor time is measured.

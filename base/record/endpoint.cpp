@@ -32,7 +32,7 @@ constexpr std::uint64_t kClockArmed = 100 * kMillisecond;
 // Between two looks at the sockets: whatever clients do, the thread costs no more than this allows.
 constexpr std::uint64_t kRest = kMillisecond / 2;
 constexpr std::uint64_t kSilence =
-    2000 * kMillisecond;  // who has not asked for anything by then makes room
+    2000 * kMillisecond;  // clients that have not asked by then are dropped
 constexpr std::uint64_t kFarewell =
     2000 * kMillisecond;  // stop_endpoint() waits no longer for a tick under way
 constexpr std::uint64_t kWelcome = 2000 * kMillisecond;  // nor start_endpoint() for the thread
@@ -256,7 +256,7 @@ void excuse(const char* why) {
     OwnedDescriptor(send_to(endpoint.collector, refusal(why), -1)).close();
 }
 
-/// Tells it of this process. What it wants recorded from the first moment on (kArmVariable) is
+/// Announces this process to it. What it wants recorded from the first moment on (kArmVariable) is
 /// recorded for as long as it is there.
 void report_to_collector() {
     const int fd = send_to(endpoint.collector, reply_with(Answer::done), ring_fd());
@@ -276,7 +276,7 @@ void count_own_time() {
 
 struct Schedule {
     std::uint64_t tick = 0, clock = 0;
-    // Between two clock snapshots. It doubles from the first millisecond on: a reader goes on at
+    // Between two clock snapshots. It doubles from the first millisecond on: a reader continues at
     // the rate it knows, for no longer than it has known it.
     std::uint64_t clock_pause = kMillisecond;
     OverheadCounters overhead{};

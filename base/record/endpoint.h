@@ -34,7 +34,7 @@ struct Host {
 };
 
 /// Starts the thread and the socket for `role` ("own", "nvtx"); false when the system refuses (then
-/// `why` says so, if not null, and a collector that waits for this process has been told) or one is
+/// `why` says so, if not null, and a collector that waits for this process is informed) or one is
 /// running already. The thread leaves the program's table of descriptors where it can
 /// (descriptors.h), calls `prepare` (null: the ring is there already) and makes the socket; this
 /// waits for that, two seconds at most. The thread survives until stop() or the end of the process;

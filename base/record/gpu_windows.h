@@ -1,5 +1,5 @@
 // GpuWindows: when CUPTI may record, so that what it costs stays within a share of the process's
-// time. CUPTI is dear: it takes its time inside every CUDA call, whether what it tells is kept or
+// time. CUPTI is dear: it takes its time inside every CUDA call, whether its records are kept or
 // not, so a pause is one only with its kinds of records off. A window of recording is paid for
 // afterwards: CUPTI goes off when the share is used up, after a second at the earliest, and stays
 // off until the time that has passed has paid for all of it. So what is spent never exceeds the

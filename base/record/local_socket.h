@@ -11,7 +11,7 @@
 
 namespace gs::service {
 
-inline constexpr std::size_t kWhyBytes = 192;  ///< room for a reason (endpoint.h)
+inline constexpr std::size_t kWhyBytes = 192;  ///< space for a reason (endpoint.h)
 
 /// The runtime directory's path, cut to `capacity`; false when that is too short for it. Where
 /// kDirectoryVariable names a directory for all users (root's, open to all, sticky, as /tmp is) it

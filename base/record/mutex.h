@@ -1,5 +1,5 @@
 // Holding a mutex for a scope. POSIX's own, for the recorder's mutexes are constant-initialised and
-// made anew in the child of a fork, where nobody is left who could let them go.
+// recreated in the child of a fork, where nobody is left who could let them go.
 #pragma once
 
 #include <pthread.h>

@@ -4,7 +4,7 @@
 
 namespace gs::service {
 
-// As often as a reader must know how long the pause has lasted, and no more: it costs, too.
+// As often as a reader must know how long the pause has lasted, and no more: it also costs.
 constexpr std::uint64_t kInterval = 200'000'000;
 
 // A thread that has a lane writes to it although recording is off: that it is off is the news.

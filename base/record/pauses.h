@@ -1,4 +1,4 @@
-// PauseRecords: tells readers of a ring when the budget held recording back (abi.h, "Pauses"), so
+// PauseRecords: shows readers of a ring when the budget held recording back (abi.h, "Pauses"), so
 // that nobody takes what was not recorded for what did not happen. Written by the service's thread
 // of a recording process: the injection library's host, and gausscope's own.
 #pragma once
@@ -11,8 +11,8 @@ class PauseRecords {
   public:
     /// From now on `what` (abi::kPauses..., bits; 0: nothing) is not recorded. Writes the stretch
     /// since the last record, if anything was left out in it and it changes or is 200 ms long. Call
-    /// it every tick, before a gate closes and after it has opened: a pause that is told too long
-    /// leaves something out, one that is told too short makes figures wrong.
+    /// it every tick, before a gate closes and after it has opened: a pause reported too long
+    /// leaves something out, one reported too short makes figures wrong.
     void tell(std::uint64_t what) noexcept;
 
   private:

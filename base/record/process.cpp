@@ -35,7 +35,7 @@ std::size_t read_small(const char* path, char* out, std::size_t capacity) {
 }
 
 /// The file the process runs, without its folder. The system's own name for a process is its main
-/// thread's, and programs rename that one. False where it cannot be told.
+/// thread's, and programs rename that one. False if it is unknown.
 bool program_name(char* out, std::size_t capacity) {
     char path[4096];
     const ssize_t bytes = ::readlink("/proc/self/exe", path, sizeof path - 1);

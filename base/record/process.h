@@ -1,4 +1,4 @@
-// What the system tells of processes: what a ring's header says about its own (once, when the
+// What the system knows about processes: what a ring's header says about its own (once, when the
 // recorder starts), and what those who watch others ask.
 #pragma once
 

@@ -78,7 +78,7 @@ void lay_out(abi::RingHeader& h, std::uint64_t total) {
 }
 
 /// Leaves this mapping the only one through which the memory can be written: seals it (Linux 5.1),
-/// and opens it anew without the right to write, which is all there is on older kernels. The
+/// and reopens it without the right to write, which is all there is on older kernels. The
 /// descriptor to hand out, in place of `fd`; -1 when neither is possible.
 int seal_against_writing(int fd) {
     constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE: older headers lack it
@@ -252,7 +252,7 @@ void sign(abi::Lane& lane, std::uint32_t tid, std::uint32_t name) {
 }
 
 /// Gives the lane back when its thread ends. Not the main thread's: that one runs this in exit(),
-/// before the static destructors, which may record, too.
+/// before the static destructors, which may also record.
 struct LaneReturner {
     bool used = false;
     ~LaneReturner() {

@@ -90,7 +90,7 @@ void set_cupti_dropped(std::uint64_t records) noexcept {
 }
 
 void set_cupti_complete(std::uint64_t monotonic_ns) noexcept {
-    // After the records that it tells of.
+    // After the records that it counts.
     if (abi::RingHeader* h = ring_header()) detail::publish(h->cupti_complete_ns, monotonic_ns);
 }
 

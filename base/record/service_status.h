@@ -33,7 +33,7 @@ void add_service_ticks(std::uint64_t ticks) noexcept;
 /// writes is kept. One that is gone and had not said so was killed.
 void say_farewell() noexcept;
 
-/// Tells readers of GPU `index`; before its first record. Numbers beyond abi::kGpuSlots have no
+/// Describes GPU `index` to readers; before its first record. Numbers beyond abi::kGpuSlots have no
 /// slot.
 void write_gpu_device(std::uint32_t index, const abi::GpuDevice& device) noexcept;
 

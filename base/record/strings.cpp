@@ -43,7 +43,7 @@ std::uint32_t bytes_of(const abi::StringEntry& entry) {
     return static_cast<std::uint32_t>(sizeof entry) + ((entry.bytes + 7) & ~7u);
 }
 
-/// `text` with every run of digits replaced by '#', in `out`, which has room for it.
+/// `text` with every run of digits replaced by '#', in `out`, which has space for it.
 std::string_view without_digits(std::string_view text, char* out) {
     std::size_t bytes = 0;
     bool in_digits = false;

@@ -35,8 +35,8 @@ class StringTable {
     /// The id of a name, added if new; 0 when nothing more fits (counted in the header).
     StringId add(StringKey key) noexcept;
 
-    /// Another text that stands for a name, told apart by its hash alone (50 bits): a kernel's
-    /// symbol, whose readable form takes long to find. 0: none is known. There is room for some
+    /// Another text that stands for a name, identified only by its hash (50 bits): a kernel's
+    /// symbol, whose readable form takes long to find. 0: none is known. There is space for some
     /// 16,000; what finds none is forgotten.
     StringId find_alias(std::string_view text) const noexcept;
     void add_alias(std::string_view text, StringId id) noexcept;
@@ -46,7 +46,7 @@ class StringTable {
 
   private:
     // A slot is filled once, under the lock. From its lowest bit: the id, whether it is an alias,
-    // where the entry lies in the arena (in eights), the upper bits of the hash. 0 is a free slot.
+    // where the entry is in the arena (in eights), the upper bits of the hash. 0 is a free slot.
     static constexpr std::uint32_t kSlots = 32768;
     static constexpr std::uint32_t kMaxAliases = kSlots / 2;  // so a quarter stays free
     static constexpr std::uint64_t kIdBits = 0x1FFF, kAlias = 0x2000;

@@ -30,7 +30,7 @@ Intervals sync_records(const TraceProcess& process, std::int64_t begin, std::int
     return out;
 }
 
-/// Work that was under way when a pause began may be told to its end; but of other work in the
+/// Work that was under way when a pause began may be recorded to its end; but of other work in the
 /// pause nothing is known.
 void leave_pauses_out(ProcessActivity& activity, const Intervals& pauses, Interval whole) {
     activity.watched = gaps_of(pauses, whole);

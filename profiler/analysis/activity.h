@@ -46,7 +46,7 @@ void for_each_call(const TraceTrack& track, std::int64_t begin_ns, std::int64_t 
 std::span<const TraceSpan> spans_within(std::span<const TraceSpan> row, std::int64_t begin_ns,
                                         std::int64_t end_ns);
 
-/// The kind of GPU work that spans of a row are, as far as it was told: kernels else.
+/// The kind of GPU work that spans of a row are, if known; else kernels.
 inline GpuWorkKind work_kind(const TraceTrack& track, std::size_t row, std::size_t index) {
     if (row >= track.works.size() || index >= track.works[row].size()) return GpuWorkKind::kernel;
     return track.works[row].view()[index].kind;

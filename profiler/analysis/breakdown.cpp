@@ -51,7 +51,7 @@ void add_kind(std::string_view kind, double ms, Breakdown& out) {
 
 void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretch, Breakdown& out) {
     const auto stage_of = [&](std::uint32_t name) { return store.names().gpu_stage(name); };
-    // Rows of a stream whose work CUPTI told hold work beside work; else stages are nested in
+    // Rows of a stream recorded by CUPTI hold work beside work; else stages are nested in
     // stages.
     const bool told = track.described();
     if (!told) add_self_times(track, stretch, stage_of, out.gpu_ms);

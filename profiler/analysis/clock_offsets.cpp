@@ -24,7 +24,7 @@ constexpr std::size_t kPeaks = 6;  ///< of each
 constexpr double kCausalShare = 0.9;
 constexpr double kMatchedShare = 0.4;  ///< of a's calls while b recorded; less is chance
 constexpr double kShortNs = 10e9;      ///< no drift is seen in less
-constexpr double kTimerNs = 1000;      ///< nothing is told apart below this
+constexpr double kTimerNs = 1000;      ///< differences below this are ignored
 
 /// A collective that both took part in.
 struct Match {
@@ -251,7 +251,7 @@ Fit fitted(const std::vector<Match>& matches) {
     return fit;
 }
 
-/// The one of those that fit, if it can be told.
+/// The only fitting one, if it is certain.
 std::optional<ClockOffset> choose(std::vector<Fit> fits) {
     std::size_t most = 0;
     for (const Fit& fit : fits) most = std::max(most, fit.clock.collectives);

@@ -27,12 +27,12 @@ struct ClockOffset {
     double drift = 0, drift_error = 0;   ///< seconds a second; 0: none was seen
     std::int64_t at_ns = 0;
     std::size_t collectives = 0;  ///< that it rests on
-    /// Whether the clocks differ by more than could be told from no difference.
+    /// Whether the clocks differ measurably.
     bool differs() const;
 };
 
 /// What b's clock shows more than a's; both in order of their ends. None: too few collectives that
-/// both took part in, they do not end together, or it cannot be told which belong together (they
+/// both took part in, they do not end together, or it is unknown which belong together (they
 /// come as regularly as clockwork, and the wall clocks do not decide it). O(n log n).
 std::optional<ClockOffset> clock_offset(std::span<const CollectiveCall> a,
                                         std::span<const CollectiveCall> b);

@@ -74,7 +74,7 @@ std::uint64_t communicator_of(const TraceStore& store, const FoundSpan& range) {
     return 0;
 }
 
-/// What the range `range` tells of its collective.
+/// The collective that `range` describes.
 void take_range(const TraceStore& store, const FoundSpan& range, Collective& out) {
     if (range.span->has_payload && range.span->payload_kind == PayloadKind::whole && out.bytes == 0)
         out.bytes = range.span->payload;

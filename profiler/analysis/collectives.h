@@ -1,6 +1,6 @@
 // The collectives of a trace, however they came into it: kernels of NCCL, the ranges that
 // `record --pytorch` opens, those of torch.profiler and of NCCL itself, with their bytes and
-// communicator where anybody tells them. The table of `gausscope trace` and the clocks of hosts
+// communicator where known. The table of `gausscope trace` and the clocks of hosts
 // (clock_offsets.h) are made of them.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace gs {
 
 struct Collective {
     std::int64_t begin_ns = 0, end_ns = 0;
-    std::uint64_t bytes = 0;         ///< of this rank; 0: not told
-    std::uint64_t communicator = 0;  ///< the same number on all its ranks; 0: not told
+    std::uint64_t bytes = 0;         ///< of this rank; 0: unknown
+    std::uint64_t communicator = 0;  ///< the same number on all its ranks; 0: unknown
     std::uint32_t name = 0;          ///< of the kernel or range
     std::string_view operation{};    ///< "all_reduce"
     bool on_gpu = false;

@@ -144,7 +144,7 @@ ComparedRow row_of(const Key& key, const std::vector<double>& a, const std::vect
     } else {
         shift = shift_of(a, b);
     }
-    // A stage that is not there on one side has no share to speak of: the mean tells of it, the
+    // A stage that is not there on one side has no share to speak of: the mean counts it, the
     // median may be zero.
     const double base = out.a.median_ms > 0 ? out.a.median_ms : out.b.median_ms;
     out.relative = shift.estimate / base;

@@ -22,7 +22,7 @@ Pass pass_of(const TraceStore& trace, const TraceSpan& span);
 /// row of the process's threads at most.
 FoundSpan counterpart_of(const TraceStore& trace, std::size_t track, const TraceSpan& span);
 
-/// The forward ranges of all threads, for who asks of very many backward ranges. Spans of the store
+/// The forward ranges of all threads, for lookups of very many backward ranges. Spans of the store
 /// must stay where they are.
 class ForwardRanges {
   public:

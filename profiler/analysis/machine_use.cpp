@@ -11,7 +11,7 @@
 namespace gs {
 namespace {
 
-/// A point tells of the second before it, so the one after the stretch counts, too.
+/// A point covers the second before it, so the one after the stretch also counts.
 constexpr std::int64_t kAfter = 1'000'000'000;
 
 double mean_of(const CounterSeries& series, std::int64_t begin, std::int64_t end) {

@@ -12,7 +12,7 @@ Intervals pauses_of(const TraceStore& store, std::uint32_t process, Unrecorded w
     for (const PauseEvent& pause : store.processes()[process].pauses.view())
         if (what == Unrecorded::gpu ? pause.gpu : pause.ranges)
             found.push_back({pause.begin_ns, pause.end_ns});
-    // A process of two rings tells of its pauses twice.
+    // A process with two rings records its pauses twice.
     std::sort(found.begin(), found.end(),
               [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
     for (const Interval& i : found) append(out, i);

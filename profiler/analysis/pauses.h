@@ -13,7 +13,7 @@ namespace gs {
 
 enum class Unrecorded : std::uint8_t {
     gpu,     ///< GPU work, CUDA calls and inner ranges
-    ranges,  ///< outermost ranges; somewhat longer, because iterations that have begun are told
+    ranges,  ///< outermost ranges; somewhat longer, because begun iterations are recorded
 };
 Intervals pauses_of(const TraceStore& store, std::uint32_t process, Unrecorded what);
 

@@ -104,7 +104,7 @@ std::optional<Stall> Pulse::stall(const TraceStore& store, std::uint32_t process
     if (state == 0 || state == 'Z' || state == 'X') return {};
     const double automatic = std::max(
         options.least_s, options.times_median * median_of({seconds_.begin(), seconds_.end()}));
-    // Kernels are told when all that ran with them has ended; ranges at once.
+    // Kernels arrive when all that ran with them has ended; ranges at once.
     constexpr double kGpuIsLate_s = 60;
     const double after_s =
         (options.after_s > 0 ? options.after_s : automatic) + (by_gpu_ ? kGpuIsLate_s : 0);

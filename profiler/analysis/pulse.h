@@ -49,7 +49,7 @@ class Pulse {
     std::deque<double> seconds_;  ///< of the newest iterations
     std::int64_t sign_ns_ = 0;
     std::uint32_t tid_ = 0;  ///< of the thread that iterates, 0: none does (they were inferred)
-    bool by_gpu_ = false;    ///< iterations were told from the GPU's work
+    bool by_gpu_ = false;    ///< iterations were detected from the GPU's work
 };
 
 /// Where a rank of a job stands; `place` is its innermost open range, empty: in none.
@@ -58,7 +58,7 @@ struct RankPlace {
     std::string place;
 };
 /// "ranks 0-6 are in all_reduce, 7 in its data loader", most ranks first; `world_size` > 0: those
-/// that are not here are told, too.
+/// that are not here are also listed.
 std::string describe_ranks(std::vector<RankPlace> ranks, int world_size);
 
 }  // namespace gs

@@ -1,4 +1,4 @@
-// A thread's samples as something to draw: boxes where each can be told apart, else columns of how
+// A thread's samples as something to draw: boxes where each is wide enough, else columns of how
 // much of the time the thread was on a CPU and how much it waited. Used by the timeline.
 #pragma once
 
@@ -16,7 +16,7 @@ struct SampleBox {
     std::int64_t begin_ns = 0, end_ns = 0;
     std::uint32_t index = 0;
 };
-/// Samples too close to be told apart.
+/// Samples too close to be drawn separately.
 struct SampleColumn {
     std::int64_t begin_ns = 0, end_ns = 0;
     float on_cpu = 0, blocked = 0;  ///< shares of its time, together 1 at most

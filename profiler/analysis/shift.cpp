@@ -60,7 +60,7 @@ Shift widened(const Shift& shift, double waited_a_ms, double waited_b_ms) {
 }
 
 // Sure of a difference: the interval lies on one side of zero, and the effect is worth the name.
-// Sure of none: the interval lies within the least effect. Everything else cannot be told from
+// Sure of none: the interval lies within the least effect. Everything else is undecided by
 // these iterations.
 Verdict verdict_of(const Shift& shift, double base, double least_effect) {
     if (!std::isfinite(shift.estimate) || !(base > 0)) return Verdict::too_few;

@@ -15,7 +15,7 @@ bool plausible(double ns_per_tick) { return ns_per_tick > 0.05 && ns_per_tick < 
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000, kLeastBaselineNs = 20'000'000,
                         kLongestBaselineNs = 60 * kSecondNs;
-/// The counter went on while the clock stood (a suspended machine, a paused virtual one), or the
+/// The counter ran while the clock stood (a suspended machine, a paused virtual one), or the
 /// other way round: further apart than any rate explains.
 constexpr double kJumpNs = 5e6, kJumpShare = 0.05;
 constexpr double kSameCounter = 1e-3;     ///< rates further apart are of different counters
@@ -116,8 +116,8 @@ void ClockMap::steer(const abi::ClockSnapshot& s) {
     }
     if (told_ <= last_.ticks) follow(s);
     // Else keep what was promised (a snapshot may be seen after newer ticks were converted), meet
-    // the measured clock in as long as it is known, one second at most, and go on with it: the next
-    // snapshot may be much later.
+    // the measured clock in as long as it is known, one second at most, and continue with it: the
+    // next snapshot may be much later.
     const std::uint64_t from = std::max(s.ticks, told_);
     const double promised = at(from), known_ns = std::min(measured(s), 1e9);
     const double now = measured(s) + rate_ * static_cast<double>(from - s.ticks);
@@ -127,7 +127,7 @@ void ClockMap::steer(const abi::ClockSnapshot& s) {
     add_knot(from + static_cast<std::uint64_t>(length), promised + steered * length, rate_);
 }
 
-/// Nothing was told since the snapshot before: the clock between the two is as it was measured.
+/// Nothing was reported since the snapshot before: the clock between the two is as it was measured.
 void ClockMap::follow(const abi::ClockSnapshot& s) {
     while (knots_.size() > 1 && knots_.back().ticks > last_.ticks) knots_.pop_back();
     Knot& back = knots_.back();

@@ -19,7 +19,7 @@ class DeviceBatch {
     void device(const Device& device, std::uint64_t memory_bytes);
     /// To be handed over, which leaves an empty one; after seal() only.
     std::shared_ptr<TraceBatch>& pending() { return pending_; }
-    /// Makes what was told one batch, if anything was.
+    /// Makes one batch of the collected values, if any.
     void seal();
 
   private:

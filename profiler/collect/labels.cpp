@@ -1,4 +1,4 @@
-// Where a process stands in a job: from its environment as it was when the process began, and its
+// A process's place in a job: from its environment as it was when the process began, and its
 // command line.
 #include <fmt/format.h>
 

@@ -67,8 +67,8 @@ MultiCollector::~MultiCollector() {
 
 namespace {
 
-/// A program whose memory has run out goes on, and saves what it has: a part of what it recorded is
-/// lost, which the next look goes on after.
+/// A program that runs out of memory continues and saves what it has: a part of the recording is
+/// lost, and the next look continues after it.
 void while_there_is_memory(const auto& look) {
     try {
         look();

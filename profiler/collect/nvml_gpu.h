@@ -1,7 +1,7 @@
-// What NVML tells of one GPU, sample by sample: utilisation, memory, clocks, power, temperature and
-// what slows the clocks down; on Hopper and newer also what GPM tells of the multiprocessors and
-// the memory. What a device does not offer is said once as text ("absent", "not permitted"), never
-// as a zero. Used by DeviceSampler.
+// What NVML reports of one GPU, sample by sample: utilisation, memory, clocks, power, temperature
+// and what slows the clocks down; on Hopper and newer also what GPM reports of the multiprocessors
+// and the memory. What a device does not offer is said once as text ("absent", "not permitted"),
+// never as a zero. Used by DeviceSampler.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace gs::nvml {
 
-/// What was said of a GPU so far, which outlives it: NVML is opened anew from time to time.
+/// What was said of a GPU so far, which outlives it: NVML is reopened from time to time.
 struct Said {
     std::string slice, gpm;
     std::array<std::string, 13> refusals;  ///< by metric

@@ -351,7 +351,7 @@ std::span<const TraceReader::RawRecord> TraceReader::copy_lane(std::uint32_t ind
         return {};
     }
     const std::uint64_t first = std::max(lane.tail, head > capacity ? head - capacity : 0);
-    // Lanes share nothing, so all of them together hold no more than there is room for.
+    // Lanes share nothing, so all of them together hold no more than there is space for.
     if (head - first > records_left_) {
         ++loss_.malformed;
         lane.tail = head;
@@ -424,7 +424,7 @@ void TraceReader::drain(TraceBatch& out) {
     read_strings(out);
     loss_.untimed = 0;
     records_left_ = layout_.rings_bytes / sizeof(abi::Record);
-    // Before the lanes: what it tells of is in them by now.
+    // Before the lanes: what it counts is in them by now.
     const auto complete =
         layout_.version >= (1u << 16 | 4) ? memory_.load_acquire<std::uint64_t>(kCuptiComplete) : 0;
     read_lanes(abi::LaneKind::thread, out);

@@ -1,5 +1,5 @@
-// TraceReader's other half: what CUPTI told a process (activity lanes), its GPUs, and how the
-// service does in it.
+// TraceReader's other half: what CUPTI recorded in a process (activity lanes), its GPUs, and how
+// the service does in it.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -102,7 +102,7 @@ GpuWorkEvent gpu_work_of(const JsonEvent& e) {
     std::copy(std::begin(e.block), std::end(e.block), work.block);
     work.registers = e.small("registers per thread");
     work.static_shared = e.small("static shared memory");
-    // Torch tells the sum of both kinds.
+    // Torch gives the sum of both kinds.
     work.dynamic_shared =
         std::max(e.small("shared memory"), work.static_shared) - work.static_shared;
     work.local_per_thread = e.small("local memory per thread");

@@ -49,9 +49,9 @@ std::string time_fault(const std::optional<Scalar>& us, const char* field, bool 
 /// A kernel, copy, fill or graph, as torch.profiler writes them and our export does; without times
 /// and name.
 GpuWorkEvent gpu_work_of(const JsonEvent& event);
-/// What a collective is told by: "allreduce of Float, group 0 of 8 ranks"; empty: it is none.
+/// The description of a collective: "allreduce of Float, group 0 of 8 ranks"; empty: it is none.
 std::string collective_text(const JsonEvent& event);
-/// What a collective takes of this rank, bytes; 0: not told.
+/// What a collective takes of this rank, bytes; 0: unknown.
 std::uint64_t collective_bytes(const JsonEvent& event);
 /// A counter's name from torch's "[memory]" instant: "PyTorch allocated, GPU 0 [MiB]".
 std::string memory_name(const JsonEvent& event, std::string_view what);

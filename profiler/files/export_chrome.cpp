@@ -167,7 +167,7 @@ class ChromeWriter {
             }
         }
     }
-    /// Its spans are in rows by how deep they are, not by where there was room.
+    /// Its spans are in rows by how deep they are, not by where there was space.
     static bool nests(const TraceTrack& track) {
         return !track.described() && track.kind != TrackKind::overlapping;
     }

@@ -1,5 +1,5 @@
 // What goes where: processes, threads and CUDA calls as tracks of slices, GPU streams that a stage
-// timer measured as tracks with arrows from their launch, what CUPTI told as render stages
+// timer measured as tracks with arrows from their launch, CUPTI's records as render stages
 // (export_perfetto_gpu.cpp), the rest as instants and counters.
 #include "profiler/files/export_perfetto.h"
 

@@ -18,7 +18,7 @@ namespace {
 
 using protozero::pbf_writer;
 
-/// Samples that only their time tells apart.
+/// Samples that differ only in time.
 struct Place {
     std::uint32_t process = 0, tid = 0, stack = 0;
     std::vector<std::uint32_t> ranges;

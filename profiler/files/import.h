@@ -28,8 +28,8 @@ struct ImportOptions {
     std::uint64_t max_bytes = 0;
     std::size_t max_events = ~std::size_t{0};  ///< the rest is skipped and counted
     ClockShift shift{};  ///< taken off the file's times, of a file that is not the store's first
-    /// Told from time to time how much is done, 0 to 1; false ends the import (kind unsupported,
-    /// "stopped").
+    /// Called from time to time with the share done, 0 to 1; false ends the import (kind
+    /// unsupported, "stopped").
     std::function<bool(double)> progress{};
 };
 
@@ -46,7 +46,7 @@ struct ImportSummary {
 };
 
 /// Into a store that holds something already, the file's processes come beside those that are
-/// there, its times moved by the wall clock where it tells that.
+/// there, its times moved by the wall clock if it has one.
 Result<ImportSummary> import_trace(const fs::path& path, TraceStore& store,
                                    const ImportOptions& options = {});
 

@@ -89,7 +89,7 @@ class ImportEvents {
     void add(std::uint32_t track, const ImportedEvent& event);
     /// Of a track, as they were added, until finish().
     std::vector<ImportedEvent>& events(std::uint32_t track) { return tracks_[track].events; }
-    /// What an event of a thread's track tells beyond its payload: name, value and kind of each.
+    /// What an event of a thread's track has beyond its payload: name, value and kind of each.
     std::uint32_t add_values(std::vector<RangeValueEvent> values);
     void add_instant(const InstantEvent& event);
     void add_point(std::uint32_t pid, const CounterEvent& event);

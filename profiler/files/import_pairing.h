@@ -18,7 +18,7 @@ struct Pairing {
 };
 
 /// Leaves finished ranges only, in order of their ends, with rows. Ranges that lie inside others
-/// are on the row below; those that overlap others are on the first row with room. `rounding_ns`:
+/// are on the row below; those that overlap others are on the first row with space. `rounding_ns`:
 /// neighbours that overlap by no more than this do so because their times were rounded.
 Pairing pair_events(std::vector<ImportedEvent>& events, TrackKind kind, std::int64_t rounding_ns);
 

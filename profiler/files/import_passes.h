@@ -17,7 +17,7 @@ class ImportPasses {
     void add(std::uint32_t track, std::int64_t begin_ns, std::uint64_t number, bool backward) {
         ends_.push_back({begin_ns, number, track, backward});
     }
-    /// Tells the operators, of those that begin there the innermost. Ends that are alone or at no
+    /// Links the operators, of those that begin there the innermost. Ends that are alone or at no
     /// operator are skipped and counted.
     void tell(ImportEvents& events);
 

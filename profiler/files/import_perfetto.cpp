@@ -361,7 +361,7 @@ class Reader {
         }
         out_.add(track, slice);
     }
-    /// What a slice tells beside its payload.
+    /// What a slice has beside its payload.
     std::vector<RangeValueEvent> values_of(const perfetto::Event& e, const Note* payload) {
         constexpr std::size_t kMost = 32;
         std::vector<RangeValueEvent> out;

@@ -15,7 +15,7 @@ namespace {
 
 /// Files whose times are of one clock.
 struct Host {
-    std::string name;  ///< "host a", or the file's name where no label tells the host
+    std::string name;  ///< "host a", or the file's name if no label names the host
     std::vector<std::size_t> files;
 };
 

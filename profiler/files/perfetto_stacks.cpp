@@ -19,7 +19,7 @@ enum StackField : std::uint32_t {
 constexpr std::uint64_t kKinds[] = {1, 3, 2};
 constexpr std::uint32_t kWeight = 1000;  // our own: nanoseconds that a sample stands for
 constexpr std::size_t kMostFrames = 512;
-constexpr std::int64_t kMostWeight = 60'000'000'000;  // so many samples as a file may hold add up
+constexpr std::int64_t kMostWeight = 60'000'000'000;  // the sum over all samples of a file fits
 
 InternedField as_interned(StackField field) { return static_cast<InternedField>(field); }
 
@@ -41,7 +41,7 @@ void intern_frame(Sequence& out, const TraceStore& store, std::uint32_t index) {
         f.add_uint64(2, function);
         f.add_uint64(3, module);
         f.add_uint64(4,
-                     frame.line);  // tells lines of a function apart where symbols are by address
+                     frame.line);  // distinguishes lines of a function where symbols are by address
         if (has_file) f.add_uint64(5, frame.file + std::uint64_t{1});
         if (frame.line != 0) f.add_uint32(6, frame.line);
         f.add_uint64(7, kKinds[static_cast<std::size_t>(frame.kind)]);

@@ -48,7 +48,7 @@ class InternedStacks {
 struct PerfSample {
     std::uint32_t pid = 0, tid = 0;
     std::uint64_t stack = 0;
-    std::int64_t weight_ns = 0;  ///< 0: not told
+    std::int64_t weight_ns = 0;  ///< 0: unknown
 };
 PerfSample parse_sample(ProtoReader message);
 

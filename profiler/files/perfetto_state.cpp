@@ -48,7 +48,7 @@ void take_category(std::string_view text, Event& event) {
         event.category = text.substr(std::strlen(kNvtxCategoryPrefix));
 }
 
-/// True when it told the stream.
+/// True if it named the stream.
 bool take_extra(ProtoReader x, GpuWorkEvent& work) {
     std::string_view name, value;
     while (x.next()) {

@@ -56,7 +56,7 @@ struct Event {
 };
 Event parse_event(ProtoReader message, const SequenceState& state);
 
-/// A render stage event as GPU work of the process `pid` (0: not told), numbered `event`.
+/// A render stage event as GPU work of the process `pid` (0: unknown), numbered `event`.
 struct StageEvent {
     GpuWorkEvent work;
     std::string_view name;

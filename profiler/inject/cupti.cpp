@@ -115,7 +115,7 @@ void count_switch(std::uint64_t begin) noexcept {
     control.switch_ns.fetch_add(monotonic_ns() - begin, std::memory_order_relaxed);
 }
 
-/// Begins the stretch in which graphs are told node by node, if one was asked for.
+/// Begins the period in which graphs are recorded node by node, if one was asked for.
 bool begin_nodes(std::uint64_t now) noexcept {
     const std::uint64_t asked = control.nodes_asked_ns.exchange(0);
     if (asked != 0) control.nodes_until = asked < kForEver - now ? now + asked : kForEver;
@@ -148,8 +148,8 @@ void try_to_take() noexcept {
 
 /// In a pause nothing is on that costs the program anything, once the GPU has worked off what was
 /// launched before: CUPTI may tell wrong times of what runs when its kinds are switched. What is
-/// told from the begin of the pause on is left out, until the GPU has done what was launched in it:
-/// of that nothing is known.
+/// recorded from the start of the pause on is skipped, until the GPU has done what was launched in
+/// it: of that nothing is known.
 void settle_pause(std::uint64_t now) noexcept {
     Session& session = control.session;
     const bool may_change = may_change_kinds(now, settings().pause_rest_s);

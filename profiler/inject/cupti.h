@@ -1,7 +1,7 @@
 // CUPTI, as the injection library uses it: kernels, copies, CUDA calls, waits, allocations and
 // overheads of this process become activity records in its ring (abi.h, "Activity lanes"). The
 // library is opened at run time, never linked; where it is missing or another tool has it,
-// everything else goes on and RingHeader::cupti_state and cupti_reason say why.
+// everything else continues and RingHeader::cupti_state and cupti_reason say why.
 //
 // Called by the library's Host (base/record/endpoint.h): from the endpoint's thread while there is
 // no driver in the process, then from the thread of cupti_thread.h; by InitializeInjection from the
@@ -28,8 +28,8 @@ void set_armed(bool armed) noexcept;
 /// The budget's pauses: kinds of records go off, so that CUPTI does nothing in the program's calls;
 /// CUPTI stays ours.
 void set_paused(bool paused) noexcept;
-/// True until recording goes on, which is later than set_paused(false): the GPU still runs what was
-/// launched in the pause.
+/// True until recording continues, which is later than set_paused(false): the GPU still runs what
+/// was launched in the pause.
 bool is_paused() noexcept;
 
 /// What CUPTI has cost since the process began.
@@ -40,8 +40,8 @@ struct Costs {
 };
 Costs costs() noexcept;
 
-/// CUDA graphs are told node by node for so long, once recording is on and CUPTI's kinds of records
-/// have been as they are for half a minute; otherwise as a whole.
+/// CUDA graphs are recorded node by node for this long, once recording is on and CUPTI's kinds of
+/// records have been as they are for half a minute; otherwise as a whole.
 void tell_graph_nodes(std::uint64_t seconds) noexcept;
 
 /// On a client's request: CUPTI is given back and stays so until acquire(). False: `why` (192

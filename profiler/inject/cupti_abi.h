@@ -41,7 +41,7 @@ inline constexpr std::uint32_t kHostPinned = 8;
 /// CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, a std::uint8_t: buffers are zero when CUPTI gets
 /// them, and it need not clear them on a thread of the program.
 inline constexpr std::uint32_t kZeroedBuffers = 5;
-/// CUDA 12.6: since then CUPTI bears to be taken anew after it was finalised, graphs or not.
+/// CUDA 12.6: since then CUPTI can be acquired again after it was finalised, graphs or not.
 inline constexpr std::uint32_t kSafeFinalize = 24;
 inline constexpr int kThreadIdSystem = 1;
 inline constexpr std::uint32_t kNoStream = 0xFFFFFFFFu;  ///< CUPTI_SYNCHRONIZATION_INVALID_VALUE
@@ -89,9 +89,9 @@ struct Functions {
 };
 
 // ---- records ----
-// Where the fields we read lie in the records of one generation of CUPTI. Records only ever grow at
-// their end, but not every generation has every field, and a record is read no further than its own
-// generation's size.
+// Offsets of the fields we read in the records of one generation of CUPTI. Records only ever grow
+// at their end, but not every generation has every field, and a record is read no further than its
+// own generation's size.
 
 struct KernelLayout {  ///< CUpti_ActivityKernel8 and later
     std::uint16_t bytes, registers, start, end, device, context, stream, grid, block, static_shared,
@@ -112,7 +112,7 @@ struct ApiLayout {  ///< CUpti_ActivityAPI
 struct SyncLayout {  ///< CUpti_ActivitySynchronization and 2
     std::uint16_t bytes, type, start, end, correlation, context, stream, event;
 };
-struct OverheadLayout {  ///< CUpti_ActivityOverhead to 3; correlation 0: not told
+struct OverheadLayout {  ///< CUpti_ActivityOverhead to 3; correlation 0: unknown
     std::uint16_t bytes, type, object_kind, thread, start, end, correlation;
 };
 struct MemoryLayout {  ///< CUpti_ActivityMemory3 and 4
@@ -157,7 +157,7 @@ inline constexpr MemoryLayout kMemory4{128, 4, 8, 12, 16, 24, 32, 52, 56, 60};
 inline constexpr GraphLayout kGraph1{48, 4, 8, 16, 24, 28, 32, 36};
 inline constexpr GraphLayout kGraph2{56, 4, 8, 16, 24, 28, 32, 36};
 
-/// Oldest first; a CUPTI newer than the last is read as the last. Where the toolkit that brought a
+/// Oldest first; a CUPTI newer than the last is read as the last. If the toolkit that brought a
 /// longer record is not certain, the shorter one stands: it is the beginning of the longer.
 inline constexpr Layouts kLayouts[] = {
     {18, "CUDA 11.8", kKernel8, kCopy5, kPeer4, kFill4, kApi, kSync1, kOverhead1, kMemory3,

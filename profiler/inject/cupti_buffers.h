@@ -1,5 +1,5 @@
 // The memory that CUPTI writes its records into: a fixed number of buffers of one size, so that
-// what a burst of launches can take is known beforehand. Handing out, taking back and finding full
+// what a burst of launches can take is known beforehand. Handing out, returning and finding full
 // ones are single atomic operations on bit masks; CUPTI's callbacks, which come from any thread and
 // under CUPTI's own locks, never wait here.
 #pragma once

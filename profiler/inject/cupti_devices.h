@@ -5,7 +5,7 @@
 
 namespace gs::inject::cupti {
 
-/// Writes the table. False: CUDA is not initialised yet, or tells nothing; ask again.
+/// Writes the table. False: CUDA is not initialised yet, or reports nothing; ask again.
 bool publish_gpu_devices() noexcept;
 
 }  // namespace gs::inject::cupti

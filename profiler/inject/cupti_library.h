@@ -25,7 +25,7 @@ struct Library {
     std::uint32_t version = 0;
 
     /// Opens it and looks everything up; later calls return what the first successful one found.
-    /// False: `why` tells.
+    /// False: `why` says so.
     bool open(char* why) noexcept;
     bool is_open() const noexcept { return handle_ != nullptr; }
     /// CUPTI's own words for an error.

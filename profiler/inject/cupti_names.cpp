@@ -38,8 +38,8 @@ std::string_view without_parameters(std::string_view name) noexcept {
                                                                         : name.substr(0, open);
 }
 
-/// "void a::f<int>" -> "a::f<int>": a template's symbol tells its return type. Only a blank outside
-/// all brackets ends one.
+/// "void a::f<int>" -> "a::f<int>": a template's symbol includes its return type. Only a blank
+/// outside all brackets ends one.
 std::string_view without_return_type(std::string_view name) noexcept {
     int depth = 0;
     std::size_t start = 0;

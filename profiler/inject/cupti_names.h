@@ -1,7 +1,7 @@
 // Names of kernels and CUDA calls as the ring's string arena takes them. A kernel's name is
-// demangled, stripped of what tells nothing apart (return type, parameters) and, where it is still
-// too long, of its innermost template arguments, so that its identifier stays whole. Used by the
-// conversion of CUPTI's records, by one thread at a time.
+// demangled, stripped of what distinguishes nothing (return type, parameters) and, where it is
+// still too long, of its innermost template arguments, so that its identifier stays whole. Used by
+// the conversion of CUPTI's records, by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace gs::inject::cupti {
 /// with the terminator.
 void readable_kernel_name(const char* symbol, char* out, std::size_t room) noexcept;
 
-/// A kernel's string id; 0: no symbol, or no room. Found by the symbol's text, for CUPTI's pointers
-/// may be reused after a module is unloaded.
+/// A kernel's string id; 0: no symbol, or no space. Found by the symbol's text, for CUPTI's
+/// pointers may be reused after a module is unloaded.
 StringId kernel_name(const char* symbol) noexcept;
 
 /// The calls worth a record: those that launch, copy, wait, allocate or load. Known by name, for

@@ -70,7 +70,7 @@ OverheadType overhead_type(std::uint32_t kind) noexcept {
     return (kind & 0xFFFF) == 0 && upper < std::size(kUpper) ? kUpper[upper] : OverheadType::other;
 }
 
-/// 0: host, 1: device (arrays and managed memory, too), 2: not told.
+/// 0: host, 1: device (also arrays and managed memory), 2: unknown.
 int side_of(MemoryType type) noexcept {
     if (type == MemoryType::unknown) return 2;
     return type == MemoryType::pageable || type == MemoryType::pinned ? 0 : 1;

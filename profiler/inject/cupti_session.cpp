@@ -33,13 +33,13 @@ constexpr KindChoice kKinds[] = {
 
 /// So long CUPTI may go without a buffer before we ask whether it has nothing to tell.
 constexpr std::uint64_t kQuietNs = 5'000'000'000;
-/// What was launched before kinds went on has run, if nothing is told for so long.
+/// Work launched before kinds were enabled has run if nothing is reported for this long.
 constexpr std::uint64_t kCatchUpNs = 500'000'000;
 
 // What the callback at the end of a CUDA call, on any thread, and the session share.
 enum class Leaving : int { no, wanted, under_way, done };
 constinit std::atomic<Leaving> leaving{Leaving::no};
-constinit std::atomic<std::uint64_t> calls_seen{0};  // that CUPTI has to tell of
+constinit std::atomic<std::uint64_t> calls_seen{0};  // that CUPTI has to report
 constinit std::atomic<Result (*)()> finalize{nullptr};
 constinit std::atomic<Result (*)(std::uint64_t*)> timestamp{nullptr};
 
@@ -156,7 +156,7 @@ void Session::switch_off() noexcept {
     const Functions& f = library_.f;
     for (const KindChoice& choice : kKinds)
         if (!nodes_ || choice.kind != kGraphTrace) f.ActivityDisable(choice.kind);
-    // Also takes back what was enabled call by call.
+    // Also undoes what was enabled call by call.
     f.ActivityDisable(kRuntime);
     f.ActivityDisable(kDriver);
     kinds_on_ = false;
@@ -219,13 +219,13 @@ bool Session::was_robbed() noexcept {
         watch_calls(looks_ = true);
         return false;
     }
-    // The next flush brings what was told of them, if anything was.
+    // The next flush brings their records, if any.
     const bool suspected = suspects_;
     suspects_ = calls_seen.load(std::memory_order_relaxed) > sink::calls_without_visit();
     return suspected && suspects_;
 }
 
-/// Before CUDA 12.6 a program that uses graphs crashes when CUPTI is taken anew after it was
+/// Before CUDA 12.6 a program that uses graphs crashes when CUPTI is acquired again after it was
 /// finalised.
 bool Session::may_detach() const noexcept {
     return library_.f.Finalize != nullptr &&

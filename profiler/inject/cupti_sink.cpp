@@ -14,7 +14,7 @@
 namespace gs::inject::cupti::sink {
 namespace {
 
-/// A buffer comes back when all that it tells of has ended: on a busy GPU after the time it took to
+/// A buffer comes back when all work in it has ended: on a busy GPU after the time it took to
 /// fill. So one holds as many records as half a second lately brought, unless many are out: then
 /// as many as it can.
 constexpr double kFillNs = 5e8;
@@ -121,7 +121,7 @@ void read_buffer(std::uint8_t* buffer, std::size_t valid) noexcept {
             abi::ActivityRecord out;
             ++told;
             Conversion result = sink.converter.convert(record, left, out);
-            // What was told before it ended bears a time that is not true.
+            // A record made before the work ended has a wrong time.
             if (result == Conversion::converted && out.end > now + kClockSlackNs)
                 result = Conversion::damaged;
             if (result == Conversion::converted) {
@@ -152,7 +152,7 @@ void read_full_buffers() noexcept {
         std::size_t valid = 0;
         while (std::uint8_t* buffer = sink.pool.next_full(valid)) {
             read_buffer(buffer, valid);
-            std::memset(buffer, 0, valid);  // as CUPTI is told to find it (kZeroedBuffers)
+            std::memset(buffer, 0, valid);  // as CUPTI expects it (kZeroedBuffers)
             sink.pool.free(buffer);
         }
         sink.reading.clear(std::memory_order_release);

@@ -1,7 +1,7 @@
 // Where CUPTI's records go: its callbacks hand out buffers and take them back, and a completed
 // buffer becomes records of the ring's activity lane there and then, on the thread that brought it.
-// When several come at once, one thread reads them all and the others go on; nobody waits. One per
-// process (CUPTI's callbacks carry no pointer of ours).
+// When several come at once, one thread reads them all and the others continue without waiting. One
+// per process (CUPTI's callbacks carry no pointer of ours).
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ std::uint64_t complete_until(std::uint64_t flushed_ns) noexcept;
 std::uint64_t visits() noexcept;
 /// CUPTI has none of our buffers.
 bool nothing_out() noexcept;
-/// More calls than these cannot be told without a visit.
+/// More calls than these need a visit to be reported.
 std::uint64_t calls_without_visit() noexcept;
 bool graph_seen() noexcept;  ///< a CUDA graph has run
 

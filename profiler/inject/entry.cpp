@@ -19,7 +19,7 @@ extern "C" {
     return gs::inject::take_extension(*module) ? 1 : 0;
 }
 
-/// The driver, from cuInit. 1: go on.
+/// The driver, from cuInit. 1: continue.
 [[gnu::visibility("default")]] int InitializeInjection() {
     gs::inject::expect_cuda();
     if (gs::inject::start_library()) gs::inject::take_cuda();

@@ -71,7 +71,7 @@ Event event_of(const wchar_t* text) { return {.name = name_id(Narrow(text).text(
 
 // ---- what a payload of the extension adds ----
 
-/// Tells the values of a range that was opened just now.
+/// Records the values of the range opened last.
 [[gnu::noinline]] void tell_payloads(std::uint32_t domain, std::span<const PayloadData> payloads) {
     PayloadValues values;
     read_payloads(domain, payloads, values);
@@ -135,7 +135,7 @@ struct Translated {
 
 Domain chained_domain(Domain domain) { return domains[index_of_domain(domain)].chained; }
 
-// ---- CORE: the default domain. kChained: the other tool is told, too. ----
+// ---- CORE: the default domain. kChained: also notifies the other tool. ----
 
 template <bool kChained>
 void mark_ex(const EventAttributes* e) {

@@ -144,7 +144,7 @@ class LibraryHost final : public service::Host {
         set_budget_words(budget().budget_ppm(),
                          std::min(budget().duty_ppm(), static_cast<std::uint32_t>(duty * 1e6)));
     }
-    // A pause is told from before something goes off until after it is on again.
+    // A pause is recorded from before something goes off until after it is on again.
     void hold(service::Gate gate, bool gpu) {
         const std::uint64_t before = paused_things();
         const bool pause = gate == service::Gate::closed || !gpu;

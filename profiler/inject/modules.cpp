@@ -16,7 +16,7 @@ namespace {
 struct ModuleTables {
     nvtx::FunctionTable tables[nvtx::kModules] = {};  ///< null: this object has none
     unsigned int sizes[nvtx::kModules] = {};
-    // Where the object lies, as the loader tells it. unknown: in another namespace; its pointers
+    // Where the object lies, as the loader reports it. unknown: in another namespace; its pointers
     // are never touched again, and the hooks test a flag.
     std::uintptr_t base = 0;
     char name[256] = {};

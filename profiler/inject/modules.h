@@ -19,8 +19,8 @@ void point_modules(bool armed, bool chained) noexcept;
 void chain_modules(bool chained) noexcept;
 
 /// Once a tick, while armed: looks again at objects that came a moment ago. Their own
-/// initialisation goes on after attach_module(), and may take a pointer that was set meanwhile for
-/// its own.
+/// initialisation continues after attach_module(), and may take a pointer that was set meanwhile
+/// for its own.
 void settle_modules() noexcept;
 
 /// Around a fork, in the parent: the child must not be born while we are in the loader's list,

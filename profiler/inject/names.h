@@ -26,7 +26,7 @@ class Narrow {
     std::size_t bytes_ = 0;
 };
 
-/// The id of `text` in the domain named `domain`, added if new; 0: no text, or no room (counted).
+/// The id of `text` in the domain named `domain`, added if new; 0: no text, or no space (counted).
 /// `color` as abi::StringEntry::color: the first one a name comes with is its colour.
 StringId name_id(std::string_view text, StringId domain, std::uint32_t color) noexcept;
 

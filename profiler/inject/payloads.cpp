@@ -105,7 +105,7 @@ class Reader {
         std::uint64_t value[kMostEntries];  ///< of entries that may be lengths
     };
 
-    /// How far it reaches, kNoSize: it cannot be told.
+    /// How far it reaches, kNoSize: unknown.
     std::size_t take_struct(Schema& schema, const std::byte* base, std::size_t size) {
         if (++level_ > kMostLevels) return --level_, kNoSize;
         Numbers numbers;

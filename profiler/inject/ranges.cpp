@@ -240,7 +240,7 @@ int push(std::uint32_t domain, const Event& event) noexcept {
     if (t == nullptr) return -2;
     const int level = static_cast<int>(t->depth);
     if (t->depth < abi::kStackSlots) [[likely]] {
-        // After the head that the last range left behind: who sees this slot sees that, too.
+        // After the head that the last range left behind: readers that see this slot also see that.
         detail::fence(std::memory_order_release);
         write(t->lane->stack[t->depth],
               {read_ticks(), event.payload, event.name, std::uint32_t{event.flags} | domain << 16});

@@ -5,8 +5,8 @@
 // Recording comes in periods: each arming begins one. A thread's lane is made ready for a period by
 // its first event; ranges left open when the former period ended are forgotten, because their ends
 // were not seen. Within a period the budget opens and closes a gate: outermost ranges that begin
-// while it is not open are left out with all that is in them, so an iteration is told whole or not
-// at all.
+// while it is not open are left out with all that is in them, so an iteration is recorded whole or
+// not at all.
 #pragma once
 
 #include <cstdint>

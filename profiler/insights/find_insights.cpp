@@ -98,7 +98,7 @@ Insights find_insights(const TraceStore& store, const InsightOptions& options) {
         }
         for (Outcome& outcome : outcomes) ask(subject, outcome, out);
     }
-    // What cannot be told is last; equal times keep the rules' order.
+    // Unknown times are last; equal times keep the rules' order.
     std::stable_sort(
         out.findings.begin(), out.findings.end(), [](const Insight& a, const Insight& b) {
             return std::isfinite(a.recoverable_ms) &&

@@ -8,7 +8,7 @@ namespace gs::insights {
 
 /// Ours: of the iteration; a change that gains less is not worth its work.
 inline constexpr double kGainShare = 0.005;
-/// Ours: where threads waited more of the time for a CPU, what limits a stage there cannot be told.
+/// Ours: where threads waited more of the time for a CPU, a stage's limit is unknown.
 inline constexpr double kBusyMachine = 0.15;
 inline Answer not_quiet(const Subject& s) {
     return cannot_tell(fmt::format("the machine was busy: threads waited {:.0f} % of the time",

@@ -29,7 +29,7 @@ Answer busy_machine(const Subject& s) {
     const MachineUse& use = s.machine;
     if (!std::isfinite(use.waited)) return cannot_tell(kNotRecorded);
     if (!(use.waited > kQuiet)) return {};
-    // With a GPU, what threads waited need not have held it up: R1 tells how long it was idle.
+    // With a GPU, what threads waited need not have held it up: R1 says how long it was idle.
     const double ms =
         s.activity.has_gpu ? std::numeric_limits<double>::quiet_NaN() : use.waited * s.mean_ms;
     Insight i = insight(

@@ -12,7 +12,7 @@ namespace {
 constexpr double kLowClock = 0.90;        // R12, of the boost clock
 constexpr double kOverheadShare = 0.002;  // R13, R14, ours: of the iteration
 
-/// The highest clock of the process's GPUs, MHz; NaN: not told.
+/// The highest clock of the process's GPUs, MHz; NaN: unknown.
 double boost_mhz(const Subject& s) {
     int khz = 0;
     for (const GpuDeviceEvent& d : s.traced().devices) khz = std::max(khz, d.clock_khz);

@@ -163,7 +163,7 @@ Answer backward_blending(const Subject& s) {
 
 namespace {
 
-/// Threads of the kernels of a stage, per iteration in order of time: what foreign trainers tell of
+/// Threads of the kernels of a stage, per iteration in order of time: what foreign trainers show of
 /// their counts.
 std::vector<double> threads_of(const Subject& s, Stage stage) {
     std::vector<double> out;

@@ -144,7 +144,7 @@ void Subject::gather_works() {
     for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
         const TraceTrack& track = store.tracks()[t];
         if (track.process != process || track.kind != TrackKind::gpu_stream) continue;
-        // Of our own stage timer, rows are stages within stages; what CUPTI told is work in every
+        // Of our own stage timer, rows are stages within stages; CUPTI's records are work in every
         // row.
         const std::size_t rows =
             track.described() ? track.rows.size() : std::min<std::size_t>(1, track.rows.size());

@@ -22,7 +22,7 @@ namespace gs::insights {
 /// A piece of GPU work.
 struct Work {
     const TraceSpan* span = nullptr;
-    const GpuWork* detail = nullptr;  ///< null: not told
+    const GpuWork* detail = nullptr;  ///< null: unknown
     std::uint32_t track = kNoTrack;
     std::uint32_t row = 0;
     bool copies() const { return detail != nullptr && is_copy(detail->kind); }
@@ -74,7 +74,7 @@ struct Subject {
     std::vector<Breakdown> breakdowns;  ///< of them
     Interval whole;                     ///< from the first one's begin to the last one's end
     double iteration_ms = 0;            ///< median
-    double mean_ms = 0;  ///< what times per iteration are parts of: these are means, too
+    double mean_ms = 0;                 ///< whole of the times per iteration, which are also means
     ProcessActivity activity;
     MachineUse machine;       ///< what it gave the process meanwhile
     std::vector<Work> works;  ///< by begin

@@ -24,8 +24,8 @@ struct StageDemand {
     double wait_rounds = 0;
     double wait_clocks =
         0;  ///< fixed waits of the code, of the same warps: what a block takes alone
-    /// Of what the kernel itself read a moment ago and reads again: bytes, waits as above, and the
-    /// bytes that all blocks under way hold between the two.
+    /// Data that the kernel itself read a moment ago and reads again: bytes, waits as above, and
+    /// the bytes that all blocks under way hold between the two.
     double again_bytes = 0, again_rounds = 0, again_set = 0;
     double launches = 0;
     double imbalance = 1;  ///< when the last block ends, over when all would with even work

@@ -93,7 +93,7 @@ class CountedKernel {
                 best = &loop;
         return best;
     }
-    /// Whether `inner` lies in `outer`, at any depth.
+    /// Whether `inner` is in `outer`, at any depth.
     bool lies_in(const LoopCost* inner, const LoopCost& outer) const {
         for (int number = inner != nullptr ? inner->parent : 0; number != 0;) {
             if (number == outer.number) return true;
@@ -184,7 +184,7 @@ class Frame {
                     double share = 1) const {
         run_code(d, kernel, kernel.all(), blocks, share, work_.batch);
     }
-    /// The same of `code` in place of the kernel's own, so many times.
+    /// The same of `code` in place of the kernel's own, this many times.
     void run_code(StageDemand& d, const CountedKernel& kernel, const CodeCost& code, double blocks,
                   double share, double times) const {
         d.executed += code * (blocks * kWarps * share * times);
@@ -349,7 +349,7 @@ class Frame {
             splats > 1 && loop.code.issue > 0 ? 0.5 * (1 + loop.code.least / loop.code.issue) : 1;
         return loop.code * run;
     }
-    /// Splats are gathered by every batch that has them, and stand in the layouts' bytes once.
+    /// Splats are gathered by every batch that has them, and count in the layouts' bytes once.
     void gather(StageDemand& d, double splats) const {
         d.again_bytes = std::max(0.0, splats - f_.visible) * 48 * work_.batch;
         d.again_set = f_.visible * 48;
@@ -448,7 +448,7 @@ class Frame {
             model_bytes() + f_.isects * 48 + f_.gaussians * planes() * 4);
         d.bytes += shown * planes() * kStepped;
         d.launches += 2 - work_.batch;  // bounds once, and the step
-        // What is not counted yet costs as the kernel that steps at once.
+        // Uncounted work costs as much as the kernel that steps at once.
         const CountedKernel own =
             projection("project_backward", work_.poses ? "<BatchMotionSink*" : "<BatchSink*");
         run_projection(d, own.there() ? own : backward_kernel());

@@ -111,7 +111,7 @@ double predicted_memory(const PredictedWork& work) {
                  // Parameters; moments, last step, id, statistics and bounds where it trains.
         model = f.training ? planes * 12 + 22 + (work.batch > 1 ? planes * 4 + 4 : 0) : planes * 4,
                  slots = 64 + 20,  // a splat and what is counted of it; keys and ranks, twice
-        // The first frame is given room for four a Gaussian.
+        // The first frame gets space for four a Gaussian.
         room = std::max(4 * f.gaussians, 1.1 * f.isects),
                  // Keys and payloads twice; with gradients a row of 48, slots, what was live.
         isects = (f.tiles > 65535 ? 16 : 12) + (f.gradients ? 58 : 0),

@@ -55,7 +55,7 @@ struct ModelValidation {
 /// Leave one out. Rows of GPUs that are not among `gpus` are left out altogether.
 ModelValidation validate_model(const std::vector<PublishedTime>& rows,
                                const std::vector<GpuDevice>& gpus);
-/// Of what is built in; worked out once.
+/// Built-in validation; computed once.
 const ModelFit& published_fit();
 
 /// The table of docs/model.md, as Markdown.

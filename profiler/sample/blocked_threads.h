@@ -1,4 +1,4 @@
-// BlockedThreads: which threads of a process wait, and for what, as /proc tells its owner: looked
+// BlockedThreads: which threads of a process wait, and for what, as /proc shows its owner: looked
 // at a few times a second. Used by StackSampler.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace gs::sample {
 struct BlockedThread {
     std::uint32_t tid = 0;
     std::string where;  ///< "futex", "read"; the kernel's function where it is in no call
-    std::uint64_t stack_pointer = 0, program_counter = 0;  ///< 0: not told
+    std::uint64_t stack_pointer = 0, program_counter = 0;  ///< 0: unknown
     bool moved = true;  ///< it ran since it was looked at last; else all is as it was
 };
 

@@ -56,7 +56,7 @@ struct Symbols {
     }
 };
 
-/// The vDSO lies in no file, and is the same in every process.
+/// The vDSO is in no file, and is the same in every process.
 int open_vdso() {
     const auto* const image = reinterpret_cast<const char*>(::getauxval(AT_SYSINFO_EHDR));
     if (image == nullptr) return -1;

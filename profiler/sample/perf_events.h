@@ -1,7 +1,7 @@
 // PerfEvents: the kernel's clock samples of processes of one's own user, without root: what each
-// thread was in so many times a second of its time on a CPU, and what happens to the processes'
+// thread was in N times a second of its time on a CPU, and what happens to the processes'
 // memory maps meanwhile. One buffer a CPU; whatever the processes start, threads and children, is
-// sampled, too. Used by StackSampler.
+// also sampled. Used by StackSampler.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ struct PerfOptions {
 
 class PerfEvents {
   public:
-    /// Of what the calling thread starts next by exec. Errors: unsupported, with the reason.
+    /// Samples what the calling thread starts next by exec. Errors: unsupported, with the reason.
     static Result<PerfEvents> of_next_program(const PerfOptions& options);
     /// Of a process that runs. Errors: as above; unreadable, there is no such process.
     static Result<PerfEvents> of_process(std::uint32_t pid, const PerfOptions& options);
@@ -56,7 +56,7 @@ class PerfEvents {
     void wait(int milliseconds) const;
     /// Appends what came since the last time, in order of time.
     void take(std::vector<PerfRecord>& out);
-    /// Records that the kernel had no room for.
+    /// Records that the kernel had no space for.
     std::uint64_t lost() const { return lost_; }
     /// Samples within the kernel were refused: only time in the program's own code is seen.
     bool without_kernel() const { return without_kernel_; }

@@ -29,7 +29,7 @@ T part_of(const unsigned char* bytes, std::uint64_t offset) {
 }  // namespace
 
 std::uint32_t python_version_in(const std::string& path) {
-    const std::size_t name = path.rfind('/') + 1;  // not a folder's: extensions lie in "python3.11"
+    const std::size_t name = path.rfind('/') + 1;  // not a folder's: extensions are in "python3.11"
     const std::size_t at = path.find("python3.", name);
     std::uint32_t minor = 0;
     if (at == path.npos) return 0;

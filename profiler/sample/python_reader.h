@@ -34,7 +34,7 @@ class PythonReader {
 
   private:
     struct Code {
-        std::uint64_t name = 0, file = 0;  // tells a code object from another at its place
+        std::uint64_t name = 0, file = 0;  // distinguishes code objects at one address
         std::uint32_t first_line = 0;
         FrameEvent frame;
         std::string lines;

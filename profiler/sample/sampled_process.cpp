@@ -24,7 +24,7 @@ bool is_evaluation(const FrameEvent& frame) {
     return frame.function.starts_with("_PyEval_EvalFrameDefault");
 }
 
-/// What a waiting thread left on its stack. Of its registers two are told; the others are there
+/// What a waiting thread left on its stack. Two of its registers are known; the others are there
 /// where functions saved them.
 PerfRecord record_of(std::uint32_t pid, const BlockedThread& thread, std::int64_t now_ns) {
     PerfRecord out;

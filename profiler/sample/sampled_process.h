@@ -20,7 +20,7 @@ class SampledProcess {
   public:
     SampledProcess(std::uint32_t pid, std::uint64_t source, std::shared_ptr<SymbolFiles> files);
 
-    /// It runs already: its code and threads as /proc tells them.
+    /// It runs already: its code and threads as /proc shows them.
     void adopt();
     /// A copy of `parent`'s memory, as fork() makes one.
     void inherit(const SampledProcess& parent);
@@ -56,7 +56,7 @@ class SampledProcess {
     std::shared_ptr<SymbolFiles> files_;
     std::unique_ptr<ProcessImage> image_;
     std::unique_ptr<PythonReader> python_;
-    std::size_t python_sought_ = 0;  // among so many mappings
+    std::size_t python_sought_ = 0;  // among this many mappings
     std::vector<std::uint32_t> threads_;
     BlockedThreads blocked_;
     std::unordered_map<std::uint32_t, Frames> waiting_;  // the stacks of those that have not moved

@@ -31,8 +31,8 @@ struct DaemonOptions {
 
 class Daemon {
   public:
-    /// `history`: where it keeps what jobs take, none: nowhere. `otlp`: who is told, besides those
-    /// who ask.
+    /// `history`: where it keeps what jobs take, none: nowhere. `otlp`: a receiver of metrics,
+    /// besides those that ask.
     Daemon(DaemonOptions options, FlightRecorder recorder, HistoryWriter* history = nullptr,
            OtlpPusher* otlp = nullptr);
 

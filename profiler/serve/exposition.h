@@ -1,5 +1,5 @@
 // Exposition: figures of one moment by family, with their labels, and OpenMetrics 1.0 text of them,
-// the format that Prometheus scrapes. Filled by Metrics; otlp.h tells the same to OpenTelemetry.
+// the format that Prometheus scrapes. Filled by Metrics; otlp.h sends the same to OpenTelemetry.
 #pragma once
 
 #include <array>
@@ -45,7 +45,8 @@ class Exposition {
     /// Begins a family. `unit` must end the name when given.
     void family(std::string_view name, Type type, std::string_view help,
                 std::string_view unit = {});
-    /// A value of the present family. What is not finite is left out: unavailable is not zero.
+    /// A value of the present family. Values that are not finite are skipped: unavailable is not
+    /// zero.
     void value(const Labels& labels, double value);
     void value(const Labels& labels, const TimeHistogram& histogram);
 

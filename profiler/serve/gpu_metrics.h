@@ -19,7 +19,7 @@ class GpuMetrics {
   public:
     static constexpr std::size_t kFamilies = 13;
     /// Takes "GPU 0 power [W]" of a process whose GPU 0 is known by its uuid. False: that is
-    /// something else. What the reader asked NVML itself holds, whoever else tells of that GPU.
+    /// something else. What the reader asked NVML itself holds, whatever else reports that GPU.
     bool take(const TraceProcess& process, std::string_view name, const CounterPoint& newest);
     /// GPUs that nobody has reported since then are gone.
     void forget_before(std::int64_t time_ns);

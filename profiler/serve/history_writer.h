@@ -28,7 +28,7 @@ class HistoryWriter {
 
   private:
     static constexpr std::int64_t kMinute = 60, kDay = 86400;
-    /// At most so many of a metric and minute, taken at random: their quantiles are those of all.
+    /// At most this many of a metric and minute, taken at random: their quantiles are those of all.
     static constexpr std::size_t kMostValues = 4096;
     static constexpr std::size_t kMostWaiting = 1024;  ///< minutes of a job
     struct Values {

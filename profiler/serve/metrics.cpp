@@ -40,7 +40,7 @@ Labels with(Labels labels, const char* key, std::string text) {
     return labels;
 }
 
-/// GPU work may run, and nobody tells of it.
+/// GPU work may run, and nothing reports it.
 bool has_lost_cupti(const ServiceStatus& service) {
     return service.cupti == abi::CuptiState::released || service.cupti == abi::CuptiState::held ||
            service.cupti == abi::CuptiState::unavailable;
@@ -81,7 +81,7 @@ bool Metrics::is_replaced(const TraceProcess& process, std::int64_t now_ns) cons
                        [&](const auto& entry) { return entry.second.base == base; });
 }
 
-/// Two of the same labels that live at once are told apart by `copy`, the first has none.
+/// Two of the same labels that live at once are distinguished by `copy`, the first has none.
 void Metrics::give_labels(Process& p, Labels base, std::int64_t now_ns) {
     if (p.base == base) return;
     std::set<int> taken;

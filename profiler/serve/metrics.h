@@ -1,6 +1,6 @@
-// Metrics: what `gausscope serve` tells Prometheus. Adds up what Watch finds; counters and
+// Metrics: what `gausscope serve` reports to Prometheus. Adds up what Watch finds; counters and
 // histograms never go back while a process lives, and its series end some minutes after it did, or
-// when one that lives needs their room, or has their labels: a job that begins again goes on with
+// when one that lives needs their space, or has their labels: a restarted job continues
 // its series. Labels say what a process is, not its number, which only the info metric has.
 // Labels name stages, not kernels, so that their number stays small. Used by Server; tell() may be
 // called from the thread that updates only.

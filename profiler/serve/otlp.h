@@ -1,4 +1,4 @@
-// OTLP: tells the figures to an OpenTelemetry collector, for those who have one in place of a
+// OTLP: sends the figures to an OpenTelemetry collector, for users who have one in place of a
 // Prometheus that comes and asks. Message format: opentelemetry-proto 1.x, collector/metrics/v1 and
 // metrics/v1; sent as protobuf over HTTP. Used by Daemon.
 #pragma once
@@ -44,7 +44,7 @@ class OtlpPusher {
     OtlpPusher(const OtlpPusher&) = delete;
     OtlpPusher& operator=(const OtlpPusher&) = delete;
 
-    /// The newest figures; the next request tells the newest that were offered. Never waits.
+    /// The newest figures; the next request sends the newest that were offered. Never waits.
     void offer(Exposition told);
     Counts counts() const { return {accepted_, failed_}; }
 

@@ -1,5 +1,5 @@
 // Stalls: notices processes that no longer get on, once per stall, and says over the ranks of a job
-// where each of them stands: who waits in the collective, and who is missing there. Used by Daemon.
+// where each of them is: waiting in the collective, or missing there. Used by Daemon.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Stalls {
     explicit Stalls(StallOptions options) : options_(options) {}
 
     /// One trigger, of kind "stall", for each job (or process without one) that begins to be stuck;
-    /// that one goes on is logged.
+    /// its progress is logged.
     std::vector<Trigger> look(const TraceStore& store, std::span<const News> news,
                               std::int64_t now_ns);
     /// As of the last look, by source.

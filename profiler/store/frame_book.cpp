@@ -152,7 +152,7 @@ void FrameBook::take_gpu_call(const Timeline& timeline, const NameBook& names, s
 }
 
 // Adds the work to the frame that launched it, or keeps it until that ends. A stream works in
-// order: what was launched in earlier frames has ended, too.
+// order: what was launched in earlier frames has also ended.
 void FrameBook::take_launched(const Timeline& timeline, const NameBook& names, std::uint32_t track,
                               const TraceSpan& span, const TraceLaunch& launch, bool outermost) {
     const TraceTrack& on = timeline.tracks()[track];

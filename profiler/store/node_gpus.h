@@ -1,6 +1,6 @@
-// GPUs as NVML tells of them, in a trace: the process that stands for those of a node, and what
+// GPUs as NVML reports them, in a trace: the process that stands for those of a node, and what
 // their counters are called. Written by service::DeviceSampler (and by injection libraries of
-// before, each of which told of its process's GPUs); read by the metrics and the insights.
+// before, each of which reported its process's GPUs); read by the metrics and the insights.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ struct GpuCounterName {
 };
 std::optional<GpuCounterName> gpu_counter_name(std::string_view name);
 
-/// Of the process that tells a counter; null: it does not say what GPU that is.
+/// Of the process that reports a counter; null: it does not say what GPU that is.
 const GpuDeviceEvent* find_device(const ProcessFacts& process, std::uint32_t device);
 
 }  // namespace gs

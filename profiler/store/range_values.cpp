@@ -7,7 +7,7 @@ namespace gs {
 namespace {
 
 constexpr std::size_t kMostInside =
-    4096;  ///< values of ranges inside one that tells more at its end
+    4096;  ///< values of ranges inside one that adds more at its end
 
 std::size_t count_before(const SlidingArray<TraceValue>& values, std::int64_t t) {
     const auto view = values.view();

@@ -92,7 +92,7 @@ void SampleBook::take(const TraceBatch& batch, std::uint32_t process, NameBook& 
     for (const StackEvent& event : batch.stacks) {
         if (event.frame >= frames.size() ||
             (event.parent != kNoStack && event.parent >= stacks.size()))
-            break;  // what stands on it is left out, too
+            break;  // what is above it is skipped as well
         stacks.push_back(node_of(event.parent == kNoStack ? kNoStack : stacks[event.parent],
                                  frames[event.frame]));
     }

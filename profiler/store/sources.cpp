@@ -48,7 +48,7 @@ void replace_losses(LossCounts& to, const LossCounts& before, const LossCounts& 
     to.truncated_strings += loss.truncated_strings - before.truncated_strings;
 }
 
-/// Of what comes in order of time.
+/// Events that come in order of time.
 template <class T, class Time>
 std::size_t count_before(const SlidingArray<T>& all, std::int64_t t, Time T::*time) {
     const auto view = all.view();
@@ -85,7 +85,7 @@ std::uint32_t Sources::process_of(const TraceBatch& batch) {
 }
 
 TraceSource& Sources::take(const TraceBatch& batch, NameBook& names, Timeline& timeline) {
-    // Batches without a source (this process alone) are told apart by their process.
+    // Batches without a source (this process only) are distinguished by their process.
     const std::uint64_t key = batch.source != 0 ? batch.source : 1ull << 63 | batch.pid;
     const auto [place, added] = sources_.try_emplace(key);
     TraceSource& source = place->second;

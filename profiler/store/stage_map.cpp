@@ -35,7 +35,7 @@ Result<std::vector<StageRule>> parse_rules(const std::string& path, std::string_
     return rules;
 }
 
-/// assets/stage_maps, with the user's own files. A file of theirs that is wrong is told and left
+/// assets/stage_maps, with the user's own files. A wrong user file is reported and left
 /// out: the one it stands for counts.
 std::vector<StageRule> stored_rules() {
     std::vector<StageRule> all;

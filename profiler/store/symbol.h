@@ -1,4 +1,4 @@
-// Names of GPU kernels as people write them. CUPTI tells them mangled, and a ring cuts long ones,
+// Names of GPU kernels as people write them. CUPTI reports them mangled, and a ring cuts long ones,
 // which no demangler takes. Used where names are read.
 #pragma once
 

@@ -115,7 +115,7 @@ const TraceSpan* Timeline::span_at(std::size_t track, std::size_t row, std::int6
 
 namespace {
 
-/// Where `span` lies in the row it is one of; the row's size when it is none of them.
+/// Index of `span` in its row; the row's size if it is not in it.
 std::size_t place_in(std::span<const TraceSpan> row, const TraceSpan& span) {
     const std::ptrdiff_t at = &span - row.data();
     return at < 0 || at >= static_cast<std::ptrdiff_t>(row.size()) ? row.size()
@@ -143,7 +143,8 @@ FoundSpan Timeline::launching_span(std::size_t track, std::size_t row,
                                    const TraceSpan& span) const {
     const TraceLaunch* const launch = launch_of(track, row, span);
     if (launch == nullptr || launch->row >= tracks_[launch->track].rows.size()) return {};
-    // A driver's call that was told first is inside the runtime's, which is what the program wrote.
+    // A driver's call that was reported first is inside the runtime's, which is what the program
+    // wrote.
     if (tracks_[launch->track].kind == TrackKind::api && launch->row > 0)
         if (const TraceSpan* outer = span_at(launch->track, 0, launch->time_ns))
             return {outer, launch->track, 0};

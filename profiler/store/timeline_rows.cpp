@@ -1,6 +1,6 @@
 // How spans get into rows. Ranges of threads come in order and know their depth: place() appends.
-// What CUPTI tells, and ranges that may overlap, come in any order: they are staged per track while
-// a batch is read, then settle() puts them, in order of time, on the first row that has room,
+// CUPTI's records, and ranges that may overlap, come in any order: they are staged per track while
+// a batch is read, then settle() puts them, in order of time, on the first row that has space,
 // between those that are there.
 #include <algorithm>
 #include <limits>
@@ -15,10 +15,9 @@ namespace {
 constexpr std::size_t kMaxRows = 64;
 // As many as may be open at once in a program (inject/ranges.cpp).
 constexpr std::size_t kMaxOverlapping = 4096;
-constexpr std::size_t kSearchedRows =
-    64;  // between the spans of further ones nobody looks for room
+constexpr std::size_t kSearchedRows = 64;  // between the spans of further ones no space is searched
 
-/// Before which span of `row` there is room for [begin, end]; none: it overlaps one of them.
+/// Before which span of `row` there is space for [begin, end]; none: it overlaps one of them.
 std::optional<std::size_t> room_in(std::span<const TraceSpan> row, std::int64_t begin,
                                    std::int64_t end) {
     if (row.empty() || row.back().end_ns <= begin) return row.size();
@@ -41,7 +40,7 @@ struct Arrivals {
     std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
 };
 
-/// The first row that has room for `s` beside what arrives with it, and before which of its spans;
+/// The first row that has space for `s` beside what arrives with it, and before which of its spans;
 /// no place: there is none.
 std::pair<std::size_t, std::optional<std::size_t>> row_with_room(
     const TraceTrack& track, const std::vector<Arrivals>& arrivals, const StagedSpan& s) {

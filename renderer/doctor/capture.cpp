@@ -15,7 +15,7 @@
 namespace gs {
 namespace {
 
-constexpr std::size_t kFewUnposed = 10;  // one photo without pose in so many with one
+constexpr std::size_t kFewUnposed = 10;  // one photo without pose per this many with one
 constexpr std::size_t kFewPoints = 100, kFewViews = 3;
 constexpr int kTinyPhoto = 64, kHugePhoto = 8192;  // pixels: longest side below, or above
 constexpr double kOffCentre = 0.05;                // of the side

@@ -1,4 +1,4 @@
-// The doctor: what is wrong with splats or a capture, what follows from it, and what can be mended.
+// The doctor: faults of splats or a capture, their consequences, and fixes.
 // docs/doctor.md has the table of findings and thresholds. Called by `gausscope info`, by training
 // before its first step, and by the studio.
 #pragma once
@@ -26,7 +26,7 @@ Severity worst_of(std::span<const Finding> findings);
 /// By the sums in docs/doctor.md.
 MemoryPlan plan_memory(std::uint64_t gaussians, int sh_degree, double isects_per_gaussian,
                        int width, int height);
-/// MemAvailable of /proc/meminfo; 0 where it is not told.
+/// MemAvailable of /proc/meminfo; 0 if unknown.
 std::uint64_t available_host_bytes();
 
 /// What is known besides the model. Zero bytes: unknown, nothing is compared with it.
@@ -53,7 +53,7 @@ struct Fixed {
     GaussianModel model;
     std::vector<std::string> changes;  ///< one line each, with counts; empty: nothing was changed
 };
-/// A mended copy, so that it can be undone: of what `ids` name nothing fixable is left. Empty ids:
+/// A fixed copy, so that it can be undone: of `ids` nothing fixable is left. Empty ids:
 /// everything fixable.
 Fixed fix(const GaussianModel& model, std::span<const std::string> ids = {});
 /// The same, telling how far each round is. Errors: cancelled.

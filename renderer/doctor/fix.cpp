@@ -1,4 +1,4 @@
-// Mending: repeated until nothing is left, because what is removed changes the box that sizes are
+// Fixing: repeated until nothing is left, because removals change the box that sizes are
 // judged by.
 #include <fmt/format.h>
 

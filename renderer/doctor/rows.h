@@ -61,7 +61,7 @@ struct RowScan {
     int used_degree = 0;  ///< highest degree with a coefficient that is not zero
     double isects = 0;    ///< of a picture that the box fills
 };
-/// `row_faults`, where given, gets the bits of every row. `meter` is told of each row; once it is
+/// `row_faults`, where given, gets the bits of every row. `meter` counts each row; once it is
 /// cancelled, what is returned means nothing.
 RowScan scan_rows(const GaussianModel& model, int width, int height,
                   std::vector<std::uint16_t>* row_faults, Meter& meter);
@@ -71,7 +71,7 @@ struct Repeats {
     std::vector<std::uint32_t> copies;  ///< every parameter is that of an earlier row; ascending
     std::vector<std::uint32_t> places;  ///< only the mean is; ascending
 };
-/// `meter` is told of each row twice; see scan_rows().
+/// `meter` counts each row twice; see scan_rows().
 Repeats find_repeats(const GaussianModel& model, Meter& meter);
 /// What both add to a meter, a row.
 inline constexpr std::size_t kScanMarks = 1, kRepeatMarks = 2;

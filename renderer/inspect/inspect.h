@@ -26,7 +26,7 @@ struct PixelRect {
 /// What may draw around a pixel, front to back. Keeps nothing of the model.
 class PixelWalk {
   public:
-    /// So many Gaussians may be walked for every pixel of a tile; where there are more, only some
+    /// This many Gaussians may be walked for every pixel of a tile; where there are more, only some
     /// pixels are asked (TileReport::step).
     static constexpr std::size_t kSampledFrom = 100'000;
 

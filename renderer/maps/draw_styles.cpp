@@ -118,7 +118,7 @@ Box box_of(DrawStyle style, const Mark& mark, int w, int y0, int y1) {
     return {left, top, right, bottom};
 }
 
-/// Paints the part of `mark` that lies in rows y0 .. y1 - 1 where it is nearer than what is there.
+/// Paints the part of `mark` in rows y0 .. y1 - 1 where it is nearer than what is there.
 void paint_mark(DrawStyle style, const Mark& mark, int y0, int y1, RenderResult& result) {
     const int w = result.width;
     const Box box = box_of(style, mark, w, y0, y1);
@@ -147,7 +147,7 @@ void paint_mark(DrawStyle style, const Mark& mark, int y0, int y1, RenderResult&
     }
 }
 
-/// Calls paint(mark, y0, y1) for every mark and band of rows y0 .. y1 - 1 that it lies in, in the
+/// Calls paint(mark, y0, y1) for every mark and band of rows y0 .. y1 - 1 that it covers, in the
 /// order of the marks within a band. `margin`: px that it is painted beyond its box.
 template <class Paint>
 void for_each_mark_by_bands(const Buffer<Mark>& marks, int w, int h, float margin, Paint&& paint) {

@@ -1,5 +1,5 @@
-// Normals of what a picture shows, from its depth: where the pixels around one lie in the world
-// tells how the surface is turned. Backend independent; for mode normals of the viewport and for
+// Normals of what a picture shows, from its depth: the world positions of the pixels around one
+// give the surface's orientation. Backend independent; for mode normals of the viewport and for
 // `gausscope render --maps normals`.
 #pragma once
 

@@ -23,7 +23,7 @@ class PresentTexture {
     PresentTexture(PresentTexture&& other) noexcept;
     PresentTexture& operator=(PresentTexture&& other) noexcept;
 
-    /// Copies a picture of 3 or 4 channels into the texture. Storage is made again only when the
+    /// Copies a picture of 3 or 4 channels into the texture. Storage is recreated only when the
     /// size or channel count changes. An empty picture releases the texture. Needs a current
     /// OpenGL 4.5 context.
     void upload(const Image8& picture);

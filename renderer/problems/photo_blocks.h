@@ -1,5 +1,5 @@
 // PhotoBlocks: a photo's errors and holes summed over square blocks, kept for every photo of a
-// capture while the search goes on; and the regions that bad blocks beside each other make.
+// capture during the search; and the regions that bad blocks beside each other make.
 #pragma once
 
 #include <span>

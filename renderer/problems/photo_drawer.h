@@ -1,6 +1,6 @@
 // PhotoDrawer: a model drawn from the cameras of photos, with memory of its own, so that neither
 // the viewport's picture nor a training run is touched; and the three pictures side by side that
-// show an error. What the searches of this room share.
+// show an error. Shared by the searches of this folder.
 #pragma once
 
 #include <memory>

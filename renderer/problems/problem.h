@@ -76,7 +76,7 @@ struct FoundProblems {
     double mean_error = 0;                  ///< over all pixels that count
     double error_sum = 0;
     double region_limit = 0;  ///< mean error from which a block is part of a region
-    unsigned few_photos = 0;  ///< floaters are seen by so many photos at most
+    unsigned few_photos = 0;  ///< floaters are seen by at most this many photos
     double apart_cell = 0;    ///< Gaussians farther apart than this belong to different clusters
 };
 

@@ -22,13 +22,13 @@ struct ProblemLists {
 class ProblemSearch {
   public:
     /// `rasterizer` outlives it. `views`: of the capture; those without a photo are left out.
-    /// `options`: as pictures of the model are drawn; the background tells holes from nothing.
+    /// `options`: as pictures of the model are drawn; the background distinguishes holes.
     ProblemSearch(std::shared_ptr<const GaussianModel> model,
                   std::shared_ptr<const Capture> capture, std::vector<std::size_t> views,
                   Rasterizer& rasterizer, const RenderOptions& options, ProblemLists lists = {});
     /// One photo. False: all is found.
     bool next();
-    /// Photos that were looked at, of so many; more than that: crops are made.
+    /// Photos that were looked at, of how many; more than that: crops are made.
     std::size_t done() const { return next_; }
     std::size_t total() const { return views_.size() + again_.size(); }
     /// "looking at photo 3 of 48".

@@ -1,5 +1,5 @@
 // PointSearch: one place in the world in every photo that sees it, a photo a call. A photo sees it
-// when it lies in front of the camera, inside the picture, and nothing of the model stops half of
+// when it is in front of the camera, inside the picture, and nothing of the model stops half of
 // the light clearly before it (its median depth there). Called by the studio.
 #pragma once
 

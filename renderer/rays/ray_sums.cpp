@@ -12,7 +12,7 @@
 namespace gs {
 namespace {
 
-/// Where each Gaussian of the lists stands in them, in the order of tiles.
+/// Where each Gaussian of the lists is in them, in the order of tiles.
 struct Places {
     std::vector<std::uint32_t> begin, of_gaussian;
 

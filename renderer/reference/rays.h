@@ -21,7 +21,7 @@ std::vector<std::size_t> order_along(const Parameters& scene, const Camera& came
 /// The same by distance from a place, without a near plane.
 std::vector<std::size_t> order_around(const Parameters& scene, Vec3d place);
 
-/// [ray]; what hits nothing has the background and zeros. Rays that are not valid, too.
+/// [ray]; what hits nothing has the background and zeros. So do invalid rays.
 struct RayPicture {
     std::vector<Vec3d> signal;   ///< sum of weight x signal, background blended in
     std::vector<double> alpha;   ///< sum of weights
@@ -33,7 +33,7 @@ struct RayPicture {
     std::vector<double> transmittance;  ///< in the end
     std::vector<std::size_t> last;      ///< 1 + rank of the last Gaussian blended, 0 = none
 };
-/// `signals` [Gaussian]; `order`: who is blended, front to back. Gaussians behind a ray's origin
+/// `signals` [Gaussian]; `order`: what is blended, front to back. Gaussians behind a ray's origin
 /// are left out, and alphas below Options::alpha_min; no blur is added, nothing is boxed.
 RayPicture render_rays(const Parameters& scene, std::span<const Vec3d> signals,
                        std::span<const std::size_t> order, std::span<const CameraRay> rays,

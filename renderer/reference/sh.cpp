@@ -75,7 +75,7 @@ Vec3d color_of(const Parameters& scene, std::size_t i, Vec3d eye, const Options&
     for (int k = 0; k < bases_used(scene, options); ++k)
         for (int c = 0; c < 3; ++c)
             sum[c] += (k == 0 ? k0 : basis[static_cast<std::size_t>(k)]) * scene.sh(k, c, i);
-    // What is not finite must survive the clamp: the caller drops such a Gaussian.
+    // Non-finite values must survive the clamp: the caller drops such a Gaussian.
     for (double& s : sum) s = s < 0 && std::isfinite(s) ? 0 : s;
     return {sum[0], sum[1], sum[2]};
 }

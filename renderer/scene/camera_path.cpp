@@ -278,7 +278,7 @@ Quatd PathCurve::rotation(std::size_t segment, double u) const {
     return arc(arc(q[0], q[1], u), arc(q[1], q[2], u), u);
 }
 
-/// How far along after so many seconds.
+/// How far along after this many seconds.
 double PathCurve::way_at(double seconds) const {
     double time = closed_ && !ease_ ? seconds - seconds_ * std::floor(seconds / seconds_)
                                     : std::clamp(seconds, 0.0, seconds_);

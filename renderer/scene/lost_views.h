@@ -9,7 +9,7 @@
 
 namespace gs {
 
-/// A lost camera is so many times as far from the middle as every other camera and nine of ten
+/// A lost camera is this many times as far from the middle as every other camera and nine of ten
 /// points.
 inline constexpr double kLostReach = 10;
 

@@ -22,7 +22,8 @@ class PointTree {
     PointTree& operator=(const PointTree&) = delete;
 
     /// The `count` nearest to `to`, nearest first, a point at that very place among them: which
-    /// they are and the squares of their distances, each with room for `count`. How many there are.
+    /// they are and the squares of their distances, each with space for `count`. How many there
+    /// are.
     std::size_t nearest(Vec3<T> to, std::size_t count, std::uint32_t* rows, T* squared) const {
         const T query[3] = {to.x, to.y, to.z};
         return index_.knnSearch(query, count, rows, squared);

@@ -94,8 +94,8 @@ CudaDeviceInfo describe(int index, const cudaDeviceProp& device) {
     return info;
 }
 
-// The device as the calling thread's, for one call: what it was told to use before is set again.
-// What nobody told it is not: choosing device 0 because CUDA says so would make a context there.
+// The device as the calling thread's, for one call: the device it used before is restored.
+// A default is not restored: choosing device 0 because CUDA says so would make a context there.
 class DeviceGuard {
   public:
     explicit DeviceGuard(int index)

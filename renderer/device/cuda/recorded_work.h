@@ -1,5 +1,5 @@
 // RecordedWork: work on a stream recorded as CUDA graphs and replayed. What is enqueued for a step
-// or a frame depends on nothing but its shape (the room it is given, where arrays lie); all that
+// or a frame depends on nothing but its shape (its capacity, where arrays are); all that
 // changes from one to the next is read from memory. So the work of one shape is recorded once, and
 // a replay costs the host one call and the device no wait between kernels. StepEngine has one for
 // steps, CudaRasterizer's states one each for pictures.
@@ -83,7 +83,7 @@ class RecordedWork {
         const auto found = std::find_if(entries_.begin(), entries_.end(),
                                         [&](const Entry& e) { return e.shape == shape; });
         if (found != entries_.end()) return *found;
-        if (entries_.size() >= kMostShapes)  // the one used least makes room
+        if (entries_.size() >= kMostShapes)  // evict the one used least
             entries_.erase(
                 std::min_element(entries_.begin(), entries_.end(),
                                  [](const Entry& a, const Entry& b) { return a.uses < b.uses; }));

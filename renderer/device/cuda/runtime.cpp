@@ -64,7 +64,7 @@ void check(cudaError_t status, const char* what, std::source_location where) {
 
 namespace {
 
-/// CUDA's current device is a thread's own, and asking for it tells 0 of a thread that has none.
+/// CUDA's current device is a thread's own, and asking for it gives 0 in a thread that has none.
 thread_local int chosen_device = -1;
 
 /// A frame's counts or a step's result are often this near: looking costs less than being woken.

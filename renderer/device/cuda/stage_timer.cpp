@@ -1,6 +1,6 @@
 // GPU times become ticks of this process in two steps. Within a pair the device measures: the
-// length is elapsed(begin, end). Where it lies is told by an anchor, an event on an idle stream of
-// its own whose host time is known: just before it was recorded. Elapsed times are floats of
+// length is elapsed(begin, end). Its place in time comes from an anchor, an event on an idle stream
+// of its own whose host time is known: just before it was recorded. Elapsed times are floats of
 // milliseconds, a quarter of a microsecond apart after four seconds, so there is a new anchor every
 // quarter of a second, and the clocks' rate is measured from the first anchor to the newest.
 #include "renderer/device/cuda/stage_timer.h"
@@ -25,7 +25,7 @@ constexpr std::uint64_t kRefreshNs = 250'000'000;
 constexpr double kRateBaselineMs = 1000;   ///< shorter than this the host's own rate is better
 constexpr double kRateTolerance = 500e-6;  ///< a GPU's clock runs within this of the host's
 constexpr double kLateNs =
-    20'000;  ///< an anchor that seems later than this was held up; it tells nothing more
+    20'000;  ///< an anchor that seems later than this was held up; it is of no use
 
 /// GPU milliseconds to ticks.
 class DeviceClock {

@@ -47,7 +47,7 @@ void load_one(const Frame& frame, const CaptureOptions& options, const MaskFolde
     slot.reset();
 }
 
-// False where the system has no room for another thread.
+// False where the system cannot start another thread.
 template <class Work>
 bool start_thread(std::vector<std::jthread>& threads, const Work& work, std::size_t number) try {
     threads.emplace_back(work, number);

@@ -81,7 +81,7 @@ Result<void> prepare_frames(CaptureSource& source, const CaptureOptions& options
 tl::unexpected<Error> no_view_left(const CaptureSource& source,
                                    const std::vector<std::string>& skipped);
 
-/// Whether this text stands in the first megabyte of a .json file.
+/// Whether this text is in the first megabyte of a .json file.
 bool head_has(const fs::path& json, std::string_view text);
 /// The same camera with the intrinsics of an equirectangular picture of its size: all directions,
 /// once.

@@ -7,8 +7,8 @@
 namespace gs {
 namespace {
 
-// Smallest possible records: a count above file size / record size is a lie, told before anything
-// is allocated.
+// Smallest possible records: a count above file size / record size is a lie, reported before
+// anything is allocated.
 constexpr std::size_t kCameraBytes = 24, kImageBytes = 73, kPointBytes = 51, kTrackBytes = 8,
                       kKeyPointBytes = 24;
 

@@ -48,12 +48,12 @@ class PhotoStream final : public PhotoSource {
         std::weak_ptr<const PhotoPixels> lent;  ///< whoever has it now
         std::vector<std::size_t> turns;         ///< in order_, ascending
         bool being_read = false;
-        bool unreadable = false;  ///< ahead of its turn: whoever asks will be told why
+        bool unreadable = false;  ///< ahead of its turn: callers get the reason
     };
     using Lock = std::unique_lock<std::mutex>;
 
     void read_ahead(const std::stop_token& stop);
-    /// The photo to read ahead now, with room made for it; none: all is there that can be.
+    /// The photo to read ahead now, with space made for it; none: all is there that can be.
     std::size_t next_to_read();
     std::size_t next_turn(const Photo& photo) const;
     bool make_room(std::uint64_t bytes, std::size_t turn);

@@ -63,8 +63,8 @@ void read_frame(const Json& file, const Json& json, const fs::path& folder, bool
             "{}: {}", name.empty() ? fmt::format("frame {}", index) : frame.name, problem));
 }
 
-// Frames are told apart by their names; when they were taken matters to nobody here, but times that
-// run back tell of a damaged or mixed list.
+// Frames are distinguished by their names; when they were taken does not matter here, but times
+// that run back show a damaged or mixed list.
 void note_times(const Json& frames, CaptureSource& source) {
     std::size_t back = 0;
     std::optional<double> before;

@@ -160,7 +160,7 @@ Problem read_matrix(const Json& frame, const char* key, PoseMatrix& out) {
     return {};
 }
 
-// Gram-Schmidt on the columns: files hold six digits or a scaled rotation; both are mended,
+// Gram-Schmidt on the columns: files hold six digits or a scaled rotation; both are fixed,
 // anything else is refused. `scale`: of the file's rotation.
 Problem mend_rotation(const PoseMatrix& in, const char* key, Mat3d& out, double& scale) {
     const auto& m = in.m;
@@ -270,7 +270,7 @@ std::string read_frame_camera(const Json& frame, const Json& file, Frame& out) {
     Problem problem = read_intrinsics(scope, out);
     if (!scope.wrong.empty()) problem = scope.wrong;
     if (problem.empty()) problem = read_shutter(scope, out);
-    // The shutter's poses say where the camera was, too.
+    // The shutter's poses also say where the camera was.
     if (problem.empty() && !out.camera.rolling()) problem = read_pose(frame, out.camera);
     return problem;
 }

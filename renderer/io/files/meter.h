@@ -1,6 +1,6 @@
-// Long work in parallel whose progress is told by, and can be cancelled from, the one thread that
-// asked for it: callers' progress callbacks need not be thread-safe. Used where a format's parts
-// are packed or unpacked at the same time.
+// Long work in parallel whose progress is reported by, and can be cancelled from, the one thread
+// that asked for it: callers' progress callbacks need not be thread-safe. Used where a format's
+// parts are packed or unpacked at the same time.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace gs {
 
-/// What the work tells, from any thread.
+/// Progress of the work, from any thread.
 class Meter {
   public:
     void add(std::size_t n) { done_.fetch_add(n, std::memory_order_relaxed); }

@@ -33,7 +33,7 @@ Result<ImageSize> probe_png(std::span<const std::byte> bytes, const std::string&
 Result<ImageSize> probe_webp(std::span<const std::byte> bytes, const std::string& path);
 /// Fills `out` from byte `at` of a file; false where it is shorter.
 using ReadAt = std::function<bool(std::uint64_t at, std::span<std::byte> out)>;
-/// A TIFF's header may be anywhere in its file of so many bytes.
+/// A TIFF's header may be anywhere in its file of this many bytes.
 Result<ImageSize> probe_tiff(std::uint64_t bytes, const ReadAt& read, const std::string& path);
 /// Decodes by content.
 Result<Image8> decode_image(std::span<const std::byte> bytes, const std::string& path);

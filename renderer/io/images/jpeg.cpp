@@ -30,7 +30,7 @@ bool has_end_marker(std::span<const std::byte> bytes) {
     return false;
 }
 
-// libjpeg goes on after damage and fills the rest with grey. Only its complaints about bytes that
+// libjpeg continues after damage and fills the rest with grey. Only its complaints about bytes that
 // belong to no segment (some cameras write them) leave the picture whole.
 bool harmless(std::string_view warning, std::span<const std::byte> bytes) {
     return warning.find("extraneous bytes") != std::string_view::npos && has_end_marker(bytes);

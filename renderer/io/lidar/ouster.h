@@ -12,7 +12,7 @@
 
 namespace gs {
 
-/// How one beam's measurement lies in a column. Bytes from its beginning.
+/// Layout of one beam's measurement in a column. Bytes from its beginning.
 struct OusterProfile {
     const char* name;
     std::size_t bytes, reflectivity;
@@ -22,7 +22,7 @@ struct OusterProfile {
 
 struct OusterSensor {
     std::string product, serial;
-    std::uint32_t init_id = 0;  ///< 0: not told
+    std::uint32_t init_id = 0;  ///< 0: unknown
     std::uint32_t columns = 0, beams = 0, columns_per_packet = 0;
     int lidar_port = 0;                       ///< UDP; 0: any
     std::vector<double> altitudes, azimuths;  ///< radians, top beam first

@@ -48,7 +48,7 @@ void rows_from_elevations(LidarSweep& sweep) {
 bool add_point(const float* record, const PointFile& form, LidarSweep& sweep) {
     const Vec3d p{record[0], record[1], record[2]};
     const double range = std::sqrt(dot(p, p));
-    if (!(range >= kNearestReturn && range <= kFarthestReturn)) return false;  // NaN, too
+    if (!(range >= kNearestReturn && range <= kFarthestReturn)) return false;  // also NaN
     LidarBeam beam;
     beam.range = static_cast<float>(range);
     const Vec3d d = (1 / range) * p;

@@ -87,7 +87,7 @@ class NearestSeen {
     std::vector<float> seen_;
 };
 
-/// Counts them by view, too.
+/// Also counts them by view.
 std::size_t drop_moving(const std::vector<NearestSeen>& views, std::vector<SweepPoint>& points,
                         std::vector<SweepTally>& tallies) {
     std::vector<std::uint8_t> moving(points.size());

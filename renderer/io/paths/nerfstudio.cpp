@@ -38,8 +38,8 @@ struct NsList {
 };
 
 /// Whether a list's matrices are columns after another, as three.js has them: the position stands
-/// at the end then. All of a list are alike, and any camera that is not at the origin tells; older
-/// viewers wrote keys by columns and pictures by rows into one file.
+/// at the end then. All of a list are alike, and any camera that is not at the origin shows it;
+/// older viewers wrote keys by columns and pictures by rows into one file.
 bool by_columns(const NsJson& list, const NsList& names) {
     for (const NsJson& item : list) {
         const auto m = matrix_of(member(item, names.matrix));
@@ -105,7 +105,7 @@ NsJson rows_of(const PathPose& pose) {
     return out;
 }
 
-/// Seconds before each key, and those from the last back to the first; nothing where the file tells
+/// Seconds before each key, and those from the last back to the first; nothing if the file has
 /// none of its own.
 std::optional<double> usual_transition(const NsJson& whole) {
     const NsJson& value = member(whole, "default_transition_sec");

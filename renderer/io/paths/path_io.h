@@ -1,4 +1,4 @@
-// Camera paths as files: our own JSON and nerfstudio's camera_path.json, told apart by content.
+// Camera paths as files: our own JSON and nerfstudio's camera_path.json, detected from the content.
 // Read and written by `render --path` and the studio's film commands. docs/film.md has the format.
 #pragma once
 

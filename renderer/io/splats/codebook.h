@@ -24,7 +24,7 @@ struct VectorPalette {
 };
 /// Fills out[0 .. dimensions - 1] with vector i. Called from many threads.
 using VectorSource = std::function<void(std::size_t i, float* out)>;
-/// Told the share done, 0..1; false stops (the result is then of no use).
+/// Gets the share done, 0..1; false stops (the result is then of no use).
 using PaletteProgress = std::function<bool(double)>;
 
 /// At most `entries` (up to 65536) vectors for `count`, by k-means in two levels: first into

@@ -18,7 +18,7 @@ constexpr std::uint32_t kDefaultRange = 32767;  // of positions at levels 1 and 
 constexpr std::uint64_t kMostSections = 65536;
 
 struct Header {
-    std::uint32_t sections = 0;  // room for headers
+    std::uint32_t sections = 0;  // space for headers
     std::uint32_t count = 0;
     int level = 0;
     float sh_min = -1.5f, sh_max = 1.5f;
@@ -196,7 +196,7 @@ Result<std::vector<Section>> read_sections(const InputFile& file, const Header& 
         GS_TRY(auto section, read_section_header(file, header_at));
         section.at = at;
         const std::uint64_t record = kLayouts[header.level].record(section);
-        // Room for more than there are need not be in the file after the last record.
+        // Space for unused ones need not be in the file after the last record.
         if (at > file.size() || section.tables_bytes() + record * section.count > file.size() - at)
             return fail_at_byte(
                 file.path(), header_at,

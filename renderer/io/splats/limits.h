@@ -9,7 +9,7 @@
 namespace gs {
 
 /// Real files take 7 bytes a Gaussian and more; all the same, one byte may stand for this many
-/// (copies of one Gaussian compress almost without bound), and so many are allowed in any file.
+/// (copies of one Gaussian compress almost without bound), and this many are allowed in any file.
 inline constexpr std::uint64_t kGaussiansPerByte = 64, kGaussiansAlways = 1u << 20;
 
 inline Result<void> check_plausible_count(std::uint64_t count, std::uint64_t file_bytes,

@@ -63,8 +63,8 @@ Result<std::vector<std::byte>> first_bytes_of(const fs::path& path) {
     return head;
 }
 
-// Content first; the name decides only for what cannot be told by content, so that its reader can
-// say what is wrong.
+// Content first; the name decides only for what cannot be detected from the content, so that its
+// reader can say what is wrong.
 Result<const SplatFormat*> format_of(const fs::path& path) {
     GS_TRY(const auto head, first_bytes_of(path));
     if (const SplatFormat* found = format_by_content(head, path)) return found;

@@ -47,7 +47,7 @@ void sort_by_keys(SplatRows& rows, Buffer<std::uint32_t>& keys) {
 void note_not_finite(const GaussianModel& model, SplatNotes& notes) {
     Tally bad;
     parallel_ranges(model.count, kGrain, [&](std::size_t begin, std::size_t end) {
-        // Plane by plane, which is how they lie in memory; only a range with something odd is
+        // Plane by plane, which is how they are in memory; only a range with something odd is
         // looked at again. Ranges end at whole blocks, and padding is finite.
         std::uint32_t odd[kBlock] = {};
         for (int p = 0; p < model.planes(); ++p)

@@ -33,8 +33,8 @@ struct SogMeta {
     std::array<ByteTable, 3> scales{};
     std::array<ByteTable, 4> sh0{};  ///< red, green, blue, opacity logit
     bool has_shn = false;
-    int bands = 0;                 ///< version 1: 0, told by the width of the palette
-    std::size_t palette_size = 0;  ///< version 1: 0, told by the size of the palette
+    int bands = 0;                 ///< version 1: 0, known from the width of the palette
+    std::size_t palette_size = 0;  ///< version 1: 0, known from the size of the palette
     ByteTable shn{};
     std::string centroids_file, labels_file;
 };

@@ -84,7 +84,7 @@ Result<void> unpack_images(Sog& sog, const Progress& progress) {
     });
 }
 
-// The palette as coefficients; its image tells the degree in version 1.
+// The palette as coefficients; its image gives the degree in version 1.
 Result<void> unpack_palette(Sog& sog) {
     if (!sog.meta.has_shn) return {};
     const WebpImage& image = sog.images[kCentroids];

@@ -184,7 +184,7 @@ void decode(const SpzFile& spz, SpzStream stream, const std::byte* bytes, std::s
     }
 }
 
-// Told how many more rows of a stream are done; false stops.
+// Gets how many more rows of a stream are done; false stops.
 using Advance = std::function<bool(std::size_t)>;
 
 // Reads all rows of one stream in batches, decoding each with all cores.

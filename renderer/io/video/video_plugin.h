@@ -13,7 +13,7 @@ inline constexpr int kPluginVersion = 1;
 inline constexpr const char* kPluginEntry = "gausscope_video_plugin";
 
 struct PluginOptions {
-    const char* file;       ///< is made anew
+    const char* file;       ///< is overwritten
     const char* container;  ///< "mp4" or "matroska"
     const char* encoders;   ///< names of libavcodec, comma separated; the first that works is taken
     int width, height;      ///< even

@@ -80,7 +80,7 @@ class CudaTextureInterop final : public TextureInterop {
 
     void detach() noexcept override {
         if (resource_ == nullptr) return;
-        // The context may be gone with its texture; then there is nothing to be told about an
+        // The context may be gone with its texture; then there is nothing to report about an
         // error.
         if (cudaGraphicsUnregisterResource(resource_) != cudaSuccess) (void)cudaGetLastError();
         resource_ = nullptr;

@@ -2,7 +2,7 @@
 // and sums each splat's gradient over the tile's pixels. With T the transmittance before a splat
 // and R what all splats behind it contribute, d loss / d alpha = T (c . g) - R / (1 - alpha); R
 // starts as the whole pixel and loses each splat's own part. Where it is asked for, what each pixel
-// pulls the splat's mean by is summed without its sign, too.
+// pulls the splat's mean by is also summed without its sign.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "renderer/raster/cpu/blend_backward.cpp"
 #include <hwy/foreach_target.h>

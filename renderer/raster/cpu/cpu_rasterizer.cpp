@@ -106,7 +106,7 @@ class CpuRasterizer final : public Rasterizer {
                      CpuState& state, RenderResult& result);
 };
 
-/// Throws FrameTooLarge where the picture, or the lists of so many isects, cannot be had.
+/// Throws FrameTooLarge where the picture, or the lists of this many isects, cannot be allocated.
 void check_picture(const Camera& camera, const RenderOptions& options, const RenderResult& result) {
     const std::uint64_t pixels = static_cast<std::uint64_t>(camera.width) *
                                  static_cast<std::uint64_t>(camera.height),
@@ -130,7 +130,7 @@ void check_lists(std::uint64_t isects, const Camera& camera, const RenderOptions
 /// besides.
 std::uint64_t own_time_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
-/// Room for what each tile and each row costs; rows and slots begin at 0.
+/// Space for the cost of each tile and row; rows and slots begin at 0.
 void start_costs(CpuState& state, std::size_t rows, std::size_t tiles, BlendCosts& costs) {
     costs.tile_ns.resize_discard(tiles);
     costs.tile_evaluated.resize_discard(tiles);

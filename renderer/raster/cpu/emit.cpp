@@ -14,7 +14,7 @@ const TileSpan* spans_of(const CpuState& state, std::uint32_t slot) {
 }
 
 /// Calls f(tile) for every tile of a slot, row by row: the order of its emissions. A span that ends
-/// behind the last column goes on from the first.
+/// behind the last column continues from the first.
 template <class F>
 void for_each_tile(const CpuState& state, std::uint32_t slot, F&& f) {
     const Coverage& coverage = state.coverage[slot];

@@ -32,7 +32,7 @@ Problem problem(const char* what, int code) {
 
 /// Constant quality: encoders count from 0 (best) to 51 or 63; 75 is hard to tell from the
 /// pictures. libopenh264 knows bit rates only; librav1e, and libsvtav1 before FFmpeg 5.1, a
-/// quantizer. Below 0: libav's error, this encoder cannot be told.
+/// quantizer. Below 0: libav's error, this encoder cannot be set up.
 int set_quality(AVCodecContext& codec, const std::string& name, const PluginOptions& options) {
     const double worse = 100 - options.quality;
     const bool av1 = name != "libx264" && name != "libopenh264";
