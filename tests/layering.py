@@ -1,107 +1,107 @@
 #!/usr/bin/env python3
-"""Fails on an #include that the house forbids, on a circle of rooms, on two types of one name, and on a stale table in
+"""Fails on a forbidden #include, on a cycle of folders, on two types of one name, and on a stale table in
 docs/architecture.md.
 
 layering.py [ROOT]            checks
 layering.py [ROOT] --write    writes the table into docs/architecture.md
 
-A room is a folder. It may include itself, the rooms its row names, and with "renderer/io/*" every room below that one.
+A folder may include itself, the folders that its row names, and with "renderer/io/*" every folder below that one.
 """
 import pathlib
 import re
 import sys
 
-# room: (what it is, rooms it may include)
+# folder: (its purpose, folders it may include)
 ROOMS = {
-    "base/record": ("record ABI, ring, spans; goes into foreign processes", []),
-    "base": ("errors, files, mailboxes, vectors, parallel loops, words and numbers for people", ["base/record"]),
-    "renderer/math": ("pure functions, `f` beside `f_vjp`, on any scalar, host and device", ["base"]),
+    "base/record": ("record ABI, ring and spans; also loaded into other processes", []),
+    "base": ("errors, files, mailboxes, vectors, parallel loops, text and number formatting", ["base/record"]),
+    "renderer/math": ("pure functions `f` with their gradients `f_vjp`, for any scalar, host and device", ["base"]),
     "renderer/scene": ("GaussianModel, Camera, Image, Capture, Finding", ["base", "renderer/math"]),
-    "renderer/device": ("what a device is to the rest", ["base", "base/record"]),
+    "renderer/device": ("interface of a device", ["base", "base/record"]),
     "renderer/device/cuda": ("CUDA: runtime, launch, memory, timers", ["base", "base/record", "renderer/device"]),
-    "renderer/io/files": ("records, archives, bytes and text of files", ["base"]),
+    "renderer/io/files": ("reading and writing records, archives, bytes and text", ["base"]),
     "renderer/io/images": ("pictures: JPEG, PNG, WebP, TIFF", ["base", "renderer/scene", "renderer/io/files"]),
-    "renderer/io/splats": ("splat files, a pair of files a format, and sets of levels",
+    "renderer/io/splats": ("splat formats (one pair of files each) and sets of levels",
                            ["base", "base/record", "renderer/scene", "renderer/io/files", "renderer/io/images"]),
-    "renderer/io/lidar": ("sweeps of lidars: KITTI, nuScenes, Ouster, and their points",
+    "renderer/io/lidar": ("lidar sweeps: KITTI, nuScenes, Ouster",
                           ["base", "renderer/scene", "renderer/io/files"]),
     "renderer/io/captures": ("COLMAP, transforms.json, OpenSfM, drives, photos",
                              ["base", "base/record", "renderer/scene", "renderer/io/files", "renderer/io/images",
                               "renderer/io/splats", "renderer/io/lidar"]),
-    "renderer/io/paths": ("camera paths: our own and nerfstudio's", ["base", "renderer/scene", "renderer/io/files"]),
-    "renderer/io/video": ("videos from pictures; opens the library that links libav", ["base", "renderer/scene"]),
-    "renderer/io/video/libav": ("libgausscope_video.so: encoding, in a library of its own", ["renderer/io/video"]),
-    "renderer/doctor": ("what is wrong with a model or capture, and its mending",
+    "renderer/io/paths": ("camera paths: gausscope's and nerfstudio's", ["base", "renderer/scene", "renderer/io/files"]),
+    "renderer/io/video": ("writes videos; loads the library that links libav", ["base", "renderer/scene"]),
+    "renderer/io/video/libav": ("libgausscope_video.so: video encoding", ["renderer/io/video"]),
+    "renderer/doctor": ("finds and fixes faults of models and captures",
                         ["base", "renderer/scene", "renderer/io/*"]),
-    "renderer/edit": ("which Gaussians are selected, and what can be taken back of changing them",
+    "renderer/edit": ("selection and undoable edits",
                       ["base", "renderer/math", "renderer/scene"]),
-    "renderer/reference": ("the oracle: serial, double precision", ["base", "renderer/math", "renderer/scene"]),
-    "renderer/raster": ("the rasterizer's interface and rules",
+    "renderer/reference": ("reference renderer: serial, double precision", ["base", "renderer/math", "renderer/scene"]),
+    "renderer/raster": ("interface and rules of the rasterizer",
                         ["base", "base/record", "renderer/math", "renderer/device", "renderer/scene"]),
-    "renderer/raster/cpu": ("a file a stage, on SIMD lanes",
+    "renderer/raster/cpu": ("CPU rasterizer with SIMD, one file per stage",
                             ["base", "base/record", "renderer/math", "renderer/device", "renderer/scene",
                              "renderer/raster"]),
-    "renderer/raster/cuda": ("a file a stage, in kernels",
+    "renderer/raster/cuda": ("CUDA rasterizer, one file per stage",
                              ["base", "base/record", "renderer/math", "renderer/device", "renderer/device/cuda",
                               "renderer/scene", "renderer/raster"]),
-    "renderer/rays": ("exact evaluation along rays, with tiles over angle",
+    "renderer/rays": ("exact evaluation along rays, with tiles of angles",
                       ["base", "renderer/math", "renderer/scene", "renderer/raster", "renderer/raster/cpu", "renderer/maps"]),
-    "renderer/inspect": ("why a pixel looks as it does: the rasterizers' lists, the oracle's arithmetic",
+    "renderer/inspect": ("explains a pixel: the rasterizer's lists with the reference's arithmetic",
                          ["base", "base/record", "renderer/math", "renderer/device", "renderer/scene",
                           "renderer/raster", "renderer/reference"]),
-    "renderer/maps": ("frames for people: colour maps, errors, draw styles",
+    "renderer/maps": ("pictures for display: colour maps, errors, draw styles",
                       ["base", "base/record", "renderer/math", "renderer/scene", "renderer/raster"]),
-    "renderer/problems": ("where a model is wrong by its photos: regions, Gaussians, floaters, holes",
+    "renderer/problems": ("finds where a model differs from its photos: regions, Gaussians, floaters, holes",
                           ["base", "base/record", "renderer/math", "renderer/scene", "renderer/io/images",
                            "renderer/raster", "renderer/maps"]),
-    "renderer/present": ("pictures into OpenGL textures; the only user of OpenGL in the renderer",
+    "renderer/present": ("shows pictures as OpenGL textures; the renderer's only use of OpenGL",
                          ["base", "renderer/device", "renderer/scene"]),
-    "renderer/present/cuda": ("the same without leaving the GPU",
+    "renderer/present/cuda": ("shows pictures without leaving the GPU",
                               ["base", "renderer/device", "renderer/device/cuda", "renderer/scene",
                                "renderer/present"]),
     "trainer": ("loss, lazy Adam, density control, schedule, checkpoints, the step, the run",
                 ["base", "base/record", "renderer/math", "renderer/device", "renderer/scene", "renderer/io/*",
                  "renderer/raster", "renderer/rays"]),
-    "trainer/cuda": ("the same, resident on a device",
+    "trainer/cuda": ("the trainer on a CUDA device",
                      ["base", "base/record", "renderer/math", "renderer/device", "renderer/device/cuda",
                       "renderer/scene", "renderer/raster", "renderer/raster/cuda", "trainer"]),
-    "profiler/inject": ("NVTX and CUPTI inside a foreign process", ["base/record"]),
+    "profiler/inject": ("records NVTX and CUPTI inside other processes", ["base/record"]),
     "profiler/store": ("TraceStore: events, tracks, statistics, names of stages", ["base", "base/record"]),
-    "profiler/collect": ("from rings and NVML into the store: readers, clocks, collectors",
+    "profiler/collect": ("reads rings and NVML into the store: readers, clocks, collectors",
                          ["base", "base/record", "profiler/store"]),
     "profiler/sample": ("call stacks of other processes: perf events, unwinding, CPython's memory",
                         ["base", "base/record", "profiler/store"]),
     "profiler/analysis": ("walks, totals, iterations, breakdown, comparison, cost model",
                           ["base", "base/record", "profiler/store"]),
-    "profiler/predict": ("how long our kernels would take on a GPU that is not here",
+    "profiler/predict": ("predicts how long the kernels take on another GPU",
                          ["base", "base/record", "profiler/store", "profiler/analysis"]),
-    "profiler/insights": ("rules that say what would be faster",
+    "profiler/insights": ("rules that find possible speedups",
                           ["base", "base/record", "profiler/store", "profiler/analysis"]),
-    "profiler/files": ("trace files, a pair of files a format",
+    "profiler/files": ("trace formats, one pair of files each",
                        ["base", "base/record", "profiler/store", "profiler/analysis"]),
-    "profiler/history": ("what things took over weeks, and where that changed",
+    "profiler/history": ("times over weeks, and when they changed",
                          ["base", "base/record", "profiler/store", "profiler/analysis"]),
     "profiler/serve": ("the per-node daemon",
                        ["base", "base/record", "profiler/store", "profiler/collect", "profiler/analysis",
                         "profiler/insights", "profiler/files", "profiler/history"]),
-    "panels/state": ("the panels' language: Snapshot in, Commands out",
+    "panels/state": ("data of panels: Snapshot in, Commands out",
                      ["base", "base/record", "renderer/scene", "renderer/maps", "renderer/inspect", "renderer/problems",
                       "profiler/store", "profiler/analysis", "profiler/predict"]),
-    "panels/widgets": ("what panels are made of",
+    "panels/widgets": ("building blocks of panels",
                        ["base", "base/record", "renderer/scene", "renderer/maps", "panels/state"]),
     "panels/timeline": ("the timeline",
                         ["base", "base/record", "profiler/store", "profiler/analysis", "panels/state",
                          "panels/widgets"]),
-    "panels/viewport": ("the picture and what is drawn over it",
+    "panels/viewport": ("the picture and its overlays",
                         ["base", "renderer/scene", "renderer/maps", "renderer/inspect", "panels/state",
                          "panels/widgets"]),
-    "panels": ("a file a panel, and the workspace that holds them",
+    "panels": ("panels (one file each) and the workspace",
                ["base", "base/record", "renderer/scene", "renderer/maps", "renderer/inspect", "renderer/problems", "profiler/store",
                 "profiler/analysis", "profiler/predict", "profiler/insights", "panels/*"]),
     "app": ("the program", ["*"]),
-    "tests": ("every kind of test, and what they share", ["*"]),
+    "tests": ("all tests and their support code", ["*"]),
 }
-# Rooms inside the app: which of them may include which (and, as above, every room of the other folders).
+# Folders inside the app and what they may include, besides every folder outside the app.
 APP = {
     "app/window": [],
     "app/sample": [],
@@ -132,7 +132,7 @@ SUFFIXES = {".h", ".cpp", ".cu", ".cuh"}
 
 
 def room_of(path: str) -> str | None:
-    """The longest room that is a parent of `path`."""
+    """The innermost folder of the table that contains `path`."""
     rooms = [room for room in [*ROOMS, *APP] if path.startswith(room + "/")]
     return max(rooms, key=len, default=None)
 
@@ -147,7 +147,7 @@ def may_include(room: str, other: str) -> bool:
 
 
 def includes(root: pathlib.Path):
-    """(file, its room, line number, bracket, target) of every #include."""
+    """(file, its folder, line number, bracket, target) of every #include."""
     for file in sorted(root.rglob("*")):
         path = file.relative_to(root).as_posix()
         if file.suffix not in SUFFIXES or path.startswith(("build", "out", ".")):
@@ -162,7 +162,7 @@ def violations(root: pathlib.Path, arrows: dict):
     for path, room, number, bracket, target in includes(root):
         place = f"{path}:{number}"
         if room is None:
-            yield f"{path}: lies in no room of the table"
+            yield f"{path}: is in no folder of the table"
         elif bracket == '"' and not target.startswith("imgui"):
             other = room_of(target)
             if other is None:
@@ -197,7 +197,7 @@ def parsers(root: pathlib.Path):
 
 
 def circle(arrows: dict) -> list[str] | None:
-    """Rooms that lead back to the first of them."""
+    """Folders that lead back to the first of them."""
     done: set[str] = set()
 
     def walk(room: str, way: list[str]) -> list[str] | None:
@@ -249,7 +249,7 @@ def twins(root: pathlib.Path):
 
 
 def table() -> str:
-    rows = ["| room | is | may include |", "| --- | --- | --- |"]
+    rows = ["| folder | purpose | may include |", "| --- | --- | --- |"]
     for room, (what, allowed) in ROOMS.items():
         names = ", ".join(a.replace("*", "…") for a in allowed)
         names = {"": "the standard library", "…": "everything"}.get(names, names)
@@ -263,17 +263,17 @@ def document(root: pathlib.Path, write: bool):
     begin, end = "<!-- rooms: tests/layering.py --write -->\n", "<!-- end of rooms -->\n"
     text = page.read_text(encoding="utf-8")
     if begin not in text or end not in text:
-        yield f"{page}: the marks of the table of rooms are missing"
+        yield f"{page}: the marks of the table of folders are missing"
         return
     head, rest = text.split(begin, 1)
     now, tail = rest.split(end, 1)
     if write:
         page.write_text(head + begin + table() + end + tail, encoding="utf-8")
     elif now != table():
-        yield f"{page}: its table of rooms is stale; tests/layering.py --write mends it"
+        yield f"{page}: its table of folders is stale; update it with tests/layering.py --write"
     for room in [*ROOMS, *APP]:
         if not (root / room).is_dir():
-            yield f"{room}: a room of the table that does not exist"
+            yield f"{room}: a folder of the table that does not exist"
 
 
 def main() -> int:
@@ -290,7 +290,7 @@ def main() -> int:
     found += document(root, "--write" in sys.argv)
     for line in found:
         print(line)
-    print(f"layering: {len(found)} faults among {sum(map(len, arrows.values()))} arrows of {len(ROOMS) + len(APP) - 1} rooms")
+    print(f"layering: {len(found)} faults among {sum(map(len, arrows.values()))} arrows of {len(ROOMS) + len(APP) - 1} folders")
     return 1 if found else 0
 
 
