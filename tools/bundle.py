@@ -5,8 +5,8 @@ bundle.py PROGRAM INJECTION FOLDER      writes FOLDER/ and FOLDER.tar.gz; INJECT
 
 Libraries are of three kinds:
   left out   libc and its family, which come with the loader. They decide how old a system may be; the bundle's README names
-             the version. The GPU's driver is opened at run time and never needed to start.
-  fallback   what an OpenGL driver brings or uses, too: C++ runtime, zlib, zstd, X11, EGL's dispatcher. A copy of ours, if
+             the version. The GPU's driver is opened at run time and not needed to start.
+  fallback   what an OpenGL driver also brings or uses: C++ runtime, zlib, zstd, X11, EGL's dispatcher. A copy of ours, if
              older, would keep a driver from loading, so the system's own comes first; ours is for servers that have none.
   bundled    the rest.
 """

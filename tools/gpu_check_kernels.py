@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Kernels whose machine code changed since they were last measured on a GPU.
+"""Lists kernels whose machine code changed since they were last measured on a GPU.
 
 gpu_check_kernels.py             lists them
-gpu_check_kernels.py --check     exit code 1 when docs/gpu_check.md lists others
+gpu_check_kernels.py --check     exit code 1 if the list in docs/gpu_check.md is stale
 gpu_check_kernels.py --update    writes the list there
 
 Each measurement leaves a table docs/measurements/DATE-GPU-kernels.csv: of every kernel a hash of what was counted in its

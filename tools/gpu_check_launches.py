@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A program that launches kernels at a rate, to be recorded: what does watching it cost?
+"""Launches kernels at a given rate, to measure what recording costs.
 
 gpu_check_launches.py OUT.json RATE SECONDS [SPIN]    empty kernels by the driver's API, 100 a step, RATE a second
 gpu_check_launches.py OUT.json torch SECONDS          steps of a PyTorch trainer

@@ -10,7 +10,7 @@ kernel_table.py BUILD --check    compares it with tests/kernels/kernel_table.csv
 kernel_table.py BUILD --update   stores the table, and writes it into docs/kernels.md
 
 The stored figures are those of one toolkit and one architecture. With another toolkit, registers are not compared.
-Kernels of libraries (sort and scan) are left out: they come with the toolkit.
+Kernels of libraries (sort and scan) are skipped: they come with the toolkit.
 """
 import argparse
 import csv
@@ -165,7 +165,7 @@ def update(rows: list[dict], version: str, architecture: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--architecture", default="90", help="of these kernels [90]")
+    parser.add_argument("--architecture", default="90", help="architecture of the kernels [90]")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--check", action="store_true")
     action.add_argument("--update", action="store_true")
@@ -188,7 +188,7 @@ def main() -> int:
     print("\n".join(wrong + [f"kernel_table: {len(rows)} kernels, {len(wrong)} complaints" +
                              ("" if same else f"; registers not compared: toolkit {version}, table of {about['toolkit']}")]))
     if wrong:
-        print("when that is meant to be: tools/kernel_table.py BUILD --update")
+        print("if this is intended, run tools/kernel_table.py BUILD --update")
     return 1 if wrong else 0
 
 

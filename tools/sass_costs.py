@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What one trip through every loop of every kernel costs, counted from the machine code (SASS) that nvcc made.
+"""Counts what one trip through each loop of each kernel costs, from the machine code (SASS) that nvcc made.
 
 sass_costs.py BUILD [KERNEL]   prints the loops of the build's kernels, or of those whose names contain KERNEL
 sass_costs.py BUILD --check    compares them with assets/gpu/kernel_costs.csv; exit code 1 and the reasons when
@@ -234,11 +234,11 @@ def store(rows: list[dict], version: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("kernel", nargs="?", help="only kernels whose names contain this")
+    parser.add_argument("kernel", nargs="?", help="list only kernels whose names contain this")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--check", action="store_true")
     action.add_argument("--update", action="store_true")
-    parser.add_argument("--files", default="", help="of --update: only these .cu files, A.cu,B.cu")
+    parser.add_argument("--files", default="", help="with --update: only these .cu files, A.cu,B.cu")
     arguments = parser.parse_args()
     files = tuple(f for f in arguments.files.split(",") if f)
 
@@ -268,7 +268,7 @@ def main() -> int:
     print("\n".join(wrong + [f"sass_costs: {found.instructions} instructions, {len(wrong)} complaints" +
                              ("" if of == version else f"; costs not compared: toolkit {version}, table of {of}")]))
     if wrong:
-        print("when that is meant to be: tools/sass_costs.py BUILD --update")
+        print("if this is intended, run tools/sass_costs.py BUILD --update")
     return 1 if wrong else 0
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Counts what a run of ctest really tested, for ./check:   tests_ran.py BUILD [TEMPORARY]
+"""Counts the tests that a run of ctest ran, for ./check:   tests_ran.py BUILD [TEMPORARY]
 
-Reads the log that ctest leaves in BUILD/Testing/Temporary. Prints how many test cases ran and which were skipped for want of
+Reads the log that ctest leaves in BUILD/Testing/Temporary. Prints how many test cases ran and which were skipped for lack of
 what; fails when a program of tests ran none, when no CUDA kernel ran in the emulator, or when the tests left files in TEMPORARY,
 their own temporary folder.
 """

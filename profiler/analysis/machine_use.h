@@ -33,7 +33,7 @@ struct MachineUse {
 MachineUse machine_use(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns,
                        std::int64_t end_ns);
 
-/// "threads waited 34 % of the time for a CPU, 120 times a second one was pushed off it; load 3.1
+/// "threads waited 34 % of the time for a CPU, preempted 120 times a second; load 3.1
 /// on 2 CPUs"; empty where it was not recorded.
 std::string machine_text(const MachineUse& use);
 /// {"threads_waited": 0.34, ...}; what was not recorded is null.

@@ -1,4 +1,4 @@
-// The statistics of compare.h: how far one sample lies from another, and how sure that is.
+// The statistics of compare.h: the distance between two samples, and its certainty.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Rules of programs that compute on CPUs: R25 the machine was not quiet, R26 threads idle, R27
+// Rules of programs that compute on CPUs: R25 busy machine, R26 threads idle, R27
 // uneven loops, R28 narrow vectors. From the counters of what the machine gave the process
 // (profiler/analysis/machine_use.h).
 #include <cmath>

@@ -1,5 +1,5 @@
-// How a TraceStore stays within its limits: the oldest goes when there is too much, and what has
-// ended goes when it holds nothing any more.
+// How a TraceStore stays within its limits: the oldest data goes when there is too much, and a
+// process that has ended goes when it is empty.
 #include <algorithm>
 #include <limits>
 #include <utility>

@@ -93,7 +93,7 @@ class Rehearsal(Temporary):
         runs = json.loads((self.folder / "home/measured_times.json").read_text(encoding="utf-8"))["runs"]
         self.assertTrue(runs)
         again = call("--rehearse", "--build", BUILD, "-o", self.out)
-        self.assertEqual(again.stdout.count("before; --again runs it once more"), len(STAGES), again.stdout)
+        self.assertEqual(again.stdout.count("before; use --again to run it again"), len(STAGES), again.stdout)
 
 
 class Faults(Temporary):

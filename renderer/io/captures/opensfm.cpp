@@ -1,5 +1,5 @@
-// OpenSfM's reconstruction.json, which OpenDroneMap has too: cameras with intrinsics in units of
-// the photo's longer side, shots with a camera-from-world pose as angle-axis and translation,
+// OpenSfM's reconstruction.json, as also written by OpenDroneMap: cameras with intrinsics in units
+// of the photo's longer side, shots with a camera-from-world pose as angle-axis and translation,
 // points with colours. Formulas of its cameras: its documentation, "Geometric models".
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-// Every splat format there is. A new one is a file of its own and a row here.
+// All splat formats. A new format is a file and a row here.
 #include <algorithm>
 #include <array>
 #include <new>
