@@ -16,7 +16,7 @@
 //   first moment on
 //              (`gausscope record`): a new producer connects to it itself, sends a Reply with its
 //              ring unasked, and from then on the connection is one like any other. So a process
-//              that lives for a millisecond is read, too.
+//              that lives for a millisecond is also read.
 //   lease      a connection that has asked to `arm` keeps the process recording until it asks to
 //   disarm, closes or
 //              dies: recording is on while there is a lease, or GAUSSCOPE_ARM=1 says always.
@@ -47,7 +47,7 @@ enum class Op : std::uint32_t {
     release_cupti = 5,  ///< CUPTI is let go completely, so that another tool can have it
     acquire_cupti = 6,  ///< takes it (again)
     status = 7,         ///< nothing but the Reply
-    graph_nodes = 8,    ///< value: for so many seconds, an hour at most, CUDA graphs are told node
+    graph_nodes = 8,    ///< value: for N seconds, an hour at most, CUDA graphs are recorded node
                         ///< by node; then as a whole again
 };
 

@@ -26,7 +26,7 @@ struct Breakdown {
     std::array<double, kStageCount>
         cpu_self_ms{};  ///< ranges of the iterations' thread by stage, inner ones excluded
     std::array<std::uint32_t, kStageCount> gpu_calls{};
-    std::vector<KindTime> kinds;  ///< of work that CUPTI or a file told
+    std::vector<KindTime> kinds;  ///< of work that CUPTI or a file recorded
     bool splats = false;          ///< some of it is what 3D Gaussian Splatting alone does
     double kernel_ms = 0;         ///< at least one kernel runs (union over streams)
     double copy_ms = 0;           ///< copies and fills, union

@@ -28,9 +28,9 @@ Intervals intersection_of(std::span<const Interval> a, std::span<const Interval>
 /// What of `whole` is not in `set`.
 Intervals gaps_of(std::span<const Interval> set, Interval whole);
 std::int64_t length_of(std::span<const Interval> set);
-/// How much of `whole` lies in `set`: O(log n + what it overlaps).
+/// How much of `whole` is in `set`: O(log n + what it overlaps).
 std::int64_t length_within(std::span<const Interval> set, Interval whole);
-/// The parts of `set` that lie in `whole`.
+/// The parts of `set` that are in `whole`.
 Intervals clipped(std::span<const Interval> set, Interval whole);
 
 }  // namespace gs

@@ -1,5 +1,5 @@
 // SpanWalk: visits the spans of a trace, each once, callers before what they call, in pieces: a
-// search through millions of spans goes on from frame to frame and the window never waits for it.
+// search through millions of spans continues from frame to frame and the window never waits for it.
 // The store may grow between two pieces. Find, Statistics, Flame graph and the measure of the
 // timeline are made of it. Free of ImGui.
 #pragma once
@@ -24,7 +24,7 @@ struct TrackChoice {
 };
 
 /// Rows of these tracks hold what runs inside the row above; rows of the others are only where
-/// there was room.
+/// there was space.
 bool rows_nest(const TraceTrack& track);
 
 /// A span on the way from the outermost to the one that is visited.
@@ -123,7 +123,7 @@ class SpanWalk {
     double steps_done_ = 0, steps_all_ = 0;  // spans of the tracks behind, of all
 };
 
-/// Goes on with `walk` for about `budget_ms`; true when it is done.
+/// Continues `walk` for about `budget_ms`; true when it is done.
 template <class Enter, class Leave>
 bool walk_for(SpanWalk& walk, const TraceStore& store, double budget_ms, Enter&& enter,
               Leave&& leave) {

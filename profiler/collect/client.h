@@ -57,7 +57,7 @@ class Connection {
     /// "done" is none.
     Result<Reply> ask(Op op, std::uint64_t value = 0);
     /// The same in two halves, neither of which waits: the process may be short of processors, and
-    /// what asks has rings to read. False: it cannot be told now. Answers come in the order of
+    /// the caller has rings to read. False: it cannot be asked now. Answers come in the order of
     /// questions.
     bool tell(Op op, std::uint64_t value = 0);
     std::optional<Reply> take_answer();

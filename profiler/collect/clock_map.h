@@ -29,7 +29,7 @@ class ClockMap {
     /// converted yet.
     bool ready() const { return identity_ || knots_.size() >= 2; }
     std::int64_t ns_from_ticks(std::uint64_t ticks);
-    /// How long so many ticks last, at the newest rate.
+    /// How long this many ticks last, at the newest rate.
     std::int64_t length_ns(std::uint64_t ticks) const;
     std::int64_t realtime_offset_ns() const { return realtime_offset_ns_; }
 

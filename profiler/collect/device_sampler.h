@@ -1,5 +1,5 @@
 // DeviceSampler: asks NVML of the GPUs of this machine, each once a second however many processes
-// use it, on a thread of its own because the driver may keep it waiting. What it is told goes into
+// use it, on a thread of its own because the driver may keep it waiting. Its answers go into
 // the store as a source of its own (profiler/store/node_gpus.h). Part of a MultiCollector.
 #pragma once
 

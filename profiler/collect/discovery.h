@@ -35,8 +35,8 @@ class Discovery {
     /// Errors: the runtime directory or the collector socket cannot be had.
     static Result<Discovery> start(const DiscoveryOptions& options);
 
-    /// The new ones. `is_read` tells of a socket whether its process is being read: such are left
-    /// alone. Waits `patience` for each that has not answered yet; who does not answer then is
+    /// The new ones. `is_read` says whether a socket's process is being read: such are left
+    /// alone. Waits `patience` for each that has not answered yet; one that does not answer then is
     /// asked again by the next look.
     std::vector<Connection> look(const std::function<bool(const fs::path&)>& is_read,
                                  std::chrono::milliseconds patience = {});

@@ -43,7 +43,7 @@ class TraceReader {
     void count_lost(std::uint64_t records) { loss_.lapped += records; }
 
     /// Of a ring that recorded for this reader from its first record on: what was overwritten
-    /// before the reader came is lost, too. Before the first drain().
+    /// before the reader came is also lost. Before the first drain().
     void count_past();
 
     /// Leaves out what was recorded up to now.

@@ -33,7 +33,7 @@ struct Insight {
     std::string advice;  ///< what to do
     std::uint32_t process = 0;
     double recoverable_ms =
-        std::numeric_limits<double>::quiet_NaN();  ///< per iteration; NaN: cannot be told
+        std::numeric_limits<double>::quiet_NaN();             ///< per iteration; NaN: unknown
     double share = std::numeric_limits<double>::quiet_NaN();  ///< of an iteration, 0..1
     Confidence confidence = Confidence::measured;
     std::vector<Evidence> evidence;  ///< the worst first, a few
@@ -46,8 +46,7 @@ struct Unanswered {
 };
 
 struct Insights {
-    std::vector<Insight>
-        findings;  ///< by recoverable time, the largest first; what cannot be told last
+    std::vector<Insight> findings;  ///< by recoverable time, the largest first; unknown ones last
     std::vector<Unanswered> unanswered;
     std::vector<std::string>
         clear;  ///< rules that were asked and found nothing: "R4 pageable copies"

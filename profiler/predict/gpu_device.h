@@ -53,7 +53,7 @@ Result<GpuDevice> parse_gpu_device(const std::string& id, const std::string& tex
 Result<std::map<std::string, GpuArchitecture>> parse_gpu_architectures(const std::string& text,
                                                                        const std::string& origin);
 
-/// All of them, the user's among them, by id. A file of the user's that is wrong is told and left
+/// All of them, the user's among them, by id. A wrong user file is reported and left
 /// out.
 std::vector<GpuDevice> gpu_devices();
 /// "h200,rtx4090", also "H200, RTX4090", each once however often it is named; or "all". Errors
@@ -62,7 +62,7 @@ Result<std::vector<GpuDevice>> gpu_devices_named(const std::string& list);
 
 /// The one that a driver calls `name` ("NVIDIA A100-SXM4-80GB"): whose `known_as` is in it as whole
 /// words, the longest of several, and is not followed by a word of another model ("Ti", "D",
-/// "Laptop", "NVL"). Of as many multiprocessors as the driver tells; 0: it does not. Null: none.
+/// "Laptop", "NVL"). With as many multiprocessors as the driver reports; 0: unknown. Null: none.
 const GpuDevice* gpu_called(const std::vector<GpuDevice>& gpus, const std::string& name,
                             int multiprocessors = 0);
 

@@ -71,8 +71,8 @@ struct PredictedWork {
     FrameWork frame;
     std::vector<TileLoad> tiles;  ///< empty: a frame with even tiles
     int batch = 1;                ///< views a step (or a frame) draws
-    bool estimated = false;  ///< by what_if(), of a frame that was not drawn: a guess, and told so
-    bool packed = true;      ///< a frame without gradients ends as bytes for the screen
+    bool estimated = false;       ///< by what_if(), of a frame that was not drawn: an estimate
+    bool packed = true;           ///< a frame without gradients ends as bytes for the screen
     bool lens = false;       ///< drawn through more than a pinhole: a lens, or rows at their times
     bool unscented = false;  ///< each Gaussian by seven points, whatever the camera
     bool poses = false;      ///< a step corrects the photos' poses, too,

@@ -12,7 +12,7 @@
 
 namespace gs {
 
-/// Warp instructions that stand in a piece of code, once each.
+/// Warp instructions in a piece of code, once each.
 struct CodeCost {
     double issue = 0;  ///< all of them
     double fp32 = 0, half = 0, integer = 0, special = 0;
@@ -40,7 +40,7 @@ struct KernelCost {
     int registers = 0;         ///< a thread
     int shared_bytes = 0;      ///< a block, static
     CodeCost code;             ///< all of it
-    CodeCost outside;          ///< of it, what stands in no loop
+    CodeCost outside;          ///< its code outside loops
     std::vector<LoopCost> loops;
 };
 

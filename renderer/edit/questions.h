@@ -1,7 +1,7 @@
-// Questions that select Gaussians: which rows fall on a shape on the screen, lie in a part of the
-// world, have a value, a colour. Each looks at centres and own parameters alone, answers one byte a
-// row, in parallel, the same for every number of threads. Rows whose parameters are no numbers are
-// never hit. Asked by the editor.
+// Questions that select Gaussians: which rows are on a shape on the screen, in a part of the
+// world, or have a value, a colour. Each looks at centres and own parameters alone, answers one
+// byte a row, in parallel, the same for every number of threads. Rows whose parameters are no
+// numbers are never hit. Asked by the editor.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// RowChange: a change of some rows of a model that can be made, taken back and made again. It holds
+// RowChange: a change of some rows of a model that can be done, undone and redone. It holds
 // what those rows have on the other side of the change, and nothing of the others. Made by the
 // editor, kept in its history.
 #pragma once
@@ -51,7 +51,7 @@ class RowChange {
     /// They were named, even where none of them is left.
     bool named() const { return named_; }
     void name_rows(std::span<const std::uint32_t> ids);
-    /// What is not there any more is left out from now on.
+    /// Removed rows are skipped from now on.
     void find_rows(std::span<const std::uint32_t> ids);
     std::uint64_t bytes() const;
 

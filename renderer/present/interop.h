@@ -1,5 +1,5 @@
 // TextureInterop: copies a picture in device memory into an OpenGL texture without passing through
-// the host. The body needs CUDA and lies in present/cuda; PresentTexture uses it through this
+// the host. The body needs CUDA and is in present/cuda; PresentTexture uses it through this
 // interface, so that present/ builds without.
 #pragma once
 
@@ -20,8 +20,8 @@ class TextureInterop {
     /// `picture` lies on. Once per storage: before the texture is deleted comes detach(). The error
     /// says why it cannot be.
     virtual Result<void> attach(unsigned gl_texture, const DevicePicture& picture) = 0;
-    /// Enqueues the copy of all of `picture`; what OpenGL draws afterwards sees it. The host goes
-    /// on at once.
+    /// Enqueues the copy of all of `picture`; what OpenGL draws afterwards sees it. The host
+    /// continues at once.
     virtual Result<void> write(const DevicePicture& picture) = 0;
     /// Forgets the texture. Nothing when there is none.
     virtual void detach() noexcept = 0;

@@ -1,4 +1,4 @@
-// What the oracle can be told. Plain numbers; the backends' compatibility profiles are translated
+// Options of the reference. Plain numbers; the backends' compatibility profiles are translated
 // into them by their tests.
 #pragma once
 
