@@ -124,7 +124,7 @@ std::string setting_choice(std::string_view name, double value) {
 Result<void> set_setting(TrainingSettings& settings, std::string_view name, double value) {
     const SettingField* field = find_setting(name);
     if (field == nullptr)
-        return fail(ErrorKind::usage, "", fmt::format("there is no training setting \"{}\"", name));
+        return fail(ErrorKind::usage, "", fmt::format("no training setting \"{}\"", name));
     if (!(value >= field->min && value <= field->max))
         return fail(ErrorKind::usage, "",
                     fmt::format("{} = {} is outside {} .. {}", name, value, field->min, field->max),
@@ -233,8 +233,7 @@ Result<void> change_settings(TrainingSettings& settings, const NamedValues& give
     for (const auto& [name, value] : given) {
         const SettingField* field = find_setting(name);
         if (field == nullptr)
-            return fail(ErrorKind::usage, "",
-                        fmt::format("there is no training setting \"{}\"", name));
+            return fail(ErrorKind::usage, "", fmt::format("no training setting \"{}\"", name));
         if (!field->live && settings.*field->value != value)
             return fail(
                 ErrorKind::usage, "",
