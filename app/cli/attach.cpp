@@ -36,23 +36,22 @@ struct AttachArguments {
 
 void add_options(CLI::App& app, AttachArguments& a) {
     app.add_option_function<std::uint32_t>(
-           "PID", [&a](const std::uint32_t& pid) { a.pid = pid; }, "the process; none: list them")
+           "PID", [&a](const std::uint32_t& pid) { a.pid = pid; }, "the process [list processes]")
         ->check(whole_from(1));
     app.add_option("-o,--output", a.output, "with --headless: the trace [process-PID-DATE.pftrace]")
         ->option_text("FILE");
     app.add_option("--seconds", a.seconds,
-                   "with --headless: end after this time, 0 = when stopped [0]")
+                   "with --headless: stop after S seconds, 0 = when interrupted [0]")
         ->check(number_from(0, 1e9))
         ->option_text("S");
     app.add_option("--budget", a.budget_percent,
-                   "share of its time that recording may cost, 0 = no limit")
+                   "percent of its time that recording may cost, 0 = no limit")
         ->check(number_from(0, 100))
         ->option_text("PERCENT");
-    app.add_option("--memory", a.memory_mib, "with --headless: memory for the measurements [1024]")
+    app.add_option("--memory", a.memory_mib, "with --headless: memory for trace data [1024]")
         ->check(whole_from(1, 1 << 20))
         ->option_text("MIB");
-    app.add_flag("--insights", a.insights,
-                 "with --headless: say what costs time and what would help");
+    app.add_flag("--insights", a.insights, "with --headless: list bottlenecks and remedies");
     add_given(app, "--graph-nodes", a.graph_nodes_s,
               "CUDA graphs node by node for so long, 30 at least; without --headless that "
               "is all")
@@ -60,8 +59,9 @@ void add_options(CLI::App& app, AttachArguments& a) {
         ->option_text("SECONDS");
     add_stall_after(app, a.stall_after_s);
     add_stacks(app, a.stacks_hz);
-    app.add_flag("--release-cupti", a.release_cupti, "make it give CUPTI back, and stop");
-    app.add_flag("--acquire-cupti", a.acquire_cupti, "make it take CUPTI again, and stop");
+    app.add_flag("--release-cupti", a.release_cupti,
+                 "make the process release CUPTI to other tools, then exit");
+    app.add_flag("--acquire-cupti", a.acquire_cupti, "make the process use CUPTI again, then exit");
 }
 
 using service::Answer;
@@ -73,12 +73,12 @@ constexpr auto kLook = std::chrono::milliseconds(10);
 constexpr const char* kHow =
     "start it with `gausscope record -- COMMAND`, or with NVTX_INJECTION64_PATH and "
     "CUDA_INJECTION64_PATH set to "
-    "libgausscope_inject.so (docs/profiling.md); `gausscope attach` lists who can be attached to";
+    "libgausscope_inject.so (docs/profiling.md); `gausscope attach` lists the processes";
 
 const char* state_name(std::uint32_t cupti) {
     switch (static_cast<abi::CuptiState>(cupti)) {
         case abi::CuptiState::not_asked:
-            return "not asked";
+            return "not requested";
         case abi::CuptiState::recording:
             return "recording";
         case abi::CuptiState::released:
@@ -197,7 +197,7 @@ Result<int> list(double stall_after_s, const CommonArguments& common) {
             fmt::print("{:>8}  CUPTI: {}\n", process["pid"].get<std::uint32_t>(),
                        process["cupti_reason"].get<std::string>());
     for (const std::string& line : jobs) fmt::print("{}\n", line);
-    if (found.empty()) fmt::print("no process is under the profiling service; {}\n", kHow);
+    if (found.empty()) fmt::print("no process runs under the profiling service; {}\n", kHow);
     if (common.json) print_json({{"command", "attach"}, {"processes", found}, {"stalls", jobs}});
     return kDone;
 }
@@ -205,7 +205,7 @@ Result<int> list(double stall_after_s, const CommonArguments& common) {
 Result<Connection> connect(std::uint32_t pid) {
     Error last{ErrorKind::usage,
                "",
-               fmt::format("process {} is not under the profiling service", pid),
+               fmt::format("process {} does not run under the profiling service", pid),
                kHow,
                {},
                {}};
@@ -243,7 +243,7 @@ Result<int> ask(std::uint32_t pid, Op op, const char* done, std::uint64_t value 
         }
         why = reply ? reply->text : reply.error().text();
     }
-    return fail(ErrorKind::unreadable, "", fmt::format("process {} says no: {}", pid, why));
+    return fail(ErrorKind::unreadable, "", fmt::format("process {} refused: {}", pid, why));
 }
 
 bool is_alive(std::uint32_t pid) {
@@ -293,19 +293,20 @@ Result<int> record_headless(const AttachArguments& a, const CommonArguments& com
 
 Result<int> run(const AttachArguments& a, const CommonArguments& common) {
     if (a.pid == 0 && (a.release_cupti || a.acquire_cupti || a.graph_nodes_s > 0))
-        return fail(ErrorKind::usage, "", "whose CUPTI? a PID is missing",
-                    "`gausscope attach` lists who can be attached to");
+        return fail(ErrorKind::usage, "", "--release-cupti and --acquire-cupti need a PID",
+                    "`gausscope attach` lists the processes");
     if (a.pid == 0) return list(a.stall_after_s, common);
     auto connection = connect(a.pid);
     // Call stacks need nothing inside the process.
     if (!connection && a.stacks_hz == 0) return tl::unexpected(connection.error());
     if (!connection && process_stat(a.pid).state == 0) return tl::unexpected(connection.error());
-    if (a.release_cupti) return ask(a.pid, Op::release_cupti, "CUPTI is free for another tool");
-    if (a.acquire_cupti) return ask(a.pid, Op::acquire_cupti, "CUPTI is taken again");
+    if (a.release_cupti)
+        return ask(a.pid, Op::release_cupti, "CUPTI was released; another tool can use it");
+    if (a.acquire_cupti) return ask(a.pid, Op::acquire_cupti, "CUPTI is in use by gausscope again");
     if (a.graph_nodes_s > 0) {
-        GS_TRY(const int asked, ask(a.pid, Op::graph_nodes,
-                                    "CUDA graphs will be told node by node, within half a minute",
-                                    static_cast<std::uint64_t>(a.graph_nodes_s)));
+        GS_TRY(const int asked,
+               ask(a.pid, Op::graph_nodes, "CUDA graphs will be recorded node by node, within 30 s",
+                   static_cast<std::uint64_t>(a.graph_nodes_s)));
         if (!common.headless) return asked;
     }
     if (common.headless) return record_headless(a, common);
@@ -322,14 +323,12 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
 
 Subcommand attach_command() {
     return subcommand<AttachArguments>(
-        "attach", "look into a process under the profiling service while it runs",
-        "  gausscope attach                                       who can be attached to\n"
-        "  gausscope attach 1234                                  the studio on it\n"
-        "  gausscope attach 1234 --stacks                         and its call stacks, of any "
-        "process\n"
+        "attach", "attach to a process that runs under the profiling service",
+        "  gausscope attach                                       list the processes\n"
+        "  gausscope attach 1234                                  attach the studio\n"
+        "  gausscope attach 1234 --stacks                         with call stacks\n"
         "  gausscope attach 1234 --headless --seconds 10 -o t.pftrace\n"
-        "  gausscope attach 1234 --release-cupti                  let torch.profiler or nsys have "
-        "it\n",
+        "  gausscope attach 1234 --release-cupti                  free CUPTI for other tools\n",
         add_options, run);
 }
 

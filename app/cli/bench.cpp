@@ -53,10 +53,9 @@ struct BenchArguments {
 };
 
 void add_options(CLI::App& app, BenchArguments& a) {
-    app.add_option("SCENE", a.scene,
-                   "splat file, checkpoint or run; none: random Gaussians, always the same");
+    app.add_option("SCENE", a.scene, "splat file, checkpoint or run [built-in random Gaussians]");
     app.add_option("--capture", a.capture,
-                   "draw from the cameras of this capture, against its photos")
+                   "render from this capture's cameras and compare with its photos")
         ->option_text("DIR");
     app.add_option("--repeats", a.repeats, "timed frames [30]")
         ->check(whole_from(3, 100000))
@@ -68,24 +67,24 @@ void add_options(CLI::App& app, BenchArguments& a) {
         ->check(picture_side())
         ->option_text("PIXELS");
     app.add_option("--batch", a.batches,
-                   "with --capture and no SCENE: time training with so many photos a step, too")
+                   "with --capture and no SCENE: also time training with N photos a step")
         ->delimiter(',')
         ->check(whole_from(1, 64))
         ->option_text("N,...");
     app.add_flag("--display", a.display,
-                 "time frames for the screen, as the studio draws them: no gradients, nothing "
-                 "comes back to the host");
+                 "time frames as the studio draws them: no gradients, no copy to the host");
     app.add_option("--compare", a.compare,
-                   "JSON of an earlier bench: fail when a stage is slower beyond doubt")
+                   "JSON of an earlier bench: fail if a stage is significantly slower")
         ->option_text("BASE");
-    app.add_option("--tolerance", a.tolerance,
-                   "slower by less than this share is not a failure [0.05]")
+    app.add_option("--tolerance", a.tolerance, "accept a slowdown below this fraction [0.05]")
         ->check(number_from(0, 10))
         ->option_text("X");
-    app.add_flag("--predict", a.predict, "what the performance model would have said of this GPU");
+    app.add_flag("--predict", a.predict,
+                 "also print the performance model's prediction for this GPU");
     app.add_flag("--no-ceilings", a.no_ceilings,
-                 "do not measure what the machine can do, nor how near stages come to it");
-    app.add_option("-o,--output", a.output, "write the JSON here too")->option_text("FILE");
+                 "skip measuring the machine's limits and how close stages come to them");
+    app.add_option("-o,--output", a.output, "also write the JSON to this file")
+        ->option_text("FILE");
     app.add_option("--history", a.history, "add the result to this file, for `gausscope history`")
         ->option_text("FILE");
     add_loading(app, a.loading);
@@ -157,11 +156,11 @@ Result<void> BenchRun::prepare() {
     }
     training_ = capture_ && a_.scene.empty();
     if (!a_.batches.empty() && !training_)
-        return fail(ErrorKind::usage, "", "--batch times training, and nothing is trained here",
+        return fail(ErrorKind::usage, "", "--batch times training, and this bench does not train",
                     "give --capture, and no scene");
     if (a_.display && training_)
-        return fail(ErrorKind::usage, "", "--display times frames, and here training is timed",
-                    "name a scene, or leave out --capture");
+        return fail(ErrorKind::usage, "", "--display times frames, and this bench times training",
+                    "name a scene, or omit --capture");
     GS_TRY_VOID(load_scene());
     scene_id_ = training_ ? identity_of(*capture_) : identity_of(model_);
     return a_.compare.empty() ? Result<void>() : check_same_subject(a_.compare, base_, subject());
@@ -192,7 +191,7 @@ Result<void> BenchRun::load_scene() {
         model_ = trainer_->model();
     }
     if (model_.count == 0)
-        return fail(ErrorKind::usage, a_.scene, "there are no Gaussians to time");
+        return fail(ErrorKind::usage, a_.scene, "the scene has no Gaussians to time");
     return {};
 }
 
@@ -417,8 +416,7 @@ void BenchRun::print(const Json& out) const {
         out["verified"]);
     say_table(out["stages"], kStages);
     if (!batches_.empty()) say_batches(out["batches"]);
-    if (machine_.waited > kQuiet)
-        fmt::print("the machine was not quiet: {}\n", machine_text(machine_));
+    if (machine_.waited > kQuiet) fmt::print("the machine was busy: {}\n", machine_text(machine_));
     say("\nN {gaussians}  V {visible}  I {isects}  list pairs {list_pairs:rate}  E "
         "{evaluated_pairs:rate}  B {blended_pairs:rate}  longest tile {longest_tile}",
         out["counters"]);
@@ -447,7 +445,7 @@ int BenchRun::compare() const {
     fmt::print("\nagainst {}:\n", a_.compare);
     for (const std::string& line : result.lines) fmt::print("{}\n", line);
     if (!result.undecided.empty())
-        fmt::print(stderr, "warning: not decided for {}: the machine was not quiet: {}\n",
+        fmt::print(stderr, "warning: inconclusive for {}: the machine was busy: {}\n",
                    counted(result.undecided.size(), "stage"), machine_text(machine_));
     if (result.slower.empty()) return kDone;
     fmt::print(stderr, "error: {} slower than in {}\n",

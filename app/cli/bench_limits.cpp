@@ -28,7 +28,8 @@ void say_ceilings(const Json& c) {
             "{shared_bytes_per_second:rate}B/s, float atomics {atomics_spread_per_second:rate}/s "
             "apart, {atomics_contended_per_second:rate}/s on one address",
             c);
-    fmt::print("  {}: {} alone, {} in a row\n", cuda ? "an empty kernel" : "an empty parallel loop",
+    fmt::print("  {}: {} by itself, {} in a row\n",
+               cuda ? "an empty kernel" : "an empty parallel loop",
                microseconds(c["launch_seconds"]), microseconds(c["launch_interval_seconds"]));
 }
 
@@ -41,7 +42,7 @@ void say_limits(const Json& limits) {
                                    {"operations", "{operations:rate}"},
                                    {"bound by", "{bound_by}{uncounted}", true}};
     Json rows = limits;
-    for (Json& row : rows) row["uncounted"] = row["counted"] ? "" : " (not all was counted)";
+    for (Json& row : rows) row["uncounted"] = row["counted"] ? "" : " (not all counted)";
     fmt::print("\n");
     say_table(rows, kColumns);
     fmt::print(

@@ -165,7 +165,7 @@ Result<Json> read_base(const std::string& path) {
     Json object = object_in(text);
     if (!object.is_object() || !object.contains("stages") || !object["stages"].is_array() ||
         object["stages"].empty() || object.value("command", Json()) != "bench")
-        return fail(ErrorKind::malformed, path, "this is not the JSON of an earlier bench",
+        return fail(ErrorKind::malformed, path, "not the JSON of an earlier bench",
                     "make one with: gausscope bench ... --json > base.json");
     return object;
 }
@@ -207,7 +207,7 @@ BaseComparison compare_with_base(const Json& base, const std::vector<StageTime>&
         out.lines.push_back(fmt::format("{:<22} {:9.3f} -> {:9.3f} ms  {:+6.1f} %{}", s.name, was,
                                         s.ms_p50, was > 0 ? 100 * (s.ms_p50 / was - 1) : 0.0,
                                         slower      ? "  SLOWER"
-                                        : undecided ? "  not decided"
+                                        : undecided ? "  inconclusive"
                                                     : ""));
         if (slower) out.slower.push_back(s.name);
         if (undecided) out.undecided.push_back(s.name);

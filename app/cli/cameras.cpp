@@ -41,11 +41,11 @@ std::string read_lens(const Json& item, Camera& camera) {
     camera.width = static_cast<int>(*width);
     camera.height = static_cast<int>(*height);
     if (const auto fov = number_in(item, "fov_y")) {
-        if (!(*fov > 0 && *fov < 180)) return "\"fov_y\" must lie between 0 and 180 degrees";
+        if (!(*fov > 0 && *fov < 180)) return "\"fov_y\" must be between 0 and 180 degrees";
         camera.fx = camera.fy = camera.height / (2 * std::tan(*fov * kDegree / 2));
     } else {
         const auto fx = number_in(item, "fx");
-        if (!fx) return "there is neither \"fx\" nor \"fov_y\"";
+        if (!fx) return "both \"fx\" and \"fov_y\" are missing";
         camera.fx = *fx;
         camera.fy = number_in(item, "fy").value_or(*fx);
     }
@@ -73,7 +73,7 @@ std::string read_matrix(const Json& rows, Camera& camera) {
 std::string read_pose(const Json& item, Camera& camera) {
     if (item.contains("camera_from_world")) return read_matrix(item["camera_from_world"], camera);
     const auto position = vector_in(item, "position");
-    if (!position) return "there is neither \"camera_from_world\" nor \"position\"";
+    if (!position) return "both \"camera_from_world\" and \"position\" are missing";
     if (item.contains("rotation")) {
         const Json& rows = item["rotation"];
         if (!rows.is_array() || rows.size() != 3 ||
@@ -85,7 +85,7 @@ std::string read_pose(const Json& item, Camera& camera) {
         return {};
     }
     const auto target = vector_in(item, "target");
-    if (!target) return "\"position\" needs \"rotation\" or \"target\" beside it";
+    if (!target) return "\"position\" needs \"rotation\" or \"target\" as well";
     const Camera pose = look_at(*position, *target, vector_in(item, "up").value_or(Vec3d{0, -1, 0}),
                                 camera.width, camera.height, 1);
     camera.rotation = pose.rotation;
@@ -153,8 +153,7 @@ Result<std::optional<PresetPath>> preset_in(const std::string& text) {
     std::error_code ignored;
     if (!fs::exists(text, ignored))
         return fail(ErrorKind::usage, "", fmt::format("the path \"{}\" is not known", text),
-                    "orbit:N, spiral:N or dolly:N draw N pictures around the scene, or it is the "
-                    "file of a camera path");
+                    "use orbit:N, spiral:N or dolly:N for N pictures, or name a camera path file");
     return std::nullopt;
 }
 
@@ -175,7 +174,7 @@ Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d ori
     GS_TRY(Json list, parse_json<Json>(*text, path));
     if (list.is_object() && list.contains("cameras")) list = Json(list["cameras"]);
     if (!list.is_array() || list.empty())
-        return fail(ErrorKind::malformed, path, "there is no list of cameras in it",
+        return fail(ErrorKind::malformed, path, "contains no list of cameras",
                     "docs/cli.md has the format");
     std::vector<NamedCamera> out;
     for (const Json& item : list) {
@@ -185,7 +184,7 @@ Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d ori
         if (wrong.empty()) wrong = read_pose(item, named.camera);
         if (wrong.empty() && (!named.camera.valid() || !is_rotation(named.camera.rotation)))
             wrong =
-                "the numbers make no camera (focal lengths positive, rotation orthonormal, all "
+                "not a valid camera (focal lengths positive, rotation orthonormal, all "
                 "finite)";
         if (!wrong.empty())
             return fail(ErrorKind::malformed, path, fmt::format("camera {}: {}", out.size(), wrong),

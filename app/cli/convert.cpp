@@ -46,18 +46,18 @@ void add_options(CLI::App& app, ConvertArguments& a) {
         ->check(whole_from(3, 4))
         ->option_text("N");
     app.add_option("--crop", a.crop,
-                   "only what lies in this box, in the units of the file (x right, y down)")
+                   "keep only Gaussians in this box, in the file's units (x right, y down)")
         ->option_text("X0,Y0,Z0,X1,Y1,Z1");
     app.add_option("--simplify", a.simplify.to,
-                   "only so many Gaussians, or so many in a hundred: neighbours are merged")
+                   "merge neighbours until N Gaussians, or N % of them, remain")
         ->option_text("N|P%");
     app.add_option("--simplify-from", a.simplify.views,
-                   "from where it is to look the same: a capture or a file of cameras [the run's "
-                   "capture; for another file, views all around it]")
+                   "views to preserve: a capture or a file of cameras [the run's capture; else "
+                   "views all around the scene]")
         ->option_text("VIEWS");
-    app.add_option("--verify", a.verify,
-                   "draw source and result from the views of a capture or a file of cameras, "
-                   "print the difference")
+    app.add_option(
+           "--verify", a.verify,
+           "render source and result from a capture or a file of cameras and print the difference")
         ->option_text("VIEWS");
 }
 
@@ -116,7 +116,7 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     }
     if (a.simplify.to.empty() && !a.simplify.views.empty())
         return fail(ErrorKind::usage, "", "--simplify-from without --simplify",
-                    "say how many Gaussians are to be left, for example --simplify 50%");
+                    "say how many Gaussians to keep, for example --simplify 50%");
     // A SOG as a folder is given by the meta.json in it.
     std::optional<NewFolders> made;
     if (output.filename() == "meta.json" && output.has_parent_path()) {
@@ -129,8 +129,8 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     if (crop) {
         scene.model = cropped(scene.model, *crop);
         if (scene.model.count == 0)
-            return fail(ErrorKind::usage, a.input, "no Gaussian lies in the box of --crop",
-                        "gausscope info tells the bounds of the scene");
+            return fail(ErrorKind::usage, a.input, "the --crop box contains no Gaussian",
+                        "gausscope info shows the bounds of the scene");
     }
     std::optional<Simplified> simple;
     if (!a.simplify.to.empty()) {
@@ -176,7 +176,7 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
 
 Subcommand convert_command() {
     return subcommand<ConvertArguments>(
-        "convert", "between splat formats",
+        "convert", "convert between splat formats",
         "  gausscope convert in.ply out.spz\n"
         "  gausscope convert in.ply out.sog --verify captures/fox\n"
         "  gausscope convert scene/lod-meta.json out.ply --lod 2\n"

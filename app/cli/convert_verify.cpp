@@ -107,8 +107,7 @@ Result<ConversionCost> verify_conversion(const GaussianModel& source, const Gaus
                                          const std::string& views, const CommonArguments& common) {
     const auto stands = stands_of(views, source.origin, common);
     if (!stands) return tl::unexpected(stands.error());
-    if (stands->list.empty())
-        return fail(ErrorKind::usage, views, "there is no view to verify from");
+    if (stands->list.empty()) return fail(ErrorKind::usage, views, "no view to verify from");
     ConversionCost out;
     Drawer drawer;
     ProgressLine progress("verify");

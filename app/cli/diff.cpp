@@ -27,10 +27,10 @@ struct DiffArguments {
 };
 
 void add_options(CLI::App& app, DiffArguments& a) {
-    app.add_option("RUN_A", a.a, "folder of a run that was trained with --hashes")->required();
-    app.add_option("RUN_B", a.b, "folder of another")->required();
+    app.add_option("RUN_A", a.a, "folder of a run trained with --hashes")->required();
+    app.add_option("RUN_B", a.b, "folder of another such run")->required();
     app.add_option("--most-steps", a.most_steps,
-                   "do at most so many steps again to name the Gaussian; 0: none [500]")
+                   "repeat at most N steps to find the Gaussian, 0 = none [500]")
         ->check(whole_from(0, kMostSteps))
         ->option_text("N");
 }
@@ -48,7 +48,7 @@ Result<Side> read_side(const std::string& folder) {
     out.folder = folder;
     std::error_code error;
     if (!fs::is_directory(folder, error))
-        return fail(ErrorKind::not_found, folder, "there is no such folder of a run");
+        return fail(ErrorKind::not_found, folder, "no such run folder");
     GS_TRY(out.hashes, read_hashes(out.folder / "hashes.txt"));
     if (out.hashes.rows.empty())
         return fail(ErrorKind::usage, (out.folder / "hashes.txt").string(), "has no steps",
@@ -148,8 +148,7 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
             fmt::format("its nearest checkpoint before step {} is of step {}", row.step, from),
             "train with --keep-every or --capture-step, or allow more: --most-steps N");
     if (!side.description)
-        return fail(ErrorKind::usage, side.folder.string(),
-                    "does not say what it was trained from");
+        return fail(ErrorKind::usage, side.folder.string(), "does not name its capture");
     GS_TRY(const Backend backend, backend_of(common));
     GS_TRY(auto computes, backend.make_training());
     CaptureOptions loading = side.description->loading_here({});
@@ -171,7 +170,7 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
     if (again.empty() || !first_stage(again.back(), row).empty())
         return fail(
             ErrorKind::usage, side.folder.string(),
-            fmt::format("step {} has other bits when it is done again (from step {}): {} "
+            fmt::format("step {} has other bits when it is repeated (from step {}): {} "
                         "differs",
                         row.step, from, again.empty() ? "all" : first_stage(again.back(), row)),
             "settings were changed while it trained, or it trained on another machine");
@@ -211,7 +210,7 @@ std::string first_input_apart(const StepInputs& a, const StepInputs& b) {
         a.options.antialiased != b.options.antialiased ||
         a.options.projection != b.options.projection ||
         std::memcmp(&a.options.background, &b.options.background, sizeof(Vec3f)) != 0)
-        return "how the picture is drawn (SH degree, background, near plane, antialiasing, "
+        return "the render settings (SH degree, background, near plane, antialiasing, "
                "projection)";
     std::size_t i = 0, k = 0;
     while (i < a.blocks.size() && k < b.blocks.size()) {
@@ -245,19 +244,19 @@ std::string first_apart(const Seen& a, const Seen& b, const std::string& stage) 
                 return fmt::format("{}: {}", kStepStageNames[static_cast<std::size_t>(c.stage)],
                                    c.where);
     if (a.model && b.model) return first_row_apart(*a.model, *b.model);
-    return "not in what the captured steps hold";
+    return "not in the data of the captured steps";
 }
 
 void print(const Json& out) {
-    say("{compared} steps that both have, up to step {last}", out);
+    say("compared {compared} common steps, up to step {last}", out);
     if (!out["differences"].empty()) {
         const Column columns[] = {{"told", "{what}", true}, {"A", "{a}", true}, {"B", "{b}", true}};
         say_table(out["differences"], columns);
     }
-    if (out["step"].is_null()) return say("the same bits in every one of them", out);
-    say("they part at step {step}, in {stage}", out);
+    if (out["step"].is_null()) return say("all compared steps have the same bits", out);
+    say("the runs diverge at step {step}, in {stage}", out);
     if (!out["first"].is_null()) say("first: {first} (A / B)", out);
-    if (!out["why_not"].is_null()) say("which Gaussian cannot be told: {why_not}", out);
+    if (!out["why_not"].is_null()) say("the Gaussian cannot be identified: {why_not}", out);
 }
 
 Result<int> run(const DiffArguments& a, const CommonArguments& common) {
@@ -266,7 +265,7 @@ Result<int> run(const DiffArguments& a, const CommonArguments& common) {
     GS_TRY(const Side two, read_side(a.b));
     const Parting parting = parting_of(one.hashes.rows, two.hashes.rows);
     if (parting.compared == 0)
-        return fail(ErrorKind::usage, a.b, "has hashes of no step that the other has, too");
+        return fail(ErrorKind::usage, a.b, "has no hashed step in common with the other run");
     Json out{{"command", "diff"},
              {"a", a.a},
              {"b", a.b},
@@ -296,12 +295,13 @@ Result<int> run(const DiffArguments& a, const CommonArguments& common) {
 
 Subcommand diff_command() {
     return subcommand<DiffArguments>(
-        "diff", "where two runs part: the step, the stage, the Gaussian",
+        "diff", "find where two runs diverge: the step, the stage, the Gaussian",
         "  gausscope train photos/ -o a --hashes      the same twice, or with another version,\n"
         "  gausscope train photos/ -o b --hashes      setting, machine\n"
         "  gausscope diff a b\n"
-        "The Gaussian is found in steps that both captured, or by doing the step again from the\n"
-        "nearest checkpoints. Exit code 0: the same bits; 3: they differ. See docs/replay.md.\n",
+        "The Gaussian is found in steps that both captured, or by repeating the step from "
+        "the\nnearest checkpoints. Exit code 0: the same bits; 3: they differ. See "
+        "docs/replay.md.\n",
         add_options, run);
 }
 

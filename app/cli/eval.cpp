@@ -37,17 +37,15 @@ struct EvalArguments {
 void add_options(CLI::App& app, EvalArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
     app.add_option("CAPTURE", a.capture, "capture with the photos [of a run: its own]");
-    app.add_flag("--all", a.all_views, "all photos, not only the test photos");
+    app.add_flag("--all", a.all_views, "score all photos, not only the test photos");
     app.add_flag("--fitted", a.fitted,
-                 "score the photos' right halves after a fit of colours on the left ones, too "
-                 "[where the run learned photos' exposures]");
-    app.add_option("--worst", a.worst,
-                   "list so many of the worst regions, holes, floaters, and of the Gaussians that "
-                   "take part in errors")
+                 "also fit colours on each photo's left half and score its right half [if the run "
+                 "learned exposures]");
+    app.add_option("--worst", a.worst, "list the N worst regions, holes, floaters and Gaussians")
         ->check(whole_from(0, 10'000));
     app.add_flag("--lidar", a.lidar,
-                 "score the sweeps of the drive's lidar, too: ranges in the columns held out, by "
-                 "exact evaluation on the CPU; with --all in all columns");
+                 "also score lidar ranges: held-out columns, or all with --all, evaluated exactly "
+                 "on the CPU");
     add_loading(app, a.loading);
     add_picture(app, a.picture);
 }
@@ -76,7 +74,7 @@ LearnedLooks looks_of(const fs::path& scene, const Capture& capture) {
     if (!read_checkpoint_head(file)) return {};
     auto looks = read_checkpoint_looks(file, capture);
     if (looks) return std::move(*looks);
-    log_warning("scored without what the run learned of cameras: {}", looks.error().text());
+    log_warning("scored without the run's learned camera looks: {}", looks.error().text());
     return {};
 }
 
@@ -97,7 +95,7 @@ Result<Photos> photos_of(const EvalArguments& a, const CommonArguments& common) 
     const auto run =
         read_run_description(fs::is_directory(scene, error) ? scene : scene.parent_path());
     if (!run)
-        return fail(ErrorKind::usage, a.scene, "does not say what it was trained from",
+        return fail(ErrorKind::usage, a.scene, "does not name its capture",
                     "name the photos: gausscope eval SCENE CAPTURE");
     out.capture = run->capture;
     GS_TRY(out.loading, over_known(run->loading_here(out.loading), given, common));
@@ -124,15 +122,13 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
         for (std::size_t i = 0; i < views.size(); ++i) views[i] = i;
     }
     if (views.empty())
-        return fail(ErrorKind::usage, photos.capture, "there are no test views",
+        return fail(ErrorKind::usage, photos.capture, "the capture has no test views",
                     "add --all, --test-every N or --test-views");
 
     const std::size_t gaussians = scene.model.count;
     LearnedLooks looks = looks_of(a.scene, *capture);
     const bool through_cameras = looks.mode == AppearanceMode::ppisp;
-    if (through_cameras)
-        log_info(
-            "scored through the vignettes and tone curves that the run learned of its cameras");
+    if (through_cameras) log_info("scored with the vignettes and tone curves that the run learned");
     ProgressLine progress("evaluate", "evaluating {} photos");
     const auto begin = std::chrono::steady_clock::now();
     const Evaluation result =
@@ -179,7 +175,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
 
 Subcommand eval_command() {
     return subcommand<EvalArguments>(
-        "eval", "PSNR and SSIM of a scene against the photos of a capture",
+        "eval", "score a scene against a capture's photos (PSNR and SSIM)",
         "  gausscope eval runs/photos-2026-11-22-1\n"
         "  gausscope eval out/point_cloud.ply photos/\n"
         "  gausscope eval out/point_cloud.ply photos/ --all --worst 20\n"

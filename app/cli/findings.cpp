@@ -33,7 +33,7 @@ void say_findings(const Json& findings) {
         say("    means       {consequence}", f);
         say(f["fixable"] ? "    advice      {advice} (--fix OUT)" : "    advice      {advice}", f);
     }
-    if (findings.empty()) fmt::print("  nothing wrong was found\n");
+    if (findings.empty()) fmt::print("  no problems found\n");
 }
 
 void warn_of_findings(std::span<const Finding> findings) {

@@ -23,18 +23,19 @@ struct HistoryArguments {
 };
 
 void add_options(CLI::App& app, HistoryArguments& a) {
-    app.add_option("FILE", a.file, "as serve, bench and train write it with --history FILE")
+    app.add_option("FILE", a.file, "history file written by serve, bench or train --history FILE")
         ->required();
     app.add_option("--since", a.since,
-                   "only what is newer: 12h, 7d, 8w, or a date, 2026-11-01 [everything]")
+                   "only newer entries: 12h, 7d, 8w or a date like 2026-11-01 [all]")
         ->option_text("TIME");
     app.add_option("--job", a.query.job, "only this job, scene or capture")->option_text("NAME");
-    app.add_option("--metric", a.query.metric, "only this: iteration, \"GPU blend\", PSNR, ...")
+    app.add_option("--metric", a.query.metric,
+                   "only this metric: iteration, \"GPU blend\", PSNR, ...")
         ->option_text("NAME");
-    app.add_option("--source", a.query.source, "only what this wrote")
+    app.add_option("--source", a.query.source, "only entries from this source")
         ->check(CLI::IsMember({"serve", "bench", "train"}))
         ->option_text("serve|bench|train");
-    app.add_option("--html", a.html, "write a page with pictures")->option_text("REPORT");
+    app.add_option("--html", a.html, "write an HTML report with plots")->option_text("REPORT");
 }
 
 /// Seconds since 1970 that "7d" or "2026-11-01" (UTC) means.
@@ -50,7 +51,7 @@ Result<std::int64_t> since_of(const std::string& text, std::int64_t now_s) {
     const std::size_t which =
         unit + 1 == text.data() + text.size() ? units.find(*unit) : units.npos;
     if (error != std::errc() || which == units.npos || count <= 0 || count > 100'000)
-        return fail(ErrorKind::usage, "", "--since " + text + " is no time",
+        return fail(ErrorKind::usage, "", "--since " + text + " is not a time",
                     "use 90m, 12h, 7d, 8w or a date like 2026-11-01");
     return now_s - count * kSeconds[which];
 }
@@ -92,7 +93,7 @@ void print_history(const Json& all) {
         print_changes(metrics);
         fmt::print("\n");
     }
-    if (series.empty()) fmt::print("nothing was recorded in this time\n");
+    if (series.empty()) fmt::print("nothing recorded in this period\n");
 }
 
 Result<int> run(const HistoryArguments& a, const CommonArguments& common) {
@@ -118,7 +119,7 @@ Result<int> run(const HistoryArguments& a, const CommonArguments& common) {
 
 Subcommand history_command() {
     return subcommand<HistoryArguments>(
-        "history", "what things took over weeks, and since when that is otherwise",
+        "history", "show times over weeks and when they changed",
         "  gausscope serve --history jobs.db        a minute of every job is a point\n"
         "  gausscope bench scene.ply --history jobs.db     so is a run of bench, and of train\n"
         "  gausscope history jobs.db --since 8w\n"

@@ -36,12 +36,11 @@ struct InfoArguments {
 void add_options(CLI::App& app, InfoArguments& a) {
     app.add_option("PATH", a.path,
                    "capture folder, splat file, checkpoint, a run's folder or a captured step; "
-                   "without it: this machine and its GPUs");
-    app.add_flag("--photos", a.photos, "decode every photo, to find broken ones");
-    app.add_flag("--strict", a.strict, "exit code 3 when a warning or an error is found");
-    app.add_option("--lod", a.lod, "level of a streamed set, 0 is the finest [0]")
-        ->check(whole_from(0));
-    app.add_option("--fix", a.fix, "write the splats, mended, to this file");
+                   "[this machine and its GPUs]");
+    app.add_flag("--photos", a.photos, "decode every photo to find broken ones");
+    app.add_flag("--strict", a.strict, "exit with code 3 on a warning or error");
+    app.add_option("--lod", a.lod, "level of a streamed set, 0 = finest [0]")->check(whole_from(0));
+    app.add_option("--fix", a.fix, "write the fixed splats to this file");
     add_loading(app, a.loading);
 }
 
@@ -123,7 +122,7 @@ Result<void> not_the_source(const std::string& path, const std::string& fix) {
         fs::equivalent(path, fix, error) ||
         (fs::path(fix).filename() == "meta.json" && fs::equivalent(path, folder, error));
     if (same)
-        return fail(ErrorKind::usage, fix, "--fix would overwrite what is examined",
+        return fail(ErrorKind::usage, fix, "--fix would overwrite the examined file",
                     "name another file; PATH stays as it is");
     return {};
 }
@@ -137,7 +136,7 @@ Result<Json> write_fixed(const SplatFile& scene, const std::string& path) {
     GS_TRY(auto lost, write_splats(path, fixed.model, options));
     fmt::print("{}: {} Gaussians, of {}\n", path, fixed.model.count, model.count);
     for (const std::string& change : fixed.changes) fmt::print("  fixed: {}\n", change);
-    if (fixed.changes.empty()) fmt::print("  nothing had to be fixed\n");
+    if (fixed.changes.empty()) fmt::print("  nothing to fix\n");
     for (const std::string& note : lost) fmt::print("  note: {}\n", note);
     return Json{{"path", path},
                 {"gaussians", fixed.model.count},
@@ -193,7 +192,7 @@ Result<int> splat_info(const InfoArguments& a, const CommonArguments& common) {
     line.finish();
     if (!scene) return tl::unexpected(scene.error());
     if (a.lod > 0 && !level_set_at(a.path))
-        return fail(ErrorKind::usage, a.path, "has no levels of detail", "leave --lod away");
+        return fail(ErrorKind::usage, a.path, "has no levels of detail", "omit --lod");
     const GaussianModel& model = scene->model;
     const Statistics statistics = statistics_of(model);
     ProgressLine examining("examine");
@@ -301,8 +300,8 @@ Json capture_json(const InfoArguments& a, const Capture& capture, const CaptureF
 
 Result<int> capture_info(const InfoArguments& a, const CommonArguments& common) {
     if (!a.fix.empty())
-        return fail(ErrorKind::usage, a.path, "--fix mends splat files, this is a capture",
-                    "what is advised for captures is done to the photos and poses");
+        return fail(ErrorKind::usage, a.path, "--fix works on splat files; this is a capture",
+                    "for a capture, fix its photos and poses");
     GS_TRY(auto options, capture_options(a.loading, common));
     const auto forecast = forecast_capture(a.path, options);
     options.photos = a.photos;
@@ -343,11 +342,11 @@ Result<int> capture_info(const InfoArguments& a, const CommonArguments& common) 
 Result<int> lidar_info(const InfoArguments& a, const CommonArguments& common) {
     if (!a.fix.empty())
         return fail(ErrorKind::usage, a.path,
-                    "--fix mends splat files, this is a lidar's recording", "leave --fix away");
+                    "--fix works on splat files; this is a lidar recording", "omit --fix");
     GS_TRY(const LidarLog log, open_lidar_log(a.path));
     const Json out{
         {"command", "info"}, {"kind", "lidar"}, {"path", a.path}, {"lidar", lidar_json(log)}};
-    say("{path}\n  a recording of a lidar, without photos", out);
+    say("{path}\n  a lidar recording without photos", out);
     say_lidar(out["lidar"]);
     if (common.json) print_json(out);
     return kDone;
@@ -355,8 +354,8 @@ Result<int> lidar_info(const InfoArguments& a, const CommonArguments& common) {
 
 Result<int> step_info(const InfoArguments& a, const CommonArguments& common) {
     if (!a.fix.empty())
-        return fail(ErrorKind::usage, a.path, "--fix mends splat files, this is a captured step",
-                    "gausscope view opens it; its Gaussians can be exported there");
+        return fail(ErrorKind::usage, a.path, "--fix works on splat files; this is a captured step",
+                    "open it with gausscope view and export its Gaussians there");
     GS_TRY(const CapturedStep step, read_step(a.path));
     const StepOutputs& made = step.outputs;
     const Json out{{"command", "info"},
@@ -395,10 +394,9 @@ Result<int> run(const InfoArguments& a, const CommonArguments& common) {
     const bool there = fs::exists(path, error);
     if (there && fs::is_directory(path, error)) fs::directory_iterator(path, error);
     if (error == std::errc::permission_denied)
-        return fail(ErrorKind::unreadable, path, "may not be read: permission denied",
-                    "its permissions, or those of a folder above it, forbid it");
-    if (!there)
-        return fail(ErrorKind::not_found, path, "there is nothing of this name", "check the path");
+        return fail(ErrorKind::unreadable, path, "cannot be read: permission denied",
+                    "check its permissions and those of its parent folders");
+    if (!there) return fail(ErrorKind::not_found, path, "no such file or folder", "check the path");
     if (is_capture(path)) return capture_info(a, common);
     if (is_lidar_log(path)) return lidar_info(a, common);
     if (is_step_file(path)) return step_info(a, common);
@@ -407,7 +405,7 @@ Result<int> run(const InfoArguments& a, const CommonArguments& common) {
         return splat_info(a, common);
     if (auto busy = still_training(path)) return tl::unexpected(std::move(*busy));
     return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file",
-                "captures hold sparse/0 (COLMAP), transforms.json, OpenSfM's "
+                "captures contain sparse/0 (COLMAP), transforms.json, OpenSfM's "
                 "reconstruction.json or a drive (docs/lidar.md); splat files are " +
                     splat_extensions(false));
 }
@@ -416,8 +414,7 @@ Result<int> run(const InfoArguments& a, const CommonArguments& common) {
 
 Subcommand info_command() {
     return subcommand<InfoArguments>(
-        "info",
-        "what is in a capture or splat file, and what is wrong with it; which GPUs there are",
+        "info", "show what a capture or splat file contains and its problems; list GPUs",
         "  gausscope info            this machine\n  gausscope info photos/\n  gausscope info "
         "scene.ply --json\n  gausscope info "
         "photos/ --photos      decode every photo as well\n",

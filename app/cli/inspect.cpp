@@ -38,26 +38,26 @@ struct InspectArguments {
 
 void add_options(CLI::App& app, InspectArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
-    app.add_option("--pixel", a.pixel, "the pixel, counted from the picture's upper left corner")
+    app.add_option("--pixel", a.pixel, "the pixel, from the upper left corner")
         ->required()
         ->option_text("X,Y");
     const char* from = "Cameras";
     app.add_option("--cameras", a.cameras, "JSON list of cameras")
         ->group(from)
         ->option_text("FILE");
-    app.add_option("--capture", a.capture, "the cameras of a capture, and its photos to compare")
+    app.add_option("--capture", a.capture, "use a capture's cameras, and compare with its photos")
         ->group(from)
         ->option_text("DIR");
-    app.add_option("--camera", a.camera, "which of them [the first]")
+    app.add_option("--camera", a.camera, "name or number of the camera [the first]")
         ->group(from)
         ->option_text("NAME|N");
-    add_given(app, "--width", a.width, "picture width; the camera's own without")
+    add_given(app, "--width", a.width, "picture width [the camera's]")
         ->check(picture_side())
         ->option_text("PIXELS");
-    app.add_option("--most", a.most, "rows of the table at most [40]; JSON has all")
+    app.add_option("--most", a.most, "most rows in the table (JSON has all) [40]")
         ->check(whole_from(1, 1e9))
         ->option_text("N");
-    app.add_flag("--all", a.all, "also the Gaussians that the tile lists and the pixel leaves out");
+    app.add_flag("--all", a.all, "also list Gaussians of the tile that the pixel skips");
     add_loading(app, a.loading);
     add_picture(app, a.picture);
 }
@@ -72,8 +72,8 @@ Result<std::array<int, 2>> parse_pixel(const std::string& text) {
         good = at == end && error == std::errc() && out[i] >= 0;
     }
     if (good) return out;
-    return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no pixel", text),
-                "two whole numbers from 0 on: --pixel 320,240");
+    return fail(ErrorKind::usage, "", fmt::format("\"{}\" is not a pixel", text),
+                "use two whole numbers >= 0: --pixel 320,240");
 }
 
 /// By its name, with or without the ending, or its number.
@@ -132,8 +132,8 @@ Result<void> Inspection::prepare() {
     const Camera& c = camera_.camera;
     if (at_[0] >= c.width || at_[1] >= c.height)
         return fail(ErrorKind::usage, "",
-                    fmt::format("pixel ({}, {}) lies outside of a picture of {} x {}", at_[0],
-                                at_[1], c.width, c.height));
+                    fmt::format("pixel ({}, {}) is outside the picture of {} x {}", at_[0], at_[1],
+                                c.width, c.height));
     return {};
 }
 
@@ -313,7 +313,7 @@ Result<int> run_inspect(const InspectArguments& a, const CommonArguments& common
 
 Subcommand inspect_command() {
     return subcommand<InspectArguments>(
-        "inspect", "the Gaussians in one pixel: what each adds, and why others do not",
+        "inspect", "list the Gaussians of one pixel, what each adds, and why others add nothing",
         "  gausscope inspect runs/photos-2026-11-22-1 --capture photos/ --camera IMG_0012 --pixel "
         "640,400\n"
         "  gausscope inspect scene.ply --cameras cameras.json --pixel 10,20 --all --json\n",

@@ -33,64 +33,64 @@ CLI::App& verb(CLI::App& lab, LabArguments& a, LabVerb which, const char* name, 
     CLI::App& out = *lab.add_subcommand(name, what);
     out.fallthrough();
     out.callback([&a, which] { a.verb = which; });
-    out.add_option("--database", a.database, "where runs are recorded [lab.db]")
-        ->option_text("FILE");
+    out.add_option("--database", a.database, "database of the runs [lab.db]")->option_text("FILE");
     return out;
 }
 
 void add_run(CLI::App& lab, LabArguments& a) {
-    CLI::App& app = verb(lab, a, LabVerb::run, "run",
-                         "train everything a suite asks for that is not recorded yet");
+    CLI::App& app =
+        verb(lab, a, LabVerb::run, "run", "train the runs of a suite that are not recorded yet");
     app.add_option("SUITE", a.suite,
-                   fmt::format("a file, or one that is built in: {}",
+                   fmt::format("a suite file, or a built-in suite: {}",
                                fmt::join(lab::built_in_suites(), ", ")))
         ->required();
-    app.add_option("--label", a.label, "what these runs are called in comparisons [the commit]")
+    app.add_option("--label", a.label, "name of these runs in comparisons [the commit]")
         ->option_text("NAME");
-    app.add_option("--captures", a.captures, "where the suite's captures are, besides beside it")
+    app.add_option("--captures", a.captures, "also look for the suite's captures in DIR")
         ->option_text("DIR");
     app.add_option("--program", a.programs,
-                   "another build that trains, as NAME=PATH; several take turns")
+                   "train with another build, as NAME=PATH; several take turns")
         ->option_text("NAME=PATH")
         ->allow_extra_args(false);
-    app.add_flag("--retry", a.retry, "run again what failed");
+    app.add_flag("--retry", a.retry, "run failed runs again");
 }
 
 void add_compare(CLI::App& lab, LabArguments& a) {
     CLI::App& app = verb(lab, a, LabVerb::compare, "compare",
-                         "B against A, pair by pair; exit code 3 where a gate fails");
+                         "compare B with A, pair by pair; exit code 3 if a gate fails");
     const char* names = "label, settings, backend or commit; or another database";
     app.add_option("A", a.a, names)->required();
     app.add_option("B", a.b, names)->required();
-    app.add_option("--suite", a.suite, "take the gates from this suite [the one that was run]")
+    app.add_option("--suite", a.suite, "take the gates from this suite [the suite that was run]")
         ->option_text("SUITE");
-    app.add_option("--gate", a.gates, "and this one, such as \"psnr_drop <= 0.05\"")
+    app.add_option("--gate", a.gates, "add a gate, such as \"psnr_drop <= 0.05\"")
         ->option_text("GATE")
         ->allow_extra_args(false);
-    app.add_flag("--strict", a.strict, "a gate that is not shown to hold fails as well");
+    app.add_flag("--strict", a.strict, "also fail gates that are inconclusive");
 }
 
 void add_report(CLI::App& lab, LabArguments& a) {
-    CLI::App& app = verb(lab, a, LabVerb::report, "report", "all that is recorded as one page");
-    CLI::Option* first = app.add_option("A", a.a, "and B against A, as compare does");
-    CLI::Option* second = app.add_option("B", a.b, "what is compared");
+    CLI::App& app =
+        verb(lab, a, LabVerb::report, "report", "write all recorded runs as one HTML page");
+    CLI::Option* first = app.add_option("A", a.a, "also compare B with A, as compare does");
+    CLI::Option* second = app.add_option("B", a.b, "the runs to compare with A");
     first->needs(second);
-    app.add_option("--html", a.html, "the page [lab.html]")->option_text("FILE");
+    app.add_option("--html", a.html, "the HTML page [lab.html]")->option_text("FILE");
 }
 
 void add_check(CLI::App& lab, LabArguments& a) {
     CLI::App& app =
         verb(lab, a, LabVerb::check_log, "check-log",
-             "do logs of time to quality keep the rules? exit code 3 where one does not");
+             "check time-to-quality logs against the rules; exit code 3 on a violation");
     app.add_option("FILE", a.logs, "benchmark.jsonl of runs with --until-psnr")->required();
-    app.add_option("--suite", a.suite, "whose scenes and targets they are of [time_to_quality]")
+    app.add_option("--suite", a.suite, "suite of the logs' scenes and targets [time_to_quality]")
         ->option_text("SUITE");
 }
 
 void add_options(CLI::App& app, LabArguments& a) {
     app.require_subcommand(1);
     add_run(app, a);
-    verb(app, a, LabVerb::list, "list", "what is recorded");
+    verb(app, a, LabVerb::list, "list", "list the recorded runs");
     add_compare(app, a);
     add_report(app, a);
     add_check(app, a);
@@ -103,7 +103,7 @@ Result<std::vector<lab::LabProgram>> programs_of(const LabArguments& a) {
     for (const std::string& text : a.programs) {
         const std::size_t equals = text.find('=');
         if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-            return fail(ErrorKind::usage, "", "--program " + text + " is no NAME=PATH",
+            return fail(ErrorKind::usage, "", "--program " + text + " is not NAME=PATH",
                         "write --program before=old/build/gausscope");
         out.push_back({text.substr(0, equals), text.substr(equals + 1)});
         for (std::size_t i = 0; i + 1 < out.size(); ++i)
@@ -136,13 +136,13 @@ Result<int> run_lab(const LabArguments& a, const CommonArguments& common) {
     Json out{{"command", "lab run"},     {"suite", suite.name},      {"database", a.database},
              {"planned", tally.planned}, {"ran", tally.ran},         {"known", tally.known},
              {"failed", tally.failed},   {"stopped", tally.stopped}, {"left_out", tally.left_out}};
-    say("{suite}: {planned} runs, {ran} run now, {known} were known, {failed} failed", out);
+    say("{suite}: {planned} runs, {ran} run now, {known} recorded before, {failed} failed", out);
     if (tally.failed > 0)
         fmt::print(
-            "add --retry to run again what failed; gausscope lab list --database {} has the "
+            "add --retry to repeat failed runs; gausscope lab list --database {} has the "
             "reasons\n",
             a.database);
-    if (tally.stopped) fmt::print("stopped; the same command goes on\n");
+    if (tally.stopped) fmt::print("stopped; run the same command to resume\n");
     if (common.json) print_json(out);
     return tally.stopped || tally.failed > 0 ? kFailed : kDone;
 }
@@ -185,7 +185,7 @@ Result<int> list_lab(const LabArguments& a, const CommonArguments& common) {
         if (run.failed)
             fmt::print("failed: {} {} seed {}: {}\n", run.of.scene, run.of.settings, run.of.seed,
                        run.error);
-    if (runs.empty()) fmt::print("nothing is recorded\n");
+    if (runs.empty()) fmt::print("no runs recorded\n");
     if (common.json) print_json(out);
     return kDone;
 }
@@ -290,9 +290,8 @@ Result<int> run(const LabArguments& a, const CommonArguments& common) {
 
 Subcommand lab_command() {
     return subcommand<LabArguments>(
-        "lab", "suites of trainings: run, compared, reported",
-        "  gausscope lab run smoke --label before       train a suite; the same command goes on "
-        "where it stopped\n"
+        "lab", "run, compare and report suites of trainings",
+        "  gausscope lab run smoke --label before       train a suite; run it again to resume\n"
         "  gausscope lab run smoke --label after\n"
         "  gausscope lab compare before after           with intervals, verdicts and gates\n"
         "  gausscope lab report before after --html lab.html\n"

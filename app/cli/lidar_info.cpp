@@ -55,7 +55,7 @@ void say_lidar(const Json& lidar) {
     if (lidar["posed"].get<bool>())
         say("  lidar        a path of {path_m:.2f} m", lidar);
     else
-        fmt::print("  lidar        without poses: it stands at the origin\n");
+        fmt::print("  lidar        without poses: placed at the origin\n");
     say("  lidar        {returns} returns of {beams} beams in {sweeps_read} sweeps, "
         "{nearest_m:.2f} "
         "to {farthest_m:.1f} m",
@@ -66,7 +66,7 @@ void say_lidar(const Json& lidar) {
                 fmt::print("  lidar        and {} more\n", lidar[kind].size() - i);
                 break;
             }
-            fmt::print("  lidar        {}{}\n", kind[0] == 's' ? "left out: " : "",
+            fmt::print("  lidar        {}{}\n", kind[0] == 's' ? "skipped: " : "",
                        lidar[kind][i].get<std::string>());
         }
 }

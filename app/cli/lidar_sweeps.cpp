@@ -24,8 +24,7 @@ template <class Drawn>
 Result<Json> for_sweeps(const GaussianModel& model, const std::string& lidar, const char* doing,
                         Drawn&& drawn) {
     GS_TRY(const LidarLog log, open_lidar_log(lidar, model.origin));
-    if (!log.posed)
-        log_warning("{}: nobody says where the lidar was, it stands at the world's origin", lidar);
+    if (!log.posed) log_warning("{}: no lidar poses found; placed at the world's origin", lidar);
     ProgressLine progress(doing);
     const RasterRules rules = rules_of(Compatibility::tight);
     double milliseconds = 0;
@@ -34,7 +33,7 @@ Result<Json> for_sweeps(const GaussianModel& model, const std::string& lidar, co
         progress.update(i, log.sweeps.size(), "sweeps");
         const auto sweep = log.read(i);
         if (!sweep) {
-            log_warning("sweep {} is left out: {}", log.sweeps[i].name, sweep.error().text());
+            log_warning("sweep {} is skipped: {}", log.sweeps[i].name, sweep.error().text());
             continue;
         }
         const DrawnSweep one = draw_sweep(model, *sweep, log.world_from_sensor, rules);
@@ -43,8 +42,7 @@ Result<Json> for_sweeps(const GaussianModel& model, const std::string& lidar, co
         GS_TRY_VOID(drawn(*sweep, one.image));
     }
     progress.finish();
-    if (done == 0)
-        return fail(ErrorKind::malformed, lidar, "no sweep of the recording can be used");
+    if (done == 0) return fail(ErrorKind::malformed, lidar, "no sweep of the recording is usable");
     return Json{{"recording", lidar},
                 {"format", log.format},
                 {"sweeps_drawn", done},
@@ -65,8 +63,7 @@ Json sweep_json(const SweepScore& s) {
 Result<int> render_lidar(const std::string& scene, const std::string& lidar,
                          const std::string& output, bool npy, const CommonArguments& common) {
     if (common.backend == "cuda")
-        return fail(ErrorKind::usage, "", "rays are evaluated on the CPU only, not yet on CUDA",
-                    "leave --backend away");
+        return fail(ErrorKind::usage, "", "rays are evaluated only on the CPU", "omit --backend");
     GS_TRY(const auto made, prepare_output_folder(output));
     catch_interrupts();
     GS_TRY(const auto splats, read_any_splats(scene));

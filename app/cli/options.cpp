@@ -63,8 +63,8 @@ void say_forecast(const std::string& path, const CaptureOptions& options) {
         forecast->photo_bytes + forecast->decode_bytes >
             static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page))
         log_warning(
-            "that is more than the {} of memory that are free; --downscale 2 needs a quarter, "
-            "train --photo-memory MIB no more than it says",
+            "this exceeds the {} of free memory; --downscale 2 needs a quarter, train "
+            "--photo-memory MIB sets a limit",
             human_bytes(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)));
 }
 
@@ -105,8 +105,8 @@ void add_stall_after(CLI::App& app, double& after_s) {
         return wrong;
     };
     app.add_option("--stall-after", after_s,
-                   "seconds without getting on that are a stall, 0 = never; auto: five iterations, "
-                   "and half a minute at least [auto]")
+                   "report a stall after S seconds without progress, 0 = never [auto: 5 "
+                   "iterations, at least 30 s]")
         ->transform(CLI::Validator(read, ""))
         ->option_text("S|auto");
 }
@@ -128,22 +128,23 @@ CLI::Validator picture_side() { return whole_from(1, 32768); }
 
 void add_common(CLI::App& app, CommonArguments& a) {
     const char* group = "Common options";
-    app.add_option("--backend", a.backend, "what computes: auto, cpu or cuda")
+    app.add_option("--backend", a.backend, "backend: auto, cpu or cuda")
         ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
         ->group(group)
         ->option_text("NAME");
     app.add_option("--device", a.device,
-                   "which GPU computes, as CUDA counts them from 0 [the first that can; for a "
-                   "window the one that drives the display]")
+                   "CUDA index of the GPU to use, from 0 [the first usable; with a window, the "
+                   "display's GPU]")
         ->check(whole_from(0, 127))
         ->group(group)
         ->option_text("N");
-    app.add_flag("--headless", a.headless, "no window, draw off screen")->group(group);
-    app.add_option("--seed", a.seed, "seed of everything random; the same seed gives the same bits")
+    app.add_flag("--headless", a.headless, "draw off screen, without a window")->group(group);
+    app.add_option("--seed", a.seed, "random seed; the same seed gives the same bits")
         ->check(whole_from(0, kMostSteps))
         ->group(group)
         ->option_text("N");
-    app.add_flag("--json", a.json, "the last line on stdout is one JSON object")->group(group);
+    app.add_flag("--json", a.json, "print one JSON object as the last line on stdout")
+        ->group(group);
     app.add_option("--config", a.config,
                    "training settings from a file: JSON, or lines of name = value")
         ->group(group)
@@ -153,20 +154,20 @@ void add_common(CLI::App& app, CommonArguments& a) {
         ->check(whole_from(0, 1024))
         ->group(group)
         ->option_text("N");
-    app.add_flag("-v,--verbose", a.verbose, "say more on stderr")->group(group);
+    app.add_flag("-v,--verbose", a.verbose, "print more messages on stderr")->group(group);
 }
 
 void add_spill(CLI::App& app, std::string& folder) {
     app.add_option("--spill", folder,
-                   "measurements lie in nameless files in this folder, on a disk, all the time: "
-                   "--memory may be larger than the machine's")
+                   "spill trace data to unnamed temporary files in DIR, on disk; --memory may then "
+                   "exceed the machine's")
         ->option_text("DIR");
 }
 
 void add_stacks(CLI::App& app, int& hz) {
     // CLI11 2.4 checks a counted flag that is not given as well: as 0.
     app.add_flag("--stacks{99}", hz,
-                 "sample the C++ and Python functions that its threads are in, 99 or HZ times a "
+                 "sample call stacks (C++ and Python) of its threads, 99 or HZ times a "
                  "second (--stacks=HZ, 0 = off)")
         ->check(whole_from(0, 10000));
 }
@@ -177,24 +178,23 @@ void add_loading(CLI::App& app, CaptureArguments& a) {
                    "shrink photos by this whole factor; auto: longest side at most 1600 (default)")
         ->group(group)
         ->option_text("N|auto");
-    add_given(app, "--max-side", a.max_side, "and to at most this many pixels on the longest side")
+    add_given(app, "--max-side", a.max_side, "limit the longest side to N pixels")
         ->check(picture_side())
         ->group(group)
         ->option_text("PIXELS");
-    app.add_option(
-           "--masks", a.masks,
-           "folder of masks, 0 = ignore the pixel; none: no masks; default: masks/ beside the "
-           "photos")
+    app.add_option("--masks", a.masks,
+                   "folder of masks (0 = ignore the pixel), or none; default: masks/ beside the "
+                   "photos")
         ->group(group)
         ->option_text("DIR|none");
     app.add_flag_function(
            "--undistort,!--no-undistort", [&a](std::int64_t given) { a.undistort = given > 0; },
-           "resample photos to pinholes and leave a rolling shutter out, for what needs pinholes; "
-           "else each keeps its lens and shutter (default)")
+           "resample photos to pinholes and ignore rolling shutter; by default each photo keeps "
+           "its lens and shutter")
         ->group(group);
     app.add_option("--init", a.init,
-                   "what training starts from: the capture's points, or so many random ones "
-                   "(100000) in the box that the cameras look at [points]")
+                   "start from the capture's points, or from N random points (100000) in the box "
+                   "the cameras look at [points]")
         ->group(group)
         ->option_text("points|random[:N]");
     if (app.get_option_no_throw("--model") == nullptr)
@@ -209,15 +209,14 @@ void add_loading(CLI::App& app, CaptureArguments& a) {
         ->check(whole_from(0, 1000000))
         ->group(group)
         ->option_text("N");
-    app.add_option("--test-views", a.test_views, "hold out these photos instead, comma separated")
+    app.add_option("--test-views", a.test_views, "hold out these photos, comma separated")
         ->group(group)
         ->option_text("NAME,...");
 }
 
 void add_background(CLI::App& app, std::string& background, const char* group) {
-    app.add_option(
-           "--background", background,
-           "behind everything, and under transparent photos: r,g,b from 0 to 1, black or white")
+    app.add_option("--background", background,
+                   "background, also of transparent photos: r,g,b from 0 to 1, black or white")
         ->group(group)
         ->option_text("R,G,B");
 }
@@ -284,7 +283,7 @@ void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& ou
         for (auto& value : crop_values(box)) out.push_back(std::move(value));
     };
     app.add_option_function<std::string>(
-           "--crop", take_crop, "train what lies in this box alone, world units; none: everything")
+           "--crop", take_crop, "train only inside this box, in world units; none = everywhere")
         ->check(CLI::Validator(
             [](std::string& text) {
                 const auto box = parse_box(text);
@@ -305,8 +304,8 @@ Result<ClipBox> parse_box(const std::string& text) {
         begin = end + 1;
     }
     if (n < v.size() || begin <= text.size())
-        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no box", text),
-                    "six numbers: X0,Y0,Z0,X1,Y1,Z1, its smaller and its larger corner");
+        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is not a box", text),
+                    "use six numbers X0,Y0,Z0,X1,Y1,Z1: the lower and the upper corner");
     for (std::size_t axis = 0; axis < 3; ++axis)
         if (v[axis] > v[axis + 3])
             return fail(
@@ -326,7 +325,7 @@ void add_picture(CLI::App& app, PictureArguments& a) {
         ->check(number_from(0.001, 100))
         ->group(group)
         ->option_text("X");
-    app.add_option("--profile", a.profile, "rules of which program: tight (ours), gsplat, inria")
+    app.add_option("--profile", a.profile, "rasterization rules: tight (gausscope), gsplat, inria")
         ->check(CLI::IsMember({"tight", "gsplat", "inria"}))
         ->group(group)
         ->option_text("NAME");
@@ -334,8 +333,8 @@ void add_picture(CLI::App& app, PictureArguments& a) {
                  "opacity compensation for the pixel blur, for scenes trained with it")
         ->group(group);
     app.add_option("--projection", a.projection,
-                   "Gaussians by the lens's Jacobian (ewa), by seven points through the whole "
-                   "camera (ut), or as the scene was trained [auto]")
+                   "project by the lens's Jacobian (ewa), by seven points through the camera (ut), "
+                   "or as trained [auto]")
         ->check(CLI::IsMember({"auto", "ewa", "ut"}))
         ->group(group)
         ->option_text("NAME");
@@ -344,7 +343,7 @@ void add_picture(CLI::App& app, PictureArguments& a) {
 void add_window(CLI::App& app, WindowArguments& a) {
     const char* group = "Studio";
     app.add_option("--script", a.script,
-                   "run the commands of this file, one a line (docs/studio.md)")
+                   "run the commands in this file, one per line (docs/commands.md)")
         ->group(group)
         ->option_text("FILE");
     add_given(app, "--width", a.width, "window width")
@@ -355,7 +354,7 @@ void add_window(CLI::App& app, WindowArguments& a) {
         ->check(picture_side())
         ->group(group)
         ->option_text("PIXELS");
-    app.add_option("--ui-scale", a.scale, "size of text and controls, 0 = what the display says")
+    app.add_option("--ui-scale", a.scale, "size of text and controls, 0 = the display's scale")
         ->check(number_from(0, 8))
         ->group(group)
         ->option_text("X");

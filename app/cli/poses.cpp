@@ -28,7 +28,7 @@ struct PosesArguments {
 
 void add_options(CLI::App& app, PosesArguments& a) {
     app.add_option("IN", a.input,
-                   "a run's folder (with poses.json, where it corrected poses) or a capture")
+                   "a run's folder (with poses.json if it corrected poses) or a capture")
         ->required();
     app.add_option("DIR", a.folder, "folder to write into")->required();
     app.add_option(
@@ -48,7 +48,7 @@ Result<std::size_t> take_corrected(const fs::path& file, const Capture& capture,
     GS_TRY(const std::string text, read_text_file(file, 256 << 20));
     GS_TRY(const nlohmann::json json, parse_json(text, file.string()));
     if (!json.is_object() || !json.contains("frames") || !json["frames"].is_array())
-        return fail(ErrorKind::malformed, file.string(), "holds no list of frames");
+        return fail(ErrorKind::malformed, file.string(), "contains no list of frames");
     std::map<std::string, Camera> found;
     for (const auto& frame : json["frames"]) {
         Frame read;
@@ -113,7 +113,7 @@ Result<int> run(const PosesArguments& a, const CommonArguments& common) {
 
 Subcommand poses_command() {
     return subcommand<PosesArguments>(
-        "poses", "cameras of a capture, or as a run has corrected them, for other programs",
+        "poses", "export the cameras of a capture or the corrected cameras of a run",
         "  gausscope poses out/ sparse/0\n"
         "  gausscope poses captures/fox fox-json/ --format transforms --no-undistort\n",
         add_options, run);

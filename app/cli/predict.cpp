@@ -34,16 +34,17 @@ struct PredictArguments {
 
 void add_options(CLI::App& app, PredictArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or run");
-    app.add_option("--gpu", a.gpus, "which GPUs, by the names of --list, or all [h200,rtx4090]")
+    app.add_option("--gpu", a.gpus,
+                   "GPUs to predict for, named as in --list, or all [h200,rtx4090]")
         ->option_text("A,B");
-    app.add_flag("--list", a.list, "the GPUs there are figures of, and where each comes from");
+    app.add_flag("--list", a.list, "list the known GPUs and the source of each figure");
     app.add_flag("--validation", a.validation,
                  "published times and our own, and what would have been said");
-    app.add_option("--capture", a.capture, "count what the cameras of this capture see")
+    app.add_option("--capture", a.capture, "count work from this capture's cameras")
         ->option_text("DIR");
-    app.add_option("--cameras", a.cameras, "count what the cameras of this JSON file see")
+    app.add_option("--cameras", a.cameras, "count work from the cameras in this JSON file")
         ->option_text("FILE");
-    add_given(app, "--views", a.views, "how many of the cameras, spread over them [8]")
+    add_given(app, "--views", a.views, "number of cameras to use, evenly spread [8]")
         ->check(whole_from(1, 10000))
         ->option_text("N");
     add_given(app, "--width", a.width, "picture width")
@@ -56,19 +57,19 @@ void add_options(CLI::App& app, PredictArguments& a) {
         ->check(whole_from(0, 3))
         ->option_text("N");
     add_given(app, "--gaussians", a.gaussians,
-              "as if it had so many: thinned to fewer, estimated for more")
+              "predict for N Gaussians: thinned to fewer, extrapolated to more")
         ->check(whole_from(1))
         ->option_text("N");
-    app.add_option("--batch", a.batch, "views that a frame or step draws [1]")
+    app.add_option("--batch", a.batch, "views per frame or step [1]")
         ->check(whole_from(1, 1024))
         ->option_text("N");
-    app.add_option("--projection", a.picture.projection,
-                   "each Gaussian by the lens's Jacobian (ewa), by seven points (ut), or as the "
-                   "scene was trained [auto]")
+    app.add_option(
+           "--projection", a.picture.projection,
+           "project by the lens's Jacobian (ewa), by seven points (ut), or as trained [auto]")
         ->check(CLI::IsMember({"auto", "ewa", "ut"}))
         ->option_text("NAME");
-    app.add_flag("--refine-poses", a.poses, "of training that corrects the photos' poses");
-    app.add_flag("--appearance", a.look, "of training that learns the photos' exposure and colour");
+    app.add_flag("--refine-poses", a.poses, "predict training that corrects photo poses");
+    app.add_flag("--appearance", a.look, "predict training that learns exposure and colour");
     app.add_option("--model", a.model, "counts from a file that -o wrote, instead of a scene")
         ->option_text("FILE");
     app.add_option("-o,--output", a.output, "write the counts here, for --model elsewhere")
@@ -117,13 +118,12 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
     GS_TRY(RenderOptions options, picture_options(a.picture));
     draw_as_trained(scene, a.picture, options);
     GaussianModel model = std::move(scene.model);
-    if (model.count == 0)
-        return fail(ErrorKind::usage, a.scene, "there are no Gaussians to predict for");
+    if (model.count == 0) return fail(ErrorKind::usage, a.scene, "the scene has no Gaussians");
     const auto wanted = static_cast<std::size_t>(a.gaussians);
     if (wanted > 0 && wanted < model.count) model = thinned(model, wanted);
     GS_TRY(const auto all, cameras_for(a, common, model));
     const auto cameras = spread(all, static_cast<std::size_t>(a.views > 0 ? a.views : 8));
-    if (cameras.empty()) return fail(ErrorKind::usage, a.cameras, "there are no cameras in it");
+    if (cameras.empty()) return fail(ErrorKind::usage, a.cameras, "contains no cameras");
     options.sh_degree = a.sh_degree;
     options.counters = options.warps = true;
     options.depth = options.gradients = false;
@@ -219,11 +219,11 @@ Result<int> run(const PredictArguments& a, const CommonArguments& common) {
 
 Subcommand predict_command() {
     return subcommand<PredictArguments>(
-        "predict", "how long a scene would take on GPUs that are not here",
+        "predict", "predict a scene's frame and step times on other GPUs",
         "  gausscope predict scene.ply --gpu h200,rtx4090\n"
         "  gausscope predict scene.ply --capture photos/ --gpu all --json\n"
         "  gausscope predict scene.ply --width 3840 --sh-degree 1 --gaussians 500000\n"
-        "  gausscope predict --list        the GPUs, every figure with its source\n"
+        "  gausscope predict --list        GPUs and the source of every figure\n"
         "  gausscope predict --validation  published times beside what would have been said\n",
         add_options, run);
 }

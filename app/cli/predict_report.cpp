@@ -34,7 +34,7 @@ Json stage_rows(const Json& gpu) {
             row[what] = stage["ms"];
             row[std::string(what) + "_bound"] =
                 stage["bound_by"].get<std::string>() +
-                (stage["counted"].get<bool>() ? "" : " (not all was counted)");
+                (stage["counted"].get<bool>() ? "" : " (not all counted)");
         }
         Json& row = row_of("all");
         row[what] = prediction["ms"];
@@ -129,7 +129,7 @@ void say_predictions(const Json& out) {
         out["counts"]);
     if (out["counts"]["lens"] == true) fmt::print("through lenses, not pinholes\n");
     if (out["counts"]["unscented"] == true)
-        fmt::print("by seven points a Gaussian (--projection ut)\n");
+        fmt::print("seven points per Gaussian (--projection ut)\n");
     for (const Json& gpu : out["predictions"]) {
         say("\n{name} ({gpu}), predicted:", gpu);
         say_table(stage_rows(gpu), kStages, {"  "});
@@ -152,9 +152,9 @@ Json predicted_beside(std::span<const StageStats> measured, const PredictedWork&
     if (gpu == nullptr)
         return {
             {"gpu", nullptr},
-            {"why", device.name.empty() ? Json("no GPU computes here: predictions are of other "
-                                               "machines, `gausscope predict` makes them")
-                                        : Json(fmt::format("there are no figures of \"{}\" with "
+            {"why", device.name.empty() ? Json("this machine computes on no GPU; use `gausscope "
+                                               "predict` to predict for others")
+                                        : Json(fmt::format("no figures for \"{}\" with "
                                                            "{} multiprocessors: docs/model.md "
                                                            "says how to add them",
                                                            device.name, device.multiprocessors))}};
@@ -179,7 +179,7 @@ void say_predicted_beside(const Json& beside) {
                                 {"P10 .. P90", "{predicted_ms.p10:.3f} .. {predicted_ms.p90:.3f}"},
                                 {"error", "{error:percent}"},
                                 {"bound by", "{bound_by}", true}};
-    say("\n{name}: measured, and what would have been predicted", beside);
+    say("\n{name}: measured and predicted", beside);
     say_table(beside["stages"], kRows);
 }
 
@@ -270,11 +270,11 @@ void say_validation(const Json& out) {
     fmt::print("\n");
     say_table(out["measured"], kOurs);
     fmt::print("\n");
-    say("published times: each predicted with what the others fit. Bands of predictions (log): "
-        "what memory binds "
+    say("published times: each predicted from a fit to the others. Bands of predictions (log): "
+        "limited by memory "
         "{memory_log_sd:.2f}, the spread of its rows ({log_sd_with_misses:.2f} with those missed); "
-        "what instructions bind {instruction_log_sd:.2f}, of which one row "
-        "({instruction_rows_log_sd:.2f}) cannot tell the spread",
+        "limited by instructions {instruction_log_sd:.2f}, of which one row "
+        "({instruction_rows_log_sd:.2f}) does not give the spread",
         out);
 }
 

@@ -41,33 +41,33 @@ void add_options(CLI::App& app, RecordArguments& a) {
     app.add_option("-o,--output", a.output,
                    "the trace [NAME-DATE.pftrace]; other endings as with `trace --export`")
         ->option_text("FILE");
-    app.add_flag("--insights", a.insights, "and say what costs time and what would help");
+    app.add_flag("--insights", a.insights, "also list bottlenecks and remedies");
     app.add_option("--budget", a.budget_percent,
-                   "share of a process's time that recording may cost, 0 = no limit [0]")
+                   "percent of a process's time that recording may cost, 0 = no limit [0]")
         ->check(number_from(0, 100))
         ->option_text("PERCENT");
     app.add_option("--memory", a.memory_mib,
-                   "memory for the measurements; then the oldest go [1024]")
+                   "memory for trace data; when full, the oldest is dropped [1024]")
         ->check(whole_from(1, 1 << 20))
         ->option_text("MIB");
     add_spill(app, a.spill);
-    app.add_option("--chain", a.chain, "another NVTX tool's library, which gets all calls too")
+    app.add_option("--chain", a.chain, "library of another NVTX tool that also receives all calls")
         ->option_text("LIBRARY");
-    app.add_option(
-           "--graph-nodes", a.graph_nodes_s,
-           "for so long, CUDA graphs node by node, which costs far more than as a whole; 30 "
-           "at least [0]")
+    app.add_option("--graph-nodes", a.graph_nodes_s,
+                   "record CUDA graphs node by node for S seconds, at least 30; costs far more "
+                   "than whole graphs [0]")
         ->check(whole_from(0, 3600))
         ->option_text("SECONDS");
     add_stacks(app, a.stacks_hz);
     app.add_flag("--pytorch", a.pytorch,
-                 "ranges for PyTorch's modules, backward pass, optimizer, data loader and "
-                 "collectives; the script stays as it is");
+                 "add ranges for PyTorch's modules, backward pass, optimizer, data loader and "
+                 "collectives; no change of the script");
     app.add_option("--pytorch-levels", a.pytorch_levels,
-                   "levels of modules inside modules that get ranges [4]")
+                   "depth of nested modules that get ranges [4]")
         ->check(whole_from(1, 32))
         ->option_text("N");
-    app.add_flag("--no-cupti", a.no_cupti, "no kernels and CUDA calls: leave CUPTI to the program");
+    app.add_flag("--no-cupti", a.no_cupti,
+                 "leave CUPTI to the program; record no kernels or CUDA calls");
 }
 
 constexpr auto kLook = std::chrono::milliseconds(10);
@@ -159,8 +159,8 @@ Result<pid_t> start_command(const std::vector<std::string>& command, Environment
                                      environment.pointers().data());
     if (error != 0)
         return fail(ErrorKind::usage, words[0],
-                    fmt::format("the command cannot be run: {}", std::strerror(error)),
-                    error == ENOENT ? "check its name, or give its path" : "");
+                    fmt::format("cannot run the command: {}", std::strerror(error)),
+                    error == ENOENT ? "check its name or give its path" : "");
     return pid;
 }
 
@@ -200,9 +200,8 @@ std::vector<std::string> notes_on(ProcessRecording& recording, int exit_code, bo
         notes.push_back(fmt::format("the command ended with exit code {}", exit_code));
     if (pytorch && !has_domain(recording.store(), "PyTorch"))
         notes.push_back(
-            "there are no ranges of PyTorch: no Python among the processes imported torch and used "
-            "it, or it "
-            "was started with -I, -E or -S, or without the variable PYTHONPATH");
+            "no PyTorch ranges: no Python process imported and used torch, or it was started with "
+            "-I, -E or -S, or without PYTHONPATH");
     std::vector<std::string> why = unrecorded.reasons();
     const auto& sources = recording.collector().sources();
     const bool excused = std::any_of(sources.begin(), sources.end(),
@@ -228,7 +227,7 @@ std::vector<std::string> notes_on(ProcessRecording& recording, int exit_code, bo
 
 Result<int> run(const RecordArguments& a, const CommonArguments& common) {
     if (common.command.empty())
-        return fail(ErrorKind::usage, "", "there is no command to record",
+        return fail(ErrorKind::usage, "", "no command to record",
                     "gausscope record [OPTIONS] -- COMMAND...");
     GS_TRY(const fs::path library, injection_library());
     const fs::path output =
@@ -279,8 +278,7 @@ Result<int> run(const RecordArguments& a, const CommonArguments& common) {
 Subcommand record_command() {
     return subcommand<RecordArguments>(
         "record",
-        "run a program that uses NVTX or CUDA (record [OPTIONS] -- COMMAND...) and write what it "
-        "did as a trace",
+        "run a program that uses NVTX or CUDA and record a trace (record [OPTIONS] -- COMMAND...)",
         "  gausscope record -- python train.py --config c.yaml\n"
         "  gausscope record -o run.pftrace --insights -- torchrun --nproc-per-node 4 train.py\n"
         "  gausscope record --stacks -- python train.py     and the C++ and Python functions\n"
@@ -288,8 +286,8 @@ Subcommand record_command() {
         "...\n"
         "  gausscope record --budget 1 -- ./trainer         recording takes 1 % of its time at "
         "most\n"
-        "The exit code is the command's. Its processes need no change; those they start are "
-        "recorded, too.\n",
+        "The exit code is the command's. Its processes need no change; their child processes are "
+        "recorded as well.\n",
         add_options, run);
 }
 

@@ -89,7 +89,7 @@ std::string cupti_remark(const TraceProcess& process) {
         return fmt::format("{}: kernels and CUDA calls could not be recorded{}", who(process),
                            because);
     if (s.cupti == abi::CuptiState::released)
-        return fmt::format("{}: CUPTI was given back on request; kernels since then are missing",
+        return fmt::format("{}: CUPTI was released on request; kernels since then are missing",
                            who(process));
     return "";
 }
@@ -98,16 +98,15 @@ void add_losses(const TraceProcess& process, std::vector<std::string>& out) {
     const auto lost = [&](std::uint64_t count, const char* what) {
         if (count > 0) out.push_back(fmt::format("{}: {} {}", who(process), count, what));
     };
-    lost(process.loss.lapped,
-         "records were overwritten before they could be read (the machine was too busy)");
-    lost(process.loss.dropped, "records were not taken: more threads than the ring has lanes for");
+    lost(process.loss.lapped, "records were overwritten before they were read (machine too busy)");
+    lost(process.loss.dropped, "records were dropped: more threads than lanes in the ring");
     lost(process.loss.too_deep,
-         "ranges were not taken: too many were open (64 in each other, 4096 by start and end)");
-    lost(process.loss.malformed, "records made no sense and were left out");
+         "ranges were dropped: too many open (64 nested, 4096 by start and end)");
+    lost(process.loss.malformed, "records were malformed and skipped");
     lost(process.loss.dropped_strings, "names did not fit and are empty");
     if (!process.service) return;
     lost(process.service->cupti_dropped, "GPU records were lost by CUPTI");
-    lost(process.service->budget_skipped, "ranges were left out to hold the budget");
+    lost(process.service->budget_skipped, "ranges were skipped to hold the budget");
     if (process.service->lost_descriptors > 0)
         out.push_back(fmt::format(
             "{}: the program closed gausscope's connection; ranges after that may be missing",
@@ -244,16 +243,16 @@ std::vector<std::string> ProcessRecording::remarks() {
                                       source.read ? "" : "not recorded: ", source.note));
     if (store_.timeline().forgotten() > 0)
         out.push_back(fmt::format(
-            "the oldest {} spans had to go: {} MiB of memory were full (--memory gives more)",
+            "the oldest {} spans were dropped: {} MiB of memory were full (raise --memory)",
             store_.timeline().forgotten(), options_.memory_mib));
     if (store_.timeline().misplaced() > 0)
         out.push_back(
-            fmt::format("{} spans fit no row and were left out", store_.timeline().misplaced()));
+            fmt::format("{} spans fit no row and were skipped", store_.timeline().misplaced()));
     const Contents contents(store_);
     const bool any = contents.gpu_count + contents.range_count > 0;
     if (!found_any() || any || !store_.samples().empty()) return out;
     out.push_back(
-        "there are neither NVTX ranges nor GPU work in it. Ranges come from "
+        "the trace has neither NVTX ranges nor GPU work. Ranges come from "
         "torch.cuda.nvtx.range_push(\"step\") or "
         "the "
         "nvtx package; kernels appear when the program uses CUDA through its driver");
@@ -282,11 +281,12 @@ void ProcessRecording::print(std::vector<std::string> notes) {
         fmt::print(stderr, "{}", insights_text(store_, find_insights(store_)));
     if (written_.empty()) return;
     std::error_code error;
-    fmt::print(stderr, "  written: {} ({}){}\n", written_.string(),
-               human_bytes(fs::file_size(written_, error)),
-               written_.extension() == ".pftrace"
-                   ? fmt::format("; gausscope {} opens it, ui.perfetto.dev too", written_.string())
-                   : "");
+    fmt::print(
+        stderr, "  written: {} ({}){}\n", written_.string(),
+        human_bytes(fs::file_size(written_, error)),
+        written_.extension() == ".pftrace"
+            ? fmt::format("; open it with gausscope {} or ui.perfetto.dev", written_.string())
+            : "");
 }
 
 Json ProcessRecording::json() {

@@ -67,36 +67,35 @@ bool is_among(const std::array<const char*, N>& names, const std::string& name) 
 
 void add_options(CLI::App& app, RenderArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
-    app.add_option("-o,--output", a.output, "folder for the files")->option_text("DIR");
+    app.add_option("-o,--output", a.output, "output folder")->option_text("DIR");
     const char* from = "Cameras";
     app.add_option("--cameras", a.cameras, "JSON list of cameras")
         ->group(from)
         ->option_text("FILE");
     app.add_option("--capture", a.capture,
-                   "the cameras of a capture; with --path, the circle they suggest")
+                   "use a capture's cameras; with --path, base the path on them")
         ->group(from)
         ->option_text("DIR");
     app.add_option("--path", a.path,
-                   "orbit:N, spiral:N, dolly:N: N pictures around the scene; or the file of a "
-                   "camera path, the studio's or nerfstudio's")
+                   "orbit:N, spiral:N or dolly:N for N pictures, or a camera path file (gausscope "
+                   "or nerfstudio)")
         ->group(from)
         ->option_text("PATH");
     app.add_option("--lidar", a.lidar,
                    "the beams of a lidar's recording instead of cameras: a range image a sweep, "
-                   "drawn above measured above their difference, by exact evaluation on the CPU")
+                   "rendered, measured and difference, evaluated exactly on the CPU")
         ->group(from)
         ->option_text("PATH");
     app.add_option("--format", a.format, "png, or npy (float32, exact)")
         ->check(CLI::IsMember({"png", "npy"}))
         ->option_text("png|npy");
     app.add_option("--maps", a.maps,
-                   "what to write: " + map_names() +
-                       ", comma separated, or all that are drawn: the first eight")
+                   "what to write: " + map_names() + ", comma separated, or all = the first eight")
         ->option_text("NAME,...");
-    add_given(app, "--width", a.width, "picture width; the camera's own without")
+    add_given(app, "--width", a.width, "picture width [the camera's]")
         ->check(picture_side())
         ->option_text("PIXELS");
-    add_given(app, "--height", a.height, "picture height; follows the width without")
+    add_given(app, "--height", a.height, "picture height [from the width]")
         ->check(picture_side())
         ->option_text("PIXELS");
     app.add_option("--fov", a.fov,
@@ -105,25 +104,24 @@ void add_options(CLI::App& app, RenderArguments& a) {
         ->option_text("X");
     app.add_option_function<std::string>(
            "--lens", [&a](const std::string& text) { a.lens = *viewer_lens_named(text); },
-           "look from the same places through another lens: fisheye[:DEGREES] (across the height, "
-           "10 to 360 [180]) or equirectangular")
+           "render the same poses through another lens: fisheye[:DEGREES] (across the height, 10 "
+           "to 360 [180]) or equirectangular")
         ->check(CLI::Validator(
             [](std::string& text) {
                 const auto lens = viewer_lens_named(text);
-                return lens && lens->wide() ? std::string() : "\"" + text + "\" is no such lens";
+                return lens && lens->wide() ? std::string() : "\"" + text + "\" is not a lens";
             },
             ""))
         ->option_text("NAME");
-    add_given(app, "--fps", a.fps, "pictures a second; those of --path FILE without, else 30")
+    add_given(app, "--fps", a.fps, "frames per second [the path file's, else 30]")
         ->check(number_from(0.01, 1000))
         ->option_text("X");
     const char* video = "Video";
-    app.add_option("--video", a.video, "one film instead of pictures: .mp4 or .mkv")
+    app.add_option("--video", a.video, "write a video instead of pictures: .mp4 or .mkv")
         ->group(video)
         ->option_text("FILE");
-    app.add_option(
-           "--time-lapse", a.lapse,
-           "the pictures of a run's time lapse, of this camera or the first one, as --video")
+    app.add_option("--time-lapse", a.lapse,
+                   "write a run's time lapse as --video, from this camera or the first")
         ->expected(0, 1)
         ->group(video)
         ->option_text("[CAMERA]");
@@ -135,12 +133,12 @@ void add_options(CLI::App& app, RenderArguments& a) {
         ->check(whole_from(1, 100))
         ->group(video)
         ->option_text("N");
-    app.add_flag("--test-only", a.test_only, "of --capture only the test photos' cameras");
+    app.add_flag("--test-only", a.test_only, "use only the test photos' cameras of --capture");
     add_loading(app, a.loading);
     add_picture(app, a.picture);
     app.add_option("--precision", a.precision,
-                   "fast: on CUDA colours are read in half precision; says what the first picture "
-                   "loses by it [exact]")
+                   "fast: read colours in half precision on CUDA, and report the first picture's "
+                   "loss [exact]")
         ->check(CLI::IsMember({"exact", "fast"}))
         ->group("Picture")
         ->option_text("exact|fast");
@@ -151,7 +149,7 @@ Result<std::vector<std::string>> parse_maps(const std::string& text) {
     auto maps = split(text, ',');
     for (const std::string& map : maps)
         if (!is_among(kMaps, map) && !is_among(kCostMaps, map))
-            return fail(ErrorKind::usage, "", fmt::format("there is no map \"{}\"", map),
+            return fail(ErrorKind::usage, "", fmt::format("unknown map \"{}\"", map),
                         map_names() + " or all");
     return maps;
 }
@@ -253,8 +251,8 @@ Result<void> RenderRun::prepare_video() {
     for (const NamedCamera& c : cameras_)
         if (c.camera.width != first.width || c.camera.height != first.height)
             return fail(ErrorKind::usage, a_.video,
-                        "its pictures must be of one size, and these cameras are not",
-                        "--width and --height make them");
+                        "a video needs pictures of one size; these cameras differ",
+                        "set --width and --height");
     GS_TRY(video_, VideoWriter::create(
                        a_.video, {first.width, first.height, fps_, codec_of(a_), a_.quality}));
     return {};
@@ -274,7 +272,7 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
     if (a_.path.empty()) {
         auto cameras = cameras_of(*capture, a_.test_only);
         if (cameras.empty())
-            return fail(ErrorKind::usage, a_.capture, "no camera is left", "leave out --test-only");
+            return fail(ErrorKind::usage, a_.capture, "no camera remains", "omit --test-only");
         return cameras;
     }
     PathPlace place = capture ? place_of(*capture) : place_of(model_);
@@ -437,9 +435,10 @@ Result<int> RenderRun::run() {
 /// --time-lapse: nothing is drawn.
 Result<int> film_lapse(const RenderArguments& a, const CommonArguments& common) {
     if (a.video.empty() || !a.output.empty())
-        return fail(ErrorKind::usage, "", "--time-lapse makes a film: name it with --video alone");
+        return fail(ErrorKind::usage, "", "--time-lapse makes a video: give only --video");
     if (!run_in(a.scene))
-        return fail(ErrorKind::usage, a.scene, "is no run's folder, which a time lapse is in");
+        return fail(ErrorKind::usage, a.scene,
+                    "is not a run's folder; time lapses are in run folders");
     catch_interrupts();
     const double fps = a.fps > 0 ? a.fps : kLapseFps;
     ProgressLine progress("film");
@@ -466,7 +465,7 @@ Result<int> run(const RenderArguments& a, const CommonArguments& common) {
     if (a.lapse) return film_lapse(a, common);
     if (!a.lidar.empty()) {
         if (!(a.cameras + a.capture + a.path + a.video + a.maps).empty() || a.output.empty())
-            return fail(ErrorKind::usage, "", "--lidar goes with -o and --format alone");
+            return fail(ErrorKind::usage, "", "--lidar works only with -o and --format");
         return render_lidar(a.scene, a.lidar, a.output, a.format == "npy", common);
     }
     if (a.cameras.empty() == (a.capture.empty() && a.path.empty()))
@@ -474,12 +473,12 @@ Result<int> run(const RenderArguments& a, const CommonArguments& common) {
                     "cameras come from --cameras, or from --capture and --path, beams from --lidar",
                     "for example --path orbit:60");
     if (a.output.empty() && a.video.empty())
-        return fail(ErrorKind::usage, "", "-o names a folder for pictures, --video a film");
+        return fail(ErrorKind::usage, "", "-o is for pictures, --video for a video; use one");
     if (a.fps > 0 && a.path.empty() && a.video.empty())
-        return fail(ErrorKind::usage, "", "--fps is for --path and --video");
+        return fail(ErrorKind::usage, "", "--fps needs --path or --video");
     if (!a.video.empty() && (a.maps == "all" || a.maps.find(',') != std::string::npos))
-        return fail(ErrorKind::usage, a.video, "a film shows one map",
-                    "--maps with one name, for example depth");
+        return fail(ErrorKind::usage, a.video, "a video shows one map",
+                    "give --maps one name, for example depth");
     return RenderRun(a, common).run();
 }
 
@@ -487,7 +486,7 @@ Result<int> run(const RenderArguments& a, const CommonArguments& common) {
 
 Subcommand render_command() {
     return subcommand<RenderArguments>(
-        "render", "pictures, depth and maps of a scene to files",
+        "render", "render pictures, depth and maps of a scene to files",
         "  gausscope render scene.ply --path orbit:120 -o frames/\n"
         "  gausscope render scene.ply --path path.json --video film.mp4\n"
         "  gausscope render scene.ply --capture photos/ -o pictures/ "

@@ -31,13 +31,13 @@ struct ReplayArguments {
 
 void add_options(CLI::App& app, ReplayArguments& a) {
     app.add_option("FILE", a.file, "a captured step (.gsstep)")->required();
-    app.add_option("--stage", a.stage,
-                   "this stage only: project, lists, blend, loss, "
-                   "loss-backward, backward or adam")
+    app.add_option(
+           "--stage", a.stage,
+           "check only this stage: project, lists, blend, loss, loss-backward, backward or adam")
         ->check(
             CLI::IsMember(std::vector<std::string>(kStepStageNames.begin(), kStepStageNames.end())))
         ->option_text("NAME");
-    app.add_option("--repeats", a.repeats, "how often the step is run; times are medians [5]")
+    app.add_option("--repeats", a.repeats, "run the step N times; times are medians [5]")
         ->check(whole_from(1, 1000))
         ->option_text("N");
     app.add_option(
@@ -179,7 +179,7 @@ void Replay::print() const {
         "{captured.visible} visible, {captured.isects} in tile lists",
         out_);
     say("captured by gausscope {captured.program} on {captured.backend}, {captured.machine}", out_);
-    say("what was stored beside what the run did: {captured.agreement}", out_);
+    say("stored data against the run's: {captured.agreement}", out_);
     say("run again on {backend}; expected: {expected}", out_);
     const Column stages[] = {{"stage", "{stage}", true},
                              {"numbers", "{values}"},
@@ -189,7 +189,7 @@ void Replay::print() const {
                              {"verdict", "{verdict}", true},
                              {"first (was / now)", "{first?}", true}};
     say_table(out_["stages"], stages);
-    say("adam: {captured.sampled} of {captured.kept} Gaussians are in the file for it", out_);
+    say("adam: the file has {captured.sampled} of {captured.kept} Gaussians for it", out_);
     const Column times[] = {{"stage", "{stage}", true}, {"median ms", "{ms_p50:.3f}"}};
     say_table(out_["times"], times);
     if (out_.contains("reference")) print_verify(out_["reference"]);
@@ -231,7 +231,7 @@ Subcommand replay_command() {
     return subcommand<ReplayArguments>(
         "replay", "run a captured step again and check every stage of it",
         "  gausscope train photos/ --capture-step 700       writes step-000700.gsstep\n"
-        "  gausscope replay step-000700.gsstep               every stage against what was stored,\n"
+        "  gausscope replay step-000700.gsstep               every stage against the stored data,\n"
         "                                                    and against the reference\n"
         "  gausscope replay step-000700.gsstep --backend cuda --stage blend\n"
         "  gausscope view step-000700.gsstep                 its model, camera and photo\n"

@@ -21,7 +21,7 @@ struct RunReportArguments {
 void add_options(CLI::App& app, RunReportArguments& a) {
     app.add_option("RUN", a.run, "folder of a training run")->required();
     app.add_option("-o,--output", a.output, "the page [RUN/report.html]")->option_text("FILE");
-    app.add_flag("!--no-doctor", a.examine, "without what the doctor finds: the model is not read");
+    app.add_flag("!--no-doctor", a.examine, "omit the doctor's findings; the model is not read");
 }
 
 Result<int> run(const RunReportArguments& a, const CommonArguments& common) {
@@ -45,8 +45,7 @@ Result<int> run(const RunReportArguments& a, const CommonArguments& common) {
 }  // namespace
 
 Subcommand report_command() {
-    return subcommand<RunReportArguments>("report",
-                                          "a run's folder as one page of HTML, to read or to send",
+    return subcommand<RunReportArguments>("report", "write a run's folder as one HTML page",
                                           "  gausscope report out/run\n"
                                           "  gausscope report out/run -o garden.html\n",
                                           add_options, run);

@@ -28,7 +28,7 @@ std::vector<std::string> sceneries() {
 void add_options(CLI::App& app, SampleArguments& a) {
     app.add_option("DIR", a.folder, "folder to write to")->required();
     app.add_option("--views", a.views, "photos [48]")->check(whole_from(1, 1000))->option_text("N");
-    app.add_option("--scenery", a.scenery, "what stands there: diorama, toys, village [diorama]")
+    app.add_option("--scenery", a.scenery, "scene to render: diorama, toys, village [diorama]")
         ->check(CLI::IsMember(sceneries()))
         ->option_text("NAME");
     app.add_option("--width", a.width, "photo width [640]")
@@ -37,7 +37,7 @@ void add_options(CLI::App& app, SampleArguments& a) {
     app.add_option("--height", a.height, "photo height [480]")
         ->check(whole_from(16, 8192))
         ->option_text("PIXELS");
-    app.add_option("--points", a.points, "sparse points, about [20000]")
+    app.add_option("--points", a.points, "approximate number of sparse points [20000]")
         ->check(whole_from(1, 10000000))
         ->option_text("N");
     app.add_flag("--force", a.force, "write into a folder that is not empty");
@@ -47,7 +47,7 @@ Result<int> run(const SampleArguments& a, const CommonArguments& common) {
     const fs::path folder = a.folder;
     std::error_code error;
     if (fs::exists(folder, error) && !fs::is_directory(folder, error))
-        return fail(ErrorKind::usage, a.folder, "there is a file of this name",
+        return fail(ErrorKind::usage, a.folder, "a file of this name already exists",
                     "name another folder");
     if (!a.force && fs::is_directory(folder, error) && !fs::is_empty(folder, error) && !error)
         return fail(ErrorKind::usage, a.folder, "the folder is not empty",

@@ -36,19 +36,16 @@ struct SelftestArguments {
 void add_options(CLI::App& app, SelftestArguments& a) {
     app.add_flag("--quick", a.quick, "smaller scenes");
     app.add_flag("--cases", a.cases,
-                 "the directed cases instead: every kernel's shapes and edges, small");
-    app.add_option(
-           "--only", a.only,
-           "of the cases those with TEXT in their name, \"frame:\" or \"split tiles\"; may be "
-           "given several times")
+                 "run the directed cases instead: small tests of every kernel's shapes and edges");
+    app.add_option("--only", a.only,
+                   "run only cases with TEXT in their name, such as \"frame:\"; repeatable")
         ->needs("--cases")
         ->expected(1)
         ->take_all()
         ->option_text("TEXT");
-    app.add_option(
-           "--report", a.report,
-           "write what this machine is, every check, ceilings and the times of a few scenes "
-           "to this file, and as text beside it; anew after each check")
+    app.add_option("--report", a.report,
+                   "write machine, checks, limits and times of a few scenes to this file, and as "
+                   "text next to it; rewritten after each check")
         ->option_text("FILE");
 }
 
@@ -68,7 +65,7 @@ CheckRow carry_out(const std::function<CheckRow()>& check) {
 
 CheckRow no_cuda() {
     const auto device = first_cuda_device();
-    return {"CUDA", "every stage", device ? "not asked for" : device.error().text(), false, false};
+    return {"CUDA", "every stage", device ? "not requested" : device.error().text(), false, false};
 }
 
 /// The backends to check: the one named, or with "auto" all there are.
@@ -159,8 +156,8 @@ Result<void> choose_cases(const CaseList& all, const std::vector<std::string>& o
     for (const DirectedCase& one : all)
         if (asked_for(one.name)) checks.push_back(one.check);
     if (!checks.empty()) return {};
-    return fail(ErrorKind::usage, "", fmt::format("no case has \"{}\" in its name", only.front()),
-                "gausscope selftest --cases prints the names of all");
+    return fail(ErrorKind::usage, "", fmt::format("no case name contains \"{}\"", only.front()),
+                "gausscope selftest --cases prints all names");
 }
 
 /// Everything of the report that is measured beside the checks. What cannot be is told in its
@@ -260,7 +257,7 @@ Subcommand selftest_command() {
         "selftest",
         "check this machine: every stage against the reference, gradients, determinism, OpenGL",
         "  gausscope selftest\n  gausscope selftest --backend cuda --report here.json      a GPU "
-        "nobody has tried\n",
+        "not tested yet\n",
         add_options, run);
 }
 

@@ -100,7 +100,7 @@ CheckRow check_loss(const Backend& backend, const SelftestEffort& effort) {
          ++step)  // a device tells a few steps later
         outcome = training->step(plan_of(*capture, 1, step));
     if (outcome.step != 1)
-        return {label_of(backend), "loss", "the first step never told its loss", false};
+        return {label_of(backend), "loss", "the first step never reported its loss", false};
     const View& view = capture->views[1];
     reference::Options options;
     options.sh_degree = 1;

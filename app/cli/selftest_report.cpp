@@ -233,7 +233,7 @@ void say_times(const char* what, const Json& times, std::FILE* to) {
     }
     fmt::print(to, "  {}\n", what);
     if (times["ms"].is_null())
-        say("  waited for {wall_ms:.3f} ms; no stages of the GPU were seen", times, to);
+        say("  waited for {wall_ms:.3f} ms; no GPU stages recorded", times, to);
     else
         say("  measured {ms:.3f} ms, waited for {wall_ms:.3f} ms", times, to);
     if (!times["predicted"].is_null())
@@ -249,7 +249,7 @@ void say_report(const Json& report, std::FILE* to) {
     say_machine(report["machine"], to);
     if (!report["problem"].is_null()) say("\nNot checked: {problem}", report, to);
     if (report.contains("under_way") && !report["under_way"].is_null())
-        say("\nNot finished: this was written before {under_way}, which has not ended", report, to);
+        say("\nNot finished: written before {under_way}, which has not ended", report, to);
     if (!report["checks"].empty()) {
         say("\nChecks: {failed} failed, {absent} absent", report, to);
         static constexpr Column kColumns[] = {{"", "{verdict}", true},

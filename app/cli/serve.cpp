@@ -43,47 +43,48 @@ struct ServeArguments {
 void add_options(CLI::App& app, ServeArguments& a) {
     app.add_option("--listen", a.listen, "address and port of the HTTP interface [127.0.0.1:9465]")
         ->option_text("HOST:PORT");
-    app.add_option("--dir", a.folder, "where recordings go [gausscope-recordings]")
+    app.add_option("--dir", a.folder, "folder for recordings [gausscope-recordings]")
         ->option_text("DIR");
     app.add_option("--max-disk", a.max_disk_mib,
-                   "recordings may use this much; the oldest go first [1024]")
+                   "most space for recordings; the oldest are deleted first [1024]")
         ->check(whole_from(1, 1 << 24))
         ->option_text("MIB");
-    app.add_option("--memory", a.memory_mib, "memory for the recent past of all processes [256]")
+    app.add_option("--memory", a.memory_mib,
+                   "memory for the recent trace data of all processes [256]")
         ->check(whole_from(1, 1 << 20))
         ->option_text("MIB");
     add_spill(app, a.spill);
-    app.add_option("--before", a.before_s, "seconds before a trigger that a recording holds [20]")
+    app.add_option("--before", a.before_s, "seconds to keep before a trigger [20]")
         ->check(number_from(0.1, 600))
         ->option_text("S");
-    app.add_option("--after", a.after_s, "seconds after it [2]")
+    app.add_option("--after", a.after_s, "seconds to keep after a trigger [2]")
         ->check(number_from(0, 60))
         ->option_text("S");
     app.add_option("--cooldown", a.cooldown_s,
-                   "least seconds between two recordings of one kind [60]")
+                   "minimum seconds between two recordings of one kind [60]")
         ->check(number_from(0, 86400))
         ->option_text("S");
     app.add_option("--slow-step", a.step_factor,
-                   "a step this many times the median triggers, 0 = never [3]")
+                   "record a step that takes N times the median, 0 = never [3]")
         ->check(number_from(0, 1000))
         ->option_text("X");
     add_stall_after(app, a.stall_after_s);
     app.add_flag("--no-rules", a.no_rules,
-                 "do not record when a rule of the insights fires for the first time");
-    app.add_option("--token-file", a.token_file,
-                   "file with the token that requests for recordings need; none: one is made and "
-                   "its place said")
+                 "do not record when an insight rule fires for the first time");
+    app.add_option(
+           "--token-file", a.token_file,
+           "file with the token required to request recordings [generate one and print its path]")
         ->option_text("FILE");
     app.add_option("--history", a.history,
-                   "keep what jobs take a minute in this file, for `gausscope history`")
+                   "store each job's times per minute in this file, for `gausscope history`")
         ->option_text("FILE");
     auto* const otlp =
         app.add_option("--otlp", a.otlp,
-                       "also push metrics to this OpenTelemetry collector, by HTTP; headers and "
-                       "attributes of the resource come from OTEL_EXPORTER_OTLP_HEADERS and "
+                       "also push metrics to this OpenTelemetry collector over HTTP; headers and "
+                       "resource attributes come from OTEL_EXPORTER_OTLP_HEADERS and "
                        "OTEL_RESOURCE_ATTRIBUTES")
             ->option_text("URL");
-    app.add_option("--otlp-interval", a.otlp_interval_s, "seconds between two pushes [60]")
+    app.add_option("--otlp-interval", a.otlp_interval_s, "seconds between pushes [60]")
         ->check(number_from(0.1, 3600))
         ->needs(otlp)
         ->option_text("S");
@@ -91,10 +92,10 @@ void add_options(CLI::App& app, ServeArguments& a) {
                  "as root: processes of every user, who share the directory that "
                  "GAUSSCOPE_RUNTIME_DIR names");
     app.add_option("--budget", a.budget_percent,
-                   "share of a process's time that recording may cost [1]")
+                   "percent of a process's time that recording may cost [1]")
         ->check(number_from(0, 100))
         ->option_text("PERCENT");
-    app.add_option("--seconds", a.seconds, "end after this time, 0 = when stopped [0]")
+    app.add_option("--seconds", a.seconds, "stop after S seconds, 0 = when interrupted [0]")
         ->check(number_from(0, 1e9))
         ->option_text("S");
 }
@@ -135,7 +136,7 @@ Result<std::string> token_of(const std::string& file) {
             text->pop_back();
         if (text->empty())
             return fail(ErrorKind::usage, file, "the token file is empty",
-                        "put any secret text into it");
+                        "put any secret text in it");
         return *text;
     }
     GS_TRY(auto folder, service::runtime_directory());
@@ -262,8 +263,8 @@ Result<int> run(const ServeArguments& a, const CommonArguments& common) {
 Subcommand serve_command() {
     return subcommand<ServeArguments>(
         "serve",
-        "watch this machine's processes all the time: metrics, and a "
-        "trace when something goes wrong",
+        "monitor this machine's processes: export metrics, and record a trace when something goes "
+        "wrong",
         "  gausscope serve                                      metrics "
         "at http://127.0.0.1:9465/metrics\n"
         "  gausscope serve --listen 0.0.0.0:9465 --dir "

@@ -21,7 +21,7 @@ Result<Weighers> weighers_of(const GaussianModel& model, const std::string& view
     if (views.empty()) {
         const auto run = read_run_description(folder);
         if (!run || !is_capture(run->capture))
-            return Weighers{cameras_to_look_from(model), "made-up views all around it"};
+            return Weighers{cameras_to_look_from(model), "generated views all around it"};
         CaptureOptions options = run->loading;
         options.photos = false;
         options.origin = model.origin;

@@ -86,8 +86,7 @@ Result<void> check_paths(const ViewArguments& a) {
     std::error_code error;
     for (const std::string& path : paths)
         if (!path.empty() && !fs::exists(path, error))
-            return fail(ErrorKind::not_found, path, "there is nothing of this name",
-                        "check the path");
+            return fail(ErrorKind::not_found, path, "no such file or folder", "check the path");
     return {};
 }
 
@@ -177,7 +176,7 @@ Result<int> open_studio(const ViewArguments& a, const CommonArguments& common) {
     GS_TRY(StudioOptions studio, studio_options(a, common));
     GS_TRY_VOID(check_paths(a));
     if (!a.compare.empty() && a.path.empty())
-        return fail(ErrorKind::usage, "", "--compare needs something to compare with",
+        return fail(ErrorKind::usage, "", "--compare needs a scene to compare with",
                     "gausscope view A --compare B");
     std::optional<NewFolders> made;
     if (!a.output.empty()) {

@@ -10,7 +10,7 @@ Result<std::vector<LapseCamera>> lapse_cameras(const std::string& names, const f
 
 Result<int> open_studio(const ViewArguments&, const CommonArguments&) {
     return fail(ErrorKind::usage, "", "this build has no studio",
-                "configure with -DGAUSSCOPE_STUDIO=ON; train, eval, render work without");
+                "configure with -DGAUSSCOPE_STUDIO=ON; train, eval and render work without it");
 }
 
 }  // namespace gs::cli

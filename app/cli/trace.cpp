@@ -33,25 +33,24 @@ void add_options(CLI::App& app, TraceArguments& a) {
         "more files of the same job, aligned by the wall clock and their collectives; with "
         "--compare: the "
         "trace that FILE is compared with");
-    app.add_flag("--compare", a.compare, "stages of FILE and OTHER side by side, with what differs")
-        ->needs(other);
-    app.add_flag("--insights", a.insights, "what costs time, and what would make it faster");
+    app.add_flag("--compare", a.compare, "compare the stages of FILE and OTHER")->needs(other);
+    app.add_flag("--insights", a.insights, "list bottlenecks and remedies");
     app.add_option("--baseline", a.baseline,
-                   "with --insights: an earlier trace, to find what got slower")
+                   "with --insights: an earlier trace, to find regressions")
         ->option_text("FILE");
     app.add_option("--history", a.history,
-                   "with --insights: what the same job took before, as `serve --history` kept it")
+                   "with --insights: the job's earlier times, as stored by `serve --history`")
         ->option_text("FILE");
     app.add_option("-o,--export", a.output,
-                   "write it here too; the end chooses: .pftrace, .json (Chrome), "
+                   "also write the trace here; the extension chooses: .pftrace, .json (Chrome), "
                    ".speedscope.json, .folded, .csv "
                    "(stage table); of call stacks: .pb.gz (pprof), .stacks.folded")
         ->option_text("OUT");
     app.add_flag("--allow-loss", a.allow_loss,
-                 "with --export: exit code 0 even when something of FILE is not in OUT; else 1");
-    app.add_option("--stage-map", a.stage_map,
-                   "lines \"pattern = stage\" that name the stage of kernels, asked before the "
-                   "built-in table")
+                 "with --export: exit with 0 even if OUT lacks part of FILE, not with 1");
+    app.add_option(
+           "--stage-map", a.stage_map,
+           "file of lines \"pattern = stage\" that map kernels to stages before the built-in table")
         ->option_text("FILE");
 }
 
@@ -104,7 +103,7 @@ Result<int> run(const TraceArguments& a, const CommonArguments& common) {
 
 Subcommand trace_command() {
     return subcommand<TraceArguments>(
-        "trace", "what is in a trace, and the same trace in another format",
+        "trace", "show a trace, or convert it to another format",
         "  gausscope trace run.pftrace\n"
         "  gausscope trace torch_trace.json.gz --export run.pftrace\n"
         "  gausscope trace run.pftrace --export run.folded      for flame graphs\n"

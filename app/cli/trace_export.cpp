@@ -54,10 +54,10 @@ Result<ExportNotes> folded(const TraceStore& store, const fs::path& path) {
     return export_folded(store, path).map([](std::uint64_t beside) {
         ExportNotes out;
         if (beside > 0)
-            out.notes.push_back(fmt::format(
-                "{} spans overlap others without lying inside: they are stacks of their own, and "
-                "the sum can be longer than the thread ran",
-                beside));
+            out.notes.push_back(
+                fmt::format("{} spans overlap others without nesting: they get their own stacks, "
+                            "and the sum can exceed the thread's time",
+                            beside));
         return out;
     });
 }
@@ -101,7 +101,7 @@ Result<void> check_trace_format(const fs::path& path) {
     std::string known;
     for (const Format& format : kFormats)
         known += (known.empty() ? "use one of " : ", ") + std::string(format.ending);
-    return fail(ErrorKind::usage, path.string(), "no trace format ends like this", known);
+    return fail(ErrorKind::usage, path.string(), "unknown trace format", known);
 }
 
 Result<ExportNotes> export_trace(const TraceStore& store, const fs::path& path) {

@@ -285,8 +285,8 @@ std::string lost_on_reading(const ImportSummary& read, const TraceStore& store) 
     };
     lost(read.lost, "events of the file");
     lost(timeline.misplaced(), "spans that fit no row");
-    lost(timeline.forgotten(), "spans that memory was too small for");
-    if (read.cut) out += out.empty() ? "what was cut off" : ", what was cut off";
+    lost(timeline.forgotten(), "spans that did not fit in memory");
+    if (read.cut) out += out.empty() ? "the part that was cut off" : ", the part that was cut off";
     return out;
 }
 
@@ -311,11 +311,12 @@ void print_trace(const std::string& path, const ImportSummary& read, const Trace
     print_collectives(collective_times(store));
     print_times("CUDA calls", gpu.calls, kTopCalls, 0, false);
     if (store.timeline().misplaced() > 0)
-        fmt::print("  left out: {} spans that fit no row\n", store.timeline().misplaced());
+        fmt::print("  skipped: {} spans that fit no row\n", store.timeline().misplaced());
     if (store.timeline().forgotten() > 0)
-        fmt::print("  left out: the oldest {} spans\n", store.timeline().forgotten());
+        fmt::print("  dropped: the oldest {} spans\n", store.timeline().forgotten());
     if (gpu.by_kind)
-        fmt::print("  note: no kernel is one of 3D Gaussian Splatting's: they are told by kind\n");
+        fmt::print(
+            "  note: no kernel belongs to 3D Gaussian Splatting; kernels are listed by kind\n");
     for (const std::string& note : read.notes) fmt::print("  note: {}\n", note);
 }
 

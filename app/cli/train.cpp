@@ -37,13 +37,13 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
                    "folder for the results [a new one, runs/NAME-DATE-N; with --resume the run's]")
         ->option_text("DIR");
     app.add_option("--resume", a.resume,
-                   "go on with a run's folder or a checkpoint; auto: the run in DIR, if there is "
+                   "resume a run's folder or a checkpoint; auto: the run in DIR, if there is "
                    "one")
         ->option_text("RUN|FILE|auto");
-    app.add_flag("--overwrite", a.overwrite, "remove another run that is in DIR");
+    app.add_flag("--overwrite", a.overwrite, "replace another run in DIR");
     app.add_option(
            "--eval-every", a.eval_every,
-           "measure the test photos every N steps, 0 = at the end only [0; with --view 1000]")
+           "evaluate the test photos every N steps, 0 = at the end only [0; with --view 1000]")
         ->check(whole_from(0, kMostSteps))
         ->option_text("N");
     app.add_option("--save-every", a.save_every,
@@ -60,12 +60,12 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
     app.add_flag("--keep-best", a.keep.best,
                  "keep the checkpoint with the highest PSNR over the test photos as best.gsc");
     app.add_option("--timelapse", a.lapse,
-                   "draw the run from fixed cameras every N steps, into DIR/timelapse; auto: as "
-                   "often as costs 1 % of the time")
+                   "render the run from fixed cameras every N steps into DIR/timelapse; auto: "
+                   "spend 1 % of the time")
         ->option_text("N|auto");
     app.add_option("--timelapse-views", a.lapse_views,
-                   "from these photos and saved views, comma separated [the first test photo and "
-                   "all saved views]")
+                   "cameras of the time lapse: photos and saved views, comma separated [first test "
+                   "photo and all saved views]")
         ->option_text("NAME,...");
     app.add_option("--trace", a.trace, "write the timeline as a Perfetto trace")
         ->option_text("FILE");
@@ -76,22 +76,22 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
                    "mark steps A to B for nsys and ncu (--capture-range=cudaProfilerApi)")
         ->option_text("A:B");
     app.add_option("--capture-step", a.capture_steps,
-                   "write these steps whole into the run's folder, for `gausscope replay`")
+                   "capture these steps into the run's folder, for `gausscope replay`")
         ->delimiter(',')
         ->check(whole_from(1, kMostSteps))
         ->option_text("N,...");
     app.add_flag("--hashes", a.hashes,
                  "write hashes of every step's stages into hashes.txt, for `gausscope diff`");
     app.add_option("--until-psnr", a.until_psnr,
-                   "end when the held-out photos reach so many dB, measured every --eval-every "
+                   "stop when the held-out photos reach N dB, measured every --eval-every "
                    "steps; writes DIR/benchmark.jsonl")
         ->check(number_from(0, 100))
         ->option_text("DB");
     app.add_flag("--view", a.view, "open the studio on it");
     add_window(app, a.window);
     add_given(app, "--photo-memory", a.photo_memory_mib,
-              "photos may take so much memory; where they need more, each is read again when "
-              "its turn comes, with the same result [no limit]")
+              "limit photos to N MiB of memory; the rest are reread when needed, with the same "
+              "result [no limit]")
         ->check(whole_from(1, 1 << 24))
         ->group("Capture")
         ->option_text("MIB");
@@ -142,7 +142,7 @@ Result<fs::path> checkpoint_of(const TrainArguments& a) {
     if (a.resume.empty()) return fs::path();
     const bool automatic = a.resume == "auto";
     if (automatic && a.output.empty())
-        return fail(ErrorKind::usage, "", "--resume auto goes on with the run in -o DIR",
+        return fail(ErrorKind::usage, "", "--resume auto resumes the run in -o DIR",
                     "add -o, or name the run: --resume DIR");
     const fs::path named = automatic ? a.output : a.resume;
     const auto run = run_in(named);
@@ -151,9 +151,9 @@ Result<fs::path> checkpoint_of(const TrainArguments& a) {
     if (fs::is_regular_file(file, error)) return file;
     if (auto busy = still_training(named)) return tl::unexpected(std::move(*busy));
     if (!automatic)
-        return fail(ErrorKind::not_found, a.resume, "there is no such checkpoint or run",
-                    "--resume auto takes the one in the output folder");
-    log_info("{} has no checkpoint yet: starting anew", a.output);
+        return fail(ErrorKind::not_found, a.resume, "no such checkpoint or run",
+                    "--resume auto uses the run in the output folder");
+    log_info("{} has no checkpoint yet: starting from scratch", a.output);
     return fs::path();
 }
 
@@ -165,8 +165,8 @@ tl::unexpected<Error> nothing_to_train_on() {
 /// Of a run that goes on. usage: options of loading without a capture to load.
 Result<void> loads_as_before(const TrainArguments& a) {
     if (!(a.loading == CaptureArguments()) && a.capture.empty())
-        return fail(ErrorKind::usage, "", "a run goes on with its photos as it read them",
-                    "leave the options of loading out, or name the capture");
+        return fail(ErrorKind::usage, "", "a run resumes with the same loading options",
+                    "omit the loading options, or name the capture");
     return {};
 }
 
@@ -187,8 +187,7 @@ Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& com
     if (a.output.empty()) out.folder = own;
     const auto run = read_run_description(own);
     if (!run && a.capture.empty())
-        return fail(ErrorKind::usage, out.checkpoint.string(),
-                    "does not say what it was trained from",
+        return fail(ErrorKind::usage, out.checkpoint.string(), "does not name its capture",
                     "name the capture: gausscope train CAPTURE --resume ...");
     const auto settle_origin = [&] {
         if (const auto head = read_checkpoint_head(out.checkpoint))
@@ -202,7 +201,7 @@ Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& com
         out.capture = run->capture;
     else if (fs::exists(run->capture, error) && !fs::equivalent(run->capture, a.capture, error))
         return fail(ErrorKind::usage, own.string(), "was trained from " + run->capture,
-                    "for another capture use another folder");
+                    "use another folder for another capture");
     // The same photos at another place are read as before, unless something else is said.
     if (a.loading == CaptureArguments()) out.loading = run->loading_here(out.loading);
     out.loading.background = run->loading.background;
@@ -244,8 +243,8 @@ void print_disturbance(const nlohmann::ordered_json& machine) {
     const auto& waited = machine["threads_waited"];
     if (waited.is_number() && waited.get<double>() > kQuiet)
         fmt::print(
-            "its threads waited {:.0f} % of the time for a CPU: the times would be shorter "
-            "on a quiet machine\n",
+            "its threads waited {:.0f} % of the time for a CPU: times would be shorter on an idle "
+            "machine\n",
             100 * waited.get<double>());
 }
 
@@ -333,7 +332,7 @@ Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(const RunSource& sou
     TrainingSettings settings = trainer->settings();
     GS_TRY_VOID(change_settings(settings, given_));
     GS_TRY_VOID(trainer->set_settings(settings));
-    log_info("going on from step {} of {}", trainer->steps_done(), source.checkpoint.string());
+    log_info("resuming from step {} of {}", trainer->steps_done(), source.checkpoint.string());
     return trainer;
 }
 
@@ -380,9 +379,9 @@ void TrainCommand::print_results() const {
     if (!trainer.finished() && !reached()) {
         fmt::print("stopped at step {}; {}\n", trainer.steps_done(),
                    run_->failure().empty()
-                       ? "checkpoint: " + files.at("checkpoint") + " (go on with --resume " +
+                       ? "checkpoint: " + files.at("checkpoint") + " (resume with --resume " +
                              run_->taken_folder().string() + ")"
-                       : "the model as it was: " + files.at("splats"));
+                       : "the model before training: " + files.at("splats"));
     } else {
         print_scores(run_->evaluation());
         const auto begin = summary.value("resumed_at_step", std::uint64_t{0});
@@ -411,7 +410,7 @@ Result<int> TrainCommand::run() {
     if (!a_.trace.empty()) recording_.emplace();
     GS_TRY_VOID(prepare());
     if (const Trainer& trainer = run_->trainer(); trainer.finished()) {
-        fmt::print("nothing is left to do: {} has {} of {} steps (--steps asks for more)\n",
+        fmt::print("nothing left to do: {} has {} of {} steps (train more with --steps)\n",
                    run_->taken_folder().string(), trainer.steps_done(), trainer.settings().steps);
         if (common_.json) print_json(run_->summary());
         return kDone;
@@ -465,10 +464,9 @@ Result<int> run(const TrainArguments& a, const CommonArguments& given) {
                     "add --eval-every N");
     if (a.view && a.photo_memory_mib != 0)
         return fail(ErrorKind::usage, "", "the studio keeps all photos in memory",
-                    "leave --photo-memory or --view out");
+                    "omit --photo-memory or --view");
     if (a.view && !a.history.empty())
-        return fail(ErrorKind::usage, "", "--history is not kept by the studio",
-                    "train without --view");
+        return fail(ErrorKind::usage, "", "the studio keeps no --history", "train without --view");
     if (a.until_psnr && (a.view || !a.resume.empty() || a.eval_every.value_or(0) == 0))
         return fail(ErrorKind::usage, "", "--until-psnr times one run from its photos to a score",
                     "add --eval-every N; neither --view nor --resume");
@@ -485,15 +483,15 @@ Subcommand train_command() {
         "train", "train Gaussians from a capture",
         "  gausscope train photos/                               30,000 steps, as the 3DGS paper, "
         "into runs/photos-DATE-1\n"
-        "  gausscope train photos/ -o out/ --steps 3000          a quick one: the schedule shrinks "
-        "with it\n"
-        "  gausscope train --resume runs/photos-2026-11-22-1     go on where it stopped\n"
+        "  gausscope train photos/ -o out/ --steps 3000          a short run with a shorter "
+        "schedule\n"
+        "  gausscope train --resume runs/photos-2026-11-22-1     resume where it stopped\n"
         "  gausscope train photos/ -o out/ --view                watch it in the studio\n"
-        "  gausscope train photos/ -o out/ --trace t.pftrace     and see where the time went, in "
+        "  gausscope train photos/ -o out/ --trace t.pftrace     and see where the time goes in "
         "ui.perfetto.dev\n"
         "Ctrl-C saves a checkpoint and says where. The folder gets point_cloud.ply, "
         "checkpoint.gsc, run.json, metrics.json, "
-        "metrics.csv. What another run left there is never replaced unless --overwrite says so.\n",
+        "metrics.csv. Files of another run there are replaced only with --overwrite.\n",
         add_train_options, run);
 }
 

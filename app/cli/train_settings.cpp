@@ -119,16 +119,14 @@ Result<CommonArguments> on_what_sees_lidar(const TrainingSettings& settings,
     CommonArguments out = common;
     if (settings.lidar_weight <= 0 || common.backend == "cpu") return out;
     if (common.backend == "cuda" || common.device)
-        return fail(ErrorKind::usage, "",
-                    "--lidar-weight learns along rays, which are evaluated on the CPU only, not "
-                    "yet on CUDA",
-                    "train with --backend cpu, or leave --lidar-weight out");
+        return fail(ErrorKind::usage, "", "--lidar-weight needs rays, which only the CPU evaluates",
+                    "train with --backend cpu, or omit --lidar-weight");
     out.backend = "cpu";
     GS_TRY(const Backend usual, backend_of(common));
     if (usual.cuda)
         log_warning(
-            "training on the CPU, not on {}: --lidar-weight needs rays, which CUDA does not "
-            "evaluate yet",
+            "training on the CPU, not on {}: --lidar-weight needs rays, which only the CPU "
+            "evaluates",
             usual.name);
     return out;
 }

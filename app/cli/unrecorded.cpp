@@ -98,10 +98,10 @@ void Unrecorded::look_at(pid_t pid, int depth) {
 std::vector<std::string> Unrecorded::reasons() const {
     std::vector<std::string> out;
     if (!static_.empty())
-        out.push_back(fmt::format(
-            "not recorded because it is statically linked: {}. The library that records "
-            "cannot start in such a program; link it dynamically",
-            fmt::join(static_, ", ")));
+        out.push_back(
+            fmt::format("not recorded because it is statically linked: {}. The recording library "
+                        "cannot start in such a program; link it dynamically",
+                        fmt::join(static_, ", ")));
     if (!filtered_.empty())
         out.push_back(fmt::format(
             "not recorded because of a seccomp filter, which may end a program for a system call: "

@@ -29,7 +29,7 @@ Json verify_json(const VerifyReport& report) {
 
 void print_verify(const Json& report) {
     say("the double-precision reference: pixels {region.0},{region.1} to {region.2},{region.3}, "
-        "{fragile} of them left out because rounding may flip them; {seconds:.1f} s",
+        "{fragile} of them skipped because rounding may flip them; {seconds:.1f} s",
         report);
     const Column columns[] = {{"stage", "{stage}", true},   {"of", "{what}", true},
                               {"numbers", "{values}"},      {"worst", "{worst:.2g}"},

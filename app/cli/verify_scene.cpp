@@ -33,20 +33,21 @@ struct VerifyArguments {
 
 void add_options(CLI::App& app, VerifyArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
-    app.add_option("--capture", a.capture, "from a photo of this capture, the loss against it, too")
+    app.add_option("--capture", a.capture,
+                   "render from a photo's camera in this capture and compare the loss as well")
         ->option_text("DIR");
-    app.add_option("--photo", a.photo, "which one [the first]")->option_text("NAME");
-    app.add_option("--cameras", a.cameras, "from the first of a JSON list of cameras")
+    app.add_option("--photo", a.photo, "name of the photo [the first]")->option_text("NAME");
+    app.add_option("--cameras", a.cameras, "render from the first camera of a JSON list")
         ->option_text("FILE");
-    app.add_option("--region", a.region, "pixels of these columns and rows only")
+    app.add_option("--region", a.region, "verify only these columns and rows of pixels")
         ->option_text("X0,Y0,X1,Y1");
-    add_given(app, "--width", a.width, "picture width [640 where no camera says it]")
+    add_given(app, "--width", a.width, "picture width [the camera's, else 640]")
         ->check(picture_side())
         ->option_text("PIXELS");
-    add_given(app, "--height", a.height, "picture height; follows the width without")
+    add_given(app, "--height", a.height, "picture height [from the width]")
         ->check(picture_side())
         ->option_text("PIXELS");
-    app.add_flag("--gradients", a.gradients, "also backward");
+    app.add_flag("--gradients", a.gradients, "also verify the backward pass");
     app.add_option("--difference", a.difference, "write the differences as a picture")
         ->option_text("FILE.png");
     add_loading(app, a.loading);
@@ -64,8 +65,8 @@ Result<reference::Region> parse_region(const std::string& text) {
         good = error == std::errc() && at == end && numbers[i] >= 0;
     }
     if (!good || numbers[0] >= numbers[2] || numbers[1] >= numbers[3])
-        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no region", text),
-                    "--region X0,Y0,X1,Y1 with X0 < X1 and Y0 < Y1, in pixels");
+        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is not a region", text),
+                    "use --region X0,Y0,X1,Y1 with X0 < X1 and Y0 < Y1, in pixels");
     return reference::Region{numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
@@ -123,7 +124,7 @@ Result<int> run(const VerifyArguments& a, const CommonArguments& common) {
     if (!a.difference.empty()) GS_TRY_VOID(prepare_output_file(a.difference));
     GS_TRY(const SplatFile scene, read_any_splats(a.scene));
     if (scene.model.count == 0)
-        return fail(ErrorKind::usage, a.scene, "there are no Gaussians to verify");
+        return fail(ErrorKind::usage, a.scene, "the scene has no Gaussians to verify");
     GS_TRY(const Place place, place_for(a, common, scene.model));
     draw_as_trained(scene, a.picture, options);
     if (options.compatibility == Compatibility::tight)
@@ -144,8 +145,8 @@ Result<int> run(const VerifyArguments& a, const CommonArguments& common) {
                        }));
     if (report.pixels + report.fragile == 0)
         return fail(ErrorKind::usage, "",
-                    fmt::format("the region lies outside the picture of {} x {} pixels",
-                                report.width, report.height));
+                    fmt::format("the region is outside the picture of {} x {} pixels", report.width,
+                                report.height));
     if (!a.difference.empty()) {
         Image8 opaque = *report.difference;
         for (std::size_t i = 3; i < opaque.bytes.size(); i += 4) opaque.bytes[i] = 255;
@@ -167,7 +168,7 @@ Result<int> run(const VerifyArguments& a, const CommonArguments& common) {
 
 Subcommand verify_command() {
     return subcommand<VerifyArguments>(
-        "verify", "a frame against the double-precision reference, stage by stage",
+        "verify", "check a frame against the double-precision reference, stage by stage",
         "  gausscope verify point_cloud.ply                              from one side\n"
         "  gausscope verify out/ --capture photos/ --photo 0012.jpg --gradients\n"
         "  gausscope verify out/ --capture photos/ --region 200,100,328,228 --difference d.png\n"

@@ -9,18 +9,17 @@ namespace gs::cli {
 namespace {
 
 void add_options(CLI::App& app, ViewArguments& a) {
-    app.add_option(
-        "PATH", a.path,
-        "splat file, capture folder, run, checkpoint or trace; none: an empty studio that "
-        "takes dropped files");
-    app.add_option("TRACE", a.traces, "traces to open beside it (.pftrace, .json, gzipped or not)");
+    app.add_option("PATH", a.path,
+                   "splat file, capture folder, run, checkpoint or trace [open an empty studio]");
+    app.add_option("TRACE", a.traces, "traces to open as well (.pftrace, .json, gzipped or not)");
     app.add_option("--capture", a.capture, "photos that belong to a splat file or checkpoint")
         ->option_text("DIR");
     app.add_option(
            "--compare", a.compare,
-           "splats, a checkpoint or a run's folder to draw beside it, seen from the same camera")
+           "splats, a checkpoint or a run's folder to show next to it, from the same camera")
         ->option_text("PATH");
-    app.add_option("-o,--output", a.output, "where checkpoints and exports go")->option_text("DIR");
+    app.add_option("-o,--output", a.output, "folder for checkpoints and exports")
+        ->option_text("DIR");
     add_window(app, a.window);
     add_loading(app, a.loading);
     add_background(app, a.loading.background, "Capture");
@@ -36,12 +35,12 @@ Result<int> run(const ViewArguments& a, const CommonArguments& common) {
 
 Subcommand view_command() {
     return subcommand<ViewArguments>(
-        "view", "the studio: look, fly, train, measure",
+        "view", "open the studio: view, train, profile",
         "  gausscope scene.ply                      look at a splat file\n"
         "  gausscope photos/                        open a capture, ready to train\n"
         "  gausscope out/point_cloud.ply --capture photos/   compare with the photos\n"
-        "  gausscope view before.pftrace after.json.gz        traces in the timeline, "
-        "to look into and compare\n"
+        "  gausscope view before.pftrace after.json.gz        inspect and compare traces in the "
+        "timeline\n"
         "  gausscope view photos/ --headless --script tour.txt   the studio without a "
         "display, driven by a script\n",
         add_options, run);

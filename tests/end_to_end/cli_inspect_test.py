@@ -50,10 +50,10 @@ class Inspect(Case):
 
     def test_what_is_wrong_is_said(self):
         at = ["inspect", self.scene, "--capture", self.capture]
-        self.expect(2, *at, "--pixel", "40", says="no pixel")
-        self.expect(2, *at, "--pixel", "4x,3", says="no pixel")
-        self.expect(2, *at, "--pixel", "-1,3", says="no pixel")
-        self.expect(2, *at, "--pixel", "100000,3", says="lies outside")
+        self.expect(2, *at, "--pixel", "40", says="not a pixel")
+        self.expect(2, *at, "--pixel", "4x,3", says="not a pixel")
+        self.expect(2, *at, "--pixel", "-1,3", says="not a pixel")
+        self.expect(2, *at, "--pixel", "100000,3", says="is outside")
         self.expect(2, *at, "--pixel", "1,3", "--camera", "nobody", says="no camera")
         self.expect(2, *at, "--pixel", "1,3", "--camera", 999, says="no camera")
         self.expect(2, "inspect", self.scene, "--pixel", "1,3", says="--capture")

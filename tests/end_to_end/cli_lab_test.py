@@ -112,7 +112,7 @@ class Lab(Case):
         broken.chmod(0o755)
         suite = self.suite(SUITE.replace("[settings bold]\nlr_means = 0.0005\n", "").replace("seeds = 1, 2", "seeds = 1"))
         result = self.lab(1, "run", suite, "--program", f"bad={broken}", "--program", f"good={GAUSSCOPE}", "--json",
-                          out=["FAILED", "signal 9", "\n  error: out of memory\n", "the whole log: ", "add --retry to run again what failed"])
+                          out=["FAILED", "signal 9", "\n  error: out of memory\n", "the whole log: ", "add --retry to repeat failed runs"])
         self.assertEqual((result.json["ran"], result.json["failed"]), (1, 1))
         told = {run["label"]: run for run in self.lab(0, "list", "--json").json["runs"]}
         self.assertIn("out of memory", told["bad"]["error"])

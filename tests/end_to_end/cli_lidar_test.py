@@ -56,7 +56,7 @@ class Lidar(Case):
     def test_a_backend_without_rays_is_refused(self):
         words = ["train", self.drive, "-o", self.folder / "out", "--steps", 2, "--lidar-weight", 0.1]
         for chosen in (["--backend", "cuda"], ["--device", 0], ["--backend", "cuda", "--view", "--headless"]):
-            self.expect(2, *words, *chosen, says=["evaluated on the CPU only", "--backend cpu"])
+            self.expect(2, *words, *chosen, says=["only the CPU evaluates", "--backend cpu"])
         self.assertFalse((self.folder / "out").exists())
         (self.folder / "lidar.cfg").write_text("lidar_weight = 0.1\n")
         self.expect(2, *words[:-2], "--config", self.folder / "lidar.cfg", "--backend", "cuda", says="--backend cpu")
@@ -84,7 +84,7 @@ class Lidar(Case):
 
     def test_what_does_not_go_together(self):
         self.expect(2, "render", self.shared / "run", "--lidar", self.drive, says="-o")
-        self.expect(2, "render", self.shared / "run", "--lidar", self.drive, "--backend", "cuda", "-o", self.folder, says="not yet on CUDA")
+        self.expect(2, "render", self.shared / "run", "--lidar", self.drive, "--backend", "cuda", "-o", self.folder, says="only the CPU evaluates")
         self.expect(2, "render", self.shared / "run", "--lidar", self.capture, "-o", self.folder, says="no sweep")
         self.expect(2, "eval", self.shared / "run", self.capture, "--lidar", "--all", says="no sweep")
 

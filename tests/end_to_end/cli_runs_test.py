@@ -127,7 +127,7 @@ class Runs(Case):
         older = self.folder / "older.gsc"
         shutil.copy(out / "checkpoint.gsc", older)
         for how in ([], ["--view", "--headless", "--script", script]):
-            self.small("--resume", out, "--steps", 30, *how, code=2, says="leave the options of loading out")
+            self.small("--resume", out, "--steps", 30, *how, code=2, says="omit the loading options")
         self.expect(0, "train", "--resume", out, "--steps", 30)
         shutil.copy(older, out / "older.gsc")
         self.expect(2, "train", "--resume", out / "older.gsc", "--steps", 40, says="contains a run of 30 steps")
@@ -242,7 +242,7 @@ class Runs(Case):
         found = self.expect(0, "eval", out, "--json").json
         self.assertAlmostEqual(found["test"]["psnr"], made["test"]["psnr"], 3)
         left = self.expect(0, "train", "--resume", out, "--json")
-        self.assertIn("nothing is left to do", left.out)
+        self.assertIn("nothing left to do", left.out)
         self.assertEqual(left.json["steps"], 20)
         script = self.folder / "script.txt"
         script.write_text("wait-loaded\ntrain.set lr_means 0.0002\ntrain.run-to 25\nwait-step 25\nquit\n")

@@ -67,7 +67,7 @@ class Steps(Case):
                            "--difference", self.folder / "d.png", "--json").json
         self.assertEqual((part["region"], part["pixels"] + part["fragile"]), ([8, 8, 40, 30], 32 * 22))
         self.assertEqual((self.folder / "d.png").read_bytes()[:4], b"\x89PNG")
-        self.expect(2, "verify", out, "--region", "8,8,8,30", says="no region")
+        self.expect(2, "verify", out, "--region", "8,8,8,30", says="not a region")
         self.expect(2, "verify", out, "--region", "9000,0,9001,1", says="outside the picture")
         self.expect(2, "verify", out, "--capture", self.capture, "--photo", "none", says="no photo")
         self.expect(2, "verify", self.capture)
@@ -87,7 +87,7 @@ class Steps(Case):
         told = self.expect(3, "diff", one, late, "--json").json
         self.assertEqual(told["stage"], "photo")
         self.expect(2, "diff", one, self.capture, says="--hashes")
-        self.expect(2, "diff", one, self.folder / "none", says="no such folder")
+        self.expect(2, "diff", one, self.folder / "none", says="no such run folder")
         (late / "hashes.txt").write_text("nonsense\n")
         self.expect(2, "diff", one, late, says="hashes.txt:1")
 

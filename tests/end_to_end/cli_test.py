@@ -222,7 +222,7 @@ class Files(Case):
         self.expect(2, *train, "-o", self.folder / "n", "--crop", "1,0,0,-1,1,1", says="ends before it begins")
         self.expect(2, *train, "-o", self.folder / "n", "--crop", "90,90,90,91,91,91", says="no point of the capture")
         self.expect(2, "convert", whole / "point_cloud.ply", self.folder / "x.ply",
-                    "--crop", "90,90,90,91,91,91", says="no Gaussian lies in the box")
+                    "--crop", "90,90,90,91,91,91", says="--crop box contains no Gaussian")
 
     def test_convert_between_splat_formats(self):
         out, made = self.trained()
@@ -287,7 +287,7 @@ class Files(Case):
         self.assertEqual([f for f in again["findings"] if f["fixable"]], [])
         self.assertEqual(again["gaussians"], fixed["gaussians"])
         self.expect(2, "info", self.folder / "nan.ply", "--fix", self.folder / "x.unknown", says="x.unknown")
-        self.expect(2, "info", self.capture, "--fix", self.folder / "x.ply", says="--fix mends splat files")
+        self.expect(2, "info", self.capture, "--fix", self.folder / "x.ply", says="--fix works on splat files")
         lie = bytes(data).replace(b"element vertex ", b"element vertex 9999999999999", 1)
         (self.folder / "lie.ply").write_bytes(lie)
         self.expect(2, "info", self.folder / "lie.ply", says="lie.ply")
@@ -655,7 +655,7 @@ class Render(Case):
         self.expect(2, "render", self.scene, "--path", "orbit:2", "--video", self.folder / "none/film.mp4", says="no such folder")
         self.assertEqual(film.read_bytes(), before)
         self.assertEqual([f.name for f in self.folder.glob("film.*")], ["film.mp4"])
-        self.expect(2, "render", self.scene, "--time-lapse", "--video", film, says="no run's folder")
+        self.expect(2, "render", self.scene, "--time-lapse", "--video", film, says="not a run's folder")
         self.expect(2, "render", self.scene, "--time-lapse", "front", "-o", self.folder / "o", says="--video")
         # A program that lies alone, as in the bundle.
         alone = self.folder / "alone/gausscope"
@@ -760,7 +760,7 @@ class Bench(Case):
         self.assertEqual({s["source"] for s in told}, {"bench"})
         self.assertIn("blend backward", page.read_text())
         self.assertEqual(self.expect(0, "history", history, "--job", "none", "--json").json["series"], [])
-        self.expect(2, "history", history, "--since", "yesterday", says="is no time")
+        self.expect(2, "history", history, "--since", "yesterday", says="is not a time")
         self.expect(2, "history", page, says="is not a history")
         self.expect(2, "bench", "--history", page, says="is not a history")
 

@@ -143,7 +143,7 @@ class Path(Case):
     def say(self, *options):
         done = self.record(sys.executable, *options, "-c", "import sys; print(getattr(sys, 'own_sitecustomize', 0), "
                            "[p for p in sys.path if 'pytorch' in p])", PYTHONPATH=str(self.folder / "own"))
-        self.assertIn("no Python among the processes imported torch", done.err)
+        self.assertIn("no Python process imported and used torch", done.err)
         self.assertNotIn("Traceback", done.err)
         return done.out.strip()
 
@@ -180,10 +180,10 @@ class Kinds(Case):
     def test_by_kind_or_by_stage(self):
         told, text = self.told("ampere_sgemm_128x64_tn", "multi_tensor_apply_kernel<FusedAdam>")
         self.assertEqual({r["name"] for r in told["kernels_by_kind"]}, {"matmul", "optimizer"})
-        self.assertIn("told by kind", text)
+        self.assertIn("listed by kind", text)
         told, text = self.told("ampere_sgemm_128x64_tn", "renderCUDA<3u>", "multi_tensor_apply_kernel<FusedAdam>")
         self.assertEqual({r["name"] for r in told["kernels_by_stage"]}, {"other", "blend", "adam"})
-        self.assertNotIn("told by kind", text)
+        self.assertNotIn("listed by kind", text)
 
 
 class Training(Case):

@@ -125,7 +125,7 @@ class Record(Service):
         self.record(0, "true", says="no process used NVTX or CUDA")
         self.assertFalse(self.trace.exists())
         self.record(5, "sh", "-c", "exit 5", says="exit code 5")
-        self.record(2, "no-such-command", says=["no-such-command", "cannot be run"])
+        self.record(2, "no-such-command", says=["no-such-command", "cannot run"])
         self.expect(2, "record", "true", says="The following argument was not expected")
         self.expect(2, "record", says="no command to record")
         self.expect(2, "record", "-o", "/nowhere/t.pftrace", "--", "true", says="/nowhere")

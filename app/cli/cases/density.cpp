@@ -25,7 +25,7 @@ constexpr RoundCase kRounds[] = {
     {"15 Gaussians", 15, 5000, true, false, false},
     {"256 Gaussians", 256, 5000, false, false, false},
     {"330 Gaussians, large ones go", 330, 5000, true, false, false},
-    {"330 Gaussians, room for ten more", 330, 340, false, false, false},
+    {"330 Gaussians, space for ten more", 330, 340, false, false, false},
     {"900 Gaussians, some locked", 900, 5000, true, true, false},
     {"all too faint", 50, 1000, false, false, true},
     {"400 Gaussians, opacities revised", 400, 5000, true, true, false, true},
@@ -36,7 +36,7 @@ struct RelocationCase {
     double most;
     bool locks;
     int alive_every;     ///< 0: as busy_run() has them
-    bool apart = false;  ///< newcomers lie apart, and places are drawn by pull, too
+    bool apart = false;  ///< new Gaussians are apart, and positions are also drawn by pull
 };
 constexpr RelocationCase kRelocations[] = {
     {"one Gaussian", 1, 5000, false, 0},

@@ -62,8 +62,8 @@ Likeness compare(const RenderResult& got, const RenderResult& truth) {
 }
 std::string text_of(const Likeness& l) {
     return fmt::format(
-        "{} pixels differ from the CPU's by more than {:.0e}, {} Gaussians are seen "
-        "by one of them alone",
+        "{} pixels differ from the CPU's by more than {:.0e}, {} Gaussians are seen by only one of "
+        "them",
         l.pixels, kColorLimit, l.visible);
 }
 

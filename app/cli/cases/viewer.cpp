@@ -176,11 +176,12 @@ CheckRow check_rooms(const Backend& backend) {
                std::ranges::equal(got.depth.values, fresh.depth.values);
         isects = std::max(isects, got.counters.isects);
     }
-    return {label_of(backend),
-            {},
-            fmt::format("up to {} pairs of Gaussian and tile: {}", isects,
-                        same ? "the same bits as with room from the start" : "they differ"),
-            same && isects > 8192};
+    return {
+        label_of(backend),
+        {},
+        fmt::format("up to {} pairs of Gaussian and tile: {}", isects,
+                    same ? "the same bits as with large buffers from the start" : "they differ"),
+        same && isects > 8192};
 }
 
 }  // namespace
@@ -207,7 +208,7 @@ void add_viewer_cases(CaseList& list, const Backend& backend) {
                                          {60, 44, Precision::fast, 3, true}};
     for (const DisplayCase& one : kDisplays)
         add_case(list, name_of(one), [b, one] { return check_display(*b, one); });
-    add_case(list, "viewer: frames that outgrow their room", [b] { return check_rooms(*b); });
+    add_case(list, "viewer: frames that outgrow their buffers", [b] { return check_rooms(*b); });
     add_case(list, "viewer: twelve frames from twelve cameras, replayed",
              [b] { return check_steady_view(*b, 500, 60, 44, 12); });
     add_case(list, "large: 400 frames of 100,000 Gaussians, replayed",
