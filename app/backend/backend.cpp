@@ -37,11 +37,11 @@ Backend cuda_backend(const CudaDeviceInfo& device) {
 
 Result<Backend> choose_backend(std::string_view wanted, int index) {
     if (wanted == "cpu" && index >= 0)
-        return fail(ErrorKind::usage, "", fmt::format("the CPU computes on no device {}", index),
-                    "leave out --device, or --backend cpu");
+        return fail(ErrorKind::usage, "", fmt::format("the CPU backend has no device {}", index),
+                    "omit --device or --backend cpu");
     if (wanted == "cpu") return cpu_backend();
     if (wanted != "auto" && wanted != "cuda")
-        return fail(ErrorKind::usage, "", fmt::format("there is no backend \"{}\"", wanted),
+        return fail(ErrorKind::usage, "", fmt::format("unknown backend \"{}\"", wanted),
                     "auto, cpu or cuda");
     const auto device = index >= 0 ? cuda_device_info(index) : first_cuda_device();
     if (device) return cuda_backend(*device);

@@ -112,7 +112,7 @@ Result<Ceilings> machine_ceilings(int cuda_device, const fs::path& file, bool re
         std::error_code ignored;
         fs::create_directories(file.parent_path(), ignored);
         if (auto written = write_text_file(file, json_text(kept, 2) + "\n"); !written)
-            log_debug("the ceilings are not kept: {}", written.error().text());
+            log_debug("the measured limits were not saved: {}", written.error().text());
     }
     return measured;
 }

@@ -54,7 +54,7 @@ Result<MeasuredRun> parse_run(const TimesJson& json, const std::string& origin) 
         const auto ms = milliseconds(element(row, 1)), blind = milliseconds(element(row, 2));
         if (!stage || !ms || !blind)
             return fail(ErrorKind::malformed, origin,
-                        fmt::format("run \"{}\": a stage is no [name, ms, ms]", run.id));
+                        fmt::format("run \"{}\": a stage is not [name, ms, ms]", run.id));
         run.stages.push_back({*stage, *ms, *blind});
     }
     for (const TimesJson& name : member(json, "replaced")) {
@@ -84,7 +84,7 @@ double ComparedStage::log_error() const { return std::log(now / measured.ms); }
 Result<MeasuredTimes> parse_measured_times(const std::string& text, const std::string& origin) {
     GS_TRY(const TimesJson json, parse_json_object(std::as_bytes(std::span(text)), origin));
     if (!member(json, "runs").is_array())
-        return fail(ErrorKind::malformed, origin, "there is no list \"runs\"");
+        return fail(ErrorKind::malformed, origin, "the list \"runs\" is missing");
     MeasuredTimes out;
     for (const TimesJson& run : member(json, "runs")) {
         GS_TRY(out.runs.emplace_back(), parse_run(run, origin));

@@ -71,8 +71,7 @@ std::vector<Camera> cameras_to_look_from(const GaussianModel& model) {
 
 Result<GaussianModel> simplified(Rasterizer& rasterizer, const GaussianModel& model, std::size_t n,
                                  std::vector<Camera> cameras, const Progress& progress) {
-    if (cameras.empty())
-        return fail(ErrorKind::usage, "", "there is no camera to look at Gaussians from");
+    if (cameras.empty()) return fail(ErrorKind::usage, "", "no camera to view the Gaussians from");
     reduce(cameras);
     GS_TRY(const auto weights, blend_weights(rasterizer, model, cameras, progress));
     GS_TRY(GaussianModel fewer, merged_to(model, weights, n, progress));

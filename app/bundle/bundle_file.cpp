@@ -72,9 +72,9 @@ Result<std::vector<BundleEntry>> entries_of(const nlohmann::json& manifest,
     if (!files.is_array())
         return fail(ErrorKind::malformed, path, "its manifest has no list of files");
     if (files.size() > kMostMembers)
-        return fail(
-            ErrorKind::unsupported, path,
-            fmt::format("holds {} files, more than the {} accepted", files.size(), kMostMembers));
+        return fail(ErrorKind::unsupported, path,
+                    fmt::format("contains {} files, more than the {} accepted", files.size(),
+                                kMostMembers));
     std::vector<BundleEntry> out;
     std::set<std::string> seen;
     for (const nlohmann::json& file : files) {
@@ -85,12 +85,12 @@ Result<std::vector<BundleEntry>> entries_of(const nlohmann::json& manifest,
         std::string problem = problem_of_name(entry.name);
         for (const fs::path& part : fs::path(entry.name))
             if (part.empty() || part.string().size() > 200 || part.string().front() == '.')
-                problem = "which is no name for a file here";
+                problem = "which is not a valid file name here";
         if (problem.empty() && !seen.insert(entry.name).second) problem = "which it has twice";
         if (!problem.empty())
             return fail(ErrorKind::malformed, path,
                         fmt::format("names a file \"{}\", {}", entry.name, problem),
-                        "the file is damaged, or made to do harm");
+                        "the file is damaged or malicious");
         out.push_back(std::move(entry));
     }
     return out;
@@ -130,10 +130,11 @@ Result<void> write_bundle(const fs::path& path, const fs::path& folder, const Bu
     std::uint64_t sum = 0, done = 0;
     for (const BundleEntry& entry : entries) sum += entry.bytes;
     if (entries.size() > kMostMembers || sum > kMostMemberBytes)
-        return fail(ErrorKind::unsupported, path.string(),
-                    fmt::format("the bundle would hold {} files of {} bytes; {} of 4 GiB fit",
-                                entries.size(), sum, kMostMembers),
-                    "leave the photos out");
+        return fail(
+            ErrorKind::unsupported, path.string(),
+            fmt::format("the bundle would contain {} files of {} bytes; the limit is {} of 4 GiB",
+                        entries.size(), sum, kMostMembers),
+            "omit the photos");
     GS_TRY(auto file, AtomicFile::create(path));
     ZipWriter zip(file);
     const std::string manifest = manifest_of(facts, entries);
@@ -168,7 +169,7 @@ Result<std::shared_ptr<const UnpackedBundle>> unpack_bundle(const fs::path& path
     GS_TRY(const auto manifest, parse_json_object(bytes, zip->describe(member_name::kManifest)));
     const auto& format = member(manifest, "format");
     if (!format.is_string() || format.get_ref<const std::string&>() != kBundleFormat)
-        return fail(ErrorKind::malformed, path.string(), "is no bundle of gausscope");
+        return fail(ErrorKind::malformed, path.string(), "is not a gausscope bundle");
     GS_TRY(const auto entries, entries_of(manifest, path.string()));
     GS_TRY(auto folder, PrivateFolder::make());
     auto out = std::make_shared<UnpackedBundle>(
@@ -177,17 +178,17 @@ Result<std::shared_ptr<const UnpackedBundle>> unpack_bundle(const fs::path& path
     double version = 0;
     take(manifest, "version", version);
     if (version != kBundleVersion)
-        out->notes.push_back(fmt::format(
-            "made by another version ({:g}; this is {}): what is not understood is left out",
-            version, kBundleVersion));
+        out->notes.push_back(
+            fmt::format("made by another version ({:g}; this is {}): unknown parts are skipped",
+                        version, kBundleVersion));
     // Entries are stored, so that what is unpacked is no longer than the file.
     const std::uint64_t most = std::min(kMostMemberBytes, zip->size());
     std::uint64_t sum = 0, done = 0;
     for (const BundleEntry& entry : entries) sum += std::min(entry.bytes, most);
     if (sum > zip->size())
         return fail(ErrorKind::malformed, path.string(),
-                    fmt::format("would unpack to {} bytes, more than it has itself", sum),
-                    "the file is damaged, or made to do harm");
+                    fmt::format("would unpack to {} bytes, more than its own size", sum),
+                    "the file is damaged or malicious");
     for (const BundleEntry& entry : entries) {
         if (progress && !progress("unpacking " + entry.name, done >> 10, sum >> 10))
             return bundle_cancelled(path);
@@ -195,11 +196,11 @@ Result<std::shared_ptr<const UnpackedBundle>> unpack_bundle(const fs::path& path
         if (auto unpacked = unpack_one(*zip, entry, most, out->folder.path()); !unpacked) {
             if (unpacked.error().kind == ErrorKind::unwritable || entry.name == member_name::kScene)
                 return tl::unexpected(unpacked.error());
-            out->notes.push_back(entry.name + " is left out: " + unpacked.error().text());
+            out->notes.push_back(entry.name + " is skipped: " + unpacked.error().text());
         }
     }
     if (out->member(member_name::kScene).empty())
-        return fail(ErrorKind::malformed, path.string(), "has no scene in it",
+        return fail(ErrorKind::malformed, path.string(), "contains no scene",
                     version > kBundleVersion ? "it was made by a newer gausscope" : "");
     return std::shared_ptr<const UnpackedBundle>(std::move(out));
 }

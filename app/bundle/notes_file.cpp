@@ -53,10 +53,10 @@ std::string take_note(const nlohmann::json& from, Note& note) {
     if (kind == kNoteOnNames.end()) return "\"on\" is not place, gaussian or span";
     note.on = static_cast<NoteOn>(kind - kNoteOnNames.begin());
     const auto& text = member(from, "text");
-    if (!text.is_string()) return "it has no text";
+    if (!text.is_string()) return "its text is missing";
     note.text = text.get<std::string>();
     if (std::string problem = problem_of_note(note.text); !problem.empty()) return problem;
-    if (!take_whole(from, "step", note.step)) return "its step is no whole number";
+    if (!take_whole(from, "step", note.step)) return "its step is not a whole number";
     if (note.on == NoteOn::span) {
         const auto& span = member(from, "span");
         note.span = span.is_string() ? span.get<std::string>().substr(0, 200) : "";
@@ -68,7 +68,7 @@ std::string take_note(const nlohmann::json& from, Note& note) {
     }
     if (!take_point(from, note.point)) return "its point is not three numbers";
     if (note.on == NoteOn::gaussian && !take_whole(from, "row", note.row))
-        return "its row is no whole number";
+        return "its row is not a whole number";
     const auto& id = member(from, "id");
     constexpr std::uint64_t kMostId = 0xffffffff;
     if (id.is_number_unsigned())
@@ -81,8 +81,7 @@ std::string take_note(const nlohmann::json& from, Note& note) {
 std::string problem_of_note(const std::string& text) {
     if (text.find_first_not_of(" \t\n") == std::string::npos) return "a note needs a text";
     if (text.size() > kLongestNote)
-        return fmt::format("a note may be {} bytes long, this one has {}", kLongestNote,
-                           text.size());
+        return fmt::format("a note can have {} bytes, this one has {}", kLongestNote, text.size());
     return {};
 }
 
@@ -117,16 +116,17 @@ Result<std::vector<Note>> parse_notes(std::string_view text, const std::string& 
     GS_TRY(const auto json, parse_json_object(std::as_bytes(std::span(text)), name));
     const auto& format = member(json, "format");
     if (!format.is_string() || format.get_ref<const std::string&>() != kNotesFormat)
-        return fail(ErrorKind::malformed, name, "holds no notes");
+        return fail(ErrorKind::malformed, name, "contains no notes");
     const auto& version = member(json, "version");
     if (!version.is_number_integer() || version.get<std::int64_t>() != kNotesVersion)
         return fail(ErrorKind::unsupported, name, "notes of another version of gausscope",
                     "open it with a newer one");
     const auto& list = member(json, "notes");
-    if (!list.is_array()) return fail(ErrorKind::malformed, name, "holds no list of notes");
+    if (!list.is_array()) return fail(ErrorKind::malformed, name, "contains no list of notes");
     if (list.size() > kMostNotes)
-        return fail(ErrorKind::unsupported, name,
-                    fmt::format("holds {} notes; {} can be shown", list.size(), kMostNotes));
+        return fail(
+            ErrorKind::unsupported, name,
+            fmt::format("contains {} notes; at most {} can be shown", list.size(), kMostNotes));
     std::vector<Note> out(list.size());
     for (std::size_t i = 0; i < list.size(); ++i)
         if (const std::string problem = take_note(list[i], out[i]); !problem.empty())

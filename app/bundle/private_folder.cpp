@@ -54,20 +54,20 @@ Result<PrivateFolder> PrivateFolder::make() {
     std::error_code error;
     const fs::path parent = fs::temp_directory_path(error);
     if (error)
-        return fail(ErrorKind::unwritable, "", "there is no temporary folder: " + error.message(),
-                    "TMPDIR names one");
+        return fail(ErrorKind::unwritable, "", "no temporary folder: " + error.message(),
+                    "set TMPDIR to a folder");
     remove_left(parent);
     std::string pattern = (parent / (std::string(kFolderName) + "XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr)
         return fail(ErrorKind::unwritable, parent.string(),
-                    std::string("no folder can be made there: ") + std::strerror(errno),
-                    "TMPDIR names another one");
+                    std::string("cannot create a folder there: ") + std::strerror(errno),
+                    "set TMPDIR to another folder");
     PrivateFolder out;
     out.path_ = pattern;
     out.lock_ = take_lock(out.path_, O_CREAT);
     if (out.lock_ < 0)
-        return fail(ErrorKind::unwritable, out.path_.string(), "nothing can be written there",
-                    "TMPDIR names another folder");
+        return fail(ErrorKind::unwritable, out.path_.string(), "cannot write there",
+                    "set TMPDIR to another folder");
     return out;
 }
 

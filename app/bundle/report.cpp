@@ -126,7 +126,7 @@ std::string findings_html(const Report& report) {
         if (!finding.advice.empty()) out += fmt::format(" ({})", html_text(finding.advice));
         out += "</li>";
     }
-    return out.empty() ? "<p>Nothing was found wrong.</p>" : "<ul>" + out + "</ul>";
+    return out.empty() ? "<p>No problems found.</p>" : "<ul>" + out + "</ul>";
 }
 
 std::string notes_html(const Report& report) {
@@ -194,7 +194,7 @@ std::string base64_of(std::span<const std::byte> bytes) {
 Result<ReportPicture> report_picture(std::string title, const fs::path& file) {
     GS_TRY(auto bytes, read_file(file, kLargestPicture));
     if (!is_png(bytes) && !is_jpeg(bytes))
-        return fail(ErrorKind::unsupported, file.string(), "is no PNG or JPEG");
+        return fail(ErrorKind::unsupported, file.string(), "is not a PNG or JPEG");
     return ReportPicture{std::move(title), std::move(bytes)};
 }
 

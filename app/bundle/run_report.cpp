@@ -31,7 +31,7 @@ std::string text_in(const MetricsJson& from, const char* key) {
 }
 
 std::string title_of_thumbnail(const fs::path& file) {
-    return file.stem() == "last" ? "from where it was looked at last" : "what it draws of a photo";
+    return file.stem() == "last" ? "from the last camera" : "the render of a photo";
 }
 
 class RunReporter {
@@ -181,10 +181,10 @@ class RunReporter {
 Result<Report> report_of_run(const fs::path& folder, bool examine) {
     std::error_code error;
     if (!fs::exists(folder, error))
-        return fail(ErrorKind::not_found, folder.string(), "there is no such folder");
+        return fail(ErrorKind::not_found, folder.string(), "no such folder");
     const auto run = run_in(folder);
     if (!run)
-        return fail(ErrorKind::usage, folder.string(), "holds no training run",
+        return fail(ErrorKind::usage, folder.string(), "contains no training run",
                     "give the folder that `gausscope train -o` wrote");
     Report out;
     const fs::path whole = fs::absolute(folder, error).lexically_normal();

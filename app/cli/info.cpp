@@ -404,7 +404,7 @@ Result<int> run(const InfoArguments& a, const CommonArguments& common) {
     if (fs::is_regular_file(path, error) || is_splat_file(path) || run_in(path))
         return splat_info(a, common);
     if (auto busy = still_training(path)) return tl::unexpected(std::move(*busy));
-    return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file",
+    return fail(ErrorKind::unsupported, path, "not a capture or splat file",
                 "captures contain sparse/0 (COLMAP), transforms.json, OpenSfM's "
                 "reconstruction.json or a drive (docs/lidar.md); splat files are " +
                     splat_extensions(false));

@@ -35,13 +35,13 @@ class LogChecker {
         const double time_ms = number(event, "time_ms");
         if (ended_) return broken("something follows the event \"end\"");
         if (!begun_ && name != "begin") return broken("the first event is not \"begin\"");
-        if (!(time_ms >= last_ms_)) return broken("time_ms is absent, or goes back");
+        if (!(time_ms >= last_ms_)) return broken("time_ms is missing or decreases");
         last_ms_ = time_ms;
         if (name == "begin") return begin(event);
         if (name == "loaded") return loaded();
         if (name == "eval") return evaluated(event);
         if (name == "end") return end(event, before);
-        return broken(fmt::format("there is no event \"{}\"", name));
+        return broken(fmt::format("unknown event \"{}\"", name));
     }
     Result<BenchmarkResult> result() {
         if (!ended_) return broken("the event \"end\" is missing: the run was cut off");
@@ -62,7 +62,7 @@ class LogChecker {
     }
 
     Result<void> begin(const nlohmann::json& event) {
-        if (begun_) return broken("there are two events \"begin\"");
+        if (begun_) return broken("duplicate event \"begin\"");
         begun_ = true;
         if (number(event, "version") != kLogVersion)
             return broken(fmt::format("the format's version is not {}", kLogVersion));
@@ -122,7 +122,7 @@ class LogChecker {
             const bool no_points =
                 std::string_view(what) == "points" && text(event, key) == "random";
             if (wanted->second != text(event, key) && !no_points)
-                return broken(fmt::format("its {} are not those of {}: {} is {}, not {}", what,
+                return broken(fmt::format("its {} differ from those of {}: {} is {}, not {}", what,
                                           scene.name, key, text(event, key), wanted->second));
         }
         return {};
@@ -138,29 +138,29 @@ class LogChecker {
         std::sort(names.begin(), names.end());
         held_out_ = names.size();
         if (names != wanted)
-            return broken(fmt::format("the {} photos that are held out are not every eighth of {}",
+            return broken(fmt::format("the {} held-out photos are not every eighth of {}",
                                       held_out_, photos));
         if (number(event, "trained_on") != static_cast<double>(photos - held_out_))
-            return broken("photos that are held out were trained on, or photos are missing");
+            return broken("held-out photos were trained on, or photos are missing");
         return {};
     }
 
     Result<void> loaded() {
-        if (loaded_) return broken("there are two events \"loaded\"");
+        if (loaded_) return broken("duplicate event \"loaded\"");
         loaded_ = true;
         return {};
     }
 
     Result<void> evaluated(const nlohmann::json& event) {
         if (!loaded_) return broken("a score before the photos were loaded");
-        if (reached_) return broken("the run went on after the target was reached");
+        if (reached_) return broken("the run continued after the target was reached");
         const double step = number(event, "step");
-        if (!(step > static_cast<double>(out_.steps))) return broken("step does not rise");
+        if (!(step > static_cast<double>(out_.steps))) return broken("step does not increase");
         if (number(event, "photos") != static_cast<double>(held_out_))
-            return broken("the score is not of all photos that are held out");
+            return broken("the score does not cover all held-out photos");
         out_.steps = static_cast<std::uint64_t>(step);
         out_.psnr = number(event, "psnr");
-        if (!std::isfinite(out_.psnr)) return broken("there is no score");
+        if (!std::isfinite(out_.psnr)) return broken("the score is missing");
         out_.seconds = last_ms_ / 1000;
         reached_ = out_.psnr >= out_.target_db;
         return {};
@@ -169,13 +169,13 @@ class LogChecker {
     Result<void> end(const nlohmann::json& event, std::string_view before) {
         ended_ = true;
         if (text(event, "seal") != fingerprint_of(before))
-            return broken("its seal is not that of the lines above it: the log was changed");
+            return broken("its seal does not match the lines above it: the log was changed");
         out_.status = text(event, "status");
         if (out_.status != "reached" && out_.status != "missed" && out_.status != "stopped")
-            return broken("there is no such status");
+            return broken("unknown status");
         if ((out_.status == "reached") != reached_)
-            return broken(reached_ ? "the target was reached, and the status does not say so"
-                                   : "the status says reached, and no score did");
+            return broken(reached_ ? "the target was reached but the status does not say so"
+                                   : "the status says reached but no score did");
         return {};
     }
 
@@ -237,7 +237,7 @@ Result<BenchmarkResult> check_benchmark_log(const fs::path& file, const Suite& s
         const auto event = json_or_discarded(std::string_view(text).substr(begin, end - begin));
         ++line;
         if (!event.is_object())
-            return fail_at_line(file.string(), line, "this line is no JSON object");
+            return fail_at_line(file.string(), line, "this line is not a JSON object");
         GS_TRY_VOID(checker.take(event, line, std::string_view(text).substr(0, begin)));
         begin = end + 1;
     }
@@ -259,12 +259,11 @@ Result<double> benchmark_score(std::span<const BenchmarkResult> results) {
         if (r.processor != first.processor || r.host != first.host || r.threads != first.threads)
             return bad("the logs are of several machines, or numbers of threads");
         if (r.hashes != first.hashes) return bad("the logs are of different photos or points");
-        if (!seeds.insert(r.seed).second) return bad(fmt::format("seed {} is there twice", r.seed));
+        if (!seeds.insert(r.seed).second) return bad(fmt::format("seed {} appears twice", r.seed));
         seconds.push_back(r.seconds);
     }
     if (seeds.size() < kSeedsWanted)
-        return bad(
-            fmt::format("{} seeds of the {} that a result wants", seeds.size(), kSeedsWanted));
+        return bad(fmt::format("{} of {} seeds that a result needs", seeds.size(), kSeedsWanted));
     return median_of(seconds);
 }
 

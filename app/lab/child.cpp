@@ -61,9 +61,8 @@ Result<pid_t> start_child(const ChildOptions& options, int log) {
     ::close(said[0]);
     if (!failed) return pid;
     if (pid > 0) ::waitpid(pid, nullptr, 0);
-    return fail(
-        ErrorKind::usage, words[0],
-        fmt::format("the program cannot be run: {}", std::strerror(pid < 0 ? forked : why)));
+    return fail(ErrorKind::usage, words[0],
+                fmt::format("cannot run the program: {}", std::strerror(pid < 0 ? forked : why)));
 }
 
 ChildOutcome outcome_of(int status, const rusage& used) {
@@ -102,8 +101,7 @@ ChildOutcome wait_for_child(pid_t pid, const ChildOptions& options) {
 }  // namespace
 
 std::string ChildOutcome::text() const {
-    if (signal == SIGKILL)
-        return "killed by signal 9: there was no memory left, or somebody ended it";
+    if (signal == SIGKILL) return "killed by signal 9: out of memory, or ended by a user";
     if (signal != 0) return fmt::format("ended by signal {} ({})", signal, ::strsignal(signal));
     return fmt::format("exit code {}", exit_code);
 }

@@ -183,8 +183,8 @@ std::vector<RunPair> pairs_of(const RunSelection& a, const RunSelection& b,
         }
     if (any_content && !by_content)
         notes.push_back(
-            "some runs are of an older lab, which did not record what is in a capture: photos are "
-            "taken to be the same");
+            "some runs are of an older lab that did not record capture contents: photos are "
+            "assumed to be the same");
     for (const auto& [scene, seen] : contents)
         if (by_content && seen.size() > 1)
             notes.push_back(fmt::format(
@@ -197,9 +197,9 @@ std::vector<RunPair> pairs_of(const RunSelection& a, const RunSelection& b,
             out.push_back({key.first, run->of.scene, run, twin->second});
     if (older > 0)
         notes.push_back(
-            fmt::format("{} runs have a newer one of the same kind, which is taken", older));
+            fmt::format("{} runs were superseded by newer ones of the same kind", older));
     if (const std::size_t lone = in_a.size() + in_b.size() - 2 * out.size(); lone > 0)
-        notes.push_back(fmt::format("{} runs have no twin on the other side", lone));
+        notes.push_back(fmt::format("{} runs have no counterpart on the other side", lone));
     const auto failed = [](const LabRun& run) { return run.failed; };
     for (const RunSelection* side : {&a, &b})
         if (const auto n = std::count_if(side->runs.begin(), side->runs.end(), failed); n > 0)
@@ -316,7 +316,7 @@ Result<RunSelection> select_runs(const std::vector<LabRun>& runs, const std::str
     }
     std::set<std::string> labels, settings;
     for (const LabRun& run : runs) labels.insert(run.of.label), settings.insert(run.of.settings);
-    return fail(ErrorKind::usage, name, "no run is of that label, settings, backend or commit",
+    return fail(ErrorKind::usage, name, "no run has that label, settings, backend or commit",
                 fmt::format("labels: {}; settings: {}", fmt::join(labels, ", "),
                             fmt::join(settings, ", ")));
 }
@@ -329,7 +329,7 @@ Result<RunComparison> compare_runs(const RunSelection& a, const RunSelection& b,
     const bool programs = a.by != RunSelection::By::settings && a.by != RunSelection::By::backend &&
                           b.by != RunSelection::By::settings && b.by != RunSelection::By::backend;
     if (a.by != b.by && !programs)
-        return fail(ErrorKind::usage, a.name, "and " + b.name + " are not of one kind",
+        return fail(ErrorKind::usage, a.name, "and " + b.name + " differ in kind",
                     "compare two labels, two commits, two settings or two backends");
     const std::vector<RunPair> pairs = pairs_of(a, b, out.notes);
     if (pairs.empty())
@@ -362,9 +362,9 @@ std::string method_text() {
     return fmt::format(
         "B - A of the same scene and seed, mean over the photos; seeds are the replicates, scenes "
         "the strata (Welch and Satterthwaite's t, 95 %); with one seed a scene the scenes are the "
-        "replicates. Times, sizes and counts are percent, of mean logarithms. A verdict is told "
-        "where Holm's p is at most {} among the metrics and {} among the stages, and the "
-        "difference is worth a word.",
+        "replicates. Times, sizes and counts are percent, from mean logarithms. A verdict is given "
+        "if Holm's p is at most {} among the metrics and {} among the stages, and the difference "
+        "is large enough to matter.",
         kVerdictChance, kVerdictChance);
 }
 

@@ -67,8 +67,8 @@ double LabRun::ssim() const { return mean_of(photos, &LabPhoto::ssim); }
 Result<void> LabFile::is_known() const {
     const auto version = database_.whole_of("SELECT version FROM lab_version");
     if (version && *version > kLabVersion)
-        return fail(ErrorKind::unsupported, path().string(), "a newer gausscope's lab wrote it",
-                    "use that one, or another file");
+        return fail(ErrorKind::unsupported, path().string(),
+                    "written by the lab of a newer gausscope", "use that version, or another file");
     return {};
 }
 
@@ -97,7 +97,7 @@ Result<LabFile> LabFile::open_to_read(const fs::path& path) {
     LabFile file(std::move(database));
     GS_TRY_VOID(file.is_known());
     if (file.database_.whole_of("SELECT count(*) FROM sqlite_master WHERE name = 'lab_run'") != 1)
-        return fail(ErrorKind::malformed, path.string(), "holds no runs of the lab", advice);
+        return fail(ErrorKind::malformed, path.string(), "contains no lab runs", advice);
     return file;
 }
 

@@ -90,7 +90,7 @@ std::string verdict_text(const RunComparison& c) {
     }
     std::string out = fmt::format(
         "{} against {}, {} pairs of runs: {}.", c.b, c.a, c.pairs,
-        said.empty() ? "no metric differs beyond doubt" : fmt::format("{}", fmt::join(said, ", ")));
+        said.empty() ? "no significant difference" : fmt::format("{}", fmt::join(said, ", ")));
     if (c.gates.empty()) return out + " No gates.";
     const auto count = [&](GateState state) {
         return std::count_if(c.gates.begin(), c.gates.end(),

@@ -96,9 +96,9 @@ Result<void> take_measured(const fs::path& folder, bool whole, LabRun& into) {
     const MeasuredJson& interrupted = member(metrics, "interrupted");
     const double target_s = seconds_to_target(folder / kBenchmarkLog);
     if (whole && std::isnan(target_s) && (!interrupted.is_boolean() || interrupted.get<bool>()))
-        return fail(ErrorKind::unsupported, file.string(), "is of a run that did not end");
+        return fail(ErrorKind::unsupported, file.string(), "belongs to a run that did not end");
     if (whole && metrics.contains("resumed_from"))
-        return fail(ErrorKind::unsupported, file.string(), "is of a run in two parts");
+        return fail(ErrorKind::unsupported, file.string(), "belongs to a run in two parts");
     take_values(metrics, into);
     if (std::isfinite(target_s)) into.values.push_back({"to target", "s", target_s});
     take_counts(folder / "metrics.csv", into.values);

@@ -42,7 +42,7 @@ class RunsLock {
                         "name another file with --database");
         // A file system without locks cannot tell; the lab is not refused for it.
         if (::flock(out.file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-            return fail(ErrorKind::usage, folder.string(), "another lab is at work here",
+            return fail(ErrorKind::usage, folder.string(), "another lab is running here",
                         "wait for it, or name another file with --database");
         return out;
     }
@@ -123,7 +123,7 @@ class SuiteRunner {
         const auto told = json_or_discarded(last_json_of(log));
         if (!asked.done() || !told.is_object() || !member(told, "commit").is_string())
             return fail(ErrorKind::usage, program.path.string(),
-                        "does not answer as a gausscope: " + asked.text(), "name its program");
+                        "does not answer like gausscope: " + asked.text(), "name its program");
         program.commit = told["commit"].get<std::string>();
         for (const char* key : {"cpu", "processor"})  // older programs say the first only
             if (member(told, key).is_string()) program.processor = told[key].get<std::string>();
@@ -143,13 +143,13 @@ class SuiteRunner {
             GS_TRY(const std::string content, content_of_file(program.path));
             program.commit = "unknown." + content;
             say(
-                fmt::format("{}: the commit is unknown; its runs are recorded as {}, and known to "
-                            "exactly this build",
+                fmt::format("{}: the commit is unknown; its runs are recorded as {} and reused "
+                            "only by this build",
                             program.path.string(), program.commit));
         } else if (program.commit.find("+changes") != std::string::npos) {
             say(
                 fmt::format("{}: built with changes that are not committed; its runs are recorded "
-                            "as {}, and known to a build with exactly these changes",
+                            "as {} and reused only by builds with these changes",
                             program.path.string(), program.commit));
         }
         return {};
@@ -178,14 +178,13 @@ class SuiteRunner {
                                        scene.capture.string());
         }
         if (!missing.empty())
-            return fail(ErrorKind::not_found, suite_.origin,
-                        "these captures are not there: " + missing,
-                        "say where with --captures DIR, or write optional = yes");
+            return fail(ErrorKind::not_found, suite_.origin, "captures not found: " + missing,
+                        "give their folder with --captures DIR, or write optional = yes");
         if (places_.empty())
-            return fail(ErrorKind::not_found, suite_.origin, "none of its scenes is at hand",
-                        "say where captures are with --captures DIR");
+            return fail(ErrorKind::not_found, suite_.origin, "none of its scenes was found",
+                        "give the captures' folder with --captures DIR");
         for (const std::string& name : tally_.left_out)
-            say(fmt::format("left out: {}, which is not at hand", name));
+            say(fmt::format("skipped: {} (not found)", name));
         return {};
     }
 
@@ -235,7 +234,7 @@ class SuiteRunner {
         if (known == LabFile::Known::done || (known == LabFile::Known::failed && !options_.retry)) {
             ++(known == LabFile::Known::done ? tally_.known : tally_.failed);
             if (known == LabFile::Known::failed)
-                say(fmt::format("[{}/{}] {}: failed before, not run again (--retry)", number_,
+                say(fmt::format("[{}/{}] {}: failed before, not repeated (--retry)", number_,
                                 tally_.planned, name_of(planned.of)));
             return {};
         }
@@ -262,7 +261,7 @@ class SuiteRunner {
         }
         if (auto added = file_.add(run); !added) {
             if (tally_.failed > 0 || run.failed)
-                added.error().advice += "; --retry runs what failed again";
+                added.error().advice += "; --retry repeats failed runs";
             return added;
         }
         ++(run.failed ? tally_.failed : tally_.ran);
@@ -307,7 +306,7 @@ class SuiteRunner {
         if (stopped()) return fail(ErrorKind::cancelled, place.string(), "stopped");
         if (!made.done())
             return fail(ErrorKind::unwritable, place.string(),
-                        "the sample could not be made: " + tail_of(log, 1));
+                        "cannot make the sample: " + tail_of(log, 1));
         fs::rename(making, place, error);
         if (error) return fail(ErrorKind::unwritable, place.string(), error.message());
         return {};
@@ -398,7 +397,7 @@ class SuiteRunner {
                           options_.stopped}));
         if (!scored.done())
             return fail(ErrorKind::unreadable, run.folder,
-                        "its photos could not be measured: " + tail_of(log, 1));
+                        "cannot evaluate its photos: " + tail_of(log, 1));
         return take_eval(last_json_of(log), run);
     }
 

@@ -66,7 +66,7 @@ Result<std::string> name_of_section(std::string_view text) {
                c == '_' || c == '-' || c == '.';
     });
     if (text.empty() || text.size() > 60 || !plain || text.front() == '.')
-        return bad(fmt::format("\"{}\" is no name", text), "letters, digits, and - _ . between");
+        return bad(fmt::format("\"{}\" is not a name", text), "use letters, digits and - _ .");
     return std::string(text);
 }
 
@@ -87,7 +87,7 @@ Result<void> sampled(SuiteScene& scene, std::string_view text, double least, dou
 }
 /// An option of `train` as it is.
 Result<void> loads(SuiteScene& scene, const char* flag, std::string_view text) {
-    if (text.empty()) return bad("there is no value");
+    if (text.empty()) return bad("the value is missing");
     scene.loading.emplace_back(flag);
     scene.loading.emplace_back(text);
     return {};
@@ -95,7 +95,8 @@ Result<void> loads(SuiteScene& scene, const char* flag, std::string_view text) {
 
 Result<void> take_hash(SuiteScene& scene, const char* key, std::string_view text) {
     if (text.size() != 16 || text.find_first_not_of("0123456789abcdef") != text.npos)
-        return bad(fmt::format("\"{}\" is no hash", text), "16 hex digits, as benchmark.jsonl has");
+        return bad(fmt::format("\"{}\" is not a hash", text),
+                   "use 16 hex digits, as in benchmark.jsonl");
     scene.hashes[key] = text;
     return {};
 }
@@ -116,15 +117,15 @@ constexpr SuiteKey<Suite> kSuiteKeys[] = {
         std::vector<std::uint64_t> sorted = s.seeds;
         std::sort(sorted.begin(), sorted.end());
         if (s.seeds.empty() || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
-            return bad("seeds are numbers, each once, with commas between");
+            return bad("seeds must be distinct numbers separated by commas");
         return {};
     }},
     {"backends", [](Suite& s, std::string_view t) -> Result<void> {
         s.backends = list_of(t);
         for (const std::string& b : s.backends)
             if ((b != "cpu" && b != "cuda") || std::count(s.backends.begin(), s.backends.end(), b) > 1)
-                return bad("backends are cpu and cuda, each once");
-        return s.backends.empty() ? Result<void>(bad("there is no backend")) : Result<void>();
+                return bad("backends must be cpu or cuda, each once");
+        return s.backends.empty() ? Result<void>(bad("the backend is missing")) : Result<void>();
     }},
 };
 constexpr SuiteKey<SuiteScene> kSceneKeys[] = {
@@ -132,7 +133,7 @@ constexpr SuiteKey<SuiteScene> kSceneKeys[] = {
     {"scenery", [](SuiteScene& s, std::string_view t) -> Result<void> {
         const auto all = assets_in("sample");
         if (std::find(all.begin(), all.end(), fmt::format("sample/{}.scene", t)) == all.end())
-            return bad(fmt::format("there is no scenery \"{}\"", t), "gausscope sample --help lists them");
+            return bad(fmt::format("unknown scenery \"{}\"", t), "gausscope sample --help lists them");
         if (!s.sample) s.sample.emplace();
         s.sample->scenery = t;
         return {};
@@ -173,7 +174,7 @@ Result<void> take_key(std::span<const SuiteKey<Into>> keys, Into& into, std::str
         }
         known += fmt::format("{}{}", known.empty() ? "" : ", ", key);
     }
-    return bad(fmt::format("there is no key \"{}\" here", name), "known are " + known);
+    return bad(fmt::format("unknown key \"{}\"", name), "known are " + known);
 }
 
 class SuiteReader {
@@ -188,7 +189,7 @@ class SuiteReader {
         }
         const std::size_t equals = line.find('=');
         if (equals == std::string_view::npos || equals == 0)
-            return bad("this line is no \"name = value\", no [section] and no gate",
+            return bad("this line is not \"name = value\", a [section] or a gate",
                        "a # begins a comment");
         return take_value(trimmed(line.substr(0, equals)), trimmed(line.substr(equals + 1)));
     }
@@ -199,7 +200,8 @@ class SuiteReader {
         const std::size_t blank = line.find(' ');
         const std::string_view kind = line.substr(1, blank == line.npos ? 0 : blank - 1);
         if (line.back() != ']' || (kind != "scene" && kind != "settings"))
-            return bad(fmt::format("{} is no section", line), "[scene NAME] or [settings NAME]");
+            return bad(fmt::format("{} is not a section", line),
+                       "use [scene NAME] or [settings NAME]");
         GS_TRY(const std::string name,
                name_of_section(trimmed(line.substr(blank, line.size() - blank - 1))));
         section_ = kind == "scene" ? Section::scene : Section::settings;
@@ -207,7 +209,7 @@ class SuiteReader {
         if (section_ == Section::scene
                 ? std::any_of(out_.scenes.begin(), out_.scenes.end(), same)
                 : std::any_of(out_.settings.begin(), out_.settings.end(), same))
-            return bad(fmt::format("there are two {}{} \"{}\"", kind,
+            return bad(fmt::format("duplicate {}{} \"{}\"", kind,
                                    section_ == Section::scene ? "s" : "", name));
         if (section_ == Section::scene) {
             out_.scenes.emplace_back().name = name;
@@ -221,7 +223,8 @@ class SuiteReader {
         if (section_ == Section::scene)
             return take_key<SuiteScene>(kSceneKeys, out_.scenes.back(), name, value);
         if (section_ == Section::suite) return take_key<Suite>(kSuiteKeys, out_, name, value);
-        if (name == "seed") return bad("seeds are the suite's", "write seeds = 1, 2, 3 at its top");
+        if (name == "seed")
+            return bad("seeds belong to the suite", "write seeds = 1, 2, 3 at its top");
         GS_TRY(auto setting, read_setting(std::string(name), std::string(value)));
         out_.settings.back().values.push_back(std::move(setting));
         return {};
@@ -233,7 +236,7 @@ class SuiteReader {
 /// What single lines cannot show.
 Result<void> whole_suite(Suite& suite) {
     if (suite.scenes.empty())
-        return fail(ErrorKind::malformed, suite.origin, "there is no scene in it",
+        return fail(ErrorKind::malformed, suite.origin, "contains no scene",
                     "add [scene NAME] with capture = FOLDER, or with views = N for a sample");
     for (const SuiteScene& scene : suite.scenes)
         if (scene.capture.empty() != scene.sample.has_value())
@@ -255,11 +258,11 @@ Result<Gate> parse_gate(std::string_view text) {
     text = trimmed(text);
     const std::size_t sign = text.find("<=");
     if (sign == std::string_view::npos)
-        return bad(fmt::format("\"{}\" is no gate", text), "write psnr_drop <= 0.05");
+        return bad(fmt::format("\"{}\" is not a gate", text), "write psnr_drop <= 0.05");
     Gate out{std::string(trimmed(text.substr(0, sign))), 0, std::string(text)};
     if (std::find(std::begin(kGateMetrics), std::end(kGateMetrics), out.metric) ==
         std::end(kGateMetrics))
-        return bad(fmt::format("there is no metric \"{}\" for gates", out.metric),
+        return bad(fmt::format("unknown gate metric \"{}\"", out.metric),
                    fmt::format("known are {}", fmt::join(kGateMetrics, ", ")));
     GS_TRY(out.most, number_of(trimmed(text.substr(sign + 2)), -1e9, 1e9, false));
     return out;
@@ -299,7 +302,7 @@ Result<Suite> read_suite(const std::string& file_or_name) {
     const auto known = built_in_suites();
     if (!text && text.error().kind == ErrorKind::not_found) {
         if (std::find(known.begin(), known.end(), file_or_name) == known.end())
-            return fail(ErrorKind::not_found, file_or_name, "there is no such suite",
+            return fail(ErrorKind::not_found, file_or_name, "no such suite",
                         fmt::format("name a file, or one of {}", fmt::join(known, ", ")));
         const Asset built_in = asset(fmt::format("suites/{}.suite", file_or_name));
         GS_TRY(Suite suite, parse_suite(built_in.origin, built_in.text));

@@ -116,7 +116,7 @@ Result<SampleReport> write_sample_capture(const fs::path& folder, const SampleOp
         fs::create_directories(sub, error);
         if (error)
             return fail(ErrorKind::unwritable, sub.string(),
-                        "the folder could not be made: " + error.message());
+                        "cannot create the folder: " + error.message());
     }
     forget_photos_from(folder, static_cast<std::size_t>(options.views));
     const sample::Geometry geometry(std::move(shapes));

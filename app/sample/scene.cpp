@@ -245,7 +245,7 @@ Result<void> add_line(Builder& b, const std::string& path, std::uint64_t number,
     const auto thing = std::find_if(std::begin(kThings), std::end(kThings),
                                     [&](const Thing& t) { return words[0] == t.name; });
     if (thing == std::end(kThings))
-        return fail_at_line(path, number, fmt::format("there is no thing \"{}\"", words[0]));
+        return fail_at_line(path, number, fmt::format("unknown object \"{}\"", words[0]));
     const std::size_t first = thing->material ? 2 : 1;
     if (words.size() != first + thing->numbers)
         return fail_at_line(path, number,
@@ -256,7 +256,7 @@ Result<void> add_line(Builder& b, const std::string& path, std::uint64_t number,
         const auto name = std::find_if(kMaterialNames.begin(), kMaterialNames.end(),
                                        [&](const char* m) { return words[1] == m; });
         if (name == kMaterialNames.end())
-            return fail_at_line(path, number, fmt::format("there is no material \"{}\"", words[1]));
+            return fail_at_line(path, number, fmt::format("unknown material \"{}\"", words[1]));
         material = static_cast<Material>(name - kMaterialNames.begin());
     }
     float numbers[kMostNumbers] = {};
@@ -265,7 +265,7 @@ Result<void> add_line(Builder& b, const std::string& path, std::uint64_t number,
         const auto read = std::from_chars(word.data(), word.data() + word.size(), numbers[i]);
         if (read.ec != std::errc() || read.ptr != word.data() + word.size() ||
             !std::isfinite(numbers[i]))
-            return fail_at_line(path, number, fmt::format("\"{}\" is no number", word));
+            return fail_at_line(path, number, fmt::format("\"{}\" is not a number", word));
     }
     thing->add(b, material, numbers);
     return {};
@@ -282,8 +282,7 @@ Result<std::vector<Shape>> make_scene(const std::string& name) {
         const auto words = split_words(std::string_view(line).substr(0, line.find('#')));
         if (!words.empty()) GS_TRY_VOID(add_line(b, file.origin, number, words));
     }
-    if (b.shapes.empty())
-        return fail(ErrorKind::malformed, file.origin, "there is nothing in the scene");
+    if (b.shapes.empty()) return fail(ErrorKind::malformed, file.origin, "the scene is empty");
     return std::move(b.shapes);
 }
 

@@ -45,7 +45,7 @@ Result<void> write_parts(BundleRequest& request, const BundleScene& scene,
 
 void BundleSaver::save(BundleRequest given, const Shown& shown) {
     if (const TaskProgress* running = context_.jobs.progress_of("bundle"))
-        return context_.tell.error(running->what + " goes on: one bundle at a time");
+        return context_.tell.error(running->what + " is in progress: one bundle at a time");
     const LoadedScene& open = shown.scene;
     auto scene = std::make_shared<BundleScene>();
     scene->picture = viewer_.picture(shown, given.view)->rgba;

@@ -159,9 +159,8 @@ void Costs::region(const Shown& shown, const ViewRequest& request, const Box& wa
         std::minmax({pixel(wanted.y0, measured_.height), pixel(wanted.y1, measured_.height)});
     CostReport::Region box{x0, y0, x1, y1, {}};
     if (box.x0 >= box.x1 || box.y0 >= box.y1)
-        return context_.tell.error(
-            fmt::format("the region holds no pixel of the frame, which is {} x {}", measured_.width,
-                        measured_.height));
+        return context_.tell.error(fmt::format("the region contains no pixel of the {} x {} frame",
+                                               measured_.width, measured_.height));
     box.sums = sums_of(measured_, box);
     report_->region = box;
     publish();
@@ -186,7 +185,7 @@ void Costs::list() {
 void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t count) {
     measure(shown, request);
     count = std::min(count, by_cost_.size());
-    if (count == 0) return context_.tell.error("nothing is drawn here that could be left out");
+    if (count == 0) return context_.tell.error("no visible Gaussians here to leave out");
     std::vector<std::uint32_t> rows;
     if (hidden_) rows = hidden_rows(*hidden_);
     CostReport::Without& out = report_->without.emplace();
@@ -217,7 +216,7 @@ bool Costs::work(const Shown& shown) {
     if (!follow_rows(shown.scene)) {
         give_up();
         context_.tell.warning(
-            "some of the Gaussians that were to be left out have gone since: ask again");
+            "some of the Gaussians to leave out no longer exist: run the command again");
         return true;
     }
     const std::size_t view = photos_.back();

@@ -45,7 +45,7 @@ void DriveDesk::open(const std::string& path) {
     const std::shared_ptr<const Capture> capture =
         context_.scene ? context_.scene->capture : nullptr;
     if (path.empty() && !capture)
-        return context_.tell.error("no drive is open: name the recording of a lidar");
+        return context_.tell.error("no drive is open: name a lidar recording");
     const std::string which = path.empty() ? capture->path : path;
     context_.jobs.start<DriveLog>(
         {kDriveLogJob, "reading " + which, context_.tell.command},
@@ -74,15 +74,15 @@ void DriveDesk::take(DriveLog log) {
 
 bool DriveDesk::is_open() {
     if (state_) return true;
-    context_.tell.error("no sweeps of a lidar are open: drive.open PATH reads a recording");
+    context_.tell.error("no lidar sweeps are open: run drive.open PATH");
     return false;
 }
 
 void DriveDesk::choose(std::size_t sweep) {
     if (!is_open()) return;
     if (sweep >= state_->sweeps.size())
-        return context_.tell.error(fmt::format("there is no sweep {}: the recording has {}",
-                                               sweep + 1, state_->sweeps.size()));
+        return context_.tell.error(
+            fmt::format("no sweep {}: the recording has {}", sweep + 1, state_->sweeps.size()));
     state_->playing = false;
     state_->chosen = sweep;
     state_->seconds = state_->sweeps[sweep].seconds;
@@ -116,7 +116,7 @@ void DriveDesk::show_channel(SweepChannel channel) {
 void DriveDesk::play(bool on) {
     if (!is_open()) return;
     if (on && state_->sweeps.size() < 2)
-        return context_.tell.error("the recording is a single sweep: there is nothing to play");
+        return context_.tell.error("nothing to play: the recording has a single sweep");
     if (on && state_->seconds >= state_->length()) state_->seconds = 0;
     state_->playing = on;
     ticked_ = Clock::now();
@@ -218,7 +218,7 @@ void DriveDesk::score() {
         },
         [this](std::vector<DriveRow> rows) {
             state_->sweeps = std::move(rows);
-            context_.tell.done(fmt::format("{} sweeps were scored", state_->sweeps.size()));
+            context_.tell.done(fmt::format("scored {} sweeps", state_->sweeps.size()));
             publish();
         },
         [this, command = context_.tell.command](const Error& error) {

@@ -68,7 +68,7 @@ std::vector<SweepDot> dots_of(const LidarSweep& sweep, const Trajectory& world_f
 Result<DriveLog> open_drive(const std::string& path, const Capture* capture) {
     GS_TRY(LidarLog log, open_lidar_log(path, capture ? capture->origin : Vec3d{}));
     if (log.sweeps.empty())
-        return fail(ErrorKind::malformed, path, "no sweep of the recording can be used");
+        return fail(ErrorKind::malformed, path, "no sweep of the recording is usable");
     DriveState state;
     state.path = path;
     state.format = log.format;

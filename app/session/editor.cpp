@@ -39,9 +39,9 @@ Hits hits_of_ids(const Hits& hits, const std::vector<std::uint32_t>& before,
 }  // namespace
 
 std::string Editor::why_not() const {
-    if (!context_.scene) return "nothing is open that could be edited";
+    if (!context_.scene) return "nothing to edit: open a scene first";
     if (context_.scene->levels)
-        return "a streamed set is not edited: convert one level, and open that";
+        return "a streamed set cannot be edited: convert one level and open it";
     return {};
 }
 
@@ -116,8 +116,7 @@ bool Editor::select_rows(const Selecting& how, const std::vector<std::uint64_t>&
     Hits hits(flags_.size(), 0);
     for (const std::uint64_t row : rows) {
         if (row >= hits.size()) {
-            context_.tell.error(
-                fmt::format("there is no Gaussian #{}: there are {}", row, hits.size()));
+            context_.tell.error(fmt::format("no Gaussian #{}: the scene has {}", row, hits.size()));
             return false;
         }
         hits[static_cast<std::size_t>(row)] = 1;
@@ -130,8 +129,8 @@ bool Editor::choose(const std::vector<std::uint64_t>& rows, std::optional<std::u
     if (rows.empty()) return true;
     if (context_.scene && step && *step != context_.scene->steps_done()) {
         context_.tell.error(
-            fmt::format("these are rows of the model after step {}, which has done {} now: pause, "
-                        "and ask about the pixel again (inspect.pixel)",
+            fmt::format("these ids are from step {}, the model is at step {}: pause and inspect "
+                        "the pixel again (inspect.pixel)",
                         *step, context_.scene->steps_done()));
         return false;
     }
@@ -149,9 +148,9 @@ void Editor::select_neighbours(NeighbourStep step, double reach) {
             ? std::make_shared<const GaussianModel>(viewer_.current_model(*context_.scene))
             : context_.scene->model;
     context_.jobs.start<Hits>(
-        {"select", "looking for neighbours", context_.tell.command, true},
+        {"select", "searching neighbours", context_.tell.command, true},
         [model, flags = flags_, step, reach](const Progress& progress) -> Result<Hits> {
-            if (progress && !progress("looking for neighbours", 0, flags.size()))
+            if (progress && !progress("searching neighbours", 0, flags.size()))
                 return fail(ErrorKind::cancelled, "", "was cancelled");
             const Neighbours neighbours(*model);
             if (step == NeighbourStep::grow) return neighbours.grown(flags, reach);
@@ -161,7 +160,7 @@ void Editor::select_neighbours(NeighbourStep step, double reach) {
         [this, name, ids = ids_, changes = changes_, command = context_.tell.command](Hits hits) {
             if (changes != changes_)
                 return context_.tell.error(
-                    "Gaussians were selected or edited while neighbours were looked for");
+                    "Gaussians were selected or edited during the search for neighbours");
             follow_rows();
             if (ids != ids_) hits = hits_of_ids(hits, ids, ids_);  // it trains
             context_.tell.command = command;                       // it is done only now
@@ -169,7 +168,7 @@ void Editor::select_neighbours(NeighbourStep step, double reach) {
             context_.tell.command = 0;
         },
         [this](const Error& why) {
-            context_.tell.failed(why, "looking for neighbours was cancelled");
+            context_.tell.failed(why, "the search for neighbours was cancelled");
         });
 }
 
@@ -179,7 +178,7 @@ void Editor::mark(const std::string& verb, std::uint8_t of, std::uint8_t set, st
     if ((of & kSelected) != 0 && !any_selected()) return;
     Flags after = with_bits(flags_, of, set, clear);
     const std::uint64_t changed = FlagChange(flags_, after).count();
-    if (changed == 0) return context_.tell.done("nothing is to be " + verb + ": it is so already");
+    if (changed == 0) return context_.tell.done("nothing to do: already " + verb);
     make(verb + " " + counted_gaussians(changed), {},
          [&](const Flags&) { return std::move(after); });
 }
@@ -198,7 +197,7 @@ void Editor::solo() {
 bool Editor::any_selected() {
     if (count_flags(flags_).selected > 0) return true;
     context_.tell.error(
-        "nothing is selected: select some Gaussians first (the tools above the picture, or "
+        "no Gaussians selected: select some first (the tools above the picture, or "
         "select.all)");
     return false;
 }
@@ -248,11 +247,11 @@ bool Editor::undo() {
     follow_rows();
     EditStep* step = history_.to_undo();
     if (!step) {
-        context_.tell.error("nothing was edited that could be taken back");
+        context_.tell.error("nothing to undo");
         return false;
     }
     if (!toggle(*step, false)) return false;
-    context_.tell.done("taken back: " + step->name);
+    context_.tell.done("undo: " + step->name);
     history_.undone();
     show();
     if (step->whole.model) on_whole_change();
@@ -262,9 +261,9 @@ bool Editor::undo() {
 void Editor::redo() {
     follow_rows();
     EditStep* step = history_.to_redo();
-    if (!step) return context_.tell.error("nothing was taken back that could be made again");
+    if (!step) return context_.tell.error("nothing to redo");
     if (!toggle(*step, true)) return;
-    context_.tell.done("made again: " + step->name);
+    context_.tell.done("redo: " + step->name);
     history_.redone();
     show();
     if (step->whole.model) on_whole_change();
@@ -276,7 +275,7 @@ void Editor::go_to(std::size_t done) {
     bool whole = false;
     if (done > steps)
         return context_.tell.error(
-            fmt::format("the history has {} steps, there is no step {}", steps, done));
+            fmt::format("the history has {} steps, no step {}", steps, done));
     while (history_.done() > done) {
         if (!toggle(*history_.to_undo(), false)) break;
         whole = whole || history_.to_undo()->whole.model;

@@ -40,9 +40,8 @@ std::vector<std::uint32_t> Editor::editable_rows(const char* verb) {
     auto rows = rows_with(flags_, kSelected, kLocked);
     const std::uint64_t locked = count_flags(flags_).selected - rows.size();
     if (rows.empty())
-        context_.tell.error(
-            fmt::format("all of the selected ({}) are locked: edit.unlock frees them",
-                        counted_gaussians(locked)));
+        context_.tell.error(fmt::format("all selected Gaussians ({}) are locked: run edit.unlock",
+                                        counted_gaussians(locked)));
     else if (locked > 0)
         context_.tell.done(fmt::format("{} not {}: locked", counted_gaussians(locked), verb));
     return rows;
@@ -57,7 +56,7 @@ void Editor::remove() {
 
 void Editor::remove_rows(const std::string& name, std::vector<std::uint32_t> rows) {
     if (rows.size() == flags_.size())
-        return context_.tell.error("these are all Gaussians there are: at least one stays");
+        return context_.tell.error("cannot delete all Gaussians: keep at least one");
     make(name, RowChange::removal(std::move(rows)), {});
 }
 
@@ -69,7 +68,7 @@ void Editor::crop(const ClipBox& box) {
     for (std::size_t i = 0; i < inside.size(); ++i)
         if (inside[i] == 0 && (flags_[i] & kLocked) == 0)
             rows.push_back(static_cast<std::uint32_t>(i));
-    if (rows.empty()) return context_.tell.done("nothing lies outside of the box");
+    if (rows.empty()) return context_.tell.done("nothing outside the box");
     const std::string name = "cropped: deleted " + counted_gaussians(rows.size());
     remove_rows(name, std::move(rows));
 }
@@ -93,7 +92,7 @@ void Editor::transform(const std::string& verb, const Mat3d& linear, Vec3d shift
     const GaussianModel& model = viewer_.current_model(*context_.scene);
     Vec3f lo, hi;
     if (!bounds_of_selection(model, flags_, lo, hi))
-        return context_.tell.error("none of the selected has a position that is a number");
+        return context_.tell.error("no selected Gaussian has a valid position");
     const Vec3f middle = 0.5f * (lo + hi);
     const Vec3d about{middle.x, middle.y, middle.z};
     // What a run's 3D filter adds is not the Gaussians' own.
@@ -175,7 +174,7 @@ bool Editor::change_run(EditStep& step) {
     if (!first) change.find_rows(ids_);
     const bool goes = change.moves_rows() && change.present();
     if (goes && change.rows().size() == flags_.size()) {
-        context_.tell.error("these are all Gaussians the run has: at least one stays");
+        context_.tell.error("cannot delete all Gaussians of the run: keep at least one");
         return false;
     }
     if (first && (goes || !change.moves_rows())) change.name_rows(ids_);

@@ -157,7 +157,7 @@ bool Engine::take_commands() {
 
 void Engine::open(const OpenRequest& request) {
     if (request.beside && !scene_ && !jobs_.running("load"))
-        return tell_.error("nothing is open to compare with: open a capture or splats first");
+        return tell_.error("nothing to compare with: open a capture or splats first");
     next_beside_.reset();
     // Its coordinates are to be those of what it is compared with.
     if (request.beside && jobs_.running("load")) {
@@ -196,7 +196,7 @@ void Engine::open(const OpenRequest& request) {
 /// Results of its jobs are discarded.
 void Engine::end_scene() {
     for (const std::string& what : jobs_.scene_gone())
-        tell_.done(what + " was cancelled: its scene is closed");
+        tell_.done(what + " was cancelled: the scene is closed");
     report(SceneChange::closing);
     scene_.reset();  // as a whole: its parts refer to each other
 }
@@ -264,9 +264,9 @@ void Engine::close_beside() {
 
 void Engine::end_compare() {
     if (!beside_ && !next_beside_ && !jobs_.running("compare"))
-        return tell_.error("nothing is being compared");
+        return tell_.error("no comparison to end");
     close_beside();
-    tell_.done("the comparison has ended");
+    tell_.done("comparison ended");
 }
 
 bool Engine::draw_when_due() {
@@ -298,23 +298,22 @@ std::optional<Shown> Engine::shown_if_open() {
 }
 
 std::optional<Shown> Engine::open_scene() {
-    if (!scene_) tell_.error("nothing is open");
+    if (!scene_) tell_.error("no scene is open");
     return shown_if_open();
 }
 
 void Engine::picture(const PictureRequest& request) {
-    if (!scene_) return tell_.error("nothing is open that a picture could be taken of");
+    if (!scene_) return tell_.error("no picture to save: open a scene first");
     const Camera& camera = request.request.camera;
     if (camera.width < 1 || camera.height < 1 || camera.width > 16384 || camera.height > 16384)
-        return tell_.error(
-            fmt::format("a picture of {} x {} pixels is not possible (1 to 16384 each)",
-                        camera.width, camera.height));
+        return tell_.error(fmt::format("cannot make a picture of {} x {} pixels (1 to 16384 each)",
+                                       camera.width, camera.height));
     if (viewer_.looks()) values_.follow(shown(), *viewer_.request());  // as the viewport shows it
     tell_.picture({tell_.command, request, viewer_.picture(shown(), request.request)});
 }
 
 void Engine::save_bundle(BundleRequest request) {
-    if (!scene_) return tell_.error("nothing is open that could be saved");
+    if (!scene_) return tell_.error("nothing to save: open a scene first");
     bundle_.save(std::move(request), shown());
 }
 
@@ -326,7 +325,7 @@ void Engine::measure_limits(bool again) {
     if (!options_.limits) return tell_.error("this machine's limits cannot be measured here");
     auto limits = options_.limits(again);
     if (!limits) return tell_.error(limits.error().text());
-    tell_.done("measured what " + limits->machine + " can do at most");
+    tell_.done("measured the limits of " + limits->machine);
     tell_.changed().limits = std::move(*limits);
 }
 
@@ -338,8 +337,7 @@ void Engine::cancel(const std::string& name) {
 
 void Engine::undo() {
     const std::uint64_t edit = editor_.undo_stamp(), setting = training_.undo_stamp();
-    if (edit == 0 && setting == 0)
-        return tell_.error("nothing was changed that could be taken back");
+    if (edit == 0 && setting == 0) return tell_.error("nothing to undo");
     // A crop of a run is both.
     if (edit >= setting && !editor_.undo()) return;
     if (setting >= edit) training_.undo();
@@ -353,7 +351,7 @@ void Engine::redo() {
     };
     const std::uint64_t edit = valid(editor_.redo_stamp()), setting = valid(training_.redo_stamp());
     if (std::min(edit, setting) == std::numeric_limits<std::uint64_t>::max())
-        return tell_.error("nothing was taken back that could be made again");
+        return tell_.error("nothing to redo");
     if (setting <= edit && !training_.redo()) return;
     if (edit <= setting) editor_.redo();
 }

@@ -11,13 +11,12 @@
 namespace gs {
 
 void Exporter::splats(const std::string& path, const std::optional<ClipBox>& crop) {
-    if (!context_.scene) return context_.tell.error("nothing is open that could be exported");
+    if (!context_.scene) return context_.tell.error("nothing to export: open a scene first");
     std::shared_ptr<const GaussianModel> model = context_.scene->model;
     if (context_.scene->trainer)
         model = std::make_shared<const GaussianModel>(context_.scene->trainer->model());
     if (crop) model = std::make_shared<const GaussianModel>(cropped(*model, *crop));
-    if (model->count == 0)
-        return context_.tell.error("nothing lies in the clip box: nothing was exported");
+    if (model->count == 0) return context_.tell.error("nothing to export: the clip box is empty");
     write(std::move(model), path, !crop);
 }
 
@@ -29,7 +28,7 @@ void Exporter::selection(const std::string& path) {
 void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::string& path,
                      bool whole) {
     if (const TaskProgress* running = context_.jobs.progress_of("export"))
-        return context_.tell.error(running->what + " goes on: one export at a time");
+        return context_.tell.error(running->what + " is in progress: one export at a time");
     const std::uint64_t command = context_.tell.command;
     const TrainedThrough trained =
         context_.scene ? context_.scene->trained_through() : TrainedThrough();
@@ -61,7 +60,7 @@ void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::stri
 
 void Exporter::poses(const std::string& folder, CameraFormat format) {
     if (!context_.scene || !context_.scene->capture)
-        return context_.tell.error("no photos are open whose poses could be exported");
+        return context_.tell.error("no poses to export: open a capture first");
     const std::shared_ptr<const Capture> capture = context_.scene->capture;
     std::vector<Camera> cameras;
     for (std::size_t v = 0; v < capture->views.size(); ++v)
@@ -83,9 +82,10 @@ void Exporter::poses(const std::string& folder, CameraFormat format) {
 }
 
 void Exporter::time_lapse(const std::string& path, const std::string& view, double fps) {
-    if (!context_.scene) return context_.tell.error("nothing is open that has a time lapse");
+    if (!context_.scene) return context_.tell.error("no time lapse: open a run first");
     if (const TaskProgress* running = context_.jobs.progress_of("time lapse"))
-        return context_.tell.error(running->what + " goes on: one video of a time lapse at a time");
+        return context_.tell.error(running->what +
+                                   " is in progress: one time-lapse video at a time");
     const std::uint64_t command = context_.tell.command;
     VideoOptions options;
     options.fps = fps;

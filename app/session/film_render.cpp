@@ -18,13 +18,12 @@ fs::path frame_file(const std::string& folder, std::size_t index) {
 Result<void> prepare_folder(const std::string& folder) {
     std::error_code error;
     if (fs::path(folder).has_extension() && !fs::is_directory(folder, error))
-        return fail(ErrorKind::usage, folder,
-                    "is no name of a video, nor of a folder that is there",
-                    "name it .mp4, .m4v or .mkv, or a folder without an ending");
+        return fail(ErrorKind::usage, folder, "is neither a video file name nor an existing folder",
+                    "use .mp4, .m4v or .mkv, or a folder name without extension");
     fs::create_directories(folder, error);
     if (error) return fail(ErrorKind::unwritable, folder, error.message(), "name another folder");
     if (fs::exists(frame_file(folder, 0), error))
-        return fail(ErrorKind::usage, folder, "there are pictures of a film in it already",
+        return fail(ErrorKind::usage, folder, "already contains pictures of a film",
                     "name another folder, or a video (.mp4)");
     return {};
 }
@@ -34,9 +33,9 @@ Result<void> prepare_folder(const std::string& folder) {
 void FilmRender::start(FilmRequest request) {
     if (going_)
         return context_.tell.error("the film " + going_->request.path +
-                                   " is being made: one at a time (cancel film ends it)");
-    if (!context_.scene) return context_.tell.error("nothing is open that could be filmed");
-    if (request.poses.empty()) return context_.tell.error("the camera path has no key");
+                                   " is in progress: one at a time (run cancel film to stop it)");
+    if (!context_.scene) return context_.tell.error("nothing to film: open a scene first");
+    if (request.poses.empty()) return context_.tell.error("the camera path has no keyframes");
     auto going = std::make_unique<Going>();
     if (is_video_name(request.path)) {
         auto video = VideoWriter::create(request.path, {request.width, request.height, request.fps,
@@ -59,7 +58,7 @@ bool FilmRender::cancel(const std::string& name) {
     if (!going_ || !(name.empty() || name == "film")) return false;
     const bool pictures = !going_->video && going_->next > 0;
     context_.tell.done(fmt::format("the film {} was cancelled{}", going_->request.path,
-                                   pictures ? ": its first pictures stay" : ""));
+                                   pictures ? ": its first pictures were kept" : ""));
     end();
     return true;
 }
@@ -80,7 +79,7 @@ bool FilmRender::work(const Shown& shown) {
     if (levels == StreamedLevels::For::reading) return false;
     if (levels == StreamedLevels::For::refused) {
         const auto why = fail(ErrorKind::unreadable, request.path,
-                              "the film ends: levels that it shows were not read");
+                              "the film stopped: its levels of detail could not be read");
         fail_with(why.value());
         return true;
     }
@@ -120,8 +119,8 @@ void FilmRender::finish() {
                           format_bytes(static_cast<double>(fs::file_size(request.path, ignored))))
             : "PNG";
     context_.tell.done(
-        fmt::format("filmed {}: {} pictures of {} x {}, {:.1f} s at {:g} a second ({})",
-                    request.path, request.poses.size(), request.width, request.height,
+        fmt::format("filmed {}: {} pictures of {} x {}, {:.1f} s at {:g} fps ({})", request.path,
+                    request.poses.size(), request.width, request.height,
                     static_cast<double>(request.poses.size()) / request.fps, request.fps, how),
         true, {}, going_->command);
     end();

@@ -52,7 +52,7 @@ std::string words_of(const VerifyReport& report) {
     const auto failed = std::count_if(report.rows.begin(), report.rows.end(),
                                       [](const VerifyRow& row) { return !row.passed(); });
     return fmt::format(
-        "{} of {} x {} pixels beside the reference: {}, in {:.1f} s",
+        "{} of {} x {} pixels against the reference: {}, in {:.1f} s",
         format_count(static_cast<double>(report.pixels)), report.width, report.height,
         failed == 0 ? "everything agrees"
                     : fmt::format("{} of {} figures differ", failed, report.rows.size()),
@@ -64,7 +64,7 @@ std::string words_of(const VerifyReport& report) {
 void FrameVerifier::verify(const std::optional<reference::Region>& region) {
     const auto& request = viewer_.request();
     if (!context_.scene || !request || request->camera.width <= 0)
-        return context_.tell.error("nothing is shown that could be verified");
+        return context_.tell.error("nothing to verify: open a scene first");
     const LoadedScene& scene = *context_.scene;
     VerifySubject subject;
     subject.camera = camera_of(scene, *request, 1.0, false);
@@ -75,8 +75,8 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
                            std::min(subject.region.y1, subject.camera.height) - subject.region.y0;
     if (width <= 0 || height <= 0)
         return context_.tell.error(
-            fmt::format("the region lies outside the picture of {} x {} pixels",
-                        subject.camera.width, subject.camera.height));
+            fmt::format("the region is outside the picture of {} x {} pixels", subject.camera.width,
+                        subject.camera.height));
     subject.options = render_options(scene, request->settings);
     subject.capture = scene.capture;
     subject.photo = photo_of(scene, request->settings.capture_view, subject.camera);
@@ -89,9 +89,9 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
         scene.trainer ? std::make_shared<const GaussianModel>(scene.trainer->model()) : scene.model;
     const std::string note =
         subject.gradients ? ""
-        : plain           ? fmt::format("backward is verified in regions of up to {} pixels",
-                                        format_count(static_cast<double>(kMostGradientPixels)))
-                          : "backward needs a perspective camera and Gaussians of their own size";
+        : plain ? fmt::format("the backward pass is verified only in regions up to {} pixels",
+                              format_count(static_cast<double>(kMostGradientPixels)))
+                : "verifying the backward pass needs a perspective camera and scale 1";
     context_.jobs.start<VerifyReport>(
         {"verify", "verifying the frame", context_.tell.command, true},
         [subject = std::move(subject)](const Progress& progress) {
@@ -107,7 +107,7 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
                 std::make_shared<const VerifyReport>(std::move(report));
         },
         [this, command = context_.tell.command](const Error& error) {
-            context_.tell.failed(error, "verifying was cancelled", command);
+            context_.tell.failed(error, "verification was cancelled", command);
         });
 }
 

@@ -40,7 +40,7 @@ GradientPicture::Drawn GradientPicture::draw(LoadedScene& scene, const GaussianM
     options.gradients = !camera.orthographic();
     rasterizer.forward(source, camera, options, state, result);
     result.backward_costs = {};
-    if (!options.gradients) return {false, "there are no gradients through parallel rays"};
+    if (!options.gradients) return {false, "no gradients with parallel rays"};
     if (upstream == Upstream::error && photo.empty())
         return {false, "go to a capture camera: an error needs a photo"};
     PixelGradients gradients;

@@ -63,13 +63,13 @@ TileTable table_of(const RenderResult& drawn) {
 
 std::optional<Camera> Inspector::camera_of_question(const ViewRequest& request) {
     if (!context_.scene) {
-        context_.tell.error("nothing is open that a pixel could be asked of");
+        context_.tell.error("nothing to inspect: open a scene first");
         return {};
     }
     const View* const view = photo_view(*context_.scene, request.settings.capture_view);
     const Camera camera = view ? view->camera : camera_of(*context_.scene, request, 1, false);
     if (camera.valid()) return camera;
-    context_.tell.error("there is no picture yet that a pixel could be asked of");
+    context_.tell.error("no picture to inspect yet");
     return {};
 }
 
@@ -85,7 +85,7 @@ void Inspector::pixel(const ViewRequest& request, double x, double y) {
 
 void Inspector::again() {
     if (!context_.scene || !asked_)
-        return context_.tell.error("no pixel was asked about yet: inspect.pixel X Y");
+        return context_.tell.error("no pixel inspected yet: run inspect.pixel X Y");
     answer();
 }
 
@@ -96,8 +96,8 @@ void Inspector::tile(const ViewRequest& request, int column, int row) {
               rows = (camera->height + kTileSize - 1) / kTileSize;
     if (column >= columns || row >= rows)
         return context_.tell.error(
-            fmt::format("there is no tile ({}, {}): a picture of {} x {} pixels has {} x {}",
-                        column, row, camera->width, camera->height, columns, rows));
+            fmt::format("no tile ({}, {}): a picture of {} x {} pixels has {} x {}", column, row,
+                        camera->width, camera->height, columns, rows));
     asked_ = {request, std::min(column * kTileSize + kTileSize / 2, camera->width - 1),
               std::min(row * kTileSize + kTileSize / 2, camera->height - 1)};
     answer();
@@ -106,7 +106,7 @@ void Inspector::tile(const ViewRequest& request, int column, int row) {
 void Inspector::listed_tile(int column, int row) {
     if (!published().tiles)
         return context_.tell.error(
-            "no tiles are listed: inspect.tiles lists those of this picture");
+            "no tiles are listed: run inspect.tiles to list those of this picture");
     tile(listed_, column, row);
 }
 

@@ -61,11 +61,11 @@ Result<RanSuite> run_named(const std::string& suite_name, lab::LabOptions option
 std::string words_of_suite(const RanSuite& ran) {
     const lab::LabTally& t = ran.tally;
     return fmt::format(
-        "lab {}: {} runs, {} run now, {} were known, {} failed{}{}", ran.name, t.planned, t.ran,
-        t.known, t.failed,
+        "lab {}: {} runs, {} run now, {} recorded before, {} failed{}{}", ran.name, t.planned,
+        t.ran, t.known, t.failed,
         t.last_failure.empty()
             ? ""
-            : fmt::format(" ({}; `gausscope lab run {} --retry` runs what failed again)",
+            : fmt::format(" ({}; `gausscope lab run {} --retry` repeats failed runs)",
                           t.last_failure, ran.name),
         t.stopped ? "; stopped, run it again to resume" : "");
 }
@@ -83,8 +83,8 @@ void LabDesk::publish() { context_.tell.changed().lab = std::make_shared<const L
 void LabDesk::open(const std::string& database) {
     const std::string wanted = database.empty() ? state_.database : database;
     if (context_.jobs.running(kSuiteJob) && wanted != state_.database)
-        return context_.tell.error("a suite is being run into " + state_.database +
-                                   ": lab.stop ends it");
+        return context_.tell.error("a suite is running into " + state_.database +
+                                   ": run lab.stop to end it");
     state_ = {wanted, false, state_.suites, {}, {}, {}};
     compared_.reset();
     read(context_.tell.command);
@@ -115,7 +115,7 @@ void LabDesk::read(std::uint64_t command) {
 
 void LabDesk::run(const std::string& suite, const std::string& label, const std::string& captures) {
     if (context_.jobs.running(kSuiteJob))
-        return context_.tell.error("a suite is being run already: lab.stop ends it");
+        return context_.tell.error("a suite is already running: run lab.stop to end it");
     lab::LabOptions options;
     options.database = state_.database;
     options.captures = captures;

@@ -78,14 +78,12 @@ Result<OpenRequest> with_capture(OpenRequest request, CaptureOptions& loading) {
     if (const auto head = read_checkpoint_head(request.path)) loading.origin = head->origin;
     if (!request.capture.empty()) return request;
     if (!run)
-        return fail(ErrorKind::usage, request.path,
-                    "this is a checkpoint; its capture is needed to go on",
-                    "open the capture first, or give it: open CHECKPOINT CAPTURE");
+        return fail(ErrorKind::usage, request.path, "a checkpoint needs its capture to resume",
+                    "open the capture first, or run: open CHECKPOINT CAPTURE");
     std::error_code error;
     if (!fs::exists(run->capture, error))
-        return fail(ErrorKind::not_found, run->capture,
-                    "the photos that this run was trained from are not there any more",
-                    fmt::format("say where they are now: open {} CAPTURE", request.path));
+        return fail(ErrorKind::not_found, run->capture, "the photos of this run no longer exist",
+                    fmt::format("give their new path: open {} CAPTURE", request.path));
     request.capture = run->capture;
     return request;
 }
@@ -202,7 +200,7 @@ Result<LoadedScene> load_bundle(const OpenRequest& request, const SessionOptions
     }
     std::vector<std::string> notes = bundle->notes;
     if (!inside.capture.empty() && !is_capture(inside.capture)) {
-        notes.push_back("its cameras cannot be read, and are left out");
+        notes.push_back("its cameras cannot be read and are skipped");
         inside.capture.clear();
     }
     GS_TRY(auto scene, load_splat_scene(inside, options, std::move(capture_options)));
@@ -271,8 +269,7 @@ Result<LoadedScene> load_beside(const OpenRequest& request, const SessionOptions
     if (!kind) return tl::unexpected<Error>(kind.error());
     if (*kind == PathKind::bundle) return load_bundle(one, options, capture_options);
     if (*kind == PathKind::capture)
-        return fail(ErrorKind::unsupported, request.path,
-                    "a capture has photos but no splats to compare with",
+        return fail(ErrorKind::unsupported, request.path, "a capture has no splats to compare with",
                     "give a splat file, a checkpoint, or the folder of a training run");
     auto scene = *kind == PathKind::checkpoint ? load_checkpoint_model(one, options)
                  : *kind == PathKind::step     ? load_step(one.path, options)
@@ -363,7 +360,7 @@ Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions&
 Result<PathKind> kind_of_path(const std::string& path) {
     std::error_code ignored;
     if (!fs::exists(path, ignored))
-        return fail(ErrorKind::not_found, path, "there is no such file or folder");
+        return fail(ErrorKind::not_found, path, "no such file or folder");
     if (!fs::is_directory(path, ignored)) {
         if (is_bundle(path)) return PathKind::bundle;
         if (is_checkpoint(path)) return PathKind::checkpoint;
@@ -374,8 +371,8 @@ Result<PathKind> kind_of_path(const std::string& path) {
     if (run_in(path)) return PathKind::run;
     if (is_splat_file(path)) return PathKind::splats;  // a folder with a SOG in it
     if (auto busy = still_training(path)) return tl::unexpected(std::move(*busy));
-    return fail(ErrorKind::unsupported, path, "neither a capture nor a splat file nor a run",
-                fmt::format("captures hold sparse/0 (COLMAP), transforms.json, OpenSfM's "
+    return fail(ErrorKind::unsupported, path, "not a capture, splat file or run",
+                fmt::format("captures contain sparse/0 (COLMAP), transforms.json, OpenSfM's "
                             "reconstruction.json or a drive; splat files are {}",
                             splat_extensions(false)));
 }

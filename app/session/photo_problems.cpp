@@ -33,12 +33,11 @@ double share_of(std::size_t done, std::size_t total) {
 bool ProblemFinder::may_look(const char* what) {
     const auto& scene = context_.scene;
     if (!scene)
-        context_.tell.error(fmt::format("nothing is open {}", what));
+        context_.tell.error(fmt::format("no scene is open to {}", what));
     else if (!scene->capture || scene->capture->views.empty())
-        context_.tell.error(fmt::format(
-            "{} has no photos {}: open the capture that it was trained from beside it (open SPLATS "
-            "CAPTURE)",
-            scene->name, what));
+        context_.tell.error(
+            fmt::format("{} has no photos to {}: open it with its capture (open SPLATS CAPTURE)",
+                        scene->name, what));
     else
         return true;
     return false;
@@ -69,8 +68,8 @@ void ProblemFinder::begin(std::uint64_t command) {
 }
 
 void ProblemFinder::find() {
-    if (!may_look("whose problems could be found")) return;
-    if (search_) return context_.tell.error("problems are being looked for already");
+    if (!may_look("find problems in")) return;
+    if (search_) return context_.tell.error("a search for problems is already running");
     if (!prepare()) return;
     search_.emplace(model_, context_.scene->capture, all_views(*context_.scene->capture),
                     *rasterizer_, options_for_photos(*context_.scene));
@@ -81,17 +80,16 @@ void ProblemFinder::find() {
 }
 
 void ProblemFinder::point(const ViewRequest& request, double x, double y) {
-    if (!may_look("that could see a place")) return;
+    if (!may_look("find a place in")) return;
     if (search_)
         return context_.tell.error(
-            "problems are being looked for: wait, or problems.cancel, then ask for the place");
+            "a search for problems is running: wait for it, or run problems.cancel first");
     if (!prepare()) return;
     PhotoDrawer drawer(model_, *rasterizer_, options_for_photos(*context_.scene));
     const Camera camera = camera_of(*context_.scene, request, 1, false);
     const auto place = point_of_pixel(drawer, camera, static_cast<int>(x * camera.width),
                                       static_cast<int>(y * camera.height));
-    if (!place)
-        return end("nothing lies at this pixel: half of the light gets through, so it is no place");
+    if (!place) return end("nothing at this pixel: half of the light passes through");
     point_.emplace(std::move(drawer), context_.scene->capture, *place);
     shown_.point.reset();
     begin(context_.tell.command);
@@ -122,7 +120,7 @@ void ProblemFinder::tell_found() {
     shown_.step = step_;
     shown_.seconds = seconds_;
     const FoundProblems& found = *shown_.found;
-    end(fmt::format("looked at {}: {}, {}, {} ({:.1f} s)", counted(found.photos, "photo"),
+    end(fmt::format("searched {}: {}, {}, {} ({:.1f} s)", counted(found.photos, "photo"),
                     counted(found.regions.size(), "bad region"),
                     counted(found.holes.size(), "hole"), counted(found.floaters.size(), "floater"),
                     seconds_));
@@ -153,7 +151,7 @@ void ProblemFinder::end(const std::string& told) {
 
 bool ProblemFinder::cancel(const std::string& name) {
     if ((!search_ && !point_) || !(name.empty() || name == "problems")) return false;
-    end("looking for problems was cancelled: what was found before stays");
+    end("the search for problems was cancelled: earlier results were kept");
     return true;
 }
 
@@ -183,9 +181,9 @@ bool ProblemFinder::is_there(ProblemKind kind, std::size_t index) {
         shown_.point ? shown_.point->photos.size() : 0};
     const auto k = static_cast<std::size_t>(kind);
     if (index < counts[k]) return true;
-    context_.tell.error(fmt::format("there is no {} {}: {}", kProblemKindNames[k], index + 1,
+    context_.tell.error(fmt::format("no {} {}: {}", kProblemKindNames[k], index + 1,
                                     counts[k] == 0
-                                        ? std::string("none was found; problems.find looks")
+                                        ? std::string("none found; run problems.find to search")
                                         : fmt::format("the last one is {}", counts[k])));
     return false;
 }
@@ -217,7 +215,7 @@ std::vector<std::uint64_t> ProblemFinder::rows_of(ProblemKind kind, std::size_t 
     auto now = rows_now(then);
     if (now.empty())
         context_.tell.error(fmt::format(
-            "{} {} is gone: training took it away after step {}; problems.find looks again",
+            "{} {} no longer exists: training removed it after step {}; run problems.find again",
             kProblemKindNames[static_cast<std::size_t>(kind)], index + 1, shown_.step));
     return now;
 }
@@ -264,7 +262,7 @@ void ProblemFinder::publish() {
         shown_.doing = search_->doing();
         shown_.share = share_of(search_->done(), search_->total());
     } else if (point_) {
-        shown_.doing = fmt::format("looking for the place in photo {} of {}", point_->done() + 1,
+        shown_.doing = fmt::format("searching the place in photo {} of {}", point_->done() + 1,
                                    point_->total());
         shown_.share = share_of(point_->done(), point_->total());
     }

@@ -55,8 +55,7 @@ void Predictor::choose_first() {
 void Predictor::measure(const Shown& shown, const ViewRequest& request) {
     const View* const view = photo_view(shown.scene, request.settings.capture_view);
     const Camera camera = view ? view->camera : camera_of(shown.scene, request, 1, false);
-    if (!camera.valid())
-        return context_.tell.error("there is no picture yet whose time could be predicted");
+    if (!camera.valid()) return context_.tell.error("no picture yet to predict a time for");
     LoadedScene& scene = shown.scene;
     RenderOptions options = render_options(scene, request.settings);
     options.tint = tint_.tint();

@@ -93,7 +93,7 @@ Result<Mended> mend_scene(LoadedScene scene, std::shared_ptr<const GaussianModel
                           const std::string& name, const SessionOptions& options,
                           const Progress& progress) {
     const Progress told = [&](std::string_view, std::size_t done, std::size_t total) {
-        return !progress || progress("mending splats", done, total);
+        return !progress || progress("fixing splats", done, total);
     };
     const std::vector<std::string> ids =
         name.empty() ? std::vector<std::string>() : std::vector{name};
@@ -167,16 +167,16 @@ void SceneDoctor::adopt_report(DoctorReport report) {
 }
 
 void SceneDoctor::examine() {
-    if (!context_.scene) return context_.tell.error("nothing is open that could be examined");
+    if (!context_.scene) return context_.tell.error("nothing to examine: open a scene first");
     start(true);
 }
 
 std::string SceneDoctor::may_mend() const {
-    if (!context_.scene) return "nothing is open that could be mended";
+    if (!context_.scene) return "nothing to fix: open a scene first";
     if (context_.scene->trainer)
-        return "a training run is not mended: export the splats and open those";
+        return "a training run cannot be fixed: export the splats and open them";
     if (context_.scene->levels)
-        return "a streamed set is not mended: convert one level, and open that";
+        return "a streamed set cannot be fixed: convert one level and open it";
     return {};
 }
 
@@ -188,13 +188,11 @@ void SceneDoctor::fix(const std::string& name) {
     };
     if (!name.empty() && !report_.findings.empty() &&
         std::none_of(report_.findings.begin(), report_.findings.end(), fixable))
-        return context_.tell.error(
-            fmt::format("the doctor has found no \"{}\" that could be mended", name));
-    if (context_.jobs.running("mend"))
-        return context_.tell.error("splats are being mended already");
+        return context_.tell.error(fmt::format("the doctor found no \"{}\" to fix", name));
+    if (context_.jobs.running("mend")) return context_.tell.error("splats are already being fixed");
     const std::uint64_t command = context_.tell.command;
     context_.jobs.start<Mended>(
-        {"mend", "mending", command, true},
+        {"mend", "fixing", command, true},
         [scene = std::make_shared<LoadedScene>(same_scene(*context_.scene)),
          original = context_.scene->model, name,
          options = context_.options](const Progress& progress) {
@@ -202,32 +200,31 @@ void SceneDoctor::fix(const std::string& name) {
         },
         [this, name, command, original = context_.scene->model](Mended mended) {
             if (context_.scene->model != original)
-                return context_.tell.error(
-                    "the splats were edited while they were mended: mend again", command);
+                return context_.tell.error("the splats were edited during the fix: run it again",
+                                           command);
             adopt(std::move(mended), name, command);
         },
         [this, command](const Error& error) {
-            context_.tell.failed(error, "mending was cancelled, the splats are as before", command);
+            context_.tell.failed(error, "fix cancelled; the splats are unchanged", command);
         });
 }
 
 void SceneDoctor::undo() {
     const EditHistory& history = editor_.history();
-    if (history.mendings().empty())
-        return context_.tell.error("nothing was mended that could be taken back");
+    if (history.mendings().empty()) return context_.tell.error("no fix to undo");
     if (!history.newest_is_mending())
         return context_.tell.error(
-            "the splats were edited after they were mended: undo takes the newest edit back first");
+            "the splats were edited after the fix: undo the newer edits first");
     editor_.undo();
 }
 
 void SceneDoctor::adopt(Mended mended, const std::string& name, std::uint64_t command) {
     const std::uint64_t before = context_.scene->gaussian_count();
-    for (const std::string& change : mended.changes) log_info("mended: {}", change);
+    for (const std::string& change : mended.changes) log_info("fixed: {}", change);
     editor_.adopt_whole(std::move(mended.scene), {{}, {}, true, name, std::move(mended.changes)},
-                        "mended " + (name.empty() ? "everything" : name), command);
+                        "fixed " + (name.empty() ? "everything" : name), command);
     context_.tell.done(
-        fmt::format("mended: {}, {} before", counted(context_.scene->gaussian_count(), "Gaussian"),
+        fmt::format("fixed: {}, {} before", counted(context_.scene->gaussian_count(), "Gaussian"),
                     format_count(static_cast<double>(before))),
         true, {}, command);
 }
@@ -264,17 +261,17 @@ void SceneDoctor::forget_rows() {
 }
 
 void SceneDoctor::mark(std::uint64_t row) {
-    if (!context_.scene) return context_.tell.error("nothing is open");
+    if (!context_.scene) return context_.tell.error("no scene is open");
     const GaussianModel& model = viewer_.current_model(*context_.scene);
     if (row >= model.count)
         return context_.tell.error(
-            fmt::format("there is no Gaussian #{}: the last one is #{}", row,
+            fmt::format("no Gaussian #{}: the last one is #{}", row,
                         model.count - std::min<std::size_t>(1, model.count)));
     const auto i = static_cast<std::size_t>(row);
     MarkedGaussian marked{row, model.mean(i), {}, 0};
     if (!std::isfinite(marked.mean.x + marked.mean.y + marked.mean.z))
-        return context_.tell.error(fmt::format(
-            "Gaussian #{} has a position that is no number: there is nothing to look at", row));
+        return context_.tell.error(
+            fmt::format("cannot look at Gaussian #{}: its position is not a number", row));
     marked.opacity = 1 / (1 + std::exp(-model.at(kOpacityLogits, i)));
     Quatd quat{model.at(kQuats, i), model.at(kQuats + 1, i), model.at(kQuats + 2, i),
                model.at(kQuats + 3, i)};

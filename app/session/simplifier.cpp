@@ -15,19 +15,19 @@ struct Fewer {
 }  // namespace
 
 void Simplifier::start(const std::string& to) {
-    if (!context_.scene) return context_.tell.error("nothing is open that could be simplified");
+    if (!context_.scene) return context_.tell.error("nothing to simplify: open a scene first");
     if (context_.scene->trainer)
         return context_.tell.error(
-            "a training run is not simplified: export the splats and open those");
+            "a training run cannot be simplified: export the splats and open them");
     if (context_.scene->levels)
         return context_.tell.error(
-            "a streamed set is not simplified: convert one level, and open that");
+            "a streamed set cannot be simplified: convert one level and open it");
     if (editor_.locked() > 0)
         return context_.tell.error("locked Gaussians cannot be merged: unlock all of them first");
     const auto n = simplified_count(to, context_.scene->model->count);
     if (!n) return context_.tell.error(n.error().text());
     if (context_.jobs.running("simplify"))
-        return context_.tell.error("splats are being simplified already");
+        return context_.tell.error("splats are already being simplified");
     const std::uint64_t command = context_.tell.command;
     const auto model = context_.scene->model;
     auto cameras = context_.scene->capture ? cameras_to_look_from(*context_.scene->capture)
@@ -47,7 +47,7 @@ void Simplifier::start(const std::string& to) {
         [this, model, command](Fewer fewer) {
             if (context_.scene->model != model)
                 return context_.tell.error(
-                    "the splats were edited while they were simplified: simplify again", command);
+                    "the splats were edited during the simplification: run it again", command);
             const std::string what =
                 fmt::format("simplified {} to {}", counted_gaussians(fewer.before),
                             format_count(static_cast<double>(fewer.scene.model->count)));
@@ -55,7 +55,7 @@ void Simplifier::start(const std::string& to) {
             context_.tell.done(what, true, {}, command);
         },
         [this, command](const Error& error) {
-            context_.tell.failed(error, "simplifying was cancelled, the splats are as before",
+            context_.tell.failed(error, "simplification cancelled; the splats are unchanged",
                                  command);
         });
 }

@@ -119,8 +119,7 @@ bool Training::may_train(const char* verb) {
         context_.tell.error(fmt::format("cannot {}: {} is a splat file; open a capture to train",
                                         verb, context_.scene->name));
     else
-        context_.tell.error(
-            fmt::format("cannot {}: the run has ended at step {}", verb, steps_done()));
+        context_.tell.error(fmt::format("cannot {}: the run ended at step {}", verb, steps_done()));
     return false;
 }
 
@@ -145,17 +144,17 @@ void Training::capture_step(const std::string& path) {
     if (!may_train("capture a step")) return;
     std::error_code error;
     if (!path.empty() && fs::exists(path, error))
-        return context_.tell.error(path + " is there already: choose another name");
+        return context_.tell.error(path + " already exists: choose another name");
     context_.scene->run->capture_next(path);
     if (state_ != RunState::training) step(1);
 }
 
 void Training::set_hashes(bool on) {
     if (!context_.scene || !context_.scene->run)
-        return context_.tell.error("nothing is open that could be trained");
+        return context_.tell.error("nothing to train: open a capture first");
     context_.scene->run->set_hashes(on);
-    context_.tell.done(on ? "hashes of every step go into hashes.txt of the run's folder"
-                          : "steps are hashed no longer");
+    context_.tell.done(on ? "writing hashes of every step to hashes.txt in the run's folder"
+                          : "stopped hashing steps");
 }
 
 void Training::step(std::uint64_t count) { run_to(steps_done() + count); }
@@ -164,7 +163,7 @@ void Training::run_to(std::uint64_t step) {
     if (!may_train("train")) return;
     if (step <= steps_done())
         return context_.tell.error(
-            fmt::format("cannot run to step {}: step {} is done already", step, steps_done()));
+            fmt::format("cannot run to step {}: step {} is already done", step, steps_done()));
     run_to_ = step;
     begin_training(step);
 }
@@ -196,7 +195,7 @@ bool Training::remember(const NamedValues& values) {
 
 bool Training::crop(const std::optional<ClipBox>& box) {
     if (!context_.scene || !context_.scene->run) {
-        context_.tell.error("cannot crop: nothing is open that trains");
+        context_.tell.error("cannot crop: no training run is open");
         return false;
     }
     const NamedValues wanted = crop_values(box);
@@ -211,7 +210,7 @@ std::string Training::why_not_crop(const TrainingSettings& changed) const {
     const std::optional<ClipBox> box = crop_of(changed);
     if (!box || crop_values(box) == crop_values(crop_of(settings_))) return {};
     if (box->lo.x > box->hi.x || box->lo.y > box->hi.y || box->lo.z > box->hi.z)
-        return "cannot crop: the box's lower corner lies above its upper one (crop_x0 .. crop_z1)";
+        return "cannot crop: the box's lower corner is above its upper one (crop_x0 .. crop_z1)";
     if (!context_.scene || !context_.scene->run) return {};
     const Trainer& trainer = context_.scene->run->trainer();
     std::size_t outside = 0;
@@ -219,7 +218,7 @@ std::string Training::why_not_crop(const TrainingSettings& changed) const {
         outside = rows_to_crop(arrays.model, arrays.identity, *box).size();
     });
     if (outside < trainer.gaussian_count()) return {};
-    return "cannot crop: no Gaussian lies in this box (crop_x0 .. crop_z1 are its corners)";
+    return "cannot crop: this box contains no Gaussian (its corners are crop_x0 .. crop_z1)";
 }
 
 bool Training::edit(const NamedValues& values) {
@@ -234,7 +233,7 @@ bool Training::edit(const NamedValues& values) {
         }
         const SettingField* field = find_setting(name);
         if (!field->live && steps_done() > 0 && settings_.*field->value != changed.*field->value) {
-            context_.tell.error(fmt::format("{} cannot change while a run goes on", name));
+            context_.tell.error(fmt::format("{} cannot change during a run", name));
             return false;
         }
     }
@@ -259,17 +258,15 @@ bool Training::edit(const NamedValues& values) {
     }
     settings_ = changed;
     if (!others_.empty()) publish_others();
-    context_.tell.done(
-        fmt::format("step {}: {}{}", steps_done(), text,
-                    anew ? "; the run begins anew, without edits of Gaussians" : ""));
+    context_.tell.done(fmt::format("step {}: {}{}", steps_done(), text,
+                                   anew ? "; the run restarts without edits of Gaussians" : ""));
     context_.tell.changed().settings = setting_rows(changed);
     if (anew) context_.run_changed(SceneChange::restarted);
     return true;
 }
 
 void Training::undo() {
-    if (done_.empty())
-        return context_.tell.error("no setting was changed that could be taken back");
+    if (done_.empty()) return context_.tell.error("no setting change to undo");
     const Edit last = done_.back();
     done_.pop_back();  // what is fixed by now is not asked for again
     if (edit(last.before)) undone_.push_back(last);
@@ -277,7 +274,7 @@ void Training::undo() {
 
 bool Training::redo() {
     if (undone_.empty()) {
-        context_.tell.error("no change was taken back");
+        context_.tell.error("no setting change to redo");
         return false;
     }
     const Edit last = undone_.back();
@@ -292,8 +289,7 @@ Run* Training::run_to_go_back(Which& which) {
     Run* run = context_.scene ? context_.scene->run.get() : nullptr;
     if (!run || run->snapshots().empty()) {
         context_.tell.error(
-            "there is no snapshot to go back to: one is taken before each edit while "
-            "training");
+            "no snapshot to go back to: one is taken before each edit during training");
         return nullptr;
     }
     if (which.number != 0) return run;
@@ -344,7 +340,7 @@ void Training::branch(Which which) {
     last_checkpoint_.clear();
     const std::string parent = run->parent().empty() ? "before" : run->parent();
     others_.push_back({{fs::path(parent).filename(), parent, before, {}}, settings});
-    went_back(fmt::format("a run of its own from step {}, in {}", steps_done(),
+    went_back(fmt::format("branched a new run from step {}, in {}", steps_done(),
                           run->taken_folder().string()));
 }
 
@@ -355,7 +351,7 @@ void Training::show_other(const std::string& folder) {
     const auto description = read_run_description(folder);
     if (!there || (log.rows().empty() && !description))
         return context_.tell.error(folder +
-                                   " is no run with curves: metrics.csv or run.json is missing");
+                                   " is not a run with curves: metrics.csv or run.json is missing");
     RunRecord record;
     for (const StepReport& step : log.rows()) record.add_step(step);
     if (description) {
@@ -378,7 +374,7 @@ void Training::hide_other(const std::string& name) {
     if (std::erase_if(others_, [&](const Other& o) {
             return name.empty() || o.shown.name == name || o.shown.folder == name;
         }) == 0)
-        return context_.tell.error("the curves of no such run are shown");
+        return context_.tell.error("no curves of that run are shown");
     publish_others();
 }
 
@@ -434,9 +430,9 @@ void Training::profile(std::uint64_t first, std::uint64_t last) {
     if (!may_train("profile steps")) return;
     if (last <= steps_done())
         return context_.tell.error(
-            fmt::format("step {} is done already: nothing is left to profile", last));
+            fmt::format("step {} is already done: nothing left to profile", last));
     if (!context_.options.run.set_profiling)
-        return context_.tell.error("cannot profile steps: nothing runs on a CUDA device");
+        return context_.tell.error("cannot profile steps: not training on a CUDA device");
     context_.scene->run->profile({first, last});
     context_.tell.done(fmt::format("steps {} to {} will be marked for nsys and ncu", first, last));
 }

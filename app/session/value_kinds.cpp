@@ -73,7 +73,7 @@ ValueKind kind_of(GaussianValue value) {
         case GaussianValue::views:
             return {"views that saw it", "steps", false};
         case GaussianValue::error:
-            return {"share in the error, weight x error", "px", true};
+            return {"share of the error, weight x error", "px", true};
         case GaussianValue::cost:
             return {"cost, pairs evaluated", "pairs", true};
         case GaussianValue::level:

@@ -73,11 +73,11 @@ void Values::follow(const Shown& shown, const ViewRequest& request) {
 std::optional<Hits> Values::within(const Shown& shown, const ViewRequest& request) {
     follow(shown, request);
     const auto no_values = [&](const std::string& why) {
-        context_.tell.error("nothing can be selected by its value: " + why);
+        context_.tell.error("cannot select by value: " + why);
         return std::nullopt;
     };
     if (key_.value == GaussianValue::none)
-        return no_values("Gaussians have their own colours: color.by chooses a number");
+        return no_values("Gaussians have their own colours: choose a value with color.by");
     if (!found_.problem.empty()) return no_values(found_.problem);
     const auto lo = static_cast<float>(found_.lo), hi = static_cast<float>(found_.hi);
     Hits hits(by_row_.size());
@@ -115,13 +115,13 @@ void Values::find(const Shown& shown, const ViewRequest& request) {
     rows_ = rows;
     by_row_.resize_discard(0);
     if (is_of_run(value) && !scene.trainer) {
-        found_.problem = "kept by a training run only: open a capture or a checkpoint";
+        found_.problem = "only in a training run: open a capture or a checkpoint";
     } else if (is_of_run(value)) {
         scene.trainer->look_at_arrays(
             [&](const RunArraysView& run) { values_of_run(value, run, by_row_); });
         if (value == GaussianValue::density || value == GaussianValue::views)
             found_.note = "since the last round of density control";
-        if (by_row_.empty()) found_.problem = "nothing was gathered yet";
+        if (by_row_.empty()) found_.problem = "no data gathered yet";
     } else if (value == GaussianValue::level) {
         if (scene.level_runs.empty())
             found_.problem = "this scene has one level";

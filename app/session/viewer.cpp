@@ -367,7 +367,7 @@ std::string Viewer::draw_costs(const Shown& shown, const ViewRequest& request,
             render(shown.scene, camera, options, {}, result);
         }
     });
-    if (backward && tint) note = "some Gaussians are hidden: gradients are not measured";
+    if (backward && tint) note = "some Gaussians are hidden: no gradients measured";
     return note;
 }
 

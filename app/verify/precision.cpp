@@ -6,10 +6,10 @@
 namespace gs {
 
 std::string why_exact(bool cuda, const GaussianModel& model) {
-    if (!cuda) return "the CPU backend has no faster way to draw: exact pictures";
+    if (!cuda) return "the CPU backend has no fast mode: exact pictures";
     if (model.sh_degree == 0)
-        return "these colours are the same from everywhere, and halves would not save memory: "
-               "exact pictures";
+        return "these colours do not depend on the view, so half precision saves no memory: exact "
+               "pictures";
     return {};
 }
 

@@ -109,7 +109,7 @@ Result<EglContext> make_any_context(int cuda_device) {
         return out;
     }
     return fail(ErrorKind::unsupported, "",
-                "no OpenGL 4.5 context without a display could be made through EGL",
+                "cannot create an OpenGL 4.5 context without a display through EGL",
                 "install the graphics driver's EGL library, or Mesa's software one (package "
                 "libgl1-mesa-dri)");
 }

@@ -252,13 +252,12 @@ class GlfwWindow final : public Window {
 tl::unexpected<Error> no_window(std::string_view what) {
     const bool has_display =
         std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr;
-    return fail(
-        ErrorKind::unsupported, "",
-        fmt::format("{}: {}", what,
-                    last_glfw_error().empty() ? "no reason given" : last_glfw_error()),
-        has_display
-            ? "--headless works without a window; LIBGL_ALWAYS_SOFTWARE=1 draws in software"
-            : "there is no display (DISPLAY is not set); use --headless, or run under xvfb-run");
+    return fail(ErrorKind::unsupported, "",
+                fmt::format("{}: {}", what,
+                            last_glfw_error().empty() ? "no reason given" : last_glfw_error()),
+                has_display
+                    ? "--headless works without a window; LIBGL_ALWAYS_SOFTWARE=1 draws in software"
+                    : "no display (DISPLAY is not set); use --headless, or run under xvfb-run");
 }
 
 }  // namespace
@@ -269,7 +268,7 @@ Result<std::unique_ptr<Window>> open_glfw_window(const WindowOptions& options) {
         last_glfw_error() = text;
         log_debug("GLFW error {:#x}: {}", code, text);
     });
-    if (!glfwInit()) return no_window("the window system could not be reached");
+    if (!glfwInit()) return no_window("cannot reach the window system");
     glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 4);
     glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 5);
     glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
@@ -281,7 +280,7 @@ Result<std::unique_ptr<Window>> open_glfw_window(const WindowOptions& options) {
     GLFWwindow* window =
         glfwCreateWindow(options.width, options.height, options.title.c_str(), nullptr, nullptr);
     if (!window) {
-        auto error = no_window("no window with OpenGL 4.5 could be opened");
+        auto error = no_window("cannot open a window with OpenGL 4.5");
         glfwTerminate();
         return error;
     }

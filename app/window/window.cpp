@@ -19,7 +19,7 @@ Result<void> load_gl(void (*(*load)(const char*))()) {
     if (version < GLAD_MAKE_VERSION(4, 5)) {
         return fail(
             ErrorKind::unsupported, "",
-            fmt::format("OpenGL {}.{} is all this display offers, 4.5 is needed",
+            fmt::format("this display offers only OpenGL {}.{}; 4.5 is needed",
                         GLAD_VERSION_MAJOR(version), GLAD_VERSION_MINOR(version)),
             "update the graphics driver, or set LIBGL_ALWAYS_SOFTWARE=1 to draw in software");
     }

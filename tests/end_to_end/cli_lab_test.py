@@ -75,7 +75,7 @@ class Lab(Case):
             self.assertIn(part, text)
         self.assertNotIn("http://www.w3.org/2000", text)  # nothing from elsewhere
         self.lab(2, "report", "one", "nobody", "--html", page, says="nobody")
-        self.lab(2, "compare", "plain", "two", says="not of one kind")
+        self.lab(2, "compare", "plain", "two", says="differ in kind")
         self.lab(2, "compare", "one", "nobody", says=["nobody", "labels: one, two"])
         self.told(0, "compare", self.folder / "lab.db", self.folder / "lab.db", out="4 pairs")
 
@@ -118,7 +118,7 @@ class Lab(Case):
         self.assertIn("out of memory", told["bad"]["error"])
         self.assertFalse(told["good"]["failed"])
         self.assertEqual(self.lab(1, "run", suite, "--program", f"bad={broken}", "--program", f"good={GAUSSCOPE}", "--json",
-                                  out="failed before, not run again (--retry)").json["known"], 1)
+                                  out="failed before, not repeated (--retry)").json["known"], 1)
         self.lab(2, "compare", "bad", "good", says="no run of the same scene")
         broken.write_text("#!/bin/sh\nexec %s \"$@\"\n" % os.path.abspath(GAUSSCOPE))
         self.assertEqual(self.lab(0, "run", suite, "--program", f"bad={broken}", "--retry", "--json").json["ran"], 1)
@@ -185,7 +185,7 @@ class Lab(Case):
                  says=["nothere", "norhere", "--captures"])
         self.lab(2, "run", self.suite("[scene a]\ncapture = nothere\noptional = yes\n"), says="none of its scenes")
         self.lab(2, "run", self.suite(), "--program", "x=/no/such/program", says="/no/such/program")
-        self.lab(2, "run", self.suite(), "--program", "x=/bin/true", says="does not answer as a gausscope")
+        self.lab(2, "run", self.suite(), "--program", "x=/bin/true", says="does not answer like gausscope")
         self.lab(2, "run", self.suite(), "--program", "nothing", says="NAME=PATH")
         self.expect(2, "lab", "list", "--database", self.folder / "none.db", says="lab run")
         (self.folder / "text.db").write_text("this is no database, whatever its name says")

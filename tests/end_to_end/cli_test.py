@@ -66,7 +66,7 @@ class Usage(Case):
         self.expect(2, "render", "x.ply", "-o", self.folder, says="--path orbit")
         self.expect(2, self.folder / "nothing.ply", says="error: ")
         self.expect(2, "info", self.folder / "nothing", says="nothing")
-        self.expect(2, "info", self.folder, says="neither a capture nor a splat file")
+        self.expect(2, "info", self.folder, says="not a capture or splat file")
 
     def test_ranges_refuse_nan_fractions_and_signs(self):
         train = ["train", self.capture, "-o", self.folder / "o"]
@@ -110,7 +110,7 @@ class Usage(Case):
         self.expect(0, "train", self.capture, "-o", self.folder / "auto", "--steps", "2", "--backend", "auto", "-v",
                     says="computing on the CPU, not with CUDA: ")
         self.expect(2, "bench", "--device", "1", says="the CUDA backend cannot be used: ")
-        self.expect(2, "bench", "--device", "0", "--backend", "cpu", says=["no device 0", "leave out --device"])
+        self.expect(2, "bench", "--device", "0", "--backend", "cpu", says=["no device 0", "omit --device"])
         self.expect(2, "bench", "--device", "-1", says="is not a whole number")
         result = self.expect(0, "info", "--json")
         machine = result.json
@@ -343,7 +343,7 @@ class Training(Case):
             self.assertIn(wanted, texts)
         self.expect(0, "report", out, "-o", self.folder / "other.html", "--no-doctor")
         self.expect(2, "report", self.folder / "nowhere", says="no such folder")
-        self.expect(2, "report", self.capture, says="holds no training run")
+        self.expect(2, "report", self.capture, says="contains no training run")
 
     def test_eval_lists_the_worst(self):
         out, _ = self.trained()

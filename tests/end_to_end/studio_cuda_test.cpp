@@ -247,7 +247,7 @@ TEST(CudaSession, fast_pictures_say_what_they_lose) {
     ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
     ASSERT_TRUE(h.open(splats));
     ASSERT_TRUE(h.until([&] { return h.state.scene->name == "start.ply"; }));
-    EXPECT_NE(told().find("exact one"), std::string::npos) << told();
+    EXPECT_NE(told().find("the exact picture"), std::string::npos) << told();
     const auto exact = frame_of(h, ViewMode::color);
     h.state.view.fast = true;
     EXPECT_LE(largest_difference(colors_of(*exact), colors_of(*frame_of(h, ViewMode::color))), 1);

@@ -155,7 +155,7 @@ TEST_F(Doctor, a_gaussian_is_looked_at_by_its_row) {
     h.session.send(jobs::mark(5));
     h.session.send(jobs::mark(400));
     ASSERT_TRUE(h.until([&] { return h.errors.size() == 2; }));
-    EXPECT_NE(h.errors[0].text.find("no number"), std::string::npos);
+    EXPECT_NE(h.errors[0].text.find("not a number"), std::string::npos);
     EXPECT_NE(h.errors[1].text.find("#399"), std::string::npos);
 }
 

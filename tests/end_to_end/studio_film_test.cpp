@@ -159,7 +159,7 @@ TEST_F(FilmStudio, ASecondVideoOfATimeLapseDoesNotEndTheFirst) {
         e.part<Exporter>().time_lapse(second, "", 12);
     });
     ASSERT_TRUE(h.until([&] { return h.errors.size() == 2; }));
-    EXPECT_TRUE(said("writing " + first + " goes on"));
+    EXPECT_TRUE(said("writing " + first + " is in progress"));
     EXPECT_FALSE(said(second));  // the other error is the first's own: nothing was taken yet
 }
 

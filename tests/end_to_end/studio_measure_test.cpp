@@ -101,7 +101,7 @@ TEST_F(Measuring, TheGroundAtThreePixelsIsBelowTheCamera) {
 TEST_F(Measuring, WhereNothingLiesNothingIsPicked) {
     ASSERT_TRUE(give("measure.points", {"0", "0", "80", "66"}));
     ASSERT_EQ(h_.errors.size(), 1u);
-    EXPECT_NE(h_.errors[0].text.find("nothing lies at this pixel"), std::string::npos);
+    EXPECT_NE(h_.errors[0].text.find("nothing at this pixel"), std::string::npos);
     EXPECT_FALSE(h_.state.measured);
 }
 
@@ -143,7 +143,7 @@ TEST_F(Measuring, OutsideTheBoxNothingIsTrainedOrExported) {
     EXPECT_TRUE(h_.errors.empty()) << h_.errors[0].text;
     ASSERT_TRUE(give("train.crop", {"90", "90", "90", "91", "91", "91"}));
     ASSERT_EQ(h_.errors.size(), 1u) << "said once";
-    EXPECT_NE(h_.errors[0].text.find("no Gaussian lies in this box"), std::string::npos);
+    EXPECT_NE(h_.errors[0].text.find("this box contains no Gaussian"), std::string::npos);
     h_.session.send(jobs::run_to(6));
     ASSERT_TRUE(h_.until([&] { return h_.state.training.step == 6; })) << "it goes on";
     ASSERT_TRUE(h_.until([&] {

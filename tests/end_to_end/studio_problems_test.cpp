@@ -74,14 +74,14 @@ TEST_F(ProblemsInStudio, are_found_gone_to_and_forgotten) {
     ASSERT_TRUE(h.until([&] { return h.state.marked != nullptr; }));
     EXPECT_EQ(h.state.marked->row, found()->gaussians[1].row);
     ASSERT_TRUE(command("problems.go", {"9999", "region"}));
-    EXPECT_TRUE(erred("there is no region 9999: the last one is"));
+    EXPECT_TRUE(erred("no region 9999: the last one is"));
     EXPECT_FALSE(command("problems.go", {"1", "wrong"}));
     EXPECT_FALSE(command("problems.go", {"0"}));
 
     ASSERT_TRUE(command("problems.clear"));
     EXPECT_TRUE(h.until([&] { return !h.state.problems; }));
     ASSERT_TRUE(command("problems.go", {"1"}));
-    EXPECT_TRUE(erred("none was found; problems.find looks"));
+    EXPECT_TRUE(erred("none found; run problems.find to search"));
 }
 
 TEST_F(ProblemsInStudio, a_place_is_shown_in_every_photo_that_sees_it) {
@@ -155,7 +155,7 @@ TEST_F(ProblemsInStudio, are_found_again_when_training_has_moved_them) {
         h.errors.clear();
         ASSERT_TRUE(command("problems.go", {std::to_string(i + 1), "gaussian"}));
         if (std::find(now.begin(), now.end(), id) == now.end()) {
-            EXPECT_TRUE(erred("is gone: training took it away after step 0")) << i;
+            EXPECT_TRUE(erred("no longer exists: training removed it after step 0")) << i;
             continue;
         }
         ++turned_to;
@@ -171,7 +171,7 @@ TEST_F(ProblemsInStudio, their_gaussians_are_selected) {
     EXPECT_FALSE(command("problems.select", {"1", "region"}));
     EXPECT_NE(refused.find("has no Gaussians of its own"), std::string::npos) << refused;
     ASSERT_TRUE(command("problems.select", {"1", "gaussian"}));
-    EXPECT_TRUE(erred("none was found"));
+    EXPECT_TRUE(erred("none found"));
     ASSERT_TRUE(command("problems.find"));
     ASSERT_TRUE(found());
     ASSERT_FALSE(found()->gaussians.empty());
@@ -182,7 +182,7 @@ TEST_F(ProblemsInStudio, their_gaussians_are_selected) {
 
 TEST_F(ProblemsInStudio, need_photos) {
     ASSERT_TRUE(h.until_done(h.session.send([](Engine& e) { e.part<ProblemFinder>().find(); })));
-    EXPECT_TRUE(erred("nothing is open"));
+    EXPECT_TRUE(erred("no scene is open"));
     ASSERT_TRUE(h.open(tiny_capture()));
     const std::string splats = (h.folder.path() / "alone.ply").string();
     ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));

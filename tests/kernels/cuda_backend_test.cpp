@@ -48,7 +48,7 @@ TEST(Backend, OthersAreWrongUsage) {
     const auto backend = choose_backend("vulkan");
     ASSERT_FALSE(backend.has_value());
     EXPECT_EQ(backend.error().kind, ErrorKind::usage);
-    EXPECT_EQ(backend.error().message, "there is no backend \"vulkan\"");
+    EXPECT_EQ(backend.error().message, "unknown backend \"vulkan\"");
 }
 
 // The device is looked up once per process, so a process without one is another process.

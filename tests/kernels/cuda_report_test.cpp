@@ -56,7 +56,7 @@ TEST_F(CudaReport, ADeviceIsChosenByNumber) {
     EXPECT_THAT(none.error().text(), HasSubstr("1: emulated CUDA device, sm_90, 16 GiB"));
     const auto cpu = choose_backend("cpu", 0);
     ASSERT_FALSE(cpu);
-    EXPECT_THAT(cpu.error().text(), HasSubstr("leave out --device"));
+    EXPECT_THAT(cpu.error().text(), HasSubstr("omit --device"));
     EXPECT_EQ(choose_backend("cpu")->device, -1);
 }
 

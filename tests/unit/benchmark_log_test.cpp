@@ -90,7 +90,7 @@ TEST_F(BenchmarkLogs, EachBrokenRuleIsSeen) {
     using Lines = std::vector<TestJson>;
     const std::pair<const char*, std::function<void(Lines&)>> kBroken[] = {
         {"first event", [](Lines& l) { l.erase(l.begin()); }},
-        {"two events \"begin\"", [](Lines& l) { l[1] = l[0]; }},
+        {"duplicate event \"begin\"", [](Lines& l) { l[1] = l[0]; }},
         {"loaded", [](Lines& l) { l.erase(l.begin() + 1); }},
         {"\"end\" is missing", [](Lines& l) { l.pop_back(); }},
         {"follows", [](Lines& l) { l.push_back(l.back()); }},
@@ -99,7 +99,7 @@ TEST_F(BenchmarkLogs, EachBrokenRuleIsSeen) {
              l[0]["time_ms"] = 5;
              l[1]["time_ms"] = 6;
          }},
-        {"goes back", [](Lines& l) { l[3]["time_ms"] = -1; }},
+        {"decreases", [](Lines& l) { l[3]["time_ms"] = -1; }},
         {"version", [](Lines& l) { l[0]["version"] = 1; }},
         {"commit", [](Lines& l) { l[0].erase("commit"); }},
         {"seed", [](Lines& l) { l[0].erase("seed"); }},
@@ -123,7 +123,7 @@ TEST_F(BenchmarkLogs, EachBrokenRuleIsSeen) {
         {"photos_hash is missing", [](Lines& l) { l[0].erase("photos_hash"); }},
         {"points are not those of toys",
          [](Lines& l) { l[0]["points_hash"] = "ffffffffffffffff"; }},
-        {"cameras are not those of toys",
+        {"cameras differ from those of toys",
          [](Lines& l) { l[0]["cameras_hash"] = "ffffffffffffffff"; }},
         {"3 photos are masked",
          [](Lines& l) {
@@ -131,15 +131,15 @@ TEST_F(BenchmarkLogs, EachBrokenRuleIsSeen) {
              l[0]["masked"] = 3;
          }},
         {"trained on", [](Lines& l) { l[0]["trained_on"] = 17; }},
-        {"all photos", [](Lines& l) { l[2]["photos"] = 1; }},
+        {"all held-out photos", [](Lines& l) { l[2]["photos"] = 1; }},
         {"step", [](Lines& l) { l[3]["step"] = 10; }},
-        {"no score", [](Lines& l) { l[3]["psnr"] = nullptr; }},
-        {"went on", [](Lines& l) { l[2]["psnr"] = 21; }},
+        {"score is missing", [](Lines& l) { l[3]["psnr"] = nullptr; }},
+        {"continued", [](Lines& l) { l[2]["psnr"] = 21; }},
         {"says reached", [](Lines& l) { l[3]["psnr"] = 19; }},
         {"does not say so", [](Lines& l) { l[4]["status"] = "missed"; }},
-        {"no such status", [](Lines& l) { l[4]["status"] = "fine"; }},
-        {"no event", [](Lines& l) { l[1]["event"] = "lunch"; }},
-        {"no JSON object", [](Lines& l) { l[1] = 3; }},
+        {"unknown status", [](Lines& l) { l[4]["status"] = "fine"; }},
+        {"unknown event", [](Lines& l) { l[1]["event"] = "lunch"; }},
+        {"not a JSON object", [](Lines& l) { l[1] = 3; }},
     };
     for (const auto& [what, spoil] : kBroken) {
         Lines spoilt = lines();

@@ -72,20 +72,20 @@ TEST(Suite, ErrorsNameLineAndWhatMayBe) {
     expect(scene + "[settings x]\nseed = 7\n", {"a.suite:4", "seeds"});
     expect("steps = many\n" + scene, {"a.suite:1", "many"});
     expect("steps = nan\n" + scene, {"a.suite:1", "nan"});
-    expect("seeds = 1, 1\n" + scene, {"a.suite:1", "each once"});
-    expect("backends = gpu\n" + scene, {"a.suite:1", "cpu and cuda"});
+    expect("seeds = 1, 1\n" + scene, {"a.suite:1", "distinct"});
+    expect("backends = gpu\n" + scene, {"a.suite:1", "cpu or cuda"});
     expect("gate psnr <= 3\n" + scene, {"a.suite:1", "psnr_drop"});
     expect("gate psnr_drop < 3\n" + scene, {"a.suite:1", "<="});
     expect("hello\n" + scene, {"a.suite:1", "name = value"});
-    expect("[scene ../x]\nviews = 3\n", {"a.suite:1", "is no name"});
+    expect("[scene ../x]\nviews = 3\n", {"a.suite:1", "is not a name"});
     expect("[thing x]\n" + scene, {"a.suite:1", "[scene NAME]"});
-    expect("[]\n", {"a.suite:1", "is no section"});
-    expect("[scene\n", {"a.suite:1", "is no section"});
+    expect("[]\n", {"a.suite:1", "is not a section"});
+    expect("[scene\n", {"a.suite:1", "is not a section"});
     expect(scene + scene, {"a.suite:3", "two"});
     expect("[scene a]\noptional = yes\n", {"a.suite:1", "capture = FOLDER"});
     expect("[scene a]\ncapture = x\nviews = 3\n", {"a.suite:1", "either"});
     expect("# nothing\n", {"a.suite", "no scene"});
-    expect(scene + "photos_hash = 12\n", {"a.suite:3", "is no hash"});
+    expect(scene + "photos_hash = 12\n", {"a.suite:3", "is not a hash"});
 }
 
 TEST(Suite, BuiltInOnesAreRight) {
@@ -202,7 +202,7 @@ TEST(LabFile, RefusesWhatIsNotItsOwn) {
     };
     says(LabFile::open_to_read(folder.path() / "none.db"), "lab run");
     ASSERT_TRUE(history::History::open(folder.path() / "history.db"));
-    says(LabFile::open_to_read(folder.path() / "history.db"), "holds no runs of the lab");
+    says(LabFile::open_to_read(folder.path() / "history.db"), "contains no lab runs");
     ASSERT_TRUE(write_text_file(folder.path() / "text.db", "hello, this is no database at all"));
     says(LabFile::open(folder.path() / "text.db"), "not a history");
     const fs::path newer = folder.path() / "newer.db";
@@ -211,8 +211,8 @@ TEST(LabFile, RefusesWhatIsNotItsOwn) {
         const auto database = history::Database::open(newer);
         ASSERT_TRUE(database->run("UPDATE lab_version SET version = 2"));
     }
-    says(LabFile::open(newer), "a newer gausscope's lab");
-    says(LabFile::open_to_read(newer), "a newer gausscope's lab");
+    says(LabFile::open(newer), "a newer gausscope");
+    says(LabFile::open_to_read(newer), "a newer gausscope");
 }
 
 TEST(LabFile, AFullDiskLeavesNothingHalf) {

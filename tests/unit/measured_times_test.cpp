@@ -64,7 +64,7 @@ TEST(MeasuredTimes, DamagedFilesAreTold) {
         const auto read = parse_measured_times(text, "times.json");
         return read ? std::string("none") : read.error().text();
     };
-    EXPECT_THAT(told("{}"), HasSubstr("no list \"runs\""));
+    EXPECT_THAT(told("{}"), HasSubstr("list \"runs\" is missing"));
     EXPECT_THAT(told(R"({"runs": [{"id": "a", "gpu": "h100", "work": "film"}]})"),
                 HasSubstr("run \"a\" lacks"));
     EXPECT_THAT(told(R"({"runs": [{"id": "a", "gpu": "h100", "work": "step", "counts": {}}]})"),
