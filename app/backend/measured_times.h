@@ -32,7 +32,7 @@ struct MeasuredTimes {
 };
 /// Errors: malformed, naming the run.
 Result<MeasuredTimes> parse_measured_times(const std::string& text, const std::string& origin);
-/// Of what is built in.
+/// Measured times compiled into the program.
 MeasuredTimes measured_times();
 
 struct ComparedStage {

@@ -1,5 +1,4 @@
-// What metrics.json tells of the stages of a run. Given to it by whoever starts one: train, the
-// studio.
+// Stage times of a run for metrics.json. Train and the studio pass it to each run they start.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -34,7 +34,7 @@ inline constexpr const char* kSettings = "settings.json";
 inline constexpr const char* kReport = "report.html";
 }  // namespace member_name
 
-/// What is told of the whole.
+/// Facts about the whole bundle.
 struct BundleFacts {
     std::string name;        ///< of the scene
     std::string made;        ///< made_by()

@@ -63,7 +63,7 @@ struct Report {
     std::string made;  ///< "gausscope 0.1.0, 2026-11-23 04:20 UTC, host"
 };
 
-/// Well-formed XML, too. Bytes of texts that are not UTF-8 become U+FFFD.
+/// Returns well-formed XML. Bytes of texts that are not UTF-8 become U+FFFD.
 std::string report_html(const Report& report);
 /// The file as a picture of the report. Errors: not_found, unreadable; unsupported: no PNG or JPEG.
 Result<ReportPicture> report_picture(std::string title, const fs::path& file);

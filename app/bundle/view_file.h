@@ -10,7 +10,7 @@
 namespace gs {
 
 std::string view_json(const ViewSettings& view);
-/// What is not understood stays as it is; numbers are brought into their bounds.
+/// Ignores unknown values and clamps numbers to their bounds.
 void take_view_json(std::string_view text, ViewSettings& view);
 
 }  // namespace gs

@@ -1,5 +1,5 @@
-// `gausscope attach [PID]`: who is under the profiling service; the studio on one of them; without
-// a window, a trace of some seconds; and giving CUPTI back or taking it.
+// `gausscope attach [PID]`: lists processes under the profiling service, attaches the studio to
+// one, or records a short trace without a window; and releases or acquires CUPTI.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -110,8 +110,8 @@ std::string take_past(Connection& connection, TraceStore& store) {
     return reason;
 }
 
-/// Since when a process does not get on, and where it is. Only for one that is recorded now, for
-/// somebody, and stands in a range: its history alone may be from before it was recorded again.
+/// Adds how long a process has made no progress, and where. Only for a process that is recorded now
+/// and is inside a range: its history alone may be from before it was recorded again.
 bool add_stall(Json& rows, const TraceStore& store, std::uint32_t p, const Pulse& pulse,
                double after_s) {
     const auto stall = pulse.stall(store, p, now_ns(), {.after_s = after_s});

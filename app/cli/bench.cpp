@@ -460,7 +460,7 @@ Result<int> BenchRun::run() {
     stages_ = training_ ? time_steps() : time_frames(static_cast<std::size_t>(a_.repeats));
     count();
     if (!a_.batches.empty()) {
-        // No fewer than so many, that rounds are long enough to be told apart.
+        // At least 64, so that rounds are long enough to compare.
         const auto photos = static_cast<std::size_t>(std::max(a_.repeats, 64));
         GS_TRY(batches_, time_batches(*trainer_, a_.batches, photos));
     }

@@ -1,5 +1,5 @@
-// What a photo costs where a step takes several (`bench --batch`): the same run goes on from the
-// same Gaussians with each size of batch in turn. Called by bench.cpp.
+// Time per photo when a step takes several (`bench --batch`): the same run continues from the same
+// Gaussians with each batch size in turn. Called by bench.cpp.
 #pragma once
 
 #include <span>

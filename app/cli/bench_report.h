@@ -1,5 +1,5 @@
-// The bench's result: figures per stage with the interval the median lies in, their JSON, their
-// table, and the comparison with an earlier run. Called by bench.cpp.
+// The bench's result: figures per stage with the interval of the median, their JSON, their table,
+// and the comparison with an earlier run. Called by bench.cpp.
 #pragma once
 
 #include <cstdint>

@@ -96,7 +96,7 @@ Parting parting_of(const std::vector<StepHashes>& a, const std::vector<StepHashe
     return out;
 }
 
-/// What the two were told, where it differs.
+/// Settings in which the two runs differ.
 Json differences_of(const Side& a, const Side& b) {
     Json out = Json::array();
     const auto add = [&](const std::string& what, const Json& of_a, const Json& of_b) {

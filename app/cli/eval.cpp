@@ -66,8 +66,8 @@ Json steps_of(const fs::path& scene) {
     return same ? metrics["steps"] : Json(nullptr);
 }
 
-/// What the run of this checkpoint, or of the checkpoint that stands for this folder, learned of
-/// photos and cameras. None, and told, where photos are not those of the run.
+/// The photo and camera looks learned by the run of this checkpoint, or of this folder's
+/// checkpoint. Empty, with a warning, if the photos are not those of the run.
 LearnedLooks looks_of(const fs::path& scene, const Capture& capture) {
     const auto run = run_in(scene);
     const fs::path file = run ? run->model() : scene;

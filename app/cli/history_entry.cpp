@@ -24,7 +24,7 @@ double number_of(const Json& object, const char* key) {
 /// What was measured once.
 history::Quantiles one(double value) { return {1, value, value, value, value, value}; }
 
-/// Of a stage only its median and 95th percentile are told.
+/// A stage has only its median and 95th percentile.
 history::Quantiles of_stage(const Json& stage) {
     history::Quantiles out;
     out.count = stage.value("samples", std::uint64_t{1});
@@ -47,7 +47,7 @@ std::vector<History::Entry> entries_of(const Json& result, const history::Point&
             add("PSNR", "dB", one(psnr));
         if (const double ssim = number_of(*test, "ssim"); ssim == ssim) add("SSIM", "", one(ssim));
     }
-    // Of a run that went on, its own part only was timed.
+    // A resumed run timed only its own part.
     if (result.contains("seconds") && !result.contains("resumed_from"))
         add("training", "s", one(number_of(result, "seconds")));
     if (result.contains("gaussians")) add("Gaussians", "", one(number_of(result, "gaussians")));

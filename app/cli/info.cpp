@@ -30,7 +30,7 @@ struct InfoArguments {
     bool photos = false;  ///< decode every photo too
     bool strict = false;  ///< exit code 3 when something is found
     int lod = 0;          ///< level of a streamed set, 0 = finest
-    std::string fix;      ///< where the mended splats go, empty: nowhere
+    std::string fix;      ///< file for the fixed splats, empty: none
 };
 
 void add_options(CLI::App& app, InfoArguments& a) {
@@ -127,7 +127,7 @@ Result<void> not_the_source(const std::string& path, const std::string& fix) {
     return {};
 }
 
-// Writes the mended splats where --fix says; nothing else is written.
+// Writes the fixed splats to --fix's file; nothing else is written.
 Result<Json> write_fixed(const SplatFile& scene, const std::string& path) {
     const GaussianModel& model = scene.model;
     const Fixed fixed = fix(model);

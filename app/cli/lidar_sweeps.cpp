@@ -18,8 +18,7 @@
 namespace gs::cli {
 namespace {
 
-/// Calls drawn(sweep, image) for every sweep that can be read, until interrupted; what cannot is
-/// told and left out.
+/// Calls drawn(sweep, image) for every readable sweep, until interrupted; reports and skips others.
 template <class Drawn>
 Result<Json> for_sweeps(const GaussianModel& model, const std::string& lidar, const char* doing,
                         Drawn&& drawn) {

@@ -1,5 +1,5 @@
-// The options that several subcommands have: what they are called, what they say, and what they
-// become. A subcommand's own options stand in its own file.
+// Options that several subcommands share: names, help and values. A subcommand's own options are in
+// its own file.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct CaptureArguments {
     std::string init = "points";  ///< "points" | "random" | "random:N"
     bool operator==(const CaptureArguments&) const = default;
 };
-/// --stacks[=HZ]: call stacks of another program, so many times a second.
+/// --stacks[=HZ]: call stacks of another program, HZ times a second.
 void add_stacks(CLI::App& app, int& hz);
 /// --spill DIR: the folder for spill_to().
 void add_spill(CLI::App& app, std::string& folder);

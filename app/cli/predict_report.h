@@ -22,10 +22,10 @@ struct PredictSubject {
     bool sizes_differ = false;
 };
 
-/// A GPU as its driver tells of it.
+/// A GPU as its driver reports it.
 struct NamedDevice {
     std::string name;         ///< empty: none computes
-    int multiprocessors = 0;  ///< 0: not told
+    int multiprocessors = 0;  ///< 0: unknown
 };
 
 Json warps_json(const WarpWork& work);

@@ -28,8 +28,8 @@ namespace {
 
 struct RecordArguments {
     std::string output;         ///< empty: named after the command
-    std::string chain;          ///< another NVTX tool that gets the calls, too
-    std::string spill;          ///< folder of measurements that memory has no room for
+    std::string chain;          ///< another NVTX tool that also receives the calls
+    std::string spill;          ///< folder for trace data that does not fit in memory
     double budget_percent = 0;  ///< 0: none
     int memory_mib = 1024, graph_nodes_s = 0;
     bool insights = false, no_cupti = false, pytorch = false;
@@ -164,7 +164,7 @@ Result<pid_t> start_command(const std::vector<std::string>& command, Environment
     return pid;
 }
 
-/// As a shell tells it.
+/// Returns the exit code that a shell would report.
 int exit_code_of(int status) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -210,7 +210,7 @@ class RenderRun {
 };
 
 Result<void> RenderRun::prepare() {
-    // Numbers are asked for to be used: npy writes everything unless told otherwise.
+    // npy files are for numeric use: write all maps unless --maps chooses.
     GS_TRY(maps_,
            parse_maps(a_.maps.empty() ? (a_.format == "npy" && a_.video.empty() ? "all" : "color")
                                       : a_.maps));

@@ -1,6 +1,6 @@
-// What a subcommand found, told once: as one JSON object (--json prints it as the last line), and
-// as text for people that is made from the same object: lines with its values filled in, tables of
-// its rows. So both say the same, and there is one body for both.
+// The report of a subcommand: one JSON object (--json prints it as the last line), and text made
+// from the same object: lines with its values filled in, tables of its rows. Both come from one
+// source and cannot differ.
 #pragma once
 
 #include <cstdio>

@@ -160,7 +160,7 @@ Result<void> choose_cases(const CaseList& all, const std::vector<std::string>& o
                 "gausscope selftest --cases prints all names");
 }
 
-/// Everything of the report that is measured beside the checks. What cannot be is told in its
+/// Measures everything in the report besides the checks. A failed measurement is reported in its
 /// place.
 Result<void> time_scenes(const Backend& backend, bool quick, SelftestReport& report) {
     if (auto told = report.before("measuring the ceilings"); !told) return told;

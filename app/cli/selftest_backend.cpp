@@ -97,7 +97,7 @@ CheckRow check_loss(const Backend& backend, const SelftestEffort& effort) {
     training->start(capture, arrays_of(model));
     StepOutcome outcome;
     for (std::uint64_t step = 0; outcome.step == 0 && step < 100;
-         ++step)  // a device tells a few steps later
+         ++step)  // a device reports a few steps later
         outcome = training->step(plan_of(*capture, 1, step));
     if (outcome.step != 1)
         return {label_of(backend), "loss", "the first step never reported its loss", false};

@@ -50,8 +50,8 @@ bool is_predicted(Stage stage) {
            stage == Stage::adam;
 }
 
-/// Runs `once(i)` and tells what its stages took. "ms" is on a GPU the sum of its kernels' stages,
-/// which is what is predicted; "wall_ms" what the caller waited.
+/// Runs `once(i)` and returns the times of its stages. On a GPU "ms" is the sum of its kernels'
+/// stages, as predicted; "wall_ms" is the caller's wait.
 template <class F>
 Json time_stages(int count, bool cuda, const std::optional<Prediction>& prediction, F&& once) {
     TraceStore store;

@@ -1,7 +1,6 @@
-// `selftest --report`: what a machine that nobody has tried tells of itself in one file: what it
-// is, every check, its ceilings, and a few standard scenes with what was counted, measured stage by
-// stage, and predicted beside it. Called by selftest.cpp; tests run it on the emulated device,
-// where times mean nothing.
+// `selftest --report`: a report on an untested machine in one file: hardware, every check, limits,
+// and a few standard scenes with their counts and the measured and predicted times of stages.
+// Called by selftest.cpp; tests run it on the emulated device, where times mean nothing.
 #pragma once
 
 #include <string_view>

@@ -63,7 +63,7 @@ void use_backend(const Backend& backend, StudioOptions& studio) {
 }
 
 /// The GPU that drives the display: pictures reach the screen from it without passing through the
-/// host. -1: not told, or there is no choice.
+/// host. -1: unknown, or there is no choice.
 int display_device(const CommonArguments& common) {
     if (common.headless || common.backend == "cpu") return -1;
     if (const auto devices = cuda_devices(); !devices || devices->size() < 2) return -1;
@@ -90,7 +90,7 @@ Result<void> check_paths(const ViewArguments& a) {
     return {};
 }
 
-/// The first path may be a trace, too.
+/// The first path may also be a trace.
 void use_traces(const ViewArguments& a, StudioOptions& studio) {
     studio.traces = a.traces;
     if (!is_trace_file(a.path)) return;

@@ -34,15 +34,15 @@ struct ViewArguments {
     std::string path, capture, compare, output;
     std::vector<std::string> traces;    ///< opened beside the first path
     std::vector<std::uint32_t> attach;  ///< processes under the profiling service to show live
-    int stacks_hz = 0;                  ///< their call stacks, too
+    int stacks_hz = 0;                  ///< also their call stacks
     CaptureArguments loading;
     std::vector<std::pair<std::string, double>> settings;
     WindowArguments window;
     std::optional<TrainingInStudio> training;
 };
 
-/// The cameras of a time lapse (choose_lapse_cameras); views that were saved in the studio count,
-/// too. `run`: the folder of a run that goes on, or empty. Errors: usage.
+/// The cameras of a time lapse (choose_lapse_cameras), including views saved in the studio. `run`:
+/// the folder of a resumed run, or empty. Errors: usage.
 Result<std::vector<LapseCamera>> lapse_cameras(const std::string& names, const fs::path& run,
                                                const Capture& capture);
 

@@ -1,5 +1,4 @@
-// The trace formats that are written, told by how a file's name ends. Used by `trace`, `record` and
-// `attach`.
+// Writes trace formats, chosen by the file's extension. Used by `trace`, `record` and `attach`.
 #pragma once
 
 #include <string>

@@ -168,7 +168,7 @@ Json open_json(const TraceStore& store, const OpenRanges& open) {
     return out;
 }
 
-/// Collectives by operation; of those whose bytes were told the rate, by the time of a rank.
+/// Collectives by operation; the rate counts those with known bytes, over the time of a rank.
 struct OperationTime {
     std::string_view operation;
     bool on_gpu = false;

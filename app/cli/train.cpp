@@ -133,7 +133,7 @@ struct Recording {
 struct RunSource {
     std::string capture;
     CaptureOptions loading;
-    fs::path checkpoint;  ///< to go on from; empty: none
+    fs::path checkpoint;  ///< to resume; empty: none
     fs::path folder;      ///< empty: a new one
 };
 
@@ -162,7 +162,7 @@ tl::unexpected<Error> nothing_to_train_on() {
                 "gausscope train CAPTURE, or --resume RUN; see --help");
 }
 
-/// Of a run that goes on. usage: options of loading without a capture to load.
+/// For a resumed run. usage: loading options without a capture to load.
 Result<void> loads_as_before(const TrainArguments& a) {
     if (!(a.loading == CaptureArguments()) && a.capture.empty())
         return fail(ErrorKind::usage, "", "a run resumes with the same loading options",

@@ -1,5 +1,5 @@
-// What `gausscope train` is told, and what the studio makes of it with --view. Beside train.cpp for
-// the test that the studio's import dialog writes command lines which say the same.
+// The arguments of `gausscope train`, and how the studio uses them with --view. Separate from
+// train.cpp so that a test can compare them with the studio's import dialog.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,4 @@
-// How a frame beside the reference (VerifyReport) is told on the command line: `verify` and
-// `replay`.
+// Prints a frame's comparison with the reference (VerifyReport) for `verify` and `replay`.
 #pragma once
 
 #include "app/cli/report.h"

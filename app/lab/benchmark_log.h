@@ -22,7 +22,7 @@ inline constexpr const char* kBenchmarkLog = "benchmark.jsonl";
 class BenchmarkLog {
   public:
     using Clock = std::chrono::steady_clock;
-    /// `begin`: before the first photo was read. `about`: what the event "begin" tells.
+    /// `begin`: before the first photo was read. `about`: content of the event "begin".
     BenchmarkLog(Clock::time_point begin, double target_db, const nlohmann::ordered_json& about);
     void loaded(Clock::time_point at);
     /// A measurement of the held-out photos. True: the target is reached.

@@ -33,7 +33,7 @@ std::string words_of(const std::vector<std::string>& words) {
 
 /// In the child: from here to exec only what may be called after fork. Never comes back.
 [[noreturn]] void become(char* const* words, int log, int said, pid_t lab) {
-    // Killed with the lab: otherwise it would go on writing where the next lab begins anew.
+    // Killed with the lab: otherwise it would continue writing where the next lab starts.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != lab) ::_exit(127);
     ::dup2(log, STDOUT_FILENO);

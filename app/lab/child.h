@@ -26,7 +26,7 @@ struct ChildOutcome {
 };
 struct ChildOptions {
     std::vector<std::string> words;  ///< the program and its arguments
-    fs::path log;                    ///< stdout and stderr, made anew, below a line with the words
+    fs::path log;                    ///< stdout and stderr, rewritten, below a line with the words
     double limit_s = 0;              ///< SIGTERM after so long, SIGKILL a minute later; 0: none
     std::function<bool()> stopped;   ///< the user wants an end: SIGTERM, as above
 };

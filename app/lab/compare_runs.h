@@ -62,8 +62,8 @@ struct RunSelection {
 /// Errors (usage): there is none of that name, with what there is.
 Result<RunSelection> select_runs(const std::vector<LabRun>& runs, const std::string& name);
 
-/// A verdict is told where Holm's p is at most 0.01 among the metrics, and 0.01 among the stages:
-/// of comparisons of two equals at most two in a hundred tell any.
+/// A verdict is given if Holm's p is at most 0.01 among the metrics, and 0.01 among the stages: of
+/// comparisons of two equals at most two in a hundred have one.
 inline constexpr double kVerdictChance = 0.01;
 /// Errors (usage): no run of A has its twin in B.
 Result<RunComparison> compare_runs(const RunSelection& a, const RunSelection& b,

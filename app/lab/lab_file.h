@@ -27,7 +27,7 @@ struct LabPhoto {
     std::string name;
     double psnr = kUnknown, ssim = kUnknown, l1 = kUnknown;
 };
-/// What tells two runs apart. Two with the same key are the same thing done twice.
+/// Identifies a run. Two runs with the same key repeat the same work.
 struct LabIdentity {
     std::string
         label;  ///< what is compared: "main", "faster blend"; the commit where none is given

@@ -13,7 +13,7 @@
 namespace gs::lab {
 namespace {
 
-constexpr std::size_t kLeastPoints = 3;  // of a history that is told
+constexpr std::size_t kLeastPoints = 3;  // of a reported history
 constexpr const char* kOverTime[] = {"training", "Gaussians", "peak memory"};
 
 std::string number_text(double value, int digits) {

@@ -289,7 +289,7 @@ class SuiteRunner {
         std::error_code error;
         if (!scene.sample || fs::is_directory(place, error)) return {};
         const SampleScene& s = *scene.sample;
-        // Made beside its place and moved there: half a capture never stands in it.
+        // Made in a temporary folder and moved there, so that the place never has half a capture.
         const fs::path making = place.string() + ".making";
         fs::remove_all(making, error);
         fs::create_directories(place.parent_path(), error);
@@ -370,7 +370,7 @@ class SuiteRunner {
         return out;
     }
 
-    /// What came of the training: a failure is a result, too.
+    /// Records the outcome of the training; a failure is also a result.
     Result<void> judge(const Planned& planned, const ChildOutcome& ended, const fs::path& log,
                        LabRun& run) const {
         if (!ended.done() && !ended.timed_out) {

@@ -1,6 +1,6 @@
-// Runs a suite: one training after another, each a process of its own, and records what came of
-// it. What is recorded is not run again, so the same command goes on where it stopped, whatever
-// ended it. Called by `gausscope lab run`.
+// Runs a suite: one training after another, each a process of its own, and records the results.
+// Recorded runs are skipped, so the same command resumes after any stop. Called by `gausscope lab
+// run`.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ struct LabOptions {
     bool retry = false;                           ///< what failed before is run again
     std::function<bool()> stopped;                ///< the user wants an end
     std::function<void(const std::string&)> say;  ///< a line for people
-    /// Run `number` (from 1) of so many that are planned is about to be trained.
+    /// Run `number` (from 1) of the `planned` ones is about to be trained.
     std::function<void(const std::string& run, std::size_t number, std::size_t planned)> begins;
 };
 struct LabTally {
@@ -39,9 +39,9 @@ struct LabTally {
     std::vector<std::string> left_out;  ///< optional scenes that are not at hand
     bool stopped = false;
 };
-/// Files of runs go into DATABASE.runs beside it. Errors: captures that are missing (all of them
-/// named); another lab at work on the same file; the database cannot be written, for want of room
-/// too: what was recorded stays, and a run that was trained is recorded when it is called again.
+/// Files of runs go into DATABASE.runs, next to it. Errors: captures that are missing (all of them
+/// named); another lab running on the same file; the database cannot be written, for example for
+/// lack of space: recorded runs stay, and a run that was trained is recorded by the next call.
 Result<LabTally> run_suite(const Suite& suite, LabOptions options);
 
 /// DATABASE.runs.

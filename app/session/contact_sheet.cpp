@@ -10,7 +10,7 @@
 namespace gs {
 namespace {
 
-constexpr double kRefreshInterval = 0.5;  // seconds between pictures made anew while training
+constexpr double kRefreshInterval = 0.5;  // seconds between refreshed pictures while training
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // ContactSheet: small pictures of all photos of a capture, for the contact sheet and the capture
-// cameras in the viewport: the photo, what the model draws there, and how far the two are apart.
-// Made one after the other where nobody waits, made anew as the model changes. Owned by the engine.
+// cameras in the viewport: the photo, the render, and their difference. Made one after the other in
+// idle time, and again as the model changes. Owned by the engine.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class ContactSheet final : public EnginePart {
     ContactSheet(EngineContext context, Viewer& viewer)
         : context_(std::move(context)), viewer_(viewer) {}
 
-    /// From now on. What is not wanted any more is kept, up to kMostBytes.
+    /// Replaces the request. Unwanted pictures are kept, up to kMostBytes.
     void want(SheetRequest request) { wanted_ = std::move(request); }
     void scene_changed(SceneChange change) override;
     /// Makes the next picture.

@@ -41,7 +41,7 @@ CostSums sums_of(const RenderResult& frame) {
     return adder.sums();
 }
 
-/// Of the tiles that the box touches, by the share of each that lies in it.
+/// Sums over the tiles that the box touches, by the share of each tile inside it.
 CostSums sums_of(const RenderResult& frame, const CostReport::Region& box) {
     Adder adder{frame};
     for (int y = box.y0 / kTileSize; y * kTileSize < box.y1; ++y)

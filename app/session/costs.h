@@ -24,7 +24,7 @@ class Costs final : public EnginePart {
     struct Box {
         double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
     };
-    /// Measures what the viewport shows, and what lies in the box. Told: it holds no pixel.
+    /// Measures the box of the current viewport. Reports an error if it contains no pixel.
     void region(const Shown& shown, const ViewRequest& request, const Box& box);
     /// How many of the most expensive Gaussians are listed.
     void top(std::size_t count);

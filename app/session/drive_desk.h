@@ -1,7 +1,7 @@
-// DriveDesk: the engine's part for a lidar's recording: that of the drive that is open, or another
-// beside what is open. It reads the chosen sweep and draws it from the model as a job, lets time go
-// on while it plays, and scores all sweeps when asked. What it has is SessionView::drive. Owned by
-// the engine; commands (app/commands/drive.cpp) call it there.
+// DriveDesk: the engine's part for lidar recordings: the open drive's, or another one opened with
+// the scene. It reads the chosen sweep and draws it from the model as a job, plays sweeps in real
+// time, and scores all sweeps on request. Publishes SessionView::drive. Owned by the engine;
+// commands (app/commands/drive.cpp) call it there.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +24,11 @@ class DriveDesk final : public EnginePart {
 
     /// A scene may have a recording of its own. With another model the sweep is drawn again.
     void scene_changed(SceneChange change) override;
-    /// A recording in the world of what is open; empty: its own. Told: it cannot be read.
+    /// Opens a recording in the world of the open scene; empty: its own. Reports unreadable files.
     void open(const std::string& path);
-    /// The sweep with this index is chosen; drawn anew when it was already. Told: there is none.
+    /// Chooses the sweep with this index, or draws it again. Reports an unknown index.
     void choose(std::size_t sweep);
-    /// The sweep so many further; the first and last are ends.
+    /// Moves by this many sweeps, up to the first or last.
     void step(int by);
     /// Seconds after the first sweep: the nearest one is chosen.
     void go(double seconds);

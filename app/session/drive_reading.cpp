@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostWay = 4000;     // corners of the drawn trajectory
 constexpr double kMostMoment = 0.5;        // s around a sweep that a trajectory is read at
-constexpr std::size_t kNearestPhotos = 1;  // of a sweep whose moment no photo's name tells
+constexpr std::size_t kNearestPhotos = 1;  // of a sweep whose time is in no photo's name
 
 Vec3d unit(Vec3d v, Vec3d otherwise) {
     const double length = std::sqrt(dot(v, v));

@@ -1,5 +1,5 @@
-// EditHistory: what the editor did, as changes that can be taken back and made again: differences
-// only, never more than kMostBytes of them. Owned by the editor.
+// EditHistory: the editor's undoable changes, stored as differences of at most kMostBytes. Owned by
+// the editor.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct WholeChange {
     std::shared_ptr<const GaussianModel> model;  ///< null: nothing changes
     Flags flags{};
     bool mending = false;                ///< the doctor's
-    std::string fix{};                   ///< what it mended; empty: everything
+    std::string fix{};                   ///< name of the fix; empty: all
     std::vector<std::string> changes{};  ///< one line each
 };
 
@@ -44,11 +44,10 @@ class EditHistory {
     static constexpr std::uint64_t kMostBytes = 512ull << 20;
     static constexpr std::size_t kMostSteps = 500;
 
-    /// A step that was just made: what was taken back before it is forgotten, and the oldest steps
-    /// go where there is no room for them.
+    /// Adds a new step, discards the redo steps, and discards the oldest steps over kMostBytes.
     void add(EditStep step);
     void clear() { *this = {}; }
-    /// The step that is taken back next, or made again next; null: there is none.
+    /// The next step to undo or redo; null: there is none.
     EditStep* to_undo() { return done_ > 0 ? &steps_[done_ - 1] : nullptr; }
     EditStep* to_redo() { return done_ < steps_.size() ? &steps_[done_] : nullptr; }
     void undone() { --done_; }

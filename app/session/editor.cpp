@@ -236,7 +236,7 @@ bool Editor::toggle(EditStep& step, bool forwards) {
     const auto change = [&] {
         return step.whole.model ? change_whole(step.whole) : change_rows(step);
     };
-    // Both or none: where the second fails, the first is taken back.
+    // Both or neither: if the second fails, undo the first.
     if (forwards ? !change() : !flip()) return false;
     if (forwards ? flip() : change()) return true;
     (void)(forwards ? change() : flip());
@@ -364,7 +364,7 @@ bool Editor::unsaved() const {
     return context_.scene && !context_.scene->trainer && history_.model_stamp() != saved_;
 }
 
-/// What is selected is drawn and told.
+/// Draws and publishes the selection.
 void Editor::show() {
     tint_.set_flags(flags_);
     if (!context_.scene) {

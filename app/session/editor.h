@@ -53,11 +53,10 @@ class Editor final : public EnginePart {
     /// Of the colour at this place of the picture (fractions of its size).
     void select_color_at(const Selecting& how, const Shown& shown, const ViewRequest& request,
                          double x, double y, float tolerance);
-    /// False, with the error told: a row is not there, and the selection is as it was.
+    /// False, with an error reported: an unknown row; the selection is unchanged.
     bool select_rows(const Selecting& how, const std::vector<std::uint64_t>& rows);
-    /// What an edit is about: these rows alone are selected, or without any the selection is as it
-    /// was. False, with the error told: a row is not there, or they are of the model after another
-    /// `step`.
+    /// Selects the subject of an edit: only these rows, or without any the current selection.
+    /// False, with an error reported: an unknown row, or rows of the model after another `step`.
     bool choose(const std::vector<std::uint64_t>& rows, std::optional<std::uint64_t> step);
     void select_neighbours(NeighbourStep step, double reach);
     void invert();
@@ -76,11 +75,11 @@ class Editor final : public EnginePart {
     void recolor(Recolor how, Vec3f color);
     /// Deletes what lies outside.
     void crop(const ClipBox& box);
-    /// The selected alone; null, with an error told, when there are none.
+    /// Only the selected Gaussians; null, with an error reported, if there are none.
     std::shared_ptr<const GaussianModel> selected_model();
 
     // ---- history
-    /// False, and told: it could not be.
+    /// False, with an error reported: it failed.
     bool undo();
     void redo();
     /// Until `done` steps are in force.
@@ -105,8 +104,7 @@ class Editor final : public EnginePart {
     std::uint64_t locked() const { return count_flags(flags_).locked; }
     const EditHistory& history() const { return history_; }
     bool unsaved() const;
-    /// Called after the model became another as a whole, by a mending for example, or was taken
-    /// back.
+    /// Called after the whole model was replaced, for example by a fix or its undo.
     std::function<void()> on_whole_change;
 
   private:

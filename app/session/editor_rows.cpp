@@ -32,7 +32,7 @@ std::string counted_gaussians(std::uint64_t count) {
     return format_count(static_cast<double>(count)) + (count == 1 ? " Gaussian" : " Gaussians");
 }
 
-/// The selected that are not locked; empty where an error was told instead.
+/// Selected rows that are not locked; empty if an error was reported.
 std::vector<std::uint32_t> Editor::editable_rows(const char* verb) {
     if (!may_edit()) return {};
     end_live();

@@ -272,7 +272,7 @@ void Engine::end_compare() {
 bool Engine::draw_when_due() {
     if (auto request = in_.view.take()) {
         viewer_.look(std::move(*request));
-        // Told before this picture, so that who waits for both waits long enough.
+        // Published before this picture, so that callers waiting for both wait long enough.
         if (levels_.choose()) publish_status();
     }
     // Asked once: what values cost is drawn on the same credit as the picture they are for.
@@ -280,7 +280,7 @@ bool Engine::draw_when_due() {
     values_.follow(shown(), *viewer_.request());
     try {
         tell_.changed().frame = viewer_.next_picture(shown());
-    } catch (const FrameTooLarge& error) {  // this one is not drawn; what is worked on goes on
+    } catch (const FrameTooLarge& error) {  // skip this picture; other work continues
         viewer_.look_away();
         tell_.error(words_of(error));
     }

@@ -52,9 +52,9 @@ class Engine {
     void save_bundle(BundleRequest request);
     /// Takes the newest edit of any kind back: of Gaussians, by the doctor, of a setting.
     void undo();
-    /// Makes what was taken back again, oldest first.
+    /// Redoes the last undone change.
     void redo();
-    /// Ends what goes on in the background: Activity::name, or everything when empty.
+    /// Cancels background work by Activity::name, or all of it if empty.
     void cancel(const std::string& name);
     /// One picture at exactly the requested size, whatever it costs; it comes back through
     /// SessionOutbox::pictures.
@@ -67,7 +67,7 @@ class Engine {
             if (auto* found = dynamic_cast<Part*>(part.get())) return *found;
         CHECK(false, "the engine has no such part");
     }
-    /// What is open, for parts that draw; none, and an error is told, when nothing is.
+    /// The open scene, for parts that draw; empty, with an error reported, if none is open.
     std::optional<Shown> open_scene();
 
   private:

@@ -19,8 +19,8 @@ class Exporter final : public EnginePart {
     Exporter(EngineContext context, Editor& editor, SceneDoctor& doctor)
         : context_(std::move(context)), editor_(editor), doctor_(doctor) {}
 
-    /// `crop`: only what lies in the box. Errors are told, here and below: nothing is open, nothing
-    /// is left, one is being written already, the file.
+    /// `crop`: export only Gaussians in the box. Reports errors, here and below: no open scene,
+    /// nothing left, an export in progress, the file.
     void splats(const std::string& path, const std::optional<ClipBox>& crop = {});
     /// The selected Gaussians alone.
     void selection(const std::string& path);

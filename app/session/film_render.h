@@ -1,7 +1,6 @@
-// FilmRender: a film made picture by picture where nobody waits: between two training steps, within
-// the viewer's share of the time while training goes on. Into a video file, or into a folder of
-// PNG files. Of a streamed set, each picture waits for its own camera's levels. Owned by the
-// engine.
+// FilmRender: renders a film picture by picture in idle time: between two training steps, within
+// the viewer's share of the time while training runs. Writes a video file, or a folder of PNG
+// files. With a streamed set, each picture waits for its own camera's levels. Owned by the engine.
 #pragma once
 
 #include <chrono>
@@ -34,7 +33,7 @@ class FilmRender final : public EnginePart {
     FilmRender(EngineContext context, Viewer& viewer, StreamedLevels& levels)
         : context_(std::move(context)), viewer_(viewer), levels_(levels) {}
 
-    /// Errors are told: a film is being made already, nothing is open, the file cannot be written.
+    /// Reports errors: a film is in progress, no scene is open, the file cannot be written.
     void start(FilmRequest request);
     bool cancel(const std::string& name) override;
     void scene_changed(SceneChange change) override {

@@ -11,7 +11,7 @@ namespace {
 /// Backward is verified where the reference, one thread then, does not take minutes.
 constexpr std::int64_t kMostGradientPixels = 256 * 256;
 
-/// All that the task needs, so that the engine may go on meanwhile.
+/// Everything the task needs, so that the engine can continue meanwhile.
 struct VerifySubject {
     std::shared_ptr<const GaussianModel> model;
     std::shared_ptr<const Capture> capture;  ///< holds the photo

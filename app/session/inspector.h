@@ -42,7 +42,7 @@ class Inspector final : public EnginePart {
         ViewRequest request;
         int x = 0, y = 0;  ///< pixels of the picture
     };
-    /// The camera and its photo's number; nothing, and told, where none can be asked about.
+    /// The camera and its photo's number; empty, with an error reported, if there is no picture.
     std::optional<Camera> camera_of_question(const ViewRequest& request);
     void answer();
     void publish(PixelInspection inspection);

@@ -15,8 +15,8 @@ constexpr const char* kSuiteJob = "lab";
 constexpr const char* kReadJob = "lab database";
 constexpr const char* kReportJob = "lab report";
 
-/// What a suite that goes on has come to, told as the progress of its job. The runner asks often
-/// whether it is to end; that is answered from the job a few times a second.
+/// The state of a running suite, reported as the progress of its job. The runner asks often whether
+/// to end; the job answers a few times a second.
 class SuiteProgress {
   public:
     SuiteProgress(const Progress& progress, std::string suite)

@@ -16,13 +16,13 @@ class LabDesk final : public EnginePart {
   public:
     explicit LabDesk(EngineContext context);
 
-    /// Another database is looked at. Told: it cannot be read.
+    /// Opens another database. Reports an unreadable one.
     void open(const std::string& database);
-    /// Runs what of the suite is not recorded yet, into the database; cancel("lab") ends it, and
-    /// the same goes on where it stopped. `label` empty: the commit. `captures`: where the suite's
-    /// captures are, besides beside it; may be empty.
+    /// Runs the suite's runs that are not recorded yet, into the database; cancel("lab") ends it,
+    /// and the same call resumes. `label` empty: the commit. `captures`: one more folder with the
+    /// suite's captures; may be empty.
     void run(const std::string& suite, const std::string& label, const std::string& captures);
-    /// B against A, of what is recorded, then and whenever more is. Told: there is no such thing.
+    /// Compares the recorded runs of B with A, now and as more come. Reports unknown names.
     void compare(const std::string& a, const std::string& b);
     /// All that is recorded as one page, with what is compared.
     void report(const std::string& html);
@@ -36,7 +36,7 @@ class LabDesk final : public EnginePart {
     EngineContext context_;
     LabState state_;
     std::optional<std::pair<std::string, std::string>> compared_;
-    std::string said_;  // by the suite that goes on, when it was read last
+    std::string said_;  // by the running suite, when last read
 };
 
 }  // namespace gs

@@ -44,8 +44,8 @@ Result<std::unique_ptr<TrainingBackend>> training_of(const SessionOptions& optio
     return make_cpu_training(std::move(*rasterizer));
 }
 
-/// What was asked for; a run that goes on stays where it is; empty: a new folder. Where another run
-/// turns out to be there, the run goes elsewhere.
+/// The requested folder; a resumed run keeps its own; empty: a new folder. If it turns out to have
+/// another run, a new folder is used.
 fs::path folder_for(const SessionOptions& options, const fs::path& checkpoint) {
     if (!options.output_dir.empty()) return options.output_dir;
     return checkpoint.empty() ? fs::path() : folder_of_checkpoint(checkpoint);
@@ -190,7 +190,7 @@ Result<LoadedScene> load_bundle(const OpenRequest& request, const SessionOptions
     inside.path = bundle->member(member_name::kScene).string();
     if (inside.capture.empty() && !request.beside) {
         inside.capture = bundle->member(member_name::kCapture).string();
-        // As they were packed: nothing is shrunk or held out anew.
+        // As packed: do not shrink or hold out photos again.
         CaptureOptions as_packed;
         as_packed.photos = bundle->facts.photos;
         as_packed.undistort = false;
@@ -278,7 +278,7 @@ Result<LoadedScene> load_beside(const OpenRequest& request, const SessionOptions
     return scene;
 }
 
-/// A run's folder: the run goes on, or its splats are shown beside their photos.
+/// Loads a run's folder: resumes the run, or shows its splats with their photos.
 Result<LoadedScene> load_run(OpenRequest request, const SessionOptions& options,
                              CaptureOptions capture_options) {
     const RunContents run = *run_in(request.path);

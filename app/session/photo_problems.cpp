@@ -200,8 +200,8 @@ std::vector<std::uint64_t> ProblemFinder::rows_now(std::span<const std::uint32_t
     return out;
 }
 
-/// Rows of a Gaussian or a floater that is there, the one to turn to first; none, and an error is
-/// told, when all of them are gone.
+/// Existing rows of a Gaussian or a floater, the one to turn to first; empty, with an error
+/// reported, if none exists any more.
 std::vector<std::uint64_t> ProblemFinder::rows_of(ProblemKind kind, std::size_t index) {
     const FoundProblems& found = *shown_.found;
     std::vector<std::uint32_t> then;

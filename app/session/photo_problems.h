@@ -1,7 +1,7 @@
-// ProblemFinder: the engine's part that looks where the scene is wrong by its photos, a photo a
-// turn so that training and pictures go on in between: all photos (problems.find), or one place in
-// every photo that sees it (problems.point). It looks at the model as it was when that was asked,
-// with a rasterizer of its own. Owned by the engine; commands call it there.
+// ProblemFinder: finds where the scene disagrees with its photos, one photo a turn so that training
+// and pictures continue meanwhile: all photos (problems.find), or one place in every photo that
+// sees it (problems.point). It uses the model from the time of the command, with a rasterizer of
+// its own. Owned by the engine; commands call it there.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +76,7 @@ class ProblemFinder final : public EnginePart {
     std::optional<PointSearch> point_;
     /// Of a run's rows, while `search_` looks and then of what it found; empty: no run.
     std::vector<std::uint32_t> search_ids_, found_ids_;
-    std::uint64_t command_ = 0;  // that goes on; 0: none
+    std::uint64_t command_ = 0;  // of the running search; 0: none
     std::uint64_t step_ = 0;
     double seconds_ = 0;
     std::chrono::steady_clock::time_point begun_{};

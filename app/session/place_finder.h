@@ -16,8 +16,8 @@ class PlaceFinder final : public EnginePart {
     PlaceFinder(EngineContext context, Viewer& viewer)
         : context_(std::move(context)), viewer_(viewer) {}
 
-    // Places are fractions of the picture's width and height. Where nothing lies, that is told.
-    /// The camera turns to it.
+    // Turns the camera to the place at fractions of the picture's width and height. Reports an
+    // empty place.
     void focus(const Shown& shown, const ViewRequest& request, double x, double y);
     /// All of them, or none: see Viewer::points_at().
     void pick(const Shown& shown, const ViewRequest& request,

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kFirstChoice = "h200,rtx4090";
 
-/// Changes whose effect is told beside the answer: by the user's own what-if, and one more.
+/// Changes predicted together with the answer: on top of the user's own what-if.
 std::vector<std::pair<std::string, WhatIf>> usual_changes(const PredictedWork& work,
                                                           const WhatIf& now, const Camera& camera) {
     const int width = now.width > 0 ? now.width : camera.width,

@@ -23,7 +23,7 @@ class Predictor final : public EnginePart {
     /// Counts the request's picture: of the whole photo's size where a capture camera is shown,
     /// else of the size asked for. Answered through SessionView::prediction.
     void measure(const Shown& shown, const ViewRequest& request);
-    /// "h200,rtx4090": for which GPUs; told: one that is not known.
+    /// GPUs to predict for, such as "h200,rtx4090"; reports unknown names.
     void gpus(const std::string& list);
     /// What is set in `change` is asked from now on; the rest stays.
     void what_if(const WhatIf& change);

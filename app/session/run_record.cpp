@@ -38,7 +38,7 @@ void RunRecord::add_step(const StepReport& report) {
     // Of a batch the photos are known with their losses.
     if (report.batch == 1 && report.view < rows_.size()) ++rows_[report.view].times_sampled;
     add_round(report);
-    // A device tells a step's loss later; until it is known there is nothing to show.
+    // A device reports a step's loss later; until then there is nothing to show.
     if (report.measured_step != 0) {
         if (report.photos.empty())
             add_photo(report.measured_step,

@@ -39,7 +39,7 @@ class RunRecord {
     std::deque<double> recent_ms_;
     struct Sum {
         double loss = 0, psnr = 0, milliseconds = 0;
-        std::uint64_t steps = 0, losses = 0, psnrs = 0;  // how many of them were told
+        std::uint64_t steps = 0, losses = 0, psnrs = 0;  // how many were reported
     } sum_;  // of the steps since the last point on the curves
     std::uint64_t stride_ = 1;
 };

@@ -30,7 +30,7 @@ struct CheckupSubject {
     SplatQuestions questions;
 };
 
-/// Gaussians that training has room for: its memory grows in proportion, but for what pixels take.
+/// Gaussians that fit in training memory, which grows in proportion except for the pixels' part.
 MemoryRoom room_in(std::uint64_t free_bytes, const MemoryPlan& plan) {
     MemoryRoom out{free_bytes, 0};
     if (free_bytes == 0 || plan.gaussians == 0 || plan.to_train() <= free_bytes) return out;
@@ -62,7 +62,7 @@ void examine_model(const CheckupSubject& subject, SplatReport splats, DoctorRepo
                  wanted);
 }
 
-/// Everything but serial, mended and changes. Errors: cancelled.
+/// Everything except serial, fixes and changes. Errors: cancelled.
 Result<DoctorReport> examine_scene(const CheckupSubject& subject, const Progress& progress) {
     const auto begin = std::chrono::steady_clock::now();
     DoctorReport out;
@@ -87,8 +87,7 @@ Result<DoctorReport> examine_scene(const CheckupSubject& subject, const Progress
     return out;
 }
 
-/// `original` with the fix called `name` applied ("": everything that can be mended), ready to be
-/// drawn as `scene`.
+/// Applies the fix called `name` ("": all fixes) to `original`, ready to be drawn as `scene`.
 Result<Mended> mend_scene(LoadedScene scene, std::shared_ptr<const GaussianModel> original,
                           const std::string& name, const SessionOptions& options,
                           const Progress& progress) {

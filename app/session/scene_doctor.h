@@ -1,6 +1,6 @@
-// SceneDoctor: the engine's doctoring part: examining what is open, mending splats and taking that
-// back, and looking at one Gaussian. Examining and mending are tasks beside pictures and training;
-// a mending is a step of the editor's history. Owned by the engine; commands call it there.
+// SceneDoctor: the engine's doctor: examines the open scene, fixes splats, undoes fixes, and marks
+// one Gaussian. Examinations and fixes are background tasks; a fix is a step of the editor's
+// history. Owned by the engine; commands call it there.
 #pragma once
 
 #include <memory>
@@ -23,9 +23,9 @@ class SceneDoctor final : public EnginePart {
 
     /// Examines the scene (and the model of a training run as it is now).
     void examine();
-    /// Mends what is called `name`, or everything when empty. Splats that do not train.
+    /// Applies the fix called `name`, or all if empty. Only for splats that do not train.
     void fix(const std::string& name);
-    /// Takes the last mending back.
+    /// Undoes the last fix.
     void undo();
     /// Looks at one Gaussian; answered through SessionView::marked.
     void mark(std::uint64_t row);
@@ -33,12 +33,12 @@ class SceneDoctor final : public EnginePart {
 
     /// Examines. `asked`: by the user, so a large model of a run may be copied for it.
     void start(bool asked);
-    /// Examines unless that was done, or goes on.
+    /// Examines unless that is done or in progress.
     void start_first();
     void scene_changed(SceneChange change) override;
     /// What is open was written to a file.
     void exported();
-    /// A mending came into force, or was taken back.
+    /// A fix was applied or undone.
     void mendings_changed();
 
   private:

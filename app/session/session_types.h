@@ -40,14 +40,14 @@ struct OpenRequest {
     bool train = false;        ///< start training as soon as it is loaded
     bool make_sample = false;  ///< write the sample capture to `path` first, unless it is there
     bool overwrite = false;    ///< another run in the output folder is removed
-    NamedValues settings{};    ///< what changes in a run that goes on
+    NamedValues settings{};    ///< changes to a resumed run
     std::optional<OpenedAs> as{};
     std::optional<Vec3d> origin{};  ///< of the scene that is open, where this is drawn beside it
     bool beside = false;  ///< keeps what is open and draws this beside it: splats, a checkpoint or
                           ///< a run's folder
 };
 
-/// What the viewport wants to see. `camera.width`, `camera.height` are the pixels it has room for.
+/// The viewport's request. `camera.width`, `camera.height` are its size in pixels.
 struct ViewRequest {
     Camera camera;
     ViewSettings settings;

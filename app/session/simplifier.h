@@ -15,8 +15,8 @@ class Simplifier final : public EnginePart {
   public:
     Simplifier(EngineContext context, Editor& editor)
         : context_(std::move(context)), editor_(editor) {}
-    /// `to`: "200000" or "50%". Looked at from the capture's photos, or from all around where there
-    /// is none. Errors are told: nothing that can be simplified is open, `to`, locked Gaussians.
+    /// `to`: "200000" or "50%". Weighted by the capture's photos, or by views all around if there
+    /// are none. Reports errors: no suitable scene is open, `to`, locked Gaussians.
     void start(const std::string& to);
 
   private:

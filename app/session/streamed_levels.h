@@ -18,11 +18,11 @@ class StreamedLevels final : public EnginePart {
 
     /// A set is shown at its coarsest first.
     void scene_changed(SceneChange change) override;
-    /// For what is looked at now, unless a film goes on. True: levels are being read for it.
+    /// Chooses levels for the viewport, unless a film is in progress. True: levels are being read.
     bool choose();
     enum class For { ready, reading, refused };
-    /// For a picture that is not the viewport's, in its place until choose_for_viewport(). refused:
-    /// they could not be read, which is told, or that was cancelled.
+    /// Chooses levels for another picture instead of the viewport's until choose_for_viewport().
+    /// refused: they could not be read, which is reported, or that was cancelled.
     For choose_for(const ViewRequest& picture);
     void choose_for_viewport();
 

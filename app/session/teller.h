@@ -51,7 +51,7 @@ class Teller {
     void failed(const Error& why, const std::string& cancelled, std::uint64_t of_command = 0) {
         why.kind == ErrorKind::cancelled ? done(cancelled) : error(why.text(), of_command);
     }
-    /// What a run tells: an error, something to be shown, or a line for the log.
+    /// Passes on a run's message: an error, a notice, or a line for the log.
     void of_run(LogLevel level, const std::string& text) {
         if (level == LogLevel::error) return error(text);
         level == LogLevel::warning ? warning(text) : done(text);
@@ -61,7 +61,7 @@ class Teller {
     void found(FoundPoint found);
     void picture(Picture picture);
 
-    std::uint64_t command = 0;  ///< that is being carried out: what is told is of it; 0: of none
+    std::uint64_t command = 0;  ///< serial of the running command for its messages; 0: none
     Paced status{.changed = true};  ///< Published::status and training
 
   private:

@@ -29,10 +29,9 @@ class TraceLibrary {
 
     /// Begins to read a file and shows it. Once more with the same path: shows what is open.
     void open(const std::string& path);
-    /// Shows what a process under the profiling service records. `stacks_hz` not 0: and which
-    /// functions its threads are in, so many times a second, of any process of this user; where
-    /// that cannot be had the entry says why. Errors: there is no such process, or it does not let
-    /// itself be read.
+    /// Shows what a process under the profiling service records. `stacks_hz` not 0: also samples
+    /// call stacks of any process of this user, this many times a second; if that fails, the entry
+    /// says why. Errors: there is no such process, or it cannot be read.
     Result<void> attach(std::uint32_t pid, int stacks_hz = 0);
     /// `which`: an id, or a name. Errors (kind usage): there is none like this.
     Result<void> show(std::string_view which);

@@ -86,7 +86,7 @@ void Training::begin() {
     recall(*scene->run);
 }
 
-/// The plots and tables of a run that goes on begin with what they showed when it was left.
+/// The plots and tables of a resumed run start with their earlier content.
 void Training::recall(const Run& run) {
     for (const StepReport& step : run.steps().rows()) record_.add_step(step);
     for (const Evaluation& evaluation : run.evaluations()) record_.add_evaluation(evaluation);
@@ -177,7 +177,7 @@ void Training::stop() {
 
 void Training::set(const std::string& name, double value) { (void)remember({{name, value}}); }
 
-/// An edit that can be taken back. False: nothing was changed.
+/// Makes an undoable edit. False: no change.
 bool Training::remember(const NamedValues& values) {
     NamedValues before, after;
     const TrainingSettings was = settings_;
@@ -284,7 +284,7 @@ bool Training::redo() {
     return true;
 }
 
-/// Null, and told: there is no such snapshot.
+/// Null, with an error reported: there is no such snapshot.
 Run* Training::run_to_go_back(Which& which) {
     Run* run = context_.scene ? context_.scene->run.get() : nullptr;
     if (!run || run->snapshots().empty()) {

@@ -1,6 +1,6 @@
-// Training: the engine's training part: when the run goes on and when it rests, live edits,
-// evaluation where nothing trains, and what is shown of all that. What a run does and leaves behind
-// is trainer/run.h. Owned by the engine; commands call it there.
+// Training: the engine's training part: runs and pauses training, edits settings live, evaluates
+// between runs, and publishes the state. The run itself is in trainer/run.h. Owned by the engine;
+// commands call it there.
 #pragma once
 
 #include <optional>
@@ -23,20 +23,19 @@ class Training final : public EnginePart {
     void step(std::uint64_t count);
     /// Trains up to (and including) step `step`, then pauses.
     void run_to(std::uint64_t step);
-    /// Ends the run: everything a run leaves behind is saved, training cannot go on, the model
-    /// stays on view.
+    /// Ends the run: saves all its files; training cannot resume, the model stays on view.
     void stop();
     void set(const std::string& name, double value);
-    /// Trains what lies in the box alone, and removes what lies outside now; nothing: everything
-    /// may stay again. False, and told: it cannot be cropped so.
+    /// Trains only inside the box, and removes Gaussians outside now; no box: ends the crop. False,
+    /// with an error reported: this crop is not possible.
     bool crop(const std::optional<ClipBox>& box);
     /// Corrections of poses are drawn as arrows, or not; nothing: the other way round.
     void show_pose_arrows(std::optional<bool> on);
     /// Takes the newest edit of a setting back, by an edit that sets what was there before.
     void undo();
-    /// Makes the edit again that was taken back last. False, and told: it could not be.
+    /// Redoes the last undone edit. False, with an error reported: it failed.
     bool redo();
-    /// Serials of the commands that undo() would take back, and redo() make again; 0: none.
+    /// Serials of the commands that undo() and redo() would act on; 0: none.
     std::uint64_t undo_stamp() const { return done_.empty() ? 0 : done_.back().stamp; }
     std::uint64_t redo_stamp() const { return undone_.empty() ? 0 : undone_.back().stamp; }
     /// A snapshot of the run; by step, or by its number.
@@ -52,8 +51,8 @@ class Training final : public EnginePart {
     void show_other(const std::string& folder);
     /// Empty: all of them go.
     void hide_other(const std::string& name);
-    /// Pictures from fixed cameras as the run goes on (choose_lapse_cameras). `pace`: as it is, or
-    /// auto. No names: the cameras that it has, where it has any.
+    /// Takes pictures from fixed cameras during the run (choose_lapse_cameras). `pace`: unchanged
+    /// if empty, or auto. No names: its current cameras, if it has any.
     void set_time_lapse(std::optional<LapsePace> pace, const std::string& names,
                         const std::vector<LapseCamera>& saved);
     /// Marks steps `first` to `last` for nsys and ncu.

@@ -1,6 +1,6 @@
-// Values: the engine's part that colours Gaussians by a number: works the number out where the
-// viewport asks for it, of the model, of the run's arrays, or of the gradients at this camera;
-// tells its histogram, and says the colours to ShownTint. Owned by the engine.
+// Values: the engine's part that colours Gaussians by a number: it computes the number for the
+// viewport, from the model, from the run's arrays, or from the gradients at this camera, publishes
+// its histogram, and passes the colours to ShownTint. Owned by the engine.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ class Values final : public EnginePart {
 
     /// Before a picture of `request` is drawn: its colours are those it asks for.
     void follow(const Shown& shown, const ViewRequest& request);
-    /// Which rows of the model as it is now have a value in the range that `request` asks for;
-    /// nothing, and an error is told, where there are no values.
+    /// Rows of the current model whose value is in the range of `request`; empty, with an error
+    /// reported, if there are no values.
     std::optional<Hits> within(const Shown& shown, const ViewRequest& request);
     /// After steps of training: where rows are other Gaussians now, the colours are theirs.
     void before_picture(const Shown* shown) override;

@@ -193,7 +193,7 @@ std::shared_ptr<ViewFrame> Viewer::small_picture(const Shown& shown, int view, i
     request.camera.width = width;
     request.camera.height = 1 << 20;  // the width decides
     request.settings.capture_view = view;
-    // What the viewport's next picture needs again, and the cost of its own frame, which is told.
+    // Reused by the viewport's next picture, and the reported cost of its own frame.
     const auto cost = frame_cost_;
     auto photo = std::exchange(photo_, {});
     auto copy = std::exchange(model_copy_, {});

@@ -15,7 +15,7 @@
 
 namespace gs {
 
-/// What there is to be drawn, and what goes on meanwhile.
+/// What the viewer draws, and the work in progress.
 struct Shown {
     LoadedScene& scene;
     LoadedScene* beside = nullptr;  ///< to compare with
@@ -36,7 +36,7 @@ class Viewer final : public EnginePart {
     /// What the viewport wants to see from now on.
     void look(ViewRequest request);
     const std::optional<ViewRequest>& request() const { return request_; }
-    /// There is a request(), with room for a picture.
+    /// There is a request() with a non-empty picture.
     bool looks() const {
         return request_ && request_->camera.width > 0 && request_->camera.height > 0;
     }

@@ -21,7 +21,7 @@ struct FrameToCheck {
     RenderOptions options;
     reference::Region region{};     ///< the whole picture at first
     bool gradients = false;         ///< also backward; the camera must be a pinhole
-    const Image8* photo = nullptr;  ///< of the camera's size: loss and its gradient, too
+    const Image8* photo = nullptr;  ///< of the camera's size: also verify loss and its gradient
     double lambda_dssim = 0.2;      ///< of the loss
 };
 /// Draws with `rasterizer` and the reference, on all cores. Errors: cancelled.

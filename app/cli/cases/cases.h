@@ -36,7 +36,7 @@ void add_frame_cases(CaseList& list, const Backend& backend);
 /// Every way of blending one frame, forward and backward, gives one picture and one gradient:
 /// depths, counters, costs.
 void add_blend_cases(CaseList& list, const Backend& backend);
-/// What the viewer asks for: tints, pictures left on the device, rooms that are too small.
+/// Cases of the viewer: tints, pictures left on the device, buffers that are too small.
 void add_viewer_cases(CaseList& list, const Backend& backend);
 /// Training steps beside the CPU's: degrees, masks, sleepers, locked and broken Gaussians.
 void add_training_cases(CaseList& list, const Backend& backend);

@@ -93,8 +93,8 @@ CaseScene depths_scene() {
     for (std::size_t i = 0; i < out.model.count; ++i) {
         const float depth = depths[i % 16];
         out.model.at(kMeans + 2, i) = depth - 4;
-        // Near the axis where the view is narrow, so that what lies in front of the near plane
-        // would be seen.
+        // Near the axis, where the view is narrow, so that Gaussians before the near plane would be
+        // seen.
         for (int axis = 0; axis < 2; ++axis)
             out.model.at(kMeans + axis, i) *= 0.1f * std::min(std::max(depth, 0.01f), 4.0f);
     }

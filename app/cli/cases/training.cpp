@@ -1,4 +1,4 @@
-// Training steps beside the CPU's: what they told, what they left.
+// Compares training steps with the CPU's: their reports and their results.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -151,10 +151,9 @@ double way_apart(const GaussianModel& start, const GaussianModel& got, const Gau
     return apart.share();
 }
 
-/// Of what was learned of photos' looks; infinite where one has other rows than the other. First
-/// moments are compared beside the largest. A camera's value with gradients below a thousandth of
-/// the largest is compared by them alone: Adam's steps are as long for a sign that is rounding as
-/// for any.
+/// Difference of the learned photo looks; infinite if the rows differ. First moments are compared
+/// with the largest. A camera's value with gradients below a thousandth of the largest is compared
+/// only by its moments: Adam's steps are as long for a sign that is rounding as for any.
 double looks_apart(const Trained& got, const Trained& truth) {
     const auto &a = got.arrays.appearance, &b = truth.arrays.appearance;
     const std::size_t n = b.values.size(), cameras = truth.camera_looks;

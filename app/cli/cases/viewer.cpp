@@ -1,5 +1,5 @@
-// What the viewer asks of a backend: tinted and hidden Gaussians, pictures that stay on the device,
-// frames that need more room than the last one.
+// Cases of the viewer on a backend: tinted and hidden Gaussians, pictures that stay on the device,
+// frames that need larger buffers than the last one.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -159,8 +159,8 @@ CheckRow check_steady_view(const Backend& backend, std::size_t gaussians, int wi
         worst <= 1};
 }
 
-/// A frame that needs much more room than the one before, and then less again: each as a new
-/// rasterizer draws it, bit for bit.
+/// A frame that needs much larger buffers than the one before, and then smaller ones again: each as
+/// a new rasterizer draws it, bit for bit.
 CheckRow check_rooms(const Backend& backend) {
     const CaseScene small = case_scene(20, 1, 20, 20, 43), large = covering_scene(900, 3, 129, 97);
     const auto rasterizer = rasterizer_of(backend);
