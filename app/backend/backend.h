@@ -1,4 +1,4 @@
-// What computes: the CPU, or a CUDA device. One choice per process, made from --backend; the
+// Chooses the backend: the CPU, or a CUDA device. One choice per process, made from --backend; the
 // command line, the session and the studio take rasterizers and training backends from it.
 #pragma once
 

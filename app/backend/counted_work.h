@@ -1,5 +1,5 @@
-// The counts of several frames as one, and to and from JSON so that a prediction can be made
-// elsewhere. Of one frame: frame_work.h. Used by bench and `predict`.
+// Merges the counts of several frames, and converts them to and from JSON so that a prediction can
+// be made elsewhere. Counts of one frame: frame_work.h. Used by bench and `predict`.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,4 +1,4 @@
-// What a drawn frame was, as the models of time take it: counts for the limit of this machine
+// The work in a drawn frame, for the models of time: counts for the limit of this machine
 // (profiler/analysis/cost_model.h), and tile by tile for other GPUs (profiler/predict/gpu_model.h).
 #pragma once
 

@@ -1,6 +1,5 @@
-// The limit of the machine for what the app has measured: stage times of the trace and counts of a
-// frame against the cost model's floors. One function for bench's table, its JSON and the studio's
-// roofline.
+// Compares stage times of the trace and counts of a frame with the cost model's floors on this
+// machine. One function for bench's table, its JSON and the studio's roofline.
 #pragma once
 
 #include <cstdint>

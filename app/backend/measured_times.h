@@ -1,7 +1,7 @@
-// The performance model against times of our own kernels, measured on a GPU: what it said before it
-// had seen any, and what it says now. Published times of others set the model's fit
-// (profiler/predict/validation.h); these test it. Data: assets/gpu/measured_times.json; shown by
-// `gausscope predict --validation` and docs/model.md, which a test holds together.
+// Compares the performance model with times of our own kernels on a GPU: its blind prediction, and
+// its current one. Published times of others set the model's fit (profiler/predict/validation.h);
+// these test it. Data: assets/gpu/measured_times.json; shown by `gausscope predict --validation`
+// and docs/model.md; a test keeps both in step.
 #pragma once
 
 #include <string>

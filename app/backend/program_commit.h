@@ -1,4 +1,4 @@
-// Which sources this program was built from. For everything that records results with a program.
+// The commit this program was built from, for everything that records results with a program.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
-// A scene of fewer Gaussians that looks much the same from a set of cameras. What does nothing in
-// their pictures goes, neighbours are merged (renderer/edit/merge.h), colours are fitted to the
-// pictures of before (renderer/raster/fit_colors.h). Called by convert --simplify and by the
-// studio's edit.simplify.
+// Reduces a scene's Gaussians with little visible change from a set of cameras. Gaussians without
+// effect on the pictures are removed, neighbours are merged (renderer/edit/merge.h), colours are
+// fitted to the original pictures (renderer/raster/fit_colors.h). Called by convert --simplify and
+// by the studio's edit.simplify.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
-// Bundle: a scene with all that was made of it as one file (.gsb): a zip of stored entries whose
-// manifest.json names them. Written by bundle.save, unpacked where one is opened; docs/bundle.md
-// has the format. Bundles come from anywhere: names, counts and sizes are checked before anything
-// is written, and nothing leads out of the folder.
+// Bundle: a scene and all its data as one file (.gsb): a zip of stored entries listed in its
+// manifest.json. Written by bundle.save, unpacked when opened; docs/bundle.md has the format.
+// Bundles are not trusted: names, counts and sizes are checked before anything is written, and no
+// path leads out of the folder.
 #pragma once
 
 #include <memory>

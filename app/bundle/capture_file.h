@@ -1,5 +1,5 @@
-// A capture as it was loaded, written as transforms_train.json with sparse points, and its photos
-// where they are wanted: pinhole cameras of exactly the photos' sizes. For bundles.
+// Writes a loaded capture as transforms_train.json with sparse points and optional photos: pinhole
+// cameras of exactly the photos' sizes. For bundles.
 #pragma once
 
 #include "base/file.h"

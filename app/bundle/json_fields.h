@@ -1,5 +1,5 @@
-// Fields of JSON that may be missing or of another kind: what is there and right is taken, the rest
-// stays as it is. For files of settings, which no damage makes an error.
+// Reads JSON fields that may be missing or of another type: valid fields are taken, others keep
+// their value. For settings files, where damage is not an error.
 #pragma once
 
 #include <array>

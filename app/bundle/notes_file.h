@@ -1,5 +1,5 @@
-// Notes as a file: JSON, in a run's folder, in the user's, or in a bundle. Read and written by the
-// studio (app/studio/notes.h), read for reports.
+// Notes as a JSON file in a run's folder, in the user's folder, or in a bundle. Read and written by
+// the studio (app/studio/notes.h), read for reports.
 #pragma once
 
 #include <string>

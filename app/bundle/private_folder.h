@@ -1,6 +1,5 @@
-// PrivateFolder: a folder in the system's temporary one that nobody else can read, which goes with
-// the object; what a killed process left is removed when the next one is made. For what a bundle
-// is unpacked to and made of.
+// PrivateFolder: a temporary folder that only this user can read, removed with the object; the next
+// one made also removes folders left by killed processes. For packing and unpacking bundles.
 #pragma once
 
 #include "base/expected.h"

@@ -1,6 +1,6 @@
-// Report: a run or a scene as one page of HTML that needs nothing else: no network, no script.
-// Pictures are inside it, plots are SVG, and it follows the reader's light or dark colours. Filled
-// by run_report.h from a run's folder and by the studio from what is open; in every bundle.
+// Report: a run or a scene as one self-contained HTML page: no network, no script. Pictures are
+// embedded, plots are SVG, and it follows the reader's light or dark theme. Filled by run_report.h
+// from a run's folder and by the studio from the open scene; part of every bundle.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The report of a training run, from what it left in its folder: run.json, metrics.json,
-// metrics.csv, thumbnails, notes. Called by `gausscope report`.
+// Makes the report of a training run from its folder: run.json, metrics.json, metrics.csv,
+// thumbnails, notes. Called by `gausscope report`.
 #pragma once
 
 #include "app/bundle/report.h"

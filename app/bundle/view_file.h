@@ -1,5 +1,4 @@
-// Settings of the viewport as JSON: what a picture is made with. In bundles, so that what is opened
-// again looks the same.
+// Settings of the viewport as JSON. In bundles, so that a reopened scene looks the same.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The bench's second table: every stage's time against the least this machine needs for it, and
-// what the machine can do at most. Called by bench.cpp.
+// Prints the bench's second table: every stage's time against this machine's lower bound, and the
+// machine's limits. Called by bench.cpp.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// Cameras to draw from: a JSON file, a capture, or a path through the scene. Called by render and
-// bench.
+// Reads cameras to render from: a JSON file, a capture, or a path through the scene. Called by
+// render and bench.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// From the words of the command line to the subcommand they name. Called by main.cpp.
+// Maps the command line's words to a subcommand. Called by main.cpp.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What the subcommands share: exit codes, how errors and results are printed, output that is
-// proven writable, Ctrl-C.
+// Code that subcommands share: exit codes, printing of errors and results, checks that output is
+// writable, Ctrl-C.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,5 +1,5 @@
-// What a conversion costs, in decibels: source and result drawn from the same views, compared with
-// each other and with the photos where there are any. Called by convert --verify.
+// Measures the loss of a conversion in decibels: renders source and result from the same views, and
+// compares them with each other and with any photos. Called by convert --verify.
 #pragma once
 
 #include <optional>

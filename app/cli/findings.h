@@ -1,5 +1,5 @@
-// The doctor's findings on the command line: as text, as JSON, and as lines of the log. Used by
-// info and train.
+// Prints the doctor's findings on the command line: as text, as JSON, and as lines of the log. Used
+// by info and train.
 #pragma once
 
 #include <span>

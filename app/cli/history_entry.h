@@ -1,5 +1,5 @@
-// What `bench` and `train` add to a history: one point of every stage's median, and of what else
-// they measured.
+// The history entry of `bench` and `train`: one point of every stage's median, and of their other
+// measurements.
 #pragma once
 
 #include <optional>

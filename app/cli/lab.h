@@ -1,4 +1,4 @@
-// `gausscope lab`, for command_line.cpp: suites of trainings that run, are compared and reported.
+// `gausscope lab`, for command_line.cpp: runs, compares and reports suites of trainings.
 #pragma once
 
 #include <string>

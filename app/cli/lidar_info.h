@@ -1,4 +1,4 @@
-// What `gausscope info` says of a lidar's recording: of one alone, and of that beside a capture's
+// Prints lidar recordings for `gausscope info`: a recording by itself, or next to a capture's
 // photos.
 #pragma once
 

@@ -1,5 +1,4 @@
-// `render --lidar` and `eval --lidar`: a lidar's sweeps drawn from a scene, as pictures and
-// numbers.
+// `render --lidar` and `eval --lidar`: renders a scene as lidar sweeps, to pictures and numbers.
 #pragma once
 
 #include "app/cli/options.h"

@@ -1,5 +1,5 @@
-// What this machine and this program are, as far as results depend on it: versions, the CPU, the
-// GPUs with their figures. `info` without a path prints it, `selftest --report` begins with it.
+// Describes this machine and program where results depend on them: versions, the CPU, the GPUs with
+// their figures. Printed by `info` without a path and at the start of `selftest --report`.
 #pragma once
 
 #include "app/cli/report.h"

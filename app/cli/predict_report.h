@@ -1,5 +1,5 @@
-// What `predict` and `bench --predict` say of predictions: JSON, and the same as text. Every number
-// here is predicted and comes with its interval.
+// Reports predictions for `predict` and `bench --predict`: as JSON and as text. Every number here
+// is predicted and comes with its interval.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
-// ProgressLine: how far long work is, on stderr. On a terminal one line that is redrawn, elsewhere
-// a line now and then, so that log files stay short. Called by every subcommand that takes longer
-// than a second.
+// ProgressLine: progress of long work on stderr. On a terminal it redraws one line; elsewhere it
+// prints a line now and then, so that log files stay short. Called by every subcommand that takes
+// longer than a second.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Gaussians and cameras made from a seed, the same on every machine: what bench times without a
-// scene and selftest checks with.
+// Gaussians and cameras made from a seed, the same on every machine: the scene of bench without
+// SCENE and of selftest's checks.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What `record` and `attach --headless` make of other processes: a bounded store that is filled
-// while they run, a summary that says plainly what is missing and why, and the trace file.
+// Records other processes for `record` and `attach --headless`: a bounded store that fills while
+// they run, a summary that says what is missing and why, and the trace file.
 #pragma once
 
 #include <chrono>

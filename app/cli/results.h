@@ -1,4 +1,4 @@
-// Scores for people. Called by train and eval.
+// Prints scores as text. Called by train and eval.
 #pragma once
 
 #include "trainer/trainer_types.h"

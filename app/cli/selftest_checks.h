@@ -1,5 +1,5 @@
-// The rows of selftest: each check says what it measured, against which limit. They take the
-// backend they run on, so that tests can run the CUDA ones in the emulator. Called by selftest.cpp.
+// The rows of selftest: each check reports its measurement and its limit. They take their backend
+// as an argument, so that tests can run the CUDA ones in the emulator. Called by selftest.cpp.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,4 @@
-// convert --simplify: what its words mean, and the work of app/backend/simplify.h with a progress
-// line.
+// convert --simplify: parses its arguments and runs app/backend/simplify.h with a progress line.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Opens the studio for the subcommands that show something: view, train --view and attach.
+// Opens the studio for the subcommands with a window: view, train --view and attach.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// A subcommand: its name and help, its options, and what runs with them. Each is one file
-// that declares its options beside its code and gives itself away by one function; command_line.cpp
-// lists them, reads the words and runs the one that was named.
+// A subcommand: its name and help, its options, and its code. Each is one file that declares its
+// options next to its code and exports one function; command_line.cpp lists them, parses the words
+// and runs the chosen one.
 #pragma once
 
 #include <functional>

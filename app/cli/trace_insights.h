@@ -1,5 +1,4 @@
-// What `gausscope trace` says beyond a trace's content: what costs time in it, and how it differs
-// from another one.
+// Prints insights and comparisons of traces for `gausscope trace`.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

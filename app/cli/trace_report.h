@@ -1,5 +1,5 @@
-// What `gausscope trace` says of a trace: processes and tracks, stages, kernels, copies, CUDA
-// calls, and what is missing.
+// Prints a trace for `gausscope trace`: processes and tracks, stages, kernels, copies, CUDA calls,
+// and missing data.
 #pragma once
 
 #include <cstdint>

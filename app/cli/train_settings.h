@@ -1,5 +1,5 @@
-// Where training settings come from: defaults, a config file, flags; later ones win. Called by
-// train and view.
+// Reads training settings from defaults, a config file and flags; later ones win. Called by train
+// and view.
 #pragma once
 
 #include <optional>

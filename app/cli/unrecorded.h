@@ -1,5 +1,5 @@
-// Why a program that `record` started was not recorded, as far as that can be seen from outside:
-// the library says nothing in a program in which it must not start.
+// Finds out from outside why a program that `record` started was not recorded: the library prints
+// nothing in a program in which it must not start.
 #pragma once
 
 #include <sys/types.h>

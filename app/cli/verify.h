@@ -1,5 +1,5 @@
-// A backend's picture and gradients against the double-precision reference in a few numbers: what
-// bench asks before it times anything, and selftest for every stage. The body is
+// Compares a backend's picture and gradients with the double-precision reference in a few numbers:
+// for bench before it times anything, and for selftest's stages. The comparison is
 // app/verify/frame_check.h.
 #pragma once
 

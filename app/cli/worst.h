@@ -1,4 +1,4 @@
-// eval --worst: where a model is wrong by its photos (renderer/problems), as tables and JSON.
+// eval --worst: a model's largest errors in its photos (renderer/problems), as tables and JSON.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// What is in a capture's files: photos, masks, points and poses under the same path are another
-// capture once any of them changes. Called by the runner before it looks up what is recorded.
+// Hashes the content of a capture's files: photos, masks, points and poses under the same path are
+// another capture once any of them changes. Called by the runner before it looks up recorded runs.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Hashes of a capture as training has it: decoded photos, masks, points and cameras. They say
-// whether two runs learned from the same thing, whatever files it came from. Logged by
-// `train --until-psnr`, compared with a suite's by `lab check-log`.
+// Hashes of a capture as training uses it: decoded photos, masks, points and cameras. They say
+// whether two runs used the same data, whatever files it came from. Logged by `train --until-psnr`,
+// compared with a suite's by `lab check-log`.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// A program that the lab runs and waits for: what it says goes into a file, what it used is
-// measured, it is stopped when its time is up, and it does not outlive the lab. A crash of it is
-// its result, not the lab's end. Used by the runner.
+// Runs a program for the lab and waits for it: its output goes into a file, its resources are
+// measured, it is stopped at its time limit, and it does not outlive the lab. A crash is its result
+// and does not end the lab. Used by the runner.
 #pragma once
 
 #include <cstdint>

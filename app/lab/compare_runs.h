@@ -1,6 +1,5 @@
-// A against B by their runs: pairs of the same scene and seed, photo by photo, with the interval of
-// each difference, what it comes to, and whether the gates hold. Called by `lab compare` and
-// the report.
+// Compares A and B by their runs: pairs of the same scene and seed, photo by photo, with the
+// interval of each difference, its verdict, and the gates. Called by `lab compare` and the report.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

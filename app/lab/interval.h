@@ -1,6 +1,6 @@
-// How sure a mean difference is when its replicates are few and come in groups. The lab's runs are
-// trained with a handful of seeds on each scene: photos of one run are not independent, runs of
-// one seed pair are one observation, and scenes differ in how much seeds matter to them.
+// The confidence of a mean difference when its replicates are few and come in groups. The lab
+// trains with a handful of seeds on each scene: photos of one run are not independent, runs of one
+// seed pair are one observation, and scenes differ in their spread over seeds.
 #pragma once
 
 #include <span>

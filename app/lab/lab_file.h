@@ -1,7 +1,6 @@
-// What the lab has measured: a file of histories (profiler/history) with tables of its own beside
-// the history's: runs, what was measured of each, and of each photo held out. A run is recorded
-// whole or not at all, and once. Written by `lab run`, read by `lab compare` and `lab report`.
-// One thread per object.
+// The lab's database: a file of histories (profiler/history) with added tables: runs, their
+// measurements, and those of each held-out photo. A run is recorded once, as a whole or not at all.
+// Written by `lab run`, read by `lab compare` and `lab report`. One thread per object.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a lab's database says, as one page: tables, quality against time and size, how it went over
-// time and where that changed, what A is against B. Called by `gausscope lab report`.
+// Writes a lab's database as one page: tables, quality against time and size, changes over time, B
+// against A. Called by `gausscope lab report`.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What a finished training left in its folder, as the lab keeps it. Called by the runner.
+// Reads the results of a finished training from its folder. Called by the runner.
 #pragma once
 
 #include "app/lab/lab_file.h"

@@ -1,6 +1,6 @@
-// A suite of the lab: which scenes are trained with which settings, seeds and backends, how long,
-// and what must hold between two of them. One text file of `name = value` lines, sections for
-// scenes and settings, `gate` lines; docs/lab.md lists all keys. Read by `gausscope lab`.
+// A suite of the lab: scenes, settings, seeds, backends and lengths of its trainings, and the gates
+// between two results. One text file of `name = value` lines, sections for scenes and settings,
+// `gate` lines; docs/lab.md lists all keys. Read by `gausscope lab`.
 #pragma once
 
 #include <cstdint>

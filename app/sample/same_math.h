@@ -1,7 +1,7 @@
-// Functions of floats with the same result on every machine: worked out in double precision and
-// rounded once. A C library's own functions of floats differ between its versions, and photos of
-// a sample, whose hashes are known (docs/benchmark.md), would differ with them. Used by scenes,
-// materials and rendering.
+// Float functions with the same result on every machine: computed in double precision and rounded
+// once. A C library's own float functions differ between its versions, and the photos of a sample,
+// whose hashes are known (docs/benchmark.md), would differ with them. Used by scenes, materials and
+// rendering.
 #pragma once
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // The built-in sample capture: the diorama photographed on a spiral, written as a COLMAP text model
-// with sparse points, so that every program of the field reads it and nobody has to download
-// anything to begin. Called by `gausscope sample`.
+// with sparse points, so that every program of the field can read it and no download is needed.
+// Called by `gausscope sample`.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // BundleSaver: bundle.save on the engine's side: takes the model and the picture between two steps,
-// and packs them with what the studio has written of itself, beside training. Owned by the engine.
+// and packs them with the studio's own data while training continues. Owned by the engine.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,6 @@
-// Costs: the engine's part that says what a picture costs: the frame as a whole and a region of it,
-// the Gaussians that make others work, and what the picture and the photos would be without the
-// most expensive of them. Measured when asked; the photos one after the other between two steps.
-// Owned by the engine.
+// Costs: the engine's part that measures the cost of a picture: of the frame and a region of it, of
+// the most expensive Gaussians, and how the picture and photos change without these. Measured on
+// request; the photos one after the other between two steps. Owned by the engine.
 #pragma once
 
 #include <memory>

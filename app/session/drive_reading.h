@@ -1,5 +1,5 @@
-// What of a lidar's recording takes a while, for the Drive panel: opening it, reading a sweep and
-// drawing it from a model, scoring all of them. Run by the engine's DriveDesk as jobs.
+// The slow work on lidar recordings for the Drive panel: opening one, reading a sweep and drawing
+// it from a model, scoring all of them. Run by the engine's DriveDesk as jobs.
 #pragma once
 
 #include <memory>

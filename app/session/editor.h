@@ -1,7 +1,7 @@
 // Editor: the engine's part that selects and edits Gaussians: their flags (selected, hidden,
-// locked), what is done to the selected, and the history that takes it back. Between two steps, in
-// place of a model that nobody changes: a scene without a trainer gets another model, a run is
-// edited through its trainer. Owned by the engine; commands call it there.
+// locked), edits of the selection, and undo. It works between two steps and replaces the shared
+// model: a scene without a trainer gets another model, a run is edited through its trainer. Owned
+// by the engine; commands call it there.
 #pragma once
 
 #include <functional>

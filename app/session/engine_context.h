@@ -1,5 +1,5 @@
-// EngineContext: what the engine gives its parts to work with. Parts read the scene; only the
-// engine replaces it.
+// EngineContext: references that the engine gives its parts. Parts read the scene; only the engine
+// replaces it.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// Exporter: the engine's part that writes what is open to files: splats, the selected of them, the
-// photos' cameras, the time lapse of a run. As jobs, beside training. Owned by the engine; commands
-// call it there.
+// Exporter: the engine's part that writes the open scene to files: all or selected splats, the
+// photos' cameras, the time lapse of a run. As jobs, while training continues. Owned by the engine;
+// commands call it there.
 #pragma once
 
 #include <memory>

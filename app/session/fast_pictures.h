@@ -1,5 +1,5 @@
-// What fast pictures (view.fast, Precision::fast) lose where they are drawn at all, in words. Asked
-// by the command that switches them on.
+// Says in words whether fast pictures (view.fast, Precision::fast) work and what they lose. Used by
+// the command that turns them on.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// FrameTime: how long a picture takes by its size, learned from those that were drawn: a part that
-// every picture costs (culling, projecting, sorting), and a part per pixel. Where pixels are not
-// what costs, smaller pictures gain nothing. The viewer asks it how large the next one should be.
+// FrameTime: predicts a picture's time from its size, learned from earlier ones: a fixed part
+// (culling, projecting, sorting), and a part per pixel. If pixels cost little, smaller pictures
+// gain nothing. The viewer asks it for the size of the next picture.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,6 @@
-// FrameVerifier: the engine's part that puts what the viewport shows beside the double-precision
-// reference (app/verify/frame_check.h), as a task beside pictures and training: a copy of the model
-// as it is between two steps, drawn once more by the same backend. Owned by the engine; commands
-// call it there.
+// FrameVerifier: the engine's part that compares the viewport's picture with the double-precision
+// reference (app/verify/frame_check.h), as a background task: a copy of the model from between two
+// steps, drawn once more by the same backend. Owned by the engine; commands call it there.
 #pragma once
 
 #include <optional>

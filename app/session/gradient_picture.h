@@ -1,6 +1,6 @@
-// GradientPicture: a picture of the scene together with the gradients of its Gaussians, and what
-// both cost. For maps of backward, for what single Gaussians cost and do to the error. The model is
-// drawn as it rests: a run's optimizer is neither asked nor moved.
+// GradientPicture: a picture of the scene with the gradients of its Gaussians, and the cost of
+// both. For maps of backward, and for the costs and error shares of single Gaussians. It draws the
+// current model; a run's optimizer is neither used nor changed.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,6 @@
-// Inspector: the engine's part that answers why a pixel looks as it does (renderer/inspect),
-// against the photo where it is one's, and which tiles of a frame cost most. Answers between two
-// steps of a training; an answer stays as it was until it is asked for again. Owned by the engine;
-// commands call it there.
+// Inspector: the engine's part that explains a pixel (renderer/inspect), against the photo at a
+// photo's camera, and lists the most expensive tiles of a frame. Answers between two training
+// steps; an answer stays until the next request. Owned by the engine; commands call it there.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// Jobs: what the engine has running beside pictures and training (loading, examining, fixing,
-// writing, changing levels). A job's work runs on a thread of its own; what is to be done with its
-// result runs on the engine's, from follow(), between two steps.
+// Jobs: the engine's background jobs next to pictures and training (loading, examining, fixing,
+// writing, changing levels). A job's work runs on a thread of its own; its result is handled on the
+// engine's thread, from follow(), between two steps.
 #pragma once
 
 #include <algorithm>

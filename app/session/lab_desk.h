@@ -1,6 +1,6 @@
-// LabDesk: the engine's part for the lab: it runs suites by the code of `gausscope lab run`, each
-// training a process of its own, and reads what is recorded, all of it as jobs beside pictures and
-// training. What it found is SessionView::lab. Owned by the engine; commands call it there.
+// LabDesk: the engine's part for the lab: it runs suites with the code of `gausscope lab run`, each
+// training in a process of its own, and reads the recorded runs, all as background jobs. Publishes
+// SessionView::lab. Owned by the engine; commands call it there.
 #pragma once
 
 #include <optional>

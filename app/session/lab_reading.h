@@ -1,5 +1,4 @@
-// What a lab's database holds, as the Lab panel shows it. Read on a worker's thread by the engine's
-// LabDesk.
+// Reads a lab's database for the Lab panel. Called on a worker's thread by the engine's LabDesk.
 #pragma once
 
 #include <optional>

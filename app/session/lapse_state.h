@@ -1,5 +1,5 @@
-// What the Time lapse panel shows of a run: its pictures, how often they are taken, what they cost.
-// Of the run that is open, or of the folder that a finished one left. Called by Training.
+// State of the Time lapse panel: a run's pictures, their interval and their cost. For the open run,
+// or the folder of a finished one. Called by Training.
 #pragma once
 
 #include <memory>

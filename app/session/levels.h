@@ -1,6 +1,6 @@
-// Levels of detail in the studio: which level of a streamed set each region is drawn at, and the
-// model that is gathered for it. Pure functions; StreamedLevels (streamed_levels.h) calls the
-// choice for each new view and runs the gathering as a task.
+// Levels of detail in the studio: chooses a level of a streamed set for each region, and gathers
+// the model for the choice. Pure functions; StreamedLevels (streamed_levels.h) calls the choice for
+// each new view and runs the gathering as a task.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
-// Loading: captures, splat files and checkpoints are read on a thread of their own, with progress
-// and cancel; the engine picks up the finished scene between two steps. A failed or cancelled load
-// leaves the scene that was open untouched.
+// Loading: reads captures, splat files and checkpoints on a thread of its own, with progress and
+// cancel; the engine picks up the finished scene between two steps. A failed or cancelled load
+// leaves the open scene untouched.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What a run has learned of its photos and cameras, for the Exposure and Cameras panels and for
+// The learned looks of a run's photos and cameras, for the Exposure and Cameras panels and for
 // pictures. Called by the engine's training part and its viewer.
 #pragma once
 

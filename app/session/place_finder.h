@@ -1,6 +1,6 @@
-// PlaceFinder: the engine's part that says what lies where: at a pixel of the picture, to turn the
-// camera to, to measure from or to pin a note to; and where a Gaussian is now. What it finds comes
-// back through the outbox (SessionOutbox::focus, picked, found). Owned by the engine.
+// PlaceFinder: the engine's part that finds places: at a pixel of the picture, to turn the camera
+// to, to measure from or to pin a note to; and a Gaussian's current place. Results come back
+// through the outbox (SessionOutbox::focus, picked, found). Owned by the engine.
 #pragma once
 
 #include <array>

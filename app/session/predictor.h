@@ -1,8 +1,7 @@
-// Predictor: the engine's part that says how long what the viewport shows would take on GPUs that
-// are not here: the frame is drawn once more with counters, and the performance model
-// (profiler/predict) asked, again for every change of the question. Drawn between two steps of a
-// training; an answer stays until it is asked for again, or another scene is open. Owned by the
-// engine; commands call it there.
+// Predictor: the engine's part that predicts the viewport's time on other GPUs: it draws the frame
+// once more with counters, and asks the performance model (profiler/predict) for every change of
+// the question. It draws between two training steps; an answer stays until the next request or
+// scene. Owned by the engine; commands call it there.
 #pragma once
 
 #include <optional>

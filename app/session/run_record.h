@@ -1,6 +1,6 @@
-// RunRecord: what the plots and tables show of a run: curves, marks, a row per camera. (What a run
-// leaves on disk is trainer/run.h.) Owned by the engine, published as copies; bounded, because
-// neighbouring points are merged when a curve gets long.
+// RunRecord: data of a run's plots and tables: curves, marks, a row per camera. (A run's files are
+// in trainer/run.h.) Owned by the engine, published as copies; bounded, because neighbouring points
+// are merged when a curve gets long.
 #pragma once
 
 #include <deque>

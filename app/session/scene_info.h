@@ -1,4 +1,4 @@
-// What the Scene and Cameras panels show about a scene: counts, bounds, which way is up, histograms
+// Describes a scene for the Scene and Cameras panels: counts, bounds, the up direction, histograms
 // of attributes. Called by the engine when a scene is opened and now and then while it trains.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Session: the engine thread and its mailboxes. The thread is the sole owner of capture, model,
+// Session: the engine thread and its mailboxes. The thread is the only owner of capture, model,
 // trainer and rasterizer; the studio (and tests) send commands and view requests, and take
-// immutable results. Nothing here ever makes the caller wait.
+// immutable results. No call here makes the caller wait.
 #pragma once
 
 #include <atomic>

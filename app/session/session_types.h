@@ -1,5 +1,5 @@
-// What crosses between the UI and the engine thread: jobs and view requests in, status and events
-// out.
+// Types that cross between the UI and the engine thread: jobs and view requests in, status and
+// events out.
 #pragma once
 
 #include <array>

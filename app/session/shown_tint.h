@@ -1,7 +1,7 @@
-// ShownTint: why Gaussians of the open scene are shown otherwise than they are, all reasons merged
-// into one tint that rasterizers draw through. Of two reasons the first counts: hidden, selected, a
-// value (with its filter), the level of detail. Whoever has a reason says it here, by row of what
-// is shown; the viewer alone asks for the tint. The engine owns one.
+// ShownTint: merges all reasons to draw Gaussians differently into one tint for the rasterizers.
+// The first reason counts: hidden, selected, a value (with its filter), the level of detail. Parts
+// set reasons here by row of the shown model; only the viewer asks for the tint. The engine owns
+// one.
 #pragma once
 
 #include <cstdint>

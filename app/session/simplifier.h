@@ -1,6 +1,5 @@
-// Simplifier: the engine's part that makes the splats that are open fewer (app/backend/simplify.h),
-// as a job beside pictures; a step of the editor's history. Owned by the engine; a command calls it
-// there.
+// Simplifier: the engine's part that reduces the open splats (app/backend/simplify.h) as a
+// background job; a step of the editor's history. Owned by the engine; a command calls it there.
 #pragma once
 
 #include <string>

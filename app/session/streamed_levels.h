@@ -1,7 +1,6 @@
-// StreamedLevels: the engine's part for streamed sets: for each new view it is decided which region
-// is drawn at which level (levels.h); where that differs from what is shown, files are read and the
-// model is gathered as a task, and shown when it is ready. While a film is made, its camera
-// decides.
+// StreamedLevels: the engine's part for streamed sets: for each new view it chooses a level for
+// every region (levels.h); if that differs from the shown levels, a task reads the files and
+// gathers the model, which is shown when ready. During a film, the film's camera decides.
 #pragma once
 
 #include "app/session/engine_context.h"

@@ -1,5 +1,5 @@
-// Teller: how the engine and its parts tell what they did: what is shown, published as a whole with
-// the end of a turn, and events, one after the other. Lives on the engine thread.
+// Teller: publishes the results of the engine and its parts: the shown state as a whole at the end
+// of a turn, and events, one after the other. Lives on the engine thread.
 #pragma once
 
 #include <chrono>
@@ -61,7 +61,7 @@ class Teller {
     void found(FoundPoint found);
     void picture(Picture picture);
 
-    std::uint64_t command = 0;  ///< serial of the running command for its messages; 0: none
+    std::uint64_t command = 0;      ///< serial of the running command for its messages; 0: none
     Paced status{.changed = true};  ///< Published::status and training
 
   private:

@@ -1,5 +1,5 @@
-// What blending takes in each tile, measured more than once: a thread that had to wait makes a tile
-// look expensive. For the inspector's tiles and for costs.
+// Measures the blending time of each tile more than once: a waiting thread makes a tile look
+// expensive. For the inspector's tiles and for costs.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // TraceLibrary: the traces that the studio can show: this session's, opened files, attached
-// processes. A file is read by a thread of its own into a store of its own, which the UI thread
-// takes over when it is complete; attached processes are drained every frame. Lives on the UI
-// thread; the studio's loop (studio.cpp) owns one, commands reach it through UI actions.
+// processes. Each file is read by its own thread into its own store, which the UI thread takes over
+// when complete; attached processes are drained every frame. Lives on the UI thread; the studio's
+// loop (studio.cpp) owns one, commands reach it through UI actions.
 #pragma once
 
 #include <cstdint>

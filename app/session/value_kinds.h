@@ -1,5 +1,5 @@
-// The numbers that Gaussians can be coloured by: of what each is made, its unit and scale. Pure
-// functions of a model or of a run's arrays; Values (values.h) calls them.
+// The values that Gaussians can be coloured by, with their source, unit and scale. Pure functions
+// of a model or of a run's arrays; Values (values.h) calls them.
 #pragma once
 
 #include <optional>

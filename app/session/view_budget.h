@@ -1,6 +1,5 @@
-// ViewBudget: how much of the engine's time pictures for the viewport may take while training runs,
-// and how much they did. The engine reports what it spends; pictures are drawn on credit that
-// training time earns.
+// ViewBudget: limits the engine's time for viewport pictures while training runs, and measures it.
+// The engine reports its times; pictures are drawn on credit that training time earns.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Viewer: which picture of the open scene is drawn when, how large, and what goes into it, a second
-// scene beside it included. The engine (engine.h) owns one, hands in what is open with each call,
-// and publishes what comes back.
+// Viewer: decides when the open scene is drawn, how large, and with what, including a second scene
+// to compare. The engine (engine.h) owns one, passes the open scene with each call, and publishes
+// the pictures.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,7 @@
-// A frame of any backend against the double-precision reference, stage by stage. One body for all
-// who ask: the studio's verify.frame, `gausscope verify` and `replay`, bench before it times
-// anything, and selftest. Fragile pixels (where rounding in float may rightly flip a decision) are
-// left out on both sides and counted.
+// Compares a frame of any backend with the double-precision reference, stage by stage. One function
+// for all callers: the studio's verify.frame, `gausscope verify` and `replay`, bench before it
+// times anything, and selftest. Fragile pixels (where float rounding may validly flip a decision)
+// are skipped on both sides and counted.
 #pragma once
 
 #include "base/expected.h"

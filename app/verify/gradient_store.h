@@ -1,4 +1,4 @@
-// A backend's gradients in the reference's layout: for comparisons with it.
+// A backend's gradients in the reference's layout, for comparisons with it.
 #pragma once
 
 #include <vector>

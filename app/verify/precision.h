@@ -1,5 +1,5 @@
-// --precision fast: what of it is drawn, and what it costs the picture. Used by `gausscope render`
-// and the studio (view.fast).
+// --precision fast: when it applies, and its loss of quality. Used by `gausscope render` and the
+// studio (view.fast).
 #pragma once
 
 #include <string>

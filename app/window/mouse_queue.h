@@ -1,7 +1,7 @@
-// MouseQueue: what the mouse did between two frames, given to ImGui bit by bit. ImGui before 1.87
-// looks at the mouse once a frame: at three frames a second two clicks become one, and one that
-// follows a motion becomes a drag. Here a frame sees either motion or one change of a button, in
-// the order in which they happened. (Later versions of ImGui do this themselves.)
+// MouseQueue: passes the mouse events between two frames to ImGui one by one. ImGui before 1.87
+// reads the mouse once a frame: at three frames a second two clicks become one, and a click after a
+// motion becomes a drag. Here a frame sees either motion or one change of a button, in their order.
+// (Later versions of ImGui do this themselves.)
 #pragma once
 
 #include <imgui.h>

@@ -1,6 +1,6 @@
 // Window: a place to draw ImGui frames with OpenGL 4.5 core, either on a display (GLFW) or without
-// one (EGL into a framebuffer object), with the same calls. The studio draws through it and never
-// asks which of the two it has.
+// one (EGL into a framebuffer object), with the same calls. The studio draws through it and does
+// not need to know which one it has.
 #pragma once
 
 #include <memory>

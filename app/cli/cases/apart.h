@@ -1,5 +1,5 @@
-// How far results lie apart, where a NaN is never close to anything: `std::max` keeps what it had
-// beside one. For the directed cases.
+// Distances between results in which a NaN is never close to anything, unlike with `std::max`. For
+// the directed cases.
 #pragma once
 
 #include <algorithm>

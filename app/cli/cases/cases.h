@@ -1,10 +1,10 @@
 // Directed cases: every shape and edge that a kernel can get wrong, as small frames, steps and
-// rounds driven through the real backend, each compared with the double-precision reference or,
-// where that has no opinion, with the CPU backend. One table, run on the CPU, on the emulated
-// device, by the executor of compiled kernels (tests/kernels/kernel_cases_test.cpp) and, by
-// `gausscope selftest --cases`, on a device. The test prints which kernels each case reached, and
-// fails for a kernel that none did: a new kernel, or a new form of one, brings its case.
-// How to add one: docs/development.md.
+// rounds on the real backend, each compared with the double-precision reference or, where that has
+// no result, with the CPU backend. One table, run on the CPU, on the emulated device, by the
+// executor of compiled kernels (tests/kernels/kernel_cases_test.cpp) and, by `gausscope selftest
+// --cases`, on a device. The test prints which kernels each case reached, and fails if a kernel is
+// not reached: a new kernel, or a new form of one, needs its case. How to add one:
+// docs/development.md.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// The scenes of the directed cases: Gaussians in a cube before a camera, and edits that make them
-// degenerate, seeded, the same on every machine; and how pictures of them are compared where the
-// reference has no opinion.
+// Scenes of the directed cases: Gaussians in a cube in front of a camera, and edits that make them
+// degenerate, seeded, the same on every machine; and how their pictures are compared where the
+// reference has no result.
 #pragma once
 
 #include <initializer_list>
