@@ -18,7 +18,7 @@ struct BundleRequest {
     std::string path;
     bool photos = false;
     ViewRequest view;  ///< of the screenshot
-    /// Holds what the studio has already written; the rest comes beside it.
+    /// Contains the studio's files; the rest is added.
     std::shared_ptr<PrivateFolder> folder;
     Report report;  ///< without the picture
 };
@@ -27,8 +27,7 @@ class BundleSaver final : public EnginePart {
   public:
     BundleSaver(EngineContext context, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
         : context_(std::move(context)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
-    /// Answers with a notice once it is written: edits of splats count as saved then. One at a
-    /// time.
+    /// Shows a notice when written; edits of splats then count as saved. One at a time.
     void save(BundleRequest request, const Shown& shown);
 
   private:

@@ -22,10 +22,10 @@ class ContactSheet final : public EnginePart {
     /// Makes the next picture.
     bool work(const Shown& shown) override;
     void give_up() override { want({}); }
-    /// Of all pictures, in host memory.
+    /// Size of all pictures in host memory.
     std::uint64_t bytes() const { return bytes_; }
 
-    static constexpr std::uint64_t kMostBytes = 128 << 20;  ///< beside what is wanted
+    static constexpr std::uint64_t kMostBytes = 128 << 20;  ///< besides wanted ones
 
   private:
     struct Cell {

@@ -16,8 +16,7 @@ class Costs final : public EnginePart {
   public:
     Costs(EngineContext context, Viewer& viewer) : context_(std::move(context)), viewer_(viewer) {}
 
-    /// Measures what the viewport shows, without what is hidden, forward and, where nothing is,
-    /// backward.
+    /// Measures the viewport without hidden Gaussians: forward and, if none is hidden, backward.
     void measure(const Shown& shown, const ViewRequest& request);
     /// Two corners, in fractions of the picture's width and height.
     struct Box {
@@ -25,9 +24,9 @@ class Costs final : public EnginePart {
     };
     /// Measures the box of the current viewport. Reports an error if it contains no pixel.
     void region(const Shown& shown, const ViewRequest& request, const Box& box);
-    /// How many of the most expensive Gaussians are listed.
+    /// Number of expensive Gaussians to list.
     void top(std::size_t count);
-    /// What leaving out the `count` most expensive would save, and what it would do to the photos.
+    /// Measures the savings and the photos' change without the `count` most expensive Gaussians.
     void without(const Shown& shown, const ViewRequest& request, std::size_t count);
     /// Discards the measurements.
     void clear();
@@ -53,9 +52,9 @@ class Costs final : public EnginePart {
     std::vector<std::uint32_t> by_cost_;  // rows, most evaluated pairs first
     std::vector<std::size_t> photos_;     // still to be measured, last first
     double sum_ = 0, sum_without_ = 0;    // of what was, dB
-    // What the viewport hid when it was measured (null: nothing), and the most expensive as well.
+    // Tints that hide what the viewport hid (null: nothing), and the most expensive as well.
     std::shared_ptr<const GaussianTint> hidden_, without_;
-    // Of a run: which Gaussians the rows of both are, and after how many steps that was asked.
+    // For a run: ids of the rows of both, and the step of the request.
     std::vector<std::uint32_t> ids_;
     std::uint64_t followed_ = 0;
 };

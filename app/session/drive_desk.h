@@ -22,7 +22,7 @@ class DriveDesk final : public EnginePart {
   public:
     explicit DriveDesk(EngineContext context) : context_(std::move(context)) {}
 
-    /// A scene may have a recording of its own. With another model the sweep is drawn again.
+    /// Opens the scene's own recording; draws the sweep again with another model.
     void scene_changed(SceneChange change) override;
     /// Opens a recording in the world of the open scene; empty: its own. Reports unreadable files.
     void open(const std::string& path);
@@ -30,7 +30,7 @@ class DriveDesk final : public EnginePart {
     void choose(std::size_t sweep);
     /// Moves by this many sweeps, up to the first or last.
     void step(int by);
-    /// Seconds after the first sweep: the nearest one is chosen.
+    /// Chooses the sweep nearest to this time in seconds after the first.
     void go(double seconds);
     void show_channel(SweepChannel channel);
     void play(bool on);
@@ -39,7 +39,7 @@ class DriveDesk final : public EnginePart {
     /// Reads all sweeps and draws them from the model, for the table. cancel("drive score") ends
     /// it.
     void score();
-    /// Plays on; draws the chosen sweep again when the model has changed and nothing trains.
+    /// Continues playing; draws the chosen sweep again if the model changed and nothing trains.
     void before_picture(const Shown* shown) override;
     bool is_restless() const override { return state_ && state_->playing; }
     std::uint64_t done(std::uint64_t carried_out) const override {

@@ -25,7 +25,7 @@ struct DriveLog {
 /// malformed, no sweep is in it.
 Result<DriveLog> open_drive(const std::string& path, const Capture* capture);
 
-/// A sweep, as far as is known of it.
+/// A sweep with the data known so far.
 struct LookedAt {
     std::shared_ptr<const LidarSweep> sweep;  ///< null: nothing was read
     std::shared_ptr<const RayImage> drawn;    ///< null: not drawn from a model
@@ -36,9 +36,9 @@ struct LookRequest {
     std::shared_ptr<const LidarLog> log;
     std::size_t index = 0;
     SweepChannel channel = SweepChannel::range;
-    LookedAt known{};  ///< of the same sweep: what need not be read or drawn again
+    LookedAt known{};                              ///< of the same sweep: data to reuse
     std::shared_ptr<const GaussianModel> model{};  ///< null: is not drawn (again)
-    std::uint64_t step = 0;                        ///< that training of the model has done
+    std::uint64_t step = 0;                        ///< training step of the model
 };
 /// Errors: of LidarLog::read.
 Result<LookedAt> look_at_sweep(const LookRequest& request);
@@ -48,7 +48,7 @@ Result<LookedAt> look_at_sweep(const LookRequest& request);
 Result<std::vector<DriveRow>> score_drive(const LidarLog& log, std::vector<DriveRow> rows,
                                           const GaussianModel* model, std::uint64_t step,
                                           const Progress& progress);
-/// What a score says, in its row.
+/// Puts a score into its row.
 void put_score(const SweepScore& score, std::uint64_t step, DriveRow& row);
 
 }  // namespace gs

@@ -13,7 +13,7 @@
 
 namespace gs {
 
-/// Another model as a whole: the one of the other side, and its flags.
+/// A replacement of the whole model: the other model and its flags.
 struct WholeChange {
     std::shared_ptr<const GaussianModel> model;  ///< null: nothing changes
     Flags flags{};
@@ -28,7 +28,7 @@ struct EditStep {
     RowChange rows{};
     FlagChange flags{};  ///< after the rows have changed
     WholeChange whole{};
-    TakenRows taken{};    ///< of a run: rows that are out, and
+    TakenRows taken{};    ///< of a run: removed rows, and
     Flags taken_flags{};  ///< their flags
 
     bool changes_model() const { return rows.any() || whole.model; }
@@ -55,11 +55,11 @@ class EditHistory {
     std::size_t done() const { return done_; }
     std::uint64_t dropped() const { return dropped_; }
     std::vector<std::string> names() const;
-    /// Mendings in force, oldest first.
+    /// Applied fixes, oldest first.
     std::vector<const WholeChange*> mendings() const;
     bool newest_is_mending() const { return done_ > 0 && steps_[done_ - 1].whole.mending; }
     std::uint64_t bytes() const;
-    /// Stamp of the newest change of rows in force: which model it is. 0: as it was opened.
+    /// Stamp of the newest applied change of rows, which identifies the model. 0: as opened.
     std::uint64_t model_stamp() const;
 
   private:

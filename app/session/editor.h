@@ -26,7 +26,7 @@ struct ScreenShape {
     std::vector<ScreenPoint> points;  ///< two corners; the corners of a line; a path
     double radius = 0;                ///< of a brush, in widths
 };
-/// How what a question finds becomes the selection.
+/// How hits of a question change the selection.
 struct Selecting {
     std::string name;  ///< "rectangle"
     SelectMode mode = SelectMode::replace;
@@ -35,8 +35,7 @@ struct Selecting {
 /// "1 Gaussian", "12,345 Gaussians".
 std::string counted_gaussians(std::uint64_t count);
 enum class NeighbourStep { grow, shrink, connected };
-/// What becomes of the colour of the selected: base colours are multiplied, or set; set takes view
-/// dependence away.
+/// How to recolour the selection: multiply base colours, or set them and remove view dependence.
 enum class Recolor { multiply, set };
 
 class Editor final : public EnginePart {
@@ -44,13 +43,13 @@ class Editor final : public EnginePart {
     Editor(EngineContext context, Viewer& viewer, ShownTint& tint)
         : context_(std::move(context)), viewer_(viewer), tint_(tint) {}
 
-    // ---- which are selected
+    // ---- selection
     using Question = std::function<Hits(const GaussianModel&)>;
     void select(const Selecting& how, const Question& question);
-    /// `shown`: as the viewport shows it. `only_seen`: what lies behind surfaces is left out.
+    /// `shown`: as in the viewport. `only_seen`: skip Gaussians behind surfaces.
     void select_on_screen(const Selecting& how, const Shown& shown, const ViewRequest& request,
                           const ScreenShape& shape, bool only_seen);
-    /// Of the colour at this place of the picture (fractions of its size).
+    /// Selects by the colour at this place of the picture (fractions of its size).
     void select_color_at(const Selecting& how, const Shown& shown, const ViewRequest& request,
                          double x, double y, float tolerance);
     /// False, with an error reported: an unknown row; the selection is unchanged.
@@ -61,19 +60,18 @@ class Editor final : public EnginePart {
     void select_neighbours(NeighbourStep step, double reach);
     void invert();
 
-    // ---- what is done to them
-    /// Every row with all bits of `of` gets those of `set` and loses those of `clear`. `verb` is
-    /// said with the number of rows that changed. Errors where `of` asks for selected ones and
-    /// there are none.
+    // ---- edits
+    /// Sets `set` and clears `clear` in every row with all bits of `of`. `verb` is reported with
+    /// the number of changed rows. Reports an error if `of` needs selected rows and there are none.
     void mark(const std::string& verb, std::uint8_t of, std::uint8_t set, std::uint8_t clear);
-    /// Hides what is not selected, and shows what is.
+    /// Shows only the selection.
     void solo();
     void remove();
     void duplicate();
     /// `linear` about the middle of the selection's bounds, then `shift` (world units).
     void transform(const std::string& verb, const Mat3d& linear, Vec3d shift);
     void recolor(Recolor how, Vec3f color);
-    /// Deletes what lies outside.
+    /// Deletes Gaussians outside the box.
     void crop(const ClipBox& box);
     /// Only the selected Gaussians; null, with an error reported, if there are none.
     std::shared_ptr<const GaussianModel> selected_model();
@@ -82,23 +80,22 @@ class Editor final : public EnginePart {
     /// False, with an error reported: it failed.
     bool undo();
     void redo();
-    /// Until `done` steps are in force.
+    /// Undoes or redoes until `done` steps are applied.
     void go_to(std::size_t done);
-    /// Stamps of what undo() and redo() would do; 0: nothing.
+    /// Stamps of the steps of undo() and redo(); 0: none.
     std::uint64_t undo_stamp();
     std::uint64_t redo_stamp();
 
     // ---- the engine's
-    /// With another scene, and with a run that was restarted, edits are forgotten, except locks.
+    /// Another scene or a restarted run discards the edits, except locks.
     void scene_changed(SceneChange change) override {
         if (change == SceneChange::scene || change == SceneChange::restarted) begin();
     }
     /// After steps of training, flags stay with their Gaussians.
     void before_picture(const Shown*) override { follow_rows(); }
-    /// What is open now was written to a file.
+    /// The open scene was written to a file.
     void exported();
-    /// The model became another as a whole, which `shown` shows; of `change` what it says beside
-    /// the model.
+    /// Adopts the replaced model in `shown`; `change` has the data besides the model.
     void adopt_whole(LoadedScene shown, WholeChange change, std::string name,
                      std::uint64_t command);
     std::uint64_t locked() const { return count_flags(flags_).locked; }
@@ -134,7 +131,7 @@ class Editor final : public EnginePart {
     std::optional<Flags> before_live_;  // flags_ shows what a shape would select
     EditHistory history_;
     std::uint64_t changes_ = 0;  // by the user: what was asked before one is not answered after
-    // Of a run: which Gaussians the rows of flags_ are, and after how many steps that was asked.
+    // For a run: ids of the rows of flags_, and their step.
     std::vector<std::uint32_t> ids_;
     std::uint64_t followed_ = 0;
     std::uint64_t saved_ = 0;  // EditHistory::model_stamp() of what is in a file

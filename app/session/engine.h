@@ -38,26 +38,25 @@ class Engine {
     /// Returns soon after `stop` becomes true (and the bell was rung).
     void run(const std::atomic<bool>& stop);
 
-    // ---- what commands ask for (app/commands); answers and errors go into the outbox
+    // ---- for commands (app/commands); answers and errors go into the outbox
     void open(const OpenRequest& request);
     void close();
-    /// Lets go of the scene that was opened beside the first.
+    /// Closes the second scene of a comparison.
     void end_compare();
-    /// Measures what this machine can do at most, unless that is known already and not to be
-    /// measured `again`; nothing else is computed meanwhile.
+    /// Measures this machine's limits, if unknown or if `again`; nothing else is computed
+    /// meanwhile.
     void measure_limits(bool again);
-    /// Says what fast pictures lose where they are drawn, or why they are not.
+    /// Reports the loss of fast pictures, or why they are not used.
     void tell_of_fast(const ViewRequest& request);
-    /// The scene with all that was made of it as one file.
+    /// Saves the scene with all its data as one file.
     void save_bundle(BundleRequest request);
-    /// Takes the newest edit of any kind back: of Gaussians, by the doctor, of a setting.
+    /// Undoes the newest change of any kind: of Gaussians, by the doctor, of a setting.
     void undo();
     /// Redoes the last undone change.
     void redo();
     /// Cancels background work by Activity::name, or all of it if empty.
     void cancel(const std::string& name);
-    /// One picture at exactly the requested size, whatever it costs; it comes back through
-    /// SessionOutbox::pictures.
+    /// Renders a picture at exactly the requested size, for SessionOutbox::pictures.
     void picture(const PictureRequest& request);
 
     /// The part of this type; the caller includes its header.
@@ -115,7 +114,7 @@ class Engine {
             while (!empty()) pop_back();
         }
     } parts_;
-    // Those that the engine itself calls; the others are only in the list.
+    // Parts that the engine calls directly; the others are only in the list.
     ShownTint& tint_;
     Viewer& viewer_;
     Training& training_;

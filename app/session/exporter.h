@@ -22,11 +22,11 @@ class Exporter final : public EnginePart {
     /// `crop`: export only Gaussians in the box. Reports errors, here and below: no open scene,
     /// nothing left, an export in progress, the file.
     void splats(const std::string& path, const std::optional<ClipBox>& crop = {});
-    /// The selected Gaussians alone.
+    /// Exports only the selected Gaussians.
     void selection(const std::string& path);
-    /// The photos' cameras, as a run has corrected them by now.
+    /// Exports the photos' cameras with the run's current corrections.
     void poses(const std::string& folder, CameraFormat format);
-    /// The time lapse of one camera (empty: the first) as a video.
+    /// Exports the time lapse of one camera (empty: the first) as a video.
     void time_lapse(const std::string& path, const std::string& view, double fps);
 
   private:

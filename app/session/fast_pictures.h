@@ -8,8 +8,8 @@
 
 namespace gs {
 
-/// How far the fast picture of what the viewport shows is from the exact one, which is drawn for
-/// it; or why pictures stay exact. `on_device`: pictures are computed on a GPU.
+/// Says how far the viewport's fast picture is from the exact one, which it draws; or why pictures
+/// stay exact. `on_device`: pictures are computed on a GPU.
 std::string words_of_fast(LoadedScene& scene, const ViewRequest& request, bool on_device);
 
 }  // namespace gs

@@ -16,7 +16,7 @@ class FrameVerifier final : public EnginePart {
     FrameVerifier(EngineContext context, Viewer& viewer)
         : context_(std::move(context)), viewer_(viewer) {}
 
-    /// What the viewport shows, or these pixels of it; answered through SessionView::verified.
+    /// Verifies the viewport or a region of it; answers through SessionView::verified.
     void verify(const std::optional<reference::Region>& region);
     /// Discards the report.
     void clear();

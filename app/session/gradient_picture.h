@@ -10,7 +10,7 @@
 
 namespace gs {
 
-/// What the gradients are of.
+/// The function whose gradients are taken.
 enum class Upstream {
     loss,   ///< the loss against the photo; without one as if that of every pixel were 1
     error,  ///< sum of weight x |picture - photo|: d picture is the error's size; needs a photo
@@ -20,7 +20,7 @@ class GradientPicture {
   public:
     struct Drawn {
         bool gradients = false;
-        std::string note;  ///< what they are of, or why there are none
+        std::string note;  ///< their function, or why there are none
     };
     /// Fills `result`, its backward_costs included where options.costs; `sink` gets the gradients.
     /// `model`: the scene's, every pending step applied. `photo`: of the picture's size, or empty;
@@ -29,7 +29,7 @@ class GradientPicture {
     Drawn draw(LoadedScene& scene, const GaussianModel& model, const Camera& camera,
                RenderOptions options, const Image8& photo, const Image8& mask, Upstream upstream,
                GradientSink& sink, RenderResult& result);
-    /// The scene goes, and its rasterizer.
+    /// Releases the rasterizer when the scene closes.
     void forget() { state_ = nullptr; }
 
   private:

@@ -21,9 +21,9 @@ class Inspector final : public EnginePart {
     /// whole photo's size where a capture camera is shown, else of the size asked for. Answered
     /// through SessionView::inspection.
     void pixel(const ViewRequest& request, double x, double y);
-    /// The pixel that was asked about last, in the model as it is now.
+    /// Inspects the last pixel again, in the current model.
     void again();
-    /// The pixel in the middle of a tile of such a picture.
+    /// Inspects the middle pixel of a tile of such a picture.
     void tile(const ViewRequest& request, int column, int row);
     /// The same of the picture whose tiles are listed, wherever the viewport looks from now.
     void listed_tile(int column, int row);

@@ -18,12 +18,12 @@
 
 namespace gs {
 
-/// What a job is called, and for whom it works.
+/// A job's name and its command.
 struct JobLabel {
     const char* name;           ///< Activity::name; there is one job of a name at a time
     std::string what;           ///< shown until the work itself reports
-    std::uint64_t command = 0;  ///< that is done when the job is; 0: the job belongs to none
-    bool of_scene = false;      ///< what follows needs the scene that it was started on
+    std::uint64_t command = 0;  ///< done when the job is; 0: none
+    bool of_scene = false;      ///< the result needs the scene of its start
 };
 
 class Jobs {
@@ -34,12 +34,12 @@ class Jobs {
     explicit Jobs(std::function<void()> wake) : wake_(std::move(wake)) {}
 
     /// Starts `work`; an earlier job of the same name is dropped. On the engine's thread, `on_done`
-    /// gets what it gave, `on_error` why it gave nothing (cancelled, too).
+    /// gets its result, `on_error` its error, such as cancelled.
     template <class T>
     void start(JobLabel label, std::function<Result<T>(const Progress&)> work,
                std::function<void(T)> on_done, std::function<void(const Error&)> on_error) {
         drop(label.name);
-        // What is to be done travels back with the value it is to be done with.
+        // The handler travels back together with its value.
         auto whole = [work = std::move(work),
                       on_done = std::move(on_done)](const Progress& progress) -> Result<Done> {
             GS_TRY(T value, work(progress));
@@ -55,8 +55,7 @@ class Jobs {
         return nullptr;
     }
     bool running(std::string_view name) const { return progress_of(name) != nullptr; }
-    /// Asks one job to end, or all when empty; what follows is its own on_error. False: there is
-    /// none.
+    /// Asks one job to end, or all when empty; its on_error follows. False: there is none.
     bool cancel(std::string_view name) {
         bool any = false;
         for (Job& job : jobs_)
@@ -68,8 +67,8 @@ class Jobs {
     void drop(std::string_view name) {
         std::erase_if(jobs_, [&](const Job& job) { return !job.orphan && job.label.name == name; });
     }
-    /// The scene is closed or another one: jobs that need it are asked to end, and whatever they
-    /// still give is discarded. Returns what they were doing.
+    /// The scene was closed or replaced: asks jobs that need it to end and discards their results.
+    /// Returns their activities.
     std::vector<std::string> scene_gone() {
         std::vector<std::string> out;
         for (Job& job : jobs_) {
@@ -81,7 +80,7 @@ class Jobs {
         }
         return out;
     }
-    /// Takes reports and results, and does what follows of results.
+    /// Takes reports and results, and runs the handlers of results.
     News follow() {
         News news = News::none;
         for (Job& job : jobs_)
@@ -93,7 +92,7 @@ class Jobs {
                 continue;
             }
             news = News::results;
-            // What follows may start and drop jobs.
+            // Handlers may start and drop jobs.
             const Job ended = std::move(jobs_[i]);
             jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(i));
             if (!ended.orphan && *result) (**result)();
@@ -114,7 +113,7 @@ class Jobs {
         });
         return out;
     }
-    /// Of commands up to `carried_out`, the last before any whose job still runs.
+    /// The last of the commands up to `carried_out` before any whose job still runs.
     std::uint64_t done(std::uint64_t carried_out) const {
         for (const Job& job : jobs_)
             if (job.label.command > 0) carried_out = std::min(carried_out, job.label.command - 1);

@@ -24,9 +24,9 @@ class LabDesk final : public EnginePart {
     void run(const std::string& suite, const std::string& label, const std::string& captures);
     /// Compares the recorded runs of B with A, now and as more come. Reports unknown names.
     void compare(const std::string& a, const std::string& b);
-    /// All that is recorded as one page, with what is compared.
+    /// Writes all recorded runs as one page, with the comparison.
     void report(const std::string& html);
-    /// Reads the database again when the running suite has come to its next run.
+    /// Reads the database again when the running suite starts its next run.
     void before_picture(const Shown*) override;
 
   private:

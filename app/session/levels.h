@@ -15,12 +15,12 @@
 
 namespace gs {
 
-/// What the user asks for (ViewSettings).
+/// The user's settings (ViewSettings).
 struct LevelWish {
-    double budget = 2e6;  ///< Gaussians at most
-    double pixels = 2;    ///< how far apart on the screen the Gaussians of a region may lie
-    int level = -1;       ///< -1: by distance and budget; else this one everywhere
-    std::optional<ClipBox> clip{};  ///< regions outside are not seen: the coarsest will do
+    double budget = 2e6;            ///< Gaussians at most
+    double pixels = 2;              ///< most distance on the screen between a region's Gaussians
+    int level = -1;                 ///< -1: by distance and budget; else this one everywhere
+    std::optional<ClipBox> clip{};  ///< regions outside are invisible: use the coarsest
 };
 
 struct LevelChoice {
@@ -36,7 +36,7 @@ struct LevelChoice {
 /// box. When that is more than the budget, the pixels grow for all regions alike, so that the
 /// farthest coarsen first.
 LevelChoice choose_levels(const LevelSet& set, const Camera& camera, const LevelWish& wish);
-/// The coarsest everywhere: what is shown first.
+/// The coarsest level everywhere, shown first.
 LevelChoice coarsest_levels(const LevelSet& set);
 
 /// Files that were read, by number; the environment has the number of files.
@@ -50,8 +50,7 @@ struct GatheredLevels {
 /// The Gaussians of a choice. Errors: of the files, cancelled.
 Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& choice,
                                      LevelFiles files, const Progress& progress);
-/// Lets go of files that `choice` does not need, largest first, until at most `most` Gaussians are
-/// held.
+/// Drops files that `choice` does not need, largest first, until at most `most` Gaussians are left.
 void drop_files(const LevelSet& set, const LevelChoice& choice, std::uint64_t most,
                 LevelFiles& files);
 

@@ -37,10 +37,10 @@ struct LoadedScene {
     std::vector<LevelRun> level_runs;  ///< the same: which rows of the model are of which level
     float near_plane = 0;              ///< world units; 0: the rasterizer's own
     std::shared_ptr<const UnpackedBundle> bundle;  ///< it came from; null: none
-    TrainedThrough trained;  ///< what its file says; with a trainer trained_through() is asked
-    int sh_degree = 3;       ///< highest that is drawn: what a checkpoint's training had reached
+    TrainedThrough trained;  ///< from its file; with a trainer use trained_through()
+    int sh_degree = 3;  ///< highest drawn degree: the one that a checkpoint's training had reached
     std::vector<std::string> notes;
-    double seconds = 0;  ///< what loading took
+    double seconds = 0;  ///< time of loading
 
     std::uint64_t steps_done() const { return trainer ? trainer->steps_done() : 0; }
     TrainedThrough trained_through() const { return run ? run->trained_through() : trained; }
@@ -53,12 +53,12 @@ struct LoadedScene {
 enum class PathKind { capture, splats, checkpoint, run, bundle, step };
 Result<PathKind> kind_of_path(const std::string& path);
 
-/// The checkpoint or run at `path` says what capture it belongs to.
+/// Whether the checkpoint or run at `path` names its capture.
 bool knows_its_capture(const std::string& path);
 /// Makes `scene` ready to be drawn with `model`. Errors: of the backend.
 Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
                         const SessionOptions& options);
-/// What names a scene and lets it be drawn, without what belongs to one model.
+/// Copies a scene's name and drawing state, without its model's data.
 LoadedScene same_scene(const LoadedScene& scene);
 /// Reads what `request` names.
 Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions& options,

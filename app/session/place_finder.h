@@ -22,7 +22,7 @@ class PlaceFinder final : public EnginePart {
     /// All of them, or none: see Viewer::points_at().
     void pick(const Shown& shown, const ViewRequest& request,
               const std::vector<std::array<double, 2>>& places, PickedFor what);
-    /// For a note, which the camera does not turn to.
+    /// Finds a place for a note, without turning the camera.
     void locate(const Shown& shown, const ViewRequest& request, double x, double y);
     void locate_gaussian(std::uint64_t row);
     /// Turns the camera to the Gaussian of this id, where a run still has it.

@@ -36,13 +36,13 @@ class SceneDoctor final : public EnginePart {
     /// Examines unless that is done or in progress.
     void start_first();
     void scene_changed(SceneChange change) override;
-    /// What is open was written to a file.
+    /// The open scene was written to a file.
     void exported();
     /// A fix was applied or undone.
     void mendings_changed();
 
   private:
-    /// Ids in the report are of other Gaussians now.
+    /// Discards ids in the report, which now belong to other Gaussians.
     void forget_rows();
     void adopt_report(DoctorReport report);
     void adopt(Mended mended, const std::string& name, std::uint64_t command);

@@ -16,7 +16,7 @@
 
 namespace gs {
 
-/// What the engine hands out. Each mailbox has one reader, the UI thread.
+/// The engine's results. Each mailbox has one reader, the UI thread.
 struct SessionOutbox {
     Latest<Published> view;
     Latest<Vec3d> focus;             ///< world point, answers to Engine::focus
@@ -26,8 +26,7 @@ struct SessionOutbox {
     Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to Engine::picture
 };
 
-/// The engine's side of the mailboxes. `bell` ends the engine's sleep after anything was put into
-/// another one.
+/// The engine's side of the mailboxes. `bell` ends the engine's sleep after a mailbox was filled.
 struct SessionInbox {
     Queue<EngineCommand> commands{4096};
     Latest<ViewRequest> view;

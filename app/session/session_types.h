@@ -22,10 +22,10 @@
 
 namespace gs {
 
-/// Steps between measurements of the test photos in the studio: its plots want points.
+/// Steps between evaluations of the test photos in the studio: its plots need points.
 inline constexpr std::uint64_t kStudioEvaluateEvery = 1000;
 
-/// How a capture is opened where that was chosen for it; else as the session's options say.
+/// Options chosen for opening a capture; else the session's options apply.
 struct OpenedAs {
     CaptureOptions loading;
     TrainingSettings settings;

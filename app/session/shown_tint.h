@@ -45,13 +45,13 @@ class ShownTint final : public EnginePart {
     /// for with every picture, and made when it is another `model` or forget() was called. Empty:
     /// as they are.
     void set_levels(const GaussianModel& model, std::span<const LevelRun> runs);
-    /// Rows mean other Gaussians from now on: what was said by row is forgotten.
+    /// Discards the reasons by row: rows are other Gaussians from now on.
     void forget();
     void scene_changed(SceneChange change) override {
         if (change == SceneChange::scene || change == SceneChange::model) forget();
     }
 
-    /// Another one whenever a picture would look otherwise.
+    /// Changes whenever a picture would change.
     std::uint64_t serial() const { return serial_; }
     /// The reasons merged; null: each Gaussian is shown as it is. About 1 ms a million rows and
     /// core when something has changed, nothing else.

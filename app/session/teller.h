@@ -13,7 +13,7 @@
 
 namespace gs {
 
-/// What is published now and then while it changes.
+/// State that is published now and then while it changes.
 struct Paced {
     bool changed = false;
     std::chrono::steady_clock::time_point last{};
@@ -34,20 +34,20 @@ class Teller {
     /// `wake` is called after anything went out.
     Teller(SessionOutbox& out, std::function<void()> wake);
 
-    /// What is published next, to be changed.
+    /// The next state to publish, to be changed.
     Published& changed() {
         changed_ = true;
         return view_;
     }
-    /// With the end of a turn; nothing goes out when nothing has changed.
+    /// Publishes changes at the end of a turn.
     void publish();
     void error(const std::string& text, std::uint64_t of_command = 0);
     /// `notice`: shown, not only logged. `lines`: its details.
     void done(const std::string& text, bool notice = false, std::vector<std::string> lines = {},
               std::uint64_t of_command = 0);
-    /// Something to look at: shown and logged as such.
+    /// Shows and logs a warning.
     void warning(const std::string& text);
-    /// Of a task that gave nothing: an error, or `cancelled` when that was wanted.
+    /// Reports a failed task: an error, or `cancelled` if the user cancelled it.
     void failed(const Error& why, const std::string& cancelled, std::uint64_t of_command = 0) {
         why.kind == ErrorKind::cancelled ? done(cancelled) : error(why.text(), of_command);
     }

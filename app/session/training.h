@@ -29,9 +29,9 @@ class Training final : public EnginePart {
     /// Trains only inside the box, and removes Gaussians outside now; no box: ends the crop. False,
     /// with an error reported: this crop is not possible.
     bool crop(const std::optional<ClipBox>& box);
-    /// Corrections of poses are drawn as arrows, or not; nothing: the other way round.
+    /// Draws pose corrections as arrows, or not; no value: toggles.
     void show_pose_arrows(std::optional<bool> on);
-    /// Takes the newest edit of a setting back, by an edit that sets what was there before.
+    /// Undoes the newest edit of a setting, by an edit that sets the earlier value.
     void undo();
     /// Redoes the last undone edit. False, with an error reported: it failed.
     bool redo();
@@ -45,9 +45,9 @@ class Training final : public EnginePart {
     };
     /// Goes back to a snapshot.
     void revert(Which which);
-    /// The same as a run of its own, beside the present one, which is saved.
+    /// Continues from a snapshot as a new run; the present run is saved.
     void branch(Which which);
-    /// Draws the curves of the run in this folder behind the own.
+    /// Draws the curves of the run in this folder behind the present run's.
     void show_other(const std::string& folder);
     /// Empty: all of them go.
     void hide_other(const std::string& name);
@@ -57,17 +57,17 @@ class Training final : public EnginePart {
                         const std::vector<LapseCamera>& saved);
     /// Marks steps `first` to `last` for nsys and ncu.
     void profile(std::uint64_t first, std::uint64_t last);
-    /// The next step goes into a file, whole, for `gausscope replay`; a run that rests takes it,
-    /// and rests again. Empty: into the run's folder.
+    /// Captures the next step into a file for `gausscope replay`; a paused run takes it and pauses
+    /// again. Empty: into the run's folder.
     void capture_step(const std::string& path);
-    /// Hashes of every step go into the run's folder, for `gausscope diff`.
+    /// Writes hashes of every step into the run's folder, for `gausscope diff`.
     void set_hashes(bool on);
     /// Empty: into the output folder.
     void save_checkpoint(const std::string& path);
     /// Measures all test views (or all views when there is none).
     void evaluate();
 
-    /// Before the scene closes the run saves everything it has.
+    /// Saves the run before the scene closes.
     void scene_changed(SceneChange change) override;
     /// Nothing is open, and `why` not; empty: that was wanted.
     void not_opened(std::string why);

@@ -18,7 +18,7 @@ class Values final : public EnginePart {
     Values(EngineContext context, Viewer& viewer, ShownTint& tint)
         : context_(std::move(context)), viewer_(viewer), tint_(tint) {}
 
-    /// Before a picture of `request` is drawn: its colours are those it asks for.
+    /// Sets the colours for the next picture of `request`.
     void follow(const Shown& shown, const ViewRequest& request);
     /// Rows of the current model whose value is in the range of `request`; empty, with an error
     /// reported, if there are no values.
@@ -38,7 +38,7 @@ class Values final : public EnginePart {
     EngineContext context_;
     Viewer& viewer_;
     ShownTint& tint_;
-    /// What the values are of.
+    /// Identifies the values.
     struct Key {
         GaussianValue value = GaussianValue::none;
         std::uint64_t step = 0, request = 0;

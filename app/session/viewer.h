@@ -33,7 +33,7 @@ RenderOptions render_options(const LoadedScene& scene, const ViewSettings& setti
 
 class Viewer final : public EnginePart {
   public:
-    /// What the viewport wants to see from now on.
+    /// Sets the viewport's request.
     void look(ViewRequest request);
     const std::optional<ViewRequest>& request() const { return request_; }
     /// There is a request() with a non-empty picture.
@@ -47,7 +47,7 @@ class Viewer final : public EnginePart {
     bool due(const Shown& shown) const;
     /// The viewport's next picture; there is a request().
     std::shared_ptr<ViewFrame> next_picture(const Shown& shown);
-    /// At exactly the requested size, whatever it costs.
+    /// A picture at exactly the requested size, at any cost.
     std::shared_ptr<ViewFrame> picture(const Shown& shown, const ViewRequest& request);
     /// Of a photo's camera, `width` pixels wide and as high as that makes it, whatever it costs;
     /// what the viewport shows stays as it is.
@@ -81,7 +81,7 @@ class Viewer final : public EnginePart {
     /// A copy when it trains, kept until the next step.
     const GaussianModel& current_model(const LoadedScene& scene);
 
-    /// Forgets the last request with the scene: the UI asks again once it knows the next scene.
+    /// Discards the last request with the scene: the UI sends a new one for the next scene.
     void scene_changed(SceneChange change) override;
     /// The second scene was opened or closed.
     void forget_beside();
@@ -90,13 +90,13 @@ class Viewer final : public EnginePart {
     bool may_draw(const Shown& shown) const {
         return !(shown.training || shown.evaluating) || budget_.may_draw();
     }
-    /// `seconds` were spent on a picture that is not the viewport's.
+    /// Adds `seconds` spent on another picture than the viewport's.
     void add_picture(const Shown& shown, double seconds) {
         budget_.add_view(seconds, shown.training || shown.evaluating);
     }
-    /// `seconds` were spent on anything but pictures for the viewport.
+    /// Adds `seconds` of work other than viewport pictures.
     void add_work(double seconds);
-    /// The share of the engine's time that pictures took while training.
+    /// The pictures' share of the engine's time while training.
     double share() const { return budget_.share(); }
     const FrameCost& frame_cost() const { return frame_cost_; }  ///< of the last picture
 
