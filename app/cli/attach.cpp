@@ -53,8 +53,8 @@ void add_options(CLI::App& app, AttachArguments& a) {
         ->option_text("MIB");
     app.add_flag("--insights", a.insights, "with --headless: list bottlenecks and remedies");
     add_given(app, "--graph-nodes", a.graph_nodes_s,
-              "CUDA graphs node by node for so long, 30 at least; without --headless that "
-              "is all")
+              "record CUDA graphs node by node for this time, at least 30; without --headless, do "
+              "only that")
         ->check(whole_from(1, 3600))
         ->option_text("SECONDS");
     add_stall_after(app, a.stall_after_s);

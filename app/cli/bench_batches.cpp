@@ -41,11 +41,12 @@ Result<std::vector<BatchTime>> time_batches(Trainer& trainer, std::span<const in
     const std::size_t most = trainer.capture().view_indices(false).size();
     for (const int batch : batches)
         if (static_cast<std::size_t>(batch) > most)
-            return fail(ErrorKind::usage, trainer.capture().path,
-                        fmt::format("a step of {} photos needs as many, and there are {} to train "
-                                    "on",
-                                    batch, most),
-                        "give --batch smaller sizes");
+            return fail(
+                ErrorKind::usage, trainer.capture().path,
+                fmt::format(
+                    "a step of {} photos needs at least that many, but only {} can be trained on",
+                    batch, most),
+                "give --batch smaller sizes");
     // Everybody up to date: what slept under one rule cannot wake under another.
     trainer.edit([](RunArrays&) {});
     const std::shared_ptr<const TrainingSnapshot> start = trainer.snapshot();

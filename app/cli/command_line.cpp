@@ -97,7 +97,7 @@ int complain(const CLI::App& root, const CLI::ParseError& error) {
     const auto chosen = root.get_subcommands();
     const std::string name =
         chosen.empty() ? "gausscope" : "gausscope " + chosen.front()->get_name();
-    fmt::print(stderr, "error: {} ({} --help shows what there is)\n", text, name);
+    fmt::print(stderr, "error: {} (see {} --help)\n", text, name);
     return kUsage;
 }
 

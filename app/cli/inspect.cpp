@@ -85,7 +85,7 @@ Result<std::size_t> choose(const std::vector<NamedCamera>& cameras, const std::s
     const char* const end = wanted.data() + wanted.size();
     const auto [at, error] = std::from_chars(wanted.data(), end, number);
     if (at == end && error == std::errc() && number < cameras.size()) return number;
-    return fail(ErrorKind::usage, "", fmt::format("there is no camera \"{}\"", wanted),
+    return fail(ErrorKind::usage, "", fmt::format("no camera \"{}\"", wanted),
                 fmt::format("a name, or a number up to {}", cameras.size() - 1));
 }
 
@@ -250,7 +250,7 @@ Json rows_of(const PixelReport& report) {
 void print(const Json& out, const InspectArguments& a) {
     say("{camera}, {width} x {height}: pixel ({x}, {y}), {profile}, {milliseconds:.1f} ms", out);
     say("  colour        {color.0:.6f} {color.1:.6f} {color.2:.6f}", out);
-    say("  {name}: {color.0:.6f} {color.1:.6f} {color.2:.6f}, {difference:.1e} apart, "
+    say("  {name}: {color.0:.6f} {color.1:.6f} {color.2:.6f}, difference {difference:.1e}, "
         "{contributors} blended, {listed} in the tile",
         out["backend"]);
     if (!out["photo"].is_null()) {
@@ -258,7 +258,8 @@ void print(const Json& out, const InspectArguments& a) {
         say("  loss by it    {loss_by_color.0:.3e} {loss_by_color.1:.3e} {loss_by_color.2:.3e}",
             out["photo"]);
     }
-    say("  blended       {contributors}, light left {transmittance:.4g}, depth {depth:.4g}, median "
+    say("  blended       {contributors}, transmittance {transmittance:.4g}, depth {depth:.4g}, "
+        "median "
         "{median_depth:.4g}",
         out);
     say("  tile ({column}, {row}): {listed} listed, {evaluated} pairs evaluated, {blended} "

@@ -178,13 +178,13 @@ void add_loading(CLI::App& app, CaptureArguments& a) {
                    "shrink photos by this whole factor; auto: longest side at most 1600 (default)")
         ->group(group)
         ->option_text("N|auto");
-    add_given(app, "--max-side", a.max_side, "limit the longest side to N pixels")
+    add_given(app, "--max-side", a.max_side, "limit the longest side to this many pixels")
         ->check(picture_side())
         ->group(group)
         ->option_text("PIXELS");
-    app.add_option("--masks", a.masks,
-                   "folder of masks (0 = ignore the pixel), or none; default: masks/ beside the "
-                   "photos")
+    app.add_option(
+           "--masks", a.masks,
+           "folder of masks (0 = ignore the pixel), or none; default: masks/ next to the photos")
         ->group(group)
         ->option_text("DIR|none");
     app.add_flag_function(

@@ -39,7 +39,7 @@ void add_options(CLI::App& app, PredictArguments& a) {
         ->option_text("A,B");
     app.add_flag("--list", a.list, "list the known GPUs and the source of each figure");
     app.add_flag("--validation", a.validation,
-                 "published times and our own, and what would have been said");
+                 "compare predictions with published times and our own");
     app.add_option("--capture", a.capture, "count work from this capture's cameras")
         ->option_text("DIR");
     app.add_option("--cameras", a.cameras, "count work from the cameras in this JSON file")
@@ -72,7 +72,8 @@ void add_options(CLI::App& app, PredictArguments& a) {
     app.add_flag("--appearance", a.look, "predict training that learns exposure and colour");
     app.add_option("--model", a.model, "counts from a file that -o wrote, instead of a scene")
         ->option_text("FILE");
-    app.add_option("-o,--output", a.output, "write the counts here, for --model elsewhere")
+    app.add_option("-o,--output", a.output,
+                   "write the counts to this file, for --model on another machine")
         ->option_text("FILE");
     add_loading(app, a.loading);
 }
@@ -200,7 +201,7 @@ Result<int> run(const PredictArguments& a, const CommonArguments& common) {
         return fail(ErrorKind::usage, a.model, "counts are of the views they were made from",
                     "--capture, --cameras and --views go with a scene");
     if (!a.model.empty() && (a.width > 0) != (a.height > 0))
-        return fail(ErrorKind::usage, a.model, "counts are scaled to a whole size",
+        return fail(ErrorKind::usage, a.model, "scaling counts needs a whole size",
                     "--width and --height");
     GS_TRY(const auto gpus, gpu_devices_named(a.gpus));
     if (!a.output.empty()) GS_TRY_VOID(prepare_output_file(a.output));

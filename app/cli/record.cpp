@@ -54,7 +54,7 @@ void add_options(CLI::App& app, RecordArguments& a) {
     app.add_option("--chain", a.chain, "library of another NVTX tool that also receives all calls")
         ->option_text("LIBRARY");
     app.add_option("--graph-nodes", a.graph_nodes_s,
-                   "record CUDA graphs node by node for S seconds, at least 30; costs far more "
+                   "record CUDA graphs node by node for this time, at least 30; costs far more "
                    "than whole graphs [0]")
         ->check(whole_from(0, 3600))
         ->option_text("SECONDS");

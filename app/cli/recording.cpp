@@ -315,7 +315,7 @@ Result<fs::path> injection_library() {
 
 Result<fs::path> pytorch_folder() {
     return beside_program("pytorch", {"", "../share/gausscope"},
-                          "what goes into Python programs is missing");
+                          "the module for Python programs is missing");
 }
 
 std::string default_trace_name(const std::vector<std::string>& command, std::time_t now) {

@@ -90,7 +90,7 @@ void add_options(CLI::App& app, RenderArguments& a) {
         ->check(CLI::IsMember({"png", "npy"}))
         ->option_text("png|npy");
     app.add_option("--maps", a.maps,
-                   "what to write: " + map_names() + ", comma separated, or all = the first eight")
+                   "maps to write: " + map_names() + ", comma separated, or all = the first eight")
         ->option_text("NAME,...");
     add_given(app, "--width", a.width, "picture width [the camera's]")
         ->check(picture_side())

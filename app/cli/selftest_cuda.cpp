@@ -184,7 +184,7 @@ CheckRow check_leak(const Backend& backend, const SelftestEffort& effort) {
         auto rasterizer = backend.make_rasterizer();
         auto training = backend.make_training();
         if (!rasterizer || !training)
-            return {"CUDA", "memory is given back", "the backend could not be made", false};
+            return {"CUDA", "memory is released", "the backend could not be made", false};
         const GaussianModel model = make_proof_model({effort.gaussians, 3, 35});
         const auto source = (*rasterizer)->source_of(model);
         const auto state = (*rasterizer)->make_state();
@@ -194,7 +194,7 @@ CheckRow check_leak(const Backend& backend, const SelftestEffort& effort) {
         during = std::max(during, held());
     }
     const std::uint64_t after = held();
-    return {"CUDA", "memory is given back",
+    return {"CUDA", "memory is released",
             fmt::format("{:.1f} MiB before, {:.1f} at work, {:.1f} after", mebibytes(before),
                         mebibytes(during), mebibytes(after)),
             after == before && during > before};

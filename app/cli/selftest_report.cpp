@@ -25,8 +25,8 @@ namespace {
 constexpr int kCameras = 8;
 constexpr auto kLeastTime = std::chrono::milliseconds(600);
 constexpr const char* kSendBack =
-    "What to send back: this file and the JSON beside it; the output of nvidia-smi -q; and, where "
-    "the CUDA toolkit is, of compute-sanitizer gausscope selftest --cases --backend cuda, with "
+    "Please send: this file and the JSON next to it; the output of nvidia-smi -q; and, if the CUDA "
+    "toolkit is installed, of compute-sanitizer gausscope selftest --cases --backend cuda, with "
     "--tool memcheck, racecheck, initcheck and synccheck.";
 
 Json interval(const PredictedMs& ms) {

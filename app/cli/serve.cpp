@@ -65,7 +65,7 @@ void add_options(CLI::App& app, ServeArguments& a) {
         ->check(number_from(0, 86400))
         ->option_text("S");
     app.add_option("--slow-step", a.step_factor,
-                   "record a step that takes N times the median, 0 = never [3]")
+                   "record a step that takes X times the median, 0 = never [3]")
         ->check(number_from(0, 1000))
         ->option_text("X");
     add_stall_after(app, a.stall_after_s);
@@ -88,9 +88,9 @@ void add_options(CLI::App& app, ServeArguments& a) {
         ->check(number_from(0.1, 3600))
         ->needs(otlp)
         ->option_text("S");
-    app.add_flag("--all-users", a.all_users,
-                 "as root: processes of every user, who share the directory that "
-                 "GAUSSCOPE_RUNTIME_DIR names");
+    app.add_flag(
+        "--all-users", a.all_users,
+        "as root: watch all users' processes, through a shared directory in GAUSSCOPE_RUNTIME_DIR");
     app.add_option("--budget", a.budget_percent,
                    "percent of a process's time that recording may cost [1]")
         ->check(number_from(0, 100))

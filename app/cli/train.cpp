@@ -83,15 +83,15 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
     app.add_flag("--hashes", a.hashes,
                  "write hashes of every step's stages into hashes.txt, for `gausscope diff`");
     app.add_option("--until-psnr", a.until_psnr,
-                   "stop when the held-out photos reach N dB, measured every --eval-every "
+                   "stop when the held-out photos reach this PSNR, measured every --eval-every "
                    "steps; writes DIR/benchmark.jsonl")
         ->check(number_from(0, 100))
         ->option_text("DB");
     app.add_flag("--view", a.view, "open the studio on it");
     add_window(app, a.window);
     add_given(app, "--photo-memory", a.photo_memory_mib,
-              "limit photos to N MiB of memory; the rest are reread when needed, with the same "
-              "result [no limit]")
+              "limit the photos' memory; other photos are reread when needed, with the same result "
+              "[no limit]")
         ->check(whole_from(1, 1 << 24))
         ->group("Capture")
         ->option_text("MIB");
@@ -460,7 +460,7 @@ Result<int> run(const TrainArguments& a, const CommonArguments& given) {
     if (!a.view && !a.window.script.empty())
         return fail(ErrorKind::usage, "", "--script drives the studio", "add --view");
     if (a.keep.best && (a.eval_every ? *a.eval_every == 0 : !a.view))
-        return fail(ErrorKind::usage, "", "--keep-best compares what is measured while it trains",
+        return fail(ErrorKind::usage, "", "--keep-best needs evaluations during training",
                     "add --eval-every N");
     if (a.view && a.photo_memory_mib != 0)
         return fail(ErrorKind::usage, "", "the studio keeps all photos in memory",

@@ -82,7 +82,7 @@ void print_worst(const Json& worst) {
     };
     list("regions", "worst regions", kRegions);
     list("holes", "holes: the photo shows something, the model nothing", kHoles);
-    list("floaters", "floaters: near a camera or apart, seen by few", kFloaters);
+    list("floaters", "floaters: near a camera or isolated, seen by few", kFloaters);
     list("by_gaussian", "Gaussians that take part in the largest errors", kGaussians);
 }
 

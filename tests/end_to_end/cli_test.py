@@ -121,7 +121,7 @@ class Usage(Case):
         self.expect(2, "selftest", "--backend", "cuda", "--report", report, says="the CUDA backend cannot be used: ")
         told = json.loads(report.read_text())
         self.assertIn("the CUDA backend cannot be used: ", told["problem"])
-        self.assertIn("What to send back", report.with_suffix(".txt").read_text())
+        self.assertIn("Please send", report.with_suffix(".txt").read_text())
         self.expect(2, "selftest", "--report", self.folder / "no" / "such" / "place.json", says="place.json")
 
     def test_config_files(self):

@@ -111,7 +111,7 @@ TEST_F(CudaReport, ScenesAreCountedTimedAndPredicted) {
     EXPECT_EQ(Json::parse(*json)["scenes"][0]["name"], "small");
     EXPECT_THAT(*words, HasSubstr("GPU 1: emulated CUDA device, sm_90"));
     EXPECT_THAT(*words, HasSubstr("a training step"));
-    EXPECT_THAT(*words, HasSubstr("What to send back"));
+    EXPECT_THAT(*words, HasSubstr("Please send"));
     fs::remove(file);
     fs::remove(text);
 }

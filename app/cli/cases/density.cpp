@@ -43,7 +43,7 @@ constexpr RelocationCase kRelocations[] = {
     {"330 Gaussians, a twentieth more", 330, 5000, false, 0},
     {"900 Gaussians, some locked, ten more", 900, 910, true, 0},
     {"places fill up", 300, 300, false, 30},
-    {"nobody alive", 50, 1000, false, 100},
+    {"none alive", 50, 1000, false, 100},
     {"700 Gaussians, to where gradients pull, apart", 700, 5000, true, 0, true},
     {"places fill up, apart", 300, 300, false, 30, true},
 };

@@ -153,7 +153,7 @@ void add_degenerate(FrameCases& out) {
                            s.model.at(kMeans + 2, i) -= 10;
                        return s;
                    }});
-    out.push_back({"everything beside the picture", [] {
+    out.push_back({"everything outside the picture", [] {
                        CaseScene s = case_scene(300, 1, 40, 30, 18);
                        s.camera = axis_camera(40, 30);
                        for (std::size_t i = 0; i < s.model.count; ++i)

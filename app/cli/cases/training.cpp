@@ -284,7 +284,7 @@ std::vector<TrainingCase> training_cases() {
     }
     add("a mask with holes", 90, 1).masked = true;
     add("loss without SSIM", 90, 1).lambda = 0;
-    add("loss of SSIM alone", 90, 1).lambda = 1;
+    add("loss of SSIM only", 90, 1).lambda = 1;
     TrainingCase& sleepers = add("sleepers, settled when rates rise", 200, 1);
     sleepers.apart = true;
     sleepers.steps = 12;
