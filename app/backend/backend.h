@@ -19,7 +19,7 @@ struct Backend {
     std::function<Result<std::unique_ptr<Rasterizer>>()> make_rasterizer;
     std::function<Result<std::unique_ptr<TrainingBackend>>()> make_training;
     std::function<void(bool on)>
-        set_profiling;  ///< opens and closes what nsys and ncu look at; empty on the CPU
+        set_profiling;  ///< opens and closes the capture range of nsys and ncu; empty on the CPU
     int device = -1;    ///< CUDA's number of the device; -1 on the CPU
 };
 

@@ -12,9 +12,9 @@
 
 namespace gs {
 
-/// Counter by counter; the longest tile of all. Not of none.
+/// Mean of each counter; the longest tile of all. Needs at least one.
 RenderCounters mean_counters(std::span<const RenderCounters> frames);
-/// The mean of several frames; the tiles are those of the frame nearest to it. Not of none.
+/// The mean of several frames, with the tiles of the frame nearest to it. Needs at least one.
 PredictedWork mean_work(std::span<const PredictedWork> frames);
 
 nlohmann::ordered_json json_of_work(const PredictedWork& work);

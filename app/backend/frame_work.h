@@ -13,7 +13,7 @@ namespace gs {
 FrameWork frame_work(const RenderCounters& counters, int width, int height, int sh_degree,
                      bool cuda, bool training, bool all_counted = false);
 
-/// The same tile by tile. Of a frame drawn with counters and warps.
+/// The same tile by tile, for a frame drawn with counters and warps.
 PredictedWork predicted_work(const RenderResult& drawn, int sh_degree, bool cuda);
 
 }  // namespace gs

@@ -16,7 +16,7 @@ namespace gs {
 struct MeasuredStage {
     Stage stage = Stage::other;
     double ms = 0;     ///< measured, median
-    double blind = 0;  ///< what the model had said, ms
+    double blind = 0;  ///< the model's blind prediction, ms
 };
 /// One scene, drawn or stepped many times.
 struct MeasuredRun {
@@ -24,7 +24,7 @@ struct MeasuredRun {
     std::string kind;           ///< "frame", "step", "stored": a frame whose gradients are written
     PredictedWork work;
     std::vector<MeasuredStage> stages;
-    /// Stages whose kernels are others since: not compared any more.
+    /// Stages whose kernels were replaced since: no longer compared.
     std::vector<Stage> replaced;
 };
 struct MeasuredTimes {
@@ -38,12 +38,12 @@ MeasuredTimes measured_times();
 struct ComparedStage {
     std::string what, kind, gpu;
     MeasuredStage measured;
-    double now = 0;                              ///< what the model says, ms
-    bool replaced = false;                       ///< the kernels that were measured are no more
+    double now = 0;                              ///< the model's current prediction, ms
+    bool replaced = false;                       ///< the measured kernels were replaced
     GpuResource bound_by = GpuResource::launch;  ///< by the model
     double log_error() const;                    ///< of `now`
 };
-/// With the costs of today's kernels. Runs on GPUs that are not among `gpus` are left out.
+/// With the costs of today's kernels. Runs on GPUs not in `gpus` are skipped.
 std::vector<ComparedStage> compare_measured(const MeasuredTimes& times, const KernelCosts& costs,
                                             const std::vector<GpuDevice>& gpus,
                                             const ModelFit& fit);

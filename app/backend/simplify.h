@@ -14,12 +14,12 @@
 
 namespace gs {
 
-/// How many Gaussians "200000" or "50%" names of `count`, at most those. Errors (usage): neither a
+/// Number of Gaussians for "200000" or "50%" of `count`, at most `count`. Errors (usage): neither a
 /// count nor a percentage; none would be left.
 Result<std::size_t> simplified_count(const std::string& to, std::size_t count);
-/// Where the capture's training photos were taken from.
+/// Cameras of the capture's training photos.
 std::vector<Camera> cameras_to_look_from(const Capture& capture);
-/// All around the Gaussians, at three heights.
+/// Cameras all around the Gaussians, at three heights.
 std::vector<Camera> cameras_to_look_from(const GaussianModel& model);
 /// At most `n` Gaussians. Pictures are drawn from at most kMostWeighed of the cameras, evenly
 /// spread, with longest sides of kWeighedSide pixels at most. Errors: no camera, cancelled.

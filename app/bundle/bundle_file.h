@@ -16,7 +16,7 @@
 
 namespace gs {
 
-// What a bundle may hold, by name.
+// Names of a bundle's members.
 namespace member_name {
 inline constexpr const char* kManifest = "manifest.json";
 inline constexpr const char* kScene = "scene.ply";
@@ -38,29 +38,29 @@ inline constexpr const char* kReport = "report.html";
 struct BundleFacts {
     std::string name;        ///< of the scene
     std::string made;        ///< made_by()
-    int sh_degree = 3;       ///< that it was drawn with
-    std::uint64_t step = 0;  ///< that training had done
-    bool photos = false;     ///< the capture's photos are in it
-    std::string backend;     ///< what it was drawn with
+    int sh_degree = 3;       ///< drawn degree
+    std::uint64_t step = 0;  ///< training step
+    bool photos = false;     ///< contains the capture's photos
+    std::string backend;     ///< that drew it
 };
 
-/// Everything in `folder` as one file at `path`. Errors: unwritable (a full disk, no permission),
+/// Packs `folder` into one file at `path`. Errors: unwritable (a full disk, no permission),
 /// unsupported (beyond 4 GiB or 4,000 files), cancelled; then nothing has changed at `path`.
 Result<void> write_bundle(const fs::path& path, const fs::path& folder, const BundleFacts& facts,
                           const Progress& progress);
 
 struct UnpackedBundle {
     fs::path file;         ///< the bundle
-    PrivateFolder folder;  ///< where it lies now
+    PrivateFolder folder;  ///< its unpacked files
     BundleFacts facts;
-    std::vector<std::string> notes;  ///< what is missing, damaged or not understood
+    std::vector<std::string> notes;  ///< missing, damaged or unknown parts
 
-    /// A member that is there; empty: it is not.
+    /// Path of a member; empty if missing.
     fs::path member(std::string_view name) const;
 };
 /// True when the name says so (.gsb), and it is a file.
 bool is_bundle(const fs::path& path);
-/// A scene is in it, or this fails; what else is missing or damaged is said in `notes`. Errors:
+/// Fails without a scene; other missing or damaged parts are listed in `notes`. Errors:
 /// not_found, malformed (no bundle, damaged), unsupported (a newer version whose scene is none of
 /// ours), unwritable, cancelled.
 Result<std::shared_ptr<const UnpackedBundle>> unpack_bundle(const fs::path& path,

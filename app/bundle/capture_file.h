@@ -8,7 +8,7 @@
 
 namespace gs {
 
-/// Into `folder`, which is made: what is held out as transforms_test.json. Masks are left out.
+/// Creates `folder`; held-out photos go into transforms_test.json. Masks are skipped.
 /// Errors: unwritable, cancelled.
 Result<void> write_capture(const fs::path& folder, const Capture& capture, bool photos,
                            const Progress& progress);

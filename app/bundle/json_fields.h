@@ -9,7 +9,7 @@
 
 namespace gs {
 
-/// The value under `key` when it is there and of the right kind.
+/// The value under `key` if present and of the right type.
 template <class T>
 void take(const nlohmann::json& object, const char* key, T& into) {
     const auto found = object.find(key);

@@ -21,7 +21,7 @@ std::string notes_json(const std::vector<Note>& notes);
 Result<std::vector<Note>> parse_notes(std::string_view text, const std::string& name);
 /// No file is no notes. Errors: unreadable, and of parse_notes().
 Result<std::vector<Note>> read_notes(const fs::path& file);
-/// Empty: it may be a note's text; else what is wrong with it.
+/// The problem of a note's text; empty: none.
 std::string problem_of_note(const std::string& text);
 /// "text (#17 at step 400)".
 std::string note_line(const Note& note);

@@ -19,7 +19,7 @@ namespace gs {
 struct ReportPicture {
     std::string title;
     std::vector<std::byte> bytes;  ///< of a PNG or a JPEG
-    double width_px = 0;           ///< shown at most so wide; 0: as wide as the page
+    double width_px = 0;           ///< maximum width; 0: the page's
 };
 struct ReportPlot {
     struct Line {
@@ -37,9 +37,9 @@ struct ReportPlot {
     std::vector<Line> lines;
     std::vector<Mark> marks{};
     bool from_zero = false;  ///< the axis begins at 0
-    std::string x = "step";  ///< what is along the bottom, with its unit
+    std::string x = "step";  ///< title of the x axis, with its unit
 };
-/// Two pictures of one size over each other, with an edge to drag, and what differs beside them.
+/// Two pictures of one size with an edge to drag, and their difference.
 struct ReportSlider {
     ReportPicture left, right, error;
 };
@@ -51,21 +51,22 @@ struct ReportTable {
 };
 struct Report {
     std::string title, subtitle;
-    std::vector<ReportTable> first{};  ///< above everything else: what the page is read for
+    std::vector<ReportTable> first{};  ///< above everything else: the page's main tables
     std::vector<std::pair<std::string, std::string>> facts;  ///< label, value
     std::vector<ReportPicture> pictures;
     std::vector<ReportSlider> sliders{};
-    std::vector<std::string> notes;  ///< texts pinned to the scene, with where
+    std::vector<std::string> notes;  ///< texts pinned to the scene, with their places
     std::vector<ReportPlot> plots;
     std::vector<Finding> findings;
-    bool examined = false;  ///< the doctor looked; without findings it found nothing
+    bool examined = false;  ///< the doctor examined it; without findings it is fine
     std::vector<ReportTable> tables;
     std::string made;  ///< "gausscope 0.1.0, 2026-11-23 04:20 UTC, host"
 };
 
 /// Returns well-formed XML. Bytes of texts that are not UTF-8 become U+FFFD.
 std::string report_html(const Report& report);
-/// The file as a picture of the report. Errors: not_found, unreadable; unsupported: no PNG or JPEG.
+/// Reads the file as a picture of the report. Errors: not_found, unreadable; unsupported: no PNG or
+/// JPEG.
 Result<ReportPicture> report_picture(std::string title, const fs::path& file);
 
 /// For texts inside HTML and XML.

@@ -6,8 +6,8 @@
 
 namespace gs {
 
-/// What is missing or damaged is left out, and said in Report::subtitle. With `examine` the doctor
-/// looks at the model, which takes reading it. Errors (usage): the folder holds no run.
+/// Skips missing or damaged files and lists them in Report::subtitle. With `examine` the doctor
+/// reads and examines the model. Errors (usage): the folder contains no run.
 Result<Report> report_of_run(const fs::path& folder, bool examine);
 
 }  // namespace gs

@@ -26,8 +26,8 @@ struct StageTime {
 /// Per stage over whole frames; the frame's own stage ("iteration") comes last and means
 /// everything.
 std::vector<StageTime> stage_times(std::span<const FrameSample> frames, Stage frame_stage);
-/// The same of GPU time, of frames whose work has all been seen to end; empty where no GPU was
-/// timed. share is of the time the GPU was busy with these frames.
+/// The same for GPU time, over frames whose work is known to have ended; empty if no GPU was timed.
+/// share is of the time the GPU was busy with these frames.
 std::vector<StageTime> gpu_stage_times(std::span<const FrameSample> frames);
 /// Interval of the median from order statistics (ranks n/2 +- 0.98 sqrt n; for example Le Boudec,
 /// "Performance Evaluation", 2.2). `values` get sorted.
@@ -35,13 +35,13 @@ void median_interval(std::vector<double>& values, double& median, double& lo, do
 
 Json stage_times_json(const std::vector<StageTime>& stages);
 
-/// A stage is slower beyond doubt when its interval lies above the base's and its median is more
-/// than `tolerance` above too, also without the share of its time that threads `waited` for a CPU
-/// (0..1; stages of a GPU do not wait).
+/// A stage is significantly slower if its interval is above the base's and its median is more than
+/// `tolerance` above as well, even without the share of its time that threads `waited` for a CPU
+/// (0..1; GPU stages do not wait).
 struct BaseComparison {
-    std::vector<std::string> lines;      ///< one per stage, for people
+    std::vector<std::string> lines;      ///< one per stage, as text
     std::vector<std::string> slower;     ///< names
-    std::vector<std::string> undecided;  ///< slower, and waiting may be why
+    std::vector<std::string> undecided;  ///< slower, perhaps because of waiting
 };
 BaseComparison compare_with_base(const Json& base, const std::vector<StageTime>& now,
                                  double tolerance, double waited);
@@ -52,7 +52,7 @@ Result<Json> read_base(const std::string& path);
 /// Errors (usage): `base` timed something else than `now` says: other work, another scene, other
 /// cameras, sizes or another backend, so that its times say nothing about these.
 Result<void> check_same_subject(const std::string& path, const Json& base, const Json& now);
-/// A name for exactly these Gaussians, and for these cameras in this order.
+/// Identifies exactly these Gaussians, and these cameras in this order.
 std::string identity_of(const GaussianModel& model);
 std::string identity_of(std::span<const NamedCamera> cameras);
 std::string identity_of(const Capture& capture);

@@ -26,10 +26,10 @@ struct NamedCamera {
 Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d origin = {});
 std::vector<NamedCamera> cameras_of(const Capture& capture, bool test_only);
 
-/// Around what the capture's cameras look at, at their mean distance and height.
+/// A path around the target of the capture's cameras, at their mean distance and height.
 PathPlace place_of(const Capture& capture);
 
-/// What --path names, and how it is to be drawn.
+/// The --path to follow, and how to draw it.
 struct PathRequest {
     std::string path;           ///< "orbit:N", "spiral:N", "dolly:N": N pictures; or a file
     int width = 0, height = 0;  ///< 0: as the file says, else 1280 wide and 16:9
@@ -39,7 +39,7 @@ struct PathRequest {
 struct PathCameras {
     std::vector<NamedCamera> cameras;  ///< frame_0000 and so on
     double fps = 30;
-    std::vector<std::string> notes;  ///< what of the file is not used
+    std::vector<std::string> notes;  ///< unused parts of the file
 };
 /// `place`: what the named ways go around. Errors (usage): neither of them; and read_path_file()'s.
 Result<PathCameras> path_cameras(const PathRequest& request, const PathPlace& place);

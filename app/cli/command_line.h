@@ -17,8 +17,7 @@ std::vector<Subcommand> all_subcommands();
 std::unique_ptr<CLI::App> make_command_line(std::span<const Subcommand> subcommands,
                                             CommonArguments& common, Subcommand::Run& run);
 
-/// Reads the words, shows help or says what is wrong with them, or runs the subcommand; the exit
-/// code.
+/// Parses the words, then shows help or an error or runs the subcommand; returns the exit code.
 int run_command_line(int argc, const char* const* argv);
 
 }  // namespace gs::cli

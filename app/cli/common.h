@@ -30,8 +30,8 @@ std::vector<std::string> split(std::string_view text, char separator);
 /// "1.2 GiB".
 std::string human_bytes(std::uint64_t bytes);
 
-/// Folders that were made for results: those still empty at the end go again, so that a command
-/// that was refused leaves nothing.
+/// Folders created for results: those still empty at the end are removed, so that a refused command
+/// leaves nothing.
 class NewFolders {
   public:
     explicit NewFolders(std::vector<fs::path> innermost_first)
@@ -47,8 +47,8 @@ class NewFolders {
     std::vector<fs::path> folders_;
 };
 
-/// Makes the folder and proves that a file can be written there, before hours are spent. To be kept
-/// until something was written.
+/// Creates the folder and checks early that a file can be written there. Keep the result until
+/// something was written.
 [[nodiscard]] Result<NewFolders> prepare_output_folder(const fs::path& folder);
 /// The same for one file.
 Result<void> prepare_output_file(const fs::path& file);

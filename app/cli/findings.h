@@ -13,7 +13,8 @@ Json findings_json(std::span<const Finding> findings);
 void say_findings(const Json& findings);
 /// One line on stderr for each warning and error.
 void warn_of_findings(std::span<const Finding> findings);
-/// What `info` compares the model with: this machine's free memory, that of GPU `cuda_device`
+/// Limits that `info` compares the model with: this machine's free memory, that of GPU
+/// `cuda_device`
 /// (-1: of none) where it can be used, and the default cap of training.
 SplatQuestions questions_here(std::vector<std::string> reader_notes, int cuda_device);
 Json memory_json(const SplatReport& report);

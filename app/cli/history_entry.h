@@ -11,13 +11,11 @@
 
 namespace gs::cli {
 
-/// The history that --history names, none when it names none: opened before the work, so that a
-/// file that is none is refused at once.
+/// Opens --history's file, if any, before the work, so that an invalid file is refused at once.
 Result<std::optional<history::History>> history_of(const std::string& file);
 
 /// Adds the JSON of a bench, or the summary of a training, as of now. `config`: how it was done,
-/// the same words for the same thing. A history that cannot be written is a warning: the result is
-/// there all the same.
+/// the same words for the same thing. A history that cannot be written is only a warning.
 void add_to_history(std::optional<history::History>& file, const std::string& job,
                     const std::string& config, const Json& result);
 

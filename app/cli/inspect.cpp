@@ -258,7 +258,7 @@ void print(const Json& out, const InspectArguments& a) {
         say("  loss by it    {loss_by_color.0:.3e} {loss_by_color.1:.3e} {loss_by_color.2:.3e}",
             out["photo"]);
     }
-    say("  blended       {contributors}, transmittance {transmittance:.4g}, depth {depth:.4g}, "
+    say("  blended       {contributors}, light left {transmittance:.4g}, depth {depth:.4g}, "
         "median "
         "{median_depth:.4g}",
         out);

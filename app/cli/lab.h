@@ -20,7 +20,7 @@ struct LabReportArguments {
 };
 /// `lab report` (lab_report.cpp).
 Result<int> report_lab(const LabReportArguments& a, const CommonArguments& common);
-/// What a log of time to quality begins with (lab_benchmark.cpp). Errors: a photo cannot be read.
+/// The first event of a time-to-quality log (lab_benchmark.cpp). Errors: a photo cannot be read.
 Result<Json> about_benchmark(const Trainer& trainer, const std::string& capture,
                              const std::string& backend);
 /// `lab check-log` (lab_benchmark.cpp). kGate: a log breaks the rules. Errors: a file that cannot

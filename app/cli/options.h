@@ -26,7 +26,7 @@ class Validator;
 
 namespace gs::cli {
 
-/// Every subcommand's.
+/// Options of every subcommand.
 struct CommonArguments {
     std::string backend = "auto";  ///< auto | cpu | cuda
     std::optional<int> device;     ///< CUDA's number of the GPU
@@ -36,14 +36,15 @@ struct CommonArguments {
     std::string config;  ///< file of training settings, JSON or key = value lines
     int threads = 0;     ///< 0: all cores
     bool verbose = false;
-    std::vector<std::string> command;  ///< what stood after "--"; for `record`
+    std::vector<std::string> command;  ///< words after "--"; for `record`
 };
 void add_common(CLI::App& app, CommonArguments& a);
 /// Threads, log level.
 void apply(const CommonArguments& common);
-/// What --backend and --device name. Errors (usage): cuda where it cannot be used, with the reason.
+/// The backend of --backend and --device. Errors (usage): cuda where it cannot be used, with the
+/// reason.
 Result<Backend> backend_of(const CommonArguments& common);
-/// Its rasterizer, for who needs no more.
+/// Only its rasterizer.
 Result<std::unique_ptr<Rasterizer>> make_rasterizer(const CommonArguments& common);
 
 /// How a capture is loaded: the same options wherever a CAPTURE is given.
@@ -51,7 +52,7 @@ struct CaptureArguments {
     std::string downscale = "auto";  ///< a whole number or "auto"
     int max_side = 0;
     std::string masks;
-    std::string model;  ///< which of a capture's models
+    std::string model;  ///< one of a capture's models
     std::optional<int> test_every;
     std::string test_views;  ///< names, comma separated
     std::string background;  ///< "r,g,b", each 0..1; empty: black
@@ -67,7 +68,7 @@ void add_loading(CLI::App& app, CaptureArguments& a);
 void add_background(CLI::App& app, std::string& background, const char* group);
 Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
                                        const CommonArguments& common);
-/// What `arguments` name replaces in `known` (a run's loading options); the rest stays.
+/// Replaces options of `known` (a run's loading options) that `arguments` give.
 Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& arguments,
                                   const CommonArguments& common);
 /// Loads with a progress bar, prints the memory forecast before and what was skipped after.
@@ -88,7 +89,7 @@ struct PictureArguments {
 };
 void add_picture(CLI::App& app, PictureArguments& a);
 Result<RenderOptions> picture_options(const PictureArguments& arguments);
-/// What a scene was trained to be drawn with, unless it was said.
+/// Uses the scene's trained rendering options, unless given.
 void draw_as_trained(const SplatFile& scene, const PictureArguments& arguments,
                      RenderOptions& options);
 
@@ -96,7 +97,7 @@ void draw_as_trained(const SplatFile& scene, const PictureArguments& arguments,
 struct WindowArguments {
     std::string script;
     int width = 0, height = 0;  ///< 0: default
-    double scale = 0;           ///< 0: what the display says
+    double scale = 0;           ///< 0: the display's scale
 };
 void add_window(CLI::App& app, WindowArguments& a);
 

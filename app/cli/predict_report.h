@@ -14,7 +14,7 @@
 
 namespace gs::cli {
 
-/// What was counted.
+/// The counted scene.
 struct PredictSubject {
     std::string scene, backend;
     std::size_t views = 0;
@@ -36,9 +36,9 @@ Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
                       const std::vector<GpuDevice>& gpus);
 void say_predictions(const Json& predictions);
 
-/// Measured medians of stages beside what the model says of `device`: of a step where
-/// work.frame.training, else of a frame whose gradients are stored. null where there is no GPU, or
-/// no figures of it.
+/// Measured medians of stages and the model's predictions for `device`: of a step where
+/// work.frame.training, else of a frame whose gradients are stored. null without a GPU, or without
+/// figures for it.
 Json predicted_beside(std::span<const StageStats> measured, const PredictedWork& work,
                       const NamedDevice& device);
 void say_predicted_beside(const Json& beside);

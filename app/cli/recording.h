@@ -19,7 +19,7 @@ namespace gs::cli {
 
 struct RecordingOptions {
     service::MultiCollectorOptions collector;
-    int memory_mib = 1024;  ///< for the measurements; then the oldest go
+    int memory_mib = 1024;  ///< for trace data; when full, the oldest is dropped
     bool insights = false;
 };
 
@@ -33,7 +33,7 @@ class ProcessRecording {
     /// a second. Where that cannot be, remarks() says why, and the rest is recorded.
     void sample_next_program(int hz);
     void sample_process(std::uint32_t pid, int hz);
-    /// Looks a last time and lets the processes go.
+    /// Reads a last time and detaches from the processes.
     void finish();
     /// The trace at `path`, its insights on stderr where asked for. Errors: unwritable.
     Result<void> write(const fs::path& path);
@@ -46,7 +46,7 @@ class ProcessRecording {
     /// On stderr, because stdout belongs to the command. `notes`: what the caller knows besides.
     void print(std::vector<std::string> notes);
     nlohmann::ordered_json json();
-    /// What is missing or went wrong, one sentence each, with what to do about it.
+    /// Missing data and problems, one sentence each, with the remedy.
     std::vector<std::string> remarks();
 
   private:

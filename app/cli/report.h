@@ -25,7 +25,7 @@ void say(std::string_view pattern, const Json& from, std::FILE* to = stdout);
 struct Column {
     const char* title;
     const char* pattern;  ///< of a row
-    bool left = false;    ///< text; numbers stand at the right
+    bool left = false;    ///< text; numbers are right-aligned
 };
 struct TableStyle {
     const char* indent = "";

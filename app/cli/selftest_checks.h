@@ -22,7 +22,7 @@ struct CheckRow {
 };
 using CheckList = std::vector<std::function<CheckRow()>>;
 
-/// How large the scenes are.
+/// Sizes of the scenes.
 struct SelftestEffort {
     std::size_t gaussians = 1500;
     double picture = 1;              ///< of the sides of pictures
@@ -35,10 +35,10 @@ struct SelftestEffort {
 /// poison, loss, the optimizer against a dense one, training twice with the same bits. `backend`
 /// outlives the list.
 void add_backend_checks(CheckList& list, const Backend& backend, const SelftestEffort& effort);
-/// What only the CPU has: bits over thread counts; a splat file there and back.
+/// Checks of the CPU only: bits over thread counts; a splat file there and back.
 void add_cpu_checks(CheckList& list, const SelftestEffort& effort);
-/// What only CUDA has: the device, its sort and scan, both blend backwards, a density round and
-/// training losses beside the CPU's, memory given back.
+/// Checks of CUDA only: the device, its sort and scan, both blend backwards, a density round and
+/// training losses beside the CPU's, released memory.
 void add_cuda_checks(CheckList& list, const Backend& backend, const SelftestEffort& effort);
 /// The reference's own gradients against differences.
 void add_reference_checks(CheckList& list);
@@ -46,7 +46,7 @@ void add_reference_checks(CheckList& list);
 /// texture of it. Says why where there is none.
 void add_gl_checks(CheckList& list, const Backend& backend);
 
-// ---- what the files of checks share
+// ---- shared by the files of checks
 const char* label_of(const Backend& backend);
 /// Four views of random Gaussians, and points to start from.
 std::shared_ptr<const Capture> proof_capture(const SelftestEffort& effort);

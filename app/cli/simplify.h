@@ -12,12 +12,12 @@ namespace gs::cli {
 
 struct SimplifyRequest {
     std::string to;     ///< "200000" or "50%"; empty: everything stays
-    std::string views;  ///< a capture or a file of cameras; empty: the run's, or made-up ones
+    std::string views;  ///< a capture or a file of cameras; empty: the run's, or generated ones
 };
 struct Simplified {
     GaussianModel model;
     std::size_t cameras = 0;  ///< pictures were drawn from
-    std::string from;         ///< whose they are: for people
+    std::string from;         ///< their source, as text
 };
 /// `input`: where the model is from; a run knows its capture. Pictures are drawn by the backend
 /// that `common` names. Errors: usage, views that cannot be read, cancelled.

@@ -17,7 +17,7 @@ struct StudioOptions;  // app/studio/options.h
 
 namespace gs::cli {
 
-/// What `train --view` adds: the first path is a capture, and training starts at once.
+/// Options added by `train --view`: the first path is a capture, and training starts at once.
 struct TrainingInStudio {
     std::optional<std::uint64_t> eval_every;
     std::uint64_t save_every = 0;
@@ -32,7 +32,7 @@ struct TrainingInStudio {
 };
 struct ViewArguments {
     std::string path, capture, compare, output;
-    std::vector<std::string> traces;    ///< opened beside the first path
+    std::vector<std::string> traces;    ///< opened as well
     std::vector<std::uint32_t> attach;  ///< processes under the profiling service to show live
     int stacks_hz = 0;                  ///< also their call stacks
     CaptureArguments loading;
@@ -46,7 +46,7 @@ struct ViewArguments {
 Result<std::vector<LapseCamera>> lapse_cameras(const std::string& names, const fs::path& run,
                                                const Capture& capture);
 
-/// What the studio is started with. Errors (usage): settings that make no sense, a backend that
+/// The studio's start options. Errors (usage): settings that make no sense, a backend that
 /// cannot be used. Not in a build without the studio.
 Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArguments& common);
 /// Runs until the window is closed or the script ends; the exit code. Errors (usage): paths that

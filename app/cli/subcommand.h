@@ -17,7 +17,8 @@ struct Subcommand {
     const char* name;
     const char* description;
     const char* examples;  ///< end its help
-    /// Adds the options to its part of the command line; what comes back runs with what they said.
+    /// Adds the options to its part of the command line; the returned function runs with their
+    /// values.
     std::function<Run(CLI::App&)> add_options;
 };
 

@@ -12,8 +12,7 @@ namespace gs::cli {
 
 /// Error of kind usage when no format has this ending; to be asked before a long recording.
 Result<void> check_trace_format(const fs::path& path);
-/// Returns what the file leaves out that a trace format should hold, and what a reader of it should
-/// know.
+/// Data missing in the file that a trace format should have, and notes for readers.
 struct ExportNotes {
     std::vector<std::string> lost, notes;
 };

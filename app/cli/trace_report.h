@@ -22,7 +22,7 @@ struct NamedTime {
     std::uint64_t count = 0, bytes = 0;
     double total_ms = 0, max_ms = 0;
 };
-/// What a trace's GPUs and CUDA calls did, the largest totals first.
+/// Totals of a trace's GPUs and CUDA calls, the largest first.
 struct GpuTotals {
     std::vector<NamedTime> stages;  ///< kernels by the stage map, or by kind
     bool by_kind = false;           ///< no kernel is one of 3D Gaussian Splatting's
@@ -31,7 +31,7 @@ struct GpuTotals {
 };
 GpuTotals gpu_totals(const TraceStore& store);
 
-/// What of a file did not come into the store, as a sentence; empty: everything did.
+/// The file's data that is not in the store, as a sentence; empty: none is missing.
 std::string lost_on_reading(const ImportSummary& read, const TraceStore& store);
 
 void print_trace(const std::string& path, const ImportSummary& read, const TraceStore& store);

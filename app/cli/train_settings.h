@@ -17,11 +17,11 @@ namespace gs::cli {
 /// metrics.json has) or lines of `name = value` with # comments. Where there is no such file,
 /// "quick" is assets/presets/quick.cfg. Errors name the line.
 Result<NamedValues> read_config(const std::string& path);
-/// Everything that was said: config file, flags, --background, --seed, in this order.
+/// All given settings: config file, flags, --background, --seed, in this order.
 Result<NamedValues> given_settings(const NamedValues& flags, const std::string& background,
                                    const CommonArguments& common);
-/// Rays are evaluated on the CPU only: a run that learns from a lidar has the CPU where no backend
-/// is named. Errors (usage): another one is named.
+/// Only the CPU evaluates rays: a run that learns from a lidar uses the CPU by default. Errors
+/// (usage): another backend is named.
 Result<CommonArguments> on_what_sees_lidar(const TrainingSettings& settings,
                                            const CommonArguments& common);
 

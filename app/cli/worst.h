@@ -10,8 +10,8 @@
 
 namespace gs::cli {
 
-/// Looks at `views` and prints `most` of each list. What docs/cli.md says of "worst"; null when it
-/// was interrupted.
+/// Examines `views` and prints `most` of each list. Returns "worst" of docs/cli.md; null when
+/// interrupted.
 Json tell_worst(std::shared_ptr<const GaussianModel> model, std::shared_ptr<const Capture> capture,
                 std::vector<std::size_t> views, Rasterizer& rasterizer,
                 const RenderOptions& options, std::size_t most);

@@ -42,13 +42,13 @@ class BenchmarkLog {
     bool reached_ = false;
 };
 
-/// A log that broke no rule.
+/// A valid log.
 struct BenchmarkResult {
     std::string scene, status, commit, backend, processor, host, settings;
     double threads = 0;
     /// "photos_hash" and so on, as the log has them.
     std::vector<std::pair<std::string, std::string>> hashes;
-    bool unchecked = false;  ///< the suite has none of them to compare with
+    bool unchecked = false;  ///< the suite has no hashes to compare with
     std::uint64_t seed = 0, steps = 0;
     double target_db = 0, psnr = 0;
     double seconds = 0;  ///< from the beginning to the measurement that reached the target
@@ -56,8 +56,8 @@ struct BenchmarkResult {
 /// Errors (malformed): the rule that is broken, with its line. `suite` has the scenes: photos,
 /// size and target of one of them must be the log's.
 Result<BenchmarkResult> check_benchmark_log(const fs::path& file, const Suite& suite);
-/// Of one scene: as many seeds as the rules want, each once, of the same program, settings and
-/// machine, all reached. The median seconds. Errors (malformed): what differs.
+/// The median seconds of one scene: as many seeds as the rules need, each once, of the same
+/// program, settings and machine, all reached. Errors (malformed): the difference.
 Result<double> benchmark_score(std::span<const BenchmarkResult> results);
 
 }  // namespace gs::lab

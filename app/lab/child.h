@@ -15,20 +15,20 @@ namespace gs::lab {
 
 struct ChildOutcome {
     int exit_code = -1;            ///< -1: a signal ended it
-    int signal = 0;                ///< that one
+    int signal = 0;                ///< of that signal
     bool timed_out = false;        ///< it was asked to end
     double seconds = 0;            ///< from start to end
     std::uint64_t peak_bytes = 0;  ///< resident, the most there ever was
 
     bool done() const { return exit_code == 0; }
-    /// "exit code 2", "killed by signal 9 (out of memory, or somebody ended it)".
+    /// "exit code 2", "killed by signal 9: out of memory, or ended by a user".
     std::string text() const;
 };
 struct ChildOptions {
     std::vector<std::string> words;  ///< the program and its arguments
     fs::path log;                    ///< stdout and stderr, rewritten, below a line with the words
-    double limit_s = 0;              ///< SIGTERM after so long, SIGKILL a minute later; 0: none
-    std::function<bool()> stopped;   ///< the user wants an end: SIGTERM, as above
+    double limit_s = 0;              ///< SIGTERM after this time, SIGKILL a minute later; 0: none
+    std::function<bool()> stopped;   ///< the user cancelled: SIGTERM, as above
 };
 /// Waits for its end. Errors: the log cannot be written; the program cannot be started.
 Result<ChildOutcome> run_child(const ChildOptions& options);

@@ -13,7 +13,7 @@
 
 namespace gs::lab {
 
-/// Which way is better.
+/// The better direction.
 enum class Better { more, less, neither };
 
 struct MetricRow {
@@ -48,7 +48,7 @@ struct RunComparison {
     std::vector<std::string> notes;
     std::vector<MetricRow> metrics;
     std::vector<GateRow> gates;
-    std::vector<PhotoChange> worst;  ///< what lost most first
+    std::vector<PhotoChange> worst;  ///< largest loss first
     bool fails() const;
 };
 
@@ -58,22 +58,22 @@ struct RunSelection {
     enum class By { label, settings, backend, commit, all } by = By::all;
     std::vector<LabRun> runs;
 };
-/// Errors (usage): there is none of that name, with what there is.
+/// Errors (usage): no such name, with the known ones.
 Result<RunSelection> select_runs(const std::vector<LabRun>& runs, const std::string& name);
 
 /// A verdict is given if Holm's p is at most 0.01 among the metrics, and 0.01 among the stages: of
 /// comparisons of two equals at most two in a hundred have one.
 inline constexpr double kVerdictChance = 0.01;
-/// Errors (usage): no run of A has its twin in B.
+/// Errors (usage): no run of A has a counterpart in B.
 Result<RunComparison> compare_runs(const RunSelection& a, const RunSelection& b,
                                    std::span<const Gate> gates);
 
-/// Of the suites that these runs are of, as the file keeps them. Errors: of reading them.
+/// Gates of these runs' suites, as stored in the file. Errors: of reading them.
 Result<std::vector<Gate>> gates_of(const LabFile& file, const std::vector<LabRun>& runs);
 
-/// Everything of it; what cannot be had is null.
+/// The whole comparison; unavailable values are null.
 nlohmann::ordered_json comparison_json(const RunComparison& comparison);
-/// How the intervals and verdicts are made, in a sentence or two.
+/// Describes the method of the intervals and verdicts.
 std::string method_text();
 
 }  // namespace gs::lab

@@ -28,8 +28,7 @@ struct LabPhoto {
 };
 /// Identifies a run. Two runs with the same key repeat the same work.
 struct LabIdentity {
-    std::string
-        label;  ///< what is compared: "main", "faster blend"; the commit where none is given
+    std::string label;   ///< name in comparisons: "main", "faster blend"; the commit by default
     std::string commit;  ///< of the program that trained
     std::string suite, scene, settings, backend;
     std::uint64_t seed = 0;
@@ -53,17 +52,17 @@ struct LabRun {
     std::int64_t id = 0;
     LabIdentity of;
     bool failed = false;
-    std::string error;                      ///< of a failed run: what it said last
+    std::string error;                      ///< of a failed run: its last message
     std::int64_t began_s = 0, ended_s = 0;  ///< since 1970
     std::string host, processor;
-    std::string folder;   ///< where its files lie, as long as they do
+    std::string folder;   ///< folder of its files, while they exist
     std::string capture;  ///< a path
     std::string options;  ///< {"setting": value} that are not the default's, and the limits
     std::vector<LabValue> values;
     std::vector<LabPhoto> photos;
 
     double value_of(std::string_view metric) const;
-    /// "node, Intel(R) Xeon(R) ..., 8 threads": times of other machines say nothing of this one.
+    /// "node, Intel(R) Xeon(R) ..., 8 threads": times of different machines are not comparable.
     std::string machine() const;
     /// Means over the photos.
     double psnr() const;
@@ -72,7 +71,7 @@ struct LabRun {
 
 class LabFile {
   public:
-    /// Makes the file and its tables where there are none. Errors: unwritable; malformed: another
+    /// Creates the file and its tables if missing. Errors: unwritable; malformed: another
     /// program's; unsupported: of a newer gausscope.
     static Result<LabFile> open(const fs::path& path);
     /// In one that is open already.
@@ -80,11 +79,11 @@ class LabFile {
     /// Errors: not_found, unreadable, malformed, unsupported.
     static Result<LabFile> open_to_read(const fs::path& path);
 
-    /// Whether a run of that key is there: recorded (and how it ended), or not.
+    /// Whether a run of that key is recorded, and how it ended.
     enum class Known { no, done, failed };
     Result<Known> known(const std::string& key) const;
-    /// Takes the place of a failed run of the same key; one that is done stays, and this is not
-    /// recorded. Errors: unwritable, then nothing of it is in the file.
+    /// Replaces a failed run of the same key; keeps a finished one and ignores this. Errors:
+    /// unwritable, then the file is unchanged.
     Result<void> add(const LabRun& run) const;
     /// A suite as it was run, for its gates. The newest text of a name is kept.
     Result<void> add_suite(const std::string& name, const std::string& text) const;

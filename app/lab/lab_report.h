@@ -17,7 +17,7 @@ struct RunKind {
     std::string label, scene, settings, backend;
     std::vector<const LabRun*> runs;
 
-    /// "main, bold, cpu" without what all kinds of a page share.
+    /// "main, bold, cpu" without the parts that all kinds of a page share.
     std::string name;
     double mean(double (*value)(const LabRun&)) const;
     double mean(double (LabRun::*value)() const) const;

@@ -27,16 +27,16 @@ struct LabOptions {
     fs::path captures;  ///< where captures with a relative path are looked for, besides beside the
                         ///< suite; empty: nowhere else
     std::vector<LabProgram> programs;             ///< one after another on every scene and seed
-    bool retry = false;                           ///< what failed before is run again
-    std::function<bool()> stopped;                ///< the user wants an end
-    std::function<void(const std::string&)> say;  ///< a line for people
+    bool retry = false;                           ///< repeat failed runs
+    std::function<bool()> stopped;                ///< the user cancelled
+    std::function<void(const std::string&)> say;  ///< prints a line
     /// Run `number` (from 1) of the `planned` ones is about to be trained.
     std::function<void(const std::string& run, std::size_t number, std::size_t planned)> begins;
 };
 struct LabTally {
     std::size_t planned = 0, ran = 0, known = 0, failed = 0;
     std::string last_failure;           ///< of a run that failed now: which, and why
-    std::vector<std::string> left_out;  ///< optional scenes that are not at hand
+    std::vector<std::string> left_out;  ///< optional scenes that were not found
     bool stopped = false;
 };
 /// Files of runs go into DATABASE.runs, next to it. Errors: captures that are missing (all of them

@@ -26,7 +26,7 @@ struct SuiteScene {
     fs::path capture;                   ///< as it was written; empty: a sample
     std::optional<SampleScene> sample;  ///< with known truth
     std::vector<std::string> loading;   ///< options of loading, as `train` takes them
-    bool optional = false;              ///< left out where it is not at hand
+    bool optional = false;              ///< skipped if not found
     std::optional<std::uint64_t> steps;
     std::optional<double> target_db;  ///< PSNR over held-out photos that ends a run: time to
                                       ///< quality
@@ -52,7 +52,7 @@ struct Suite {
     std::vector<std::uint64_t> seeds{1, 2, 3};
     std::vector<std::string> backends{"cpu"};
     std::uint64_t steps = 7000;
-    double seconds = 0;             ///< a run is stopped after so long; 0: by its steps only
+    double seconds = 0;             ///< time limit of a run; 0: by its steps only
     std::uint64_t eval_every = 0;   ///< 0: at the end only
     bool keep_checkpoints = false;  ///< of runs that are recorded
     std::vector<Gate> gates;
@@ -62,15 +62,14 @@ struct Suite {
     }
 };
 
-/// What a gate may be of: drops are A - B, rises percent of B over A.
+/// Metrics of gates: drops are A - B, rises percent of B over A.
 std::vector<std::string> gate_metrics();
 /// "psnr_drop <= 0.05". Errors (usage): no such metric, no such form.
 Result<Gate> parse_gate(std::string_view text);
-/// Errors (malformed): the line, with what it may be instead.
+/// Errors (malformed): the line, with the valid forms.
 Result<Suite> parse_suite(std::string origin, std::string text);
-/// A file, or one of the suites that are built in (assets/suites/NAME.suite). Captures are looked
-/// for beside the file, else below `captures` where that is not empty. Errors: as parse_suite(),
-/// not_found.
+/// Reads a file or a built-in suite (assets/suites/NAME.suite). Captures are searched next to the
+/// file, else below `captures` if not empty. Errors: as parse_suite(), not_found.
 Result<Suite> read_suite(const std::string& file_or_name);
 std::vector<std::string> built_in_suites();
 

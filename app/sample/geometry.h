@@ -68,7 +68,7 @@ class Geometry {
   public:
     explicit Geometry(std::vector<Shape> shapes);
     Hit closest(const Ray& ray) const;
-    /// True when anything lies between 0 and `t_max`.
+    /// True if anything is between 0 and `t_max`.
     bool blocked(const Ray& ray, float t_max) const;
     std::span<const Shape> shapes() const { return shapes_; }
 

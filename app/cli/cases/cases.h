@@ -23,7 +23,7 @@ struct DirectedCase {
     bool large() const { return name.starts_with("large: "); }
 };
 using CaseList = std::vector<DirectedCase>;
-/// What `check` returns is given `name`.
+/// Names the result of `check` `name`.
 void add_case(CaseList& list, std::string name, std::function<CheckRow()> check);
 
 /// All of them. `backend` outlives the list.
@@ -42,7 +42,7 @@ void add_viewer_cases(CaseList& list, const Backend& backend);
 void add_training_cases(CaseList& list, const Backend& backend);
 /// Rounds of density control and resets of opacity beside the CPU's, row for row.
 void add_density_cases(CaseList& list, const Backend& backend);
-/// CUDA only: what no picture small enough for every day reaches.
+/// CUDA only: sizes that no picture small enough for daily tests reaches.
 void add_device_cases(CaseList& list, const Backend& backend);
 
 }  // namespace gs::cli
