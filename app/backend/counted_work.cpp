@@ -13,7 +13,7 @@
 namespace gs {
 namespace {
 
-/// A count's name in JSON. `needed`: without it nothing can be said.
+/// A count's name in JSON. `needed`: required.
 struct WorkCount {
     const char* name;
     double FrameWork::*value;

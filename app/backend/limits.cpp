@@ -40,7 +40,7 @@ Json json_of(const Ceilings& c) {
     return out;
 }
 
-/// What the ceilings are keyed by: another GPU, thread count or instruction set has others.
+/// Key of the ceilings, which differ by GPU, thread count and instruction set.
 Result<std::string> machine_name(int cuda_device) {
     if (cuda_device < 0) return make_cpu_rasterizer()->name();
     const auto device = cuda_device_info(cuda_device);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kColorPasses = 10;  // half of what merging costs comes back in five
 
-/// Evenly spread, and no larger than it needs to be seen what does much.
+/// Evenly spread, and just large enough to show which Gaussians matter.
 void reduce(std::vector<Camera>& cameras) {
     const std::size_t n = std::min(cameras.size(), kMostWeighed);
     for (std::size_t i = 0; i < n; ++i) {

@@ -181,7 +181,7 @@ Result<std::shared_ptr<const UnpackedBundle>> unpack_bundle(const fs::path& path
         out->notes.push_back(
             fmt::format("made by another version ({:g}; this is {}): unknown parts are skipped",
                         version, kBundleVersion));
-    // Entries are stored, so that what is unpacked is no longer than the file.
+    // Entries are stored uncompressed, so the unpacked size is at most the file's.
     const std::uint64_t most = std::min(kMostMemberBytes, zip->size());
     std::uint64_t sum = 0, done = 0;
     for (const BundleEntry& entry : entries) sum += std::min(entry.bytes, most);

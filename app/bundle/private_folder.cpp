@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kFolderName = "gausscope-bundle-";
 constexpr const char* kFolderLock = ".used";
 
-/// Takes the lock of a folder that nobody uses; -1: somebody does.
+/// Takes the lock of an unused folder; -1: it is in use.
 int take_lock(const fs::path& folder, int flags) {
     const int lock = ::open((folder / kFolderLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags,
                             S_IRUSR | S_IWUSR);

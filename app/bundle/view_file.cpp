@@ -14,9 +14,9 @@ namespace {
 
 using ViewJson = nlohmann::ordered_json;
 
-/// Calls the one for each choice by name, and the other for each switch and number with its
-/// bounds. What belongs to this machine or this moment (budgets, steering, the second scene) is not
-/// among them.
+/// Calls the first for each choice by name, and the second for each switch and number with its
+/// bounds. Settings of this machine or this moment (budgets, steering, the second scene) are not
+/// included.
 template <class View, class OnName, class OnValue>
 void for_each_field(View& v, OnName&& name, OnValue&& value) {
     name("mode", kViewModeNames, v.mode);

@@ -93,8 +93,8 @@ const char* state_name(std::uint32_t cupti) {
     return "?";
 }
 
-/// What a ring holds of the recent past, into one store of all. Nobody is waited for. Why CUPTI is
-/// in the state it is in, as the process says.
+/// Reads the rings' recent past into one store, without waiting. Also each process's reason for the
+/// state of CUPTI.
 std::string take_past(Connection& connection, TraceStore& store) {
     constexpr int kMostRounds = 64;  // a ring holds 16 MiB at most
     std::uint64_t written = 0;
@@ -125,7 +125,7 @@ bool add_stall(Json& rows, const TraceStore& store, std::uint32_t p, const Pulse
     return true;
 }
 
-/// Adds to `rows` who is stuck; what to say of the jobs that they belong to.
+/// Adds stuck processes to `rows`; returns notes on their jobs.
 std::vector<std::string> find_stalls(Json& rows, const TraceStore& store, double after_s) {
     struct Job {
         std::vector<RankPlace> ranks;

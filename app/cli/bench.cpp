@@ -227,7 +227,7 @@ std::vector<StageTime> BenchRun::times_of(const TraceStore& store, std::size_t n
 // stages. With --display forward alone, for the screen.
 std::vector<StageTime> BenchRun::time_frames(std::size_t frames) {
     TraceStore store;
-    // The past, too: a stream says what it is with its first span, which verify() has made.
+    // Includes the past: a stream names itself in its first span, which verify() made.
     const auto collector = service::MultiCollector::of_own_ring();
     const auto source = rasterizer_->source_of(model_);
     const auto state = rasterizer_->make_state();
@@ -346,7 +346,7 @@ double pairs_per_second(const std::vector<StageTime>& stages, const char* stage,
     return std::numeric_limits<double>::quiet_NaN();
 }
 
-/// What was timed, as far as times of two runs can only be compared when it is the same.
+/// The timed subject: times of two runs are comparable only if it is the same.
 Json BenchRun::subject() const {
     const Camera& c = cameras_.front().camera;
     return {
@@ -396,7 +396,7 @@ Json BenchRun::json() const {
     return out;
 }
 
-/// What a history takes for the same thing done twice.
+/// Identifies repeated benches in a history.
 std::string BenchRun::config() const {
     const Camera& c = cameras_.front().camera;
     return fmt::format("{}, {} x {}, {} views {}, scene {}{}", rasterizer_->name(), c.width,

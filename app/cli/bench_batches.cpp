@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kRounds = 8, kWarmUpBatches = 2;
 
-/// `from` as a run of `batch` photos a step, which nobody has slept in: its tables are empty.
+/// `from` as a run of `batch` photos a step, without sleepers: its tables are empty.
 TrainingSnapshot with_batch(const TrainingSnapshot& from, int batch) {
     TrainingSnapshot out = from;
     out.settings.batch = batch;
@@ -47,7 +47,7 @@ Result<std::vector<BatchTime>> time_batches(Trainer& trainer, std::span<const in
                     "a step of {} photos needs at least that many, but only {} can be trained on",
                     batch, most),
                 "give --batch smaller sizes");
-    // Everybody up to date: what slept under one rule cannot wake under another.
+    // Bring all Gaussians up to date: sleepers of one rule cannot wake under another.
     trainer.edit([](RunArrays&) {});
     const std::shared_ptr<const TrainingSnapshot> start = trainer.snapshot();
     std::vector<BatchTime> out(batches.size());

@@ -33,7 +33,7 @@ std::optional<double> number_in(const Json& item, const char* name) {
     return item[name].get<double>();
 }
 
-// The message of what is wrong, or empty.
+// The error message, or empty.
 std::string read_lens(const Json& item, Camera& camera) {
     const auto width = number_in(item, "width"), height = number_in(item, "height");
     if (!width || !height || *width < 1 || *height < 1 || *width > 32768 || *height > 32768)

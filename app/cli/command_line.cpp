@@ -53,7 +53,7 @@ void add_view(Words& words, std::span<const Subcommand> subcommands) {
     words.insert(words.begin(), "view");
 }
 
-/// Cuts off what stands after "--": it belongs to the command that `record` runs.
+/// Cuts off the words after "--": they belong to the command that `record` runs.
 Words take_command(Words& words) {
     if (std::find(words.begin(), words.end(), "record") == words.end()) return {};
     const auto mark = std::find(words.begin(), words.end(), "--");
@@ -87,7 +87,7 @@ std::string join_switch_values(Words& words) {
 int complain(const CLI::App& root, const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return root.exit(error);  // help or version was asked for
     std::string text = error.what();
-    // Of two things that are wrong, what was written says more than what was left out.
+    // Of two errors, report the wrong word rather than the missing one.
     if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
         for (const std::string& word : root.remaining(true))
             if (word.starts_with("-")) {
@@ -101,7 +101,7 @@ int complain(const CLI::App& root, const CLI::ParseError& error) {
     return kUsage;
 }
 
-/// What this command could do with less memory, by the options that it has; may be empty.
+/// Options of this command that reduce memory; may be empty.
 std::string needs_less(const CLI::App& command) {
     std::vector<std::string> ways;
     const auto has = [&](const char* option) {

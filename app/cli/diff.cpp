@@ -202,7 +202,7 @@ std::string first_row_apart(const GaussianModel& a, const GaussianModel& b) {
     return {};
 }
 
-/// What the step read already differed.
+/// The step's input already differed.
 std::string first_input_apart(const StepInputs& a, const StepInputs& b) {
     if (a.photo.bytes != b.photo.bytes || a.mask.bytes != b.mask.bytes) return "the photo's pixels";
     if (a.options.sh_degree != b.options.sh_degree ||

@@ -1,5 +1,4 @@
-// `gausscope history FILE`: what jobs, benches and trainings took over time, and where that
-// changed.
+// `gausscope history FILE`: times of jobs, benches and trainings over weeks, and when they changed.
 #include "profiler/history/history.h"
 
 #include <fmt/core.h>

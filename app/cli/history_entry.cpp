@@ -21,7 +21,7 @@ double number_of(const Json& object, const char* key) {
                                                  : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// What was measured once.
+/// A single measurement.
 history::Quantiles one(double value) { return {1, value, value, value, value, value}; }
 
 /// A stage has only its median and 95th percentile.

@@ -174,7 +174,7 @@ Json splat_json(const std::string& path, const SplatFile& scene, const Statistic
     return out;
 }
 
-/// The GPU whose memory is asked about: the one named, else the first that can be used; -1: none.
+/// The GPU for the memory check: the chosen one, else the first usable; -1: none.
 int device_of(const CommonArguments& common) {
     if (common.backend == "cpu") return -1;
     if (common.device) return *common.device;
@@ -400,7 +400,7 @@ Result<int> run(const InfoArguments& a, const CommonArguments& common) {
     if (is_capture(path)) return capture_info(a, common);
     if (is_lidar_log(path)) return lidar_info(a, common);
     if (is_step_file(path)) return step_info(a, common);
-    // Of a file that is no splat file, the readers say best what is wrong.
+    // For an invalid splat file, the readers give the best error.
     if (fs::is_regular_file(path, error) || is_splat_file(path) || run_in(path))
         return splat_info(a, common);
     if (auto busy = still_training(path)) return tl::unexpected(std::move(*busy));

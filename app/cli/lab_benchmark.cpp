@@ -1,4 +1,4 @@
-// `gausscope lab check-log`: logs of time to quality, and what a set of them comes to.
+// `gausscope lab check-log`: checks logs of time to quality and prints their result.
 #include <fmt/core.h>
 
 #include <map>

@@ -1,4 +1,4 @@
-// `gausscope lab report`: a lab's database as one page, with the worst photos drawn again.
+// `gausscope lab report`: a lab's database as one page, with the worst photos rendered again.
 #include "app/lab/lab_report.h"
 
 #include <fmt/core.h>
@@ -36,7 +36,7 @@ struct Shown {
     double psnr_left = 0, psnr_right = 0;
 };
 
-/// Draws photos of runs as they were trained; captures and models stay until another is asked for.
+/// Draws photos of runs as they were trained; captures and models are kept until another is needed.
 class PhotoDrawer {
   public:
     explicit PhotoDrawer(std::unique_ptr<Rasterizer> rasterizer)
@@ -95,7 +95,7 @@ class PhotoDrawer {
         return to_bytes(result.color);
     }
 
-    /// Through a file: that is what pictures of reports are read from.
+    /// Through a file, because reports read their pictures from files.
     static Result<ReportPicture> picture(std::string title, const Image8& image) {
         const fs::path file =
             fs::temp_directory_path() / fmt::format("gausscope-lab-{}.png", ::getpid());
@@ -114,7 +114,7 @@ class PhotoDrawer {
     Vec3f background_{};
 };
 
-/// Of a comparison what lost most; else the worst photo of each scene's newest run.
+/// The largest losses of a comparison; else the worst photo of each scene's newest run.
 std::vector<Shown> photos_to_show(const std::vector<lab::LabRun>& runs,
                                   const std::optional<lab::RunComparison>& comparison) {
     std::vector<Shown> out;

@@ -1,4 +1,4 @@
-// `gausscope poses`: cameras of a capture, or as a run has corrected them, in the formats of other
+// `gausscope poses`: exports a capture's cameras or a run's corrected ones in the formats of other
 // programs.
 #include <fmt/core.h>
 

@@ -86,7 +86,7 @@ std::vector<NamedCamera> spread(const std::vector<NamedCamera>& all, std::size_t
     return out;
 }
 
-/// A capture's or file's cameras have their own size, unless one is asked for.
+/// A capture's or file's cameras keep their own size, unless one is given.
 Camera sized(const Camera& camera, const PredictArguments& a) {
     if (a.width == 0 && a.height == 0) return camera;
     const double aspect = static_cast<double>(camera.width) / camera.height;

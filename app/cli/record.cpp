@@ -1,5 +1,5 @@
-// `gausscope record -- COMMAND…`: runs any program that uses NVTX or CUDA under the profiling
-// service and writes what it and the processes it starts did as one trace.
+// `gausscope record -- COMMAND…`: runs a program that uses NVTX or CUDA under the profiling service
+// and writes one trace of it and its child processes.
 #include <fmt/core.h>
 #include <signal.h>
 #include <spawn.h>
@@ -132,7 +132,7 @@ Environment environment_for(const RecordArguments& a, const fs::path& library,
 
 volatile sig_atomic_t child_pid = 0;
 
-// What the terminal sends goes to the command as well: passing it on would make two of one.
+// The terminal signals the command as well: passing the signal on would double it.
 void pass_on(int signal, siginfo_t* info, void*) {
     if (child_pid > 0 && info->si_code != SI_KERNEL) ::kill(static_cast<pid_t>(child_pid), signal);
 }

@@ -30,7 +30,7 @@ std::uint64_t tracks_of(const TraceStore& store, TrackKind kind) {
         }));
 }
 
-/// What is in a trace, by name. Ranges inside ranges count for both.
+/// Content of a trace, by name. Nested ranges count for both.
 struct Contents {
     std::vector<NameFigures> ranges, gpu;
     std::uint64_t range_count = 0, gpu_count = 0, api_count = 0;
@@ -113,7 +113,7 @@ void add_losses(const TraceProcess& process, std::vector<std::string>& out) {
             who(process)));
 }
 
-/// What the budget's pauses left out; empty: nothing.
+/// Data skipped during the budget's pauses; empty: none.
 std::string pause_remark(const TraceStore& store, std::uint32_t index) {
     const TraceProcess& process = store.processes()[index];
     const auto paused_s = [&](gs::Unrecorded what) {
@@ -128,7 +128,7 @@ std::string pause_remark(const TraceStore& store, std::uint32_t index) {
         who(process), 100 * process.service->budget, gpu, whole, ranges);
 }
 
-/// What threads of a process were in when it ended, or was killed; empty: in nothing.
+/// Open ranges of a process's threads when it ended or was killed; may be empty.
 std::string open_remark(const TraceStore& store, const OpenRanges& open, std::uint32_t index) {
     std::string out;
     std::size_t threads = 0;

@@ -48,7 +48,7 @@ void add_options(CLI::App& app, ReplayArguments& a) {
         ->option_text("PIXELS");
 }
 
-/// What two runs of a step may have of each other.
+/// Expected agreement of two runs of a step.
 enum class Expected { bits, rounding };
 
 /// The same program on the same kind of processor or GPU gives the same bits.

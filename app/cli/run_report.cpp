@@ -1,4 +1,4 @@
-// gausscope report: a run's folder as one page of HTML.
+// `gausscope report`: writes a run's folder as one HTML page.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>

@@ -49,7 +49,7 @@ void add_options(CLI::App& app, SelftestArguments& a) {
         ->option_text("FILE");
 }
 
-// What a check throws is its result: one broken stage must not hide the others.
+// An exception is the check's result: one broken stage must not hide the others.
 CheckRow carry_out(const std::function<CheckRow()>& check) {
     const auto begin = std::chrono::steady_clock::now();
     CheckRow row;
@@ -88,7 +88,7 @@ Result<Checked> backends(const CommonArguments& common) {
     return out;
 }
 
-/// What is known so far, in its file: a check that hangs, or ends the process, loses nothing.
+/// Writes the results so far: a check that hangs, or ends the process, loses nothing.
 class SelftestReport {
   public:
     /// An empty `file`: none is written.
@@ -103,7 +103,7 @@ class SelftestReport {
                 {"ceilings", nullptr},
                 {"scenes", Json::array()}};
     }
-    /// Says what comes next. Errors: the file cannot be written.
+    /// Reports the next check. Errors: the file cannot be written.
     Result<void> before(const std::string& what) {
         json["under_way"] = what;
         return write();
@@ -145,7 +145,7 @@ Result<void> carry_out_all(const CheckList& checks, int name_width, SelftestRepo
     return {};
 }
 
-/// Of the cases, those that were asked for. Errors (usage): none is called so.
+/// The requested cases. Errors (usage): no such name.
 Result<void> choose_cases(const CaseList& all, const std::vector<std::string>& only,
                           CheckList& checks) {
     const auto asked_for = [&](const std::string& name) {
@@ -199,7 +199,7 @@ Result<int> run(const SelftestArguments& a, const CommonArguments& common) {
     if (!a.report.empty()) GS_TRY_VOID(prepare_output_file(a.report));
     auto found = backends(common);
     if (!found) {
-        // Also where nothing can be checked the file says what is there, and why not.
+        // If nothing can be checked, the file still describes the machine and the reason.
         SelftestReport report(-1, a.report);
         report.json["problem"] = found.error().text();
         GS_TRY_VOID(report.end());

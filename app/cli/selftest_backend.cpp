@@ -1,4 +1,4 @@
-// Checks that every backend passes.
+// Checks that every backend must pass.
 #include <fmt/core.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// What the checks share, and those of the CPU and the reference alone.
+// Shared code of the checks, and the checks of the CPU and the reference.
 #include "app/cli/selftest_checks.h"
 
 #include <fmt/core.h>

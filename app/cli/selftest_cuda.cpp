@@ -1,4 +1,4 @@
-// Checks of the CUDA device and backend. The CPU backend is the other opinion.
+// Checks of the CUDA device and backend, compared with the CPU backend.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -172,7 +172,7 @@ CheckRow check_density(const Backend& backend, const SelftestEffort& effort) {
                 a.cloned > 0 && a.split > 0 && a.pruned > 0 && difference <= kSameRound};
 }
 
-// What a rasterizer and a run held is given back when they go.
+// Checks that a rasterizer and a run release their memory.
 CheckRow check_leak(const Backend& backend, const SelftestEffort& effort) {
     const auto held = [&] {
         const auto memory = cuda_memory(backend.device);

@@ -1,4 +1,4 @@
-// OpenGL without a display, as the headless studio uses it, and CUDA's pictures in a texture of it.
+// Checks OpenGL without a display, as the headless studio uses it, and CUDA pictures in a texture.
 #include <fmt/core.h>
 
 #include <algorithm>

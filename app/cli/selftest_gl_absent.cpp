@@ -1,4 +1,4 @@
-// Stands in for selftest_gl.cpp in builds with GAUSSCOPE_STUDIO=OFF.
+// Replaces selftest_gl.cpp in builds with GAUSSCOPE_STUDIO=OFF.
 #include "app/cli/selftest_checks.h"
 
 namespace gs::cli {

@@ -55,9 +55,9 @@ bool is_predicted(Stage stage) {
 template <class F>
 Json time_stages(int count, bool cuda, const std::optional<Prediction>& prediction, F&& once) {
     TraceStore store;
-    // The past, too: a stream says what it is with its first span, which an earlier drawing made.
+    // Includes the past: a stream names itself in its first span, made by an earlier frame.
     const auto collector = service::MultiCollector::of_own_ring();
-    // As often as that, and for so long that what the GPU did has been seen to end.
+    // Poll that often, until the end of the GPU's work is known.
     const int warm_up = count / 4 + 1;
     const auto begin = std::chrono::steady_clock::now();
     int done = 0;
@@ -153,7 +153,7 @@ class SceneRun {
     }
 
   private:
-    /// Of the first camera; also its picture, and what the model of time takes.
+    /// For the first camera; also its picture and the input of the time model.
     Json count() {
         source_ = rasterizer_->source_of(model_);
         state_ = rasterizer_->make_state();

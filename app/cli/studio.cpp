@@ -30,7 +30,7 @@ std::optional<DeviceMemory> device_memory(int device) {
     return DeviceMemory{memory->total_bytes, memory->free_bytes, memory->held_bytes};
 }
 
-/// Everything of the studio that depends on what computes.
+/// The studio's options that depend on the backend.
 void use_backend(const Backend& backend, StudioOptions& studio) {
     studio.session.backend = backend.name;
     studio.session.on_device = backend.cuda;

@@ -1,4 +1,4 @@
-// Stands in for studio.cpp in builds with GAUSSCOPE_STUDIO=OFF.
+// Replaces studio.cpp in builds with GAUSSCOPE_STUDIO=OFF.
 #include "app/cli/studio.h"
 
 namespace gs::cli {

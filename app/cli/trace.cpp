@@ -1,4 +1,4 @@
-// `gausscope trace FILE`: what a trace says, and the same trace in another format.
+// `gausscope trace FILE`: prints a trace, or converts it to another format.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -54,7 +54,7 @@ void add_options(CLI::App& app, TraceArguments& a) {
         ->option_text("FILE");
 }
 
-/// Writes the trace; returns what of it is not in the file.
+/// Writes the trace; returns the data missing in the file.
 Result<std::vector<std::string>> convert(const TraceArguments& a, const ImportSummary& read,
                                          const TraceStore& store) {
     GS_TRY(ExportNotes written, export_trace(store, a.output));

@@ -29,7 +29,7 @@ Result<ExportNotes> packets(const TraceStore& store, const fs::path& path) {
     return export_perfetto(store, path).map([](const PerfettoSummary&) { return ExportNotes{}; });
 }
 
-/// What Chrome JSON has no events for.
+/// Data without events in Chrome JSON.
 ExportNotes missing_in_chrome(const TraceStore& store) {
     ExportNotes out;
     std::uint64_t memory = 0, pauses = 0;

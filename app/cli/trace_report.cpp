@@ -47,7 +47,7 @@ NamedTime named(const TraceStore& store, const NameFigures& f) {
             static_cast<double>(f.max_ns) * 1e-6};
 }
 
-/// Kernels by stage, or by what any deep learning program does; the largest total first.
+/// Kernels by stage, or by the kinds of any deep learning program; the largest total first.
 std::vector<NamedTime> grouped(const std::vector<NamedTime>& kernels, bool by_kind) {
     std::vector<NamedTime> out;
     for (const NamedTime& kernel : kernels) {
@@ -141,7 +141,7 @@ void print_process(const TraceStore& store, std::uint32_t index) {
         fmt::print("    lost while recording: {} records ({})\n", process.loss.total(), losses);
 }
 
-/// What threads were in when their process ended, or was killed.
+/// Open ranges of threads when their process ended or was killed.
 void print_open(const TraceStore& store, const OpenRanges& open) {
     if (open.count() == 0) return;
     fmt::print("  open at the end\n");

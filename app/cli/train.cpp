@@ -117,7 +117,7 @@ Result<std::optional<LapsePace>> lapse_pace_of(const TrainArguments& a) {
     return pace;
 }
 
-/// What a trace of the whole run is made of.
+/// The parts of a trace of the whole run.
 struct Recording {
     std::unique_ptr<service::MultiCollector> collector = service::MultiCollector::of_own_ring();
     TraceStore store;
@@ -129,7 +129,7 @@ struct Recording {
     }
 };
 
-/// What a run is made from, and where it goes.
+/// The source of a run, and its folder.
 struct RunSource {
     std::string capture;
     CaptureOptions loading;
@@ -202,7 +202,7 @@ Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& com
     else if (fs::exists(run->capture, error) && !fs::equivalent(run->capture, a.capture, error))
         return fail(ErrorKind::usage, own.string(), "was trained from " + run->capture,
                     "use another folder for another capture");
-    // The same photos at another place are read as before, unless something else is said.
+    // The same photos in another folder are read as before, unless options change that.
     if (a.loading == CaptureArguments()) out.loading = run->loading_here(out.loading);
     out.loading.background = run->loading.background;
     return settle_origin();
@@ -392,8 +392,7 @@ void TrainCommand::print_results() const {
     if (common_.json) print_json(summary);
 }
 
-/// What a history takes for the same thing done twice: the backend, and the settings that are not
-/// the default's.
+/// Identifies repeated runs in a history: the backend, and settings that differ from the defaults.
 std::string TrainCommand::config() const {
     const auto settings = settings_json(run_->trainer().settings()),
                plain = settings_json(TrainingSettings());

@@ -1,4 +1,4 @@
-// `gausscope [view] [PATH]`: the studio.
+// `gausscope [view] [PATH]`: opens the studio.
 #include <CLI/CLI.hpp>
 
 #include "app/cli/studio.h"

@@ -133,7 +133,7 @@ std::string tail_of(const fs::path& log, std::size_t lines) {
 }
 
 std::string last_json_of(const fs::path& log) {
-    // Both outputs go there: what was said as an error may come after it.
+    // Both outputs go there: error messages may follow it.
     const std::string text = "\n" + tail_of(log, 8);
     const std::size_t begin = text.rfind("\n{");
     if (begin == text.npos) return {};

@@ -23,7 +23,7 @@ struct RunPair {
     std::string group, scene;
     const LabRun *a, *b;
 };
-/// What is looked at of a pair, and from which difference on it is worth a word.
+/// The compared metrics of a pair, and the difference from which they matter.
 struct Looked {
     std::string metric, unit;
     Better better;
@@ -144,7 +144,7 @@ void add_rows(std::vector<Looked> looked, std::span<const RunPair> pairs, bool q
     }
 }
 
-/// What two runs must share to be a pair, besides the seed; what is compared is left out.
+/// The key of a pair, besides the seed, without the compared attribute.
 std::string group_of(const LabRun& run, RunSelection::By by, bool by_content) {
     using By = RunSelection::By;
     const LabIdentity& of = run.of;

@@ -79,7 +79,7 @@ std::string signed_text(double value) {
     return std::isfinite(value) ? fmt::format("{:+.4g}", value) : "-";
 }
 
-/// What it comes to in one line: the metrics with a verdict, and the gates.
+/// The result in one line: the metrics with a verdict, and the gates.
 std::string verdict_text(const RunComparison& c) {
     std::vector<std::string> said;
     for (const MetricRow& row : c.metrics) {
@@ -132,7 +132,7 @@ void add_comparison(const RunComparison& c, Report& out) {
     out.notes.push_back(method_text());
 }
 
-/// Of one scene, each kind in its colour: what it costs against what it gives.
+/// Plots cost against quality for one scene, with a colour for each kind.
 void add_trade_offs(const std::vector<RunKind>& kinds, Report& out) {
     std::map<std::string, std::vector<const RunKind*>> by_scene;
     for (const RunKind& k : kinds) by_scene[k.scene].push_back(&k);

@@ -201,8 +201,8 @@ class SuiteRunner {
         return {};
     }
 
-    /// What is compared runs side by side in time, each round in the other order, so that what
-    /// changes slowly on a machine is nobody's.
+    /// Compared programs run close in time, each round in the other order, so that slow changes of
+    /// a machine affect both.
     std::vector<Planned> plan_runs() const {
         std::vector<Planned> out;
         bool turned = false;

@@ -233,7 +233,7 @@ class SuiteReader {
     Section section_ = Section::suite;
 };
 
-/// What single lines cannot show.
+/// Checks that need more than one line.
 Result<void> whole_suite(Suite& suite) {
     if (suite.scenes.empty())
         return fail(ErrorKind::malformed, suite.origin, "contains no scene",

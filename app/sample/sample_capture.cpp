@@ -33,7 +33,7 @@ void forget_photos_from(const fs::path& folder, std::size_t first) {
 
 std::vector<std::uint32_t> pixels_to_probe(const SampleOptions& o, std::size_t view) {
     const auto pixels = static_cast<std::uint64_t>(o.width) * static_cast<std::uint64_t>(o.height);
-    // Half of the pixels see the background, so twice as many are asked.
+    // Half of the pixels see the background, so twice as many are needed.
     const int wanted = (2 * o.points + o.views - 1) / o.views;
     std::vector<std::uint32_t> out;
     for (int i = 0; i < wanted; ++i)

@@ -211,8 +211,8 @@ void add_grass(Builder& b, int tufts) {
     }
 }
 
-/// What a line of the scene may be: how many numbers it takes, and what it adds. Things that are of
-/// one material take its name first.
+/// The objects of a scene's lines: their number of arguments and their shapes. Objects of one
+/// material take its name first.
 struct Thing {
     const char* name;
     std::size_t numbers;

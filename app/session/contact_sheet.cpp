@@ -61,7 +61,7 @@ void ContactSheet::make(const Shown& shown, Cell& cell) {
     cell = {std::move(made), wanted_.width, generation_};
 }
 
-/// Those that nobody wants, the oldest first.
+/// Unwanted ones, the oldest first.
 void ContactSheet::drop_some() {
     while (bytes_ > kMostBytes) {
         Cell* oldest = nullptr;

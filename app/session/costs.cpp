@@ -98,7 +98,7 @@ std::vector<std::uint32_t> hidden_rows(const GaussianTint& tint) {
     return out;
 }
 
-/// Hides these rows, and shows what else there is as it is; null when there are none.
+/// Hides only these rows; null when there are none.
 std::shared_ptr<const GaussianTint> tint_without(std::span<const std::uint32_t> rows) {
     if (rows.empty()) return nullptr;
     auto out = std::make_shared<GaussianTint>();
@@ -227,8 +227,8 @@ bool Costs::work(const Shown& shown) {
     return true;
 }
 
-/// Density control of a run may have moved rows since: what is left out goes by its ids. False:
-/// some of it has gone.
+/// Density control of a run may have moved rows since: finds them by their ids. False: some no
+/// longer exist.
 bool Costs::follow_rows(const LoadedScene& scene) {
     if (!scene.trainer || followed_ == scene.steps_done()) return true;
     followed_ = scene.steps_done();

@@ -141,7 +141,7 @@ std::shared_ptr<const GaussianModel> DriveDesk::model() const {
     return std::make_shared<const GaussianModel>(context_.scene->trainer->model());
 }
 
-/// The chosen sweep is to be shown; of what is being read meanwhile nothing is waited for.
+/// Shows the chosen sweep, without waiting for a sweep that is being read.
 void DriveDesk::look() {
     if (context_.tell.command > 0) command_ = context_.tell.command;
     if (state_->shown && state_->shown->index != state_->chosen) state_->shown = nullptr;
@@ -166,7 +166,7 @@ void DriveDesk::look() {
         [this](const Error& error) { fail_sweep(error); });
 }
 
-/// What was read is drawn from the model as it is now.
+/// Draws the sweep from the current model.
 void DriveDesk::draw_now() {
     LookRequest request{log_,  state_->chosen, state_->channel,
                         held_, model(),        context_.scene->steps_done()};

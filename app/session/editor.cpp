@@ -26,7 +26,7 @@ ScreenMask mask_of(const ScreenShape& shape, int width, int height) {
     return brush_mask(width, height, points, shape.radius * width);
 }
 
-/// Of rows that had the ids `before`: what the rows have whose ids are `now`.
+/// Moves flags from rows with the ids `before` to rows with the ids `now`.
 Hits hits_of_ids(const Hits& hits, const std::vector<std::uint32_t>& before,
                  const std::vector<std::uint32_t>& now) {
     const std::vector<std::uint32_t> rows = rows_of_ids(before, now);
@@ -56,7 +56,7 @@ bool Editor::may_edit() {
     return true;
 }
 
-/// True when a shape was being drawn; what it would select is selected no longer.
+/// True when a shape was being drawn; undoes its preview of the selection.
 bool Editor::end_live() {
     if (!before_live_) return false;
     flags_ = std::move(*before_live_);
@@ -317,7 +317,7 @@ void Editor::begin() {
     show();
 }
 
-/// Which Gaussians the rows of a run are; what was locked in it before is locked.
+/// Takes the ids of a run's rows; Gaussians locked in it before stay locked.
 void Editor::take_names() {
     ids_ = context_.scene->trainer->ids();
     const std::vector<std::uint8_t> locked = context_.scene->trainer->locked();

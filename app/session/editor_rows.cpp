@@ -1,5 +1,5 @@
-// What the editor does to rows: delete, duplicate, move, recolour, crop; and how a changed model
-// takes the place of the one that is shown.
+// The editor's changes of rows: delete, duplicate, move, recolour, crop; and how a changed model
+// replaces the shown one.
 #include <cmath>
 
 #include "app/session/editor.h"
@@ -95,7 +95,7 @@ void Editor::transform(const std::string& verb, const Mat3d& linear, Vec3d shift
         return context_.tell.error("no selected Gaussian has a valid position");
     const Vec3f middle = 0.5f * (lo + hi);
     const Vec3d about{middle.x, middle.y, middle.z};
-    // What a run's 3D filter adds is not the Gaussians' own.
+    // Leave out the additions of a run's 3D filter.
     const auto& trainer = context_.scene->trainer;
     GaussianModel after = gathered(trainer ? trainer->unfiltered_model() : model, rows);
     transform_rows(after, 0, after.count, {linear, about + shift - linear * about});
@@ -215,7 +215,7 @@ void Editor::follow_presence(EditStep& step, bool goes, bool first) {
     step.taken = {};
 }
 
-/// What is locked, but was not `before`, training leaves as it is from now on; and the reverse.
+/// Passes newly locked and unlocked rows to training; `before`: the earlier locks.
 bool Editor::sync_locks(const std::string& what, const Flags& before) {
     if (!context_.scene->trainer) return true;
     std::vector<std::uint32_t> locked, freed;

@@ -159,7 +159,7 @@ void Engine::open(const OpenRequest& request) {
     if (request.beside && !scene_ && !jobs_.running("load"))
         return tell_.error("nothing to compare with: open a capture or splats first");
     next_beside_.reset();
-    // Its coordinates are to be those of what it is compared with.
+    // Use the coordinates of the scene it is compared with.
     if (request.beside && jobs_.running("load")) {
         next_beside_ = request;
         return;
@@ -167,7 +167,7 @@ void Engine::open(const OpenRequest& request) {
     OpenRequest full = request;
     if (request.beside)
         full.origin = scene_->capture ? scene_->capture->origin : scene_->model->origin;
-    // What is opened beside a capture belongs to it, unless another one is named or known.
+    // A second scene belongs to the open capture, unless another one is named or known.
     if (!request.beside && full.capture.empty() && scene_ && scene_->capture) {
         const auto kind = kind_of_path(request.path);
         const bool knows = kind && *kind != PathKind::splats && knows_its_capture(request.path);
@@ -275,7 +275,7 @@ bool Engine::draw_when_due() {
         // Published before this picture, so that callers waiting for both wait long enough.
         if (levels_.choose()) publish_status();
     }
-    // Asked once: what values cost is drawn on the same credit as the picture they are for.
+    // Ask once: values are computed on the same credit as their picture.
     if (!scene_ || !viewer_.due(shown())) return false;
     values_.follow(shown(), *viewer_.request());
     try {
@@ -344,7 +344,7 @@ void Engine::undo() {
 }
 
 void Engine::redo() {
-    // What was changed after it stands on other ground.
+    // A redo is valid only if no newer change followed it.
     const std::uint64_t newest = std::max(editor_.undo_stamp(), training_.undo_stamp());
     const auto valid = [&](std::uint64_t stamp) {
         return stamp > newest ? stamp : std::numeric_limits<std::uint64_t>::max();

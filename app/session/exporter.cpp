@@ -24,7 +24,7 @@ void Exporter::selection(const std::string& path) {
     if (const auto model = editor_.selected_model()) write(model, path, false);
 }
 
-/// `whole`: what is open, so that nothing of it would be lost any more.
+/// `whole`: all of the open scene, so that it counts as saved.
 void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::string& path,
                      bool whole) {
     if (const TaskProgress* running = context_.jobs.progress_of("export"))

@@ -13,7 +13,7 @@ namespace {
 constexpr int kWidenings = 160;         // of the pixels, until only the coarsest levels are left
 constexpr double kWidening = 1.189207;  // 2^(1/4)
 
-/// For a region, what its spacing is multiplied by to give pixels.
+/// Factor from a region's spacing to pixels.
 struct RegionSight {
     double diagonal = 0, pixels_per_unit = 0;
 };

@@ -70,8 +70,7 @@ void begin_run(LoadedScene& scene, std::unique_ptr<Trainer> trainer, const Sessi
     scene.trainer = &scene.run->trainer();
 }
 
-/// A checkpoint with its capture and how that was read: what the request says, else what the run
-/// wrote beside it.
+/// A checkpoint with its capture and loading options: from the request, else from the run's files.
 Result<OpenRequest> with_capture(OpenRequest request, CaptureOptions& loading) {
     const auto run = read_run_description(fs::path(request.path).parent_path());
     if (run) loading = run->loading_here(loading);

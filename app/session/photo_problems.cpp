@@ -95,7 +95,7 @@ void ProblemFinder::point(const ViewRequest& request, double x, double y) {
     begin(context_.tell.command);
 }
 
-/// Where nobody looks at pictures they have no share of the time: a quarter of it, then.
+/// Without a viewport its share of the time is 0: use a quarter then.
 bool ProblemFinder::is_due(const Shown& shown) const {
     if (viewer_.may_draw(shown)) return true;
     return !viewer_.request() && seconds_since(last_.end) > 3 * last_.seconds;

@@ -19,7 +19,7 @@ void append(std::vector<CurvePoint>& curve, std::uint64_t step, double value, st
     curve.push_back({static_cast<float>(step), static_cast<float>(value)});
 }
 
-/// What was not measured (a photo that is masked out entirely) is no point.
+/// Skip missing scores (of a photo that is masked out entirely).
 void append_known(std::vector<CurvePoint>& curve, std::uint64_t step, double value,
                   std::size_t limit) {
     if (std::isfinite(value)) append(curve, step, value, limit);

@@ -19,8 +19,7 @@ struct Mended {
 
 namespace {
 
-// Gaussians of a run that are copied (from a device, perhaps) to be examined without being asked:
-// 0.2 GB.
+// Gaussians of a run to copy (perhaps from a device) for an automatic examination: 0.2 GB.
 constexpr std::uint64_t kCopiedUnasked = 1'000'000;
 
 struct CheckupSubject {

@@ -138,8 +138,8 @@ void describe_cameras(const Capture& capture, SceneInfo& info) {
     info.extent = radius > 0 ? 1.1 * radius : 1.0;
 }
 
-/// Nine in ten of the values on each axis, and a tenth of their range on either side. Nothing in a
-/// list: what stands there already.
+/// Nine in ten of the values on each axis, and a tenth of their range on either side. An empty list
+/// changes nothing.
 void core_of(std::array<std::vector<float>, 3>& axes, ClipBox& core) {
     constexpr float kMargin = 0.1f;
     float* lo[3] = {&core.lo.x, &core.lo.y, &core.lo.z};

@@ -12,7 +12,7 @@ namespace gs {
 namespace {
 
 constexpr std::size_t kRowsATask = 16384;
-/// Selected Gaussians are orange for the greater part, so that what they look like is still seen.
+/// Selected Gaussians are mostly orange, so that their own look is still visible.
 constexpr std::uint32_t kSelectedWord = GaussianTint::word(255, 140, 0, 170);
 constexpr std::uint32_t kLevelShare = 216;  // 85 %
 

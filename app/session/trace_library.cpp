@@ -216,7 +216,7 @@ bool TraceLibrary::follow_stacks(Opened& o) {
     return o.store->samples().count() != before;
 }
 
-/// What came of an attached process.
+/// The outcome of an attached process.
 bool TraceLibrary::follow(Opened& o) {
     TraceEntry& entry = o.entry;
     const bool stacks = follow_stacks(o);

@@ -299,7 +299,7 @@ Run* Training::run_to_go_back(Which& which) {
     return number ? run : nullptr;
 }
 
-/// Everything shown is what it was then.
+/// Restores the shown state of that step.
 void Training::went_back(std::string what) {
     const Run& run = *context_.scene->run;
     settings_ = context_.scene->trainer->settings();
@@ -378,7 +378,7 @@ void Training::hide_other(const std::string& name) {
     publish_others();
 }
 
-/// With what their settings have otherwise than the own ones now.
+/// With the settings in which they differ from the present run.
 void Training::publish_others() {
     std::vector<OtherCurves> out;
     for (const Other& other : others_) {

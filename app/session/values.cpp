@@ -53,7 +53,7 @@ void Values::follow(const Shown& shown, const ViewRequest& request) {
         if (key_.value != GaussianValue::none) clear();
         return;
     }
-    // What depends on the camera is found again when it rests.
+    // Values that depend on the camera are computed again when it rests.
     const bool of_camera = is_of_camera(wanted.value);
     const Key key{wanted.value, shown.scene.steps_done(),
                   !of_camera                                     ? 0

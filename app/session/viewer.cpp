@@ -60,7 +60,7 @@ double ssim_between(const RenderResult& a, const RenderResult& b) {
     return photo_loss(clamped(a.color), clamped(b.color), {}, 0.0, nullptr).ssim;
 }
 
-/// What is cut away, or tinted, counts in the score as well: it would say nothing about the model.
+/// Clipping and tints change the score as well: it would say nothing about the model.
 void drop_score_of_a_part(ViewFrame& frame) {
     if (frame.clip || frame.cut_before > 0 || frame.tinted) frame.psnr = 0;
 }
@@ -87,7 +87,7 @@ Camera camera_of(const LoadedScene& scene, const ViewRequest& request, double sc
         camera = photo_camera(scene, static_cast<std::size_t>(request.settings.capture_view));
         const double room = std::min(static_cast<double>(request.camera.width) / camera.width,
                                      static_cast<double>(request.camera.height) / camera.height);
-        // Photos are not enlarged, so what is measured against them is not either.
+        // Photos are not enlarged, nor pictures compared with them.
         const bool measured =
             request.settings.mode == ViewMode::error || request.settings.mode == ViewMode::photo;
         fit = scale * (exact_size && !measured ? room : std::min(1.0, room));
@@ -319,7 +319,7 @@ void Viewer::render(LoadedScene& scene, const Camera& camera, const RenderOption
 
 namespace {
 
-/// Options for what an analysis draws: costs, and what goes with them.
+/// Rendering options of an analysis: costs and their inputs.
 RenderOptions cost_options(const LoadedScene& scene, const ViewSettings& settings) {
     ViewSettings splats = settings;
     splats.mode = ViewMode::time;
@@ -488,7 +488,7 @@ void Viewer::draw_both(const Shown& shown, const ViewRequest& request, double sc
         const std::string words = frame.name + " - " + other->name;
         frame.scene = request.settings.signed_error ? words : "|" + words + "|";
     }
-    // Costs about as much as drawing: where nobody waits for it.
+    // Costs about as much as drawing: only when no caller waits for it.
     if (!request.moving && !shown.training)
         frame.ssim_between = other->ssim_between = ssim_between(first, second);
     other->tinted = false;

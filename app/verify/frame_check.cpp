@@ -69,7 +69,7 @@ class Row {
     double sum_ = 0;
 };
 
-/// What both draw, and what is compared of it.
+/// The picture that both draw, and the compared parts.
 class FrameCheck {
   public:
     FrameCheck(const FrameToCheck& frame, Rasterizer& rasterizer)

@@ -20,7 +20,7 @@
 namespace gs {
 namespace {
 
-/// What GLFW last complained about; it reports errors through a callback without context.
+/// The last GLFW error; it reports errors through a callback without context.
 std::string& last_glfw_error() {
     thread_local std::string text;
     return text;

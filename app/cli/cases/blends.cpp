@@ -1,5 +1,5 @@
-// Every way of blending a frame forward and backward against the reference: the forms of a kernel
-// must not differ in what they draw.
+// Compares every way of blending a frame forward and backward with the reference: all forms of a
+// kernel must draw the same.
 #include <fmt/core.h>
 
 #include <algorithm>

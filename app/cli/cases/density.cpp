@@ -1,4 +1,4 @@
-// Rounds of density control, resets of opacity and edits of a run, row for row beside the CPU's.
+// Compares rounds of density control, opacity resets and edits of a run with the CPU, row for row.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What only a device has: lists of a picture too large to be blended for a test, lists of enough
-// Gaussians that blocks look back for several turns, and the list of all cases.
+// Cases of a device only: lists of a picture too large to be blended in a test, lists of enough
+// Gaussians that blocks look back for several turns; and the list of all cases.
 #include <fmt/core.h>
 
 #include <numbers>

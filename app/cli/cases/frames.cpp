@@ -1,4 +1,4 @@
-// Pictures and gradients of small frames against the double-precision reference.
+// Compares pictures and gradients of small frames with the double-precision reference.
 #include <fmt/core.h>
 
 #include <cmath>

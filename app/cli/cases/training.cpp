@@ -137,7 +137,7 @@ struct WayApart {
     double share() const { return difference == 0 ? 0 : std::sqrt(difference / way); }
 };
 
-/// From `start`. Broken values must stay what they are.
+/// From `start`. Broken values must stay unchanged.
 double way_apart(const GaussianModel& start, const GaussianModel& got, const GaussianModel& truth) {
     WayApart apart;
     for (int p = 0; p < start.planes(); ++p)

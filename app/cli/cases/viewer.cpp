@@ -44,7 +44,7 @@ CaseScene bent(CaseScene scene) {
     return through_lens(std::move(scene), CameraModel::opencv_fisheye, 2.0, {0.02, -0.01, 0, 0});
 }
 
-/// What is drawn through: the pinhole, the fisheye, or the fisheye by the unscented transform.
+/// The projection: the pinhole, the fisheye, or the fisheye by the unscented transform.
 enum class Through { pinhole, lens, points };
 
 CheckRow check_tint(const Backend& backend, Through through) {
