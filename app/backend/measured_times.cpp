@@ -127,7 +127,8 @@ std::string measured_table(const std::vector<ComparedStage>& rows) {
         const std::string title = fmt::format("{}, {}, {}", row.what, row.kind, row.gpu);
         if (title != of)
             out += fmt::format(
-                "{}**{}**\n\n| stage | measured ms | said blind | | says now | | binds |\n"
+                "{}**{}**\n\n| stage | measured ms | predicted blind | | predicted now | | bound "
+                "by |\n"
                 "| --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
                 of.empty() ? "" : "\n", title);
         of = title;
@@ -135,7 +136,7 @@ std::string measured_table(const std::vector<ComparedStage>& rows) {
             "| {} | {:.3f} | {:.3f} | {} | {} | {} | {} |\n", name_of(row.measured.stage),
             row.measured.ms, row.measured.blind, error(row.measured.blind, row.measured.ms),
             row.replaced ? std::string("-") : fmt::format("{:.3f}", row.now),
-            row.replaced ? std::string("other kernels since") : error(row.now, row.measured.ms),
+            row.replaced ? std::string("kernels replaced") : error(row.now, row.measured.ms),
             row.replaced ? "" : name_of(row.bound_by));
     }
     return out;

@@ -264,8 +264,8 @@ void say_validation(const Json& out) {
                                 {"GPU", "{gpu}", true},
                                 {"stage", "{stage}", true},
                                 {"ms", "{measured_ms:.3f}"},
-                                {"said blind", "{blind_ms:.3f}"},
-                                {"says now", "{predicted_ms:.3f}"},
+                                {"predicted blind", "{blind_ms:.3f}"},
+                                {"predicted now", "{predicted_ms:.3f}"},
                                 {"error", "{error:percent}"}};
     fmt::print("\n");
     say_table(out["measured"], kOurs);
