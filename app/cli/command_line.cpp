@@ -160,7 +160,7 @@ int run_command_line(int argc, const char* const* argv) {
     add_view(words, subcommands);
     common.command = take_command(words);
     if (const std::string bad = join_switch_values(words); !bad.empty()) {
-        fmt::print(stderr, "error: {} is a switch: its value is 1 or 0, true or false\n", bad);
+        fmt::print(stderr, "error: {} is a switch: use 1 or 0, true or false\n", bad);
         return kUsage;
     }
     std::reverse(words.begin(), words.end());  // as CLI11 wants them

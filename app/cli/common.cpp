@@ -80,16 +80,16 @@ Result<NewFolders> prepare_output_folder(const fs::path& folder) {
     fs::create_directories(folder, error);
     if (error)
         return fail(ErrorKind::unwritable, folder.string(),
-                    "the folder could not be made: " + error.message(),
-                    "choose another place with -o");
+                    "cannot create the folder: " + error.message(),
+                    "choose another folder with -o");
     GS_TRY_VOID(prepare_output_file(folder / ".gausscope-write-test"));
     return made;
 }
 
 Result<void> prepare_output_file(const fs::path& file) {
     if (fs::is_directory(file))
-        return fail(ErrorKind::unwritable, file.string(),
-                    "this is a folder, a file is to be written", "add a file name");
+        return fail(ErrorKind::unwritable, file.string(), "this is a folder, not a file",
+                    "add a file name");
     // A few kilobytes, so that a full disk shows too; without commit() nothing stays.
     auto probe = AtomicFile::create(file);
     if (!probe) return tl::unexpected(probe.error());

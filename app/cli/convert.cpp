@@ -34,12 +34,13 @@ void add_options(CLI::App& app, ConvertArguments& a) {
     app.add_option("IN", a.input,
                    "splat file, checkpoint, run, or a folder with meta.json or lod-meta.json")
         ->required();
-    app.add_option("OUT", a.output,
-                   "file to write; its end chooses the format: .ply .compressed.ply .splat .spz "
-                   ".sog meta.json .glb "
-                   ".gltf .csv")
+    app.add_option(
+           "OUT", a.output,
+           "file to write; its extension chooses the format: .ply .compressed.ply .splat .spz "
+           ".sog meta.json .glb "
+           ".gltf .csv")
         ->required();
-    app.add_option("--lod", a.lod, "level of a streamed set, 0 is the finest [0]")
+    app.add_option("--lod", a.lod, "level of a streamed set, 0 = finest [0]")
         ->check(whole_from(0, 63))
         ->option_text("N");
     app.add_option("--spz-version", a.spz_version, "3 (gzip) or 4 (zstd) [4]")
@@ -149,8 +150,8 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     fmt::print("{}: {} Gaussians, degree {}, {}\n", a.output, result.count, result.sh_degree,
                human_bytes(bytes));
     if (simple)
-        fmt::print("  merged from {} Gaussians to look the same from {} views ({})\n",
-                   scene.model.count, simple->cameras, simple->from);
+        fmt::print("  merged from {} Gaussians, weighted by {} views ({})\n", scene.model.count,
+                   simple->cameras, simple->from);
     for (const std::string& note : *written) fmt::print("  note: {}\n", note);
     const std::vector<std::string> elsewhere = drawn_otherwise(scene.trained, result.antialiased);
     for (const std::string& warning : elsewhere) log_warning("{}: {}", a.input, warning);

@@ -170,7 +170,7 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
     if (again.empty() || !first_stage(again.back(), row).empty())
         return fail(
             ErrorKind::usage, side.folder.string(),
-            fmt::format("step {} has other bits when it is repeated (from step {}): {} "
+            fmt::format("step {} gives other bits when repeated (from step {}): {} "
                         "differs",
                         row.step, from, again.empty() ? "all" : first_stage(again.back(), row)),
             "settings were changed while it trained, or it trained on another machine");

@@ -35,7 +35,7 @@ struct InfoArguments {
 
 void add_options(CLI::App& app, InfoArguments& a) {
     app.add_option("PATH", a.path,
-                   "capture folder, splat file, checkpoint, a run's folder or a captured step; "
+                   "capture folder, splat file, checkpoint, a run's folder or a captured step "
                    "[this machine and its GPUs]");
     app.add_flag("--photos", a.photos, "decode every photo to find broken ones");
     app.add_flag("--strict", a.strict, "exit with code 3 on a warning or error");
