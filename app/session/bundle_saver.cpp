@@ -44,8 +44,8 @@ Result<void> write_parts(BundleRequest& request, const BundleScene& scene,
 }  // namespace
 
 void BundleSaver::save(BundleRequest given, const Shown& shown) {
-    if (const TaskProgress* running = context_.jobs.progress_of("bundle"))
-        return context_.tell.error(running->what + " is in progress: one bundle at a time");
+    if (const TaskProgress* running = ctx_.jobs.progress_of("bundle"))
+        return ctx_.tell.error(running->what + " is in progress: one bundle at a time");
     const LoadedScene& open = shown.scene;
     auto scene = std::make_shared<BundleScene>();
     scene->picture = viewer_.picture(shown, given.view)->rgba;
@@ -60,10 +60,10 @@ void BundleSaver::save(BundleRequest given, const Shown& shown) {
     scene->facts.sh_degree = render_options(open, ViewSettings()).sh_degree;
     scene->facts.step = open.bundle ? open.bundle->facts.step : open.steps_done();
     scene->facts.photos = given.photos && open.capture;
-    const std::uint64_t command = context_.tell.command;
+    const std::uint64_t command = ctx_.tell.command;
     const std::string path = given.path;
     auto request = std::make_shared<BundleRequest>(std::move(given));
-    context_.jobs.start<std::uint64_t>(
+    ctx_.jobs.start<std::uint64_t>(
         {"bundle", "packing " + path, command},
         [request, scene](const Progress& progress) -> Result<std::uint64_t> {
             const Span span(Stage::export_splats);
@@ -74,16 +74,16 @@ void BundleSaver::save(BundleRequest given, const Shown& shown) {
             return fs::file_size(request->path, ignored);
         },
         [this, path, command, model = scene->model](std::uint64_t bytes) {
-            if (context_.scene && context_.scene->model == model) {
+            if (ctx_.scene && ctx_.scene->model == model) {
                 editor_.exported();
                 doctor_.exported();
             }
-            context_.tell.done(
+            ctx_.tell.done(
                 fmt::format("saved {} ({})", path, format_bytes(static_cast<double>(bytes))), true,
                 {}, command);
         },
         [this, path, command](const Error& error) {
-            context_.tell.failed(error, "saving " + path + " was cancelled", command);
+            ctx_.tell.failed(error, "saving " + path + " was cancelled", command);
         });
 }
 

@@ -26,12 +26,12 @@ struct BundleRequest {
 class BundleSaver final : public EnginePart {
   public:
     BundleSaver(EngineContext context, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
-        : context_(std::move(context)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
+        : ctx_(std::move(ctx)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
     /// Shows a notice when written; edits of splats then count as saved. One at a time.
     void save(BundleRequest request, const Shown& shown);
 
   private:
-    EngineContext context_;
+    EngineContext ctx_;
     Viewer& viewer_;
     Editor& editor_;
     SceneDoctor& doctor_;

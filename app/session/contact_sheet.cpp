@@ -17,8 +17,8 @@ constexpr double kRefreshInterval = 0.5;  // seconds between refreshed pictures 
 void ContactSheet::scene_changed(SceneChange change) {
     if (is_other_model(change)) ++generation_;
     if (change != SceneChange::scene) return;
-    const bool any = context_.scene && context_.scene->capture;
-    cells_.assign(any ? context_.scene->capture->views.size() : 0, {});
+    const bool any = ctx_.scene && ctx_.scene->capture;
+    cells_.assign(any ? ctx_.scene->capture->views.size() : 0, {});
     bytes_ = 0;
     publish();
 }
@@ -92,8 +92,8 @@ bool ContactSheet::work(const Shown& shown) {
 void ContactSheet::publish() {
     auto pictures = std::make_shared<std::vector<std::shared_ptr<const SheetPicture>>>();
     for (const Cell& cell : cells_) pictures->push_back(cell.picture);
-    context_.tell.changed().sheet = std::move(pictures);
-    context_.tell.status.changed = true;
+    ctx_.tell.changed().sheet = std::move(pictures);
+    ctx_.tell.status.changed = true;
 }
 
 }  // namespace gs

@@ -13,8 +13,7 @@ namespace gs {
 
 class ContactSheet final : public EnginePart {
   public:
-    ContactSheet(EngineContext context, Viewer& viewer)
-        : context_(std::move(context)), viewer_(viewer) {}
+    ContactSheet(EngineContext context, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
 
     /// Replaces the request. Unwanted pictures are kept, up to kMostBytes.
     void want(SheetRequest request) { wanted_ = std::move(request); }
@@ -38,7 +37,7 @@ class ContactSheet final : public EnginePart {
     void drop_some();
     void publish();
 
-    EngineContext context_;
+    EngineContext ctx_;
     Viewer& viewer_;
     SheetRequest wanted_;
     std::vector<Cell> cells_;  // by view

@@ -159,8 +159,8 @@ void Costs::region(const Shown& shown, const ViewRequest& request, const Box& wa
         std::minmax({pixel(wanted.y0, measured_.height), pixel(wanted.y1, measured_.height)});
     CostReport::Region box{x0, y0, x1, y1, {}};
     if (box.x0 >= box.x1 || box.y0 >= box.y1)
-        return context_.tell.error(fmt::format("the region contains no pixel of the {} x {} frame",
-                                               measured_.width, measured_.height));
+        return ctx_.tell.error(fmt::format("the region contains no pixel of the {} x {} frame",
+                                           measured_.width, measured_.height));
     box.sums = sums_of(measured_, box);
     report_->region = box;
     publish();
@@ -185,7 +185,7 @@ void Costs::list() {
 void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t count) {
     measure(shown, request);
     count = std::min(count, by_cost_.size());
-    if (count == 0) return context_.tell.error("no visible Gaussians here to leave out");
+    if (count == 0) return ctx_.tell.error("no visible Gaussians here to leave out");
     std::vector<std::uint32_t> rows;
     if (hidden_) rows = hidden_rows(*hidden_);
     CostReport::Without& out = report_->without.emplace();
@@ -215,7 +215,7 @@ bool Costs::work(const Shown& shown) {
     const auto begin = std::chrono::steady_clock::now();
     if (!follow_rows(shown.scene)) {
         give_up();
-        context_.tell.warning(
+        ctx_.tell.warning(
             "some of the Gaussians to leave out no longer exist: run the command again");
         return true;
     }
@@ -260,7 +260,7 @@ void Costs::measure_photo(const Shown& shown, std::size_t index) {
     out.psnr = sum_ / static_cast<double>(out.done);
     out.psnr_without = sum_without_ / static_cast<double>(out.done);
     if (photos_.empty())
-        context_.tell.done(
+        ctx_.tell.done(
             fmt::format("without the {} most expensive Gaussians {} photos have {} dB "
                         "instead of {} dB",
                         format_count(static_cast<double>(out.count)), out.done,
@@ -281,11 +281,11 @@ void Costs::clear() {
     photos_.clear();
     hidden_ = without_ = nullptr;
     ids_.clear();
-    context_.tell.changed().cost_report = nullptr;
+    ctx_.tell.changed().cost_report = nullptr;
 }
 
 void Costs::publish() {
-    context_.tell.changed().cost_report = std::make_shared<const CostReport>(*report_);
+    ctx_.tell.changed().cost_report = std::make_shared<const CostReport>(*report_);
 }
 
 }  // namespace gs

@@ -14,7 +14,7 @@ namespace gs {
 
 class Costs final : public EnginePart {
   public:
-    Costs(EngineContext context, Viewer& viewer) : context_(std::move(context)), viewer_(viewer) {}
+    Costs(EngineContext context, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
 
     /// Measures the viewport without hidden Gaussians: forward and, if none is hidden, backward.
     void measure(const Shown& shown, const ViewRequest& request);
@@ -44,7 +44,7 @@ class Costs final : public EnginePart {
     void measure_photo(const Shown& shown, std::size_t view);
     bool follow_rows(const LoadedScene& scene);
 
-    EngineContext context_;
+    EngineContext ctx_;
     Viewer& viewer_;
     std::optional<CostReport> report_;
     std::size_t listed_ = 20;

@@ -28,40 +28,39 @@ std::size_t nearest_sweep(const std::vector<DriveRow>& rows, double seconds) {
 void DriveDesk::scene_changed(SceneChange change) {
     if (is_other_model(change)) stale_ = true;
     if (change != SceneChange::scene) return;
-    for (const char* job : {kSweepJob, kDriveLogJob, kScoreJob}) context_.jobs.drop(job);
+    for (const char* job : {kSweepJob, kDriveLogJob, kScoreJob}) ctx_.jobs.drop(job);
     state_.reset();
     log_.reset();
     held_ = {};
     again_ = stale_ = false;
     command_ = 0;
     publish();
-    const Capture* capture = context_.scene ? context_.scene->capture.get() : nullptr;
+    const Capture* capture = ctx_.scene ? ctx_.scene->capture.get() : nullptr;
     if (!capture || !is_lidar_log(capture->path)) return;
     // A few small files, which were read a moment ago.
     if (auto log = open_drive(capture->path, capture)) take(std::move(*log));
 }
 
 void DriveDesk::open(const std::string& path) {
-    const std::shared_ptr<const Capture> capture =
-        context_.scene ? context_.scene->capture : nullptr;
+    const std::shared_ptr<const Capture> capture = ctx_.scene ? ctx_.scene->capture : nullptr;
     if (path.empty() && !capture)
-        return context_.tell.error("no drive is open: name a lidar recording");
+        return ctx_.tell.error("no drive is open: name a lidar recording");
     const std::string which = path.empty() ? capture->path : path;
-    context_.jobs.start<DriveLog>(
-        {kDriveLogJob, "reading " + which, context_.tell.command},
+    ctx_.jobs.start<DriveLog>(
+        {kDriveLogJob, "reading " + which, ctx_.tell.command},
         [which, capture](const Progress&) { return open_drive(which, capture.get()); },
         [this](DriveLog log) {
-            context_.tell.done(fmt::format("{}: {} sweeps, {}", log.state.path,
-                                           log.state.sweeps.size(), log.state.format));
+            ctx_.tell.done(fmt::format("{}: {} sweeps, {}", log.state.path, log.state.sweeps.size(),
+                                       log.state.format));
             take(std::move(log));
         },
-        [this, command = context_.tell.command](const Error& error) {
-            context_.tell.failed(error, "reading the recording was cancelled", command);
+        [this, command = ctx_.tell.command](const Error& error) {
+            ctx_.tell.failed(error, "reading the recording was cancelled", command);
         });
 }
 
 void DriveDesk::take(DriveLog log) {
-    context_.jobs.drop(kScoreJob);
+    ctx_.jobs.drop(kScoreJob);
     log_ = std::move(log.log);
     held_ = {};
     if (state_) {
@@ -74,14 +73,14 @@ void DriveDesk::take(DriveLog log) {
 
 bool DriveDesk::is_open() {
     if (state_) return true;
-    context_.tell.error("no lidar sweeps are open: run drive.open PATH");
+    ctx_.tell.error("no lidar sweeps are open: run drive.open PATH");
     return false;
 }
 
 void DriveDesk::choose(std::size_t sweep) {
     if (!is_open()) return;
     if (sweep >= state_->sweeps.size())
-        return context_.tell.error(
+        return ctx_.tell.error(
             fmt::format("no sweep {}: the recording has {}", sweep + 1, state_->sweeps.size()));
     state_->playing = false;
     state_->chosen = sweep;
@@ -116,7 +115,7 @@ void DriveDesk::show_channel(SweepChannel channel) {
 void DriveDesk::play(bool on) {
     if (!is_open()) return;
     if (on && state_->sweeps.size() < 2)
-        return context_.tell.error("nothing to play: the recording has a single sweep");
+        return ctx_.tell.error("nothing to play: the recording has a single sweep");
     if (on && state_->seconds >= state_->length()) state_->seconds = 0;
     state_->playing = on;
     ticked_ = Clock::now();
@@ -136,31 +135,31 @@ void DriveDesk::show_in_picture(bool on) {
 }
 
 std::shared_ptr<const GaussianModel> DriveDesk::model() const {
-    if (!context_.scene) return nullptr;
-    if (!context_.scene->trainer) return context_.scene->model;
-    return std::make_shared<const GaussianModel>(context_.scene->trainer->model());
+    if (!ctx_.scene) return nullptr;
+    if (!ctx_.scene->trainer) return ctx_.scene->model;
+    return std::make_shared<const GaussianModel>(ctx_.scene->trainer->model());
 }
 
 /// Shows the chosen sweep, without waiting for a sweep that is being read.
 void DriveDesk::look() {
-    if (context_.tell.command > 0) command_ = context_.tell.command;
+    if (ctx_.tell.command > 0) command_ = ctx_.tell.command;
     if (state_->shown && state_->shown->index != state_->chosen) state_->shown = nullptr;
     publish();
-    if (context_.jobs.running(kSweepJob)) {
+    if (ctx_.jobs.running(kSweepJob)) {
         again_ = true;
-        (void)context_.jobs.cancel(kSweepJob);
+        (void)ctx_.jobs.cancel(kSweepJob);
         return;
     }
     again_ = false;
     LookRequest request{log_, state_->chosen, state_->channel};
     if (held_.shown && held_.shown->index == state_->chosen && held_.sweep) request.known = held_;
-    context_.jobs.start<LookedAt>(
+    ctx_.jobs.start<LookedAt>(
         {kSweepJob, "reading sweep " + state_->sweeps[state_->chosen].name},
         [request = std::move(request)](const Progress&) { return look_at_sweep(request); },
         [this, log = log_](LookedAt looked) {
             if (log == log_) take_sweep(std::move(looked));
             if (again_) return look();
-            if (context_.scene && (stale_ || !held_.drawn)) return draw_now();
+            if (ctx_.scene && (stale_ || !held_.drawn)) return draw_now();
             command_ = 0;
         },
         [this](const Error& error) { fail_sweep(error); });
@@ -169,9 +168,9 @@ void DriveDesk::look() {
 /// Draws the sweep from the current model.
 void DriveDesk::draw_now() {
     LookRequest request{log_,  state_->chosen, state_->channel,
-                        held_, model(),        context_.scene->steps_done()};
+                        held_, model(),        ctx_.scene->steps_done()};
     stale_ = false;
-    context_.jobs.start<LookedAt>(
+    ctx_.jobs.start<LookedAt>(
         {kSweepJob, "drawing sweep " + state_->sweeps[state_->chosen].name},
         [request = std::move(request)](const Progress&) { return look_at_sweep(request); },
         [this, log = log_](LookedAt looked) {
@@ -198,7 +197,7 @@ void DriveDesk::fail_sweep(const Error& error) {
     if (again_) return look();
     if (error.kind != ErrorKind::cancelled) {
         state_->sweeps[state_->chosen].problem = error.text();
-        context_.tell.error(
+        ctx_.tell.error(
             fmt::format("sweep {}: {}", state_->sweeps[state_->chosen].name, error.text()),
             command_);
     }
@@ -210,26 +209,26 @@ void DriveDesk::fail_sweep(const Error& error) {
 
 void DriveDesk::score() {
     if (!is_open()) return;
-    const std::uint64_t step = context_.scene ? context_.scene->steps_done() : 0;
-    context_.jobs.start<std::vector<DriveRow>>(
-        {kScoreJob, "drawing all sweeps", context_.tell.command},
+    const std::uint64_t step = ctx_.scene ? ctx_.scene->steps_done() : 0;
+    ctx_.jobs.start<std::vector<DriveRow>>(
+        {kScoreJob, "drawing all sweeps", ctx_.tell.command},
         [log = log_, rows = state_->sweeps, model = model(), step](const Progress& progress) {
             return score_drive(*log, rows, model.get(), step, progress);
         },
         [this](std::vector<DriveRow> rows) {
             state_->sweeps = std::move(rows);
-            context_.tell.done(fmt::format("scored {} sweeps", state_->sweeps.size()));
+            ctx_.tell.done(fmt::format("scored {} sweeps", state_->sweeps.size()));
             publish();
         },
-        [this, command = context_.tell.command](const Error& error) {
-            context_.tell.failed(error, "scoring the sweeps was cancelled", command);
+        [this, command = ctx_.tell.command](const Error& error) {
+            ctx_.tell.failed(error, "scoring the sweeps was cancelled", command);
         });
 }
 
 void DriveDesk::before_picture(const Shown* shown) {
     const bool trains = shown && shown->training;
     if (!state_) return;
-    const bool busy = context_.jobs.running(kSweepJob);
+    const bool busy = ctx_.jobs.running(kSweepJob);
     if (state_->playing && !busy) {
         const double passed = seconds_since(std::exchange(ticked_, Clock::now()));
         state_->seconds =
@@ -241,8 +240,8 @@ void DriveDesk::before_picture(const Shown* shown) {
         if (!state_->playing || seconds_since(published_) > kTick) publish();
         return;
     }
-    const bool old = context_.scene && held_.drawn &&
-                     (stale_ || held_.shown->step != context_.scene->steps_done());
+    const bool old =
+        ctx_.scene && held_.drawn && (stale_ || held_.shown->step != ctx_.scene->steps_done());
     if (!busy && !trains && old && held_.shown->index == state_->chosen) draw_now();
 }
 
@@ -251,8 +250,8 @@ void DriveDesk::publish() {
     if (state_)
         state_->world_from_sensor =
             log_->world_from_sensor.at(log_->sweeps.front().time + state_->seconds);
-    context_.tell.changed().drive = state_ ? std::make_shared<const DriveState>(*state_) : nullptr;
-    context_.tell.status.changed = true;
+    ctx_.tell.changed().drive = state_ ? std::make_shared<const DriveState>(*state_) : nullptr;
+    ctx_.tell.status.changed = true;
 }
 
 }  // namespace gs

@@ -20,7 +20,7 @@ namespace gs {
 
 class DriveDesk final : public EnginePart {
   public:
-    explicit DriveDesk(EngineContext context) : context_(std::move(context)) {}
+    explicit DriveDesk(EngineContext ctx) : ctx_(std::move(ctx)) {}
 
     /// Opens the scene's own recording; draws the sweep again with another model.
     void scene_changed(SceneChange change) override;
@@ -57,7 +57,7 @@ class DriveDesk final : public EnginePart {
     std::shared_ptr<const GaussianModel> model() const;
     void publish();
 
-    EngineContext context_;
+    EngineContext ctx_;
     std::optional<DriveState> state_;  // none: there is no recording
     std::shared_ptr<const LidarLog> log_;
     LookedAt held_;              // the newest that was read

@@ -38,21 +38,32 @@ Hits hits_of_ids(const Hits& hits, const std::vector<std::uint32_t>& before,
 
 }  // namespace
 
+Flags moved_flags(const Flags& flags, const std::vector<std::uint32_t>& before,
+                  const std::vector<std::uint32_t>& after) {
+    std::unordered_map<std::uint32_t, std::uint8_t> flags_of_id;
+    for (std::size_t row = 0; row < before.size(); ++row)
+        if (flags[row] != 0) flags_of_id.emplace(before[row], flags[row]);
+    Flags out(after.size(), 0);
+    for (std::size_t row = 0; row < after.size() && !flags_of_id.empty(); ++row)
+        if (const auto at = flags_of_id.find(after[row]); at != flags_of_id.end())
+            out[row] = at->second;
+    return out;
+}
+
 std::string Editor::why_not() const {
-    if (!context_.scene) return "nothing to edit: open a scene first";
-    if (context_.scene->levels)
-        return "a streamed set cannot be edited: convert one level and open it";
+    if (!ctx_.scene) return "nothing to edit: open a scene first";
+    if (ctx_.scene->levels) return "a streamed set cannot be edited: convert one level and open it";
     return {};
 }
 
 bool Editor::may_edit() {
     if (const std::string problem = why_not(); !problem.empty()) {
-        context_.tell.error(problem);
+        ctx_.tell.error(problem);
         return false;
     }
     follow_rows();
-    flags_.resize(static_cast<std::size_t>(context_.scene->gaussian_count()));
-    if (context_.scene->trainer && ids_.size() != flags_.size()) take_names();
+    flags_.resize(static_cast<std::size_t>(ctx_.scene->gaussian_count()));
+    if (ctx_.scene->trainer && ids_.size() != flags_.size()) take_names();
     return true;
 }
 
@@ -66,7 +77,7 @@ bool Editor::end_live() {
 
 void Editor::select(const Selecting& how, const Question& question) {
     if (!may_edit()) return;
-    const GaussianModel& model = viewer_.current_model(*context_.scene);
+    const GaussianModel& model = viewer_.current_model(*ctx_.scene);
     const Flags& base = before_live_ ? *before_live_ : flags_;
     Flags after = with_selection(base, question(model), how.mode);
     if (how.live) {
@@ -84,8 +95,8 @@ void Editor::select_on_screen(const Selecting& how, const Shown& shown, const Vi
                               const ScreenShape& shape, bool only_seen) {
     if (!may_edit() || shape.points.empty()) return;
     Sight sight;
-    sight.camera = camera_of(*context_.scene, request, 1.0, false);
-    const RenderOptions options = render_options(*context_.scene, request.settings);
+    sight.camera = camera_of(*ctx_.scene, request, 1.0, false);
+    const RenderOptions options = render_options(*ctx_.scene, request.settings);
     sight.near_plane = static_cast<double>(options.near_plane);
     sight.clip = options.clip;
     std::shared_ptr<const ViewFrame> surface;
@@ -116,7 +127,7 @@ bool Editor::select_rows(const Selecting& how, const std::vector<std::uint64_t>&
     Hits hits(flags_.size(), 0);
     for (const std::uint64_t row : rows) {
         if (row >= hits.size()) {
-            context_.tell.error(fmt::format("no Gaussian #{}: the scene has {}", row, hits.size()));
+            ctx_.tell.error(fmt::format("no Gaussian #{}: the scene has {}", row, hits.size()));
             return false;
         }
         hits[static_cast<std::size_t>(row)] = 1;
@@ -127,11 +138,11 @@ bool Editor::select_rows(const Selecting& how, const std::vector<std::uint64_t>&
 
 bool Editor::choose(const std::vector<std::uint64_t>& rows, std::optional<std::uint64_t> step) {
     if (rows.empty()) return true;
-    if (context_.scene && step && *step != context_.scene->steps_done()) {
-        context_.tell.error(
+    if (ctx_.scene && step && *step != ctx_.scene->steps_done()) {
+        ctx_.tell.error(
             fmt::format("these ids are from step {}, the model is at step {}: pause and inspect "
                         "the pixel again (inspect.pixel)",
-                        *step, context_.scene->steps_done()));
+                        *step, ctx_.scene->steps_done()));
         return false;
     }
     return select_rows({"rows"}, rows);
@@ -144,11 +155,11 @@ void Editor::select_neighbours(NeighbourStep step, double reach) {
     constexpr std::array kNames{"grown", "shrunk", "connected"};
     const std::string name = kNames[static_cast<std::size_t>(step)];
     const auto model =
-        context_.scene->trainer
-            ? std::make_shared<const GaussianModel>(viewer_.current_model(*context_.scene))
-            : context_.scene->model;
-    context_.jobs.start<Hits>(
-        {"select", "searching neighbours", context_.tell.command, true},
+        ctx_.scene->trainer
+            ? std::make_shared<const GaussianModel>(viewer_.current_model(*ctx_.scene))
+            : ctx_.scene->model;
+    ctx_.jobs.start<Hits>(
+        {"select", "searching neighbours", ctx_.tell.command, true},
         [model, flags = flags_, step, reach](const Progress& progress) -> Result<Hits> {
             if (progress && !progress("searching neighbours", 0, flags.size()))
                 return fail(ErrorKind::cancelled, "", "was cancelled");
@@ -157,18 +168,18 @@ void Editor::select_neighbours(NeighbourStep step, double reach) {
             if (step == NeighbourStep::shrink) return neighbours.shrunk(flags, reach);
             return neighbours.connected(flags, reach, progress);
         },
-        [this, name, ids = ids_, changes = changes_, command = context_.tell.command](Hits hits) {
+        [this, name, ids = ids_, changes = changes_, command = ctx_.tell.command](Hits hits) {
             if (changes != changes_)
-                return context_.tell.error(
+                return ctx_.tell.error(
                     "Gaussians were selected or edited during the search for neighbours");
             follow_rows();
             if (ids != ids_) hits = hits_of_ids(hits, ids, ids_);  // it trains
-            context_.tell.command = command;                       // it is done only now
+            ctx_.tell.command = command;                           // it is done only now
             select({name}, [&](const GaussianModel&) { return std::move(hits); });
-            context_.tell.command = 0;
+            ctx_.tell.command = 0;
         },
         [this](const Error& why) {
-            context_.tell.failed(why, "the search for neighbours was cancelled");
+            ctx_.tell.failed(why, "the search for neighbours was cancelled");
         });
 }
 
@@ -178,7 +189,7 @@ void Editor::mark(const std::string& verb, std::uint8_t of, std::uint8_t set, st
     if ((of & kSelected) != 0 && !any_selected()) return;
     Flags after = with_bits(flags_, of, set, clear);
     const std::uint64_t changed = FlagChange(flags_, after).count();
-    if (changed == 0) return context_.tell.done("nothing to do: already " + verb);
+    if (changed == 0) return ctx_.tell.done("nothing to do: already " + verb);
     make(verb + " " + counted_gaussians(changed), {},
          [&](const Flags&) { return std::move(after); });
 }
@@ -196,7 +207,7 @@ void Editor::solo() {
 
 bool Editor::any_selected() {
     if (count_flags(flags_).selected > 0) return true;
-    context_.tell.error(
+    ctx_.tell.error(
         "no Gaussians selected: select some first (the tools above the picture, or "
         "select.all)");
     return false;
@@ -204,7 +215,7 @@ bool Editor::any_selected() {
 
 void Editor::make(std::string name, RowChange rows,
                   const std::function<Flags(const Flags&)>& flags) {
-    EditStep step{std::move(name), context_.tell.command, std::move(rows), {}};
+    EditStep step{std::move(name), ctx_.tell.command, std::move(rows), {}};
     if (!change_rows(step)) return;
     if (flags) {
         Flags after = flags(flags_);
@@ -214,10 +225,10 @@ void Editor::make(std::string name, RowChange rows,
             step.flags.toggle(flags_);
             return;
         }
-        if (context_.scene->trainer) step.flags.name_rows(ids_);
+        if (ctx_.scene->trainer) step.flags.name_rows(ids_);
     }
     ++changes_;
-    context_.tell.done(step.name);
+    ctx_.tell.done(step.name);
     if (step.rows.any() || step.flags.count() > 0) history_.add(std::move(step));
     show();
 }
@@ -226,7 +237,7 @@ bool Editor::toggle(EditStep& step, bool forwards) {
     end_live();
     ++changes_;
     const auto flip = [&] {
-        if (context_.scene->trainer) step.flags.find_rows(ids_);
+        if (ctx_.scene->trainer) step.flags.find_rows(ids_);
         Flags before = flags_;
         step.flags.toggle(flags_);
         if (sync_locks(step.name, before)) return true;
@@ -247,11 +258,11 @@ bool Editor::undo() {
     follow_rows();
     EditStep* step = history_.to_undo();
     if (!step) {
-        context_.tell.error("nothing to undo");
+        ctx_.tell.error("nothing to undo");
         return false;
     }
     if (!toggle(*step, false)) return false;
-    context_.tell.done("undo: " + step->name);
+    ctx_.tell.done("undo: " + step->name);
     history_.undone();
     show();
     if (step->whole.model) on_whole_change();
@@ -261,9 +272,9 @@ bool Editor::undo() {
 void Editor::redo() {
     follow_rows();
     EditStep* step = history_.to_redo();
-    if (!step) return context_.tell.error("nothing to redo");
+    if (!step) return ctx_.tell.error("nothing to redo");
     if (!toggle(*step, true)) return;
-    context_.tell.done("redo: " + step->name);
+    ctx_.tell.done("redo: " + step->name);
     history_.redone();
     show();
     if (step->whole.model) on_whole_change();
@@ -274,8 +285,7 @@ void Editor::go_to(std::size_t done) {
     const std::size_t steps = history_.names().size();
     bool whole = false;
     if (done > steps)
-        return context_.tell.error(
-            fmt::format("the history has {} steps, no step {}", steps, done));
+        return ctx_.tell.error(fmt::format("the history has {} steps, no step {}", steps, done));
     while (history_.done() > done) {
         if (!toggle(*history_.to_undo(), false)) break;
         whole = whole || history_.to_undo()->whole.model;
@@ -300,16 +310,17 @@ std::uint64_t Editor::redo_stamp() {
     return step ? step->stamp : 0;
 }
 
-void Editor::begin() {
-    context_.jobs.drop("select");
+void Editor::scene_changed(SceneChange change) {
+    if (change != SceneChange::scene && change != SceneChange::restarted) return;
+    ctx_.jobs.drop("select");
     flags_.clear();
     before_live_.reset();
     history_.clear();
     saved_ = 0;
     ids_.clear();
-    followed_ = context_.scene ? context_.scene->steps_done() : 0;
-    if (context_.scene && context_.scene->trainer && followed_ > 0) {  // some may be locked
-        flags_.resize(static_cast<std::size_t>(context_.scene->gaussian_count()));
+    followed_ = ctx_.scene ? ctx_.scene->steps_done() : 0;
+    if (ctx_.scene && ctx_.scene->trainer && followed_ > 0) {  // some may be locked
+        flags_.resize(static_cast<std::size_t>(ctx_.scene->gaussian_count()));
         take_names();
         if (count_flags(flags_).locked == 0) flags_.clear(), ids_.clear();
     }
@@ -319,67 +330,56 @@ void Editor::begin() {
 
 /// Takes the ids of a run's rows; Gaussians locked in it before stay locked.
 void Editor::take_names() {
-    ids_ = context_.scene->trainer->ids();
-    const std::vector<std::uint8_t> locked = context_.scene->trainer->locked();
+    ids_ = ctx_.scene->trainer->ids();
+    const std::vector<std::uint8_t> locked = ctx_.scene->trainer->locked();
     for (std::size_t row = 0; row < flags_.size(); ++row)
         if (locked[row] != 0) flags_[row] |= kLocked;
 }
 
 void Editor::follow_rows() {
-    const Trainer* trainer = context_.scene ? context_.scene->trainer : nullptr;
+    const Trainer* trainer = ctx_.scene ? ctx_.scene->trainer : nullptr;
     if (!trainer) return;
     const std::uint64_t before = std::exchange(followed_, trainer->steps_done());
     if (ids_.empty()) return;  // nobody has asked for any
     // Steps move rows by density control alone.
     const bool other_count = trainer->gaussian_count() != flags_.size();
     if (!other_count && (followed_ == before ||
-                         (followed_ == before + 1 && !context_.scene->run->last_step().densified)))
+                         (followed_ == before + 1 && !ctx_.scene->run->last_step().densified)))
         return;
     std::vector<std::uint32_t> ids = trainer->ids();
     if (ids == ids_) return;
     end_live();
-    name_rows_again(std::move(ids));
+    flags_ = moved_flags(flags_, ids_, ids);
+    ids_ = std::move(ids);
     show();
 }
 
 /// The rows of a run have these ids now: flags stay with their Gaussians.
-void Editor::name_rows_again(std::vector<std::uint32_t> ids) {
-    std::unordered_map<std::uint32_t, std::uint8_t> flags_of_id;
-    for (std::size_t row = 0; row < ids_.size(); ++row)
-        if (flags_[row] != 0) flags_of_id.emplace(ids_[row], flags_[row]);
-    flags_.assign(ids.size(), 0);
-    if (!flags_of_id.empty())
-        for (std::size_t row = 0; row < ids.size(); ++row)
-            if (const auto at = flags_of_id.find(ids[row]); at != flags_of_id.end())
-                flags_[row] = at->second;
-    ids_ = std::move(ids);
-}
-
 void Editor::exported() {
     saved_ = history_.model_stamp();
     show();
 }
 
 bool Editor::unsaved() const {
-    return context_.scene && !context_.scene->trainer && history_.model_stamp() != saved_;
+    return ctx_.scene && !ctx_.scene->trainer && history_.model_stamp() != saved_;
 }
 
 /// Draws and publishes the selection.
 void Editor::show() {
     tint_.set_flags(flags_);
-    if (!context_.scene) {
-        context_.tell.changed().selection = nullptr;
+    if (!ctx_.scene) {
+        ctx_.tell.changed().selection = nullptr;
         return;
     }
     auto out = std::make_shared<SelectionState>();
     const FlagCounts counts = count_flags(flags_);
-    out->gaussians = context_.scene->gaussian_count();
+    out->gaussians = ctx_.scene->gaussian_count();
     out->selected = counts.selected;
     out->hidden = counts.hidden;
     out->locked = counts.locked;
     if (counts.selected > 0)
         out->bounded =
-            bounds_of_selection(viewer_.current_model(*context_.scene), flags_, out->lo, out->hi);
+            bounds_of_selection(viewer_.current_model(*ctx_.scene), flags_, out->lo, out->hi);
     out->history = history_.names();
     out->done = history_.done();
     out->history_bytes = history_.bytes();
@@ -387,8 +387,8 @@ void Editor::show() {
     out->dropped = history_.dropped();
     out->unsaved = unsaved();
     out->why_not = why_not();
-    context_.tell.changed().selection = std::move(out);
-    context_.tell.status.at_once();
+    ctx_.tell.changed().selection = std::move(out);
+    ctx_.tell.status.at_once();
 }
 
 }  // namespace gs

@@ -37,11 +37,14 @@ std::string counted_gaussians(std::uint64_t count);
 enum class NeighbourStep { grow, shrink, connected };
 /// How to recolour the selection: multiply base colours, or set them and remove view dependence.
 enum class Recolor { multiply, set };
+/// Flags of the Gaussians `after`, where those of the Gaussians `before` were `flags`.
+Flags moved_flags(const Flags& flags, const std::vector<std::uint32_t>& before,
+                  const std::vector<std::uint32_t>& after);
 
 class Editor final : public EnginePart {
   public:
     Editor(EngineContext context, Viewer& viewer, ShownTint& tint)
-        : context_(std::move(context)), viewer_(viewer), tint_(tint) {}
+        : ctx_(std::move(ctx)), viewer_(viewer), tint_(tint) {}
 
     // ---- selection
     using Question = std::function<Hits(const GaussianModel&)>;
@@ -88,9 +91,7 @@ class Editor final : public EnginePart {
 
     // ---- the engine's
     /// Another scene or a restarted run discards the edits, except locks.
-    void scene_changed(SceneChange change) override {
-        if (change == SceneChange::scene || change == SceneChange::restarted) begin();
-    }
+    void scene_changed(SceneChange change) override;
     /// After steps of training, flags stay with their Gaussians.
     void before_picture(const Shown*) override { follow_rows(); }
     /// The open scene was written to a file.
@@ -105,7 +106,6 @@ class Editor final : public EnginePart {
     std::function<void()> on_whole_change;
 
   private:
-    void begin();
     void follow_rows();
     std::string why_not() const;
     bool may_edit();
@@ -120,11 +120,10 @@ class Editor final : public EnginePart {
     bool change_run(EditStep& step);
     void follow_presence(EditStep& step, bool goes, bool first);
     bool sync_locks(const std::string& what, const Flags& before);
-    void name_rows_again(std::vector<std::uint32_t> ids);
     bool change_whole(WholeChange& change);
     void show();
 
-    EngineContext context_;
+    EngineContext ctx_;
     Viewer& viewer_;
     ShownTint& tint_;
     Flags flags_;                       // by row; empty: none of any row

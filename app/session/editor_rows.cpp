@@ -40,10 +40,10 @@ std::vector<std::uint32_t> Editor::editable_rows(const char* verb) {
     auto rows = rows_with(flags_, kSelected, kLocked);
     const std::uint64_t locked = count_flags(flags_).selected - rows.size();
     if (rows.empty())
-        context_.tell.error(fmt::format("all selected Gaussians ({}) are locked: run edit.unlock",
-                                        counted_gaussians(locked)));
+        ctx_.tell.error(fmt::format("all selected Gaussians ({}) are locked: run edit.unlock",
+                                    counted_gaussians(locked)));
     else if (locked > 0)
-        context_.tell.done(fmt::format("{} not {}: locked", counted_gaussians(locked), verb));
+        ctx_.tell.done(fmt::format("{} not {}: locked", counted_gaussians(locked), verb));
     return rows;
 }
 
@@ -56,19 +56,19 @@ void Editor::remove() {
 
 void Editor::remove_rows(const std::string& name, std::vector<std::uint32_t> rows) {
     if (rows.size() == flags_.size())
-        return context_.tell.error("cannot delete all Gaussians: keep at least one");
+        return ctx_.tell.error("cannot delete all Gaussians: keep at least one");
     make(name, RowChange::removal(std::move(rows)), {});
 }
 
 void Editor::crop(const ClipBox& box) {
     if (!may_edit()) return;
     end_live();
-    const Hits inside = rows_in_box(viewer_.current_model(*context_.scene), box);
+    const Hits inside = rows_in_box(viewer_.current_model(*ctx_.scene), box);
     std::vector<std::uint32_t> rows;
     for (std::size_t i = 0; i < inside.size(); ++i)
         if (inside[i] == 0 && (flags_[i] & kLocked) == 0)
             rows.push_back(static_cast<std::uint32_t>(i));
-    if (rows.empty()) return context_.tell.done("nothing outside the box");
+    if (rows.empty()) return ctx_.tell.done("nothing outside the box");
     const std::string name = "cropped: deleted " + counted_gaussians(rows.size());
     remove_rows(name, std::move(rows));
 }
@@ -76,7 +76,7 @@ void Editor::crop(const ClipBox& box) {
 void Editor::duplicate() {
     const auto rows = editable_rows("duplicated");
     if (rows.empty()) return;
-    const GaussianModel& model = viewer_.current_model(*context_.scene);
+    const GaussianModel& model = viewer_.current_model(*ctx_.scene);
     make("duplicated " + counted_gaussians(rows.size()),
          RowChange::addition(model.count, gathered(model, rows), 0), [&](const Flags& flags) {
              Flags after = with_bits(flags, 0, 0, kSelected);
@@ -89,14 +89,14 @@ void Editor::duplicate() {
 void Editor::transform(const std::string& verb, const Mat3d& linear, Vec3d shift) {
     auto rows = editable_rows("moved");
     if (rows.empty()) return;
-    const GaussianModel& model = viewer_.current_model(*context_.scene);
+    const GaussianModel& model = viewer_.current_model(*ctx_.scene);
     Vec3f lo, hi;
     if (!bounds_of_selection(model, flags_, lo, hi))
-        return context_.tell.error("no selected Gaussian has a valid position");
+        return ctx_.tell.error("no selected Gaussian has a valid position");
     const Vec3f middle = 0.5f * (lo + hi);
     const Vec3d about{middle.x, middle.y, middle.z};
     // Leave out the additions of a run's 3D filter.
-    const auto& trainer = context_.scene->trainer;
+    const auto& trainer = ctx_.scene->trainer;
     GaussianModel after = gathered(trainer ? trainer->unfiltered_model() : model, rows);
     transform_rows(after, 0, after.count, {linear, about + shift - linear * about});
     const bool moves = linear.m[0][0] == 1 && linear.m[1][1] == 1 && linear.m[2][2] == 1 &&
@@ -109,7 +109,7 @@ void Editor::transform(const std::string& verb, const Mat3d& linear, Vec3d shift
 void Editor::recolor(Recolor how, Vec3f color) {
     auto rows = editable_rows("recoloured");
     if (rows.empty()) return;
-    GaussianModel after = gathered(viewer_.current_model(*context_.scene), rows);
+    GaussianModel after = gathered(viewer_.current_model(*ctx_.scene), rows);
     recolor_rows(after, how, color);
     const std::string name = "recoloured " + counted_gaussians(rows.size());
     make(name, RowChange::values(std::move(rows), after, kSh0, after.planes() - kSh0), {});
@@ -120,18 +120,18 @@ std::shared_ptr<const GaussianModel> Editor::selected_model() {
     end_live();
     if (!any_selected()) return nullptr;
     return std::make_shared<const GaussianModel>(
-        gathered(viewer_.current_model(*context_.scene), rows_with(flags_, kSelected)));
+        gathered(viewer_.current_model(*ctx_.scene), rows_with(flags_, kSelected)));
 }
 
 /// `change` has the model that was shown before, then.
 bool Editor::change_whole(WholeChange& change) {
-    LoadedScene next = same_scene(*context_.scene);
-    const std::shared_ptr<const GaussianModel> before = context_.scene->model;
-    if (auto shown = show_model(next, change.model, context_.options); !shown) {
-        context_.tell.error(shown.error().text());
+    LoadedScene next = same_scene(*ctx_.scene);
+    const std::shared_ptr<const GaussianModel> before = ctx_.scene->model;
+    if (auto shown = show_model(next, change.model, ctx_.options); !shown) {
+        ctx_.tell.error(shown.error().text());
         return false;
     }
-    context_.replace_model(std::move(next));
+    ctx_.replace_model(std::move(next));
     change.model = before;
     std::swap(change.flags, flags_);
     return true;
@@ -141,10 +141,10 @@ void Editor::adopt_whole(LoadedScene shown, WholeChange change, std::string name
                          std::uint64_t command) {
     end_live();
     EditStep step{std::move(name), command, {}, {}, std::move(change)};
-    step.whole.model = context_.scene->model;
+    step.whole.model = ctx_.scene->model;
     step.whole.flags = std::move(flags_);
     flags_.assign(shown.model->count, 0);
-    context_.replace_model(std::move(shown));
+    ctx_.replace_model(std::move(shown));
     ++changes_;
     history_.add(std::move(step));
     show();
@@ -154,16 +154,16 @@ void Editor::adopt_whole(LoadedScene shown, WholeChange change, std::string name
 bool Editor::change_rows(EditStep& step) {
     RowChange& change = step.rows;
     if (!change.any()) return true;
-    if (context_.scene->trainer) return change_run(step);
-    LoadedScene next = same_scene(*context_.scene);
-    const auto model = std::make_shared<GaussianModel>(*context_.scene->model);
+    if (ctx_.scene->trainer) return change_run(step);
+    LoadedScene next = same_scene(*ctx_.scene);
+    const auto model = std::make_shared<GaussianModel>(*ctx_.scene->model);
     change.toggle(*model, flags_);
-    if (auto shown = show_model(next, model, context_.options); !shown) {
+    if (auto shown = show_model(next, model, ctx_.options); !shown) {
         change.toggle(*model, flags_);
-        context_.tell.error(shown.error().text());
+        ctx_.tell.error(shown.error().text());
         return false;
     }
-    context_.replace_model(std::move(next));
+    ctx_.replace_model(std::move(next));
     return true;
 }
 
@@ -174,11 +174,11 @@ bool Editor::change_run(EditStep& step) {
     if (!first) change.find_rows(ids_);
     const bool goes = change.moves_rows() && change.present();
     if (goes && change.rows().size() == flags_.size()) {
-        context_.tell.error("cannot delete all Gaussians of the run: keep at least one");
+        ctx_.tell.error("cannot delete all Gaussians of the run: keep at least one");
         return false;
     }
     if (first && (goes || !change.moves_rows())) change.name_rows(ids_);
-    const auto done = context_.scene->run->edit(step.name, [&](RunArrays& arrays) {
+    const auto done = ctx_.scene->run->edit(step.name, [&](RunArrays& arrays) {
         if (!change.moves_rows())
             change.toggle(arrays.model, flags_);
         else if (goes)
@@ -189,11 +189,11 @@ bool Editor::change_run(EditStep& step) {
             put_back(arrays, step.taken);
     });
     if (!done) {
-        context_.tell.error(done.error().text());
+        ctx_.tell.error(done.error().text());
         return false;
     }
     if (change.moves_rows()) follow_presence(step, goes, first);
-    context_.run_changed(SceneChange::edited);
+    ctx_.run_changed(SceneChange::edited);
     return true;
 }
 
@@ -203,7 +203,9 @@ void Editor::follow_presence(EditStep& step, bool goes, bool first) {
         step.taken_flags.clear();
         for (const std::uint32_t row : step.rows.rows()) step.taken_flags.push_back(flags_[row]);
     }
-    name_rows_again(context_.scene->trainer->ids());
+    std::vector<std::uint32_t> ids = ctx_.scene->trainer->ids();
+    flags_ = moved_flags(flags_, ids_, ids);
+    ids_ = std::move(ids);
     step.rows.set_present(!goes);
     if (goes) return;
     if (first) return step.rows.name_rows(ids_);
@@ -217,18 +219,18 @@ void Editor::follow_presence(EditStep& step, bool goes, bool first) {
 
 /// Passes newly locked and unlocked rows to training; `before`: the earlier locks.
 bool Editor::sync_locks(const std::string& what, const Flags& before) {
-    if (!context_.scene->trainer) return true;
+    if (!ctx_.scene->trainer) return true;
     std::vector<std::uint32_t> locked, freed;
     for (std::size_t row = 0; row < flags_.size(); ++row)
         if (((flags_[row] ^ before[row]) & kLocked) != 0)
             ((flags_[row] & kLocked) != 0 ? locked : freed)
                 .push_back(static_cast<std::uint32_t>(row));
     if (locked.empty() && freed.empty()) return true;
-    const auto done = context_.scene->run->edit(what, [&](RunArrays& arrays) {
+    const auto done = ctx_.scene->run->edit(what, [&](RunArrays& arrays) {
         lock_rows(arrays, locked, true);
         lock_rows(arrays, freed, false);
     });
-    if (!done) context_.tell.error(done.error().text());
+    if (!done) ctx_.tell.error(done.error().text());
     return done.has_value();
 }
 

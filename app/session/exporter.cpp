@@ -11,12 +11,12 @@
 namespace gs {
 
 void Exporter::splats(const std::string& path, const std::optional<ClipBox>& crop) {
-    if (!context_.scene) return context_.tell.error("nothing to export: open a scene first");
-    std::shared_ptr<const GaussianModel> model = context_.scene->model;
-    if (context_.scene->trainer)
-        model = std::make_shared<const GaussianModel>(context_.scene->trainer->model());
+    if (!ctx_.scene) return ctx_.tell.error("nothing to export: open a scene first");
+    std::shared_ptr<const GaussianModel> model = ctx_.scene->model;
+    if (ctx_.scene->trainer)
+        model = std::make_shared<const GaussianModel>(ctx_.scene->trainer->model());
     if (crop) model = std::make_shared<const GaussianModel>(cropped(*model, *crop));
-    if (model->count == 0) return context_.tell.error("nothing to export: the clip box is empty");
+    if (model->count == 0) return ctx_.tell.error("nothing to export: the clip box is empty");
     write(std::move(model), path, !crop);
 }
 
@@ -27,12 +27,11 @@ void Exporter::selection(const std::string& path) {
 /// `whole`: all of the open scene, so that it counts as saved.
 void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::string& path,
                      bool whole) {
-    if (const TaskProgress* running = context_.jobs.progress_of("export"))
-        return context_.tell.error(running->what + " is in progress: one export at a time");
-    const std::uint64_t command = context_.tell.command;
-    const TrainedThrough trained =
-        context_.scene ? context_.scene->trained_through() : TrainedThrough();
-    context_.jobs.start<SplatNotes>(
+    if (const TaskProgress* running = ctx_.jobs.progress_of("export"))
+        return ctx_.tell.error(running->what + " is in progress: one export at a time");
+    const std::uint64_t command = ctx_.tell.command;
+    const TrainedThrough trained = ctx_.scene ? ctx_.scene->trained_through() : TrainedThrough();
+    ctx_.jobs.start<SplatNotes>(
         {"export", "writing " + path, command},
         [model, path, trained](const Progress& progress) -> Result<SplatNotes> {
             const Span span(Stage::export_splats);
@@ -44,64 +43,62 @@ void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::stri
             return write_splats(path, *model, options);
         },
         [this, path, model, command, whole, trained](SplatNotes notes) {
-            if (whole && context_.scene && context_.scene->model == model) {
+            if (whole && ctx_.scene && ctx_.scene->model == model) {
                 editor_.exported();
                 doctor_.exported();
             }
             for (std::string& warning : drawn_otherwise(trained, model->antialiased))
                 notes.push_back(std::move(warning));
-            context_.tell.done(fmt::format("exported {} Gaussians to {} ({})",
-                                           format_count(static_cast<double>(model->count)), path,
-                                           format_bytes(static_cast<double>(splat_bytes(path)))),
-                               true, std::move(notes), command);
+            ctx_.tell.done(fmt::format("exported {} Gaussians to {} ({})",
+                                       format_count(static_cast<double>(model->count)), path,
+                                       format_bytes(static_cast<double>(splat_bytes(path)))),
+                           true, std::move(notes), command);
         },
-        [this, command](const Error& error) { context_.tell.error(error.text(), command); });
+        [this, command](const Error& error) { ctx_.tell.error(error.text(), command); });
 }
 
 void Exporter::poses(const std::string& folder, CameraFormat format) {
-    if (!context_.scene || !context_.scene->capture)
-        return context_.tell.error("no poses to export: open a capture first");
-    const std::shared_ptr<const Capture> capture = context_.scene->capture;
+    if (!ctx_.scene || !ctx_.scene->capture)
+        return ctx_.tell.error("no poses to export: open a capture first");
+    const std::shared_ptr<const Capture> capture = ctx_.scene->capture;
     std::vector<Camera> cameras;
     for (std::size_t v = 0; v < capture->views.size(); ++v)
-        cameras.push_back(context_.scene->trainer ? context_.scene->trainer->camera_of(v)
-                                                  : capture->views[v].camera);
-    const std::uint64_t command = context_.tell.command;
+        cameras.push_back(ctx_.scene->trainer ? ctx_.scene->trainer->camera_of(v)
+                                              : capture->views[v].camera);
+    const std::uint64_t command = ctx_.tell.command;
     const std::size_t count = cameras.size();
-    context_.jobs.start<std::vector<std::string>>(
+    ctx_.jobs.start<std::vector<std::string>>(
         {"poses", "writing " + folder, command},
         [capture, cameras = std::move(cameras), folder, format](const Progress&) {
             return write_cameras(folder, format, *capture, cameras);
         },
         [this, folder, count, command](std::vector<std::string> notes) {
-            context_.tell.done(
-                fmt::format("exported the cameras of {} photos to {}", count, folder), true,
-                std::move(notes), command);
+            ctx_.tell.done(fmt::format("exported the cameras of {} photos to {}", count, folder),
+                           true, std::move(notes), command);
         },
-        [this, command](const Error& error) { context_.tell.error(error.text(), command); });
+        [this, command](const Error& error) { ctx_.tell.error(error.text(), command); });
 }
 
 void Exporter::time_lapse(const std::string& path, const std::string& view, double fps) {
-    if (!context_.scene) return context_.tell.error("no time lapse: open a run first");
-    if (const TaskProgress* running = context_.jobs.progress_of("time lapse"))
-        return context_.tell.error(running->what +
-                                   " is in progress: one time-lapse video at a time");
-    const std::uint64_t command = context_.tell.command;
+    if (!ctx_.scene) return ctx_.tell.error("no time lapse: open a run first");
+    if (const TaskProgress* running = ctx_.jobs.progress_of("time lapse"))
+        return ctx_.tell.error(running->what + " is in progress: one time-lapse video at a time");
+    const std::uint64_t command = ctx_.tell.command;
     VideoOptions options;
     options.fps = fps;
-    context_.jobs.start<LapseVideo>(
+    ctx_.jobs.start<LapseVideo>(
         {"time lapse", "writing " + path, command},
-        [views = lapse_views(*context_.scene), view, path, options](const Progress& progress) {
+        [views = lapse_views(*ctx_.scene), view, path, options](const Progress& progress) {
             return write_lapse_video(views, view, path, options, progress);
         },
         [this, path, fps, command](LapseVideo video) {
-            context_.tell.done(
+            ctx_.tell.done(
                 fmt::format("{}: {} pictures of {}, {:.1f} s ({})", path, video.pictures,
                             video.view, static_cast<double>(video.pictures) / fps, video.encoder),
                 true, std::move(video.skipped), command);
         },
         [this, command](const Error& error) {
-            context_.tell.failed(error, "the time lapse's video was cancelled", command);
+            ctx_.tell.failed(error, "the time lapse's video was cancelled", command);
         });
 }
 

@@ -17,7 +17,7 @@ namespace gs {
 class Exporter final : public EnginePart {
   public:
     Exporter(EngineContext context, Editor& editor, SceneDoctor& doctor)
-        : context_(std::move(context)), editor_(editor), doctor_(doctor) {}
+        : ctx_(std::move(ctx)), editor_(editor), doctor_(doctor) {}
 
     /// `crop`: export only Gaussians in the box. Reports errors, here and below: no open scene,
     /// nothing left, an export in progress, the file.
@@ -32,7 +32,7 @@ class Exporter final : public EnginePart {
   private:
     void write(std::shared_ptr<const GaussianModel> model, const std::string& path, bool whole);
 
-    EngineContext context_;
+    EngineContext ctx_;
     Editor& editor_;
     SceneDoctor& doctor_;
 };

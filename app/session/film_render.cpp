@@ -32,33 +32,33 @@ Result<void> prepare_folder(const std::string& folder) {
 
 void FilmRender::start(FilmRequest request) {
     if (going_)
-        return context_.tell.error("the film " + going_->request.path +
-                                   " is in progress: one at a time (run cancel film to stop it)");
-    if (!context_.scene) return context_.tell.error("nothing to film: open a scene first");
-    if (request.poses.empty()) return context_.tell.error("the camera path has no keyframes");
+        return ctx_.tell.error("the film " + going_->request.path +
+                               " is in progress: one at a time (run cancel film to stop it)");
+    if (!ctx_.scene) return ctx_.tell.error("nothing to film: open a scene first");
+    if (request.poses.empty()) return ctx_.tell.error("the camera path has no keyframes");
     auto going = std::make_unique<Going>();
     if (is_video_name(request.path)) {
         auto video = VideoWriter::create(request.path, {request.width, request.height, request.fps,
                                                         request.codec, request.quality});
-        if (!video) return context_.tell.error(video.error().text());
+        if (!video) return ctx_.tell.error(video.error().text());
         going->video = std::move(*video);
     } else if (auto prepared = prepare_folder(request.path); !prepared) {
-        return context_.tell.error(prepared.error().text());
+        return ctx_.tell.error(prepared.error().text());
     }
     request.settings.capture_view = -1;
     request.settings.compare = Compare::off;
     request.settings.with = CompareWith::photo;
     going->request = std::move(request);
-    going->command = context_.tell.command;
+    going->command = ctx_.tell.command;
     going_ = std::move(going);
-    context_.tell.status.at_once();
+    ctx_.tell.status.at_once();
 }
 
 bool FilmRender::cancel(const std::string& name) {
     if (!going_ || !(name.empty() || name == "film")) return false;
     const bool pictures = !going_->video && going_->next > 0;
-    context_.tell.done(fmt::format("the film {} was cancelled{}", going_->request.path,
-                                   pictures ? ": its first pictures were kept" : ""));
+    ctx_.tell.done(fmt::format("the film {} was cancelled{}", going_->request.path,
+                               pictures ? ": its first pictures were kept" : ""));
     end();
     return true;
 }
@@ -88,7 +88,7 @@ bool FilmRender::work(const Shown& shown) {
     keep_range(*frame, request.settings);
     const auto added = add(frame->rgba);
     viewer_.add_picture(shown, seconds_since(begin));
-    context_.tell.status.changed = true;
+    ctx_.tell.status.changed = true;
     if (!added)
         fail_with(added.error());
     else if (++going_->next == request.poses.size())
@@ -97,14 +97,14 @@ bool FilmRender::work(const Shown& shown) {
 }
 
 void FilmRender::fail_with(const Error& error) {
-    context_.tell.error(error.text(), going_->command);
+    ctx_.tell.error(error.text(), going_->command);
     end();
 }
 
 void FilmRender::end() {
     going_.reset();
     levels_.choose_for_viewport();
-    context_.tell.status.at_once();
+    ctx_.tell.status.at_once();
 }
 
 void FilmRender::finish() {
@@ -118,7 +118,7 @@ void FilmRender::finish() {
             ? fmt::format("{}, {}", going_->video->encoder(),
                           format_bytes(static_cast<double>(fs::file_size(request.path, ignored))))
             : "PNG";
-    context_.tell.done(
+    ctx_.tell.done(
         fmt::format("filmed {}: {} pictures of {} x {}, {:.1f} s at {:g} fps ({})", request.path,
                     request.poses.size(), request.width, request.height,
                     static_cast<double>(request.poses.size()) / request.fps, request.fps, how),

@@ -31,7 +31,7 @@ struct FilmRequest {
 class FilmRender final : public EnginePart {
   public:
     FilmRender(EngineContext context, Viewer& viewer, StreamedLevels& levels)
-        : context_(std::move(context)), viewer_(viewer), levels_(levels) {}
+        : ctx_(std::move(ctx)), viewer_(viewer), levels_(levels) {}
 
     /// Reports errors: a film is in progress, no scene is open, the file cannot be written.
     void start(FilmRequest request);
@@ -58,7 +58,7 @@ class FilmRender final : public EnginePart {
     void finish();
     void end();
 
-    EngineContext context_;
+    EngineContext ctx_;
     Viewer& viewer_;
     StreamedLevels& levels_;
     std::unique_ptr<Going> going_;

@@ -63,9 +63,9 @@ std::string words_of(const VerifyReport& report) {
 
 void FrameVerifier::verify(const std::optional<reference::Region>& region) {
     const auto& request = viewer_.request();
-    if (!context_.scene || !request || request->camera.width <= 0)
-        return context_.tell.error("nothing to verify: open a scene first");
-    const LoadedScene& scene = *context_.scene;
+    if (!ctx_.scene || !request || request->camera.width <= 0)
+        return ctx_.tell.error("nothing to verify: open a scene first");
+    const LoadedScene& scene = *ctx_.scene;
     VerifySubject subject;
     subject.camera = camera_of(scene, *request, 1.0, false);
     subject.region = region.value_or(reference::Region{});
@@ -74,17 +74,16 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
                        height =
                            std::min(subject.region.y1, subject.camera.height) - subject.region.y0;
     if (width <= 0 || height <= 0)
-        return context_.tell.error(
-            fmt::format("the region is outside the picture of {} x {} pixels", subject.camera.width,
-                        subject.camera.height));
+        return ctx_.tell.error(fmt::format("the region is outside the picture of {} x {} pixels",
+                                           subject.camera.width, subject.camera.height));
     subject.options = render_options(scene, request->settings);
     subject.capture = scene.capture;
     subject.photo = photo_of(scene, request->settings.capture_view, subject.camera);
-    subject.lambda_dssim = context_.options.settings.lambda_dssim;
+    subject.lambda_dssim = ctx_.options.settings.lambda_dssim;
     // Gradients are of the Gaussians as they are, and through a lens.
     const bool plain = !subject.camera.orthographic() && subject.options.scale_modifier == 1.0f;
     subject.gradients = plain && width * height <= kMostGradientPixels;
-    subject.make_rasterizer = context_.options.make_rasterizer;
+    subject.make_rasterizer = ctx_.options.make_rasterizer;
     subject.model =
         scene.trainer ? std::make_shared<const GaussianModel>(scene.trainer->model()) : scene.model;
     const std::string note =
@@ -92,8 +91,8 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
         : plain ? fmt::format("the backward pass is verified only in regions up to {} pixels",
                               format_count(static_cast<double>(kMostGradientPixels)))
                 : "verifying the backward pass needs a perspective camera and scale 1";
-    context_.jobs.start<VerifyReport>(
-        {"verify", "verifying the frame", context_.tell.command, true},
+    ctx_.jobs.start<VerifyReport>(
+        {"verify", "verifying the frame", ctx_.tell.command, true},
         [subject = std::move(subject)](const Progress& progress) {
             return verify_subject(subject, progress);
         },
@@ -102,24 +101,23 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
             report.scene = name;
             report.step = step;
             report.note = note;
-            context_.tell.done(words_of(report), true);
-            context_.tell.changed().verified =
-                std::make_shared<const VerifyReport>(std::move(report));
+            ctx_.tell.done(words_of(report), true);
+            ctx_.tell.changed().verified = std::make_shared<const VerifyReport>(std::move(report));
         },
-        [this, command = context_.tell.command](const Error& error) {
-            context_.tell.failed(error, "verification was cancelled", command);
+        [this, command = ctx_.tell.command](const Error& error) {
+            ctx_.tell.failed(error, "verification was cancelled", command);
         });
 }
 
 void FrameVerifier::clear() {
-    context_.jobs.cancel("verify");
-    context_.tell.changed().verified = nullptr;
+    ctx_.jobs.cancel("verify");
+    ctx_.tell.changed().verified = nullptr;
 }
 
 void FrameVerifier::scene_changed(SceneChange change) {
     if (change != SceneChange::scene) return;
-    context_.jobs.drop("verify");
-    context_.tell.changed().verified = nullptr;
+    ctx_.jobs.drop("verify");
+    ctx_.tell.changed().verified = nullptr;
 }
 
 }  // namespace gs

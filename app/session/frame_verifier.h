@@ -13,8 +13,7 @@ namespace gs {
 
 class FrameVerifier final : public EnginePart {
   public:
-    FrameVerifier(EngineContext context, Viewer& viewer)
-        : context_(std::move(context)), viewer_(viewer) {}
+    FrameVerifier(EngineContext context, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
 
     /// Verifies the viewport or a region of it; answers through SessionView::verified.
     void verify(const std::optional<reference::Region>& region);
@@ -23,7 +22,7 @@ class FrameVerifier final : public EnginePart {
     void scene_changed(SceneChange change) override;
 
   private:
-    EngineContext context_;
+    EngineContext ctx_;
     Viewer& viewer_;
     std::uint64_t serial_ = 0;
 };

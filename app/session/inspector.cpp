@@ -62,14 +62,14 @@ TileTable table_of(const RenderResult& drawn) {
 }  // namespace
 
 std::optional<Camera> Inspector::camera_of_question(const ViewRequest& request) {
-    if (!context_.scene) {
-        context_.tell.error("nothing to inspect: open a scene first");
+    if (!ctx_.scene) {
+        ctx_.tell.error("nothing to inspect: open a scene first");
         return {};
     }
-    const View* const view = photo_view(*context_.scene, request.settings.capture_view);
-    const Camera camera = view ? view->camera : camera_of(*context_.scene, request, 1, false);
+    const View* const view = photo_view(*ctx_.scene, request.settings.capture_view);
+    const Camera camera = view ? view->camera : camera_of(*ctx_.scene, request, 1, false);
     if (camera.valid()) return camera;
-    context_.tell.error("no picture to inspect yet");
+    ctx_.tell.error("no picture to inspect yet");
     return {};
 }
 
@@ -84,8 +84,8 @@ void Inspector::pixel(const ViewRequest& request, double x, double y) {
 }
 
 void Inspector::again() {
-    if (!context_.scene || !asked_)
-        return context_.tell.error("no pixel inspected yet: run inspect.pixel X Y");
+    if (!ctx_.scene || !asked_)
+        return ctx_.tell.error("no pixel inspected yet: run inspect.pixel X Y");
     answer();
 }
 
@@ -95,7 +95,7 @@ void Inspector::tile(const ViewRequest& request, int column, int row) {
     const int columns = (camera->width + kTileSize - 1) / kTileSize,
               rows = (camera->height + kTileSize - 1) / kTileSize;
     if (column >= columns || row >= rows)
-        return context_.tell.error(
+        return ctx_.tell.error(
             fmt::format("no tile ({}, {}): a picture of {} x {} pixels has {} x {}", column, row,
                         camera->width, camera->height, columns, rows));
     asked_ = {request, std::min(column * kTileSize + kTileSize / 2, camera->width - 1),
@@ -105,14 +105,14 @@ void Inspector::tile(const ViewRequest& request, int column, int row) {
 
 void Inspector::listed_tile(int column, int row) {
     if (!published().tiles)
-        return context_.tell.error(
+        return ctx_.tell.error(
             "no tiles are listed: run inspect.tiles to list those of this picture");
     tile(listed_, column, row);
 }
 
 void Inspector::answer() {
     const auto begin = std::chrono::steady_clock::now();
-    const LoadedScene& scene = *context_.scene;
+    const LoadedScene& scene = *ctx_.scene;
     stale_ = false;
     const auto camera = camera_of_question(asked_->request);
     if (!camera || asked_->x >= camera->width || asked_->y >= camera->height) return clear();
@@ -129,8 +129,7 @@ void Inspector::answer() {
     out->step = scene.steps_done();
     out->profile = name_of(options.compatibility);
     if (measured) {
-        const auto& settings =
-            scene.trainer ? scene.trainer->settings() : context_.options.settings;
+        const auto& settings = scene.trainer ? scene.trainer->settings() : ctx_.options.settings;
         out->photo = against(*view, walk, asked_->x, asked_->y, settings.lambda_dssim);
         walk.share_out(out->photo->v_color, out->report);
         ViewSettings untouched;
@@ -146,7 +145,7 @@ void Inspector::answer() {
 void Inspector::tiles(const ViewRequest& request) {
     const auto camera = camera_of_question(request);
     if (!camera) return;
-    const LoadedScene& scene = *context_.scene;
+    const LoadedScene& scene = *ctx_.scene;
     RenderOptions options = render_options(scene, request.settings);
     options.tint = tint_.tint();
     options.counters = options.costs = true;
@@ -172,7 +171,7 @@ void Inspector::tiles(const ViewRequest& request) {
 void Inspector::clear() {
     asked_.reset();
     stale_ = false;
-    context_.tell.changed().inspection = nullptr;
+    ctx_.tell.changed().inspection = nullptr;
 }
 
 void Inspector::scene_changed(SceneChange change) {
@@ -192,13 +191,12 @@ bool Inspector::work(const Shown&) {
 }
 
 PixelInspection Inspector::published() {
-    const auto& now = context_.tell.changed().inspection;
+    const auto& now = ctx_.tell.changed().inspection;
     return now ? *now : PixelInspection{};
 }
 
 void Inspector::publish(PixelInspection inspection) {
-    context_.tell.changed().inspection =
-        std::make_shared<const PixelInspection>(std::move(inspection));
+    ctx_.tell.changed().inspection = std::make_shared<const PixelInspection>(std::move(inspection));
 }
 
 }  // namespace gs

@@ -15,7 +15,7 @@ namespace gs {
 class Inspector final : public EnginePart {
   public:
     Inspector(EngineContext context, Viewer& viewer, ShownTint& tint)
-        : context_(std::move(context)), viewer_(viewer), tint_(tint) {}
+        : ctx_(std::move(ctx)), viewer_(viewer), tint_(tint) {}
 
     /// The pixel at this place of the request's picture (fractions of its width and height): of the
     /// whole photo's size where a capture camera is shown, else of the size asked for. Answered
@@ -47,7 +47,7 @@ class Inspector final : public EnginePart {
     void publish(PixelInspection inspection);
     PixelInspection published();
 
-    EngineContext context_;
+    EngineContext ctx_;
     Viewer& viewer_;
     ShownTint& tint_;
     std::optional<Question> asked_;

@@ -72,26 +72,26 @@ std::string words_of_suite(const RanSuite& ran) {
 
 }  // namespace
 
-LabDesk::LabDesk(EngineContext context) : context_(std::move(context)) {
+LabDesk::LabDesk(EngineContext ctx) : ctx_(std::move(ctx)) {
     state_.database = "lab.db";
     state_.suites = lab::built_in_suites();
     publish();
 }
 
-void LabDesk::publish() { context_.tell.changed().lab = std::make_shared<const LabState>(state_); }
+void LabDesk::publish() { ctx_.tell.changed().lab = std::make_shared<const LabState>(state_); }
 
 void LabDesk::open(const std::string& database) {
     const std::string wanted = database.empty() ? state_.database : database;
-    if (context_.jobs.running(kSuiteJob) && wanted != state_.database)
-        return context_.tell.error("a suite is running into " + state_.database +
-                                   ": run lab.stop to end it");
+    if (ctx_.jobs.running(kSuiteJob) && wanted != state_.database)
+        return ctx_.tell.error("a suite is running into " + state_.database +
+                               ": run lab.stop to end it");
     state_ = {wanted, false, state_.suites, {}, {}, {}};
     compared_.reset();
-    read(context_.tell.command);
+    read(ctx_.tell.command);
 }
 
 void LabDesk::read(std::uint64_t command) {
-    context_.jobs.start<LabReading>(
+    ctx_.jobs.start<LabReading>(
         {kReadJob, "reading " + state_.database, command},
         [database = state_.database, compared = compared_](const Progress&) {
             return read_lab(database, compared);
@@ -103,51 +103,51 @@ void LabDesk::read(std::uint64_t command) {
             state_.compared = std::move(reading.compared);
             if (!reading.not_compared.empty()) {
                 compared_.reset();
-                context_.tell.error(reading.not_compared, command);
+                ctx_.tell.error(reading.not_compared, command);
             }
             publish();
         },
         [this, command](const Error& error) {
             publish();
-            context_.tell.failed(error, "reading the lab's database was cancelled", command);
+            ctx_.tell.failed(error, "reading the lab's database was cancelled", command);
         });
 }
 
 void LabDesk::run(const std::string& suite, const std::string& label, const std::string& captures) {
-    if (context_.jobs.running(kSuiteJob))
-        return context_.tell.error("a suite is already running: run lab.stop to end it");
+    if (ctx_.jobs.running(kSuiteJob))
+        return ctx_.tell.error("a suite is already running: run lab.stop to end it");
     lab::LabOptions options;
     options.database = state_.database;
     options.captures = captures;
     options.programs = {{label, lab::own_program()}};
-    context_.jobs.start<RanSuite>(
+    ctx_.jobs.start<RanSuite>(
         {kSuiteJob, "suite " + suite},  // of no command: nobody is to wait for it to the end
         [suite, options = std::move(options)](const Progress& progress) {
             return run_named(suite, options, progress);
         },
-        [this, command = context_.tell.command](RanSuite ran) {
+        [this, command = ctx_.tell.command](RanSuite ran) {
             if (ran.tally.failed > 0)
-                context_.tell.warning(words_of_suite(ran));
+                ctx_.tell.warning(words_of_suite(ran));
             else
-                context_.tell.done(words_of_suite(ran), true, {}, command);
+                ctx_.tell.done(words_of_suite(ran), true, {}, command);
             read(0);
         },
-        [this, command = context_.tell.command](const Error& error) {
-            context_.tell.error(error.text(), command);
+        [this, command = ctx_.tell.command](const Error& error) {
+            ctx_.tell.error(error.text(), command);
         });
 }
 
 void LabDesk::compare(const std::string& a, const std::string& b) {
     compared_ = {a, b};
-    read(context_.tell.command);
+    read(ctx_.tell.command);
 }
 
 void LabDesk::report(const std::string& html) {
     std::vector<std::string> words{lab::own_program().string(), "lab", "report"};
     if (compared_) words.insert(words.end(), {compared_->first, compared_->second});
     words.insert(words.end(), {"--database", state_.database, "--html", html});
-    context_.jobs.start<std::string>(
-        {kReportJob, "writing " + html, context_.tell.command},
+    ctx_.jobs.start<std::string>(
+        {kReportJob, "writing " + html, ctx_.tell.command},
         [words](const Progress& progress) -> Result<std::string> {
             const fs::path log =
                 fs::temp_directory_path() / fmt::format("gausscope-lab-report-{}.log", ::getpid());
@@ -161,18 +161,18 @@ void LabDesk::report(const std::string& html) {
             if (!ended->done()) return fail(ErrorKind::unwritable, words.back(), said);
             return said;
         },
-        [this, command = context_.tell.command](std::string said) {
-            context_.tell.done(said, true, {}, command);
+        [this, command = ctx_.tell.command](std::string said) {
+            ctx_.tell.done(said, true, {}, command);
         },
-        [this, command = context_.tell.command](const Error& error) {
-            context_.tell.failed(error, "the lab's report was cancelled", command);
+        [this, command = ctx_.tell.command](const Error& error) {
+            ctx_.tell.failed(error, "the lab's report was cancelled", command);
         });
 }
 
 void LabDesk::before_picture(const Shown*) {
-    const TaskProgress* running = context_.jobs.progress_of(kSuiteJob);
+    const TaskProgress* running = ctx_.jobs.progress_of(kSuiteJob);
     if (!running) return said_.clear();
-    if (running->what == said_ || context_.jobs.running(kReadJob)) return;
+    if (running->what == said_ || ctx_.jobs.running(kReadJob)) return;
     const bool first = said_.empty();
     said_ = running->what;
     std::error_code error;

@@ -14,7 +14,7 @@ namespace gs {
 
 class LabDesk final : public EnginePart {
   public:
-    explicit LabDesk(EngineContext context);
+    explicit LabDesk(EngineContext ctx);
 
     /// Opens another database. Reports an unreadable one.
     void open(const std::string& database);
@@ -33,7 +33,7 @@ class LabDesk final : public EnginePart {
     void read(std::uint64_t command);
     void publish();
 
-    EngineContext context_;
+    EngineContext ctx_;
     LabState state_;
     std::optional<std::pair<std::string, std::string>> compared_;
     std::string said_;  // by the running suite, when last read

@@ -31,11 +31,11 @@ double share_of(std::size_t done, std::size_t total) {
 }  // namespace
 
 bool ProblemFinder::may_look(const char* what) {
-    const auto& scene = context_.scene;
+    const auto& scene = ctx_.scene;
     if (!scene)
-        context_.tell.error(fmt::format("no scene is open to {}", what));
+        ctx_.tell.error(fmt::format("no scene is open to {}", what));
     else if (!scene->capture || scene->capture->views.empty())
-        context_.tell.error(
+        ctx_.tell.error(
             fmt::format("{} has no photos to {}: open it with its capture (open SPLATS CAPTURE)",
                         scene->name, what));
     else
@@ -47,16 +47,16 @@ bool ProblemFinder::may_look(const char* what) {
 bool ProblemFinder::prepare() {
     search_.reset();
     point_.reset();
-    auto rasterizer = context_.options.make_rasterizer();
+    auto rasterizer = ctx_.options.make_rasterizer();
     if (!rasterizer) {
-        context_.tell.error(rasterizer.error().text());
+        ctx_.tell.error(rasterizer.error().text());
         return false;
     }
     rasterizer_ = std::move(*rasterizer);
-    model_ = context_.scene->model;
-    if (context_.scene->trainer)
-        model_ = std::make_shared<const GaussianModel>(context_.scene->trainer->model());
-    step_ = context_.scene->steps_done();
+    model_ = ctx_.scene->model;
+    if (ctx_.scene->trainer)
+        model_ = std::make_shared<const GaussianModel>(ctx_.scene->trainer->model());
+    step_ = ctx_.scene->steps_done();
     seconds_ = 0;
     return true;
 }
@@ -69,30 +69,30 @@ void ProblemFinder::begin(std::uint64_t command) {
 
 void ProblemFinder::find() {
     if (!may_look("find problems in")) return;
-    if (search_) return context_.tell.error("a search for problems is already running");
+    if (search_) return ctx_.tell.error("a search for problems is already running");
     if (!prepare()) return;
-    search_.emplace(model_, context_.scene->capture, all_views(*context_.scene->capture),
-                    *rasterizer_, options_for_photos(*context_.scene));
+    search_.emplace(model_, ctx_.scene->capture, all_views(*ctx_.scene->capture), *rasterizer_,
+                    options_for_photos(*ctx_.scene));
     search_ids_.clear();
-    if (context_.scene->trainer) search_ids_ = context_.scene->trainer->ids();
+    if (ctx_.scene->trainer) search_ids_ = ctx_.scene->trainer->ids();
     shown_.mark.reset();
-    begin(context_.tell.command);
+    begin(ctx_.tell.command);
 }
 
 void ProblemFinder::point(const ViewRequest& request, double x, double y) {
     if (!may_look("find a place in")) return;
     if (search_)
-        return context_.tell.error(
+        return ctx_.tell.error(
             "a search for problems is running: wait for it, or run problems.cancel first");
     if (!prepare()) return;
-    PhotoDrawer drawer(model_, *rasterizer_, options_for_photos(*context_.scene));
-    const Camera camera = camera_of(*context_.scene, request, 1, false);
+    PhotoDrawer drawer(model_, *rasterizer_, options_for_photos(*ctx_.scene));
+    const Camera camera = camera_of(*ctx_.scene, request, 1, false);
     const auto place = point_of_pixel(drawer, camera, static_cast<int>(x * camera.width),
                                       static_cast<int>(y * camera.height));
     if (!place) return end("nothing at this pixel: half of the light passes through");
-    point_.emplace(std::move(drawer), context_.scene->capture, *place);
+    point_.emplace(std::move(drawer), ctx_.scene->capture, *place);
     shown_.point.reset();
-    begin(context_.tell.command);
+    begin(ctx_.tell.command);
 }
 
 /// Without a viewport its share of the time is 0: use a quarter then.
@@ -145,8 +145,8 @@ void ProblemFinder::end(const std::string& told) {
     command_ = 0;
     ++shown_.crops;
     publish();
-    context_.tell.status.at_once();
-    context_.tell.done(told, false, {}, command);
+    ctx_.tell.status.at_once();
+    ctx_.tell.done(told, false, {}, command);
 }
 
 bool ProblemFinder::cancel(const std::string& name) {
@@ -169,8 +169,8 @@ void ProblemFinder::forget() {
     found_ids_ = {};
     command_ = 0;
     shown_ = {shown_.serial, {}, 0, nullptr, 0, 0, nullptr, 0, shown_.crops + 1, {}};
-    context_.tell.changed().problems = nullptr;
-    context_.tell.status.changed = true;
+    ctx_.tell.changed().problems = nullptr;
+    ctx_.tell.status.changed = true;
 }
 
 bool ProblemFinder::is_there(ProblemKind kind, std::size_t index) {
@@ -181,21 +181,21 @@ bool ProblemFinder::is_there(ProblemKind kind, std::size_t index) {
         shown_.point ? shown_.point->photos.size() : 0};
     const auto k = static_cast<std::size_t>(kind);
     if (index < counts[k]) return true;
-    context_.tell.error(fmt::format("no {} {}: {}", kProblemKindNames[k], index + 1,
-                                    counts[k] == 0
-                                        ? std::string("none found; run problems.find to search")
-                                        : fmt::format("the last one is {}", counts[k])));
+    ctx_.tell.error(fmt::format("no {} {}: {}", kProblemKindNames[k], index + 1,
+                                counts[k] == 0
+                                    ? std::string("none found; run problems.find to search")
+                                    : fmt::format("the last one is {}", counts[k])));
     return false;
 }
 
 /// Where Gaussians lie now that lay in `rows` when they were looked at, without those that are
 /// gone: steps of training renumber them.
 std::vector<std::uint64_t> ProblemFinder::rows_now(std::span<const std::uint32_t> rows) const {
-    if (!context_.scene->trainer) return {rows.begin(), rows.end()};
+    if (!ctx_.scene->trainer) return {rows.begin(), rows.end()};
     std::vector<std::uint32_t> ids;
     for (const std::uint32_t row : rows) ids.push_back(found_ids_[row]);
     std::vector<std::uint64_t> out;
-    for (const std::uint32_t row : rows_of_ids(ids, context_.scene->trainer->ids()))
+    for (const std::uint32_t row : rows_of_ids(ids, ctx_.scene->trainer->ids()))
         if (row != kNoSuchRow) out.push_back(row);
     return out;
 }
@@ -214,7 +214,7 @@ std::vector<std::uint64_t> ProblemFinder::rows_of(ProblemKind kind, std::size_t 
     }
     auto now = rows_now(then);
     if (now.empty())
-        context_.tell.error(fmt::format(
+        ctx_.tell.error(fmt::format(
             "{} {} no longer exists: training removed it after step {}; run problems.find again",
             kProblemKindNames[static_cast<std::size_t>(kind)], index + 1, shown_.step));
     return now;
@@ -267,8 +267,8 @@ void ProblemFinder::publish() {
         shown_.share = share_of(point_->done(), point_->total());
     }
     ++shown_.serial;
-    context_.tell.changed().problems = std::make_shared<const PhotoProblems>(shown_);
-    context_.tell.status.changed = true;
+    ctx_.tell.changed().problems = std::make_shared<const PhotoProblems>(shown_);
+    ctx_.tell.status.changed = true;
 }
 
 }  // namespace gs

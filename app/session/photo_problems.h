@@ -25,7 +25,7 @@ namespace gs {
 class ProblemFinder final : public EnginePart {
   public:
     ProblemFinder(EngineContext context, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
-        : context_(std::move(context)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
+        : ctx_(std::move(ctx)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
 
     // ---- commands
     void find();
@@ -66,7 +66,7 @@ class ProblemFinder final : public EnginePart {
     void tell_point();
     void publish();
 
-    EngineContext context_;
+    EngineContext ctx_;
     Viewer& viewer_;
     Editor& editor_;
     SceneDoctor& doctor_;

@@ -7,48 +7,47 @@ namespace gs {
 
 void PlaceFinder::focus(const Shown& shown, const ViewRequest& request, double x, double y) {
     const auto point = viewer_.focus(shown, request, x, y);
-    if (!point) return context_.tell.done("nothing at this pixel");
-    context_.tell.focus(*point);
+    if (!point) return ctx_.tell.done("nothing at this pixel");
+    ctx_.tell.focus(*point);
 }
 
 void PlaceFinder::pick(const Shown& shown, const ViewRequest& request,
                        const std::vector<std::array<double, 2>>& places, PickedFor what) {
     PickedPoints picked{what, viewer_.points_at(shown, request, places)};
     if (picked.points.size() < places.size())
-        return context_.tell.error("nothing at this pixel: no point was picked");
-    context_.tell.picked(std::move(picked));
+        return ctx_.tell.error("nothing at this pixel: no point was picked");
+    ctx_.tell.picked(std::move(picked));
 }
 
 void PlaceFinder::locate(const Shown& shown, const ViewRequest& request, double x, double y) {
     const auto point = viewer_.focus(shown, request, x, y);
-    if (!point) return context_.tell.error("nothing at this pixel to pin a note to");
-    context_.tell.found({context_.tell.command, *point, context_.scene->steps_done()});
+    if (!point) return ctx_.tell.error("nothing at this pixel to pin a note to");
+    ctx_.tell.found({ctx_.tell.command, *point, ctx_.scene->steps_done()});
 }
 
 void PlaceFinder::locate_gaussian(std::uint64_t row) {
-    if (!context_.scene) return context_.tell.error("no scene is open");
-    const GaussianModel& model = viewer_.current_model(*context_.scene);
+    if (!ctx_.scene) return ctx_.tell.error("no scene is open");
+    const GaussianModel& model = viewer_.current_model(*ctx_.scene);
     if (row >= model.count)
-        return context_.tell.error(
-            fmt::format("no Gaussian {}: the scene has {}", row, model.count));
+        return ctx_.tell.error(fmt::format("no Gaussian {}: the scene has {}", row, model.count));
     const Vec3f mean = model.mean(row);
     if (!std::isfinite(mean.x + mean.y + mean.z))
-        return context_.tell.error(
+        return ctx_.tell.error(
             fmt::format("cannot pin a note to Gaussian {}: its position is not a number", row));
-    FoundPoint found{context_.tell.command, {mean.x, mean.y, mean.z}, context_.scene->steps_done()};
-    if (context_.scene->trainer) found.id = context_.scene->trainer->ids()[row];
-    context_.tell.found(found);
+    FoundPoint found{ctx_.tell.command, {mean.x, mean.y, mean.z}, ctx_.scene->steps_done()};
+    if (ctx_.scene->trainer) found.id = ctx_.scene->trainer->ids()[row];
+    ctx_.tell.found(found);
 }
 
 void PlaceFinder::focus_on_id(std::uint32_t id) {
-    if (!context_.scene || !context_.scene->trainer) return;
-    const std::vector<std::uint32_t> ids = context_.scene->trainer->ids();
+    if (!ctx_.scene || !ctx_.scene->trainer) return;
+    const std::vector<std::uint32_t> ids = ctx_.scene->trainer->ids();
     const auto it = std::find(ids.begin(), ids.end(), id);
     if (it == ids.end())
-        return context_.tell.done("this Gaussian no longer exists: showing where it was", true);
+        return ctx_.tell.done("this Gaussian no longer exists: showing where it was", true);
     const Vec3f mean =
-        viewer_.current_model(*context_.scene).mean(static_cast<std::size_t>(it - ids.begin()));
-    context_.tell.focus({mean.x, mean.y, mean.z});
+        viewer_.current_model(*ctx_.scene).mean(static_cast<std::size_t>(it - ids.begin()));
+    ctx_.tell.focus({mean.x, mean.y, mean.z});
 }
 
 }  // namespace gs

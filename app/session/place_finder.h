@@ -13,8 +13,7 @@ namespace gs {
 
 class PlaceFinder final : public EnginePart {
   public:
-    PlaceFinder(EngineContext context, Viewer& viewer)
-        : context_(std::move(context)), viewer_(viewer) {}
+    PlaceFinder(EngineContext context, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
 
     // Turns the camera to the place at fractions of the picture's width and height. Reports an
     // empty place.
@@ -29,7 +28,7 @@ class PlaceFinder final : public EnginePart {
     void focus_on_id(std::uint32_t id);
 
   private:
-    EngineContext context_;
+    EngineContext ctx_;
     Viewer& viewer_;
 };
 

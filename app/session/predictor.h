@@ -17,7 +17,7 @@ namespace gs {
 
 class Predictor final : public EnginePart {
   public:
-    Predictor(EngineContext context, ShownTint& tint) : context_(std::move(context)), tint_(tint) {}
+    Predictor(EngineContext context, ShownTint& tint) : ctx_(std::move(ctx)), tint_(tint) {}
 
     /// Counts the request's picture: of the whole photo's size where a capture camera is shown,
     /// else of the size asked for. Answered through SessionView::prediction.
@@ -38,7 +38,7 @@ class Predictor final : public EnginePart {
     void choose_first();
     void publish();
 
-    EngineContext context_;
+    EngineContext ctx_;
     ShownTint& tint_;
     std::optional<KernelCosts> costs_;  // read with the first question
     std::vector<GpuDevice> known_, chosen_;

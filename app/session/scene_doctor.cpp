@@ -105,34 +105,34 @@ Result<Mended> mend_scene(LoadedScene scene, std::shared_ptr<const GaussianModel
 }  // namespace
 
 void SceneDoctor::start(bool asked) {
-    context_.jobs.drop("doctor");
-    if (!context_.scene) return;
+    ctx_.jobs.drop("doctor");
+    if (!ctx_.scene) return;
     CheckupSubject subject;
-    subject.capture = context_.scene->capture;
+    subject.capture = ctx_.scene->capture;
     SplatQuestions& q = subject.questions;
-    if (context_.scene->trainer) {
-        subject.trained = context_.scene->steps_done() > 0;
-        if (asked || context_.scene->trainer->gaussian_count() <= kCopiedUnasked)
-            subject.model = std::make_shared<const GaussianModel>(context_.scene->trainer->model());
+    if (ctx_.scene->trainer) {
+        subject.trained = ctx_.scene->steps_done() > 0;
+        if (asked || ctx_.scene->trainer->gaussian_count() <= kCopiedUnasked)
+            subject.model = std::make_shared<const GaussianModel>(ctx_.scene->trainer->model());
         q.width = q.height = 1;
-        for (const View& view : context_.scene->capture->views) {
+        for (const View& view : ctx_.scene->capture->views) {
             q.width = std::max(q.width, view.camera.width);
             q.height = std::max(q.height, view.camera.height);
         }
     } else {
-        subject.model = context_.scene->model;
-        q.notes = context_.scene->notes;
+        subject.model = ctx_.scene->model;
+        q.notes = ctx_.scene->notes;
     }
-    q.cap = static_cast<std::uint64_t>(std::max(0.0, context_.options.settings.max_gaussians));
+    q.cap = static_cast<std::uint64_t>(std::max(0.0, ctx_.options.settings.max_gaussians));
     q.host_bytes = available_host_bytes();
-    if (context_.options.free_device_bytes) q.device_bytes = context_.options.free_device_bytes();
-    context_.jobs.start<DoctorReport>(
+    if (ctx_.options.free_device_bytes) q.device_bytes = ctx_.options.free_device_bytes();
+    ctx_.jobs.start<DoctorReport>(
         {"doctor", "examining", 0, true},
         [subject = std::move(subject)](const Progress& progress) {
             return examine_scene(subject, progress);
         },
         [this](DoctorReport report) { adopt_report(std::move(report)); },
-        [this](const Error& error) { context_.tell.failed(error, "examining was cancelled"); });
+        [this](const Error& error) { ctx_.tell.failed(error, "examining was cancelled"); });
 }
 
 void SceneDoctor::publish() {
@@ -146,7 +146,7 @@ void SceneDoctor::publish() {
     }
     report_.unsaved = !report_.mended.empty() && editor_.unsaved();
     for (Finding& f : report_.findings) f.fixable = f.fixable && report_.can_mend;
-    context_.tell.changed().doctor = std::make_shared<const DoctorReport>(report_);
+    ctx_.tell.changed().doctor = std::make_shared<const DoctorReport>(report_);
 }
 
 void SceneDoctor::adopt_report(DoctorReport report) {
@@ -159,70 +159,66 @@ void SceneDoctor::adopt_report(DoctorReport report) {
                                      [&](const Finding& f) { return f.severity == s; });
         return counted(static_cast<std::uint64_t>(n), name_of(s));
     };
-    context_.tell.done(fmt::format("examined {}: {}, {}, {} ({:.2f} s)", context_.scene->name,
-                                   count(Severity::error), count(Severity::warning),
-                                   count(Severity::note), report_.seconds));
+    ctx_.tell.done(fmt::format("examined {}: {}, {}, {} ({:.2f} s)", ctx_.scene->name,
+                               count(Severity::error), count(Severity::warning),
+                               count(Severity::note), report_.seconds));
 }
 
 void SceneDoctor::examine() {
-    if (!context_.scene) return context_.tell.error("nothing to examine: open a scene first");
+    if (!ctx_.scene) return ctx_.tell.error("nothing to examine: open a scene first");
     start(true);
 }
 
 std::string SceneDoctor::may_mend() const {
-    if (!context_.scene) return "nothing to fix: open a scene first";
-    if (context_.scene->trainer)
+    if (!ctx_.scene) return "nothing to fix: open a scene first";
+    if (ctx_.scene->trainer)
         return "a training run cannot be fixed: export the splats and open them";
-    if (context_.scene->levels)
-        return "a streamed set cannot be fixed: convert one level and open it";
+    if (ctx_.scene->levels) return "a streamed set cannot be fixed: convert one level and open it";
     return {};
 }
 
 void SceneDoctor::fix(const std::string& name) {
-    if (const std::string problem = may_mend(); !problem.empty())
-        return context_.tell.error(problem);
+    if (const std::string problem = may_mend(); !problem.empty()) return ctx_.tell.error(problem);
     const auto fixable = [&](const Finding& f) {
         return f.fixable && (name.empty() || f.id == name);
     };
     if (!name.empty() && !report_.findings.empty() &&
         std::none_of(report_.findings.begin(), report_.findings.end(), fixable))
-        return context_.tell.error(fmt::format("the doctor found no \"{}\" to fix", name));
-    if (context_.jobs.running("mend")) return context_.tell.error("splats are already being fixed");
-    const std::uint64_t command = context_.tell.command;
-    context_.jobs.start<Mended>(
+        return ctx_.tell.error(fmt::format("the doctor found no \"{}\" to fix", name));
+    if (ctx_.jobs.running("mend")) return ctx_.tell.error("splats are already being fixed");
+    const std::uint64_t command = ctx_.tell.command;
+    ctx_.jobs.start<Mended>(
         {"mend", "fixing", command, true},
-        [scene = std::make_shared<LoadedScene>(same_scene(*context_.scene)),
-         original = context_.scene->model, name,
-         options = context_.options](const Progress& progress) {
+        [scene = std::make_shared<LoadedScene>(same_scene(*ctx_.scene)),
+         original = ctx_.scene->model, name, options = ctx_.options](const Progress& progress) {
             return mend_scene(std::move(*scene), original, name, options, progress);
         },
-        [this, name, command, original = context_.scene->model](Mended mended) {
-            if (context_.scene->model != original)
-                return context_.tell.error("the splats were edited during the fix: run it again",
-                                           command);
+        [this, name, command, original = ctx_.scene->model](Mended mended) {
+            if (ctx_.scene->model != original)
+                return ctx_.tell.error("the splats were edited during the fix: run it again",
+                                       command);
             adopt(std::move(mended), name, command);
         },
         [this, command](const Error& error) {
-            context_.tell.failed(error, "fix cancelled; the splats are unchanged", command);
+            ctx_.tell.failed(error, "fix cancelled; the splats are unchanged", command);
         });
 }
 
 void SceneDoctor::undo() {
     const EditHistory& history = editor_.history();
-    if (history.mendings().empty()) return context_.tell.error("no fix to undo");
+    if (history.mendings().empty()) return ctx_.tell.error("no fix to undo");
     if (!history.newest_is_mending())
-        return context_.tell.error(
-            "the splats were edited after the fix: undo the newer edits first");
+        return ctx_.tell.error("the splats were edited after the fix: undo the newer edits first");
     editor_.undo();
 }
 
 void SceneDoctor::adopt(Mended mended, const std::string& name, std::uint64_t command) {
-    const std::uint64_t before = context_.scene->gaussian_count();
+    const std::uint64_t before = ctx_.scene->gaussian_count();
     for (const std::string& change : mended.changes) log_info("fixed: {}", change);
     editor_.adopt_whole(std::move(mended.scene), {{}, {}, true, name, std::move(mended.changes)},
                         "fixed " + (name.empty() ? "everything" : name), command);
-    context_.tell.done(
-        fmt::format("fixed: {}, {} before", counted(context_.scene->gaussian_count(), "Gaussian"),
+    ctx_.tell.done(
+        fmt::format("fixed: {}, {} before", counted(ctx_.scene->gaussian_count(), "Gaussian"),
                     format_count(static_cast<double>(before))),
         true, {}, command);
 }
@@ -239,15 +235,15 @@ void SceneDoctor::exported() {
 void SceneDoctor::scene_changed(SceneChange change) {
     if (is_other_model(change)) forget_rows();
     if (change != SceneChange::closing) return;
-    context_.jobs.drop("doctor");
-    context_.jobs.drop("mend");
+    ctx_.jobs.drop("doctor");
+    ctx_.jobs.drop("mend");
     report_ = {};
-    context_.tell.changed().doctor = nullptr;
-    context_.tell.changed().marked = nullptr;
+    ctx_.tell.changed().doctor = nullptr;
+    ctx_.tell.changed().marked = nullptr;
 }
 
 void SceneDoctor::start_first() {
-    if (!report_.planned && !context_.jobs.running("doctor")) start(false);
+    if (!report_.planned && !ctx_.jobs.running("doctor")) start(false);
 }
 
 void SceneDoctor::forget_rows() {
@@ -259,16 +255,15 @@ void SceneDoctor::forget_rows() {
 }
 
 void SceneDoctor::mark(std::uint64_t row) {
-    if (!context_.scene) return context_.tell.error("no scene is open");
-    const GaussianModel& model = viewer_.current_model(*context_.scene);
+    if (!ctx_.scene) return ctx_.tell.error("no scene is open");
+    const GaussianModel& model = viewer_.current_model(*ctx_.scene);
     if (row >= model.count)
-        return context_.tell.error(
-            fmt::format("no Gaussian #{}: the last one is #{}", row,
-                        model.count - std::min<std::size_t>(1, model.count)));
+        return ctx_.tell.error(fmt::format("no Gaussian #{}: the last one is #{}", row,
+                                           model.count - std::min<std::size_t>(1, model.count)));
     const auto i = static_cast<std::size_t>(row);
     MarkedGaussian marked{row, model.mean(i), {}, 0};
     if (!std::isfinite(marked.mean.x + marked.mean.y + marked.mean.z))
-        return context_.tell.error(
+        return ctx_.tell.error(
             fmt::format("cannot look at Gaussian #{}: its position is not a number", row));
     marked.opacity = 1 / (1 + std::exp(-model.at(kOpacityLogits, i)));
     Quatd quat{model.at(kQuats, i), model.at(kQuats + 1, i), model.at(kQuats + 2, i),
@@ -284,7 +279,7 @@ void SceneDoctor::mark(std::uint64_t row) {
         };
         marked.axes[axis] = {along(0), along(1), along(2)};
     }
-    context_.tell.changed().marked = std::make_shared<const MarkedGaussian>(marked);
+    ctx_.tell.changed().marked = std::make_shared<const MarkedGaussian>(marked);
 }
 
 }  // namespace gs

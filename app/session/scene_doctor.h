@@ -19,7 +19,7 @@ struct Mended;
 class SceneDoctor final : public EnginePart {
   public:
     SceneDoctor(EngineContext context, Viewer& viewer, Editor& editor)
-        : context_(std::move(context)), viewer_(viewer), editor_(editor) {}
+        : ctx_(std::move(ctx)), viewer_(viewer), editor_(editor) {}
 
     /// Examines the scene (and the model of a training run as it is now).
     void examine();
@@ -29,7 +29,7 @@ class SceneDoctor final : public EnginePart {
     void undo();
     /// Looks at one Gaussian; answered through SessionView::marked.
     void mark(std::uint64_t row);
-    void unmark() { context_.tell.changed().marked = nullptr; }
+    void unmark() { ctx_.tell.changed().marked = nullptr; }
 
     /// Examines. `asked`: by the user, so a large model of a run may be copied for it.
     void start(bool asked);
@@ -50,7 +50,7 @@ class SceneDoctor final : public EnginePart {
     /// Why not; empty: it may.
     std::string may_mend() const;
 
-    EngineContext context_;
+    EngineContext ctx_;
     Viewer& viewer_;
     Editor& editor_;
     DoctorReport report_;

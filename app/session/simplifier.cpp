@@ -15,29 +15,29 @@ struct Fewer {
 }  // namespace
 
 void Simplifier::start(const std::string& to) {
-    if (!context_.scene) return context_.tell.error("nothing to simplify: open a scene first");
-    if (context_.scene->trainer)
-        return context_.tell.error(
+    if (!ctx_.scene) return ctx_.tell.error("nothing to simplify: open a scene first");
+    if (ctx_.scene->trainer)
+        return ctx_.tell.error(
             "a training run cannot be simplified: export the splats and open them");
-    if (context_.scene->levels)
-        return context_.tell.error(
+    if (ctx_.scene->levels)
+        return ctx_.tell.error(
             "a streamed set cannot be simplified: convert one level and open it");
     if (editor_.locked() > 0)
-        return context_.tell.error("locked Gaussians cannot be merged: unlock all of them first");
-    const auto n = simplified_count(to, context_.scene->model->count);
-    if (!n) return context_.tell.error(n.error().text());
-    if (context_.jobs.running("simplify"))
-        return context_.tell.error("splats are already being simplified");
-    const std::uint64_t command = context_.tell.command;
-    const auto model = context_.scene->model;
-    auto cameras = context_.scene->capture ? cameras_to_look_from(*context_.scene->capture)
-                                           : std::vector<Camera>();
+        return ctx_.tell.error("locked Gaussians cannot be merged: unlock all of them first");
+    const auto n = simplified_count(to, ctx_.scene->model->count);
+    if (!n) return ctx_.tell.error(n.error().text());
+    if (ctx_.jobs.running("simplify"))
+        return ctx_.tell.error("splats are already being simplified");
+    const std::uint64_t command = ctx_.tell.command;
+    const auto model = ctx_.scene->model;
+    auto cameras =
+        ctx_.scene->capture ? cameras_to_look_from(*ctx_.scene->capture) : std::vector<Camera>();
     if (cameras.empty()) cameras = cameras_to_look_from(*model);
-    context_.jobs.start<Fewer>(
+    ctx_.jobs.start<Fewer>(
         {"simplify", "simplifying", command, true},
-        [scene = std::make_shared<LoadedScene>(same_scene(*context_.scene)), model, n = *n,
+        [scene = std::make_shared<LoadedScene>(same_scene(*ctx_.scene)), model, n = *n,
          cameras = std::move(cameras),
-         options = context_.options](const Progress& progress) -> Result<Fewer> {
+         options = ctx_.options](const Progress& progress) -> Result<Fewer> {
             GS_TRY(const auto rasterizer, options.make_rasterizer());
             GS_TRY(auto fewer, simplified(*rasterizer, *model, n, cameras, progress));
             GS_TRY_VOID(show_model(*scene, std::make_shared<const GaussianModel>(std::move(fewer)),
@@ -45,18 +45,17 @@ void Simplifier::start(const std::string& to) {
             return Fewer{std::move(*scene), model->count};
         },
         [this, model, command](Fewer fewer) {
-            if (context_.scene->model != model)
-                return context_.tell.error(
+            if (ctx_.scene->model != model)
+                return ctx_.tell.error(
                     "the splats were edited during the simplification: run it again", command);
             const std::string what =
                 fmt::format("simplified {} to {}", counted_gaussians(fewer.before),
                             format_count(static_cast<double>(fewer.scene.model->count)));
             editor_.adopt_whole(std::move(fewer.scene), {}, what, command);
-            context_.tell.done(what, true, {}, command);
+            ctx_.tell.done(what, true, {}, command);
         },
         [this, command](const Error& error) {
-            context_.tell.failed(error, "simplification cancelled; the splats are unchanged",
-                                 command);
+            ctx_.tell.failed(error, "simplification cancelled; the splats are unchanged", command);
         });
 }
 

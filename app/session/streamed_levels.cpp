@@ -16,9 +16,9 @@ LevelWish wish_of(const ViewSettings& settings) {
 
 void StreamedLevels::scene_changed(SceneChange change) {
     if (change != SceneChange::scene) return;
-    context_.jobs.drop("levels");
-    shown_ = context_.scene && context_.scene->levels ? coarsest_levels(*context_.scene->levels)
-                                                      : LevelChoice();
+    ctx_.jobs.drop("levels");
+    shown_ =
+        ctx_.scene && ctx_.scene->levels ? coarsest_levels(*ctx_.scene->levels) : LevelChoice();
     refused_ = {};
     files_.clear();
     picture_.reset();
@@ -26,10 +26,10 @@ void StreamedLevels::scene_changed(SceneChange change) {
 }
 
 StreamedLevels::For StreamedLevels::choose_for(const ViewRequest& picture) {
-    if (!context_.scene || !context_.scene->levels) return For::ready;
+    if (!ctx_.scene || !ctx_.scene->levels) return For::ready;
     picture_ = picture;
     choose();
-    if (context_.jobs.running("levels")) return For::reading;
+    if (ctx_.jobs.running("levels")) return For::reading;
     return wanted() == shown_ ? For::ready : For::refused;
 }
 
@@ -41,21 +41,21 @@ void StreamedLevels::choose_for_viewport() {
 
 LevelChoice StreamedLevels::wanted() const {
     const ViewRequest& request = *decides();
-    return choose_levels(*context_.scene->levels, camera_of(*context_.scene, request, 1.0, false),
+    return choose_levels(*ctx_.scene->levels, camera_of(*ctx_.scene, request, 1.0, false),
                          wish_of(request.settings));
 }
 
 bool StreamedLevels::choose() {
-    if (!decides() || !context_.scene || !context_.scene->levels || context_.jobs.running("levels"))
+    if (!decides() || !ctx_.scene || !ctx_.scene->levels || ctx_.jobs.running("levels"))
         return false;
-    const LoadedScene& scene = *context_.scene;
+    const LoadedScene& scene = *ctx_.scene;
     LevelChoice choice = wanted();
     if (choice == shown_ || choice == refused_) return false;
     refused_ = {};
-    context_.jobs.start<Gathered>(
+    ctx_.jobs.start<Gathered>(
         {"levels", "reading levels", 0, true},
         [same = std::make_shared<LoadedScene>(same_scene(scene)), choice, files = files_,
-         options = context_.options](const Progress& progress) -> Result<Gathered> {
+         options = ctx_.options](const Progress& progress) -> Result<Gathered> {
             GS_TRY(auto gathered, gather_levels(*same->levels, choice, files, progress));
             Gathered out{std::move(*same), choice, std::move(gathered.files)};
             out.scene.level_runs = std::move(gathered.runs);
@@ -66,31 +66,31 @@ bool StreamedLevels::choose() {
         [this](Gathered gathered) {
             show(std::move(gathered));
             choose();  // the camera may have moved on
-            if (!context_.jobs.running("levels")) doctor_.start_first();
+            if (!ctx_.jobs.running("levels")) doctor_.start_first();
         },
         [this, choice](const Error& error) {
             refused_ = choice;
-            if (error.kind != ErrorKind::cancelled) context_.tell.error(error.text());
+            if (error.kind != ErrorKind::cancelled) ctx_.tell.error(error.text());
         });
     return true;
 }
 
 void StreamedLevels::show(Gathered gathered) {
-    context_.replace_model(std::move(gathered.scene));
+    ctx_.replace_model(std::move(gathered.scene));
     shown_ = std::move(gathered.choice);
     files_ = std::move(gathered.files);
     const double budget = decides() ? decides()->settings.lod_budget : 0;
-    drop_files(*context_.scene->levels, shown_, static_cast<std::uint64_t>(kBudgetsKept * budget),
+    drop_files(*ctx_.scene->levels, shown_, static_cast<std::uint64_t>(kBudgetsKept * budget),
                files_);
     publish();
 }
 
 void StreamedLevels::publish() {
-    auto& levels = context_.tell.changed().levels;
+    auto& levels = ctx_.tell.changed().levels;
     levels = nullptr;
-    if (context_.scene && context_.scene->levels)
+    if (ctx_.scene && ctx_.scene->levels)
         levels = std::make_shared<const LevelsState>(
-            describe_levels(*context_.scene->levels, shown_, files_));
+            describe_levels(*ctx_.scene->levels, shown_, files_));
 }
 
 }  // namespace gs

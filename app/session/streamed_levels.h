@@ -13,7 +13,7 @@ namespace gs {
 class StreamedLevels final : public EnginePart {
   public:
     StreamedLevels(EngineContext context, const Viewer& viewer, SceneDoctor& doctor)
-        : context_(std::move(context)), viewer_(viewer), doctor_(doctor) {}
+        : ctx_(std::move(ctx)), viewer_(viewer), doctor_(doctor) {}
 
     /// A set is shown at its coarsest first.
     void scene_changed(SceneChange change) override;
@@ -38,7 +38,7 @@ class StreamedLevels final : public EnginePart {
         return picture_ ? picture_ : viewer_.request();
     }
 
-    EngineContext context_;
+    EngineContext ctx_;
     const Viewer& viewer_;
     SceneDoctor& doctor_;
     LevelChoice shown_, refused_;  // refused: could not be read, or was cancelled

@@ -42,17 +42,14 @@ std::string words_of_edit(const TrainingSettings& before, const TrainingSettings
 }  // namespace
 
 Training::Training(EngineContext context, TrainingSettings& settings, Viewer& viewer)
-    : context_(std::move(context)), settings_(settings), viewer_(viewer) {
-    context_.tell.changed().settings = setting_rows(settings_);
+    : ctx_(std::move(ctx)), settings_(settings), viewer_(viewer) {
+    ctx_.tell.changed().settings = setting_rows(settings_);
 }
 
 void Training::scene_changed(SceneChange change) {
     if (change == SceneChange::closing) finish();
-    if (change == SceneChange::scene) begin();
-}
-
-void Training::begin() {
-    const LoadedScene* scene = context_.scene ? &*context_.scene : nullptr;
+    if (change != SceneChange::scene) return;
+    const LoadedScene* scene = ctx_.scene ? &*ctx_.scene : nullptr;
     evaluation_.reset();
     run_to_ = 0;
     message_.clear();
@@ -67,13 +64,13 @@ void Training::begin() {
                                                             : RunState::ready;
     record_.begin(scene && scene->capture ? camera_rows(*scene->capture)
                                           : std::vector<CameraRow>());
-    Published& view = context_.tell.changed();
+    Published& view = ctx_.tell.changed();
     view.cameras = record_.cameras();
     view.curves = record_.curves();
     publish_lapse();
     publish_looks();
     if (!scene || !scene->run) return;
-    scene->run->options().tell = [&tell = context_.tell](LogLevel level, const std::string& text) {
+    scene->run->options().tell = [&tell = ctx_.tell](LogLevel level, const std::string& text) {
         tell.of_run(level, text);
     };
     scene->run->options().last_view = [&viewer = viewer_]() -> std::optional<Camera> {
@@ -110,16 +107,16 @@ void Training::not_opened(std::string why) {
 }
 
 bool Training::may_train(const char* verb) {
-    if (context_.scene && context_.scene->run && !context_.scene->run->ended() &&
-        !context_.scene->trainer->finished())
+    if (ctx_.scene && ctx_.scene->run && !ctx_.scene->run->ended() &&
+        !ctx_.scene->trainer->finished())
         return true;
-    if (!context_.scene)
-        context_.tell.error(fmt::format("cannot {}: no capture is open", verb));
-    else if (!context_.scene->run)
-        context_.tell.error(fmt::format("cannot {}: {} is a splat file; open a capture to train",
-                                        verb, context_.scene->name));
+    if (!ctx_.scene)
+        ctx_.tell.error(fmt::format("cannot {}: no capture is open", verb));
+    else if (!ctx_.scene->run)
+        ctx_.tell.error(fmt::format("cannot {}: {} is a splat file; open a capture to train", verb,
+                                    ctx_.scene->name));
     else
-        context_.tell.error(fmt::format("cannot {}: the run ended at step {}", verb, steps_done()));
+        ctx_.tell.error(fmt::format("cannot {}: the run ended at step {}", verb, steps_done()));
     return false;
 }
 
@@ -144,17 +141,17 @@ void Training::capture_step(const std::string& path) {
     if (!may_train("capture a step")) return;
     std::error_code error;
     if (!path.empty() && fs::exists(path, error))
-        return context_.tell.error(path + " already exists: choose another name");
-    context_.scene->run->capture_next(path);
+        return ctx_.tell.error(path + " already exists: choose another name");
+    ctx_.scene->run->capture_next(path);
     if (state_ != RunState::training) step(1);
 }
 
 void Training::set_hashes(bool on) {
-    if (!context_.scene || !context_.scene->run)
-        return context_.tell.error("nothing to train: open a capture first");
-    context_.scene->run->set_hashes(on);
-    context_.tell.done(on ? "writing hashes of every step to hashes.txt in the run's folder"
-                          : "stopped hashing steps");
+    if (!ctx_.scene || !ctx_.scene->run)
+        return ctx_.tell.error("nothing to train: open a capture first");
+    ctx_.scene->run->set_hashes(on);
+    ctx_.tell.done(on ? "writing hashes of every step to hashes.txt in the run's folder"
+                      : "stopped hashing steps");
 }
 
 void Training::step(std::uint64_t count) { run_to(steps_done() + count); }
@@ -162,17 +159,17 @@ void Training::step(std::uint64_t count) { run_to(steps_done() + count); }
 void Training::run_to(std::uint64_t step) {
     if (!may_train("train")) return;
     if (step <= steps_done())
-        return context_.tell.error(
+        return ctx_.tell.error(
             fmt::format("cannot run to step {}: step {} is already done", step, steps_done()));
     run_to_ = step;
     begin_training(step);
 }
 
 void Training::stop() {
-    if (!context_.scene || !context_.scene->run) return context_.tell.error("nothing is training");
+    if (!ctx_.scene || !ctx_.scene->run) return ctx_.tell.error("nothing is training");
     finish();
     rest(RunState::finished);
-    if (!told_finished_) tell_finished(*context_.scene->run);
+    if (!told_finished_) tell_finished(*ctx_.scene->run);
 }
 
 void Training::set(const std::string& name, double value) { (void)remember({{name, value}}); }
@@ -188,14 +185,14 @@ bool Training::remember(const NamedValues& values) {
         before.emplace_back(name, was.*field->value);
         after.emplace_back(name, settings_.*field->value);
     }
-    done_.push_back({std::move(before), std::move(after), context_.tell.command});
+    done_.push_back({std::move(before), std::move(after), ctx_.tell.command});
     undone_.clear();
     return true;
 }
 
 bool Training::crop(const std::optional<ClipBox>& box) {
-    if (!context_.scene || !context_.scene->run) {
-        context_.tell.error("cannot crop: no training run is open");
+    if (!ctx_.scene || !ctx_.scene->run) {
+        ctx_.tell.error("cannot crop: no training run is open");
         return false;
     }
     const NamedValues wanted = crop_values(box);
@@ -211,8 +208,8 @@ std::string Training::why_not_crop(const TrainingSettings& changed) const {
     if (!box || crop_values(box) == crop_values(crop_of(settings_))) return {};
     if (box->lo.x > box->hi.x || box->lo.y > box->hi.y || box->lo.z > box->hi.z)
         return "cannot crop: the box's lower corner is above its upper one (crop_x0 .. crop_z1)";
-    if (!context_.scene || !context_.scene->run) return {};
-    const Trainer& trainer = context_.scene->run->trainer();
+    if (!ctx_.scene || !ctx_.scene->run) return {};
+    const Trainer& trainer = ctx_.scene->run->trainer();
     std::size_t outside = 0;
     trainer.look_at_arrays([&](const RunArraysView& arrays) {
         outside = rows_to_crop(arrays.model, arrays.identity, *box).size();
@@ -228,27 +225,27 @@ bool Training::edit(const NamedValues& values) {
             changed = with_strategy(
                 changed, static_cast<StrategyKind>(std::clamp(static_cast<int>(value), 0, 2)));
         if (auto set = set_setting(changed, name, value); !set) {
-            context_.tell.error(set.error().text());
+            ctx_.tell.error(set.error().text());
             return false;
         }
         const SettingField* field = find_setting(name);
         if (!field->live && steps_done() > 0 && settings_.*field->value != changed.*field->value) {
-            context_.tell.error(fmt::format("{} cannot change during a run", name));
+            ctx_.tell.error(fmt::format("{} cannot change during a run", name));
             return false;
         }
     }
     std::string text = words_of_edit(settings_, changed);
     if (text.empty()) return false;
     if (const std::string problem = why_not_crop(changed); !problem.empty()) {
-        context_.tell.error(problem);
+        ctx_.tell.error(problem);
         return false;
     }
     bool anew = false;
-    if (context_.scene && context_.scene->run) {
-        Run& run = *context_.scene->run;
+    if (ctx_.scene && ctx_.scene->run) {
+        Run& run = *ctx_.scene->run;
         const auto done = run.change(changed, text);
         if (!done) {
-            context_.tell.error(done.error().text());
+            ctx_.tell.error(done.error().text());
             return false;
         }
         anew = *done;
@@ -258,15 +255,15 @@ bool Training::edit(const NamedValues& values) {
     }
     settings_ = changed;
     if (!others_.empty()) publish_others();
-    context_.tell.done(fmt::format("step {}: {}{}", steps_done(), text,
-                                   anew ? "; the run restarts without edits of Gaussians" : ""));
-    context_.tell.changed().settings = setting_rows(changed);
-    if (anew) context_.run_changed(SceneChange::restarted);
+    ctx_.tell.done(fmt::format("step {}: {}{}", steps_done(), text,
+                               anew ? "; the run restarts without edits of Gaussians" : ""));
+    ctx_.tell.changed().settings = setting_rows(changed);
+    if (anew) ctx_.run_changed(SceneChange::restarted);
     return true;
 }
 
 void Training::undo() {
-    if (done_.empty()) return context_.tell.error("no setting change to undo");
+    if (done_.empty()) return ctx_.tell.error("no setting change to undo");
     const Edit last = done_.back();
     done_.pop_back();  // what is fixed by now is not asked for again
     if (edit(last.before)) undone_.push_back(last);
@@ -274,7 +271,7 @@ void Training::undo() {
 
 bool Training::redo() {
     if (undone_.empty()) {
-        context_.tell.error("no setting change to redo");
+        ctx_.tell.error("no setting change to redo");
         return false;
     }
     const Edit last = undone_.back();
@@ -286,25 +283,24 @@ bool Training::redo() {
 
 /// Null, with an error reported: there is no such snapshot.
 Run* Training::run_to_go_back(Which& which) {
-    Run* run = context_.scene ? context_.scene->run.get() : nullptr;
+    Run* run = ctx_.scene ? ctx_.scene->run.get() : nullptr;
     if (!run || run->snapshots().empty()) {
-        context_.tell.error(
-            "no snapshot to go back to: one is taken before each edit during training");
+        ctx_.tell.error("no snapshot to go back to: one is taken before each edit during training");
         return nullptr;
     }
     if (which.number != 0) return run;
     const auto number = run->snapshot_of(which.step);
     if (number) which.number = *number;
-    if (!number) context_.tell.error(number.error().text());
+    if (!number) ctx_.tell.error(number.error().text());
     return number ? run : nullptr;
 }
 
 /// Restores the shown state of that step.
 void Training::went_back(std::string what) {
-    const Run& run = *context_.scene->run;
-    settings_ = context_.scene->trainer->settings();
-    context_.tell.changed().settings = setting_rows(settings_);
-    record_.begin(camera_rows(*context_.scene->capture));
+    const Run& run = *ctx_.scene->run;
+    settings_ = ctx_.scene->trainer->settings();
+    ctx_.tell.changed().settings = setting_rows(settings_);
+    record_.begin(camera_rows(*ctx_.scene->capture));
     recall(run);
     done_.clear();
     undone_.clear();
@@ -315,8 +311,8 @@ void Training::went_back(std::string what) {
                            : RunState::paused);
     publish_others();
     publish_lapse();
-    if (message_.empty()) context_.tell.done(what, true);
-    context_.run_changed(SceneChange::restarted);
+    if (message_.empty()) ctx_.tell.done(what, true);
+    ctx_.run_changed(SceneChange::restarted);
 }
 
 void Training::revert(Which which) {
@@ -324,7 +320,7 @@ void Training::revert(Which which) {
     if (!run) return;
     const std::uint64_t before = steps_done();
     const auto done = run->revert(which.number);
-    if (!done) context_.tell.error(done.error().text());
+    if (!done) ctx_.tell.error(done.error().text());
     if (!done && run->failure().empty()) return;  // it stands where it stood
     went_back(fmt::format("back at step {}, from {}", steps_done(), before));
 }
@@ -335,7 +331,7 @@ void Training::branch(Which which) {
     const Curves before = *record_.curves();
     const TrainingSettings settings = settings_;
     const auto done = run->branch(which.number);
-    if (!done) context_.tell.error(done.error().text());
+    if (!done) ctx_.tell.error(done.error().text());
     if (!done && run->failure().empty()) return;
     last_checkpoint_.clear();
     const std::string parent = run->parent().empty() ? "before" : run->parent();
@@ -350,8 +346,8 @@ void Training::show_other(const std::string& folder) {
     log.take_earlier(fs::path(folder) / "metrics.csv", kEveryStep);
     const auto description = read_run_description(folder);
     if (!there || (log.rows().empty() && !description))
-        return context_.tell.error(folder +
-                                   " is not a run with curves: metrics.csv or run.json is missing");
+        return ctx_.tell.error(folder +
+                               " is not a run with curves: metrics.csv or run.json is missing");
     RunRecord record;
     for (const StepReport& step : log.rows()) record.add_step(step);
     if (description) {
@@ -374,7 +370,7 @@ void Training::hide_other(const std::string& name) {
     if (std::erase_if(others_, [&](const Other& o) {
             return name.empty() || o.shown.name == name || o.shown.folder == name;
         }) == 0)
-        return context_.tell.error("no curves of that run are shown");
+        return ctx_.tell.error("no curves of that run are shown");
     publish_others();
 }
 
@@ -389,29 +385,29 @@ void Training::publish_others() {
                                                              *other.settings.*field.value,
                                                              settings_.*field.value));
     }
-    context_.tell.changed().other_curves =
+    ctx_.tell.changed().other_curves =
         std::make_shared<const std::vector<OtherCurves>>(std::move(out));
 }
 
 void Training::set_time_lapse(std::optional<LapsePace> pace, const std::string& names,
                               const std::vector<LapseCamera>& saved) {
     if (!may_train("take pictures of the run")) return;
-    Run& run = *context_.scene->run;
+    Run& run = *ctx_.scene->run;
     std::vector<LapseCamera> cameras;
     if (!names.empty() || !run.time_lapse().has_cameras()) {
-        auto chosen = choose_lapse_cameras(names, saved, *context_.scene->capture);
-        if (!chosen) return context_.tell.error(chosen.error().text());
+        auto chosen = choose_lapse_cameras(names, saved, *ctx_.scene->capture);
+        if (!chosen) return ctx_.tell.error(chosen.error().text());
         cameras = std::move(*chosen);
     }
     if (!pace) pace = run.time_lapse().pace().on() ? run.time_lapse().pace() : LapsePace{0, true};
     run.set_time_lapse(*pace, std::move(cameras));
-    context_.tell.done("time lapse: " + text_of(*pace));
+    ctx_.tell.done("time lapse: " + text_of(*pace));
     publish_lapse();
 }
 
 void Training::publish_looks() {
-    const Trainer* trainer = context_.scene ? context_.scene->trainer : nullptr;
-    context_.tell.changed().looks = trainer ? photo_looks(*trainer, pose_arrows_) : nullptr;
+    const Trainer* trainer = ctx_.scene ? ctx_.scene->trainer : nullptr;
+    ctx_.tell.changed().looks = trainer ? photo_looks(*trainer, pose_arrows_) : nullptr;
 }
 
 void Training::show_pose_arrows(std::optional<bool> on) {
@@ -420,53 +416,53 @@ void Training::show_pose_arrows(std::optional<bool> on) {
 }
 
 void Training::publish_lapse() {
-    const auto state = context_.scene ? lapse_state(*context_.scene) : nullptr;
+    const auto state = ctx_.scene ? lapse_state(*ctx_.scene) : nullptr;
     lapse_taken_ = state ? state->taken : 0;
-    context_.tell.changed().time_lapse = state;
+    ctx_.tell.changed().time_lapse = state;
     lapse_.told();
 }
 
 void Training::profile(std::uint64_t first, std::uint64_t last) {
     if (!may_train("profile steps")) return;
     if (last <= steps_done())
-        return context_.tell.error(
+        return ctx_.tell.error(
             fmt::format("step {} is already done: nothing left to profile", last));
-    if (!context_.options.run.set_profiling)
-        return context_.tell.error("cannot profile steps: not training on a CUDA device");
-    context_.scene->run->profile({first, last});
-    context_.tell.done(fmt::format("steps {} to {} will be marked for nsys and ncu", first, last));
+    if (!ctx_.options.run.set_profiling)
+        return ctx_.tell.error("cannot profile steps: not training on a CUDA device");
+    ctx_.scene->run->profile({first, last});
+    ctx_.tell.done(fmt::format("steps {} to {} will be marked for nsys and ncu", first, last));
 }
 
 void Training::save_checkpoint(const std::string& path) {
-    if (!context_.scene || !context_.scene->run)
-        return context_.tell.error("cannot save a checkpoint: nothing is training");
-    if (const auto saved = context_.scene->run->save_checkpoint(path); !saved)
-        context_.tell.error(saved.error().text());
+    if (!ctx_.scene || !ctx_.scene->run)
+        return ctx_.tell.error("cannot save a checkpoint: nothing is training");
+    if (const auto saved = ctx_.scene->run->save_checkpoint(path); !saved)
+        ctx_.tell.error(saved.error().text());
 }
 
 void Training::evaluate() {
-    if (!context_.scene || !context_.scene->capture)
-        return context_.tell.error("cannot evaluate: no capture is open");
-    if (context_.scene->run) {
-        context_.scene->run->evaluate();
+    if (!ctx_.scene || !ctx_.scene->capture)
+        return ctx_.tell.error("cannot evaluate: no capture is open");
+    if (ctx_.scene->run) {
+        ctx_.scene->run->evaluate();
     } else {
-        auto views = context_.scene->capture->view_indices(true);
-        if (views.empty()) views = context_.scene->capture->view_indices(false);
+        auto views = ctx_.scene->capture->view_indices(true);
+        if (views.empty()) views = ctx_.scene->capture->view_indices(false);
         evaluation_.emplace(std::move(views), 0);
     }
 }
 
 /// A step, or a photo of the run's evaluation.
 bool Training::train_once() {
-    if (!context_.scene || !context_.scene->run) return false;
-    Run& run = *context_.scene->run;
+    if (!ctx_.scene || !ctx_.scene->run) return false;
+    Run& run = *ctx_.scene->run;
     if (state_ != RunState::training && !run.evaluating()) return false;
     const auto begin = std::chrono::steady_clock::now();
     const Run::Did did = run.step();
     if (did == Run::Did::evaluation) tell_evaluation(run.evaluation());
     if (did == Run::Did::step) {
         record_.add_step(run.last_step());
-        context_.tell.status.changed = curves_.changed = cameras_.changed = true;
+        ctx_.tell.status.changed = curves_.changed = cameras_.changed = true;
     }
     if (run.time_lapse().pictures() != lapse_taken_) lapse_.changed = true;
     take_marks(run);
@@ -487,28 +483,26 @@ bool Training::train_once() {
 }
 
 void Training::rest(RunState state) {
-    context_.scene->run->pause();  // what is done while paused is no step
+    ctx_.scene->run->pause();  // what is done while paused is no step
     state_ = state;
     run_to_ = 0;
     if (state == RunState::paused) log_info("paused after step {}", steps_done());
-    context_.tell.status.at_once();
+    ctx_.tell.status.at_once();
     publish_lapse();
     cameras_.at_once();
     curves_.changed = true;
 }
 
 bool Training::evaluating() const {
-    return evaluation_ ||
-           (context_.scene && context_.scene->run && context_.scene->run->evaluating());
+    return evaluation_ || (ctx_.scene && ctx_.scene->run && ctx_.scene->run->evaluating());
 }
 
 bool Training::advance() {
     if (!evaluation_) return train_once();
     const auto begin = std::chrono::steady_clock::now();
     const bool more = evaluation_->measure_next([&](const std::vector<std::size_t>& views) {
-        return evaluate_model(*context_.scene->model, *context_.scene->capture, views,
-                              *context_.scene->rasterizer, render_options(*context_.scene, {}),
-                              nullptr);
+        return evaluate_model(*ctx_.scene->model, *ctx_.scene->capture, views,
+                              *ctx_.scene->rasterizer, render_options(*ctx_.scene, {}), nullptr);
     });
     viewer_.add_work(seconds_since(begin));
     if (more) return true;
@@ -520,10 +514,10 @@ bool Training::advance() {
 void Training::tell_evaluation(const Evaluation& evaluation) {
     record_.add_evaluation(evaluation);
     if (!std::isnan(evaluation.psnr))
-        context_.tell.done(fmt::format(
-            "step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)", evaluation.step,
-            evaluation.psnr, evaluation.ssim, evaluation.images.size(), evaluation.seconds));
-    context_.tell.status.at_once();
+        ctx_.tell.done(fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)",
+                                   evaluation.step, evaluation.psnr, evaluation.ssim,
+                                   evaluation.images.size(), evaluation.seconds));
+    ctx_.tell.status.at_once();
     cameras_.at_once();
     curves_.at_once();
 }
@@ -539,23 +533,22 @@ void Training::tell_finished(const Run& run) {
             : std::string();
     std::vector<std::string> files;
     for (const auto& [what, where] : run.files().all()) files.push_back(what + ": " + where);
-    context_.tell.done(
-        fmt::format("finished at step {}: {} steps in {}{}, {} Gaussians", steps_done(), taken,
-                    format_duration(run.seconds()), score,
-                    format_count(static_cast<double>(run.trainer().gaussian_count()))),
-        true, std::move(files));
+    ctx_.tell.done(fmt::format("finished at step {}: {} steps in {}{}, {} Gaussians", steps_done(),
+                               taken, format_duration(run.seconds()), score,
+                               format_count(static_cast<double>(run.trainer().gaussian_count()))),
+                   true, std::move(files));
 }
 
 void Training::finish() {
-    if (!context_.scene || !context_.scene->run) return;
-    context_.scene->run->finish();
-    last_checkpoint_ = context_.scene->run->files().at("checkpoint");
+    if (!ctx_.scene || !ctx_.scene->run) return;
+    ctx_.scene->run->finish();
+    last_checkpoint_ = ctx_.scene->run->files().at("checkpoint");
 }
 
 void Training::describe(Published& view) const {
     EngineStatus& status = view.status;
     TrainingStatus& training = view.training;
-    const LoadedScene* scene = context_.scene ? &*context_.scene : nullptr;
+    const LoadedScene* scene = ctx_.scene ? &*ctx_.scene : nullptr;
     const Run* run = scene ? scene->run.get() : nullptr;
     status.step_cost = {};
     training = {};
@@ -612,10 +605,9 @@ void Training::describe(Published& view) const {
 bool Training::publish_when_due() {
     bool any = false;
     if (cameras_.due(kCamerasInterval)) {
-        if (context_.scene && context_.scene->trainer &&
-            context_.scene->trainer->settings().refine_poses != 0)
-            record_.take_poses(*context_.scene->trainer);
-        context_.tell.changed().cameras = record_.cameras();
+        if (ctx_.scene && ctx_.scene->trainer && ctx_.scene->trainer->settings().refine_poses != 0)
+            record_.take_poses(*ctx_.scene->trainer);
+        ctx_.tell.changed().cameras = record_.cameras();
         publish_looks();
         cameras_.told();
         any = true;
@@ -625,7 +617,7 @@ bool Training::publish_when_due() {
         any = true;
     }
     if (curves_.due(running() ? kCurvesInterval : 0)) {
-        context_.tell.changed().curves = record_.curves();
+        ctx_.tell.changed().curves = record_.curves();
         curves_.told();
         any = true;
     }

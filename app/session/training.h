@@ -84,7 +84,6 @@ class Training final : public EnginePart {
     }
 
   private:
-    void begin();
     void finish();
     bool may_train(const char* verb);
     bool train_once();
@@ -102,9 +101,9 @@ class Training final : public EnginePart {
     void publish_looks();
     void tell_finished(const Run& run);
     void tell_evaluation(const Evaluation& evaluation);
-    std::uint64_t steps_done() const { return context_.scene ? context_.scene->steps_done() : 0; }
+    std::uint64_t steps_done() const { return ctx_.scene ? ctx_.scene->steps_done() : 0; }
 
-    EngineContext context_;
+    EngineContext ctx_;
     TrainingSettings& settings_;
     Viewer& viewer_;
     RunRecord record_;

@@ -16,7 +16,7 @@ namespace gs {
 class Values final : public EnginePart {
   public:
     Values(EngineContext context, Viewer& viewer, ShownTint& tint)
-        : context_(std::move(context)), viewer_(viewer), tint_(tint) {}
+        : ctx_(std::move(ctx)), viewer_(viewer), tint_(tint) {}
 
     /// Sets the colours for the next picture of `request`.
     void follow(const Shown& shown, const ViewRequest& request);
@@ -35,7 +35,7 @@ class Values final : public EnginePart {
     void find(const Shown& shown, const ViewRequest& request);
     void paint(const ColorBy& wanted);
 
-    EngineContext context_;
+    EngineContext ctx_;
     Viewer& viewer_;
     ShownTint& tint_;
     /// Identifies the values.
