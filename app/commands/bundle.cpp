@@ -1,4 +1,4 @@
-// Commands of bundles: a scene with all that was made of it as one file.
+// Commands for bundles: a scene and everything made from it in one file.
 #include "app/commands/commands.h"
 #include "app/studio/studio.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 Result<void> save(StudioState& state, const Arguments& a) {
     if (a.size() > 1 && a[1] != "photos")
-        return fail(ErrorKind::usage, "", "after the path comes nothing, or photos");
+        return fail(ErrorKind::usage, "", "after the path only \"photos\" may follow");
     return ask(state, [path = a[0], photos = a.size() > 1](Studio& s) {
         return s.save_bundle(path, photos);
     });
@@ -16,8 +16,8 @@ Result<void> save(StudioState& state, const Arguments& a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"bundle.save", "Save a bundle...", "File 3", "Ctrl+Shift+S", "PATH [photos]",
-     "Packs the scene, its cameras, saved views, notes, settings, trace and a report into one file (.gsb); "
-     "with the photos when asked.", save},
+     "Pack the scene, its cameras, saved views, notes, settings, trace and a report into one file (.gsb), "
+     "optionally with the photos.", save},
 };
 // clang-format on
 

@@ -1,4 +1,4 @@
-// Commands of where the viewport looks from: ways to steer, capture cameras, places.
+// Commands for the viewport's camera: navigation, capture cameras, saved views.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -101,11 +101,11 @@ Result<void> place_camera(S state, A given) {
     return {};
 }
 
-/// From outside along an axis, at what is looked at now.
+/// Looks at the current target from outside along an axis.
 Result<void> along_axis(S state, A a) {
     GS_TRY(const Vec3d way, axis_argument(a[0]));
     NavigationState& to = state.navigation;
-    // Along the world's up another direction has to be above.
+    // Looking along the world's up needs another up direction.
     const Vec3d kept = to.up;
     const bool vertical = std::abs(dot(way, to.up)) > 0.99;
     const Vec3d up = !vertical ? to.up : way.z != 0 ? Vec3d{0, 1, 0} : Vec3d{0, 0, 1};
@@ -123,11 +123,11 @@ Result<void> along(S state, A) {
 Result<void> save_view(S state, A a) {
     if (!state.scene) return fail(ErrorKind::usage, "", "nothing is open");
     if (a[0].find_first_of("=\n") != std::string::npos || a[0].empty())
-        return fail(ErrorKind::usage, "", "the name of a view has no \"=\"");
+        return fail(ErrorKind::usage, "", "a view's name must not be empty or contain \"=\"");
     if (a[0].size() > kLongestName)
         return fail(ErrorKind::usage, "",
-                    fmt::format("the name of a view has at most {} bytes, this one has {}",
-                                kLongestName, a[0].size()));
+                    fmt::format("a view's name has at most {} bytes; this one has {}", kLongestName,
+                                a[0].size()));
     std::erase_if(state.saved_views, [&](const SavedView& v) { return v.name == a[0]; });
     state.saved_views.push_back({a[0], state.view.capture_view, state.navigation});
     GS_TRY_VOID(write_views(state.views_file, state.saved_views));
@@ -143,7 +143,7 @@ Result<void> go_to_view(S state, A a) {
     for (const SavedView& view : state.saved_views)
         if (view.name == a[0]) return look_from(state, view);
     return fail(ErrorKind::usage, "", fmt::format("there is no view \"{}\"", a[0]),
-                "view.save NAME saves this one");
+                "view.save NAME saves the current view");
 }
 Result<void> copy_camera(S state, A) {
     return ask(state, [text = "view.camera " + camera_text(state.navigation)](Studio& studio) {
@@ -155,7 +155,7 @@ Result<void> paste_camera(S state, A) {
     return ask(state, [](Studio& studio) {
         const std::vector<std::string> words = split_words(studio.copied_text());
         if (words.empty() || words[0] != "view.camera")
-            return Result<void>(fail(ErrorKind::usage, "", "no camera was copied",
+            return Result<void>(fail(ErrorKind::usage, "", "the clipboard has no camera",
                                      "view.copy copies one, as a view.camera command"));
         return studio.give("view.camera", {words.begin() + 1, words.end()});
     });
@@ -164,11 +164,11 @@ Result<void> paste_camera(S state, A) {
 // clang-format off
 const CommandRow kRows[] = {
     {"view.navigation.orbit",     "Steer by: orbit",         "View/Steer by 1", "Ctrl+1", "",
-     "Dragging turns around what is looked at, the horizon stays level.", navigation_is<Navigation::orbit>},
+     "Drag to turn around the point looked at; the horizon stays level.", navigation_is<Navigation::orbit>},
     {"view.navigation.trackball", "Steer by: trackball",     "View/Steer by 1", "Ctrl+2", "",
-     "Dragging turns freely, as a ball under the hand.", navigation_is<Navigation::trackball>},
+     "Drag to turn freely, like a trackball.", navigation_is<Navigation::trackball>},
     {"view.navigation.fly",       "Steer by: fly",           "View/Steer by 1", "Ctrl+3", "",
-     "Dragging looks around from where the camera stands; W A S D Q E fly.", navigation_is<Navigation::fly>},
+     "Drag to look around from the camera's position; fly with W A S D Q E.", navigation_is<Navigation::fly>},
     {"view.navigation",           "Navigation",              "",     "",       "MODE",
      "orbit, trackball or fly (W A S D Q E).", navigation},
     {"view.fly-speed",            "Flying speed",            "",     "",       "EXTENTS",
@@ -182,39 +182,39 @@ const CommandRow kRows[] = {
     {"view.free",                 "Free camera",             "View 3", "Escape", "",
      "Leaves the capture camera without moving.", free_camera},
     {"view.frame-all",            "Frame everything",        "View 3", "Home",   "",
-     "Moves the camera back until the whole scene is in view.", all_in_view},
+     "Move the camera back until the whole scene is in view.", all_in_view},
     {"view.level",                "Level the horizon",       "View 3", "H",      "",
-     "Turns the camera upright, where it stands.", level_horizon},
+     "Turn the camera upright without moving it.", level_horizon},
     {"view.focus",                "Focus",                   "",     "",       "X Y",
-     "Looks at, and turns around, what lies at this pixel of the picture.", focus_on},
+     "Look at the point at this pixel of the picture and orbit around it.", focus_on},
     {"view.camera",               "Place the camera",        "",     "",
      "EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z FOV LENS]",
      "Three numbers each: position, point looked at, up; then, or without up, the vertical field "
-     "of view in degrees; then the lens where it is no pinhole: orthographic, fisheye:DEGREES, equirectangular.", place_camera},
+     "of view in degrees; then the lens unless pinhole: orthographic, fisheye:DEGREES, equirectangular.", place_camera},
     {"view.along.x",              "Look along: x",           "View/Look from 3", "", "",
-     "From outside along the world's x axis at what is looked at now.", along<0>},
+     "Look at the current target from outside along the world's x axis.", along<0>},
     {"view.along.y",              "Look along: y",           "View/Look from 3", "", "",
      "The same along y.", along<1>},
     {"view.along.z",              "Look along: z",           "View/Look from 3", "", "",
      "The same along z.", along<2>},
     {"view.along.minus-x",        "Look along: -x",          "View/Look from 3", "", "",
-     "From the other side of the world's x axis.", along<3>},
+     "Look from the other side of the world's x axis.", along<3>},
     {"view.along.minus-y",        "Look along: -y",          "View/Look from 3", "", "",
      "The same along y.", along<4>},
     {"view.along.minus-z",        "Look along: -z",          "View/Look from 3", "", "",
      "The same along z.", along<5>},
     {"view.along",                "Look along an axis",      "",     "",       "AXIS",
-     "x, y, z, or from the other side -x, -y, -z.", along_axis},
+     "x, y, z, or -x, -y, -z for the other side.", along_axis},
     {"view.save",                 "Save this view",          "View 3", "",     "NAME",
-     "Keeps the camera under a name, in the run's folder or the user's.", save_view},
+     "Save the camera under a name, in the run's folder or the user's.", save_view},
     {"view.go",                   "Go to a saved view",      "",     "",       "NAME",
-     "Looks from where view.save NAME was given.", go_to_view},
-    {"view.forget",               "Forget a saved view",     "",     "",       "NAME",
-     "Takes it from the list.", forget_view},
+     "Go to the camera saved with view.save NAME.", go_to_view},
+    {"view.forget",               "Delete a saved view",     "",     "",       "NAME",
+     "Remove it from the list.", forget_view},
     {"view.copy",                 "Copy the camera",         "View/Camera 3", "Ctrl+Shift+C", "",
-     "Puts the camera on the clipboard, as a view.camera command.", copy_camera},
+     "Copy the camera to the clipboard as a view.camera command.", copy_camera},
     {"view.paste",                "Paste a camera",          "View/Camera 3", "Ctrl+Shift+V", "",
-     "Looks from the camera that was copied, here or in another window.", paste_camera},
+     "Go to the copied camera, from this or another window.", paste_camera},
 };
 // clang-format on
 

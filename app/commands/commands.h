@@ -1,6 +1,6 @@
-// The commands of the studio: a table a file of this folder, a row a command, with the function
-// that carries it out. An engine command sends a function to the engine's thread, what concerns the
-// window asks the studio, view settings are changed at once. To add one: a row and its function.
+// The studio's commands: each file of this folder has a table with one row per command and the
+// function that runs it. Engine commands send a function to the engine's thread, window commands
+// ask the studio, view settings change at once. To add one, add a row and its function.
 #pragma once
 
 #include <span>
@@ -36,7 +36,7 @@ std::span<const CommandRow> bundle_commands();
 std::span<const CommandRow> verify_commands();
 std::span<const CommandRow> window_commands();
 
-/// All of them, and those of scripts (app/studio/script.h), in the order of menus and help page.
+/// All commands, with those of scripts (app/studio/script.h), in the order of menus and help page.
 CommandTable all_commands();
 
 }  // namespace gs

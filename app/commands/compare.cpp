@@ -1,4 +1,4 @@
-// Commands of the comparison: with the photo or with a second scene, and how both share
+// Commands for comparing with the photo or a second scene, and how both share
 // the viewport.
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
@@ -21,13 +21,13 @@ Result<void> end_compare(S state, A) {
 Result<void> with(S state, A a) {
     if (a[0] == "scene" && !state.other)
         return fail(ErrorKind::usage, "", "no second scene is open",
-                    "scene.compare PATH opens one");
+                    "open one with scene.compare PATH");
     return set_choice<&ViewSettings::with, kCompareWithNames>(state, a);
 }
 Result<void> swap(S state, A) {
     if (!state.other)
         return fail(ErrorKind::usage, "", "only one scene is open",
-                    "scene.compare PATH opens another");
+                    "open another with scene.compare PATH");
     state.view.swapped = !state.view.swapped;
     return {};
 }
@@ -39,22 +39,22 @@ const auto signed_error = set_switch<&ViewSettings::signed_error>;
 // clang-format off
 const CommandRow kRows[] = {
     {"scene.compare",     "Compare with another scene...", "File 1", "Ctrl+Shift+O", "PATH",
-     "Opens splats, a checkpoint or a run's folder beside the open scene, seen from the same "
+     "Open splats, a checkpoint or a run's folder next to the open scene, seen from the same "
      "camera.", compare_scene},
     {"scene.swap",        "Swap the compared scenes",      "View 4", "X",            "",
-     "Exchanges the sides of A and B.", swap},
+     "Swap the sides of A and B.", swap},
     {"scene.end-compare", "End the comparison",            "File 4", "",             "",
-     "Closes the second scene.", end_compare},
+     "Close the second scene.", end_compare},
     {"view.compare",      "Compare side by side or split", "",     "",             "MODE",
      "off, beside, split or toggle.", compare},
     {"view.with",         "Compare with photo or scene",   "",     "",             "WHAT",
-     "photo or scene: what the picture is compared with while a second scene is open.", with},
-    {"view.split",        "Where the split is",            "",     "",             "SHARE",
-     "0 (left) to 1 (right) of the picture.", split},
+     "Compare the picture with the photo or the second scene, if one is open.", with},
+    {"view.split",        "Position of the split",         "",     "",             "SHARE",
+     "0 (left) to 1 (right).", split},
     {"view.show-photo",   "The other picture",             "View 4", "P",            "[on|off]",
-     "Which of the two compare mode toggle shows: the photo or second scene when on.", show_photo},
+     "In compare mode toggle, show the photo or second scene when on.", show_photo},
     {"view.signed",       "Signed difference",             "View 4", "Shift+E",      "[on|off]",
-     "Mode error shows this picture minus the other one instead of the size of the "
+     "In mode error, show this picture minus the other instead of the absolute "
      "difference.", signed_error},
 };
 // clang-format on

@@ -1,4 +1,4 @@
-// Commands of what a picture costs, and of colouring Gaussians by a number.
+// Commands that measure a picture's cost and colour Gaussians by a value.
 #include "app/session/costs.h"
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
@@ -66,7 +66,7 @@ Result<void> color_by(S state, A a) {
 Result<void> needs_value(S state) {
     if (state.view.color_by.value != GaussianValue::none) return {};
     return fail(ErrorKind::usage, "", "Gaussians have their own colours",
-                "color.by NAME colours them by a number first");
+                "choose a value with color.by NAME first");
 }
 Result<void> range(S state, A a) {
     GS_TRY_VOID(needs_value(state));
@@ -81,9 +81,8 @@ Result<void> range(S state, A a) {
     GS_TRY(const double lo, number_argument(a[0], -kMost, kMost, "the lower end"));
     GS_TRY(const double hi, number_argument(a[1], -kMost, kMost, "the upper end"));
     if (!(lo < hi))
-        return fail(ErrorKind::usage, "",
-                    fmt::format("the range {} to {} holds nothing", a[0], a[1]),
-                    "the lower end comes first");
+        return fail(ErrorKind::usage, "", fmt::format("the range {} to {} is empty", a[0], a[1]),
+                    "give the lower end first");
     by.automatic = false;
     by.lo = lo;
     by.hi = hi;
@@ -106,25 +105,25 @@ Result<void> map(S state, A a) {
 
 // clang-format off
 const CommandRow kCostRows[] = {
-    {"cost.measure", "Measure what the picture costs", "View/Costs 4", "Ctrl+M", "",
-     "Takes the time of every tile, forward and backward, and counts the pairs of every Gaussian.", measure},
+    {"cost.measure", "Measure the picture's cost", "View/Costs 4", "Ctrl+M", "",
+     "Time every tile, forward and backward, and count the pairs of every Gaussian.", measure},
     {"cost.region",  "Cost of a region",               "",       "", "X0 Y0 X1 Y1",
-     "What the tiles of this box cost, in pixels of the picture that is shown; what lies beside it is cut.", region},
+     "Sum the cost of the tiles in this box, in pixels of the shown picture; parts outside are clipped.", region},
     {"cost.top",     "List the most expensive Gaussians", "",    "", "COUNT",
-     "How many of them the panel Costs lists, 1 to 1000.", top},
+     "How many of them the Costs panel lists, 1 to 1000.", top},
     {"cost.without", "Without the most expensive Gaussians", "View/Costs 4", "", "COUNT",
-     "What leaving them out would save, and what PSNR the photos would have without them.", without},
-    {"cost.clear",   "Forget what was measured",       "View/Costs 4", "", "",
-     "The panel Costs is empty again; photos are measured no further.", clear},
+     "Measure the time saved and the photos' PSNR without them.", without},
+    {"cost.clear",   "Clear the measured costs",       "View/Costs 4", "", "",
+     "Clear the Costs panel and stop measuring photos.", clear},
 };
 const CommandRow kColorRows[] = {
     {"color.by",     "Colour Gaussians by",            "View/Colour by 1", "Ctrl+B", "NAME",
      "off, opacity, size, anisotropy, sh-energy, gradient, second-moment, density, age, views, error, cost or "
      "level.", color_by},
     {"color.range",  "Range of the colours",           "View/Colour by 1", "", "auto|LO [HI]",
-     "From the values, or by hand in their unit.", range},
-    {"color.filter", "Only what lies in the range",    "View/Colour by 1", "Ctrl+Shift+B", "[on|off]",
-     "Gaussians whose value lies outside of the range are not drawn.", filter},
+     "auto: from the values; or LO HI in their unit.", range},
+    {"color.filter", "Only values in the range",       "View/Colour by 1", "Ctrl+Shift+B", "[on|off]",
+     "Hide Gaussians whose value is outside the range.", filter},
     {"color.map",    "Colormap of the values",         "View/Colour by 1", "", "NAME",
      "viridis, inferno, cividis, turbo, gray or diverging.", map},
 };

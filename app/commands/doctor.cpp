@@ -1,4 +1,4 @@
-// Commands of the doctor and of what runs in the background: examine, fix, take back, look at a
+// Commands for the doctor and for background work: examine, fix, undo, look at a
 // Gaussian, cancel.
 #include <limits>
 
@@ -53,21 +53,21 @@ Result<void> dismiss(S state, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"doctor.examine", "Examine the scene",          "Doctor 1", "",       "",
-     "Looks again for what is wrong; of a training run, also in the model as it is now.", examine},
-    {"doctor.fix",     "Mend the splats",            "Doctor 1", "",       "[NAME]",
-     "Mends one finding of the doctor, or everything that can be mended; the file stays as it "
-     "is.", fix},
-    {"doctor.undo",    "Take the last mending back", "Doctor 1", "",       "",
-     "The splats are as they were before the last doctor.fix.", undo_fix},
+     "Look for problems again; for a training run, in the current model as well.", examine},
+    {"doctor.fix",     "Fix the splats",             "Doctor 1", "",       "[NAME]",
+     "Fix one finding of the doctor, or everything that can be fixed; the file does not "
+     "change.", fix},
+    {"doctor.undo",    "Undo the last fix",          "Doctor 1", "",       "",
+     "Undo the last doctor.fix.", undo_fix},
     {"view.gaussian",  "Look at a Gaussian",         "",       "",       "ROW",
-     "Turns to the Gaussian of this row and marks it.", look_at_gaussian},
+     "Turn to the Gaussian with this id and mark it.", look_at_gaussian},
     {"view.unmark",    "Remove the mark",            "View 4",   "U",      "",
-     "The Gaussian that was looked at is marked no longer.", unmark},
-    {"cancel",         "Cancel what goes on",        "Doctor 2", "",       "[NAME]",
-     "Ends loading, examining, mending or exporting: all, or load, compare, doctor, mend, "
+     "Clear the marker of the Gaussian.", unmark},
+    {"cancel",         "Cancel running work",        "Doctor 2", "",       "[NAME]",
+     "Cancel loading, examining, fixing or exporting: all, or load, compare, doctor, mend, "
      "export, levels, problems.", cancel},
     {"notice.dismiss", "Dismiss notices",            "",       "",       "[NUMBER]",
-     "Takes one notice off the picture, or all.", dismiss},
+     "Remove one notice from the picture, or all.", dismiss},
 };
 // clang-format on
 

@@ -1,4 +1,4 @@
-// Commands of a lidar's recording: which sweep is shown, by what it is coloured, how time goes on.
+// Commands for a lidar recording: the shown sweep, its colours and playback.
 #include <optional>
 
 #include "app/commands/commands.h"
@@ -17,8 +17,8 @@ using S = StudioState&;
 
 Result<const DriveState*> drive_of(S state) {
     if (state.drive) return state.drive.get();
-    return fail(ErrorKind::usage, "", "no sweeps of a lidar are open",
-                "open a drive, or read a recording beside what is open with drive.open PATH");
+    return fail(ErrorKind::usage, "", "no lidar sweeps are open",
+                "open a drive, or add a recording with drive.open PATH");
 }
 Result<bool> switched(A a, bool now) {
     if (a.empty()) return !now;
@@ -80,26 +80,26 @@ Result<void> score(S state, A) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"drive.open",     "Read a lidar's recording",  "",             "", "[PATH]",
-     "Shows the sweeps of a recording in the world of what is open; without a path those of the drive that is open.", open},
+    {"drive.open",     "Read a lidar recording",    "",             "", "[PATH]",
+     "Show the sweeps of a recording in the open scene's world; without a path, those of the open drive.", open},
     {"drive.sweep",    "Show a sweep",              "",             "", "N",
-     "Chooses a sweep by its number, from 1, and draws it from the model as it is now.", sweep},
+     "Choose a sweep by number, from 1, and render it from the current model.", sweep},
     {"drive.next",     "Next sweep",                "View/Drive 3", "", "",
-     "Shows the sweep after the chosen one.", next},
+     "Show the sweep after the current one.", next},
     {"drive.previous", "Previous sweep",            "View/Drive 3", "", "",
-     "Shows the sweep before the chosen one.", previous},
-    {"drive.time",     "Moment of the drive",       "",             "", "SECONDS",
-     "Goes so many seconds past the first sweep, and shows the nearest one.", time},
+     "Show the sweep before the current one.", previous},
+    {"drive.time",     "Go to a time",              "",             "", "SECONDS",
+     "Go to SECONDS after the first sweep and show the nearest sweep.", time},
     {"drive.play",     "Play the drive",            "View/Drive 3", "", "[on|off]",
-     "Lets time go on: sweep after sweep, as fast as they were measured; with drive.follow the photos, too.", play},
+     "Play sweeps in real time; with drive.follow, photos as well.", play},
     {"drive.follow",   "Follow by photos",          "View/Drive 3", "", "[on|off]",
-     "The viewport looks through the photo of the moment that is shown.", follow},
+     "View through the photo taken at the shown time.", follow},
     {"drive.channel",  "Colour sweeps by",          "",             "", "NAME",
      "By range, intensity, height or time.", channel},
     {"drive.score",    "Score all sweeps",          "View/Drive 3", "", "",
-     "Draws every sweep from the model: how far ranges are from the measured ones, returns, and what moved.", score},
+     "Render every sweep from the model; report range errors, returns and what moved.", score},
     {"view.sweep",     "Sweep in the picture",      "View/Drive 3", "", "[on|off]",
-     "Draws the chosen sweep over the picture, where the lidar went, and the axes of lidar and camera.", in_picture},
+     "Draw the chosen sweep, the lidar's path and the axes of lidar and camera over the picture.", in_picture},
 };
 // clang-format on
 

@@ -1,4 +1,4 @@
-// Commands that edit the selected Gaussians, and the history that takes edits back.
+// Commands that edit the selected Gaussians, and the undo history.
 #include <cmath>
 #include <numbers>
 
@@ -80,7 +80,7 @@ Result<void> recolor(S state, A a) {
 Result<void> crop(S state, A) {
     if (!state.view.clip)
         return fail(ErrorKind::usage, "", "there is no clip box to crop to",
-                    "view.clip X0 Y0 Z0 X1 Y1 Z1 or view.clip.fit makes one");
+                    "make one with view.clip X0 Y0 Z0 X1 Y1 Z1 or view.clip.fit");
     return send(state, [box = *state.view.clip](Engine& e) { e.part<Editor>().crop(box); });
 }
 Result<void> simplify(S state, A a) {
@@ -104,41 +104,41 @@ Result<void> export_selection(S state, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"undo",             "Undo",                     "Edit 1", "Ctrl+Z",        "",
-     "Takes back the newest edit: of Gaussians, by the doctor, or of a setting.", undo},
+     "Undo the newest edit of Gaussians, by the doctor, or of a setting.", undo},
     {"redo",             "Redo",                     "Edit 1", "Ctrl+Shift+Z",  "",
-     "Makes the edit again that was taken back last.", redo},
+     "Redo the edit that was undone last.", redo},
     {"edit.hide",        "Hide the selection",       "Edit 3", "Shift+H",       "[ROW,... STEP]",
-     "The selected Gaussians are not drawn any more, and not selected; with ROW, selects these first.", hide},
+     "Hide and deselect the selected Gaussians; with ROW, select these first.", hide},
     {"edit.show-all",    "Show all",                 "Edit 3", "Ctrl+H",        "",
-     "Hidden Gaussians are drawn again.", show_all},
+     "Show the hidden Gaussians again.", show_all},
     {"edit.lock",        "Lock the selection",       "Edit 3", "",              "",
-     "The selected Gaussians stay as they are: no edit changes them.", lock},
+     "Protect the selected Gaussians from edits.", lock},
     {"edit.unlock",      "Unlock the selection",     "Edit 3", "",              "",
-     "The selected Gaussians can be changed again.", unlock},
+     "Allow edits of the selected Gaussians again.", unlock},
     {"edit.unlock-all",  "Unlock all",               "Edit 3", "",              "",
-     "All Gaussians can be changed again.", unlock_all},
+     "Allow edits of all Gaussians again.", unlock_all},
     {"edit.delete",      "Delete the selection",     "Edit 5", "Delete",        "[ROW,... STEP]",
-     "Takes the selected Gaussians away; undo brings them back. With ROW, selects these first; refused where the model "
-     "is not the one after STEP any more.", remove},
+     "Delete the selected Gaussians; undo restores them. With ROW, select these first; refused if the model "
+     "has changed since STEP.", remove},
     {"edit.duplicate",   "Duplicate the selection",  "Edit 5", "Ctrl+D",        "",
-     "A copy of each selected Gaussian at the same place; the copies are selected then.", duplicate},
+     "Copy each selected Gaussian in place and select the copies.", duplicate},
     {"edit.move",        "Move the selection",       "Edit/Transform 5", "",    "X Y Z",
      "Moves the selected Gaussians along the world's axes (world units).", move},
     {"edit.rotate",      "Rotate the selection",     "Edit/Transform 5", "",    "AXIS DEGREES",
-     "Turns the selection about the middle of its bounds, around x, y, z, -x, -y or -z.", rotate},
+     "Rotate the selection about the centre of its bounds, around x, y, z, -x, -y or -z.", rotate},
     {"edit.scale",       "Scale the selection",      "Edit/Transform 5", "",    "FACTOR",
-     "Makes the selection larger or smaller about the middle of its bounds.", scale},
+     "Scale the selection about the centre of its bounds.", scale},
     {"edit.recolor",     "Recolour the selection",   "Edit 5", "",              "multiply|set R G B",
      "multiply: each channel by a factor. set: this colour (0 to 1 each) from every direction.", recolor},
     {"edit.crop",        "Crop to the clip box",     "Edit/Whole scene 5", "",              "",
-     "Deletes every Gaussian whose centre lies outside of the clip box (view.clip).", crop},
+     "Delete every Gaussian whose centre is outside the clip box (view.clip).", crop},
     {"edit.simplify",    "Simplify the splats",      "Edit/Whole scene 5", "",              "N|P%",
-     "Fewer Gaussians that look much the same from the capture's photos, or from all around: neighbours are merged, "
-     "colours fitted. For example edit.simplify 50%.", simplify},
+     "Reduce the number of Gaussians with little visible change, by merging neighbours and fitting colours to the "
+     "capture's photos or to views from all around. For example edit.simplify 50%.", simplify},
     {"edit.go-to",       "Go to a step of the history", "",    "",              "STEPS",
-     "Takes edits back, or makes them again, until so many are in force; 0: as it was.", go_to},
+     "Undo or redo until STEPS edits are applied; 0 restores the original.", go_to},
     {"export.selection", "Export the selection...",  "File 3", "",              "PATH",
-     "Writes the selected Gaussians alone as a splat file.", export_selection},
+     "Write only the selected Gaussians as a splat file.", export_selection},
 };
 // clang-format on
 

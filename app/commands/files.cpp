@@ -1,4 +1,4 @@
-// Commands of files: open, close, export, pictures, quit.
+// Commands for files: open, close, export, screenshots, quit.
 #include <array>
 #include <cctype>
 
@@ -46,7 +46,7 @@ Result<void> export_splats(S state, A a) {
         if (part == 1) crop = state.view.clip;
         if (part == 1 && !crop)
             return fail(ErrorKind::usage, "", "there is no clip box to export",
-                        "view.clip X0 Y0 Z0 X1 Y1 Z1, or view.clip.fit");
+                        "make one with view.clip X0 Y0 Z0 X1 Y1 Z1 or view.clip.fit");
     }
     return send(state, [path = a[0], crop](Engine& e) { e.part<Exporter>().splats(path, crop); });
 }
@@ -77,7 +77,8 @@ Result<void> screenshot(S state, A a) {
         picture.overlays = kind == 1;
         size.pop_back();
     }
-    if (size.size() == 1) return fail(ErrorKind::usage, "", "a size is given as WIDTH HEIGHT");
+    if (size.size() == 1)
+        return fail(ErrorKind::usage, "", "a size needs two numbers: WIDTH HEIGHT");
     int width = state.width, height = state.height;
     if (size.size() == 2) {
         GS_TRY(const auto w, integer_argument(size[0], 1, 16384, "the width"));
@@ -101,18 +102,18 @@ Result<void> screenshot_window(S state, A a) {
 const CommandRow kRows[] = {
     {"open",              "Open...",                         "File 1", "Ctrl+O",
      "PATH [CAPTURE]",
-     "Opens a capture, a splat file, a run, a checkpoint or a trace; CAPTURE gives photos to compare "
+     "Open a capture, a splat file, a run, a checkpoint or a trace; CAPTURE adds photos to compare "
      "with.", open},
     {"open.sample",       "Open the sample capture",         "File 1", "",             "",
-     "Makes the built-in sample capture (no download) and opens it.", open_sample},
+     "Generate the built-in sample capture (no download) and open it.", open_sample},
     {"close",             "Close",                           "File 4", "Ctrl+W",       "",
-     "Closes the scene; unsaved training is saved first. Also cancels loading.", close},
+     "Close the scene after saving unsaved training. Also cancels loading.", close},
     {"export",            "Export splats...",                "File 3", "Ctrl+E",       "PATH [all|clip]",
-     "Writes the model as a splat file that other programs read: .ply, .spz, .sog, .glb, "
-     "...; clip: only what lies in the clip box.", export_splats},
-    {"export.poses",      "Export the cameras' poses",       "",       "",
+     "Write the model as a splat file that other programs read: .ply, .spz, .sog, .glb, "
+     "...; clip: only Gaussians in the clip box.", export_splats},
+    {"export.poses",      "Export the camera poses",         "",       "",
      "transforms|colmap|colmap-text FOLDER",
-     "Writes the photos' cameras, as the run has corrected them by now, and the sparse points: transforms.json, or COLMAP's files.", export_poses},
+     "Write the photos' cameras with the run's current corrections and the sparse points as transforms.json or COLMAP files.", export_poses},
     {"screenshot",        "Save the viewport's picture...",  "File 3", "F12",
      "PATH [WIDTH HEIGHT] [plain|overlays]",
      "Writes the viewport as PNG, at any size, with or without overlays.", screenshot},
@@ -121,8 +122,8 @@ const CommandRow kRows[] = {
     {"trace.save",        "Save the timeline...",            "File 3", "Ctrl+Shift+T", "PATH",
      "Writes all measurements as a Perfetto trace.", save_trace},
     {"quit",              "Quit",                            "File 5", "Ctrl+Q",       "[now|stay]",
-     "Saves unsaved training and ends the program; asks first when something else would be lost. "
-     "now: does not ask. stay: the answer to that.", quit},
+     "Save unsaved training and quit; ask first if something else would be lost. "
+     "now: quit without asking. stay: keep running, as the answer.", quit},
 };
 // clang-format on
 

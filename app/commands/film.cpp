@@ -1,4 +1,4 @@
-// Commands of the camera path and of what is filmed along it.
+// Commands for the camera path and films along it.
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
@@ -18,12 +18,12 @@ constexpr std::size_t kMostFrames = 1'000'000;
 
 Result<void> is_open(S state) {
     if (state.scene) return {};
-    return fail(ErrorKind::usage, "", "nothing is open that a camera could go through");
+    return fail(ErrorKind::usage, "", "no scene is open");
 }
 Result<void> has_key(S state) {
     if (!state.film.film().path.keys.empty()) return {};
-    return fail(ErrorKind::usage, "", "the camera path has no key",
-                "film.key adds one where the camera is, film.preset a whole path");
+    return fail(ErrorKind::usage, "", "the camera path has no keys",
+                "add one at the camera with film.key, or a whole path with film.preset");
 }
 
 /// The key that is named, counted from 1; none: the selected one.
@@ -33,7 +33,7 @@ Result<std::size_t> key_argument(S state, A a) {
     if (a.empty()) {
         if (state.film.selected()) return *state.film.selected();
         return fail(ErrorKind::usage, "", "no key is selected",
-                    fmt::format("name one, 1 to {}, or go to it first", count));
+                    fmt::format("give its number, 1 to {}, or go to it first", count));
     }
     GS_TRY(const auto number,
            integer_argument(a[0], 1, static_cast<std::int64_t>(count), "the key"));
@@ -131,7 +131,7 @@ Result<void> path_switch(S state, A a) {
 }
 Result<void> closed(S state, A a) {
     if (state.film.film().path.keys.size() < 2)
-        return fail(ErrorKind::usage, "", "a path that is closed has two keys at least");
+        return fail(ErrorKind::usage, "", "a closed path needs at least two keys");
     return path_switch<&CameraPath::closed>(state, a);
 }
 Result<void> speed(S state, A a) {
@@ -164,14 +164,14 @@ Result<void> size(S state, A a) {
 }
 Result<void> fps(S state, A a) {
     Film film = state.film.film();
-    GS_TRY(film.fps, number_argument(a[0], 0.1, 240, "the pictures a second"));
+    GS_TRY(film.fps, number_argument(a[0], 0.1, 240, "the frames per second"));
     return state.film.set(std::move(film));
 }
 Result<void> film_lens(S state, A a) {
     Film film = state.film.film();
     const auto lens = viewer_lens_named(a[0]);
     if (!lens || lens->orthographic())
-        return fail(ErrorKind::usage, "", fmt::format("a film has no lens \"{}\"", a[0]),
+        return fail(ErrorKind::usage, "", fmt::format("there is no film lens \"{}\"", a[0]),
                     "pinhole, fisheye:DEGREES (10 to 360, across the height) or equirectangular");
     film.lens = *lens;
     return state.film.set(std::move(film));
@@ -201,8 +201,8 @@ Result<void> save(S state, A a) {
     GS_TRY_VOID(has_key(state));
     const bool theirs = a.size() > 1 && a[1] == "nerfstudio";
     if (a.size() > 1 && !theirs)
-        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no format of paths", a[1]),
-                    "nerfstudio, or nothing for gausscope's own");
+        return fail(ErrorKind::usage, "", fmt::format("unknown path format \"{}\"", a[1]),
+                    "give nerfstudio, or nothing for gausscope's format");
     const Film& film = state.film.film();
     GS_TRY_VOID(theirs ? write_nerfstudio_path(a[0], film, state.film.origin())
                        : write_path_file(a[0], film, state.film.origin()));
@@ -217,8 +217,8 @@ Result<void> render(S state, A a) {
     const Film& film = state.film.film();
     const std::size_t count = pictures_of(film.path, film.fps);
     if (count > kMostFrames)
-        return fail(ErrorKind::usage, a[0], fmt::format("{} pictures are too many", count),
-                    "fewer a second, or a shorter path");
+        return fail(ErrorKind::usage, a[0], fmt::format("{} frames are too many", count),
+                    "reduce film.fps or shorten the path");
     GS_TRY(const std::size_t codec_index, choice_argument(state.film.codec, kVideoCodecNames));
     FilmRequest request{
         a[0],      poses_along(film.path, count),        film.width,         film.height,
@@ -231,53 +231,53 @@ Result<void> render(S state, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"film.key",     "Add a key to the camera path", "View/Camera path 5", "K", "[SECONDS|here]",
-     "Adds the camera as it is now: 2 s after the last key, at SECONDS, or at what is looked at (here).", key},
+     "Add the current camera 2 s after the last key, at SECONDS, or at the shown time (here).", key},
     {"film.update",  "Set the key to this camera",   "View/Camera path 5", "Shift+K", "[KEY]",
-     "The selected key, or that of the number, becomes the camera as it is now.", update},
+     "Set the selected key, or key KEY, to the current camera.", update},
     {"film.delete",  "Delete the key",               "View/Camera path 5", "", "[KEY]",
-     "Takes the selected key, or that of the number, out of the camera path.", remove},
+     "Delete the selected key, or key KEY, from the camera path.", remove},
     {"film.move",    "Move a key in time",           "",       "", "KEY SECONDS",
-     "The key's time, from the path's beginning.", move},
+     "Set the key's time, from the start of the path.", move},
     {"film.go",      "Go to a key",                  "",       "", "KEY|next|previous",
-     "Looks from the key of this number, or from the next one or the one before.", go},
-    {"film.undo",    "Take back a change of the path", "View/Camera path 5", "", "",
-     "The camera path as it was before the last change.", take_back},
-    {"film.redo",    "Make a change of the path again", "View/Camera path 5", "", "",
-     "The change of the camera path that was taken back last.", make_again},
+     "Go to the camera of this key, or of the next or previous one.", go},
+    {"film.undo",    "Undo on the camera path",   "View/Camera path 5", "", "",
+     "Undo the last change of the camera path.", take_back},
+    {"film.redo",    "Redo on the camera path",   "View/Camera path 5", "", "",
+     "Redo the last undone change of the camera path.", make_again},
     {"film.clear",   "Clear the camera path",        "View/Camera path 5", "", "",
-     "Takes all keys out; film.undo brings them back.", clear},
+     "Delete all keys; film.undo restores them.", clear},
     {"film.play",    "Play the camera path",         "View/Camera path 5", "Shift+P", "[on|off]",
-     "The camera goes along the path, from where it is looked at; steering stops it.", play},
+     "Move the camera along the path from the shown time; steering stops it.", play},
     {"film.at",      "Look from the path",           "",       "", "SECONDS",
-     "Looks from where the path is after so many seconds.", at},
+     "Go to the camera of the path at SECONDS.", at},
     {"film.show",    "Path in the viewport",         "View/Camera path 5", "", "[on|off]",
-     "Draws the camera path with its keys over the picture.", show},
-    {"film.preset",  "Camera path around what is looked at", "View/Camera path 5", "", "NAME [SECONDS]",
-     "orbit, spiral or dolly, from where the camera is, in 10 s or so many.", preset},
+     "Draw the camera path with its keys over the picture.", show},
+    {"film.preset",  "Camera path around the target", "View/Camera path 5", "", "NAME [SECONDS]",
+     "orbit, spiral or dolly from the current camera, lasting SECONDS (10).", preset},
     {"film.closed",  "Close the path",               "",       "", "[on|off]",
-     "From the last key back to the first.", closed},
+     "Continue from the last key back to the first.", closed},
     {"film.ease",    "Ease in and out",              "",       "", "[on|off]",
-     "Sets off and comes to rest softly.", path_switch<&CameraPath::ease>},
+     "Start and stop gently.", path_switch<&CameraPath::ease>},
     {"film.speed",   "Speed along the path",         "",       "", "even|keys",
-     "The same all along, or at each key when its time says.", speed},
+     "even: constant speed; keys: reach each key at its time.", speed},
     {"film.seconds", "Duration of the path",         "",       "", "SECONDS",
-     "Stretches the times of all keys.", seconds},
+     "Scale the times of all keys to this duration.", seconds},
     {"film.size",    "Size of the film",             "",       "", "WIDTH HEIGHT",
      "Pixels, 16 to 16384 each.", size},
-    {"film.fps",     "Pictures a second",            "",       "", "NUMBER",
+    {"film.fps",     "Frames per second",            "",       "", "NUMBER",
      "Of the film, 0.1 to 240.", fps},
     {"film.lens",    "Lens of the film",             "",       "", "NAME",
-     "pinhole, fisheye:DEGREES or equirectangular: what all of it is seen through.", film_lens},
+     "pinhole, fisheye:DEGREES or equirectangular, for the whole film.", film_lens},
     {"film.codec",   "Codec of films",               "",       "", "h264|av1",
-     "h264 is played by anything, av1 takes about half the bytes.", codec},
+     "h264 plays everywhere; av1 files are about half the size.", codec},
     {"film.quality", "Quality of films",             "",       "", "NUMBER",
-     "1 to 100; 75 is hard to tell from the pictures.", quality},
+     "1 to 100; 75 is visually close to lossless.", quality},
     {"film.open",    "Open a camera path...",        "View/Camera path 5", "", "PATH",
-     "Reads a path of gausscope's or nerfstudio's in place of this one.", open},
+     "Replace the path with one from a gausscope or nerfstudio file.", open},
     {"film.save",    "Save the camera path...",      "View/Camera path 5", "", "PATH [nerfstudio]",
-     "Writes it as JSON of our own, or as nerfstudio's camera_path.json.", save},
+     "Write it as gausscope JSON, or as nerfstudio's camera_path.json.", save},
     {"film.render",  "Film along the path...",       "View/Camera path 5", "", "PATH",
-     "Draws every picture of the path as the viewport shows the scene, into a video (.mp4, .mkv) or a "
+     "Render every frame of the path, as the viewport shows the scene, into a video (.mp4, .mkv) or a "
      "folder of PNG files.", render},
 };
 // clang-format on

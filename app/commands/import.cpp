@@ -1,4 +1,4 @@
-// Commands of the question before a capture is opened by hand (app/studio/import.h).
+// Commands for the import dialog (app/studio/import.h).
 #include "app/commands/commands.h"
 #include "app/session/engine.h"
 #include "app/studio/arguments.h"
@@ -15,7 +15,7 @@ Result<void> open(S state, OpenRequest request) {
     return leave_scene(state, [request = std::move(request)](Engine& e) { e.open(request); });
 }
 Result<void> nothing_asked() {
-    return fail(ErrorKind::usage, "", "nothing is being imported", "import PATH begins");
+    return fail(ErrorKind::usage, "", "nothing is being imported", "begin with import PATH");
 }
 
 /// Only a capture is asked about.
@@ -57,18 +57,18 @@ Result<void> copy(S state, A) {
 // clang-format off
 const CommandRow kRows[] = {
     {"import",        "Import a capture",               "", "", "PATH",
-     "Asks how to open a capture (what opening by hand does); anything else is opened at once.", begin},
+     "Ask how to open a capture, as File > Open does; open any other file at once.", begin},
     {"import.set",    "Choose how to import",           "", "", "NAME [VALUE]",
      "downscale, test-every, test-views, masks, background, steps, gaussians or output of the "
-     "capture that is being imported; without a value what is usual.", set},
+     "capture that is being imported; without a value, the default.", set},
     {"import.output", "Folder of the imported run...",  "", "", "PATH",
-     "Where the run of the capture that is being imported leaves what it makes.", output},
+     "Output folder of the imported capture's run.", output},
     {"import.accept", "Open what is being imported",    "", "", "[look|train]",
-     "Opens it as chosen; train: and begins to train.", accept},
+     "Open it with the chosen settings; train: and start training.", accept},
     {"import.cancel", "Cancel the import",              "", "", "",
-     "Opens nothing.", cancel},
+     "Close the question without opening anything.", cancel},
     {"import.copy",   "Copy the import's command line", "", "", "",
-     "Copies the command line that does the same as open and train.", copy},
+     "Copy the command line equivalent to open and train.", copy},
 };
 // clang-format on
 

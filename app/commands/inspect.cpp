@@ -1,4 +1,4 @@
-// Commands that ask about a pixel of the picture: what is in it, what its tile costs, which tiles
+// Commands that inspect a pixel of the picture: its Gaussians, its tile's cost, which tiles
 // cost most.
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ Result<void> tile(S state, A a) {
     if (a.size() > 2) {
         if (a[2] != "listed")
             return fail(ErrorKind::usage, "",
-                        fmt::format("after a tile only \"listed\" may stand, not \"{}\"", a[2]));
+                        fmt::format("after a tile only \"listed\" may follow, not \"{}\"", a[2]));
         return send(state, [x, y](Engine& e) { e.part<Inspector>().listed_tile(x, y); });
     }
     const auto request = view_request_of(state, state.width, state.height);
@@ -62,7 +62,7 @@ Result<void> clear(S state, A) {
 
 Result<const PixelAnswer*> answered(const StudioState& state) {
     if (!state.inspection || !state.inspection->pixel)
-        return fail(ErrorKind::usage, "", "no pixel was asked about yet", "inspect.pixel X Y");
+        return fail(ErrorKind::usage, "", "no pixel is inspected yet", "inspect.pixel X Y");
     return state.inspection->pixel.get();
 }
 Result<const PixelEntry*> entry_of(const PixelAnswer& answer, const std::string& text) {
@@ -122,18 +122,18 @@ Result<void> copy(S state, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"inspect.pixel", "Inspect the pixel again",    "View/Inspect 4", "I", "[X Y]",
-     "Lists the Gaussians in this pixel of the picture, front to back; without X and Y the last one, in the model as "
-     "it is now.", pixel},
+     "List the Gaussians in this pixel of the picture, front to back; without X and Y, the last pixel in the current "
+     "model.", pixel},
     {"inspect.tile",  "Inspect a tile",             "",       "",        "COLUMN ROW [listed]",
-     "The same of the pixel in the middle of a tile of 16 x 16; listed: of the picture whose tiles are listed.", tile},
-    {"inspect.tiles", "Find the tiles that cost most", "View/Inspect 4", "Ctrl+Shift+I", "",
-     "Lists the tiles of this picture by the time that blending spends on them.", tiles},
+     "Inspect the pixel in the middle of a 16 x 16 tile; listed: of the picture whose tiles are listed.", tile},
+    {"inspect.tiles", "Find the most expensive tiles", "View/Inspect 4", "Ctrl+Shift+I", "",
+     "List the tiles of this picture by their blending time.", tiles},
     {"inspect.mark",  "Mark a Gaussian of the pixel", "",     "",        "[ROW|most]",
-     "Outlines a Gaussian of the inspected pixel's list in the picture, or the one with the most weight; without ROW, none.", mark},
+     "Outline a Gaussian of the inspected pixel's list in the picture; most: the one with the largest weight; without ROW, none.", mark},
     {"inspect.copy",  "Copy the pixel's list",      "",       "",        "[ROW]",
-     "Puts the list of the inspected pixel on the clipboard, a line a Gaussian with tabs between; or one line.", copy},
-    {"inspect.clear", "Inspect nothing",            "View/Inspect 4", "", "",
-     "Forgets the pixel that was asked about, and its marks in the picture.", clear},
+     "Copy the inspected pixel's list to the clipboard as tab-separated lines, one per Gaussian; or only line ROW.", copy},
+    {"inspect.clear", "Clear the inspected pixel",  "View/Inspect 4", "", "",
+     "Clear the inspected pixel and its marks in the picture.", clear},
 };
 // clang-format on
 

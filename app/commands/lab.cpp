@@ -1,4 +1,4 @@
-// Commands of the lab: suites that run, what is recorded of them, and the way from a run's numbers
+// Commands for the lab: running suites, their recorded runs, and the way from a run's numbers
 // to its pictures.
 #include <algorithm>
 
@@ -48,8 +48,8 @@ Result<const LabRunRow*> run_argument(S state, const std::string& number) {
     GS_TRY(const auto id, integer_argument(number, 1, 1'000'000'000'000, "the run's number"));
     const LabRunRow* row = state.lab ? state.lab->run(id) : nullptr;
     if (!row)
-        return fail(ErrorKind::usage, "", fmt::format("no run {} is recorded", number),
-                    "lab.open FILE reads what is");
+        return fail(ErrorKind::usage, "", fmt::format("run {} is not in the database", number),
+                    "read a database with lab.open FILE");
     if (row->folder.empty())
         return fail(ErrorKind::usage, "", fmt::format("the files of run {} are gone", number));
     return row;
@@ -81,21 +81,21 @@ Result<void> photo(S state, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"lab.open",    "Read a lab's database", "Training/Lab 4", "", "[FILE]",
-     "Shows the runs that `gausscope lab run` or lab.run has recorded; without a file those of the database that was looked at last.", open},
+     "Show the runs that `gausscope lab run` or lab.run has recorded; without a file, those of the last database.", open},
     {"lab.run",     "Run a suite",           "",     "",            "SUITE [LABEL] [CAPTURES]",
-     "Trains what of a suite (a file, or one that is built in) is not recorded yet, one process a run, into the database.", run},
+     "Train the runs of a suite (a file or a built-in one) that are not recorded yet, one process per run, into the database.", run},
     {"lab.stop",    "Stop the suite",        "Training/Lab 4", "", "",
-     "Ends the suite that is being run; the same lab.run goes on where it stopped.", stop},
-    {"lab.compare", "Compare what was run",  "",     "",            "A B",
-     "B against A with intervals, verdicts and gates: labels, settings, backends or commits.", compare},
+     "Stop the running suite; the same lab.run resumes it.", stop},
+    {"lab.compare", "Compare runs",          "",     "",            "A B",
+     "Compare B with A, with intervals, verdicts and gates: labels, settings, backends or commits.", compare},
     {"lab.report",  "Report of the lab",     "",     "",            "FILE.html",
-     "Writes all that is recorded as one page, with what is compared and the worst photos.", report},
+     "Write all runs, the comparison and the worst photos as one page.", report},
     {"lab.show",    "Open a run of the lab", "",     "",            "RUN",
-     "Opens what this run trained, with its capture; RUN is its number in the Lab panel.", show},
+     "Open this run's model with its capture; RUN is its number in the Lab panel.", show},
     {"lab.beside",  "Open a run beside",     "",     "",            "RUN",
-     "Opens what this run trained beside the open scene, seen from the same camera.", beside},
+     "Open this run's model next to the open scene, seen from the same camera.", beside},
     {"lab.photo",   "Worst photo of a run",  "",     "",            "RUN [PHOTO]",
-     "Looks from the held-out photo that this run shows worst, or from this one, once the run is open.", photo},
+     "View from this run's worst held-out photo, or from PHOTO (open the run first).", photo},
 };
 // clang-format on
 

@@ -1,4 +1,4 @@
-// Commands of how the viewport's camera sees: its lens, what is up, what it cuts away, the sides it
+// Commands for the viewport's lens, its up direction, its clipping, and the sides it
 // looks from.
 #include <algorithm>
 #include <array>
@@ -153,18 +153,18 @@ Result<void> clip_to_core(S state, A) {
 // clang-format off
 const CommandRow kRows[] = {
     {"view.frame-selection",      "Frame the selection",     "View/Camera 3", "Shift+Home", "",
-     "Comes near to the marked Gaussian (three deviations fit the picture), else to the selected "
-     "ones, else to the capture camera under the mouse or last gone to.", frame_selection},
+     "Move close to the marked Gaussian (three deviations fit the picture), else to the selected "
+     "ones, else to the capture camera under the mouse or the last one visited.", frame_selection},
     {"view.orthographic",         "Orthographic",            "View/Camera 3", "Keypad5", "[on|off]",
-     "Parallel rays: sizes do not depend on depth. Zooming changes the width that is shown.", orthographic},
-    {"camera.lens",               "Look through another lens", "",   "",       "NAME [DEGREES]",
-     "pinhole, orthographic, fisheye (DEGREES across the height, usually 180) or equirectangular: the free camera from where it stands.", lens},
+     "Parallel rays: sizes do not depend on depth. Zooming changes the visible width.", orthographic},
+    {"camera.lens",               "Change the lens",           "",   "",       "NAME [DEGREES]",
+     "pinhole, orthographic, fisheye (DEGREES across the height, usually 180) or equirectangular, for the free camera.", lens},
     {"view.shutter",              "Rolling shutter",         "View/Camera 3", "",     "[on|off]",
-     "Through the camera of a photo with a rolling shutter: every row from its own pose, or all from the one of half the read-out.", shutter},
-    {"view.shutter.arrows",       "What the shutter moves",  "View/Camera 3", "",     "[on|off]",
-     "Over the picture of such a camera: when each row is read, and arrows from where one pose would draw to where the rows' own poses do.", shutter_arrows},
+     "For a photo with a rolling shutter: draw every row from its own pose, or all rows from the mid-readout pose.", shutter},
+    {"view.shutter.arrows",       "Rolling shutter arrows",  "View/Camera 3", "",     "[on|off]",
+     "For such a photo, show when each row is read, and arrows from the single-pose position to the per-row position.", shutter_arrows},
     {"view.from.front",           "Look from: front",        "View/Look from 3", "Keypad1", "",
-     "At what is looked at now, from the front: along the world's y where z is up, else along z.", look_from_side<Side::front>},
+     "Look at the current target from the front: along the world's y if z is up, else along z.", look_from_side<Side::front>},
     {"view.from.back",            "Look from: back",         "View/Look from 3", "Ctrl+Keypad1", "",
      "The same from behind.", look_from_side<Side::back>},
     {"view.from.right",           "Look from: right",        "View/Look from 3", "Keypad3", "",
@@ -176,19 +176,19 @@ const CommandRow kRows[] = {
     {"view.from.bottom",          "Look from: bottom",       "View/Look from 3", "Ctrl+Keypad7", "",
      "The same from below.", look_from_side<Side::bottom>},
     {"view.fov",                  "Field of view",           "",     "",       "DEGREES",
-     "Vertical field of view of the free camera, 5 to 150 degrees, where it stands.", fov},
+     "Vertical field of view of the free camera, 5 to 150 degrees.", fov},
     {"view.near",                 "Near plane",              "",     "",       "DISTANCE|auto",
-     "Gaussians nearer than this (world units along the view) are not drawn; auto is the scene's own.", near_plane},
+     "Hide Gaussians nearer than this (world units along the view); auto: the scene's own.", near_plane},
     {"view.fast",                 "Fast pictures",           "View/Camera 3", "",     "[on|off]",
-     "CUDA, a model at rest: colours in half precision for what is only looked at; says how far that is from exact in dB, or why it is not done. Files, maps, scores and training stay exact.", fast},
-    {"view.up",                   "What is up",              "",     "",       "AXIS|auto",
-     "x, y, z, -x, -y, -z: the horizon and the grid go by it; auto is what the scene was told (scene.up), else as most cameras stand.", up},
+     "CUDA, while not training: half-precision colours in the viewport only; shows the PSNR against exact pictures, or why it is off. Files, maps, scores and training stay exact.", fast},
+    {"view.up",                   "Up direction",            "",     "",       "AXIS|auto",
+     "x, y, z, -x, -y, -z: used for the horizon and the grid; auto: the scene's own (scene.up), else from the capture cameras.", up},
     {"view.grid",                 "Ground grid",             "View/Camera 3", "Shift+G", "[on|off]",
-     "Lines on the ground, a round number of world units apart.", grid},
+     "Draw lines on the ground, a round number of world units apart.", grid},
     {"view.clip",                 "Clip box",                "",     "",       "off|X0 [Y0 Z0 X1 Y1 Z1]",
-     "Draws only Gaussians whose centres lie in this box, in pictures alone: nothing is trained or measured by it.", clip},
+     "Draw only Gaussians with centres in this box. Pictures only: training and scores ignore it.", clip},
     {"view.clip.fit",             "Clip to the core",        "View/Camera 3", "",     "",
-     "A clip box around what there is to see: 90 % of the points on each axis, and a tenth more.", clip_to_core},
+     "Fit the clip box to the scene's core: 90 % of the points on each axis, plus a tenth.", clip_to_core},
 };
 // clang-format on
 

@@ -1,4 +1,4 @@
-// Commands of measuring: distances between picked points, the scene's scale, which way is up.
+// Commands for measuring: distances between picked points, the scene's scale and up direction.
 #include <array>
 #include <cmath>
 
@@ -37,8 +37,8 @@ Result<void> pick_next(S state, A a) { return pick_points(state, a, PickedFor::n
 Result<void> pick_distance(S state, A a) { return pick_points(state, a, PickedFor::distance); }
 
 tl::unexpected<Error> nothing_measured() {
-    return fail(ErrorKind::usage, "", "nothing was measured yet",
-                "measure.points X0 Y0 X1 Y1, or a drag with the distance tool");
+    return fail(ErrorKind::usage, "", "no distance measured yet",
+                "use measure.points X0 Y0 X1 Y1 or drag with the distance tool");
 }
 /// The distance that the argument names, 1 for the first; the last one without.
 Result<std::size_t> distance_of(const StudioState& state, A a, std::size_t argument) {
@@ -79,7 +79,7 @@ Result<void> scene_scale(S state, A a) {
     const double units = measured.length(which);
     if (!(units > 0))
         return fail(ErrorKind::usage, "", "both ends of that distance are the same point",
-                    "measure something longer");
+                    "measure a longer distance");
     measured.metres_per_unit = metres / units;
     return set_measured(state, std::move(measured));
 }
@@ -109,17 +109,17 @@ Result<void> scene_up(S state, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"measure.points", "Measure a distance",        "", "", "X0 Y0 X1 Y1",
-     "The distance between what lies at two pixels of the picture; kept with the scene.", pick_distance},
+     "Measure the distance between the points at two pixels of the picture; saved with the scene.", pick_distance},
     {"measure.point",  "Measure: next point",       "", "", "X Y",
-     "What lies at this pixel: the beginning of a distance, or its other end.", pick_next},
+     "Set the start of a distance at this pixel, or its end.", pick_next},
     {"measure.remove", "Measure: remove",           "", "", "[NUMBER]",
-     "Forgets a distance, the last one without a number.", forget_distance},
-    {"measure.clear",  "Measure: forget all",       "", "", "",
-     "Forgets all distances; the scene's scale and what is up stay.", forget_distances},
+     "Delete a distance; without a number, the last one.", forget_distance},
+    {"measure.clear",  "Measure: remove all",       "", "", "",
+     "Delete all distances; the scene's scale and up direction stay.", forget_distances},
     {"scene.scale",    "The scene's scale",         "", "", "METRES|off [NUMBER]",
-     "How long a measured distance really is (the last one, or that of this number): lengths are then told in metres. Kept with the scene.", scene_scale},
+     "Set the real length of a measured distance (the last one, or NUMBER) to show lengths in metres. Saved with the scene.", scene_scale},
     {"scene.up",       "The scene's up",            "", "", "auto|AXIS|distance|X0 [NUMBER|Y0 X1 Y1 X2 Y2]",
-     "Which way is up: along an axis, along a measured distance, along a line between two pixels (from its lower end to its upper), or away from the ground at three pixels. Kept with the scene and taken when it is opened again.", scene_up},
+     "Set the up direction: along an axis, a measured distance or a line between two pixels (lower end first), or perpendicular to the ground at three pixels. Saved with the scene.", scene_up},
 };
 // clang-format on
 

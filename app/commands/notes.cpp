@@ -1,4 +1,4 @@
-// Commands of notes: texts pinned to places, Gaussians and spans.
+// Commands for notes: texts pinned to points, Gaussians and spans.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ Result<void> await(S state, NoteOn on, const std::string& text, std::uint64_t ro
 }
 Result<void> something_open(S state) {
     if (state.scene) return {};
-    return fail(ErrorKind::usage, "", "nothing is open that notes could be made of");
+    return fail(ErrorKind::usage, "", "nothing is open to attach notes to");
 }
 
 Result<void> add(S state, A a) {
@@ -93,21 +93,21 @@ Result<void> go(S state, A a) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"note.here",     "Note on what is pointed at", "View/Notes 3", "N", "",
-     "Pins a note to what lies under the mouse, or in the picture's middle: the Notes panel asks for the "
+    {"note.here",     "Note at the mouse",         "View/Notes 3", "N", "",
+     "Pin a note to the point under the mouse, or in the picture's middle; the Notes panel asks for the "
      "text.", here},
     {"note.add",      "Note on a pixel",           "",     "",     "X Y TEXT",
-     "Pins a text to what lies at this pixel of the picture.", add},
+     "Pin a text to the point at this pixel of the picture.", add},
     {"note.gaussian", "Note on a Gaussian",        "View/Notes 3", "", "ROW TEXT",
      "Pins a text to a Gaussian.", add_gaussian},
     {"note.span",     "Note on the selected span", "View/Notes 3", "", "TEXT",
-     "Pins a text to the span, or the stretch of time, that is selected in the timeline.", add_span},
+     "Pin a text to the span or time range selected in the timeline.", add_span},
     {"note.edit",     "Change a note",             "",     "",     "N TEXT",
-     "Gives a note another text.", edit},
+     "Change a note's text.", edit},
     {"note.remove",   "Remove a note",             "",     "",     "N",
-     "Takes a note away.", remove},
+     "Delete a note.", remove},
     {"note.go",       "Go to a note",              "",     "",     "N",
-     "Turns the camera to a note, or shows its stretch of time in the timeline.", go},
+     "Turn the camera to a note, or show its time range in the timeline.", go},
 };
 // clang-format on
 

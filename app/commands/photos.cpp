@@ -1,4 +1,4 @@
-// Commands of the capture's photos: the cameras in the viewport, the contact sheet.
+// Commands for the capture's photos: the cameras in the viewport, the contact sheet.
 #include <optional>
 
 #include "app/commands/commands.h"
@@ -31,8 +31,8 @@ Result<void> pose_arrows(S state, A a) {
 const auto appearance = set_switch<&ViewSettings::photo_look>;
 Result<void> copy_looks(S state, A) {
     if (!state.looks || state.looks->photos.empty())
-        return fail(ErrorKind::usage, "", "no exposures and colours of photos are learned",
-                    "train.set appearance exposure, before the first step");
+        return fail(ErrorKind::usage, "", "the run does not learn the photos' exposure and colour",
+                    "train.set appearance exposure before the first step");
     return ask(state, [looks = state.looks](Studio& studio) {
         studio.copy_text(looks_csv(*looks));
         return Result<void>();
@@ -52,23 +52,23 @@ Result<void> width(S state, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"view.frusta.photos", "Photos in the cameras",    "View 2", "Shift+C", "[on|off]",
-     "Draws each capture camera with its photo.", photos},
+     "Draw each capture camera with its photo.", photos},
     {"view.frusta.color",  "Colours of the cameras",   "",     "",        "WHAT",
-     "What the colours of the capture cameras mean: split (train or test), psnr, ssim, loss or used.", color},
+     "Colour the capture cameras by split (train or test), psnr, ssim, loss or used.", color},
     {"view.frusta.size",   "Size of the cameras",      "",     "",        "FACTOR",
-     "How large capture cameras are drawn, times what suits the scene.", size},
-    {"view.poses.arrows",  "How poses are corrected",  "View/Camera 3", "", "[on|off]",
-     "At the capture cameras: how far a run that corrects poses has moved and turned each, many times as long.", pose_arrows},
+     "Size of the drawn capture cameras, relative to the default for the scene.", size},
+    {"view.poses.arrows",  "Pose corrections",         "View/Camera 3", "", "[on|off]",
+     "Draw arrows at the capture cameras for the run's pose corrections, magnified many times.", pose_arrows},
     {"view.appearance",    "As the photo shows it",    "View/Camera 3", "", "[on|off]",
-     "At a photo's camera: the scene through what was learned of that photo's exposure and colour, or without it.", appearance},
+     "At a photo's camera, draw the scene with that photo's learned exposure and colour, or without.", appearance},
     {"appearance.copy",    "Copy exposures of photos", "",     "",        "",
-     "Puts the learned exposures and white balances on the clipboard, as CSV: a line a photo.", copy_looks},
+     "Copy the learned exposures and white balances to the clipboard as CSV, one line per photo.", copy_looks},
     {"sheet.show",         "Contact sheet: show",      "",     "",        "WHAT",
      "all (photo, render, error), photo, render or error.", show},
     {"sheet.sort",         "Contact sheet: sort",      "",     "",        "KEY [up|down]",
-     "By name, split, psnr, ssim, loss, used or step; the worst PSNR comes first with psnr.", sort},
+     "By name, split, psnr, ssim, loss, used or step; psnr puts the worst first.", sort},
     {"sheet.width",        "Contact sheet: width",     "",     "",        "PIXELS",
-     "How wide each picture is, 40 to 640 pixels.", width},
+     "Width of each picture, 40 to 640 pixels.", width},
 };
 // clang-format on
 

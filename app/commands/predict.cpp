@@ -1,4 +1,4 @@
-// Commands of what the picture would take on GPUs that are not here.
+// Commands that predict the picture's time on other GPUs.
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
@@ -64,18 +64,18 @@ Result<void> map_tiles(S state, A a) {
 // clang-format off
 const CommandRow kPredictRows[] = {
     {"predict.measure",  "Predict times on other GPUs", "View/Costs 4", "", "",
-     "Counts what the picture takes, and says how long it and a training step would take on GPUs that are not here.",
+     "Count the picture's work and predict how long it and a training step would take on other GPUs.",
      measure},
     {"predict.gpus",     "GPUs to predict for",         "",             "", "LIST",
-     "Names as `gausscope predict --list` gives them, with commas; the first is the one the map is of.", gpus},
-    {"predict.what-if",  "Predict it otherwise",        "",             "", "NAME VALUE [HEIGHT]",
-     "gaussians N, size WIDTH HEIGHT, sh-degree D or batch N: the same scene as it would be.", what_if_so},
+     "Names from `gausscope predict --list`, separated by commas; the map shows the first.", gpus},
+    {"predict.what-if",  "Predict a what-if",           "",             "", "NAME VALUE [HEIGHT]",
+     "Predict the same scene with gaussians N, size WIDTH HEIGHT, sh-degree D or batch N.", what_if_so},
     {"predict.as-drawn", "Predict it as drawn",         "",             "", "",
-     "Takes every what-if back.", as_drawn},
+     "Clear every what-if.", as_drawn},
     {"predict.of",       "Predict a frame or a step",   "",             "", "frame|step",
-     "Whether stages are told of a frame for the screen or of a training step.", of_what},
+     "Predict a rendered frame or a training step.", of_what},
     {"predict.map",      "Colour tiles by predicted time", "",          "", "on|off",
-     "Over the picture whose counts were taken: microseconds of blending in each tile on the first GPU.", map_tiles},
+     "Over the counted picture, show the microseconds of blending per tile on the first GPU.", map_tiles},
 };
 // clang-format on
 

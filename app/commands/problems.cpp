@@ -1,5 +1,5 @@
-// Commands of where the model is wrong by its photos: look for it, one place in every photo, go
-// there.
+// Commands that find where the model differs from its photos, show one point in every photo, and
+// go there.
 #include <array>
 #include <limits>
 #include <optional>
@@ -43,7 +43,7 @@ Result<void> point(S state, A a) {
     double x = 0, y = 0;
     if (a.empty() && !state.hovered_pixel)
         return fail(ErrorKind::usage, "", "no pixel is under the mouse",
-                    "point at the picture, or say which: problems.point X Y");
+                    "point at the picture or give the pixel: problems.point X Y");
     if (a.size() == 1)
         return fail(ErrorKind::usage, "", "a pixel has two coordinates", "problems.point X Y");
     if (a.empty()) {
@@ -59,7 +59,7 @@ Result<void> point(S state, A a) {
                 y = y / shown.height](Engine& e) { e.part<ProblemFinder>().point(request, x, y); });
 }
 
-/// The photo of number `index` of a list, where it has one; the engine tells what is not there.
+/// The photo of entry `index` of a list, if it has one; the engine reports missing entries.
 std::optional<std::size_t> photo_of(const PhotoProblems& problems, ProblemKind kind,
                                     std::size_t index) {
     const auto in = [&](const auto& list) {
@@ -108,27 +108,27 @@ Result<void> clear(S state, A) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"problems.find",   "Find where it is wrong",        "Doctor 3", "Ctrl+Shift+F", "",
-     "Looks at every photo: the worst regions, holes, floaters, and the Gaussians that take part in "
+    {"problems.find",   "Find errors in photos",         "Doctor 3", "Ctrl+Shift+F", "",
+     "Search every photo for the worst regions, holes, floaters and the Gaussians that contribute to "
      "errors.", find},
     {"problems.point",  "This place in every photo",     "Doctor 3", "Shift+I", "[X Y]",
-     "Shows the place at a pixel of the picture (the one under the mouse) in every photo that sees "
-     "it, the worst first.", point},
+     "Show the point at a pixel of the picture (the one under the mouse) in every photo that sees "
+     "it, worst first.", point},
     {"problems.go",     "Go to a problem",               "",         "",        "N [KIND]",
-     "Goes to number N of the regions found, or of hole, gaussian, floater, or seen (the place's "
+     "Go to number N of the regions found, or of hole, gaussian, floater, or seen (the point's "
      "photos).", go},
     {"problems.select", "Select a problem's Gaussians",  "",         "",        "N gaussian|floater",
-     "Selects the Gaussian, or those of the floater, of number N of the list.", select},
+     "Select Gaussian N of the list, or the Gaussians of floater N.", select},
     {"problems.show",   "Problems: show",                "",         "",        "WHAT",
      "time (each photo's error over the steps), regions, place, gaussians, floaters or holes.", show},
     {"problems.sort",   "Problems: sort the photos",     "",         "",        "KEY [up|down]",
      "Errors over time by name, split, psnr, ssim, loss, used or step.", sort},
-    {"problems.history", "Problems: errors over time of", "",        "",        "psnr|loss",
-     "What the colours of the photos' errors over time mean.", history},
+    {"problems.history", "Problems: error over time",     "",        "",        "psnr|loss",
+     "Colour the errors over time by psnr or loss.", history},
     {"problems.cancel", "Cancel looking for problems",   "",         "",        "",
-     "Ends problems.find or problems.point; what was found before stays.", cancel},
-    {"problems.clear",  "Forget the problems",           "Doctor 3", "",        "",
-     "What was found, and the mark in the picture, go.", clear},
+     "Cancel problems.find or problems.point; earlier results stay.", cancel},
+    {"problems.clear",  "Clear the problems",            "Doctor 3", "",        "",
+     "Clear the results and the mark in the picture.", clear},
 };
 // clang-format on
 

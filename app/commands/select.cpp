@@ -1,5 +1,5 @@
-// Commands that select Gaussians: by shapes on the screen and in the world, by what they have, by
-// their neighbours; and the tools that the left mouse button draws those shapes with.
+// Commands that select Gaussians by shapes on the screen and in the world, by values, and by
+// neighbours; and the tools that draw those shapes with the left mouse button.
 #include <array>
 
 #include "app/commands/commands.h"
@@ -18,7 +18,7 @@ using S = StudioState&;
 constexpr double kFarthest = 1e9;  // world units that commands take
 constexpr double kMostPixels = 1e6;
 
-/// From the `first` argument on: new, add or remove; then live.
+/// Parses new, add or remove, then live, from the `first` argument on.
 Result<Selecting> selecting(std::string name, A a, std::size_t first) {
     Selecting out{std::move(name)};
     if (a.size() > first) {
@@ -28,7 +28,7 @@ Result<Selecting> selecting(std::string name, A a, std::size_t first) {
     if (a.size() > first + 1) {
         if (a[first + 1] != "live")
             return fail(ErrorKind::usage, "",
-                        fmt::format("after new, add or remove only \"live\" may stand, not \"{}\"",
+                        fmt::format("after new, add or remove only \"live\" may follow, not \"{}\"",
                                     a[first + 1]));
         out.live = true;
     }
@@ -41,7 +41,7 @@ Result<void> ask_model(S state, const Selecting& how, Editor::Question question)
 }
 
 // ---- on the screen
-/// "X,Y X,Y ..." with any of blanks, commas and semicolons between the numbers.
+/// Parses "X,Y X,Y ..."; blanks, commas and semicolons separate the numbers.
 Result<std::vector<ScreenPoint>> points_argument(const std::string& text) {
     std::vector<double> numbers;
     std::string word;
@@ -54,13 +54,13 @@ Result<std::vector<ScreenPoint>> points_argument(const std::string& text) {
         word.clear();
     }
     if (numbers.empty() || numbers.size() % 2 != 0)
-        return fail(ErrorKind::usage, "", "places in the picture are pairs of numbers: X,Y X,Y ...",
-                    "in quotes, as one argument");
+        return fail(ErrorKind::usage, "", "points in the picture are pairs of numbers: X,Y X,Y ...",
+                    "give them in quotes, as one argument");
     std::vector<ScreenPoint> out;
     for (std::size_t i = 0; i < numbers.size(); i += 2) out.push_back({numbers[i], numbers[i + 1]});
     return out;
 }
-/// `shape` in pixels of the picture that is shown.
+/// `shape` is in pixels of the shown picture.
 Result<void> ask_screen(S state, const Selecting& how, ScreenShape shape) {
     if (!state.frame) return fail(ErrorKind::usage, "", "there is no picture yet");
     const Camera& shown = state.frame->camera;
@@ -134,7 +134,7 @@ Result<void> box(S state, A a) {
                          const GaussianModel& m) { return rows_in_box(m, which); });
 }
 
-// ---- by what they have
+// ---- by values
 Result<void> range(S state, A a) {
     GS_TRY(const std::size_t value, choice_argument(a[0], kOwnValueNames));
     GS_TRY(const double lo, number_argument(a[1], -1e30, 1e30, "the lower end"));
@@ -148,7 +148,7 @@ Result<void> range(S state, A a) {
         return rows_by_value(m, static_cast<OwnValue>(value), lo, hi, camera);
     });
 }
-/// The values and the range that the viewport's colours show.
+/// Selects by the values and the range that the viewport's colours show.
 Result<void> values(S state, A a) {
     GS_TRY(const auto how, selecting("values", a, 0));
     return send(state, [how,
@@ -172,7 +172,7 @@ Result<void> color(S state, A a) {
         [wanted = Vec3f{rgb[0], rgb[1], rgb[2]}, tolerance = static_cast<float>(tolerance)](
             const GaussianModel& m) { return rows_by_color(m, wanted, tolerance); });
 }
-/// The colour of a pixel of the picture.
+/// Selects by the colour of a pixel of the picture.
 Result<void> color_at(S state, A a) {
     GS_TRY(const double x, number_argument(a[0], 0, kMostPixels, "X"));
     GS_TRY(const double y, number_argument(a[1], 0, kMostPixels, "Y"));
@@ -216,7 +216,7 @@ Result<void> solo(S state, A a) {
 }
 
 // ---- tools
-/// A volume that was not placed yet lies around the selection, else around what there is to see.
+/// Places a new volume around the selection, or else around the visible scene.
 void place_volume(S state, Tool tool) {
     ToolState& t = state.tools;
     Vec3f lo = state.scene ? state.scene->core.lo : Vec3f{}, hi = lo;
@@ -250,62 +250,62 @@ Result<void> brush_size(S state, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"select.all",        "Select all",               "Edit 2", "Ctrl+A",       "",
-     "Selects every Gaussian that is not hidden.", all},
+     "Select every Gaussian that is not hidden.", all},
     {"select.none",       "Select nothing",           "Edit 2", "Ctrl+Shift+A", "",
-     "Nothing is selected any more.", none},
+     "Clear the selection.", none},
     {"select.invert",     "Invert the selection",     "Edit 2", "Ctrl+I",       "",
-     "What was selected is not, and the other way round.", invert},
+     "Invert the selection.", invert},
     {"select.grow",       "Grow the selection",       "Edit/Neighbours 2", "Ctrl+=", "[REACH]",
-     "Adds Gaussians whose centres lie nearer to a selected one than REACH (3) of its sizes.", neighbours<NeighbourStep::grow>},
+     "Add Gaussians with centres closer to a selected one than REACH (3) times its size.", neighbours<NeighbourStep::grow>},
     {"select.shrink",     "Shrink the selection",     "Edit/Neighbours 2", "Ctrl+-", "[REACH]",
-     "Takes away those with a neighbour in reach that is not selected.", neighbours<NeighbourStep::shrink>},
-    {"select.connected",  "Select what is connected", "Edit/Neighbours 2", "Ctrl+L", "[REACH]",
-     "Grows the selection until there are no more neighbours in reach.", neighbours<NeighbourStep::connected>},
-    {"select.solo",       "Show the selection alone", "Edit 3", "Shift+S",      "[ROW,... STEP]",
-     "Hides every Gaussian that is not selected; with ROW, selects these first.", solo},
-    {"select.only-seen",  "Select only what is seen", "Edit 2", "",             "[on|off]",
-     "Shapes on the screen leave out what lies behind the surfaces that are seen.", only_seen},
-    {"select.row",        "Select by row",            "",       "",             "ROW,... [new|add|remove]",
-     "Selects Gaussians by the numbers of their rows.", rows},
+     "Remove Gaussians that have an unselected neighbour within reach.", neighbours<NeighbourStep::shrink>},
+    {"select.connected",  "Select connected",         "Edit/Neighbours 2", "Ctrl+L", "[REACH]",
+     "Grow the selection until no more neighbours are within reach.", neighbours<NeighbourStep::connected>},
+    {"select.solo",       "Show only the selection",  "Edit 3", "Shift+S",      "[ROW,... STEP]",
+     "Hide every Gaussian that is not selected; with ROW, select these first.", solo},
+    {"select.only-seen",  "Select only visible",      "Edit 2", "",             "[on|off]",
+     "Make shapes on the screen ignore Gaussians behind the visible surfaces.", only_seen},
+    {"select.row",        "Select by id",             "",       "",             "ROW,... [new|add|remove]",
+     "Select Gaussians by their ids.", rows},
     {"select.rectangle",  "Select a rectangle",       "",       "",             "X0 Y0 X1 Y1 [new|add|remove live]",
-     "Gaussians whose centres lie between two corners of the picture (pixels); live: shown, not kept.", rectangle},
+     "Select Gaussians with centres between two corners of the picture (pixels); live: preview only.", rectangle},
     {"select.lasso",      "Select inside a line",     "",       "",             "POINTS [new|add|remove live]",
-     "Gaussians whose centres lie inside a closed line over the picture: \"X,Y X,Y ...\", pixels.", lasso},
+     "Select Gaussians with centres inside a closed line over the picture: \"X,Y X,Y ...\", pixels.", lasso},
     {"select.brush",      "Select with a brush",      "",       "",             "RADIUS POINTS [new|add|remove live]",
-     "Gaussians whose centres lie near a line over the picture: \"X,Y X,Y ...\", pixels.", brush},
+     "Select Gaussians with centres near a line over the picture: \"X,Y X,Y ...\", pixels.", brush},
     {"select.sphere",     "Select in a sphere",       "",       "",             "X Y Z RADIUS [new|add|remove live]",
-     "Gaussians whose centres lie in a sphere of the world.", sphere},
+     "Select Gaussians with centres inside a sphere in the world.", sphere},
     {"select.box",        "Select in a box",          "",       "",             "X0 Y0 Z0 X1 Y1 Z1 [new|add|remove live]",
-     "Gaussians whose centres lie in a box of the world.", box},
+     "Select Gaussians with centres inside a box in the world.", box},
     {"select.range",      "Select by a value",        "",       "",             "VALUE LO HI [new|add|remove live]",
-     "By opacity, size, anisotropy, energy (of the harmonics), depth, x, y or z between two ends.", range},
+     "Select by opacity, size, anisotropy, energy (of the harmonics), depth, x, y or z in a range.", range},
     {"select.values",     "Select by the shown values", "",     "",             "[new|add|remove]",
-     "Gaussians whose value lies in the range of the colours, of the number that color.by shows.", values},
+     "Select Gaussians whose color.by value is in the range of the colours.", values},
     {"select.color",      "Select by a colour",       "",       "",             "R G B TOLERANCE [new|add|remove]",
-     "Gaussians whose base colour is near to this one (0 to 1 each).", color},
+     "Select Gaussians with a base colour close to this one (0 to 1 each).", color},
     {"select.color-at",   "Select by a pixel's colour", "",     "",             "X Y TOLERANCE [new|add|remove]",
-     "The same with the colour of a pixel of the picture.", color_at},
-    {"tool",              "Take a tool",              "",       "",             "NAME",
-     "What the left mouse button does over the picture: navigate, rectangle, lasso, brush, sphere, box, move, "
+     "Select by the colour of a pixel of the picture.", color_at},
+    {"tool",              "Choose a tool",            "",       "",             "NAME",
+     "Set the left mouse button's action in the picture: navigate, rectangle, lasso, brush, sphere, box, move, "
      "rotate, scale, distance or region.", tool},
     {"tool.navigate",     "Tool: navigate",           "Edit/Tool 4", "",        "",
-     "The left button steers again; so does Escape.", tool_is<Tool::navigate>},
+     "Steer with the left button again (also Escape).", tool_is<Tool::navigate>},
     {"tool.rectangle",    "Tool: rectangle",          "Edit/Tool 4", "R",       "",
-     "Dragging selects in a rectangle; with Shift adds, with Ctrl removes.", tool_is<Tool::rectangle>},
+     "Drag to select in a rectangle; Shift adds, Ctrl removes.", tool_is<Tool::rectangle>},
     {"tool.lasso",        "Tool: lasso",              "Edit/Tool 4", "Shift+R", "",
-     "Dragging selects inside the drawn line.", tool_is<Tool::lasso>},
+     "Drag to select inside the drawn line.", tool_is<Tool::lasso>},
     {"tool.brush",        "Tool: brush",              "Edit/Tool 4", "B",       "",
-     "Dragging selects what is brushed over.", tool_is<Tool::brush>},
+     "Drag to select with a brush.", tool_is<Tool::brush>},
     {"tool.sphere",       "Tool: sphere",             "Edit/Tool 4", "",        "",
-     "A sphere in the world with handles; what lies in it is selected.", tool_is<Tool::sphere>},
+     "Place a sphere in the world to select the Gaussians inside.", tool_is<Tool::sphere>},
     {"tool.box",          "Tool: box",                "Edit/Tool 4", "Shift+B", "",
-     "A box in the world with handles; what lies in it is selected.", tool_is<Tool::box>},
+     "Place a box in the world to select the Gaussians inside.", tool_is<Tool::box>},
     {"tool.move",         "Tool: move",               "Edit/Tool 4", "M",       "",
-     "Arrows along the world's axes that move the selection.", tool_is<Tool::move>},
+     "Move the selection with arrows along the world's axes.", tool_is<Tool::move>},
     {"tool.rotate",       "Tool: rotate",             "Edit/Tool 4", "Shift+M", "",
-     "Rings around the world's axes that turn the selection.", tool_is<Tool::rotate>},
+     "Rotate the selection with rings around the world's axes.", tool_is<Tool::rotate>},
     {"tool.scale",        "Tool: scale",              "Edit/Tool 4", "",        "",
-     "A handle that makes the selection larger or smaller.", tool_is<Tool::scale>},
+     "Scale the selection with a handle.", tool_is<Tool::scale>},
     {"tool.brush-size",   "Size of the brush",        "",       "",             "PIXELS",
      "Radius of the brush on the screen, 1 to 1000 pixels.", brush_size},
 };

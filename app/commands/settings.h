@@ -1,5 +1,5 @@
-// Functions of commands that set one field of ViewSettings, or the order of a list of photos: for
-// the tables of this folder.
+// Functions for the tables of this folder: commands that set one field of ViewSettings, or the
+// order of a list of photos.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ Result<void> set_to(StudioState& state, const Arguments&) {
     state.view.*field = value;
     return {};
 }
-/// Without an argument the switch is turned over.
+/// Without an argument, toggles the switch.
 template <auto field>
 Result<void> set_switch(StudioState& state, const Arguments& a) {
     bool on = !(state.view.*field);

@@ -28,7 +28,7 @@ Result<void> attach(S state, A a) {
     GS_TRY(const auto pid, integer_argument(a[0], 1, kMostPid, "the process"));
     constexpr int kStacksHz = 99;
     if (a.size() > 1 && a[1] != "stacks")
-        return fail(ErrorKind::usage, "", "after the process comes nothing, or stacks");
+        return fail(ErrorKind::usage, "", "after the process only \"stacks\" may follow");
     return ask(state, [pid, hz = a.size() > 1 ? kStacksHz : 0](Studio& s) {
         return s.traces().attach(static_cast<std::uint32_t>(pid), hz);
     });
@@ -65,7 +65,7 @@ Result<void> flame(S state, A a) {
         constexpr std::string_view kSides[] = {"threads", "gpu", "stacks"};
         const auto side = std::find(std::begin(kSides), std::end(kSides), a[0]);
         if (side == std::end(kSides))
-            return fail(ErrorKind::usage, "", "a flame graph is of threads, gpu or stacks");
+            return fail(ErrorKind::usage, "", "a flame graph shows threads, gpu or stacks");
         choice.side = static_cast<CallSide>(side - std::begin(kSides));
     }
     if (a.size() > 1) {
@@ -76,7 +76,7 @@ Result<void> flame(S state, A a) {
         GS_TRY(const auto tid, integer_argument(a[2], 0, kNoTrack, "the thread"));
         choice.thread = static_cast<std::uint32_t>(tid);
         if (choice.side != CallSide::stacks)
-            return fail(ErrorKind::usage, "", "call stacks can be a thread's, others are not");
+            return fail(ErrorKind::usage, "", "only a graph of call stacks takes a thread");
     }
     return ask(state, [choice, pid, chosen = !a.empty()](Studio& s) mutable -> Result<void> {
         if (pid) {
@@ -90,7 +90,7 @@ Result<void> flame(S state, A a) {
 Result<TimeRange> time_range(A a) {
     GS_TRY(const auto begin, integer_argument(a[0], 0, kMostTime, "the begin"));
     GS_TRY(const auto end, integer_argument(a[1], 0, kMostTime, "the end"));
-    if (begin > end) return fail(ErrorKind::usage, "", "a stretch of time begins before it ends");
+    if (begin > end) return fail(ErrorKind::usage, "", "a time range must begin before it ends");
     return TimeRange{begin, end};
 }
 Result<void> show_time(S state, A a) {
@@ -109,7 +109,7 @@ Result<void> show_time(S state, A a) {
     });
 }
 Result<void> select_time(S state, A a) {
-    if (a.size() == 1) return fail(ErrorKind::usage, "", "a stretch of time is BEGIN END");
+    if (a.size() == 1) return fail(ErrorKind::usage, "", "a time range is BEGIN END");
     std::optional<TimeRange> selected;
     if (!a.empty()) {
         GS_TRY(selected, time_range(a));
@@ -123,27 +123,27 @@ Result<void> select_time(S state, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"trace.open",      "Open a trace...",          "File 2", "",       "PATH",
-     "Reads a Perfetto or Chrome trace (.pftrace, .json, gzipped or not) and shows it in the "
+     "Read a Perfetto or Chrome trace (.pftrace, .json, gzipped or not) and show it in the "
      "timeline.", open},
     {"trace.attach",    "Attach to a process...",   "File 2", "",       "PID [stacks]",
-     "Shows live what a process under the profiling service records; and the call stacks of any "
+     "Show live records of a process under the profiling service, or the call stacks of any "
      "process.", attach},
     {"trace.show",      "Show a trace",             "",     "",       "TRACE",
-     "Which open trace the timeline shows, by name or number.", show},
+     "Show an open trace in the timeline, by name or number.", show},
     {"trace.close",     "Close a trace",            "",     "",       "TRACE",
-     "Closes an opened trace or lets go of a process; stops reading a file.", close},
+     "Close an open trace, detach from a process, or stop reading a file.", close},
     {"statistics.save", "Save the statistics...",   "File 3", "",       "PATH",
-     "Writes the table of the Statistics panel as CSV.", save_statistics},
+     "Write the table of the Statistics panel as CSV.", save_statistics},
     {"trace.find",      "Find in the trace",        "View 5", "Ctrl+F", "[NAME]",
-     "Lists the spans of a name with their distribution.", find},
+     "List the spans of a name with their distribution.", find},
     {"trace.flame",     "Flame graph",              "",     "",     "[threads|gpu|stacks] [PID] [TID]",
-     "Shows call paths as wide as their time: of host threads, of the GPU, or of sampled call "
-     "stacks; of a process, and of call stacks of one thread.", flame},
-    {"timeline.show",   "Show a moment",            "",     "",       "BEGIN END [TRACK ROW]",
-     "Shows this stretch of time (nanoseconds); with a track, selects its span that begins "
+     "Show call paths by time: of host threads, of the GPU, or of sampled call "
+     "stacks; for one process, and call stacks for one thread.", flame},
+    {"timeline.show",   "Show a time range",        "",     "",       "BEGIN END [TRACK ROW]",
+     "Show this time range (nanoseconds); with a track, select its span that begins "
      "there.", show_time},
-    {"timeline.select", "Select a stretch of time", "",     "",       "[BEGIN END]",
-     "What find, statistics, flame graph and compare look at; without arguments: "
+    {"timeline.select", "Select a time range",      "",     "",       "[BEGIN END]",
+     "Limit find, statistics, flame graph and compare to this range; without arguments: "
      "everything.", select_time},
 };
 // clang-format on

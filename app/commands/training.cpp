@@ -1,4 +1,4 @@
-// Commands of the Training menu: start, pause, step, edit, evaluate, save.
+// Commands in the Training menu: start, pause, step, edit, evaluate, save.
 #include "app/session/training.h"
 #include "app/commands/commands.h"
 #include "app/session/editor.h"
@@ -59,18 +59,18 @@ Result<void> crop_run(S state, A a) {
         box = state.view.clip;
         if (!box)
             return fail(ErrorKind::usage, "", "there is no clip box",
-                        "view.clip X0 Y0 Z0 X1 Y1 Z1, or view.clip.fit");
+                        "make one with view.clip X0 Y0 Z0 X1 Y1 Z1 or view.clip.fit");
     } else if (a[0] != "off") {
         GS_TRY(box, box_argument(a));
     }
     if (!state.scene || state.scene->train_views == 0)
-        return fail(ErrorKind::usage, "", "nothing is open that trains",
-                    "edit.crop deletes what lies outside of the clip box of any scene");
+        return fail(ErrorKind::usage, "", "no training run is open",
+                    "edit.crop deletes Gaussians outside the clip box in any scene");
     return send(state, [box](Engine& e) {
         if (e.part<Training>().crop(box) && box) e.part<Editor>().crop(*box);
     });
 }
-/// "#3" is a snapshot's number; anything else its step.
+/// "#3" is a snapshot's number; anything else is its step.
 Result<Training::Which> snapshot_named(A a) {
     Training::Which out;
     if (a.empty()) return out;
@@ -133,9 +133,9 @@ Result<void> has_lapse(S state, const std::string& view) {
         if (!lapse->views[i].pictures.empty() && (view.empty() || lapse->views[i].name == view))
             return {};
     return fail(ErrorKind::usage, "",
-                view.empty() ? "there is no picture of a time lapse"
-                             : fmt::format("the time lapse has no picture of \"{}\"", view),
-                "timelapse.every draws the run as it goes on");
+                view.empty() ? "there are no time lapse pictures"
+                             : fmt::format("the time lapse has no pictures of \"{}\"", view),
+                "record some with timelapse.every");
 }
 Result<void> lapse_show(S state, A a) {
     GS_TRY_VOID(has_lapse(state, a[0]));
@@ -170,7 +170,7 @@ Result<void> lapse_export(S state, A a) {
     GS_TRY_VOID(has_lapse(state, view));
     double fps = kLapseFps;
     if (a.size() > 2) {
-        GS_TRY(fps, number_argument(a[2], 0.1, 240, "the pictures a second"));
+        GS_TRY(fps, number_argument(a[2], 0.1, 240, "the frames per second"));
     }
     return send(state, [path = a[0], view, fps](Engine& e) {
         e.part<Exporter>().time_lapse(path, view, fps);
@@ -183,54 +183,54 @@ Result<void> evaluate(S state, A) {
 // clang-format off
 const CommandRow kRows[] = {
     {"train.start",         "Start",                        "Training 1", "",       "",
-     "Trains until the last step.", start},
+     "Train until the last step.", start},
     {"train.pause",         "Pause",                        "Training 1", "",       "",
-     "Pauses after the current step.", pause},
+     "Pause after the current step.", pause},
     {"train.toggle",        "Start or pause",               "Training 1", "Space",  "",
-     "Starts training, or pauses it.", toggle},
+     "Start or pause training.", toggle},
     {"train.step",          "Single step",                  "Training 1", ".",      "[COUNT]",
-     "Does one step (or COUNT) and pauses.", step},
+     "Do one step (or COUNT), then pause.", step},
     {"train.run-to",        "Run to step",                  "Training 1", "",       "STEP",
-     "Trains up to STEP and pauses there.", run_to},
+     "Train up to STEP, then pause.", run_to},
     {"train.evaluate",      "Evaluate",                     "Training 2", "Ctrl+T", "",
-     "Measures PSNR and SSIM of the test views now.", evaluate},
+     "Measure PSNR and SSIM of the test views now.", evaluate},
     {"train.checkpoint",    "Save checkpoint",              "Training 2", "Ctrl+S", "[PATH]",
-     "Saves everything needed to go on later, to PATH or the run's folder.", checkpoint},
+     "Save everything needed to resume later, to PATH or the run's folder.", checkpoint},
     {"train.stop",          "End the run",                  "Training 3", "",       "",
-     "Ends the run and saves all that a run leaves behind; the model stays on view.", stop},
+     "End the run and save its results; the model stays in view.", stop},
     {"train.set",           "Change a setting",             "",         "",       "NAME VALUE",
-     "Changes a hyper-parameter while training; logged and marked on the curves.", set},
+     "Change a hyper-parameter while training; logged and marked on the curves.", set},
     {"train.crop",          "Train a part of the scene",    "",         "",       "clip|off|X0 [Y0 Z0 X1 Y1 Z1]",
-     "Removes the Gaussians outside of a box (clip: the clip box), now and in every round of density control; off: no more.", crop_run},
+     "Remove Gaussians outside a box (clip: the clip box) now and in every round of density control; off: stop.", crop_run},
     {"train.revert",        "Go back to a snapshot",        "Training 5", "",       "[STEP]",
-     "Goes back to the state before an edit (the newest, or that of STEP); nothing is lost: where "
-     "the run stood becomes a snapshot, too.", revert},
+     "Go back to the state before an edit (the newest, or that of STEP); the current state "
+     "becomes a snapshot as well.", revert},
     {"train.branch",        "Branch from a snapshot",       "Training 5", "",       "[STEP]",
-     "Saves the run and goes on from the state before an edit as a run of its own.", branch},
+     "Save the run and continue from the state before an edit as a separate run.", branch},
     {"curves.show",         "Show the curves of a run",     "",         "",       "RUN",
-     "Draws the curves of the run in this folder behind the own, and lists the settings that "
+     "Draw the curves of the run in this folder behind the current ones and list the settings that "
      "differ.", show_curves},
     {"curves.hide",         "Hide the curves of a run",     "",         "",       "[RUN]",
-     "Takes them away again; without a name all of them.", hide_curves},
+     "Hide them again; without a name, all of them.", hide_curves},
     {"timelapse.every",     "Time lapse...",                "Training 2", "",       "STEPS|auto|off",
-     "Draws the run from fixed cameras every STEPS steps, into its folder; auto: as often as costs "
+     "Save pictures of the run from fixed cameras every STEPS steps; auto: as often as costs "
      "1 % of the time.", lapse_every},
     {"timelapse.views",     "Cameras of the time lapse",    "",         "",       "NAME,...",
-     "Saved views and photos that the time lapse looks from; at first the first photo held out and "
+     "Saved views and photos to record the time lapse from; default: the first held-out photo and "
      "all saved views.", lapse_views},
     {"timelapse.show",      "Show a picture of the time lapse", "",     "",       "VIEW [STEP]",
-     "Shows what this camera of the time lapse saw at STEP, or just before; without STEP the newest "
-     "picture, as it comes.", lapse_show},
+     "Show this camera's picture of the time lapse at or before STEP; without STEP, follow the "
+     "newest picture.", lapse_show},
     {"timelapse.export",    "Save the time lapse as a film...", "Training 2", "", "PATH [VIEW] [FPS]",
-     "Makes a video of the time lapse of one camera (the first), 12 pictures a second or so many.",
+     "Make a video of one camera's time lapse (default: the first camera, 12 frames per second).",
      lapse_export},
     {"timelapse.play",      "Play the time lapse",          "",         "",       "[on|off]",
-     "Plays the pictures of the time lapse from the one that is shown, or stops.", lapse_play},
+     "Play the time lapse from the shown picture, or stop.", lapse_play},
     {"train.profile-steps", "Profile steps",                "",         "",       "FIRST [LAST]",
-     "Marks these training steps for nsys and ncu "
+     "Mark these training steps for nsys and ncu "
      "(--capture-range=cudaProfilerApi).", profile_steps},
     {"limits.measure",      "Measure the machine's limits", "Training 4", "",       "[again]",
-     "Finds what this machine can do at most, for the Limits view of Stages; a second, in which "
+     "Measure this machine's peak rates for the Limits view of Stages; takes a second, while "
      "training waits.", measure_limits},
 };
 // clang-format on

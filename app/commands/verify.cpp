@@ -1,5 +1,5 @@
-// Commands that check and keep what training and pictures consist of: a frame beside the reference,
-// a step in a file, hashes of every step.
+// Commands that check training and pictures: a frame against the reference, a step in a file,
+// hashes of every step.
 #include "app/commands/commands.h"
 #include "app/session/engine.h"
 #include "app/session/frame_verifier.h"
@@ -51,15 +51,15 @@ Result<void> hashes(S state, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"verify.frame", "Verify this frame",           "View/Inspect 4", "Shift+F9",     "[X0 Y0 X1 Y1]",
-     "Draws what the viewport shows, or these pixels of it, with the double-precision reference, and "
-     "says stage by stage how far apart the two are.", verify_frame},
-    {"verify.clear", "Forget the verified frame",   "View/Inspect 4", "",             "",
-     "Takes the differences off the picture again, or ends the verification.", clear},
+     "Render the current view, or these pixels of it, with the double-precision reference, and "
+     "list the differences stage by stage.", verify_frame},
+    {"verify.clear", "Clear the verified frame",    "View/Inspect 4", "",             "",
+     "Remove the differences from the picture, or cancel the verification.", clear},
     {"capture.step", "Capture a training step",     "Training 2", "F9",           "[PATH]",
-     "Writes the next training step whole to PATH or the run's folder, for gausscope replay; a run "
-     "that rests takes that one step.", capture_step},
+     "Write the complete next training step to PATH or the run's folder, for gausscope replay; a paused "
+     "run does that one step.", capture_step},
     {"train.hashes", "Hash every training step",    "",           "",             "[on|off]",
-     "Writes hashes of every stage of each step into the run's folder, for gausscope diff.", hashes},
+     "Write hashes of every stage of each step to the run's folder, for gausscope diff.", hashes},
 };
 // clang-format on
 

@@ -1,4 +1,4 @@
-// Commands of what the viewport draws: maps, ranges, draw styles, overlays, levels of detail.
+// Commands for what the viewport draws: maps, ranges, draw styles, overlays, levels of detail.
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 
@@ -25,11 +25,12 @@ Result<void> range(S state, A a) {
         GS_TRY(const double hi, number_argument(a[2], -1e30, 1e30, "the upper end"));
         if (!(lo < hi))
             return fail(ErrorKind::usage, "",
-                        "the lower end of a range must be below the upper one");
+                        "the lower end of a range must be below the upper end");
         state.view.range_lo = lo;
         state.view.range_hi = hi;
     } else if (a.size() != 1) {
-        return fail(ErrorKind::usage, "", "only a manual range has ends: view.range manual LO HI");
+        return fail(ErrorKind::usage, "",
+                    "only a manual range takes ends: view.range manual LO HI");
     }
     state.view.range = which;
     return {};
@@ -83,34 +84,34 @@ Result<void> budget(S state, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"view.mode.color",        "Show: color",                 "View/Show 1", "1",       "",
-     "The picture as it is.", mode_is<ViewMode::color>},
+     "The rendered picture.", mode_is<ViewMode::color>},
     {"view.mode.depth",        "Show: depth",                 "View/Show 1", "2",       "",
-     "How far away what is seen lies: sum of weight x depth over alpha, in world units.", mode_is<ViewMode::depth>},
+     "Expected depth: sum of weight x depth over alpha, in world units.", mode_is<ViewMode::depth>},
     {"view.mode.alpha",        "Show: alpha",                 "View/Show 1", "3",       "",
      "How opaque each pixel is, 0 to 1.", mode_is<ViewMode::alpha>},
     {"view.mode.contributors", "Show: contributors",          "View/Show 1", "4",       "",
      "How many Gaussians are blended into each pixel.", mode_is<ViewMode::contributors>},
     {"view.mode.isects",       "Show: isects",                "View/Show 1", "5",       "",
-     "Intersections: how many Gaussians the list of each tile holds.", mode_is<ViewMode::isects>},
+     "Intersections: how many Gaussians each tile's list contains.", mode_is<ViewMode::isects>},
     {"view.mode.pairs",        "Show: pairs",                 "View/Show 1", "6",       "",
-     "Pairs of pixel and Gaussian that blending computes per tile: what it costs there.", mode_is<ViewMode::pairs>},
+     "(Pixel, Gaussian) pairs that blending evaluates per tile: its cost.", mode_is<ViewMode::pairs>},
     {"view.mode.error",        "Show: error",                 "View/Show 1", "7",       "",
      "The difference from the photo, or from the second scene.", mode_is<ViewMode::error>},
     {"view.mode.photo",        "Show: photo",                 "View/Show 1", "8",       "",
      "The photo itself, at a capture camera.", mode_is<ViewMode::photo>},
     {"view.mode.median",       "Show: median",                "View/Show 1", "9",       "",
-     "Median depth: how far away the Gaussian lies behind which less than half of the light gets through. Edges "
-     "are sharp where depth mixes front and back.", mode_is<ViewMode::median>},
+     "Median depth: depth of the Gaussian where transmittance falls below one half. Edges are sharp where "
+     "expected depth mixes front and back.", mode_is<ViewMode::median>},
     {"view.mode.normals",      "Show: normals",               "View/Show 1", "0",       "",
      "Which way surfaces face in the world, from the median depth: red along x, green along y, blue along z.", mode_is<ViewMode::normals>},
     {"view.mode.time",         "Show: time",                  "View/Show 1", "Ctrl+Shift+1", "",
-     "Nanoseconds that blending takes in each tile, measured.", mode_is<ViewMode::time>},
+     "Measured nanoseconds of blending per tile.", mode_is<ViewMode::time>},
     {"view.mode.wasted",       "Show: wasted",                "View/Show 1", "Ctrl+Shift+2", "",
-     "Of the pairs that blending computes in a tile, the share that changes no pixel.", mode_is<ViewMode::wasted>},
+     "Fraction of a tile's evaluated pairs that change no pixel.", mode_is<ViewMode::wasted>},
     {"view.mode.backward-time", "Show: backward-time",        "View/Show 1", "Ctrl+Shift+3", "",
-     "Nanoseconds that the gradients of blending take in each tile, measured.", mode_is<ViewMode::backward_time>},
+     "Measured nanoseconds of blending's gradients per tile.", mode_is<ViewMode::backward_time>},
     {"view.mode.backward-pairs", "Show: backward-pairs",      "View/Show 1", "Ctrl+Shift+4", "",
-     "Pairs of pixel and Gaussian that gradients go through, by tile.", mode_is<ViewMode::backward_pairs>},
+     "(Pixel, Gaussian) pairs in the backward pass, per tile.", mode_is<ViewMode::backward_pairs>},
     {"view.style.splats",      "Draw as: splats",             "View/Draw as 1", "Shift+1", "",
      "Gaussians blended, as they were trained.", style_is<DrawStyle::splats>},
     {"view.style.points",      "Draw as: points",             "View/Draw as 1", "Shift+2", "",
@@ -120,14 +121,14 @@ const CommandRow kRows[] = {
     {"view.style.rings",       "Draw as: rings",              "View/Draw as 1", "Shift+4", "",
      "The outline of each Gaussian over the faded picture: how they overlap.", style_is<DrawStyle::rings>},
     {"view.style.centres",     "Draw as: centres",            "View/Draw as 1", "Shift+5", "",
-     "The picture, and a dot at each centre: where Gaussians are many or few.", style_is<DrawStyle::centres>},
+     "The picture with a dot at each centre: shows the density of Gaussians.", style_is<DrawStyle::centres>},
     {"view.mode",              "Show a map",                  "",     "",        "MODE",
      "color, depth, alpha, contributors, isects, pairs, error, photo, median, normals, time, wasted, "
      "backward-time or backward-pairs.", mode},
     {"view.style",             "Draw style",                  "",     "",        "STYLE",
      "splats, points, ellipsoids, rings or centres.", style},
     {"view.projection",        "How Gaussians are projected", "",     "",        "NAME",
-     "ewa (by the lens's Jacobian), ut (by seven points each, the unscented transform) or auto: as the run trains or the file says.", projection},
+     "ewa (the lens's Jacobian), ut (unscented transform with seven points each) or auto: as the run or the file says.", projection},
     {"view.colormap",          "Colormap",                    "",     "",        "NAME",
      "viridis, inferno, cividis, turbo, gray or diverging.", colormap},
     {"view.range",             "Range of the colormap",       "",     "",        "MODE [LO HI]",
@@ -137,32 +138,32 @@ const CommandRow kRows[] = {
     {"view.log",               "Logarithmic colours",         "View 2", "L",       "[on|off]",
      "Logarithmic colour scale.", logarithmic},
     {"view.frusta",            "Camera frusta",               "View 2", "C",       "[on|off]",
-     "Draws the capture cameras.", frusta},
+     "Draw the capture cameras.", frusta},
     {"view.overlays",          "Overlays",                    "View 2", "O",       "[on|off]",
      "Legend, axes and value under the mouse.", overlays},
     {"view.tile-grid",         "Tile grid",                   "View 2", "G",       "[on|off]",
      "Lines between tiles over tile maps.", tile_grid},
     {"view.sh-degree",         "SH degree shown",             "",     "",        "DEGREE",
-     "0 to 3: bases above are ignored.", sh_degree},
+     "0 to 3: higher bases are ignored.", sh_degree},
     {"view.scale",             "Size of the Gaussians",       "",     "",        "FACTOR",
-     "Multiplies every standard deviation in the picture.", scale},
+     "Multiply every standard deviation in the picture.", scale},
     {"view.point-size",        "Size of dots",                "",     "",        "PIXELS",
-     "How large the dots of styles points and centres are, 1 to 32 pixels.", point_size},
+     "Size of the dots in styles points and centres, 1 to 32 pixels.", point_size},
     {"view.background",        "Background",                  "",     "",        "R G B",
      "0 to 1 each, behind the splats of the free camera.", background},
     {"lod.budget",             "Gaussians of a streamed set", "",     "",        "COUNT",
-     "How many Gaussians of a streamed set are drawn at most; far regions coarsen "
+     "Draw at most this many Gaussians of a streamed set; far regions coarsen "
      "first.", lod_budget},
     {"lod.pixels",             "Detail of a streamed set",    "",     "",        "PIXELS",
-     "How far apart on the screen the Gaussians of a region may lie before a finer level is "
+     "Largest distance on the screen between a region's Gaussians before a finer level is "
      "drawn.", lod_pixels},
     {"lod.level",              "Level of a streamed set",     "",     "",        "auto|LEVEL",
-     "Draws a streamed set at one level everywhere (0 is the finest), or by distance and "
+     "Draw a streamed set at one level everywhere (0 is the finest), or by distance and "
      "budget.", lod_level},
     {"view.level-colors",      "Colours of levels",           "View/Draw as 1", "Shift+L", "[on|off]",
-     "Draws each Gaussian of a streamed set in the colour of its level of detail.", level_colors},
+     "Draw each Gaussian of a streamed set in the colour of its level of detail.", level_colors},
     {"view.budget",            "Viewer's share",              "",     "",        "SHARE",
-     "Largest share of the engine's time that pictures may take while training.", budget},
+     "Largest share of the engine's time for pictures while training.", budget},
 };
 // clang-format on
 

@@ -1,4 +1,4 @@
-// Commands of the Window and Help menus: palette, panels, layout, log.
+// Commands in the Window and Help menus: palette, panels, layout, log.
 #include <array>
 #include <optional>
 
@@ -32,7 +32,7 @@ Result<void> show_panel(S state, std::string name, bool hide) {
 Result<void> panel(S state, A a) {
     if (a.size() > 1 && a[1] != "hide")
         return fail(ErrorKind::usage, "",
-                    fmt::format("a panel can be shown, or hidden with \"hide\", not \"{}\"", a[1]));
+                    fmt::format("after a panel only \"hide\" may follow, not \"{}\"", a[1]));
     return show_panel(state, a[0], a.size() > 1);
 }
 Result<void> help(S state, A) { return show_panel(state, "Help", false); }
@@ -77,30 +77,30 @@ Result<void> log_level(S, A a) {
 // clang-format off
 const CommandRow kRows[] = {
     {"palette",      "Command palette",          "Window 1", "Ctrl+P", "",
-     "Finds and runs any command by name.", palette},
+     "Find and run any command by name.", palette},
     {"browse",       "Ask for a command's path", "",       "",       "COMMAND",
-     "Opens the file browser for a command that reads or writes a file, the palette for any other.",
+     "Open the file browser for a command that reads or writes a file, else the palette.",
      browse},
     {"panel",        "Show a panel",             "",       "",       "NAME [hide]",
-     "Shows a panel and brings it to the front, or hides it.", panel},
+     "Show a panel in front, or hide it.", panel},
     {"layout",       "Show a layout",            "Window 2", "",       "NAME",
-     "Puts the panels where the layout has them: studio, traces, or one of your own.", layout},
+     "Arrange the panels as in a layout: studio, traces, or one of your own.", layout},
     {"layout.save",  "Save the layout",          "Window 2", "",       "NAME",
-     "Keeps where the panels lie under a name, for layout. The name studio is the one that "
-     "layout.reset goes back to.", save_layout},
+     "Save the panels' arrangement under a name, for layout. The name studio is the one that "
+     "layout.reset restores.", save_layout},
     {"layout.reset", "Reset the layout",         "Window 2", "",       "",
-     "Puts all panels back where they were on the first start.", reset_layout},
+     "Restore the panels' arrangement of the first start.", reset_layout},
     {"window.full-screen", "Full screen",        "Window 3", "F11",        "[on|off]",
-     "Fills the screen with the window.", full_screen},
+     "Fill the screen with the window.", full_screen},
     {"view.only",    "Picture only",             "Window 3", "Shift+F11",  "[on|off]",
-     "Nothing but the viewport's picture; Escape brings the panels back.", picture_only},
+     "Show only the viewport's picture; Escape restores the panels.", picture_only},
     {"panel.maximise", "Maximise a panel",       "Window 3", "Ctrl+Space", "[NAME]",
-     "The panel (or what the mouse is over) over all others, and back again; so does a double click "
+     "Maximise the panel (or the one under the mouse), or restore it; so does a double click "
      "on its tab.", maximise},
     {"log.level",    "Set the log level",        "",       "",       "LEVEL",
-     "debug, info, warning or error: what reaches the terminal.", log_level},
+     "debug, info, warning or error: the least level shown in the terminal.", log_level},
     {"help",         "Commands and keys",        "Help 1",   "F1",     "",
-     "Lists every command with its key.", help},
+     "List every command with its key.", help},
 };
 // clang-format on
 

@@ -44,7 +44,7 @@ class Measuring : public ::testing::Test {
 };
 
 TEST_F(Measuring, DistancesScaleAndUpStayWithTheScene) {
-    EXPECT_FALSE(give("scene.scale", {"1.5"})) << "nothing was measured yet";
+    EXPECT_FALSE(give("scene.scale", {"1.5"})) << "no distance measured yet";
     EXPECT_FALSE(give("measure.clear"));
     EXPECT_FALSE(give("measure.points", {"1", "2", "x", "4"}));
     ASSERT_TRUE(give("measure.points", {"75", "66", "85", "66"}));
