@@ -93,7 +93,8 @@ void camera_line(const CameraRow& row, bool snapped, bool corrected, const PoseC
 
 void CamerasPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.cameras || snapshot.cameras->empty()) {
-        empty_note(snapshot.scene ? "This scene came without photos" : "Nothing is open");
+        empty_note(snapshot.scene ? "This scene has no photos"
+                                  : "Open a scene to list its cameras");
         return;
     }
     if (icon_button("previous", Icon::previous, "Previous capture camera"))

@@ -87,10 +87,10 @@ void ComparePanel::draw_side(const Snapshot& snapshot, std::size_t which) {
     if (side.range) {
         if (ImGui::Button((format_ns(side.range->length_ns()) + " selected").c_str()))
             side.range.reset();
-        tooltip("Compares only this stretch; click: all of it");
+        tooltip("Compares only this time range; click for all of it");
     } else if (view_.selection && side.trace == snapshot.shown_trace) {
-        if (ImGui::Button("Take the selection")) side.range = view_.selection;
-        tooltip("Compares only the stretch that is selected in the timeline");
+        if (ImGui::Button("Use the selection")) side.range = view_.selection;
+        tooltip("Compare only the time range selected in the timeline");
     } else {
         dim_text("all of it");
     }
@@ -227,7 +227,7 @@ void ComparePanel::draw_matched(const Snapshot& snapshot, Commands& commands) {
                                   {std::to_string(it.begin_ns), std::to_string(it.end_ns)});
                 }
                 ImGui::PopID();
-                tooltip("Shows it in the timeline");
+                tooltip("Show it in the timeline");
             }
             ImGui::TableNextColumn();
             text((change(m) > 0 ? "+" : "") + format_compact(change(m)));
@@ -258,23 +258,23 @@ void ComparePanel::draw(const Snapshot& snapshot, Commands& commands) {
     const bool changed = !result_ || !(sides == made_of_);
     if (ImGui::Button(changed ? "Compare" : "Again")) wanted_ = true;
     tooltip(
-        "Looks at the iterations of both sides: durations per stage, the difference and how sure "
-        "it is");
+        "Compare the iterations of both sides: durations per stage and the difference with its "
+        "interval");
     if (sides[0] == sides[1]) {
         ImGui::SameLine();
-        dim_text("both sides are the same: choose another trace, or a stretch for each");
+        dim_text("both sides are the same: choose another trace, or a time range for each");
     }
     if (wanted_) work_out(snapshot);
     if (!result_) {
         empty_note(
-            "Choose two traces, or two stretches of one (select in the timeline, take the "
+            "Choose two traces, or two time ranges of one (select in the timeline, then Use the "
             "selection), and compare");
         return;
     }
     dim_text(fitted(fmt::format("A: {}; B: {}", result_->how_a, result_->how_b),
                     ImGui::GetContentRegionAvail().x));
     if (result_->rows.empty()) {
-        empty_note("No iterations were found on one of the sides");
+        empty_note("No iterations found on one of the sides");
         return;
     }
     if (const std::string quiet = quiet_text(*result_); !quiet.empty()) {

@@ -81,8 +81,8 @@ void cell_tooltip(const Snapshot& snapshot, const CameraRow& row, const PsnrOutl
         dim_text("not measured yet");
     if (outlier(row)) colored_text(theme().warning, words_of_outlier(row, outlier));
     if (const SheetPicture* made = sheet_picture(snapshot, row); made && made->parts == kParts) {
-        dim_text(fmt::format("drawn at step {}", format_count(static_cast<double>(made->step))));
-        dim_text(fmt::format("error: black is none, the brightest {:.0f} % and more",
+        dim_text(fmt::format("rendered at step {}", format_count(static_cast<double>(made->step))));
+        dim_text(fmt::format("error: black is none, brightest is {:.0f} % or more",
                              100 * kSheetErrorRange));
     }
     ImGui::EndTooltip();
@@ -126,7 +126,7 @@ void ContactSheetPanel::draw_choices(const Snapshot& snapshot, Commands& command
     if (room > 44 * em()) ImGui::SameLine();
     choice_command(commands, "##shows", "sheet.show", kSheetShowsNames,
                    static_cast<std::size_t>(now.shows), 5.5F,
-                   "Photo, render and error beside each other, or one of them");
+                   "Show photo, render and error side by side, or one of them");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(5.5F * em());
     if (ImGui::BeginCombo("##sort", kPhotoKeyNames[static_cast<std::size_t>(now.key)])) {
@@ -135,24 +135,24 @@ void ContactSheetPanel::draw_choices(const Snapshot& snapshot, Commands& command
                 commands.push("sheet.sort", {kPhotoKeyNames[i], now.descending ? "down" : "up"});
         ImGui::EndCombo();
     }
-    tooltip("What the photos are sorted by");
+    tooltip("Sort the photos by this value");
     ImGui::SameLine(0, 2);
     if (ImGui::Button(now.descending ? "largest first" : "smallest first"))
         commands.push("sheet.sort", {kPhotoKeyNames[static_cast<std::size_t>(now.key)],
                                      now.descending ? "up" : "down"});
-    tooltip("The other way round");
+    tooltip("Reverse the order");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(6 * em());
     auto width = static_cast<float>(now.width);
     if (ImGui::SliderFloat("##width", &width, 60, 480, "%.0f px", ImGuiSliderFlags_AlwaysClamp))
         commands.push("sheet.width", {argument(std::round(static_cast<double>(width)))});
-    tooltip("How wide each picture is");
+    tooltip("Width of each picture");
 }
 
 void ContactSheetPanel::draw_cells(const Snapshot& snapshot, Commands& commands) {
     const SheetSettings& now = snapshot.sheet_settings;
     const auto rows = sorted_rows(*snapshot.cameras, filter, test_only, now.key, now.descending);
-    if (rows.empty()) return empty_note("No photo has such a name");
+    if (rows.empty()) return empty_note("No photo name matches the filter");
     const PsnrOutliers outlier(*snapshot.cameras);
     const Grid grid = grid_of(snapshot, ImGui::GetContentRegionAvail().x);
     const auto columns = static_cast<std::size_t>(grid.columns);
@@ -174,8 +174,8 @@ void ContactSheetPanel::draw_cells(const Snapshot& snapshot, Commands& commands)
 
 void ContactSheetPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.cameras || snapshot.cameras->empty()) {
-        empty_note(snapshot.scene ? "This scene came without photos"
-                                  : "Photos, renders and errors appear here");
+        empty_note(snapshot.scene ? "This scene has no photos"
+                                  : "Open a capture to see photos, renders and errors here");
         return;
     }
     draw_choices(snapshot, commands);

@@ -40,7 +40,7 @@ void draw_cost_sums(const CostReport& report) {
     for (int i = 0; i < columns; ++i)
         table_heading(i == 0 ? "" : i == 1 ? "frame" : "region", i > 0);
     const bool backward = report.frame.backward > 0;
-    cost_row(report, "blending", "time of all tiles, added up over threads or thread blocks",
+    cost_row(report, "blending", "time of all tiles, summed over threads or thread blocks",
              [](const CostSums& s) { return cost_ms(s.forward_ns); });
     if (backward)
         cost_row(report, "its gradients", "the same, backward",
@@ -49,12 +49,12 @@ void draw_cost_sums(const CostReport& report) {
              [](const CostSums& s) { return pair_count(s.isects); });
     cost_row(report, "pairs evaluated", "(Gaussian, pixel) pairs whose exponent was computed",
              [](const CostSums& s) { return pair_count(s.evaluated); });
-    cost_row(report, "blended", "of these, what changed a pixel",
+    cost_row(report, "blended", "pairs that contributed to a pixel",
              [](const CostSums& s) { return pair_count(s.blended); });
-    cost_row(report, "wasted", "of the evaluated pairs, what changed no pixel",
+    cost_row(report, "wasted", "evaluated pairs that changed no pixel",
              [](const CostSums& s) { return format_share(s.wasted()); });
     if (backward)
-        cost_row(report, "backward", "pairs that gradients go through",
+        cost_row(report, "backward", "pairs in the backward pass",
                  [](const CostSums& s) { return pair_count(s.backward); });
     ImGui::EndTable();
     if (!report.region) return;
@@ -68,17 +68,17 @@ void draw_cost_sums(const CostReport& report) {
 void draw_without(const CostReport::Without& without) {
     ImGui::PushTextWrapPos(0);
     text(
-        fmt::format("Without the {} most expensive: {} fewer pairs, so {} of blending's time "
-                    "saved if time follows pairs",
+        fmt::format("Without the {} most expensive: {} fewer pairs, so about {} of blending's "
+                    "time saved",
                     format_count(static_cast<double>(without.count)), format_share(without.share),
                     format_share(without.share)));
     if (std::isfinite(without.ns_without))
         text(fmt::format("measured: {} instead of {}", cost_ms(without.ns_without),
                          cost_ms(without.ns)));
     if (without.photos == 0) {
-        dim_text("no photos that a change of PSNR could be measured on");
+        dim_text("no photos to measure the PSNR change on");
     } else if (without.done == 0) {
-        dim_text("photos are being drawn");
+        dim_text("rendering photos");
     } else {
         text(fmt::format("PSNR {} dB instead of {} dB ({:+.3f} dB)",
                          format_number(without.psnr_without, 4), format_number(without.psnr, 4),
@@ -99,8 +99,8 @@ void select_top(const CostReport& report, const Snapshot& snapshot, Commands& co
         commands.push("select.row", {rows});
     }
     ImGui::EndDisabled();
-    tooltip(same ? "Selects what is listed; cost.top COUNT lists more"
-                 : "The model has trained on since: measure again");
+    tooltip(same ? "Select the listed Gaussians; cost.top COUNT lists more"
+                 : "The model has been trained further: measure again");
 }
 
 void draw_top(const CostReport& report, const Snapshot& snapshot, Commands& commands) {
@@ -135,16 +135,16 @@ void draw_top(const CostReport& report, const Snapshot& snapshot, Commands& comm
 }  // namespace
 
 void CostsPanel::draw(const Snapshot& snapshot, Commands& commands) {
-    if (!snapshot.scene) return empty_note("Open a scene to measure what its pictures cost");
+    if (!snapshot.scene) return empty_note("Open a scene to measure the cost of its pictures");
     const CostReport* report = snapshot.cost_report.get();
     if (ImGui::Button(report ? "Measure again" : "Measure")) commands.push("cost.measure");
     tooltip(
-        "Takes the time of every tile of what the viewport shows, forward and backward, and "
-        "counts the pairs of every Gaussian");
+        "Time every tile of the current view, forward and backward, and count the pairs of "
+        "every Gaussian");
     if (!report) {
         ImGui::PushTextWrapPos(0);
         dim_text(
-            "Measures what the viewport shows: the time of each tile, and which Gaussians "
+            "Measure the current view: the time of each tile, and which Gaussians "
             "make blending expensive. The modes time, wasted and pairs show where.");
         ImGui::PopTextWrapPos();
         return;
@@ -164,8 +164,8 @@ void CostsPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::SameLine();
     if (ImGui::Button("Leave them out")) commands.push("cost.without", {std::to_string(without_)});
     tooltip(
-        "Draws the frame and the photos without so many of the most expensive Gaussians; the "
-        "model stays as it is");
+        "Render the frame and the photos without the N most expensive Gaussians; the model "
+        "does not change");
     if (report->without) draw_without(*report->without);
 }
 

@@ -95,29 +95,28 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
     const auto fixable = std::count_if(report->findings.begin(), report->findings.end(),
                                        [](const Finding& f) { return f.fixable; });
     const bool mending = busy(snapshot, "mend");
-    // It keeps its place when nothing is left to mend: what stands after it takes that back.
+    // The button stays when nothing is left to fix, so that Undo after it does not move.
     if (fixable > 1 || !report->mended.empty()) {
-        beside_if_fits("Mend all");
+        beside_if_fits("Fix all");
         ImGui::BeginDisabled(mending || fixable == 0);
-        if (ImGui::Button("Mend all")) commands.push("doctor.fix");
+        if (ImGui::Button("Fix all")) commands.push("doctor.fix");
         ImGui::EndDisabled();
         tooltip(
-            fmt::format("Mends {} that can be mended; the file stays as it is, and doctor.undo "
-                        "takes it back",
+            fmt::format("Fix {} that can be fixed; the file does not change. Undo with "
+                        "doctor.undo",
                         fixable == 1 ? "the one finding" : fmt::format("all {}", fixable)));
     }
     if (report->mended.empty()) return;
-    beside_if_fits("Take back");
+    beside_if_fits("Undo");
     ImGui::BeginDisabled(mending);
-    if (ImGui::Button("Take back")) commands.push("doctor.undo");
+    if (ImGui::Button("Undo")) commands.push("doctor.undo");
     ImGui::EndDisabled();
-    tooltip("The splats as they were before " + (report->mended.back().empty()
-                                                     ? "everything was mended"
-                                                     : report->mended.back() + " were mended"));
+    tooltip("Undo the fix of " +
+            (report->mended.back().empty() ? "everything" : report->mended.back()));
     if (report->unsaved)
-        wrapped(theme().warning, "Mended, but not saved: export the splats to keep it.");
+        wrapped(theme().warning, "Fixed but not saved. Export the splats to keep the changes.");
     else
-        wrapped(theme().good, "Mended, and exported.");
+        wrapped(theme().good, "Fixed and exported.");
     for (const std::string& change : report->changes) wrapped(theme().dim, "  " + change);
 }
 
@@ -157,7 +156,7 @@ void DoctorPanel::draw_finding(const Snapshot& snapshot, const Finding& f,
     }
     if (f.fixable) {
         ImGui::BeginDisabled(busy(snapshot, "mend"));
-        if (ImGui::Button("Mend")) commands.push("doctor.fix", {f.id});
+        if (ImGui::Button("Fix")) commands.push("doctor.fix", {f.id});
         ImGui::EndDisabled();
         tooltip("doctor.fix " + f.id);
     }
@@ -170,9 +169,9 @@ void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) cons
     if (!ImGui::BeginTable("##plan", 2, ImGuiTableFlags_SizingStretchProp)) return;
     ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch);
     ImGui::TableSetupColumn("bytes", ImGuiTableColumnFlags_WidthFixed, 6 * em());
-    plan_row("to view, now", report.now, false, report);
-    plan_row("to train, now", report.now, true, report);
-    const std::string cap = fmt::format("to train, at the cap of {}",
+    plan_row("to view now", report.now, false, report);
+    plan_row("to train now", report.now, true, report);
+    const std::string cap = fmt::format("to train at the cap of {}",
                                         format_short(static_cast<double>(report.at_cap.gaussians)));
     plan_row(cap.c_str(), report.at_cap, true, report);
     room_row("free on the device", report.device);
@@ -190,13 +189,13 @@ void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) cons
     if (ImGui::Button(set.c_str()))
         commands.push("train.set", {"max_gaussians", std::to_string(fits)});
     tooltip(
-        "train.set max_gaussians; smaller photos (--downscale) and fewer harmonics (sh_degree) "
-        "help, too");
+        "train.set max_gaussians; smaller photos (--downscale) and a lower sh_degree also "
+        "help");
 }
 
 void DoctorPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.scene) {
-        empty_note("What is wrong with a scene is listed here when one is open");
+        empty_note("Open a scene to list its problems here");
         return;
     }
     draw_head(snapshot, commands);
@@ -208,7 +207,7 @@ void DoctorPanel::draw(const Snapshot& snapshot, Commands& commands) {
             if (ImGui::Button("Cancel")) commands.push("cancel", {a.name});
         }
     if (!snapshot.doctor) return;
-    if (snapshot.doctor->findings.empty()) colored_text(theme().good, "Nothing wrong was found.");
+    if (snapshot.doctor->findings.empty()) colored_text(theme().good, "No problems found.");
     int index = 0;
     for (const Finding& f : snapshot.doctor->findings) {
         ImGui::PushID(index++);

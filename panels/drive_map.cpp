@@ -161,7 +161,7 @@ void DriveMap::draw(const DriveState& drive, const Snapshot& snapshot, ImVec2 si
     const auto nearest = nearest_sweep_on_map(drive, map.at(ImGui::GetIO().MousePos));
     if (!nearest) return;
     if (clicked) commands.push("drive.sweep", {std::to_string(*nearest + 1)});
-    tooltip(fmt::format("from above; a click shows sweep {}, the nearest; the wheel zooms",
+    tooltip(fmt::format("Map from above. Click to show sweep {}, the nearest; zoom with the wheel",
                         drive.sweeps[*nearest].name));
 }
 

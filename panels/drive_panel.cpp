@@ -34,15 +34,14 @@ const Activity* scoring(const Snapshot& snapshot) {
 
 void draw_moment(const DriveState& drive, Commands& commands) {
     const bool many = drive.sweeps.size() > 1;
-    if (icon_button("##previous", Icon::previous, "The sweep before", drive.chosen > 0))
+    if (icon_button("##previous", Icon::previous, "Previous sweep", drive.chosen > 0))
         commands.push("drive.previous");
     ImGui::SameLine(0, 2);
     if (icon_button("##play", drive.playing ? Icon::pause : Icon::play,
-                    drive.playing ? "Stop" : "Let time go on from here", many))
+                    drive.playing ? "Stop" : "Play sweeps in real time", many))
         commands.push("drive.play", {drive.playing ? "off" : "on"});
     ImGui::SameLine(0, 2);
-    if (icon_button("##next", Icon::next, "The sweep after",
-                    drive.chosen + 1 < drive.sweeps.size()))
+    if (icon_button("##next", Icon::next, "Next sweep", drive.chosen + 1 < drive.sweeps.size()))
         commands.push("drive.next");
     ImGui::SameLine();
     const DriveRow& row = drive.sweeps[drive.chosen];
@@ -64,21 +63,22 @@ void draw_sweep_choices(const DriveState& drive, const Snapshot& snapshot, Comma
     beside_if_fits("intensity         ");
     choice_command(commands, "##channel", "drive.channel", kSweepChannelNames,
                    static_cast<std::size_t>(drive.channel), 5.5F,
-                   "What the colours of the sweep mean, here, from above and in the picture");
+                   "Colour the sweep by this value, here, in the map and in the picture");
     beside_if_fits("in the picture");
-    toggle_command(commands, "in the picture", "view.sweep", drive.in_picture,
-                   "The sweep's points, the way and the axes of lidar and camera in the viewport");
+    toggle_command(
+        commands, "in the picture", "view.sweep", drive.in_picture,
+        "Draw the sweep's points, the path and the axes of lidar and camera in the viewport");
     beside_if_fits("follow");
     toggle_command(commands, "follow", "drive.follow", drive.following,
-                   "The viewport looks through the photo of the moment");
+                   "View through the photo taken at the shown time");
     beside_if_fits("Score all");
     if (const Activity* running = scoring(snapshot)) {
         if (ImGui::Button(fmt::format("Stop ({:.0f} %)##score", 100 * running->share).c_str()))
             commands.push("cancel", {"drive score"});
-        tooltip("Sweeps are being drawn from the model");
+        tooltip("Rendering sweeps from the model");
     } else {
         if (ImGui::Button("Score all##score")) commands.push("drive.score");
-        tooltip("Draws every sweep from the model, for the table");
+        tooltip("Render every sweep from the model and fill the table");
     }
 }
 
@@ -111,11 +111,11 @@ void set_up_drive_columns(bool few) {
     constexpr std::array<const char*, kDriveColumns> hints{
         "The sweep's name",
         "Seconds after the first sweep",
-        "Beams that something came back of",
-        "Of the places that this sweep was the first to see, those that other sweeps looked "
-        "through: they are no first points",
-        "How far drawn ranges are from the measured ones: the median, over all returns",
-        "Returns whose range the model meets within 10 cm"};
+        "Beams with a return",
+        "Points that this sweep was the first to see but other sweeps saw through: they are "
+        "not used as initial points",
+        "Median error of the rendered ranges, over all returns",
+        "Returns whose rendered range is within 10 cm"};
     ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
     for (int column = 0; column < kDriveColumns; ++column) {
         table_heading(ImGui::TableGetColumnName(column), column != kDriveName);
@@ -164,15 +164,14 @@ void DrivePanel::draw_table(const DriveState& drive, float width, float height,
 void DrivePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.drive || snapshot.drive->sweeps.empty())
         return empty_note(
-            "Sweeps of a lidar appear here: open a drive, or read a recording beside what is open "
-            "(drive.open PATH)");
+            "Open a drive to see lidar sweeps here, or add a recording to the open scene with "
+            "drive.open PATH");
     const DriveState& drive = *snapshot.drive;
     draw_moment(drive, commands);
     draw_sweep_choices(drive, snapshot, commands);
     if (!drive.posed) {
         ImGui::PushTextWrapPos(0);
-        colored_text(theme().warning,
-                     "Nobody says where the lidar was: it stands at the world's origin");
+        colored_text(theme().warning, "Lidar pose unknown: placed at the world's origin");
         ImGui::PopTextWrapPos();
     }
     const ImVec2 room = ImGui::GetContentRegionAvail();

@@ -30,7 +30,7 @@ void part_tooltip(const ShownSweep& sweep, ImVec2 corner, ImVec2 size) {
                     static_cast<std::size_t>(x);
     const auto metres = [&](int plane) {
         const auto range = static_cast<double>(sweep.planes.plane(plane)[at]);
-        return range > 0 ? fmt::format("{:.2f} m", range) : std::string("nothing");
+        return range > 0 ? fmt::format("{:.2f} m", range) : std::string("no return");
     };
     ImGui::BeginTooltip();
     dim_text(fmt::format("row {}, column {}{}", y, x, x % 4 == 3 ? ", held out" : ""));
@@ -39,7 +39,7 @@ void part_tooltip(const ShownSweep& sweep, ImVec2 corner, ImVec2 size) {
     ImGui::EndTooltip();
 }
 
-/// One of the three range images, as wide as there is room.
+/// Draws one of the three range images at the full width.
 void draw_part(const ShownSweep& sweep, const PanelPicture& picture, int part, ImVec2 size) {
     const float rows = static_cast<float>(std::max(sweep.planes.height, 1)), all = 3 * rows + 2,
                 first = static_cast<float>(part) * (rows + 1);
@@ -54,7 +54,7 @@ void draw_part(const ShownSweep& sweep, const PanelPicture& picture, int part, I
     std::string words = kSweepParts[static_cast<std::size_t>(part)];
     if (part != 1 && !sweep.drawn) words += ": no model yet";
     if (part == 0 && sweep.drawn && sweep.colors.channel == SweepChannel::intensity)
-        words += ": a model has no intensities";
+        words += ": models have no intensities";
     const ImVec2 wide = ImGui::CalcTextSize(words.c_str());
     list.AddRectFilled(corner, {corner.x + wide.x + 0.6F * em(), corner.y + wide.y + 2},
                        with_alpha(theme().window, 190));
@@ -62,7 +62,7 @@ void draw_part(const ShownSweep& sweep, const PanelPicture& picture, int part, I
     part_tooltip(sweep, corner, size);
 }
 
-/// From the smallest value's colour to the largest one's, then what the difference's colours mean.
+/// Draws the colour scale, then a legend of the difference's colours.
 void draw_scale_line(const ShownSweep& sweep, float width) {
     const float end = ImGui::GetCursorPosX() + width;
     const SweepColors& colors = sweep.colors;
@@ -88,11 +88,11 @@ void draw_scale_line(const ShownSweep& sweep, float width) {
     if (!sweep.drawn) return;
     ImGui::SameLine(0, em());
     const std::string words =
-        fmt::format("difference: bright {} m, magenta: let through", kSweepErrorShown);
+        fmt::format("difference: bright {} m, magenta: no hit", kSweepErrorShown);
     dim_text(fitted(words, end - ImGui::GetCursorPosX()));
     tooltip(
-        fmt::format("Black: drawn as measured. Bright: {} m off, or more. Magenta: the model "
-                    "lets the beam through",
+        fmt::format("Black: rendered as measured. Bright: {} m off or more. Magenta: the beam "
+                    "hits nothing in the model",
                     kSweepErrorShown));
 }
 
@@ -118,13 +118,13 @@ void draw_sweep_pictures(const DriveState& drive, const Snapshot& snapshot, ImVe
     for (const int part : kPartsDown) draw_part(sweep, picture, part, {room.x, height});
     draw_scale_line(sweep, room.x);
     std::string words = fmt::format("{} returns", format_count(static_cast<double>(*row.returns)));
-    if (*row.returns == 0) words = "nothing came back of this sweep";
+    if (*row.returns == 0) words = "this sweep has no returns";
     if (sweep.drawn && std::isfinite(row.within_10cm))
         words += fmt::format("; drawn at step {}: {}, {:.0f} % within 10 cm",
                              format_count(static_cast<double>(sweep.step)),
                              std::isfinite(row.median_m)
                                  ? fmt::format("median {:.1f} cm off", 100 * row.median_m)
-                                 : std::string("most beams meet nothing"),
+                                 : std::string("most beams hit nothing"),
                              100 * row.within_10cm);
     dim_text(fitted(words, room.x));
     if (!sweep.notes.empty()) tooltip(fmt::format("{}", fmt::join(sweep.notes, "\n")));

@@ -107,7 +107,7 @@ void ExposurePanel::draw_curves(float height) {
     camera = std::clamp(camera, 0, last);
     const CameraLook& of = looks_->cameras[static_cast<std::size_t>(camera)];
     ImGui::SameLine(0, 0.5F * em());
-    channel_plot("##vignette", "light left by the lens", "distance from the middle", of.vignette,
+    channel_plot("##vignette", "light left by the lens", "distance from the centre", of.vignette,
                  {each, height}, across);
     ImGui::SameLine(0, 0.5F * em());
     channel_plot("##curve", "tone curve", "light", of.curve, {each, height}, tone);
@@ -154,12 +154,12 @@ void ExposurePanel::draw_table(const Snapshot& snapshot, Commands& commands) {
 
 void ExposurePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.looks || snapshot.looks->photos.empty()) {
-        empty_note("Exposure and white balance of photos appear here in a run with appearance");
+        empty_note("Train with appearance to see the photos' exposure and white balance here");
         return;
     }
     shape(snapshot);
     toggle_command(commands, "as the photo shows it", "view.appearance", snapshot.view.photo_look,
-                   "At a photo's camera: the scene through that photo's exposure and colour");
+                   "At a photo's camera, draw the scene with that photo's exposure and colour");
     ImGui::SameLine();
     if (ImGui::Button("Copy CSV")) commands.push("appearance.copy", {});
     if (snapshot.looks->cameras.size() > 1) {

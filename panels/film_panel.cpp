@@ -40,27 +40,27 @@ void draw_keys(const FilmState& film, Commands& commands) {
         commands.push("film.play");
     beside(5 * em());
     if (ImGui::Button("Add key")) commands.push("film.key");
-    tooltip("The camera as it is now, 2 s after the last key (K)");
+    tooltip("Add the current camera 2 s after the last key (K)");
     beside(5 * em());
     if (ImGui::Button("Insert") && way) commands.push("film.key", {"here"});
-    tooltip("The camera as it is now, at the place on the timeline that is looked at");
+    tooltip("Add the current camera at the shown time");
     if (film.selected) {
         beside(5 * em());
         if (ImGui::Button("Update")) commands.push("film.update");
-        tooltip("The selected key becomes the camera as it is now (Shift+K)");
+        tooltip("Set the selected key to the current camera (Shift+K)");
         beside(5 * em());
         if (ImGui::Button("Delete")) commands.push("film.delete");
-        tooltip("Takes the selected key out");
+        tooltip("Delete the selected key");
     }
     if (film.can_undo) {
         beside(4 * em());
         if (ImGui::Button("Undo##film")) commands.push("film.undo");
-        tooltip("The path as it was before the last change");
+        tooltip("Undo");
     }
     if (film.can_redo) {
         beside(4 * em());
         if (ImGui::Button("Redo##film")) commands.push("film.redo");
-        tooltip("Makes the change again that was taken back last");
+        tooltip("Redo");
     }
     beside(7 * em());
     ImGui::SetNextItemWidth(6.5F * em());
@@ -69,19 +69,19 @@ void draw_keys(const FilmState& film, Commands& commands) {
             if (ImGui::Selectable(name)) commands.push("film.preset", {name});
         ImGui::EndCombo();
     }
-    tooltip("A whole path around what is looked at, from where the camera is");
+    tooltip("Make a whole path around the target from the current camera");
 }
 
 void draw_manner(const FilmState& film, Commands& commands) {
     const CameraPath& path = film.film.path;
     choice_command(commands, "##speed", "film.speed", kPathSpeedNames,
                    static_cast<std::size_t>(path.speed), 5,
-                   "even: the same speed all along; keys: at each key when its time says");
+                   "even: constant speed; keys: reach each key at its time");
     beside(5 * em());
-    toggle_command(commands, "ease", "film.ease", path.ease, "Sets off and comes to rest softly");
+    toggle_command(commands, "ease", "film.ease", path.ease, "Start and stop gently");
     beside(5 * em());
     toggle_command(commands, "closed", "film.closed", path.closed,
-                   "From the last key back to the first");
+                   "Continue from the last key back to the first");
     if (film.seconds > 0) {
         beside(7 * em());
         ImGui::SetNextItemWidth(5 * em());
@@ -89,7 +89,7 @@ void draw_manner(const FilmState& film, Commands& commands) {
         ImGui::InputFloat("##seconds", &seconds, 0, 0, "%.1f s");
         if (ImGui::IsItemDeactivatedAfterEdit())
             commands.push("film.seconds", {argument(static_cast<double>(seconds))});
-        tooltip("How long the path takes; other times are stretched with it");
+        tooltip("Duration of the path; the keys' times scale with it");
     }
 }
 
@@ -103,7 +103,7 @@ void draw_size(const Film& film, Commands& commands) {
                               {std::to_string(size.width), std::to_string(size.height)});
         ImGui::EndCombo();
     }
-    tooltip("Of the film, pixels (film.size WIDTH HEIGHT takes any)");
+    tooltip("Size of the film in pixels (any with film.size WIDTH HEIGHT)");
 }
 
 const Activity* filming(const Snapshot& snapshot) {
@@ -121,27 +121,27 @@ void draw_film(const Snapshot& snapshot, const FilmState& state, Commands& comma
     ImGui::InputFloat("##fps", &fps, 0, 0, "%g fps");
     if (ImGui::IsItemDeactivatedAfterEdit())
         commands.push("film.fps", {argument(static_cast<double>(fps))});
-    tooltip("Pictures a second");
+    tooltip("Frames per second");
     beside(5 * em());
     choice_command(commands, "##codec", "film.codec", kCodecs, state.codec == "av1" ? 1 : 0, 4.5F,
-                   "h264 is played by anything, av1 takes about half the bytes");
+                   "h264 plays everywhere; av1 files are about half the size");
     beside(7 * em());
     ImGui::SetNextItemWidth(6.5F * em());
     int quality = state.quality;
     if (ImGui::SliderInt("##quality", &quality, 1, 100, "quality %d", ImGuiSliderFlags_AlwaysClamp))
         commands.push("film.quality", {std::to_string(quality)});
-    tooltip("75 is hard to tell from the pictures");
+    tooltip("75 is visually close to lossless");
     beside(5 * em());
     if (ImGui::Button("Open...")) commands.push("browse", {"film.open"});
-    tooltip("A path of gausscope's or nerfstudio's");
+    tooltip("Open a path from gausscope or nerfstudio");
     if (film.path.keys.empty()) return;
     beside(5 * em());
     if (ImGui::Button("Save...")) commands.push("browse", {"film.save"});
-    tooltip("The path as a file");
+    tooltip("Save the path to a file");
     if (filming(snapshot)) return;
     beside(6 * em());
     if (icon_text_button(Icon::save, "Film...",
-                         "Every picture of the path as the viewport shows the scene, into a video"))
+                         "Render the path, as the viewport shows the scene, into a video"))
         commands.push("browse", {"film.render"});
 }
 
@@ -246,8 +246,8 @@ void FilmPanel::draw_timeline(const FilmState& film, Commands& commands) {
         tooltip(on_key ? fmt::format("Key {} at {:.2f} s: click to go there{}", nearest + 1,
                                      film.passes[nearest],
                                      timed ? ", drag to move it in time"
-                                           : "; with speed \"keys\" it can be dragged")
-                       : "Click or drag: looks from this place of the path");
+                                           : "; with speed \"keys\", drag to move it")
+                       : "Click or drag to go to this point of the path");
     drag(film, (static_cast<double>(mouse - corner.x - margin)) * per_pixel, on_key, nearest,
          commands);
 }
@@ -255,15 +255,16 @@ void FilmPanel::draw_timeline(const FilmState& film, Commands& commands) {
 void FilmPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.film) {
         dragged_.reset();
-        return empty_note("Open a scene: a camera path goes through it, and a film is made of it.");
+        return empty_note("Open a scene to make a camera path and a film.");
     }
     const FilmState& film = *snapshot.film;
     draw_keys(film, commands);
     if (film.film.path.keys.empty()) {
         dragged_.reset();
         return empty_note(
-            "K adds a key where the camera is; a preset adds a whole path around what is looked "
-            "at.");
+            "Press K to add a key at the current camera, or choose a preset for a whole path "
+            "around "
+            "the target.");
     }
     draw_timeline(film, commands);
     dim_text(fitted(words_of(film), ImGui::GetContentRegionAvail().x));

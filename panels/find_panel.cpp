@@ -43,14 +43,14 @@ void FindPanel::draw_controls(const TraceStore& trace) {
     busy_ |= typed_ != pattern;
     ImGui::SameLine();
     if (pattern.empty()) {
-        dim_text(fmt::format("{} spans to look through",
+        dim_text(fmt::format("{} spans to search",
                              format_short(static_cast<double>(trace.span_count()))));
         return;
     }
     text(fmt::format(
         "{} found{}",
         format_count(static_cast<double>(task_.running ? making_.found() : made_.found())),
-        made_.cut() ? fmt::format(", the first {} looked at",
+        made_.cut() ? fmt::format(", searched the first {}",
                                   format_short(static_cast<double>(SpanSearch::kMostHits)))
                     : std::string()));
     ImGui::SameLine();
@@ -177,7 +177,7 @@ void FindPanel::draw(const Snapshot& snapshot, Commands& commands) {
     busy_ = false;
     const TraceStore* trace = snapshot.shown();
     if (!trace || trace->tracks().empty()) {
-        empty_note("Spans can be found as soon as something is measured");
+        empty_note("Train or open a trace to find spans");
         return;
     }
     if (view_.find) {
@@ -197,9 +197,9 @@ void FindPanel::draw(const Snapshot& snapshot, Commands& commands) {
     draw_controls(*trace);
     busy_ |= task_.running && !pattern.empty();
     if (pattern.empty() || made_.figures().longest_first.empty()) {
-        empty_note(pattern.empty() ? "Type a part of a name: kernels, ranges, CUDA calls"
+        empty_note(pattern.empty() ? "Type part of a name: kernels, ranges, CUDA calls"
                    : task_.running ? "Looking"
-                                   : "Nothing of this name");
+                                   : "No spans with this name");
         return;
     }
     draw_figures();
@@ -212,7 +212,7 @@ void FindPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (ImGui::Combo("##group", &by, kHitGroupNames.data(),
                      static_cast<int>(kHitGroupNames.size())))
         group = static_cast<HitGroup>(by);
-    tooltip("What the table below is by");
+    tooltip("Group the table below by this");
     draw_histogram();
     draw_groups(*trace);
     ImGui::EndChild();

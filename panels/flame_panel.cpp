@@ -28,7 +28,7 @@ void FlamePanel::draw_controls(const TraceStore& trace) {
     if (ImGui::Combo("##side", &chosen, "host threads\0GPU by range\0call stacks\0"))
         choice.side = static_cast<CallSide>(chosen);
     tooltip(
-        "Time of host threads; of the GPU, put under the ranges in which the work was launched; or "
+        "Time of host threads; of the GPU, under the ranges that launched the work; or "
         "of "
         "the functions that threads were sampled in (record --stacks), under the ranges around "
         "them");
@@ -54,7 +54,7 @@ void FlamePanel::draw_thread(const TraceStore& trace) {
     const std::string name =
         track == kNoTrack ? fmt::format("thread {}", *choice.thread) : trace.tracks()[track].name;
     if (ImGui::Button((fitted(name, 7 * em()) + "  x###thread").c_str())) choice.thread.reset();
-    tooltip("Only this thread's call stacks; a click shows those of all threads");
+    tooltip("Only this thread's call stacks; click to show all threads");
     ImGui::SameLine();
 }
 
@@ -173,9 +173,9 @@ void FlamePanel::draw_tooltip(const TraceStore& trace, std::uint32_t index) cons
             "{} times, mean {}", format_count(static_cast<double>(node.count)),
             format_ns(static_cast<double>(node.total_ns) / static_cast<double>(node.count))));
     if (node.parent != 0) dim_text("inside " + box_name(trace, nodes[node.parent]));
-    if (node.inferred) dim_text("some of it is placed here by its time alone");
-    dim_text(node.frame <= ProfileKind::range ? "click zooms, right click finds its spans"
-                                              : "click zooms");
+    if (node.inferred) dim_text("some of it is placed here only by its time");
+    dim_text(node.frame <= ProfileKind::range ? "click to zoom, right click to find its spans"
+                                              : "click to zoom");
     ImGui::PopTextWrapPos();
     ImGui::EndTooltip();
 }
@@ -196,7 +196,7 @@ void FlamePanel::draw(const Snapshot& snapshot, Commands& commands) {
     busy_ = false;
     const TraceStore* trace = snapshot.shown();
     if (!trace || (trace->tracks().empty() && trace->samples().empty())) {
-        empty_note("Call paths appear here as soon as something is measured");
+        empty_note("Train or open a trace to see call paths here");
         return;
     }
     const bool other = task_.store != trace || task_.id != snapshot.shown_trace;
@@ -224,7 +224,7 @@ void FlamePanel::draw(const Snapshot& snapshot, Commands& commands) {
         empty_note(task_.running                  ? "Adding up"
                    : choice.side == CallSide::gpu ? "No GPU work was recorded here"
                    : choice.side == CallSide::stacks
-                       ? "No call stacks were sampled here: gausscope record --stacks takes them"
+                       ? "No call stacks here: record with gausscope record --stacks"
                        : "No ranges were recorded here");
         return;
     }

@@ -130,7 +130,7 @@ void HeatStrip::draw_row(const CameraRow& row, const Snapshot& snapshot, Command
         const auto value = static_cast<double>(values[static_cast<std::size_t>(i)]);
         const double step = first_ + (last_ - first_) * (i + 1) / columns;
         ImGui::SetTooltip(
-            "%s (%s)\n%s at step %s\na click goes there", row.name.c_str(),
+            "%s (%s)\n%s at step %s\nclick to go there", row.name.c_str(),
             row.test ? "test" : "train",
             std::isfinite(value) ? words_of_value(value, loss).c_str() : "not measured yet",
             format_count(std::round(step)).c_str());
@@ -140,13 +140,13 @@ void HeatStrip::draw_row(const CameraRow& row, const Snapshot& snapshot, Command
 
 void HeatStrip::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.cameras || snapshot.cameras->empty())
-        return empty_note(snapshot.scene ? "This scene came without photos"
-                                         : "Where photos are wrong appears here");
+        return empty_note(snapshot.scene ? "This scene has no photos"
+                                         : "Open a scene with photos to see their errors here");
     take_range(snapshot);
     const ProblemsSettings& now = snapshot.problems_settings;
     constexpr std::array<const char*, 2> kOf{"psnr", "loss"};
     choice_command(commands, "##of", "problems.history", kOf, now.loss ? 1 : 0, 4,
-                   "What the colours mean");
+                   "Colour by this value");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(5.5F * em());
     if (ImGui::BeginCombo("##sort", kPhotoKeyNames[static_cast<std::size_t>(now.key)])) {
@@ -155,12 +155,14 @@ void HeatStrip::draw(const Snapshot& snapshot, Commands& commands) {
                 commands.push("problems.sort", {kPhotoKeyNames[i], now.descending ? "down" : "up"});
         ImGui::EndCombo();
     }
-    tooltip("What the photos are sorted by");
+    tooltip("Sort the photos by this value");
     ImGui::SameLine(0, 2);
     if (ImGui::Button(now.descending ? "largest first" : "smallest first"))
         commands.push("problems.sort", {kPhotoKeyNames[static_cast<std::size_t>(now.key)],
                                         now.descending ? "up" : "down"});
-    if (!any_) return empty_note("No photo is measured yet: training and train.evaluate do");
+    if (!any_)
+        return empty_note(
+            "No photos evaluated yet. They are evaluated during training, or run train.evaluate.");
     ImGui::SameLine();
     draw_heat_scale(lo_, hi_, now.loss);
     ImGui::SameLine();

@@ -111,8 +111,8 @@ void ImagesPanel::draw_row(const CameraRow& row, bool snapped, const PsnrOutlier
 
 void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.cameras || snapshot.cameras->empty()) {
-        empty_note(snapshot.scene ? "This scene came without photos"
-                                  : "Photos and their quality appear here");
+        empty_note(snapshot.scene ? "This scene has no photos"
+                                  : "Open a capture to see its photos and their quality");
         return;
     }
     ImGui::SetNextItemWidth(14 * em());

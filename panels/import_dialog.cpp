@@ -42,7 +42,7 @@ void draw_findings(const ImportState& import) {
         tooltip(finding.consequence + "; " + finding.advice);
     }
     if (import.skipped.empty()) return;
-    colored_text(theme().warning, counted(import.skipped.size(), "photo") + " left out");
+    colored_text(theme().warning, counted(import.skipped.size(), "photo") + " skipped");
     std::string all;
     for (const std::string& line : import.skipped) all += (all.empty() ? "" : "\n") + line;
     tooltip(all);
@@ -50,7 +50,7 @@ void draw_findings(const ImportState& import) {
 
 void draw_found(const ImportState& import) {
     if (!import.problem.empty()) return wrapped_line(theme().error, import.problem);
-    if (import.found.empty()) return dim_text("looking at it ...");
+    if (import.found.empty()) return dim_text("examining the capture ...");
     draw_facts("##found", import.found);
     draw_findings(import);
 }
@@ -59,10 +59,10 @@ void draw_buttons(const ImportState& import, Commands& commands) {
     const bool possible = import.problem.empty() && import.wrong.empty();
     ImGui::BeginDisabled(!possible);
     if (ImGui::Button("Open and train", {9 * em(), 0})) commands.push("import.accept", {"train"});
-    tooltip("Loads it, and begins to train (Ctrl+Enter)");
+    tooltip("Load it and start training (Ctrl+Enter)");
     ImGui::SameLine();
     if (ImGui::Button("Open", {6 * em(), 0})) commands.push("import.accept");
-    tooltip("Loads it to be looked at; training can begin later");
+    tooltip("Load it for viewing; training can start later");
     ImGui::EndDisabled();
     ImGui::SameLine();
     if (ImGui::Button("Cancel", {6 * em(), 0}) || escape_leaves()) commands.push("import.cancel");

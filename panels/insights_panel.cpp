@@ -95,16 +95,15 @@ void gain_bar(const Insight& i) {
     ImGui::Dummy({width, height});
     text(known ? fmt::format("up to {} per iteration, {}", format_ms(i.recoverable_ms),
                              format_share(i.share))
-               : std::string("how much is not known"));
+               : std::string("amount unknown"));
     const char* badge = i.confidence == Confidence::measured ? "measured" : "inferred";
     ImGui::SameLine(
         std::max(ImGui::GetCursorPosX(),
                  ImGui::GetContentRegionMax().x - ImGui::CalcTextSize(badge).x - 0.4F * em()));
     colored_text(i.confidence == Confidence::measured ? theme().good : theme().dim, badge);
-    tooltip(
-        i.confidence == Confidence::measured
-            ? "The time is a sum of measurements."
-            : "The cause is likely by what was measured; the time is an estimate from a model.");
+    tooltip(i.confidence == Confidence::measured
+                ? "The time is a sum of measurements."
+                : "The measurements suggest the cause; the time is an estimate from a model.");
 }
 
 }  // namespace
@@ -134,7 +133,7 @@ void InsightsPanel::ask(const Snapshot& snapshot, const TraceStore& trace, const
     }
     const double copy_ms = milliseconds_since(begin);
     pending_ = std::make_unique<Task<Answer>>(
-        "insights", "asking the rules",
+        "insights", "checking the rules",
         [copy, options, copy_ms, length = stretch.end_ns - stretch.begin_ns](const Progress&) {
             const auto started = std::chrono::steady_clock::now();
             Answer out;
@@ -173,7 +172,7 @@ void InsightsPanel::draw_controls(const TraceStore& trace) {
     else
         dim_text(result_ ? "no iterations were found" : "looking...");
     if (view_.selection) {
-        ImGui::Checkbox("of the selected stretch only", &only_selection);
+        ImGui::Checkbox("only the selected time range", &only_selection);
     } else {
         only_selection = false;
     }
@@ -229,7 +228,7 @@ void InsightsPanel::draw_card(const TraceStore& trace, const Insight& insight, s
     gain_bar(insight);
     ImGui::SetNextItemOpen(index < kOpenCards, ImGuiCond_Once);
     if (ImGui::TreeNodeEx(
-            fmt::format("{}: what was seen, what to do", insight.rule).c_str(),
+            fmt::format("{}: evidence and advice", insight.rule).c_str(),
             ImGuiTreeNodeFlags_NoTreePushOnOpen | ImGuiTreeNodeFlags_SpanAvailWidth)) {
         if (recorded_processes(trace.processes()).size() > 1 &&
             insight.process < trace.processes().size())
@@ -255,7 +254,7 @@ void InsightsPanel::draw_cards(const TraceStore& trace, Commands& commands) {
     for (std::size_t i = 0; i < insights.findings.size(); ++i)
         draw_card(trace, insights.findings[i], i, commands);
     if (insights.findings.empty() && insights.iterations > 0)
-        wrapped(fmt::format("None of the {} rules that could be asked found anything.",
+        wrapped(fmt::format("None of the {} rules that could be checked found anything.",
                             insights.clear.size()),
                 theme().good);
 }
@@ -269,7 +268,7 @@ void InsightsPanel::draw_rest() const {
         ImGui::TreePop();
     }
     if (insights.unanswered.empty() ||
-        !ImGui::TreeNode("unanswered", "Could not be asked (%zu)", insights.unanswered.size()))
+        !ImGui::TreeNode("unanswered", "Could not be checked (%zu)", insights.unanswered.size()))
         return;
     for (std::size_t i = 0; i < insights.unanswered.size();) {
         const std::string& why =
@@ -286,12 +285,12 @@ void InsightsPanel::draw_rest() const {
 void InsightsPanel::draw_footer() const {
     ImGui::Spacing();
     const std::string length = format_ns(static_cast<double>(result_->made_of_ns));
-    dim_text(answered_.selection ? "of the selected " + length
-             : !answered_.live   ? "of all that was recorded, " + length
-                                 : fmt::format("of the last {}, {:.0f} s ago", length,
+    dim_text(answered_.selection ? "over the selected " + length
+             : !answered_.live   ? "over the whole recording, " + length
+                                 : fmt::format("over the last {}, {:.0f} s ago", length,
                                                std::max(0.0, ImGui::GetTime() - answered_at_)));
     tooltip(
-        fmt::format("Copying the stretch took {:.2f} ms of the window's time, the rules {:.1f} ms "
+        fmt::format("Copying the range took {:.2f} ms of the window's time, the rules {:.1f} ms "
                     "on another thread.",
                     result_->copy_ms, result_->worker_ms));
 }
@@ -299,7 +298,7 @@ void InsightsPanel::draw_footer() const {
 void InsightsPanel::draw(const Snapshot& snapshot, Commands& commands) {
     const TraceStore* trace = snapshot.shown();
     if (trace == nullptr || trace->span_count() == 0) {
-        empty_note("Nothing was measured yet. Train, or open a trace.");
+        empty_note("Nothing measured yet. Train, or open a trace.");
         return;
     }
     refresh(snapshot, *trace);

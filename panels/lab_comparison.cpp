@@ -68,7 +68,7 @@ void draw_photos(const LabComparison& compared, Commands& commands) {
         ImGui::SameLine();
         text(gate.text);
     }
-    if (!compared.worst.empty()) dim_text("photos that lost most, of A and B (dB)");
+    if (!compared.worst.empty()) dim_text("photos with the largest loss from A to B (dB)");
     for (std::size_t i = 0; i < compared.worst.size(); ++i) {
         const LabComparison::Photo& photo = compared.worst[i];
         ImGui::PushID(static_cast<int>(i));
@@ -82,7 +82,7 @@ void draw_photos(const LabComparison& compared, Commands& commands) {
             fmt::format("{:.2f} {:.2f} {} {}", photo.psnr_a, photo.psnr_b, photo.scene, photo.name);
         if (ImGui::Selectable(fitted(name, ImGui::GetContentRegionAvail().x).c_str()))
             commands.push("lab.photo", {std::to_string(photo.run_b), photo.name});
-        tooltip("Looks from this photo, once one of the runs is open");
+        tooltip("View from this photo (open one of the runs first)");
         ImGui::PopID();
     }
     ImGui::PushTextWrapPos(0);
@@ -97,8 +97,8 @@ void LabPanel::draw_comparison(const LabState& lab, Commands& commands) {
     if (lab.names.size() < 2)
         return empty_note(lab.runs.empty()
                               ? "Run a suite, or read a database of gausscope lab"
-                              : "There is one label and one kind of settings: run the suite again "
-                                "under another label");
+                              : "Only one label and one kind of settings: run the suite again "
+                                "with another label");
     const auto there = [&](const std::string& name) {
         return std::find(lab.names.begin(), lab.names.end(), name) != lab.names.end();
     };
@@ -109,7 +109,7 @@ void LabPanel::draw_comparison(const LabState& lab, Commands& commands) {
     choose_side("B", b, lab.names);
     ImGui::SameLine();
     if (ImGui::Button("Compare")) commands.push("lab.compare", {a, b});
-    tooltip("B against A, pair by pair of the same scene and seed");
+    tooltip("Compare B with A, paired by scene and seed");
     if (!lab.compared) return;
     ImGui::SameLine();
     dim_text(fmt::format("{} against {}: {}", lab.compared->b, lab.compared->a,

@@ -77,7 +77,7 @@ void draw_run_cells(const LabRunRow& row, Commands& commands) {
     if (row.worst_photo.empty()) return;
     if (ImGui::SmallButton(fmt::format("{:.1f}", row.worst_psnr).c_str()))
         commands.push("lab.photo", {std::to_string(row.id)});
-    tooltip("Looks from " + row.worst_photo + ", its worst photo, once the run is open");
+    tooltip("View from " + row.worst_photo + ", its worst photo (open the run first)");
 }
 
 }  // namespace
@@ -89,22 +89,22 @@ void LabPanel::draw_suite(const LabState& lab) {
             if (ImGui::Selectable(name.c_str(), name == suite)) suite = name;
         ImGui::Separator();
         ImGui::SetNextItemWidth(16 * em());
-        ImGui::InputTextWithHint("##file", "or a suite's file", &suite);
+        ImGui::InputTextWithHint("##file", "or a suite file", &suite);
         ImGui::SetNextItemWidth(16 * em());
-        ImGui::InputTextWithHint("##captures", "where its captures are", &captures);
+        ImGui::InputTextWithHint("##captures", "folder of its captures", &captures);
         ImGui::EndCombo();
     }
-    tooltip("The suite that Run trains: one that is built in, or a file of your own");
+    tooltip("The suite to train: a built-in one or a file of your own");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(8 * em());
     ImGui::InputTextWithHint("##label", "label [the commit]", &label);
-    tooltip("What these runs are called in comparisons");
+    tooltip("Label of these runs in comparisons");
     ImGui::SameLine();
 }
 
 void LabPanel::draw_head(const LabState& lab, const Snapshot& snapshot, Commands& commands) {
     if (const Activity* running = running_suite(snapshot)) {
-        if (icon_text_button(Icon::stop, "Stop", "Ends the suite; the same goes on later"))
+        if (icon_text_button(Icon::stop, "Stop", "Stop the suite; Run resumes it later"))
             commands.push("lab.stop");
         ImGui::SameLine();
         const std::string what = fmt::format("{:.0f} %: {}, {}", 100 * running->share,
@@ -116,7 +116,7 @@ void LabPanel::draw_head(const LabState& lab, const Snapshot& snapshot, Commands
     } else {
         draw_suite(lab);
         if (icon_text_button(Icon::play, "Run",
-                             "Trains what of the suite is not recorded yet, one process a run",
+                             "Train the suite's missing runs, one process per run",
                              !suite.empty())) {
             std::vector<std::string> arguments{suite};
             if (!label.empty() || !captures.empty()) arguments.push_back(label);
@@ -132,22 +132,22 @@ void LabPanel::draw_database(const LabState& lab, Commands& commands) {
     ImGui::SetNextItemWidth(9 * em());
     const bool entered = ImGui::InputTextWithHint("##database", lab.database.c_str(), &database,
                                                   ImGuiInputTextFlags_EnterReturnsTrue);
-    tooltip("The file that runs are recorded in; Enter reads another one");
+    tooltip("Database file of the runs; press Enter to read another");
     ImGui::SameLine();
     if (ImGui::SmallButton("read") || entered)
         commands.push("lab.open", {database.empty() ? lab.database : database});
-    tooltip("Reads what is recorded in " + lab.database);
+    tooltip("Read the runs in " + lab.database);
     ImGui::SameLine(0, 3);
     const std::string page = std::filesystem::path(lab.database).replace_extension("html").string();
     ImGui::BeginDisabled(lab.runs.empty());
     if (ImGui::SmallButton("report")) commands.push("lab.report", {page});
     ImGui::EndDisabled();
-    tooltip("Writes " + page + ": all runs, the comparison and the worst photos as one page");
+    tooltip("Write " + page + ": all runs, the comparison and the worst photos as one page");
     ImGui::SameLine();
-    if (mode_button("runs", !comparison, "What is recorded, and quality against size or time"))
+    if (mode_button("runs", !comparison, "Recorded runs, and quality against size or time"))
         comparison = false;
     ImGui::SameLine(0, 3);
-    if (mode_button("comparison", comparison, "B against A, with intervals and verdicts"))
+    if (mode_button("comparison", comparison, "B compared with A, with intervals and verdicts"))
         comparison = true;
 }
 
@@ -187,9 +187,9 @@ void LabPanel::draw_runs(const LabState& lab, const Snapshot& snapshot, Commands
             if (ImGui::BeginPopupContextItem("##run")) {
                 if (ImGui::MenuItem("Open", nullptr, false, !row.folder.empty()))
                     commands.push("lab.show", {std::to_string(row.id)});
-                if (ImGui::MenuItem("Open beside", nullptr, false, !row.folder.empty()))
+                if (ImGui::MenuItem("Open next to the scene", nullptr, false, !row.folder.empty()))
                     commands.push("lab.beside", {std::to_string(row.id)});
-                if (ImGui::MenuItem("Its curves behind the own", nullptr, false,
+                if (ImGui::MenuItem("Show its curves behind these", nullptr, false,
                                     !row.folder.empty()))
                     commands.push("curves.show", {row.folder});
                 ImGui::EndPopup();
@@ -243,14 +243,13 @@ void LabPanel::draw_plot(const LabState& lab) {
         ImGui::EndCombo();
     }
     tooltip(
-        "The scene whose runs are drawn: decibels of different scenes say nothing beside "
-        "each other");
+        "The scene whose runs are drawn: PSNR values of different scenes are not "
+        "comparable");
     ImGui::SameLine();
     if (mode_button("Gaussians", !over_time, "Quality against the number of Gaussians"))
         over_time = false;
     ImGui::SameLine(0, 3);
-    if (mode_button("seconds", over_time, "Quality against the time that training took"))
-        over_time = true;
+    if (mode_button("seconds", over_time, "Quality against training time")) over_time = true;
     range.begin(first_, last_);
     std::vector<PlotLine> lines;
     for (std::size_t i = 0; i < kinds_.size(); ++i)
@@ -265,12 +264,12 @@ void LabPanel::draw_plot(const LabState& lab) {
 }
 
 void LabPanel::draw(const Snapshot& snapshot, Commands& commands) {
-    if (!snapshot.lab) return empty_note("Suites of trainings run and are compared here");
+    if (!snapshot.lab) return empty_note("Open a lab database to run and compare suites here");
     const LabState& lab = *snapshot.lab;
     draw_head(lab, snapshot, commands);
     if (comparison) return draw_comparison(lab, commands);
     if (lab.runs.empty()) {
-        empty_note(lab.read ? "Nothing is recorded in " + lab.database
+        empty_note(lab.read ? "No runs in " + lab.database
                             : "Run a suite, or read a database of gausscope lab");
         return;
     }

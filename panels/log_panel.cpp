@@ -61,7 +61,7 @@ void LogPanel::draw(const Snapshot&, Commands&) {
     const bool grown = refresh();
     ImGui::SetNextItemWidth(6 * em());
     ImGui::Combo("##level", &least_level, kLevels, 4);
-    tooltip("Least level that is shown");
+    tooltip("Lowest level to show");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(
         std::max(6 * em(), std::min(18 * em(), ImGui::GetContentRegionAvail().x - 12 * em())));
@@ -75,7 +75,7 @@ void LogPanel::draw(const Snapshot&, Commands&) {
                    line->text + "\n";
         ImGui::SetClipboardText(all.c_str());
     }
-    tooltip("Copies the lines shown");
+    tooltip("Copy the shown lines");
     ImGui::SameLine();
     ImGui::Checkbox("follow", &follow);
     ImGui::BeginChild("##lines", {0, 0}, false, ImGuiWindowFlags_HorizontalScrollbar);

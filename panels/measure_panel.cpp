@@ -33,14 +33,14 @@ void MeasurePanel::draw_distances(const MeasureState& measured, Commands& comman
         ImGui::TableNextColumn();
         const bool chosen = chosen_ == i + 1 || (chosen_ == 0 && i + 1 == measured.distances());
         if (ImGui::Selectable(std::to_string(i + 1).c_str(), chosen)) chosen_ = i + 1;
-        tooltip("Scale and up go by the chosen distance");
+        tooltip("Use this distance for scale and up");
         ImGui::TableNextColumn();
         text(length_words(measured.length(i), measured.metres_per_unit));
         ImGui::TableNextColumn();
         if (measured.metres_per_unit > 0) dim_text(format_number(measured.length(i), 4) + " units");
         ImGui::TableNextColumn();
         if (ImGui::SmallButton("x")) commands.push("measure.remove", {std::to_string(i + 1)});
-        tooltip("Forgets this distance");
+        tooltip("Delete this distance");
         ImGui::PopID();
     }
     ImGui::EndTable();
@@ -59,12 +59,12 @@ void MeasurePanel::draw_scale(const MeasureState& measured, Commands& commands) 
     if (ImGui::Button("Set##scale"))
         commands.push("scene.scale", {argument(metres_), std::to_string(number)});
     ImGui::EndDisabled();
-    tooltip("Sets the scene's scale: all lengths are then told in metres");
+    tooltip("Set the scene's scale, to show lengths in metres");
 }
 
 void MeasurePanel::draw_up(const Snapshot& snapshot, const MeasureState& measured,
                            Commands& commands) {
-    const char* const by = measured.up ? "(told)" : "(as the cameras stand)";
+    const char* const by = measured.up ? "(set)" : "(from the cameras)";
     text("Up: " + words_of_direction(snapshot.up));
     beside_if_fits(by);
     dim_text(by);
@@ -73,12 +73,12 @@ void MeasurePanel::draw_up(const Snapshot& snapshot, const MeasureState& measure
     if (ImGui::Button("Along the distance"))
         commands.push("scene.up", {"distance", std::to_string(number)});
     ImGui::EndDisabled();
-    tooltip("Up is from the first end of the chosen distance to its second");
+    tooltip("Set up from the first to the second end of the chosen distance");
     ImGui::SameLine();
     ImGui::BeginDisabled(!measured.up);
-    if (ImGui::Button("Forget")) commands.push("scene.up", {"auto"});
+    if (ImGui::Button("Reset")) commands.push("scene.up", {"auto"});
     ImGui::EndDisabled();
-    tooltip("Up is again as most cameras stand");
+    tooltip("Take up from the capture cameras again");
 }
 
 void MeasurePanel::draw(const Snapshot& snapshot, Commands& commands) {
@@ -88,7 +88,7 @@ void MeasurePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (chosen_ > measured.distances()) chosen_ = 0;
     if (measured.distances() == 0) {
         ImGui::TextWrapped(
-            "Drag with the distance tool from one point of the picture to another, or give "
+            "Drag with the distance tool from one point of the picture to another, or run "
             "measure.points X0 Y0 X1 Y1.");
     } else {
         draw_distances(measured, commands);
@@ -97,8 +97,8 @@ void MeasurePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (measured.metres_per_unit > 0) {
         text(fmt::format("1 unit is {}", length_words(1, measured.metres_per_unit)));
         ImGui::SameLine();
-        if (ImGui::SmallButton("Forget##scale")) commands.push("scene.scale", {"off"});
-        tooltip("Lengths are told in the scene's own units again");
+        if (ImGui::SmallButton("Reset##scale")) commands.push("scene.scale", {"off"});
+        tooltip("Show lengths in scene units");
     }
     ImGui::Separator();
     draw_up(snapshot, measured, commands);

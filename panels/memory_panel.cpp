@@ -88,7 +88,7 @@ class Table {
             line(rows[i].category, rows[i].bytes, category_color(i), total);
             if (rows[i].peak > 0)
                 line("  most in use", rows[i].peak, 0, 0,
-                     "high-water mark: the most of this reservation that was ever in use at once");
+                     "high-water mark: most of this reservation in use at once");
         }
     }
 
@@ -112,7 +112,7 @@ void draw_host(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
     }
     if (snapshot.process_peak_bytes > 0)
         table.line("  most so far", snapshot.process_peak_bytes, 0, 0,
-                   "the most that was resident at once since the program began");
+                   "highest resident size since the program started");
     if (snapshot.machine_bytes > 0) table.line("machine", snapshot.machine_bytes);
 }
 
@@ -133,8 +133,8 @@ void draw_device(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
     table.line("sum of these", total);
     if (!whole) return;
     table.line("held by gausscope", whole->held_bytes, 0, 0,
-               "everything that this process has allocated on the device");
-    table.line("taken in all", taken, theme().faint, whole->total_bytes,
+               "all device memory allocated by this process");
+    table.line("used in total", taken, theme().faint, whole->total_bytes,
                "by every process, and by the driver");
     table.line("free", whole->free_bytes, theme().field, whole->total_bytes);
     table.line(snapshot.device.empty() ? "device" : snapshot.device, whole->total_bytes);
@@ -184,7 +184,7 @@ void draw_history(const MemoryHistory& history, PlotRange& range) {
     line("whole process", 1, process);
     line("sum of the categories", 0, known);
     line("held on the GPU", 2, device);
-    if (lines.empty()) return dim_text("A curve appears after some seconds");
+    if (lines.empty()) return dim_text("A curve appears after a few seconds");
     if (ImGui::SmallButton("Copy curves")) ImGui::SetClipboardText(curves_csv(lines).c_str());
     tooltip("As CSV: seconds, MiB");
     PlotLook look;
@@ -198,8 +198,8 @@ void draw_history(const MemoryHistory& history, PlotRange& range) {
     plot("##memory over time", lines, look, range);
 }
 
-/// MiB in the unit of a counter that tells an amount of memory by its name ("memory used [MiB]",
-/// "device memory used (GiB)"); 0: it does not.
+/// MiB in the unit of a counter whose name says an amount of memory ("memory used [MiB]",
+/// "device memory used (GiB)"); 0: it is no such counter.
 double mib_in_unit(std::string_view name) {
     const auto holds = [&](std::string_view word) {
         return name.find(word) != std::string_view::npos;
@@ -240,7 +240,7 @@ std::vector<MemoryCounter> memory_counters(const TraceStore& trace) {
 void draw_of_trace(const TraceEntry& entry, const TraceStore& trace, PlotRange& range) {
     const std::vector<MemoryCounter> known = memory_counters(trace);
     dim_text("of " + fitted(entry.name, ImGui::GetContentRegionAvail().x - 2 * em()));
-    if (known.empty()) return empty_note("This trace has no counters of memory");
+    if (known.empty()) return empty_note("This trace has no memory counters");
     std::vector<PlotLine> lines;
     {
         const Table table("##trace");
@@ -275,7 +275,7 @@ void MemoryPanel::draw(const Snapshot& snapshot, Commands&) {
                                  device = known_memory(snapshot, true);
     const bool on_device = !device.empty() || snapshot.device_memory.has_value();
     if (sum_of(host) == 0 && !on_device && snapshot.process_bytes == 0) {
-        empty_note("Nothing is in memory yet");
+        empty_note("Open a scene to see its memory here");
         return;
     }
     if (ImGui::Button("Copy CSV")) ImGui::SetClipboardText(memory_csv(host, device).c_str());

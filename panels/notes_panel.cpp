@@ -35,7 +35,7 @@ void NotesPanel::draw_new(const Snapshot& snapshot, Commands& commands) {
     const std::string where =
         pixel_ ? fmt::format("At pixel {}, {}", pixel_->first, pixel_->second) : "In the middle";
     const bool pressed = ImGui::Button(where.c_str());
-    tooltip("On what lies there in the picture. N over the picture chooses the pixel.");
+    tooltip("Pin to the point at this pixel. Press N over the picture to choose another.");
     ImGui::EndDisabled();
     if ((pressed || entered) && any && snapshot.frame) {
         const auto [x, y] = pinned_to(snapshot, pixel_);
@@ -51,7 +51,7 @@ void NotesPanel::draw_new(const Snapshot& snapshot, Commands& commands) {
     ImGui::SameLine();
     ImGui::BeginDisabled(typed_.empty());
     if (ImGui::Button("On span")) give("note.span", {});
-    tooltip("On the span, or the stretch of time, that is selected in the timeline.");
+    tooltip("Pin to the span or time range selected in the timeline.");
     ImGui::EndDisabled();
 }
 
@@ -78,7 +78,7 @@ void NotesPanel::draw_note(const Note& note, std::size_t number, Commands& comma
     if (ImGui::SmallButton("Edit")) editing_ = number, edited_ = note.text;
     ImGui::SameLine();
     if (ImGui::SmallButton("x")) commands.push("note.remove", {shown});
-    tooltip("Removes this note");
+    tooltip("Delete this note");
     ImGui::SameLine();
     dim_text(fitted(place_of(note), ImGui::GetContentRegionAvail().x));
     ImGui::PopID();
@@ -86,7 +86,7 @@ void NotesPanel::draw_note(const Note& note, std::size_t number, Commands& comma
 
 void NotesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.scene) {
-        empty_note("Nothing is open");
+        empty_note("Open a scene or a trace to add notes");
         return;
     }
     draw_new(snapshot, commands);

@@ -27,7 +27,7 @@ void activity(const Activity& one, Commands& commands, float width) {
     const std::string share = fmt::format("{:.0f} %", 100 * std::clamp(one.share, 0.0, 1.0));
     list.AddText({b.x - ImGui::CalcTextSize(share.c_str()).x - 0.4F * em(), y}, theme().dim,
                  share.c_str());
-    tooltip(fmt::format("{}, for {} now", one.what, format_duration(one.seconds)));
+    tooltip(fmt::format("{}, running for {}", one.what, format_duration(one.seconds)));
     ImGui::SameLine();
     if (ImGui::Button("Cancel")) commands.push("cancel", {one.name});
     ImGui::PopID();
@@ -50,7 +50,7 @@ void notice(const Notice& one, Commands& commands, float width) {
     ImGui::PopTextWrapPos();
     ImGui::SameLine(width - cross);
     if (ImGui::SmallButton("x")) commands.push("notice.dismiss", {std::to_string(one.serial)});
-    tooltip("Takes this notice away");
+    tooltip("Dismiss this notice");
     ImGui::PopID();
 }
 

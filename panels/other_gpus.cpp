@@ -28,25 +28,25 @@ std::string interval_text(const PredictedMs& ms) {
 const char* words_of(GpuResource resource) {
     switch (resource) {
         case GpuResource::issue:
-            return "its schedulers are out of slots: fewer pairs and Gaussians help, or fewer "
-                   "instructions for each";
+            return "schedulers have no free issue slots: fewer pairs and Gaussians help, or fewer "
+                   "instructions each";
         case GpuResource::fp32:
         case GpuResource::integer:
-            return "its arithmetic units are full: fewer pairs and Gaussians help";
+            return "arithmetic units are saturated: fewer pairs and Gaussians help";
         case GpuResource::special:
-            return "exponentials and roots bind: fewer blended pairs help";
+            return "limited by exponentials and roots: fewer blended pairs help";
         case GpuResource::shared_memory:
-            return "shared memory's bandwidth binds: smaller windows, or more kept in registers";
+            return "limited by shared memory bandwidth: smaller windows, or more kept in registers";
         case GpuResource::l2:
-            return "the second-level cache's bandwidth binds: fewer and smaller records help";
+            return "limited by L2 bandwidth: fewer and smaller records help";
         case GpuResource::memory:
-            return "memory's bandwidth binds: fewer visible Gaussians, fewer coefficients each";
+            return "limited by memory bandwidth: fewer visible Gaussians, fewer coefficients each";
         case GpuResource::latency:
-            return "warps wait for memory: more loads at once, or more warps a multiprocessor";
+            return "warps wait for memory: more loads at once, or more warps per multiprocessor";
         case GpuResource::tail:
-            return "few long tiles keep it waiting: shorter lists, or lists cut into more pieces";
+            return "waits for a few long tiles: shorter lists, or lists split into more pieces";
         case GpuResource::launch:
-            return "many short kernels one after the other: more views at a time, or a graph";
+            return "many short kernels in sequence: more views at a time, or a graph";
     }
     return "";
 }
@@ -55,7 +55,7 @@ void prediction_tooltip(const PredictionState::OfGpu& gpu, const PredictedStage&
     ImGui::BeginTooltip();
     text(fmt::format("{} on {}, predicted", name_of(stage.stage), gpu.name));
     text(fmt::format("{} ms, {}", predicted_ms(stage.ms.p50), interval_text(stage.ms)));
-    if (!stage.counted) colored_text(theme().warning, "not everything it needs was counted");
+    if (!stage.counted) colored_text(theme().warning, "not all of its work was counted");
     text(fmt::format("bound by {}", name_of(stage.bound_by)));
     for (std::size_t i = 0; i < kGpuResources; ++i)
         if (stage.share[i] >= 0.05)
@@ -152,7 +152,7 @@ void draw_stage(const PredictionState& state, std::size_t i, const StageCosts* m
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     text((first.counted ? "" : "~ ") + std::string(name_of(first.stage)));
-    if (!first.counted) tooltip("not everything it needs was counted: a guess");
+    if (!first.counted) tooltip("not all of its work was counted: a guess");
     if (measured != nullptr) {
         const StageCost* cost = cost_of(measured, first.stage);
         ImGui::TableNextColumn();
@@ -160,7 +160,7 @@ void draw_stage(const PredictionState& state, std::size_t i, const StageCosts* m
         if (cost) tooltip("measured on " + measured->machine);
         ImGui::TableNextColumn();
         cell_right(cost ? predicted_ms(cost->floor.floor_ms) : "-", theme().dim);
-        if (cost) tooltip("the least that " + measured->machine + " needs for it");
+        if (cost) tooltip("lower bound on " + measured->machine);
     }
     for (const PredictionState::OfGpu& gpu : state.gpus) {
         ImGui::TableNextColumn();
@@ -183,8 +183,8 @@ void draw_total(const PredictionState& state, bool step, bool measured) {
         text(fmt::format("{}  ({} to {})", predicted_ms(ms.p50), predicted_ms(ms.p10),
                          predicted_ms(ms.p90)));
         tooltip(
-            "Predicted: half of the times it is less than the first figure, 8 times in 10 "
-            "it lies between the others");
+            "Predicted: the first figure is the median; 8 of 10 times are between the "
+            "other two");
     }
 }
 
@@ -193,7 +193,7 @@ void draw_memory(const PredictionState& state, bool measured) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     text("memory");
-    tooltip("What the arrays of a frame, or of training with all it keeps, take: about");
+    tooltip("Approximate size of the arrays of a frame, or of training with its state");
     for (int skipped = 0; skipped < (measured ? 2 : 0); ++skipped) ImGui::TableNextColumn();
     for (const PredictionState::OfGpu& gpu : state.gpus) {
         ImGui::TableNextColumn();
@@ -204,7 +204,7 @@ void draw_memory(const PredictionState& state, bool measured) {
             continue;
         }
         colored_text(theme().warning, takes + ": does not fit");
-        tooltip(fmt::format("{} has less memory than that: fewer Gaussians or smaller pictures",
+        tooltip(fmt::format("{} has less memory than that. Use fewer Gaussians or smaller pictures",
                             gpu.name));
     }
 }
@@ -213,7 +213,7 @@ void draw_memory(const PredictionState& state, bool measured) {
 
 void OtherGpus::draw_head(const PredictionState& state, Commands& commands) {
     if (ImGui::Button(state.counted ? "Count again" : "Count")) commands.push("predict.measure");
-    tooltip("Draws what the viewport shows once more and counts what it takes (predict.measure)");
+    tooltip("Render the current view again and count its work (predict.measure)");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(9 * em());
     std::string chosen;
@@ -232,7 +232,7 @@ void OtherGpus::draw_head(const PredictionState& state, Commands& commands) {
         }
         ImGui::EndCombo();
     }
-    tooltip("GPUs to predict for (predict.gpus); the map is of the first");
+    tooltip("GPUs to predict for (predict.gpus); the map shows the first");
     beside_if_fits("xx frame  xx step");
     if (ImGui::RadioButton("frame", !state.step)) commands.push("predict.of", {"frame"});
     ImGui::SameLine();
@@ -240,7 +240,7 @@ void OtherGpus::draw_head(const PredictionState& state, Commands& commands) {
     tooltip("A training step of the same view");
     beside_if_fits("map");
     toggle_command(commands, "map", "predict.map", state.map,
-                   "Colours the tiles of the picture by the time that blending takes in each, on "
+                   "Colour the picture's tiles by their predicted blending time on "
                    "the first GPU");
 }
 
@@ -254,7 +254,7 @@ void OtherGpus::draw_what_if(const PredictionState& state, Commands& commands) {
     ImGui::SliderScalar("##gaussians", ImGuiDataType_Double, &gaussians_, &least, &most,
                         (format_short(gaussians_) + " Gaussians").c_str(),
                         ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoInput);
-    tooltip("How many Gaussians the scene would have (predict.what-if gaussians N)");
+    tooltip("Number of Gaussians (predict.what-if gaussians N)");
     if (ImGui::IsItemDeactivatedAfterEdit())
         commands.push("predict.what-if", {"gaussians", fmt::format("{:.0f}", gaussians_)});
     else if (!ImGui::IsItemActive())
@@ -281,7 +281,7 @@ void OtherGpus::draw_what_if(const PredictionState& state, Commands& commands) {
     if (is_changed(state.change)) {
         beside_if_fits("As drawn");
         if (ImGui::Button("As drawn")) commands.push("predict.as-drawn");
-        tooltip("Takes every what-if back");
+        tooltip("Clear every what-if");
     }
 }
 
@@ -327,10 +327,10 @@ void OtherGpus::draw_otherwise(const PredictionState& state) const {
 void OtherGpus::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.prediction || !snapshot.prediction->counted) {
         if (ImGui::Button("Count")) commands.push("predict.measure");
-        tooltip("Draws what the viewport shows once more and counts what it takes");
+        tooltip("Render the current view again and count its work");
         return empty_note(
-            "How long would this take on a GPU that is not here? Count says it for the picture "
-            "that is shown, and for a training step");
+            "Predict how long the current view and a training step would take on another GPU: "
+            "press Count");
     }
     const PredictionState& state = *snapshot.prediction;
     draw_head(state, commands);
@@ -342,7 +342,7 @@ void OtherGpus::draw(const Snapshot& snapshot, Commands& commands) {
             state.training_step > 0 ? fmt::format(", step {}", state.training_step) : std::string(),
             format_short(work.gaussians), format_short(work.visible), format_short(work.isects)),
         ImGui::GetContentRegionAvail().x));
-    if (state.gpus.empty()) return empty_note("No GPU is chosen");
+    if (state.gpus.empty()) return empty_note("Choose a GPU to predict for");
     draw_table(state, snapshot.costs.get());
     draw_otherwise(state);
 }

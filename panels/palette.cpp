@@ -110,7 +110,7 @@ void Palette::draw_search(Commands& commands) {
         if (moved && i == selected_) ImGui::SetScrollHereY();
         if (clicked || (entered && i == selected_)) chosen = &info;
     }
-    if (found_.empty()) empty_note("No command of that name");
+    if (found_.empty()) empty_note("No command with that name");
     ImGui::EndChild();
     if (chosen) choose(*chosen, commands);
 }
@@ -130,8 +130,7 @@ void Palette::draw_arguments(Commands& commands) {
     focus_ = false;
     const bool entered = ImGui::InputTextWithHint(
         "##arguments", info->arguments.c_str(), &arguments_, ImGuiInputTextFlags_EnterReturnsTrue);
-    dim_text(
-        "Arguments are separated by blanks; \"quotes\" keep blanks. Enter runs, Escape leaves.");
+    dim_text("Separate arguments with blanks; \"quotes\" keep blanks. Enter runs, Escape closes.");
     draw_suggestions(*info, commands);
     if (!entered) return;
     auto words = split_words(arguments_);

@@ -68,10 +68,10 @@ void draw_place(const PixelAnswer& answer, Commands& commands) {
                   : std::string()) +
              format_ms(answer.milliseconds) + ", profile " + answer.profile);
     if (ImGui::SmallButton("Again")) commands.push("inspect.pixel");
-    tooltip("The same pixel from the same camera, in the model as it is now");
+    tooltip("Inspect the same pixel from the same camera in the current model");
     ImGui::SameLine();
     if (ImGui::SmallButton("Copy table")) commands.push("inspect.copy");
-    tooltip("All rows, with tabs between, for a spreadsheet");
+    tooltip("Copy all rows, tab-separated, for a spreadsheet");
     ImGui::SameLine();
     if (ImGui::SmallButton("Clear")) commands.push("inspect.clear");
 }
@@ -79,18 +79,17 @@ void draw_place(const PixelAnswer& answer, Commands& commands) {
 void draw_sums(const PixelAnswer& answer) {
     const PixelReport& r = answer.report;
     color_line("colour", r.color, true);
-    tooltip("The contributions below, and the background behind them; as numbers, 0 to 1");
+    tooltip("Sum of the contributions below and the background, 0 to 1");
     if (answer.photo) {
         const PixelPhoto& photo = *answer.photo;
         color_line("photo", photo.color, true);
         color_line("difference", r.color - photo.color, false);
-        if (photo.masked)
-            colored_text(theme().warning, "masked: this pixel counts nowhere in the loss");
+        if (photo.masked) colored_text(theme().warning, "masked: the loss ignores this pixel");
         if (photo.altered) {
-            colored_text(theme().warning, "cut or altered: not training's gradient");
+            colored_text(theme().warning, "clipped or altered: not training's gradient");
             tooltip(
-                "A clip box, a near cut, a scale, fewer SH degrees or hidden Gaussians make this "
-                "another picture than the one that is trained");
+                "With a clip box, near plane, scale, lower SH degree or hidden Gaussians, this is "
+                "not the picture that is trained");
         }
         color_line("loss by it", photo.v_color, false);
         tooltip(
@@ -110,8 +109,8 @@ void draw_sums(const PixelAnswer& answer) {
     dim_text("light left");
     ImGui::SameLine(kLabel * em());
     text(format_number(r.transmittance, 3));
-    tooltip("The transmittance behind the last one: the share that the background has");
-    if (r.fragile) colored_text(theme().dim, "rounding may decide otherwise in single precision");
+    tooltip("Transmittance behind the last one: the background's share");
+    if (r.fragile) colored_text(theme().dim, "rounding may change this in single precision");
 }
 
 void row_words(const PixelEntry& e) {
@@ -132,7 +131,7 @@ void row_words(const PixelEntry& e) {
     if (e.share > 0)
         dim_text(fmt::format("loss by its alpha {}, {} of the pixel's gradient",
                              format_number(e.v_alpha, 3), format_share(e.share)));
-    if (e.fragile) dim_text("rounding may decide otherwise in single precision");
+    if (e.fragile) dim_text("rounding may change this in single precision");
     ImGui::EndTooltip();
 }
 
@@ -154,25 +153,25 @@ void draw_actions(std::optional<std::uint64_t> chosen, std::uint64_t step, const
         ImGui::BeginDisabled(!chosen || !same || !commands.find(name));
         const bool pressed = ImGui::SmallButton(label);
         ImGui::EndDisabled();
-        tooltip(same ? hint : "The model has trained on since: Again lists the pixel anew");
+        tooltip(same ? hint : "The model has been trained further: press Again");
         return pressed;
     };
-    if (button("Go to", "Turns to this Gaussian and marks it", "view.gaussian", true))
+    if (button("Go to", "Turn to this Gaussian and mark it", "view.gaussian", true))
         commands.push("view.gaussian", {row});
-    if (button("Select", "Selects it", "select.row")) commands.push("select.row", {row});
+    if (button("Select", "Select it", "select.row")) commands.push("select.row", {row});
     // Once: afterwards the row is another Gaussian's, or is not seen.
     const auto once = [&](const char* name) {
         commands.push(name, {row, of});
         commands.push("inspect.mark");
     };
-    if (button("Solo", "Selects it and shows it alone", "select.solo")) once("select.solo");
-    if (button("Hide", "Selects and hides it", "edit.hide")) once("edit.hide");
-    if (button("Delete", "Selects and deletes it", "edit.delete")) once("edit.delete");
+    if (button("Solo", "Select it and show only it", "select.solo")) once("select.solo");
+    if (button("Hide", "Select and hide it", "edit.hide")) once("edit.hide");
+    if (button("Delete", "Select and delete it", "edit.delete")) once("edit.delete");
     beside_if_fits("Copy");
     ImGui::BeginDisabled(!chosen);
     if (ImGui::SmallButton("Copy")) commands.push("inspect.copy", {row});
     ImGui::EndDisabled();
-    tooltip("This row, with tabs between");
+    tooltip("Copy this row, tab-separated");
 }
 
 }  // namespace
@@ -224,12 +223,12 @@ void PixelPanel::draw_entries(const PixelInspection& inspection, const Snapshot&
                               Commands& commands) {
     const PixelAnswer& answer = *inspection.pixel;
     const std::vector<PixelEntry>& entries = answer.report.entries;
-    if (entries.empty()) return dim_text("No Gaussian is in this tile: the background alone.");
+    if (entries.empty()) return dim_text("No Gaussian is in this tile, only background.");
     const auto left_out = static_cast<std::size_t>(
         std::count_if(entries.begin(), entries.end(),
                       [](const PixelEntry& e) { return e.fate != PixelFate::blended; }));
-    ImGui::Checkbox(fmt::format("and {} left out", left_out).c_str(), &with_left_out);
-    tooltip("Also what is in the tile's list, but adds nothing to this pixel, and why");
+    ImGui::Checkbox(fmt::format("and {} skipped", left_out).c_str(), &with_left_out);
+    tooltip("Also list the tile's Gaussians that add nothing to this pixel, and why");
     draw_actions(inspection.marked, answer.step, snapshot, commands);
     std::vector<std::size_t> rows(entries.size());
     std::iota(rows.begin(), rows.end(), std::size_t{0});
@@ -266,9 +265,9 @@ void PixelPanel::draw_entries(const PixelInspection& inspection, const Snapshot&
 void PixelPanel::draw(const Snapshot& snapshot, Commands& commands) {
     const PixelInspection* const inspection = snapshot.inspection.get();
     const PixelAnswer* const answer = inspection ? inspection->pixel.get() : nullptr;
-    if (!snapshot.scene) return empty_note("Open a scene: a click on its picture explains a pixel");
+    if (!snapshot.scene) return empty_note("Open a scene and click its picture to inspect a pixel");
     if (!answer) {
-        dim_text("Click into the picture: what is in that pixel is listed here.");
+        dim_text("Click the picture to list the Gaussians in that pixel.");
     } else {
         draw_place(*answer, commands);
         draw_sums(*answer);

@@ -120,15 +120,13 @@ void draw_tile(const PixelAnswer& answer, const Snapshot& snapshot, Commands& co
     dim_text(fmt::format("{} pairs evaluated, {} blended, {} wasted", whole(tile.evaluated),
                          whole(tile.blended), format_share(tile.wasted_share())));
     tooltip(
-        "Pairs of pixel and Gaussian up to where each pixel ends; wasted: those that changed "
+        "(Pixel, Gaussian) pairs up to where each pixel ends; wasted: pairs that changed "
         "nothing");
     dim_text(fmt::format("pixels go {} to {} deep, median {}; {} of {} end early",
                          whole(stops.front()), whole(stops.back()), whole(stops[stops.size() / 2]),
                          ended, stops.size()));
     if (tile.step > 1)
-        dim_text(
-            fmt::format("the list is long: asked of one pixel in {} x {}, which stands for all",
-                        tile.step, tile.step));
+        dim_text(fmt::format("long list: sampled at one pixel in {} x {}", tile.step, tile.step));
     if (snapshot.inspection && snapshot.inspection->tiles)
         draw_time(*snapshot.inspection->tiles, answer);
     ImGui::PopTextWrapPos();
@@ -136,9 +134,9 @@ void draw_tile(const PixelAnswer& answer, const Snapshot& snapshot, Commands& co
 }
 
 void draw_tile_table(const TileTable* table, const PixelAnswer* answer, Commands& commands) {
-    if (ImGui::SmallButton(table ? "Find again" : "Find the tiles that cost most"))
+    if (ImGui::SmallButton(table ? "Find again" : "Find the most expensive tiles"))
         commands.push("inspect.tiles");
-    tooltip("Draws this picture once more and counts");
+    tooltip("Render this picture again and count");
     if (!table) return;
     ImGui::PushTextWrapPos(0);
     dim_text(fmt::format("{} x {}{}{}: {} tiles, {} pairs{}", table->camera.width,
@@ -149,7 +147,7 @@ void draw_tile_table(const TileTable* table, const PixelAnswer* answer, Commands
     ImGui::PopTextWrapPos();
     if (table->timed)
         tooltip(
-            "Times of all tiles added up, each the least of three: threads work on several at "
+            "Sum of the tiles' times, each the least of three. Threads work on several tiles at "
             "once, and measuring slows");
     const ImGuiTableFlags flags =
         ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;

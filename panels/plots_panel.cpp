@@ -117,7 +117,7 @@ void PlotsPanel::shape(const Snapshot& snapshot) {
 
 void PlotsPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.curves || (snapshot.curves->loss.empty() && snapshot.curves->test_psnr.empty())) {
-        empty_note("Curves appear here while training");
+        empty_note("Start training to see curves here");
         return;
     }
     draw_buttons(snapshot, commands);
@@ -137,7 +137,7 @@ void PlotsPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
         if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
         if (ImGui::SmallButton(kButtons[kind])) shown[kind] = !shown[kind];
         if (on) ImGui::PopStyleColor();
-        tooltip(std::string("Shows or hides: ") + kTitles[kind]);
+        tooltip(std::string("Show or hide: ") + kTitles[kind]);
     }
 }
 
@@ -145,7 +145,7 @@ void PlotsPanel::draw_more(const Snapshot& snapshot, Commands& commands) {
     if (!ImGui::BeginPopup("##more")) return;
     ImGui::SetNextItemWidth(12 * em());
     ImGui::SliderFloat("smoothing", &smoothing, 0, 0.99F, "%.2f", ImGuiSliderFlags_AlwaysClamp);
-    tooltip("Moving average; behind it what it averages, from the least to the largest value");
+    tooltip("Moving average, drawn over the range of the values it averages");
     for (std::size_t i = 0; i < axes; ++i) {
         if (i > 0) ImGui::SameLine();
         if (ImGui::RadioButton(kAxisNames[i], axis == i)) axis = static_cast<Axis>(i);
@@ -221,7 +221,7 @@ void PlotsPanel::draw_menu(std::size_t kind, const Snapshot& snapshot, Commands&
         ImGui::SetClipboardText(curves_csv(all_lines(*snapshot.curves)).c_str());
     const auto& snapshots = snapshot.training.snapshots;
     for (const bool branches : {false, true}) {
-        if (!ImGui::BeginMenu(branches ? "Branch, as a run of its own" : "Go back to",
+        if (!ImGui::BeginMenu(branches ? "Branch as a separate run" : "Go back to",
                               !snapshots.empty()))
             continue;
         for (auto row = snapshots.rbegin(); row != snapshots.rend(); ++row)

@@ -56,9 +56,9 @@ bool draw_problem_card(const Snapshot& snapshot, const ProblemCard& card, const 
     ImGui::PushID(static_cast<int>(number));
     const bool clicked = ImGui::InvisibleButton("##card", {picture.x, height});
     const bool pointed = ImGui::IsItemHovered() || ImGui::IsItemFocused();
-    tooltip(fmt::format(
-        "{}\n{}\nrender, photo, error (the brightest: {:.0f} % and more); a click goes there",
-        card.name, card.more, 100 * kSheetErrorRange));
+    tooltip(
+        fmt::format("{}\n{}\nrender, photo, error (brightest: {:.0f} % or more); click to go there",
+                    card.name, card.more, 100 * kSheetErrorRange));
     draw_crops(snapshot, card, key, version, corner, picture);
     card_words({corner.x, corner.y + picture.y + 1}, picture.x, card, number);
     if (pointed)
@@ -109,8 +109,9 @@ void draw_region_cards(const Snapshot& snapshot, const PhotoProblems& of, Proble
     const bool hole = kind == ProblemKind::hole;
     const auto& regions = hole ? found.holes : found.regions;
     if (regions.empty())
-        return empty_note(hole ? "No holes: something is drawn wherever the photos show something"
-                               : "No bad regions: every block's error is below 2 %");
+        return empty_note(
+            hole ? "No holes: the model draws something wherever the photos show something"
+                 : "No bad regions: every block's error is below 2 %");
     draw_problem_cards(
         snapshot, of, kind, regions.size(),
         [&](std::size_t i) {
@@ -134,12 +135,12 @@ void draw_region_cards(const Snapshot& snapshot, const PhotoProblems& of, Proble
 
 void draw_place_cards(const Snapshot& snapshot, const PhotoProblems& of, Commands& commands) {
     const PointInPhotos& point = *of.point;
-    dim_text(fitted(
-        fmt::format("({}, {}, {}): {} of {} photos see it, it is hidden in {}, outside of {}",
-                    format_number(point.point.x, 4), format_number(point.point.y, 4),
-                    format_number(point.point.z, 4), point.photos.size(), point.looked_at,
-                    point.hidden, point.outside),
-        ImGui::GetContentRegionAvail().x));
+    dim_text(
+        fitted(fmt::format("({}, {}, {}): {} of {} photos see it, it is hidden in {}, outside {}",
+                           format_number(point.point.x, 4), format_number(point.point.y, 4),
+                           format_number(point.point.z, 4), point.photos.size(), point.looked_at,
+                           point.hidden, point.outside),
+               ImGui::GetContentRegionAvail().x));
     draw_problem_cards(
         snapshot, of, ProblemKind::seen, point.photos.size(),
         [&](std::size_t i) {

@@ -59,7 +59,7 @@ bool row_clicked(std::size_t number) {
     const bool clicked = ImGui::Selectable(
         "##row", false,
         ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap);
-    tooltip("a click turns to it");
+    tooltip("click to turn to it");
     ImGui::SameLine(0.2F * em());
     colored_text(theme().accent, std::to_string(number));
     return clicked;
@@ -70,7 +70,7 @@ void photo_cell(const Snapshot& snapshot, std::size_t view, Commands& commands) 
     const std::string name = name_of_photo(snapshot, view);
     if (ImGui::SmallButton(fitted_path(name, ImGui::GetContentRegionAvail().x - em()).c_str()))
         commands.push("view.capture", {std::to_string(view)});
-    tooltip(name + "\na click goes there");
+    tooltip(name + "\nclick to go there");
 }
 
 /// Whether its picture is off to one side wherever it is seen.
@@ -149,17 +149,17 @@ void draw_doctors_words(const Snapshot& snapshot, Commands& commands) {
 
 void draw_blamed_table(const Snapshot& snapshot, const PhotoProblems& of, Commands& commands) {
     const FoundProblems& found = *of.found;
-    if (found.gaussians.empty()) return empty_note("No Gaussian takes part in any error");
+    if (found.gaussians.empty()) return empty_note("No Gaussian contributes to an error");
     static constexpr Heading kHeadings[] = {
         {"", 2, "click a row to turn to its Gaussian"},
-        {"row", 4.6F, "row of the Gaussian, at the step that was looked at"},
-        {"error px", 4.6F, "sum over the pixels of all photos of its weight times the error there"},
-        {"weight px", 4.8F, "pixels of all photos that it makes up"},
+        {"row", 4.6F, "id of the Gaussian, at the examined step"},
+        {"error px", 4.6F, "sum over all photos' pixels of its weight times the error"},
+        {"weight px", 4.8F, "its weight summed over all photos' pixels"},
         {"mean", 3.6F, "mean error where it is"},
         {"picture is", 5.4F,
-         "too bright or too dark wherever it is, or both: then its shape is at fault, not its "
+         "too bright, too dark, or both: then its shape is at fault, not its "
          "colour"},
-        {"photos", 3.6F, "that it makes up half a pixel of"},
+        {"photos", 3.6F, "photos where its weight is half a pixel or more"},
         {"opacity", 3.8F, ""},
         {"size", 4, "largest standard deviation, world units"},
         {"worst in", 0, "photo with the largest part of the sum"},
@@ -177,16 +177,17 @@ void draw_floater_table(const Snapshot& snapshot, const PhotoProblems& of, Comma
     const FoundProblems& found = *of.found;
     draw_doctors_words(snapshot, commands);
     if (found.floaters.empty())
-        return empty_note("No floaters: what few photos see is neither near a camera nor apart");
+        return empty_note(
+            "No floaters: no Gaussians that few photos see are near a camera or isolated");
     static constexpr Heading kHeadings[] = {
         {"", 2, "click a row to turn to its largest Gaussian"},
-        {"Gaussians", 4.8F, "that touch"},
-        {"weight px", 4.8F, "pixels of all photos that they make up"},
-        {"error px", 4.6F, "sum over the pixels of all photos of their weight times the error"},
-        {"photos", 3.4F, "that see one of them, at most"},
+        {"Gaussians", 4.8F, "number of touching Gaussians"},
+        {"weight px", 4.8F, "their weight summed over all photos' pixels"},
+        {"error px", 4.6F, "sum over all photos' pixels of their weight times the error"},
+        {"photos", 3.4F, "most photos that see one of them"},
         {"nearness", 4.4F, "its depth over the typical depth of a photo that sees it"},
-        {"why", 6.4F, "near a camera (nearness below 0.3), or apart from everything"},
-        {"seen by", 0, "the photo in which it takes part in the largest error"},
+        {"why", 6.4F, "near a camera (nearness below 0.3), or isolated"},
+        {"seen by", 0, "photo with the largest error it contributes to"},
         {" ", 3.6F, ""}};
     if (!begin_problem_table("##floaters", kHeadings, {0, 0})) return;
     ImGuiListClipper clipper;

@@ -26,9 +26,9 @@ std::array<ListTitle, 6> titles_of(const PhotoProblems* of) {
         {{"Over time", "Each photo's error over the steps of training", -1},
          {"Regions", "Places in photos with the largest sums of errors",
           count(&FoundProblems::regions)},
-         {"This place", "One place of the scene in every photo that sees it",
+         {"This place", "One point of the scene in every photo that sees it",
           of && of->point ? static_cast<std::ptrdiff_t>(of->point->photos.size()) : -1},
-         {"Gaussians", "Those that take part in the largest sums of errors",
+         {"Gaussians", "Gaussians with the largest sums of errors",
           count(&FoundProblems::gaussians)},
          {"Floaters", "Gaussians in the air that few photos see", count(&FoundProblems::floaters)},
          {"Holes", "Places where photos show something and the model nothing",
@@ -45,9 +45,9 @@ void next_to_it_if_fits(const std::string& label) {
 
 const char* what_to_do(ProblemsShow shows) {
     return shows == ProblemsShow::place
-               ? "Point at the picture and press Shift+I: the place in every photo that sees it"
-               : "Find looks at every photo: the worst regions, holes, floaters, and the Gaussians "
-                 "that take part";
+               ? "Point at the picture and press Shift+I to see the point in every photo"
+               : "Press Find to search every photo for the worst regions, holes, floaters and "
+                 "Gaussians";
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ void ProblemsPanel::draw_head(const Snapshot& snapshot, Commands& commands) cons
         return;
     }
     if (ImGui::Button(of && of->found ? "Find again" : "Find")) commands.push("problems.find");
-    tooltip("problems.find looks at every photo, a photo between two steps while training");
+    tooltip("Search every photo; while training, one photo between two steps (problems.find)");
     if (!of || !of->found) return;
     const FoundProblems& found = *of->found;
     std::string words = fmt::format("{}, mean error {}", counted(found.photos, "photo"),
@@ -78,7 +78,7 @@ void ProblemsPanel::draw_head(const Snapshot& snapshot, Commands& commands) cons
     dim_text(fitted(words, ImGui::GetContentRegionAvail().x));
     tooltip(
         fmt::format("{}; errors are means over the channels of |picture - photo|, 0 to 1.\n"
-                    "Looking took {:.1f} s.",
+                    "The search took {:.1f} s.",
                     words, of->seconds));
     if (of->step == snapshot.training.step) return;
     const std::string note = fmt::format("now step {}: rows may mean others",
@@ -128,8 +128,8 @@ void ProblemsPanel::draw_list(const Snapshot& snapshot, Commands& commands) {
 
 void ProblemsPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.cameras || snapshot.cameras->empty())
-        return empty_note(snapshot.scene ? "This scene came without photos: open its capture, too"
-                                         : "Where the scene is wrong by its photos appears here");
+        return empty_note(snapshot.scene ? "This scene has no photos: open its capture as well"
+                                         : "Open a scene with photos to find its errors here");
     draw_head(snapshot, commands);
     draw_choice(snapshot, commands);
     draw_list(snapshot, commands);

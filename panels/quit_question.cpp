@@ -17,7 +17,7 @@ void draw_quit_question(const Snapshot& snapshot, Commands& commands) {
                                 ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoMove))
         return;
     if (!snapshot.asks_to_quit) ImGui::CloseCurrentPopup();
-    text("The splats were changed and are in no file:");
+    text("The splats have unsaved changes:");
     if (snapshot.doctor)
         for (const std::string& change : snapshot.doctor->changes) dim_text("  " + change);
     if (snapshot.selection && !snapshot.selection->undo().empty())
@@ -28,7 +28,7 @@ void draw_quit_question(const Snapshot& snapshot, Commands& commands) {
         commands.push("browse", {"export"});
     }
     ImGui::SameLine();
-    if (ImGui::Button("Go on without saving")) commands.push("quit", {"now"});
+    if (ImGui::Button("Quit without saving")) commands.push("quit", {"now"});
     ImGui::SameLine();
     if (ImGui::Button("Stay") || escape_leaves()) commands.push("quit", {"stay"});
     ImGui::EndPopup();

@@ -122,7 +122,7 @@ void levels_wishes(const ViewSettings& view, std::size_t count, Commands& comman
     slider("budget", "lod.budget", budget, kLeast, kMost, "%.0f",
            "Gaussians drawn at most; far regions coarsen first");
     slider("pixels", "lod.pixels", pixels, 0.25, 32, "%.2f",
-           "A region is drawn at the coarsest level whose Gaussians lie at most so far apart on "
+           "Draw a region at the coarsest level whose Gaussians are at most this far apart on "
            "the screen");
     int level = std::clamp(view.lod_level, -1, static_cast<int>(count) - 1);
     ImGui::SetNextItemWidth(-6 * em());
@@ -131,8 +131,8 @@ void levels_wishes(const ViewSettings& view, std::size_t count, Commands& comman
                          ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_NoInput))
         commands.push("lod.level", {level < 0 ? "auto" : std::to_string(level)});
     tooltip(
-        "At the left end each region has the level that its distance and the budget ask for; "
-        "elsewhere one level everywhere, 0 the finest");
+        "Left end: each region's level follows its distance and the budget; otherwise use "
+        "one level everywhere; 0 is the finest");
 }
 
 void levels_of(const Snapshot& snapshot, Commands& commands) {
@@ -156,7 +156,7 @@ void levels_of(const Snapshot& snapshot, Commands& commands) {
     dim_text(fmt::format("{} of {} files read", levels.files, levels.files_of));
     levels_wishes(snapshot.view, levels.levels.size(), commands);
     toggle_command(commands, "colours", "view.level-colors", snapshot.view.level_colors,
-                   "Draws each Gaussian in the colour of its level, so that it is seen which "
+                   "Draw each Gaussian in the colour of its level, to show which "
                    "regions are coarse (Shift+L)");
 }
 
@@ -164,7 +164,7 @@ void levels_of(const Snapshot& snapshot, Commands& commands) {
 
 void ScenePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.scene) {
-        empty_note("Nothing is open");
+        empty_note("Open a scene to see its facts here");
         return;
     }
     const SceneInfo& scene = *snapshot.scene;
@@ -176,7 +176,7 @@ void ScenePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (scene.histograms.empty()) return;
     ImGui::Separator();
     dim_text("Distributions of the Gaussians");
-    tooltip("Bar heights follow the square root of the count, so that rare values stay visible.");
+    tooltip("Bar heights are the square root of the count, so that rare values stay visible.");
     int index = 0;
     for (const Histogram& data : scene.histograms) {
         ImGui::PushID(index++);

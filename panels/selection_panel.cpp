@@ -42,23 +42,24 @@ void SelectionPanel::draw_counts(const Snapshot& snapshot, Commands& commands) c
                                format_number(static_cast<double>(v.y), 4),
                                format_number(static_cast<double>(v.z), 4));
         };
-        dim_text("middle " + three(centre));
+        dim_text("centre " + three(centre));
         dim_text("size " + three(size));
-        tooltip("Of the box around the selected centres, world units");
+        tooltip("Size of the box around the selected centres, world units");
     }
     if (s.hidden > 0) {
         dim_text(count_of(s.hidden) + " hidden");
         ImGui::SameLine();
         if (ImGui::SmallButton("Show all")) commands.push("edit.show-all");
-        tooltip("Hidden Gaussians are drawn again (Ctrl+H)");
+        tooltip("Show the hidden Gaussians again (Ctrl+H)");
     }
     if (s.locked > 0) {
         dim_text(count_of(s.locked) + " locked");
         ImGui::SameLine();
         if (ImGui::SmallButton("Unlock all")) commands.push("edit.unlock-all");
-        tooltip("All Gaussians can be changed again");
+        tooltip("Allow edits of all Gaussians again");
     }
-    if (s.unsaved) colored_text(theme().warning, "Edited, but in no file: export keeps it.");
+    if (s.unsaved)
+        colored_text(theme().warning, "Edited but not saved. Export to keep the changes.");
 }
 
 void SelectionPanel::draw_select(const Snapshot& snapshot, Commands& commands) {
@@ -66,19 +67,20 @@ void SelectionPanel::draw_select(const Snapshot& snapshot, Commands& commands) {
     const bool any = snapshot.selection->selected > 0;
     choice_command(
         commands, "tool", "tool", kToolNames, static_cast<std::size_t>(snapshot.tools.tool), 7,
-        "What the left mouse button does over the picture: with Shift it adds, with Ctrl "
-        "it removes; Escape steers again");
-    toggle_command(commands, "only what is seen", "select.only-seen", snapshot.tools.only_seen,
-                   "Shapes on the screen leave out what lies behind surfaces");
-    action(commands, "All", "select.all", "Every Gaussian that is not hidden (Ctrl+A)", true, true);
-    action(commands, "None", "select.none", "Nothing (Ctrl+Shift+A)", any);
-    action(commands, "Invert", "select.invert", "What is not selected now (Ctrl+I)", true);
+        "The left mouse button's action in the picture: Shift adds, Ctrl removes; Escape "
+        "steers again");
+    toggle_command(commands, "only visible", "select.only-seen", snapshot.tools.only_seen,
+                   "Ignore Gaussians behind visible surfaces");
+    action(commands, "All", "select.all", "Select every Gaussian that is not hidden (Ctrl+A)", true,
+           true);
+    action(commands, "None", "select.none", "Clear the selection (Ctrl+Shift+A)", any);
+    action(commands, "Invert", "select.invert", "Invert the selection (Ctrl+I)", true);
     for (const auto& [label, command, hint] :
-         {std::array{"Grow", "select.grow", "Adds the neighbours in reach (Ctrl+=)"},
+         {std::array{"Grow", "select.grow", "Add the neighbours within reach (Ctrl+=)"},
           std::array{"Shrink", "select.shrink",
-                     "Takes away those with a neighbour in reach that is not selected (Ctrl+-)"},
+                     "Remove Gaussians with an unselected neighbour within reach (Ctrl+-)"},
           std::array{"Connected", "select.connected",
-                     "Grows until there are no more neighbours in reach (Ctrl+L)"}}) {
+                     "Grow until no more neighbours are within reach (Ctrl+L)"}}) {
         if (command[7] != 'g') beside_if_fits(label);
         ImGui::BeginDisabled(!any);
         if (ImGui::Button(label)) commands.push(command, {number_word(reach_)});
@@ -87,7 +89,7 @@ void SelectionPanel::draw_select(const Snapshot& snapshot, Commands& commands) {
     }
     ImGui::SetNextItemWidth(7 * em());
     ImGui::SliderFloat("reach", &reach_, 0.5F, 20, "%.2f sizes", ImGuiSliderFlags_Logarithmic);
-    tooltip("Neighbours are nearer than so many times a Gaussian's size");
+    tooltip("Largest distance to a neighbour, as a multiple of a Gaussian's size");
     ImGui::SetNextItemWidth(6 * em());
     ImGui::Combo("##value", &value_, kSelectionValues.data(),
                  static_cast<int>(kSelectionValues.size()));
@@ -102,20 +104,20 @@ void SelectionPanel::draw_select(const Snapshot& snapshot, Commands& commands) {
         commands.push("select.range", {kSelectionValues[static_cast<std::size_t>(value_)],
                                        number_word(lo_), number_word(hi_)});
     ImGui::EndDisabled();
-    tooltip("Gaussians with a value between these ends (select.range)");
+    tooltip("Select Gaussians with a value in this range (select.range)");
 }
 
 void SelectionPanel::draw_edit(const Snapshot& snapshot, Commands& commands) {
     if (!section("Edit")) return;
     const bool any = snapshot.selection->selected > 0;
-    action(commands, "Solo", "select.solo", "Shows the selection alone (Shift+S)", any, true);
-    action(commands, "Hide", "edit.hide", "The selection is drawn no longer (Shift+H)", any);
-    action(commands, "Lock", "edit.lock", "No edit changes the selected", any);
-    action(commands, "Unlock", "edit.unlock", "The selected can be changed again", any);
-    action(commands, "Delete", "edit.delete", "Takes the selected away (Delete)", any);
+    action(commands, "Solo", "select.solo", "Show only the selection (Shift+S)", any, true);
+    action(commands, "Hide", "edit.hide", "Hide the selection (Shift+H)", any);
+    action(commands, "Lock", "edit.lock", "Protect the selection from edits", any);
+    action(commands, "Unlock", "edit.unlock", "Allow edits of the selection again", any);
+    action(commands, "Delete", "edit.delete", "Delete the selection (Delete)", any);
     action(commands, "Duplicate", "edit.duplicate",
-           "A copy of each at the same place, which is selected then (Ctrl+D)", any);
-    action(commands, "Crop", "edit.crop", "Deletes what lies outside of the clip box",
+           "Copy each in place and select the copies (Ctrl+D)", any);
+    action(commands, "Crop", "edit.crop", "Delete Gaussians outside the clip box",
            snapshot.view.clip.has_value());
     ImGui::BeginDisabled(!any);
     draw_change(commands);
@@ -133,7 +135,7 @@ void SelectionPanel::draw_change(Commands& commands) {
     };
     ImGui::SetNextItemWidth(field);
     ImGui::InputFloat3("##shift", shift_, "%.4g");
-    if (row("Move", "Along the world's axes, world units"))
+    if (row("Move", "Move along the world's axes, world units"))
         commands.push("edit.move",
                       {number_word(shift_[0]), number_word(shift_[1]), number_word(shift_[2])});
     ImGui::SetNextItemWidth(3.5F * em());
@@ -141,12 +143,12 @@ void SelectionPanel::draw_change(Commands& commands) {
     ImGui::SameLine();
     ImGui::SetNextItemWidth(field);
     ImGui::InputFloat("##degrees", &degrees_, 0, 0, "%.4g deg");
-    if (row("Turn", "About the middle of the selection"))
+    if (row("Turn", "Rotate about the centre of the selection"))
         commands.push("edit.rotate",
                       {kAxisWords[static_cast<std::size_t>(axis_)], number_word(degrees_)});
     ImGui::SetNextItemWidth(field);
     ImGui::InputFloat("##factor", &factor_, 0, 0, "%.4g x");
-    if (row("Scale", "About the middle of the selection"))
+    if (row("Scale", "Scale about the centre of the selection"))
         commands.push("edit.scale", {number_word(factor_)});
     ImGui::SetNextItemWidth(4.5F * em());
     int way = set_color_ ? 1 : 0;
@@ -154,7 +156,7 @@ void SelectionPanel::draw_change(Commands& commands) {
     ImGui::SameLine();
     ImGui::SetNextItemWidth(field);
     ImGui::ColorEdit3("##color", color_, ImGuiColorEditFlags_Float | ImGuiColorEditFlags_NoInputs);
-    if (row("Recolour", "Each colour times this one, or this colour from every side"))
+    if (row("Recolour", "Multiply each colour by this one, or set it for every direction"))
         commands.push("edit.recolor", {set_color_ ? "set" : "multiply", number_word(color_[0]),
                                        number_word(color_[1]), number_word(color_[2])});
 }
@@ -162,10 +164,10 @@ void SelectionPanel::draw_change(Commands& commands) {
 void SelectionPanel::draw_history(const Snapshot& snapshot, Commands& commands) const {
     if (!section("History")) return;
     const SelectionState& s = *snapshot.selection;
-    action(commands, "Undo", "undo", "Takes the newest edit back (Ctrl+Z)", s.done > 0, true);
-    action(commands, "Redo", "redo", "Makes it again (Ctrl+Shift+Z)", !s.redo().empty());
+    action(commands, "Undo", "undo", "Undo the newest edit (Ctrl+Z)", s.done > 0, true);
+    action(commands, "Redo", "redo", "Redo the last undone edit (Ctrl+Shift+Z)", !s.redo().empty());
     if (s.dropped > 0)
-        dim_text(fmt::format("{} older steps were let go of: the history holds {}",
+        dim_text(fmt::format("{} older steps were discarded: the history holds {}",
                              count_of(s.dropped),
                              format_bytes(static_cast<double>(s.history_most))));
     const auto step = [&](std::size_t done, const std::string& name) {
@@ -175,10 +177,10 @@ void SelectionPanel::draw_history(const Snapshot& snapshot, Commands& commands) 
                               done == s.done))
             commands.push("edit.go-to", {std::to_string(done)});
         if (done > s.done) ImGui::PopStyleColor();
-        tooltip(done > s.done ? name + " (taken back: a click makes it again)" : name);
+        tooltip(done > s.done ? name + " (undone: click to redo)" : name);
         ImGui::PopID();
     };
-    step(0, s.dropped > 0 ? "as far back as it goes" : "as it was");
+    step(0, s.dropped > 0 ? "oldest kept state" : "original");
     for (std::size_t i = 0; i < s.history.size(); ++i) step(i + 1, s.history[i]);
     if (s.history_bytes > 0)
         dim_text(format_bytes(static_cast<double>(s.history_bytes)) + " of memory");
@@ -186,7 +188,7 @@ void SelectionPanel::draw_history(const Snapshot& snapshot, Commands& commands) 
 
 void SelectionPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.scene || !snapshot.selection) {
-        empty_note("What is selected is told here when a scene is open");
+        empty_note("Open a scene to see the selection here");
         return;
     }
     if (!snapshot.selection->why_not.empty()) {

@@ -88,12 +88,11 @@ void StagesPanel::draw_tabs() {
         if (on) ImGui::PopStyleColor();
         tooltip(hint);
     };
-    tab(View::times, "Times", "What each stage takes, on the CPU and on the GPU");
+    tab(View::times, "Times", "Time of each stage, on the CPU and on the GPU");
     ImGui::SameLine(0, 2);
-    tab(View::limits, "Limits",
-        "How close each stage is to the least that this machine needs for it");
+    tab(View::limits, "Limits", "How close each stage is to this machine's lower bound");
     ImGui::SameLine(0, 2);
-    tab(View::other_gpus, "Other GPUs", "What it would take on a GPU that is not here, predicted");
+    tab(View::other_gpus, "Other GPUs", "Predicted times on other GPUs");
 }
 
 void StagesPanel::draw_controls(std::size_t frames) {
@@ -105,7 +104,7 @@ void StagesPanel::draw_controls(std::size_t frames) {
         range.fit = true;
     }
     tooltip(
-        "What one sample is: a training iteration, a picture for the viewport, a frame of this "
+        "One sample is a training iteration, a picture for the viewport, a frame of this "
         "window, or every single "
         "call");
     ImGui::SameLine();
@@ -116,8 +115,8 @@ void StagesPanel::draw_controls(std::size_t frames) {
         ImGui::EndCombo();
     }
     tooltip(
-        "Statistics are over the newest this many samples; warm-up and samples with lost records "
-        "are left out. "
+        "Number of newest samples in the statistics; warm-up and samples with lost records "
+        "are ignored. "
         "Recorded: " +
         format_count(static_cast<double>(frames)));
     ImGui::SameLine();
@@ -128,9 +127,9 @@ void StagesPanel::draw_controls(std::size_t frames) {
         ImGui::EndCombo();
     }
     tooltip(
-        "Whose percentiles, share, count, age and history are shown; the two columns of means are "
+        "Show percentiles, share, count, age and history of this; the two columns of means are "
         "always there. GPU "
-        "time is what a sample launched, also when it ran later");
+        "time is the work that a sample launched, even if it ran later");
 }
 
 void StagesPanel::draw_row(const Row& row, std::int64_t now_ns) const {
@@ -300,14 +299,14 @@ void StagesPanel::draw_times(const TraceStore& trace, const TraceEntry* other) {
     ImGui::SameLine();
     if (ImGui::Button("CSV"))
         ImGui::SetClipboardText(stage_table_csv(cpu_rows_, gpu_rows_).c_str());
-    tooltip("Copies the table as CSV");
+    tooltip("Copy the table as CSV");
     draw_controls(trace.frames().history(scope).size());
     if (other != nullptr) dim_text(fitted("of " + other->name, ImGui::GetContentRegionAvail().x));
     if (rows_.empty()) {
-        empty_note(other != nullptr                ? "Nothing of this kind is in " + other->name
-                   : scope == StatScope::iteration ? "No iteration has been measured yet: start "
+        empty_note(other != nullptr                ? "No samples of this kind in " + other->name
+                   : scope == StatScope::iteration ? "No iterations measured yet: start "
                                                      "training"
-                                                   : "No frame has been measured yet");
+                                                   : "No frames measured yet");
         return;
     }
     draw_table(trace);
@@ -316,7 +315,7 @@ void StagesPanel::draw_times(const TraceStore& trace, const TraceEntry* other) {
 
 void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.trace) {
-        empty_note("Nothing has been measured yet");
+        empty_note("Nothing measured yet");
         return;
     }
     // Whoever asks from a menu wants to see the answer.
@@ -334,12 +333,11 @@ void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
                    ? empty_note(entry->problem.empty() ? "Reading " + entry->name : entry->problem)
                    : draw_times(*shown, entry && !entry->own ? entry : nullptr);
     if (entry && !entry->own)
-        dim_text("of this session: a trace does not tell how many Gaussians and pairs there were");
+        dim_text("of this session: traces do not contain the numbers of Gaussians and pairs");
     if (snapshot.costs) return roofline.draw(*snapshot.costs);
     if (ImGui::Button("Measure")) commands.push("limits.measure");
-    tooltip("Finds what this machine can do at most; takes a second, in which training waits");
-    empty_note(
-        "What this machine can do at most is not known yet: Measure, and train or look at a scene");
+    tooltip("Measure this machine's peak rates; takes a second, while training waits");
+    empty_note("This machine's peak rates are unknown: press Measure, then train or view a scene");
 }
 
 }  // namespace gs

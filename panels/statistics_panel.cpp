@@ -67,15 +67,15 @@ void StatisticsPanel::draw_controls(const TraceStore& trace, Commands& commands)
     ImGui::SetNextItemWidth(6.5F * em());
     if (ImGui::Combo("##side", &chosen, kSides.data(), static_cast<int>(kSides.size())))
         side = static_cast<Side>(chosen);
-    tooltip("What is added up: ranges of host threads, calls of the CUDA API, or what the GPU did");
+    tooltip("Sum ranges of host threads, CUDA API calls, or GPU work");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(8 * em());
     ImGui::InputTextWithHint("##filter", "filter", &filter);
     ImGui::SameLine();
     if (ImGui::Button("CSV")) ImGui::SetClipboardText(csv(trace).c_str());
-    tooltip("Copies the table as CSV");
+    tooltip("Copy the table as CSV");
     ImGui::SameLine();
-    if (icon_button("save", Icon::save, "Writes the table as a CSV file"))
+    if (icon_button("save", Icon::save, "Save the table as a CSV file"))
         commands.push("browse", {"statistics.save"});
     ImGui::SameLine();
     range_note(view_, task_, making_.share());
@@ -139,7 +139,7 @@ void StatisticsPanel::draw_table(const TraceStore& trace, Commands& commands) {
             if (ImGui::Selectable("##row", false, ImGuiSelectableFlags_SpanAllColumns))
                 commands.push("trace.find", {std::string(trace.name(row.name))});
             if (ImGui::IsItemHovered())
-                ImGui::SetTooltip("%s\nstage: %s\nclick finds its spans",
+                ImGui::SetTooltip("%s\nstage: %s\nclick to find its spans",
                                   std::string(trace.name(row.name)).c_str(), name_of(row.stage));
             ImGui::PopID();
             ImGui::SameLine(0, 0);
@@ -161,7 +161,7 @@ void StatisticsPanel::draw(const Snapshot& snapshot, Commands& commands) {
     busy_ = false;
     const TraceStore* trace = snapshot.shown();
     if (!trace || trace->tracks().empty()) {
-        empty_note("Figures appear here as soon as something is measured");
+        empty_note("Train or open a trace to see statistics here");
         return;
     }
     const TrackChoice choice{side == Side::ranges, side == Side::calls, side == Side::gpu, process};

@@ -28,7 +28,7 @@ void add_doctor(const Snapshot& s, std::vector<Item>& items) {
     std::string words = "doctor:";
     if (errors > 0) words += fmt::format(" {} error{}", errors, errors == 1 ? "" : "s");
     if (warnings > 0) words += fmt::format(" {} warning{}", warnings, warnings == 1 ? "" : "s");
-    items.push_back({words, "what is wrong with what is open; a click shows it",
+    items.push_back({words, "problems of the open scene; click to show them",
                      errors > 0 ? theme().error : theme().warning, "Doctor"});
 }
 
@@ -44,7 +44,7 @@ std::vector<Item> items_of(const Snapshot& s) {
         items.push_back(
             {fmt::format("GPU {} of {}", format_bytes(static_cast<double>(m.held_bytes)),
                          format_bytes(static_cast<double>(m.total_bytes))),
-             fmt::format("device memory that gausscope holds; {} of it is free",
+             fmt::format("device memory held by gausscope; {} of it is free",
                          format_bytes(static_cast<double>(m.free_bytes))),
              tight ? theme().warning : theme().dim});
     }
@@ -63,9 +63,10 @@ std::vector<Item> items_of(const Snapshot& s) {
             {words, "resident memory of gausscope", tight ? theme().warning : theme().dim});
     }
     if (s.ui_fps > 0)
-        items.push_back({fmt::format("UI {:.0f} fps, {}", s.ui_fps, format_ms(s.ui_ms)),
-                         "frames of this window per second, and the time one takes; it rests while "
-                         "nothing changes"});
+        items.push_back(
+            {fmt::format("UI {:.0f} fps, {}", s.ui_fps, format_ms(s.ui_ms)),
+             "frames of this window per second, and the time per frame; it pauses while "
+             "nothing changes"});
     // Only training gives the viewer something to take time from.
     const bool training = s.training.state == RunState::training;
     const bool over = training && s.training.viewer_share > s.view.viewer_budget + 0.05;
@@ -73,12 +74,12 @@ std::vector<Item> items_of(const Snapshot& s) {
                          ? fmt::format("viewer {} of {}", format_share(s.training.viewer_share),
                                        format_share(s.view.viewer_budget))
                          : fmt::format("viewer budget {}", format_share(s.view.viewer_budget)),
-                     "share of the engine's time that went into pictures for the viewport, "
-                     "measured, and the budget for it while "
+                     "measured share of the engine's time spent on viewport pictures, "
+                     "and its budget while "
                      "training",
                      over ? theme().warning : theme().dim});
     items.push_back({"dropped " + format_count(static_cast<double>(s.dropped_records)) + " records",
-                     "measurements that were overwritten before they could be read",
+                     "measurements overwritten before they were read",
                      s.dropped_records > 0 ? theme().warning : theme().dim});
     add_doctor(s, items);
     return items;

@@ -29,11 +29,12 @@ const TimeLapseState::View* find(const TimeLapseState& lapse, const std::string&
 std::string why_empty(const Snapshot& snapshot) {
     const auto& lapse = snapshot.time_lapse;
     if (!lapse)
-        return snapshot.scene ? "Splats alone have no time lapse: a training run draws one."
-                              : "Open a capture or a run: a time lapse shows how it was trained.";
-    if (lapse->goes && lapse->pace != "off") return "The first picture comes with the next steps.";
-    return lapse->goes ? "No pictures are taken of this run: choose how often above."
-                       : "No pictures were taken of this run.";
+        return snapshot.scene ? "Splats have no time lapse. Open a capture and train to record one."
+                              : "Open a capture or a run to see a time lapse of its training.";
+    if (lapse->goes && lapse->pace != "off")
+        return "The first picture follows with the next steps.";
+    return lapse->goes ? "This run records no pictures. Choose how often above."
+                       : "This run recorded no pictures.";
 }
 
 std::string words_of(const std::string& pace) {
@@ -52,14 +53,14 @@ void TimeLapsePanel::draw_head(const TimeLapseState& lapse, Commands& commands) 
                 if (ImGui::Selectable(one.name.c_str(), &one == shown)) view = one.name;
             ImGui::EndCombo();
         }
-        tooltip("Which camera (timelapse.views NAME,... chooses others)");
+        tooltip("Camera of the time lapse (choose others with timelapse.views NAME,...)");
         ImGui::SameLine();
     }
     const bool any = std::any_of(lapse.views.begin(), lapse.views.end(),
                                  [](const auto& one) { return !one.pictures.empty(); });
     if (any) {
         if (ImGui::Button("Film...")) commands.push("browse", {"timelapse.export"});
-        tooltip("The pictures as a video (timelapse.export PATH VIEW FPS chooses the camera)");
+        tooltip("Save as a video (choose the camera with timelapse.export PATH VIEW FPS)");
         ImGui::SameLine();
     }
     if (!lapse.goes) return ImGui::NewLine();
@@ -70,7 +71,7 @@ void TimeLapsePanel::draw_head(const TimeLapseState& lapse, Commands& commands) 
                 commands.push("timelapse.every", {pace});
         ImGui::EndCombo();
     }
-    tooltip("How often a picture is taken; auto: as often as costs 1 % of the time");
+    tooltip("How often to record a picture; auto: as often as costs 1 % of the time");
     if (lapse.taken == 0) return;
     ImGui::SameLine();
     dim_text(fmt::format("{:.1f} % of the time", 100 * lapse.share));
@@ -118,8 +119,8 @@ void TimeLapsePanel::draw_strip(const TimeLapseState::View& shown, std::size_t& 
         index = static_cast<std::size_t>(std::max(0, at));
         playing = false;
     }
-    tooltip(fmt::format("Picture {} of {}; arrow keys go one on or back, Home and End to the ends",
-                        index + 1, last + 1));
+    tooltip(fmt::format("Picture {} of {}; use the arrow keys, Home and End to move", index + 1,
+                        last + 1));
 }
 
 /// The one before it stays while it is read, and no longer: it belongs to another step.
@@ -150,7 +151,7 @@ void TimeLapsePanel::draw_picture(const Snapshot& snapshot, const TimeLapseState
     ImGui::Dummy({width, std::max(1.0F, height)});
     if (picture.id == 0 && waited_ > kPatience) {
         ImGui::SetCursorScreenPos(corner);
-        dim_text("This picture cannot be read: " + file);
+        dim_text("cannot read this picture: " + file);
         ImGui::SetCursorScreenPos({corner.x, corner.y + height + ImGui::GetStyle().ItemSpacing.y});
     }
     if (picture.id == 0 || height < 1) return;

@@ -25,7 +25,7 @@ ImU32 state_color(RunState state) {
     }
 }
 
-/// "label value" with the label dim; returns the width it takes.
+/// Draws "label value" with the label dim; returns its width.
 float figure_width(const std::string& label, const std::string& value) {
     return ImGui::CalcTextSize(label.c_str()).x + ImGui::CalcTextSize(value.c_str()).x +
            0.35F * em();
@@ -36,7 +36,7 @@ struct Figure {
     int rank;  ///< the largest is left out first
 };
 
-/// " at 1,000" when that was steps ago.
+/// " at 1,000" if that was steps ago.
 std::string measured_at(const TrainingStatus& t) {
     if (t.test_step == t.step) return {};
     return " at " + format_count(static_cast<double>(t.test_step));
@@ -49,24 +49,23 @@ std::vector<Figure> figures_of(const Snapshot& snapshot) {
         const bool finished = t.step >= t.total_steps;
         if (!finished && t.eta_seconds > 0)
             out.push_back({"ETA", format_duration(t.eta_seconds),
-                           "time left to the last step at the present speed", 3});
+                           "time left to the last step at the current speed", 3});
         if (t.step_ms > 0)
             out.push_back({"", format_ms(t.step_ms) + "/it", "mean of the last 50 iterations", 1});
         if (t.test_psnr > 0)
             out.push_back({"test", format_db(t.test_psnr) + measured_at(t),
-                           "PSNR, mean over the test photos when they were measured last", 0});
+                           "PSNR, mean over the test photos at the last evaluation", 0});
         else if (t.step > 0)  // "-" while no step has told its own yet
             out.push_back({"train", format_db(t.train_psnr),
-                           "PSNR of the newest training photo; test photos were not measured yet",
-                           0});
+                           "PSNR of the newest training photo; test photos not evaluated yet", 0});
     }
     if (snapshot.levels && snapshot.levels->drawn > 0) {
         const LevelsState& levels = *snapshot.levels;
         out.push_back({"N",
                        format_count(static_cast<double>(levels.drawn)) + " of " +
                            format_short(static_cast<double>(levels.stored())),
-                       "Gaussians drawn of the levels of detail, and how many the finest level of "
-                       "the whole scene has; the Scene panel has more",
+                       "Gaussians drawn from the levels of detail, and the number in the finest "
+                       "level; the Scene panel shows more",
                        2});
         return out;
     }

@@ -44,7 +44,7 @@ void TrainingPanel::draw_growth(const Snapshot& snapshot) {
     ImGui::PopTextWrapPos();
     std::vector<PlotLine> growth{{"Gaussians", color_rgb(0x2fb58c), curves.gaussians}};
     if (highest(curves.rounds.target) <= kMostSteepTarget * highest(curves.gaussians))
-        growth.push_back({"heading for", theme().warning, curves.rounds.target});
+        growth.push_back({"target", theme().warning, curves.rounds.target});
     std::vector<PlotLine> rounds;
     for (const RoundLine& line : kRoundLines)
         if (const auto& points = curves.rounds.*line.points; highest(points) > 0)
@@ -61,7 +61,7 @@ void TrainingPanel::draw_growth(const Snapshot& snapshot) {
     plot("##growth", growth, look, growth_range);
     if (rounds.empty()) return;
     if (beside) ImGui::SameLine();
-    look.title = "a round";
+    look.title = "per round";
     look.legend = true;
     plot("##rounds", rounds, look, growth_range);
 }

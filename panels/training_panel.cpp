@@ -63,9 +63,9 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
                 format_count(static_cast<double>(t.test_step)));
     if (const double batch = photos_a_step(snapshot); batch > 1) {
         cell("batch", fmt::format("{:.0f} photos", batch));
-        tooltip("Photos a step; loss and curves are means over them");
+        tooltip("Photos per step; loss and curves are means over them");
         cell("photo", t.step_ms > 0 ? format_ms(t.step_ms / batch) : "-");
-        tooltip("The time of a step, by its photos");
+        tooltip("Time of a step divided by its photos");
     }
     ImGui::EndTable();
 }
@@ -85,7 +85,7 @@ void TrainingPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
         commands.push("train.step");
     ImGui::SameLine();
     if (icon_text_button(Icon::stop, "End",
-                         "Save a checkpoint and end the run; the model stays on view",
+                         "Save a checkpoint and end the run; the model stays in view",
                          running || idle))
         commands.push("train.stop");
     const auto step = static_cast<double>(snapshot.training.step);
@@ -105,7 +105,7 @@ void TrainingPanel::draw_files(const Snapshot& snapshot, Commands& commands) {
                           snapshot.training.state == RunState::paused ||
                           snapshot.training.state == RunState::finished ||
                           snapshot.training.state == RunState::ready;
-    if (icon_text_button(Icon::save, "Checkpoint", "Save everything needed to go on later",
+    if (icon_text_button(Icon::save, "Checkpoint", "Save everything needed to resume later",
                          any && can_save))
         commands.push("train.checkpoint");
     ImGui::SameLine();
@@ -141,11 +141,11 @@ void TrainingPanel::draw_snapshots(const Snapshot& snapshot, Commands& commands)
         ImGui::PushID(static_cast<int>(i));
         if (ImGui::SmallButton("back"))
             commands.push("train.revert", {fmt::format("#{}", row.number)});
-        tooltip("Goes back to this state; where the run stands now becomes a snapshot, too");
+        tooltip("Go back to this state; the current state becomes a snapshot as well");
         ImGui::SameLine(0, 3);
         if (ImGui::SmallButton("branch"))
             commands.push("train.branch", {fmt::format("#{}", row.number)});
-        tooltip("Saves the run, and goes on from this state as a run of its own");
+        tooltip("Save the run and continue from this state as a separate run");
         ImGui::SameLine();
         const std::string line =
             fmt::format("step {} {}", format_count(static_cast<double>(row.step)), row.why);
@@ -170,7 +170,7 @@ void TrainingPanel::draw_finish(const Snapshot& snapshot) {
     for (const auto& [what, where] : t.files) {
         ImGui::PushID(what.c_str());
         if (ImGui::SmallButton("copy")) ImGui::SetClipboardText(where.c_str());
-        tooltip("Copies the path");
+        tooltip("Copy the path");
         ImGui::SameLine();
         dim_text(fitted_path(where, ImGui::GetContentRegionAvail().x));
         tooltip(what + ": " + where);
@@ -188,7 +188,7 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
     const std::string limits = fmt::format(
         "{}\n{} to {}, usually {}{} ({}){}{}", row.help, format_number(row.min),
         format_number(row.max), format_number(row.usual), row.unit.empty() ? "" : " " + row.unit,
-        row.source, changed ? "\na right click on the name goes back to that" : "",
+        row.source, changed ? "\nright click the name to reset it" : "",
         row.live ? "" : "\nfixed once training has started");
     changed ? colored_text(theme().accent, name) : dim_text(name);
     const bool back = changed && changeable && ImGui::IsItemClicked(ImGuiMouseButton_Right);
@@ -221,7 +221,7 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
         if (edited == row.name && !ImGui::IsItemActive()) edited.clear();
     }
     ImGui::EndDisabled();
-    tooltip(value_text(row) + "; Ctrl + click types a value\n" + limits);
+    tooltip(value_text(row) + "; Ctrl + click to type a value\n" + limits);
     ImGui::PopID();
 }
 
@@ -233,7 +233,7 @@ void TrainingPanel::draw_settings(const Snapshot& snapshot, Commands& commands) 
         ImGui::BeginDisabled(edit.empty());
         if (ImGui::Button(back ? "undo" : "redo")) commands.push(back ? "undo" : "redo");
         ImGui::EndDisabled();
-        tooltip(edit.empty() ? "" : (back ? "Takes back: " : "Makes again: ") + edit);
+        tooltip(edit.empty() ? "" : (back ? "Undo: " : "Redo: ") + edit);
         ImGui::SameLine(0, 3);
     }
     ImGui::SetNextItemWidth(-1);
@@ -272,8 +272,8 @@ void TrainingPanel::draw(const Snapshot& snapshot, Commands& commands) {
     }
     if (snapshot.nothing_to_train()) {
         empty_note(
-            "There is nothing to train: these splats came without photos. Open a capture instead, "
-            "or these with their capture: open SPLATS CAPTURE");
+            "Nothing to train: these splats have no photos. Open a capture, or the splats with "
+            "their capture: open SPLATS CAPTURE");
         return;
     }
     draw_state(snapshot);

@@ -82,11 +82,11 @@ void ValuesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::SameLine();
     choice_command(commands, "##by", "color.by", kGaussianValueNames,
                    static_cast<std::size_t>(by.value), 10,
-                   "The number that Gaussians are coloured by, instead of their own colours");
+                   "Colour Gaussians by this value instead of their own colours");
     if (by.value == GaussianValue::none) {
         ImGui::PushTextWrapPos(0);
         dim_text(
-            "Gaussians have their own colours. Choose a number to see where it is large, and "
+            "Gaussians have their own colours. Choose a value to see where it is large, and "
             "drag over its histogram to see only a part.");
         ImGui::PopTextWrapPos();
         return;
@@ -95,9 +95,9 @@ void ValuesPanel::draw(const Snapshot& snapshot, Commands& commands) {
                    7, "Colormap of the values");
     ImGui::SameLine();
     toggle_command(commands, "filter", "color.filter", by.filter,
-                   "Draws only the Gaussians whose value lies in the range");
+                   "Draw only the Gaussians with a value in the range");
     const GaussianValues* values = snapshot.values.get();
-    if (!values || values->value != by.value) return dim_text("is being worked out");
+    if (!values || values->value != by.value) return dim_text("computing the values");
     ImGui::PushTextWrapPos(0);
     if (!values->problem.empty()) {
         colored_text(theme().warning, values->problem);
@@ -109,7 +109,7 @@ void ValuesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (!by.automatic) {
         ImGui::SameLine();
         if (ImGui::SmallButton("auto")) commands.push("color.range", {"auto"});
-        tooltip("The range follows the values again (double click on the histogram)");
+        tooltip("Fit the range to the values again (double click the histogram)");
     }
     dim_text(fmt::format(
         "{} of {} Gaussians within{}", format_count(static_cast<double>(values->within)),

@@ -83,7 +83,7 @@ void draw_report(const VerifyReport& report, Commands& commands) {
                          count(report.gaussians), report.x0, report.y0, report.x1, report.y1,
                          report.width, report.height));
     dim_text(
-        fmt::format("{} of {} pixels are left out, as rounding may flip a decision there; "
+        fmt::format("{} of {} pixels are ignored, as rounding may flip a decision there; "
                     "{:.1f} s",
                     count(report.fragile), count(report.pixels + report.fragile), report.seconds));
     ImGui::PopTextWrapPos();
@@ -91,7 +91,7 @@ void draw_report(const VerifyReport& report, Commands& commands) {
     ImGui::PushTextWrapPos(0);
     dim_text(
         fmt::format("Over the picture: white pixels differ by {:.1g} or more, blue ones are "
-                    "left out",
+                    "ignored",
                     report.range));
     if (!report.note.empty()) dim_text(report.note);
     ImGui::PopTextWrapPos();
@@ -100,12 +100,12 @@ void draw_report(const VerifyReport& report, Commands& commands) {
 }  // namespace
 
 void VerifyPanel::draw(const Snapshot& snapshot, Commands& commands) {
-    if (snapshot.nothing_open()) return empty_note("Nothing is open");
+    if (snapshot.nothing_open()) return empty_note("Open a scene to verify its picture");
     const Activity* busy = verifying(snapshot);
     ImGui::BeginDisabled(busy != nullptr);
     if (ImGui::Button("Verify")) commands.push("verify.frame");
     ImGui::EndDisabled();
-    tooltip("Draws what the viewport shows with the double-precision reference, too");
+    tooltip("Render the current view with the double-precision reference as well");
     ImGui::SameLine();
     if (busy) {
         if (ImGui::Button("Cancel")) commands.push("cancel", {"verify"});
@@ -118,8 +118,8 @@ void VerifyPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (snapshot.verified) return draw_report(*snapshot.verified, commands);
     ImGui::PushTextWrapPos(0);
     dim_text(
-        "Is the picture right? Every stage of the frame beside a slow rasterizer in double "
-        "precision; also while training.");
+        "Compare every stage of the frame with a slow double-precision rasterizer, also "
+        "while training.");
     ImGui::PopTextWrapPos();
 }
 

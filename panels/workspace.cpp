@@ -80,7 +80,7 @@ Result<void> Workspace::show_layout(std::string_view name) {
         for (const std::string& other : there)
             names += (names.empty() ? "" : ", ") + fs::path(other).stem().string();
         return fail(ErrorKind::usage, "", fmt::format("there is no layout \"{}\"", name),
-                    "there are: " + names);
+                    "layouts: " + names);
     }
     regions_.sizes = {};
     maximised.reset();

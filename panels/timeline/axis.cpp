@@ -111,7 +111,7 @@ void draw_losses(const TraceStore& trace, const TimelineCanvas& canvas) {
         if (ImGui::IsWindowHovered() &&
             ImGui::IsMouseHoveringRect({left, top - 3}, {right, canvas.y + 3}))
             ImGui::SetTooltip(
-                "%s records were lost here, within %s",
+                "%s records lost here, within %s",
                 format_count(static_cast<double>(loss->records)).c_str(),
                 format_ns(static_cast<double>(loss->end_ns - loss->begin_ns)).c_str());
     }

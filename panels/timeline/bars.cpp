@@ -73,8 +73,7 @@ void IterationBars::draw(const TimelineCanvas& canvas, float y, TimeAxis& axis) 
     const float bottom = y + bars_height() - 2, label = canvas.x - canvas.labels;
     canvas.list->AddText({label, y + 0.2F * em()}, theme().dim, "iterations");
     if (bars_.empty()) {
-        canvas.list->AddText({canvas.x, y + 0.2F * em()}, theme().faint,
-                             "none found in this trace");
+        canvas.list->AddText({canvas.x, y + 0.2F * em()}, theme().faint, "none in this trace");
         return;
     }
     // The newest at the right; which of them are in view below are brighter.
@@ -111,10 +110,10 @@ void IterationBars::draw(const TimelineCanvas& canvas, float y, TimeAxis& axis) 
         canvas.list->AddRectFilled({left, std::min(y_of(b.milliseconds()), bottom - 1)},
                                    {left + bar - 1, bottom}, color);
         if (!hovered) continue;
-        ImGui::SetTooltip("iteration %s: %s%s%s%s\nclick shows it, right click sets a target",
+        ImGui::SetTooltip("iteration %s: %s%s%s%s\nclick to show it, right click to set a target",
                           format_count(static_cast<double>(b.number)).c_str(),
                           format_ms(b.milliseconds()).c_str(),
-                          b.incomplete ? " (records were lost)" : "", how_.empty() ? "" : "\n",
+                          b.incomplete ? " (records lost)" : "", how_.empty() ? "" : "\n",
                           how_.c_str());
         if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) axis.zoom_to(b.begin_ns, b.end_ns);
     }
@@ -129,14 +128,14 @@ void IterationBars::draw(const TimelineCanvas& canvas, float y, TimeAxis& axis) 
 void IterationBars::draw_target_menu(bool in_bars, double median) {
     if (in_bars && ImGui::IsMouseReleased(ImGuiMouseButton_Right)) ImGui::OpenPopup("##target");
     if (!ImGui::BeginPopup("##target")) return;
-    dim_text("Iterations longer than the target are marked");
+    dim_text("Mark iterations longer than the target");
     float wanted = static_cast<float>(target_ms_);
     ImGui::SetNextItemWidth(6 * em());
     if (ImGui::InputFloat("ms", &wanted, 0, 0, "%.2f"))
         target_ms_ = std::max(0.0, static_cast<double>(wanted));
     if (ImGui::MenuItem(("The median: " + format_ms(median)).c_str())) target_ms_ = median;
-    if (ImGui::MenuItem("30 a second")) target_ms_ = 1000.0 / 30;
-    if (ImGui::MenuItem("60 a second")) target_ms_ = 1000.0 / 60;
+    if (ImGui::MenuItem("30 per second")) target_ms_ = 1000.0 / 30;
+    if (ImGui::MenuItem("60 per second")) target_ms_ = 1000.0 / 60;
     if (ImGui::MenuItem("None")) target_ms_ = 0;
     ImGui::EndPopup();
 }

@@ -74,8 +74,8 @@ void PauseShades::shade(const TimelineCanvas& canvas, const Intervals& pauses, f
 void PauseShades::draw_tooltip() const {
     if (!pointed_) return;
     ImGui::SetTooltip(
-        "not recorded for %s: the budget held recording back (--budget)\n"
-        "what happened here is not known; it is not idle time",
+        "not recorded for %s: recording was over its budget (--budget)\n"
+        "this time is unknown, not idle",
         format_ns(static_cast<double>(pointed_->length())).c_str());
 }
 

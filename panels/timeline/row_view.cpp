@@ -25,9 +25,9 @@ constexpr std::int64_t kLaunchesLateNs =
 
 void TimelineRowView::draw_choices() {
     if (ImGui::Button("Rows...")) ImGui::OpenPopup("##rows");
-    tooltip("Which rows are shown, and how");
+    tooltip("Choose which rows to show, and how");
     if (!ImGui::BeginPopup("##rows")) return;
-    ImGui::MenuItem("Ranges as the GPU saw them", nullptr, &ranges_);
+    ImGui::MenuItem("Ranges on the GPU", nullptr, &ranges_);
     ImGui::MenuItem("CUDA calls", nullptr, &calls_);
     ImGui::MenuItem("Call stacks", nullptr, &stacks_);
     ImGui::MenuItem("Counters", nullptr, &counters_);
@@ -134,7 +134,7 @@ bool TimelineRowView::draw(const TraceStore& trace, const TimelineCanvas& canvas
     draw_arrows_of_frame(frame);
     canvas.list->PopClipRect();
     if (rows.empty())
-        canvas.list->AddText({canvas.x, canvas.y + em()}, theme().dim, "no row fits the filter");
+        canvas.list->AddText({canvas.x, canvas.y + em()}, theme().dim, "no row matches the filter");
     return complete;
 }
 
@@ -239,8 +239,8 @@ void TimelineRowView::steer_label(const Frame& frame, const TimelineRow& row, fl
     if (hovered && !ImGui::IsPopupOpen("##row menu"))
         ImGui::SetTooltip("%s%s%s\n%s", row.label.c_str(), row.detail.empty() ? "" : ": ",
                           row.detail.c_str(),
-                          row.foldable ? "click folds; right click hides and moves"
-                                       : "right click hides and moves");
+                          row.foldable ? "click to fold; right click to hide or move"
+                                       : "right click to hide or move");
     row_menu(row);
     ImGui::PopID();
 }

@@ -74,7 +74,7 @@ TimelineRows::Node TimelineRows::track_node(const TraceStore& trace, std::uint32
         track.described() && row.label.starts_with(gpu))
         row.label.erase(0, gpu.size());
     if (row.label.empty()) row.label = fmt::format("thread {}", track.tid);
-    row.detail = track.kind == TrackKind::gpu_stream ? "what the GPU did, by its own clock"
+    row.detail = track.kind == TrackKind::gpu_stream ? "GPU work, by the GPU's clock"
                  : track.tid != 0                    ? fmt::format("thread {}", track.tid)
                                                      : std::string();
     return node;

@@ -60,7 +60,7 @@ bool SampleSelection::draw_buttons(const TraceStore& trace, float width, TimeAxi
         commands.push("trace.flame",
                       {"stacks", std::to_string(trace.processes()[sample_->process].pid),
                        std::to_string(sample_->tid)});
-    tooltip("All call stacks of this thread, of the selected stretch of time where there is one");
+    tooltip("Show all call stacks of this thread, in the selected time range if there is one");
     ImGui::SameLine();
     const StackSample& s = sample_->sample;
     if (ImGui::SmallButton("Zoom")) axis.zoom_to(s.time_ns - s.weight_ns, s.time_ns);
@@ -73,7 +73,7 @@ bool SampleSelection::draw_buttons(const TraceStore& trace, float width, TimeAxi
     }
     ImGui::SameLine();
     const bool ended = ImGui::SmallButton("x");
-    tooltip("Ends the selection (Esc); left and right arrow go to the samples before and after");
+    tooltip("Clear the selection (Esc); use left and right arrow for the previous and next sample");
     return ended;
 }
 

@@ -117,7 +117,7 @@ void samples_tooltip(const TraceStore& trace, const PointedSamples& pointed) {
                              format_share(static_cast<double>(pointed.on_cpu)),
                              format_share(static_cast<double>(pointed.blocked))));
         dim_text("one of them in " + innermost_name(trace, sample));
-        dim_text("click zooms in");
+        dim_text("click to zoom in");
     } else {
         const std::vector<std::uint32_t> frames = frames_of(trace.samples(), sample.stack);
         for (std::size_t i = 0; i < std::min(frames.size(), kFramesTold); ++i) {
@@ -127,7 +127,7 @@ void samples_tooltip(const TraceStore& trace, const PointedSamples& pointed) {
         }
         if (frames.size() > kFramesTold)
             dim_text(fmt::format("{} more", frames.size() - kFramesTold));
-        dim_text(fmt::format("{} for {}; click shows all of it",
+        dim_text(fmt::format("{} for {}; click to show all of it",
                              sample.blocked ? "waiting" : "on a CPU",
                              format_ns(static_cast<double>(sample.weight_ns))));
     }

@@ -72,7 +72,7 @@ bool SpanSelection::draw_buttons(const TraceStore& trace, float width, TimeAxis&
     const std::string name(trace.name(span_->span.name));
     ImGui::SameLine(std::max(width - 14 * em(), 0.0F));
     if (ImGui::SmallButton("Find all")) commands.push("trace.find", {short_name(name)});
-    tooltip("All spans of this name, with their distribution");
+    tooltip("List all spans with this name and their distribution");
     ImGui::SameLine();
     if (ImGui::SmallButton("Zoom")) axis.zoom_to(span_->span.begin_ns, span_->span.end_ns);
     ImGui::SameLine();
@@ -85,7 +85,7 @@ bool SpanSelection::draw_buttons(const TraceStore& trace, float width, TimeAxis&
     }
     ImGui::SameLine();
     const bool ended = ImGui::SmallButton("x");
-    tooltip("Ends the selection (Esc); left and right arrow go to the neighbours of the same name");
+    tooltip("Clear the selection (Esc); use left and right arrow for neighbours of the same name");
     return ended;
 }
 

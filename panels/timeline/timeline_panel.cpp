@@ -70,12 +70,12 @@ void TimelinePanel::draw_sources(const Snapshot& snapshot, Commands& commands) {
         }
         ImGui::EndCombo();
     }
-    tooltip("Which trace is shown: this session, an opened file or an attached process");
+    tooltip("Trace to show: this session, an open file or an attached process");
     ImGui::SameLine();
     if (shown && !shown->own) {
         if (ImGui::Button(shown->store ? "Close" : "Cancel"))
             commands.push("trace.close", {std::to_string(shown->id)});
-        tooltip(shown->store ? "Closes this trace" : "Stops reading this file");
+        tooltip(shown->store ? "Close this trace" : "Stop reading this file");
         ImGui::SameLine();
     }
 }
@@ -89,12 +89,12 @@ void TimelinePanel::draw_controls(const Snapshot& snapshot, const TraceStore& tr
         axis.follow = !axis.follow;
     ImGui::SameLine();
     if (ImGui::Button("All")) axis.zoom_to_all(trace);
-    tooltip("Shows everything that is kept (F)");
+    tooltip("Show the whole trace (F)");
     ImGui::SameLine();
     if (ImGui::Button("Last iteration")) bars_.show_last(axis);
     ImGui::SameLine();
     if (icon_text_button(Icon::search, "Find",
-                         "Lists the spans of a name with their distribution (Ctrl+F)"))
+                         "List the spans of a name with their distribution (Ctrl+F)"))
         commands.push("trace.find");
     ImGui::SameLine();
     const bool was = measure_.on;
@@ -102,16 +102,15 @@ void TimelinePanel::draw_controls(const Snapshot& snapshot, const TraceStore& tr
     if (ImGui::Button("Measure")) measure_.on = !measure_.on;
     if (was) ImGui::PopStyleColor();
     tooltip(
-        "Dragging selects a stretch of time: how long it is and what it went into (M, or drag with "
+        "Drag to select a time range and see its length and contents (M, or drag with "
         "Shift). "
-        "Statistics, flame graph, find and compare then look at it; Esc ends it");
+        "Statistics, flame graph, find and compare then use it; Esc clears it");
     ImGui::SameLine();
     rows_.draw_choices();
     ImGui::SameLine();
     rows_.draw_filter();
     ImGui::SameLine();
-    if (icon_button("export", Icon::save,
-                    "Writes everything as a Perfetto trace (ui.perfetto.dev)"))
+    if (icon_button("export", Icon::save, "Save everything as a Perfetto trace (ui.perfetto.dev)"))
         commands.push("browse", {"trace.save"});
     ImGui::SameLine();
     if (const TraceEntry* entry = snapshot.shown_entry();
@@ -127,7 +126,7 @@ void TimelinePanel::draw_controls(const Snapshot& snapshot, const TraceStore& tr
         trace.samples().empty()
             ? ""
             : ", " + format_short(static_cast<double>(trace.samples().count())) + " samples",
-        trace.timeline().forgotten() > 0 ? ", older ones forgotten" : "",
+        trace.timeline().forgotten() > 0 ? ", older ones discarded" : "",
         trace.sources().loss().total() > 0
             ? ", " + format_short(static_cast<double>(trace.sources().loss().total())) + " lost"
             : std::string());
@@ -166,8 +165,8 @@ void TimelinePanel::draw(const Snapshot& snapshot, Commands& commands) {
         const TraceEntry* entry = snapshot.shown_entry();
         empty_note(entry && !entry->problem.empty() ? entry->problem
                    : entry && !entry->store         ? "Reading " + entry_label(*entry)
-                   : entry && !entry->own           ? "Waiting for what " + entry->name + " records"
-                                          : "Spans appear here as soon as something is measured");
+                   : entry && !entry->own           ? "Waiting for records from " + entry->name
+                                                    : "Train or open a trace to see spans here");
         return;
     }
     follow_trace(snapshot, *trace);

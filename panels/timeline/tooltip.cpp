@@ -27,12 +27,12 @@ std::string busy_text(const TraceStore& trace, const TraceTrack& track,
     const std::int64_t missing = length_within(
         pauses_of(trace, track.process, unrecorded_on(track)), {block.begin_ns, block.end_ns});
     const std::int64_t length = block.end_ns - block.begin_ns - missing;
-    return fmt::format(", busy {}{}",
-                       format_share(static_cast<double>(busy) /
-                                    static_cast<double>(std::max<std::int64_t>(length, 1))),
-                       missing > 0 ? fmt::format(" of the {} that were recorded",
-                                                 format_ns(static_cast<double>(length)))
-                                   : std::string());
+    return fmt::format(
+        ", busy {}{}",
+        format_share(static_cast<double>(busy) /
+                     static_cast<double>(std::max<std::int64_t>(length, 1))),
+        missing > 0 ? fmt::format(" of the {} recorded", format_ns(static_cast<double>(length)))
+                    : std::string());
 }
 
 }  // namespace
@@ -57,12 +57,12 @@ void span_tooltip(const TraceStore& trace, const PointedSpan& pointed) {
                         format_ns(static_cast<double>(block.end_ns - block.begin_ns)),
                         place.projected ? std::string() : busy_text(trace, track, spans, block),
                         short_name(name)));
-        dim_text("click zooms in");
+        dim_text("click to zoom in");
     } else if (place.projected) {
         colored_text(color, name);
         text(format_ns(static_cast<double>(block.end_ns - block.begin_ns)) +
              " of GPU time, first to last piece of work");
-        dim_text("the range as the GPU saw it; click zooms to it");
+        dim_text("the range on the GPU; click to zoom to it");
     } else if (pointed.open) {
         colored_text(color, name);
         text("still running, for " +
@@ -72,7 +72,7 @@ void span_tooltip(const TraceStore& trace, const PointedSpan& pointed) {
         const auto facts = facts_of(trace, place.track, place.row, spans[block.first]);
         for (std::size_t i = 0; i < std::min(facts.size(), kTooltipFacts); ++i)
             dim_text(facts[i].label + ": " + facts[i].value);
-        dim_text("click selects, double click zooms");
+        dim_text("click to select, double click to zoom");
     }
     ImGui::PopTextWrapPos();
     ImGui::EndTooltip();

@@ -30,8 +30,8 @@ void draw_fov(const Snapshot& snapshot, Commands& commands) {
                            ImGuiSliderFlags_AlwaysClamp))
         commands.push("view.fov", {fmt::format("{:.2f}", degrees)});
     ImGui::EndDisabled();
-    tooltip(snapshot.camera.orthographic() ? "Parallel rays have none: zooming changes the width"
-                                           : "Vertical, of the free camera, where it stands");
+    tooltip(snapshot.camera.orthographic() ? "Not used with parallel rays: zoom to change the width"
+                                           : "Vertical field of view of the free camera");
 }
 
 /// What the free camera looks through; at a photo's camera its own lens is named.
@@ -45,8 +45,8 @@ void draw_lens(const Snapshot& snapshot, Commands& commands) {
         ImGui::EndCombo();
     }
     tooltip(
-        "What the scene is looked at through: fisheye sees half of all directions "
-        "(camera.lens fisheye DEGREES up to all), equirectangular every one");
+        "Lens of the camera: fisheye sees half of all directions (up to all with "
+        "camera.lens fisheye DEGREES), equirectangular sees all");
     if (now != CameraModel::opencv_fisheye || snapshot.view.capture_view >= 0) return;
     auto degrees =
         static_cast<float>(snapshot.camera.height / snapshot.camera.fy * 180 / std::numbers::pi);
@@ -68,7 +68,7 @@ void draw_near(const Snapshot& snapshot, Commands& commands) {
                            automatic ? "auto: %.3g" : "%.3g",
                            ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic))
         commands.push("view.near", {argument(static_cast<double>(near_plane))});
-    tooltip("World units along the view: what is nearer is not drawn");
+    tooltip("Hide Gaussians nearer than this, in world units along the view");
     ImGui::SameLine();
     ImGui::BeginDisabled(automatic);
     if (ImGui::SmallButton("auto")) commands.push("view.near", {"auto"});
@@ -99,7 +99,7 @@ void draw_up(const Snapshot& snapshot, Commands& commands) {
             if (ImGui::Selectable(name, now == name)) commands.push("view.up", {name});
         ImGui::EndCombo();
     }
-    tooltip("What the horizon is level to; auto: as most cameras stand");
+    tooltip("Up direction of the horizon; auto: from the capture cameras");
 }
 
 void draw_sides(Commands& commands) {
@@ -140,12 +140,12 @@ void draw_clip(const Snapshot& snapshot, Commands& commands) {
             commands.push("view.clip", {"off"});
     }
     tooltip(
-        "Draws only Gaussians whose centres lie in a box; training and scores know nothing of "
+        "Draw only Gaussians with centres in a box; training and scores ignore "
         "it");
     if (!snapshot.view.clip) return;
     ImGui::SameLine();
     if (ImGui::SmallButton("fit")) commands.push("view.clip.fit");
-    tooltip("Around what there is to see, by the points");
+    tooltip("Fit the box to the scene's core, by the points");
     constexpr std::array<const char*, 3> kAxes{"x", "y", "z"};
     for (int axis = 0; axis < 3; ++axis) {
         draw_box_end(snapshot, commands, axis, false);
@@ -167,20 +167,22 @@ void draw_camera_popup(const Snapshot& snapshot, Commands& commands) {
         draw_near(snapshot, commands);
         toggle_command(commands, "orthographic", "view.orthographic",
                        snapshot.camera.orthographic(),
-                       "Parallel rays: sizes do not depend on depth (5 of the number pad)");
+                       "Parallel rays: sizes do not depend on depth (5 on the number pad)");
         draw_lens(snapshot, commands);
-        toggle_command(commands, "rolling shutter", "view.shutter", snapshot.view.shutter,
-                       "At a photo that has one: every row from its own pose, or all from one");
+        toggle_command(
+            commands, "rolling shutter", "view.shutter", snapshot.view.shutter,
+            "For photos with a rolling shutter: draw every row from its own pose, or all from one");
         toggle_command(commands, "shutter arrows", "view.shutter.arrows",
-                       snapshot.view.shutter_arrows, "When each row is read, and what that moves");
+                       snapshot.view.shutter_arrows,
+                       "Show when each row is read, and the shift this causes");
         ImGui::Separator();
         draw_sides(commands);
         draw_up(snapshot, commands);
         toggle_command(commands, "ground grid", "view.grid", snapshot.view.grid,
-                       "Lines on the ground, a round number of world units apart (Shift+G)");
+                       "Draw lines on the ground, a round number of world units apart (Shift+G)");
         toggle_command(commands, "fast pictures", "view.fast", snapshot.view.fast,
-                       "CUDA, a model at rest: colours in half precision for what is only looked "
-                       "at; files, maps, scores and training stay exact");
+                       "CUDA, while not training: half-precision colours in the viewport only; "
+                       "files, maps, scores and training stay exact");
         ImGui::Separator();
         draw_clip(snapshot, commands);
     }

@@ -75,7 +75,7 @@ std::vector<std::string> what_is_cut(const ViewFrame& frame) {
     std::vector<std::string> words;
     if (frame.clip) words.push_back("clipped to a box");
     if (frame.cut_before > 0)
-        words.push_back("cut nearer than " + format_number(frame.cut_before, 3));
+        words.push_back("hidden nearer than " + format_number(frame.cut_before, 3));
     return words;
 }
 
@@ -114,25 +114,25 @@ std::string what_is_not_shown(const ViewFrame& frame) {
     switch (frame.mode) {
         case ViewMode::error:
             if (!has_map(frame))
-                return "No error from here: go to a capture camera, or open a second scene";
+                return "No error here: go to a capture camera, or open a second scene";
             break;
         case ViewMode::photo:
-            if (frame.photo.empty()) return "No photo from here: go to a capture camera";
+            if (frame.photo.empty()) return "No photo here: go to a capture camera";
             break;
         case ViewMode::median:
-            if (frame.map_empty) return "No median depth: nothing here stops half of the light";
+            if (frame.map_empty) return "No median depth: no pixel blocks half of the light";
             break;
         case ViewMode::normals:
-            if (frame.map_empty) return "No normals: nothing here stops half of the light";
+            if (frame.map_empty) return "No normals: no pixel blocks half of the light";
             break;
         case ViewMode::depth:
-            if (frame.map_empty) return "No depth: nothing is drawn here";
+            if (frame.map_empty) return "No depth: the picture is empty";
             break;
         case ViewMode::time:
         case ViewMode::wasted:
         case ViewMode::backward_time:
         case ViewMode::backward_pairs:
-            if (frame.map_empty) return "Nothing was measured here";
+            if (frame.map_empty) return "Not measured here";
             break;
         default:
             break;
@@ -145,7 +145,7 @@ std::string what_is_left_out(const Snapshot& snapshot, const ViewFrame& frame) {
     if (view.level_colors && !snapshot.levels) return "no level colours: this scene has one level";
     if (style_applies(view.style, frame.mode)) return {};
     return std::string(kViewModeNames[static_cast<std::size_t>(frame.mode)]) +
-           ": of splats, not of " + kDrawStyleNames[static_cast<std::size_t>(view.style)];
+           " needs style splats, not " + kDrawStyleNames[static_cast<std::size_t>(view.style)];
 }
 
 }  // namespace gs

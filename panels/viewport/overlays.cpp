@@ -282,7 +282,7 @@ std::string words_of_cameras(const Snapshot& snapshot) {
         return {};
     const FrustaRange range(*snapshot.cameras, view.frusta_color);
     const std::string what = kFrustaColorNames[static_cast<std::size_t>(view.frusta_color)];
-    if (!range.any()) return "cameras by " + what + ": none is measured yet";
+    if (!range.any()) return "cameras by " + what + ": none evaluated yet";
     return fmt::format("cameras by {}: dark {}, bright {}", what, format_number(range.lo, 4),
                        format_number(range.hi, 4));
 }

@@ -64,7 +64,7 @@ PoseArrows pose_arrows(std::span<const CameraRow> rows, std::span<const PoseChan
 std::string words_of(const PoseArrows& arrows) {
     if (arrows.arrows.empty()) return {};
     return fmt::format(
-        "poses corrected by up to {} units and {} deg; arrows {} and {} times as long",
+        "poses corrected by up to {} units and {} deg; arrows magnified {} and {} times",
         format_number(arrows.longest, 2), format_number(arrows.widest, 2), arrows.times_moved,
         arrows.times_turned);
 }

@@ -54,7 +54,7 @@ std::string words_of_shutter(const Camera& camera, const std::vector<ShutterArro
         moves.push_back(std::hypot(arrow.to.x - arrow.from.x, arrow.to.y - arrow.from.y));
     std::sort(moves.begin(), moves.end());
     return fmt::format(
-        "{} read {}; at {} world units that moves them by {:.1f} px (median), {:.1f} at most",
+        "{} read {}; at {} world units this shifts them by {:.1f} px (median), {:.1f} at most",
         by_rows(camera) ? "rows" : "columns", text_of(camera.shutter), format_number(distance, 2),
         moves[moves.size() / 2], moves.back());
 }

@@ -51,13 +51,13 @@ void draw_range(const ViewSettings& view, Commands& commands) {
                        [&](Commands& c, double lo) { push(c, lo, view.range_hi); });
         number_command(commands, "upper end", view.range_hi, "%.4g",
                        [&](Commands& c, double hi) { push(c, view.range_lo, hi); });
-        dim_text("in the map's unit; Enter takes them");
+        dim_text("in the map's unit; press Enter to apply");
     } else if (view.range == RangeMode::percentile) {
         number_command(commands, "upper percentile", view.percentile, "%.4g %%",
                        [](Commands& c, double p) {
                            c.push("view.percentile", {argument(std::clamp(p, 50.0, 100.0))});
                        });
-        dim_text("the lower one is 100 % minus it; Enter takes it");
+        dim_text("the lower one is 100 % minus it; press Enter to apply");
     } else {
         dim_text("from the smallest to the largest value");
     }
@@ -86,11 +86,11 @@ void draw_map(ItemRow& row, const ViewSettings& view, Commands& commands) {
     if (row.place(4, view.mode == ViewMode::error ? "difference" : "tiles")) {
         if (view.mode == ViewMode::error)
             toggle_command(commands, "signed", "view.signed", view.signed_error,
-                           "This picture minus the other one: orange where it is brighter, blue "
+                           "Show this picture minus the other: orange where it is brighter, blue "
                            "where it is darker (Shift+E)");
         else
             toggle_command(commands, "grid", "view.tile-grid", view.tile_grid,
-                           "Lines between the tiles of maps that have a value a tile (G)");
+                           "Draw lines between tiles in maps with one value per tile (G)");
     }
     ImGui::EndDisabled();
 }
@@ -123,7 +123,7 @@ void draw_second_scene(const Snapshot& snapshot, Commands& commands) {
     ImGui::Separator();
     if (ImGui::Selectable("swap A and B (X)")) commands.push("scene.swap");
     if (ImGui::Selectable("end the comparison")) commands.push("scene.end-compare");
-    tooltip("Closes " + snapshot.other->name);
+    tooltip("Close " + snapshot.other->name);
 }
 
 void draw_compare(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
@@ -146,7 +146,7 @@ void draw_compare(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
     ImGui::EndDisabled();
     tooltip(scenes   ? "Compare with " + snapshot.other->name
             : photos ? "Compare with the photo of the capture camera"
-                     : "There are no photos to compare with; a second scene is opened with "
+                     : "There are no photos to compare with; open a second scene with "
                        "Ctrl+Shift+O");
 }
 
@@ -156,7 +156,7 @@ void draw_toggle(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
     ImGui::BeginDisabled(snapshot.view.compare != Compare::toggle);
     toggle_command(commands, scenes ? "other" : "photo", "view.show-photo",
                    snapshot.view.show_photo,
-                   "The other picture instead of this one, while comparing by toggle (P)");
+                   "Show the other picture instead, in compare mode toggle (P)");
     ImGui::EndDisabled();
 }
 
@@ -164,31 +164,31 @@ void draw_items(ItemRow row, const Snapshot& snapshot, Commands& commands) {
     const ViewSettings& view = snapshot.view;
     if (row.place(8.5F, "shows"))
         choice_command(commands, "##mode", "view.mode", kViewModeNames,
-                       static_cast<std::size_t>(view.mode), 8.5F, "What the picture shows");
+                       static_cast<std::size_t>(view.mode), 8.5F, "Choose what the picture shows");
     draw_compare(row, snapshot, commands);
     draw_place(row, snapshot, commands);
     if (row.place(6, "tool"))
         choice_command(commands, "##tool", "tool", kToolNames,
                        static_cast<std::size_t>(snapshot.tools.tool), 6,
-                       "What the left mouse button does: steer, or select and edit (Escape: steer "
+                       "The left mouse button's tool: steer, or select and edit (Escape: steer "
                        "again)");
     draw_map(row, view, commands);
     if (row.place(5, "camera")) {
         if (ImGui::Button("Frame all")) commands.push("view.frame-all");
-        tooltip("Moves back until the whole scene is in view (Home)");
+        tooltip("Move back until the whole scene is in view (Home)");
     }
     if (row.place(4.6F, "lens")) draw_camera_popup(snapshot, commands);
     if (row.place(6.2F, "drawn as"))
         choice_command(commands, "##style", "view.style", kDrawStyleNames,
-                       static_cast<std::size_t>(view.style), 6.2F, "How Gaussians are drawn");
+                       static_cast<std::size_t>(view.style), 6.2F, "Draw style of the Gaussians");
     ImGui::BeginDisabled(!snapshot.cameras || snapshot.cameras->empty());
     if (row.place(5, "cameras"))
         toggle_command(commands, "cameras", "view.frusta", view.frusta,
-                       "Shows the capture cameras (C)");
+                       "Show the capture cameras (C)");
     ImGui::EndDisabled();
     if (row.place(5.2F, "overlays"))
         toggle_command(commands, "overlays", "view.overlays", view.overlays,
-                       "Legend, figures, axes and the value under the mouse (O)");
+                       "Show legend, figures, axes and the value under the mouse (O)");
     draw_toggle(row, snapshot, commands);
     if (row.place(6, "steered by"))
         choice_command(commands, "##navigation", "view.navigation", kNavigationNames,
@@ -204,25 +204,26 @@ void draw_settings(const ViewSettings& view, Commands& commands) {
     int degree = view.sh_degree;
     if (ImGui::SliderInt("SH degree", &degree, 0, 3, "%d", ImGuiSliderFlags_AlwaysClamp))
         commands.push("view.sh-degree", {std::to_string(degree)});
-    choice_command(commands, "projection", "view.projection", kViewProjectionNames,
-                   static_cast<std::size_t>(view.projection), 6,
-                   "By the lens's Jacobian (ewa), by seven points of each Gaussian (ut), or as the "
-                   "run trains");
+    choice_command(
+        commands, "projection", "view.projection", kViewProjectionNames,
+        static_cast<std::size_t>(view.projection), 6,
+        "Project by the lens's Jacobian (ewa), by seven points of each Gaussian (ut), or as the "
+        "run trains");
     auto scale = static_cast<float>(view.scale_modifier);
     if (ImGui::SliderFloat("size of Gaussians", &scale, 0.01F, 2, "%.2f x",
                            ImGuiSliderFlags_AlwaysClamp))
         commands.push("view.scale", {fmt::format("{:.3f}", scale)});
-    tooltip("Style rings outlines Gaussians at so many standard deviations");
+    tooltip("Outline Gaussians at this many standard deviations in style rings");
     auto dots = static_cast<float>(view.point_size);
     if (ImGui::SliderFloat("size of dots", &dots, 1, 16, "%.1f px", ImGuiSliderFlags_AlwaysClamp))
         commands.push("view.point-size", {fmt::format("{:.2f}", dots)});
-    tooltip("Of styles points and centres");
+    tooltip("For styles points and centres");
     choice_command(commands, "cameras' colours", "view.frusta.color", kFrustaColorNames,
                    static_cast<std::size_t>(view.frusta_color), 6,
-                   "What the colours of the capture cameras mean");
+                   "Colour the capture cameras by this value");
     ImGui::SameLine();
     toggle_command(commands, "with photos", "view.frusta.photos", view.frusta_photos,
-                   "Each capture camera holds its photo (Shift+C)");
+                   "Show each capture camera's photo (Shift+C)");
     auto size = static_cast<float>(view.frusta_size);
     if (ImGui::SliderFloat("size of cameras", &size, 0.05F, 20, "%.2f x",
                            ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic))
@@ -241,8 +242,7 @@ void draw_viewport_toolbar(const Snapshot& snapshot, Commands& commands) {
     draw_items(ItemRow(room), snapshot, commands);
     ImGui::SetCursorPos({corner.x + std::max(room, 0.0F), corner.y});
     if (ImGui::Button("More", {more, 0})) ImGui::OpenPopup("##more");
-    tooltip(
-        "What did not fit into this row; background, SH degree, size of Gaussians and dots, speed");
+    tooltip("Settings that do not fit in this row; background, SH degree, sizes, speed");
     if (!ImGui::BeginPopup("##more")) return;
     draw_items(ItemRow::rest(room), snapshot, commands);
     ImGui::Separator();

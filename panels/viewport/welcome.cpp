@@ -60,13 +60,13 @@ void WelcomePanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::PushFont(title_font());
     text("gausscope");
     ImGui::PopFont();
-    dim_text("Train, look into and time 3D Gaussian Splatting.");
+    dim_text("Train, inspect and profile 3D Gaussian Splatting.");
     ImGui::Dummy({0, 0.6F * em()});
     open_row(path, commands);
     ImGui::Dummy({0, 0.6F * em()});
-    text("Nothing at hand?");
+    text("No capture at hand?");
     if (ImGui::Button("Make and open the sample capture")) commands.push("open.sample");
-    dim_text("Posed images of a built-in scene, rendered here; nothing is downloaded.");
+    dim_text("Posed images of a built-in scene, rendered here without a download.");
     recent_rows(snapshot, commands);
     ImGui::Dummy({0, 0.6F * em()});
     ImGui::Separator();
@@ -75,7 +75,7 @@ void WelcomePanel::draw(const Snapshot& snapshot, Commands& commands) {
         ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch);
         key_row("Ctrl+P", "every command, by name");
         key_row("F1", "all commands and keys");
-        key_row("left drag, wheel", "turn and come closer");
+        key_row("left drag, wheel", "turn and zoom");
         key_row("W A S D Q E", "fly");
         ImGui::EndTable();
     }

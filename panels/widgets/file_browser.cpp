@@ -177,7 +177,7 @@ std::optional<std::string> FileBrowser::activate(const Entry& entry) {
 /// A file that was typed is chosen, a folder is gone to.
 std::optional<std::string> FileBrowser::draw_path() {
     if (ImGui::Button("Up")) enter(parent_of(folder_), types_);
-    tooltip("The folder above (Backspace)");
+    tooltip("Parent folder (Backspace)");
     ImGui::SameLine();
     const char* home = std::getenv("HOME");
     if (home && ImGui::Button("Home")) enter(home, types_);
@@ -185,7 +185,7 @@ std::optional<std::string> FileBrowser::draw_path() {
     if (ImGui::Button("Refresh")) enter(folder_, types_);
     ImGui::SetNextItemWidth(-1);
     path_entered_ = ImGui::InputText("##folder", &typed_, ImGuiInputTextFlags_EnterReturnsTrue);
-    tooltip("A folder to go to, or a file to open");
+    tooltip("Type a folder to go to, or a file to open");
     if (!path_entered_) return std::nullopt;
     std::error_code ignored;
     const bool file = fs::is_regular_file(typed_, ignored);
@@ -206,7 +206,7 @@ void FileBrowser::draw_filter() {
     filtering_ = ImGui::IsItemActive() || ImGui::IsItemDeactivated();
     ImGui::SameLine();
     ImGui::Checkbox(label, &openable_only);
-    tooltip("Only folders and what can be opened, told by content");
+    tooltip("Show only folders and files that can be opened, detected from the content");
 }
 
 /// Moves the row stood on; the row to activate, -1: none.
@@ -322,8 +322,7 @@ std::optional<std::string> FileBrowser::draw(
         ImGui::PopTextWrapPos();
     }
     if (busy()) dim_text("reading the folder ...");
-    if (left_out_ > 0)
-        dim_text(format_count(static_cast<double>(left_out_)) + " more are not listed");
+    if (left_out_ > 0) dim_text(format_count(static_cast<double>(left_out_)) + " more not listed");
     arrange();
     // Backspace belongs to a field that is typed into.
     if (ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) && !ImGui::GetIO().WantTextInput &&

@@ -153,7 +153,7 @@ void FileDialog::draw_opening(const Snapshot& snapshot, Commands& commands) {
     if (ImGui::Button("Open", {6 * em(), 0})) answer(browser_.path_of(*selected), commands);
     ImGui::EndDisabled();
     ImGui::SameLine();
-    dim_text(selected ? selected->name : "nothing here can be opened");
+    dim_text(selected ? selected->name : "choose a file to open");
 }
 
 void FileDialog::draw_formats(const FileTypes& types) {
@@ -182,7 +182,7 @@ void FileDialog::draw_picture_choices() {
     tooltip("Size of the picture, in pixels");
     ImGui::SameLine();
     ImGui::Checkbox("overlays", &overlays_);
-    tooltip("With legend, figures, cameras and axes");
+    tooltip("Include legend, figures, cameras and axes");
 }
 
 std::vector<std::string> FileDialog::picture_arguments() const {
@@ -233,10 +233,10 @@ void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
         std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name; });
     const std::string path = (fs::path(browser_.folder()) / name).string();
     if (!known)
-        dim_text(name.empty() ? "a name is missing" : "the end of the name says the format");
+        dim_text(name.empty() ? "type a name" : "the extension sets the format");
     else if (there)
-        colored_text(theme().warning, command_ == kRunFolder ? "is there already"
-                                                             : "replaces the file of this name");
+        colored_text(theme().warning,
+                     command_ == kRunFolder ? "already exists" : "replaces the existing file");
     else
         dim_text(fitted_path(path, ImGui::GetContentRegionAvail().x));
     if ((pressed || entered) && known) answer(path, commands);

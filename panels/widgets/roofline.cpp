@@ -148,7 +148,7 @@ class Labels {
 void cost_tooltip(const StageCosts& costs, const StageCost& cost) {
     ImGui::BeginTooltip();
     colored_text(mix(stage_color(cost.floor.stage), theme().text, 0.4F), name_of(cost.floor.stage));
-    text(fmt::format("{} measured, {} at least: {}", format_ms(cost.measured_ms),
+    text(fmt::format("{} measured, lower bound {}: {}", format_ms(cost.measured_ms),
                      format_ms(cost.floor.floor_ms), ratio_text(cost.ratio())));
     const double seconds = cost.measured_ms * 1e-3;
     if (cost.floor.work.bytes > 0)
@@ -233,7 +233,7 @@ std::string costs_csv(const StageCosts& costs) {
 
 void Roofline::draw_head(const StageCosts& costs) const {
     if (ImGui::Button("CSV")) ImGui::SetClipboardText(costs_csv(costs).c_str());
-    tooltip("Copies the table as CSV");
+    tooltip("Copy the table as CSV");
     ImGui::SameLine();
     const std::string words =
         fmt::format("{}: {}B/s, {} ops/s{}", costs.machine, rate(costs.bytes_per_second),
@@ -340,7 +340,7 @@ void Roofline::draw_table(const StageCosts& costs) {
 
 void Roofline::draw(const StageCosts& costs) {
     draw_head(costs);
-    if (costs.stages.empty()) return empty_note("Nothing has been measured yet: start training");
+    if (costs.stages.empty()) return empty_note("Nothing measured yet: start training");
     hovering_.reset();
     const float room = ImGui::GetContentRegionAvail().y;
     const float height = std::min(18 * em(), 0.55F * room);

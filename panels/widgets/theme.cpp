@@ -59,7 +59,7 @@ class ThemeReader {
             const std::string_view words =
                 trimmed(std::string_view(line).substr(0, std::min(line.find('#'), line.size())));
             if (!words.empty() && !take(words))
-                log_warning("{}:{}: \"{}\" is no colour of a theme", file.origin, number, words);
+                log_warning("{}:{}: \"{}\" is not a theme colour", file.origin, number, words);
         }
     }
 
