@@ -22,9 +22,9 @@ Result<double> number_argument(const std::string& text, double least, double mos
         return fail(ErrorKind::usage, "",
                     fmt::format("{} must be a number, not \"{}\"", what, text));
     if (value < least || value > most)
-        return fail(ErrorKind::usage, "",
-                    fmt::format("{} must lie between {:g} and {:g}, not be {:g}", what, least, most,
-                                value));
+        return fail(
+            ErrorKind::usage, "",
+            fmt::format("{} must be between {:g} and {:g}, not {:g}", what, least, most, value));
     return value;
 }
 
@@ -37,9 +37,8 @@ Result<std::int64_t> integer_argument(const std::string& text, std::int64_t leas
         return fail(ErrorKind::usage, "",
                     fmt::format("{} must be a whole number, not \"{}\"", what, text));
     if (value < least || value > most)
-        return fail(
-            ErrorKind::usage, "",
-            fmt::format("{} must lie between {} and {}, not be {}", what, least, most, value));
+        return fail(ErrorKind::usage, "",
+                    fmt::format("{} must be between {} and {}, not {}", what, least, most, value));
     return value;
 }
 
@@ -55,15 +54,15 @@ Result<Vec3d> axis_argument(const std::string& text) {
     if (text.substr(sign) == "x") return Vec3d{way, 0, 0};
     if (text.substr(sign) == "y") return Vec3d{0, way, 0};
     if (text.substr(sign) == "z") return Vec3d{0, 0, way};
-    return fail(ErrorKind::usage, "", fmt::format("'{}' is no axis", text),
-                "an axis is x, y, z, -x, -y or -z");
+    return fail(ErrorKind::usage, "", fmt::format("'{}' is not an axis", text),
+                "give x, y, z, -x, -y or -z");
 }
 
 Result<ClipBox> box_argument(std::span<const std::string> words) {
     constexpr double kFarthestCorner = 1e9;  // world units
     if (words.size() != 6)
         return fail(ErrorKind::usage, "",
-                    "a box is X0 Y0 Z0 X1 Y1 Z1, its smaller and its larger corner; or off");
+                    "a box is X0 Y0 Z0 X1 Y1 Z1, the lower and the upper corner; or off");
     float v[6] = {};
     for (std::size_t i = 0; i < 6; ++i) {
         const auto number =
@@ -97,8 +96,8 @@ Result<RowsArgument> rows_of_step_argument(std::span<const std::string> words) {
     if (words.empty()) return out;
     GS_TRY(out.rows, rows_argument(words[0]));
     if (out.rows.empty())
-        return fail(ErrorKind::usage, "", fmt::format("\"{}\" names no Gaussian", words[0]),
-                    "rows are whole numbers with commas between");
+        return fail(ErrorKind::usage, "", fmt::format("\"{}\" contains no Gaussian id", words[0]),
+                    "ids are whole numbers separated by commas");
     if (words.size() > 1) {
         GS_TRY(const auto step, integer_argument(words[1], 0, kMostWhole, "the step"));
         out.step = static_cast<std::uint64_t>(step);

@@ -47,9 +47,9 @@ Result<void> write_places(const StudioState& state, const fs::path& folder) {
 }  // namespace
 
 Result<void> Studio::save_bundle(const std::string& path, bool photos) {
-    if (!state_.scene) return fail(ErrorKind::usage, "", "nothing is open that could be saved");
+    if (!state_.scene) return fail(ErrorKind::usage, "", "nothing is open to save");
     if (fs::path(path).extension() != ".gsb")
-        return fail(ErrorKind::usage, path, "a bundle's name ends with .gsb");
+        return fail(ErrorKind::usage, path, "a bundle's name must end in .gsb");
     GS_TRY(auto made, PrivateFolder::make());
     auto folder = std::make_shared<PrivateFolder>(std::move(made));
     const fs::path& to = folder->path();
@@ -79,7 +79,7 @@ void Studio::use_bundle(const UnpackedBundle& bundle) {
     if (const fs::path trace = bundle.member(member_name::kTrace); !trace.empty())
         traces_.open(trace.string());
     if (bundle.notes.empty()) return;
-    state_.add_notice(false, bundle.file.filename().string() + ": not everything could be taken",
+    state_.add_notice(false, bundle.file.filename().string() + ": some parts were not loaded",
                       bundle.notes, true);
 }
 

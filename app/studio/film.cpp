@@ -15,9 +15,9 @@ constexpr double kSameTime = 1e-3;        // seconds: two keys are not nearer
 
 Result<void> no_key(std::size_t key, std::size_t count) {
     return fail(ErrorKind::usage, "",
-                count == 0 ? "the camera path has no key"
+                count == 0 ? "the camera path has no keys"
                            : fmt::format("there is no key {}: the path has {}", key + 1, count),
-                "film.key adds one where the camera is");
+                "add one at the camera with film.key");
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ Result<void> FilmEditor::open(fs::path file, Vec3d origin) {
     }
     if (!unread) return {};
     unread->advice =
-        "it stays as it is; the path is kept beside it, in " + file_.filename().string();
+        "it is left unchanged; the path is saved next to it in " + file_.filename().string();
     return tl::unexpected<Error>(std::move(*unread));
 }
 
@@ -55,8 +55,8 @@ Result<void> FilmEditor::keep_in(fs::path file) {
 
 Result<void> FilmEditor::set(Film film) {
     if (!valid(film.path))
-        return fail(ErrorKind::usage, "", "these keys make no path",
-                    "times ascend, and a path takes at most a day");
+        return fail(ErrorKind::usage, "", "these keys are not a valid path",
+                    "times must ascend, and a path lasts at most a day");
     undo_.push_back(film_);
     if (undo_.size() > kMostUndone) undo_.erase(undo_.begin());
     redo_.clear();
@@ -85,7 +85,7 @@ Result<void> FilmEditor::keep() const {
 }
 
 Result<void> FilmEditor::undo() {
-    if (undo_.empty()) return fail(ErrorKind::usage, "", "nothing of the camera path was changed");
+    if (undo_.empty()) return fail(ErrorKind::usage, "", "nothing to undo on the camera path");
     redo_.push_back(film_);
     Film before = std::move(undo_.back());
     undo_.pop_back();
@@ -93,8 +93,7 @@ Result<void> FilmEditor::undo() {
 }
 
 Result<void> FilmEditor::redo() {
-    if (redo_.empty())
-        return fail(ErrorKind::usage, "", "no change of the camera path was taken back");
+    if (redo_.empty()) return fail(ErrorKind::usage, "", "nothing to redo on the camera path");
     undo_.push_back(film_);
     Film after = std::move(redo_.back());
     redo_.pop_back();
@@ -176,7 +175,7 @@ Result<void> FilmEditor::replace_pose(std::size_t key, const PathPose& pose) {
 
 Result<void> FilmEditor::set_seconds(double seconds) {
     const double now = film_.path.seconds();
-    if (!(now > 0)) return fail(ErrorKind::usage, "", "a path of one place takes no time");
+    if (!(now > 0)) return fail(ErrorKind::usage, "", "a path with one key has no duration");
     Film film = film_;
     for (PathKey& key : film.path.keys) key.time *= seconds / now;
     film.path.closing *= seconds / now;

@@ -153,9 +153,8 @@ Result<Import::Examined> Import::examine(const std::string& path, CaptureOptions
         {"Size",
          fmt::format("up to {} x {} pixels as loaded", out.forecast.width, out.forecast.height)},
         {"Cameras", lenses_of(capture)},
-        {"Sparse points", capture.points_are_random
-                              ? number(capture.points.size()) + ", made up at random"
-                              : number(capture.points.size())},
+        {"Sparse points", capture.points_are_random ? number(capture.points.size()) + ", random"
+                                                    : number(capture.points.size())},
         {"Masks", masks_of(path, options)}};
     if (tests > 0) out.found.emplace_back("Test photos", capture.split);
     if (!capture.models.empty())
@@ -220,8 +219,9 @@ Result<CaptureOptions> Import::loading() const {
     out.masks = value("masks") == "auto" ? "" : value("masks");
     const std::string& undistort = value("undistort");
     if (!undistort.empty() && undistort != "yes" && undistort != "no")
-        return fail(ErrorKind::usage, "", fmt::format("undistort is not \"{}\"", undistort),
-                    "yes: photos are resampled to pinholes; no: each keeps its lens");
+        return fail(ErrorKind::usage, "",
+                    fmt::format("undistort must be yes or no, not \"{}\"", undistort),
+                    "yes: resample photos to pinholes; no: each keeps its lens");
     out.undistort = undistort.empty() ? CaptureOptions().undistort : undistort == "yes";
     GS_TRY(out.background, color_of(value("background")));
     return out;
@@ -297,34 +297,35 @@ std::vector<ImportState::Choice> Import::choices() const {
     const auto usual = fmt::format("{:.0f}", TrainingSettings().max_gaussians);
     fs::path named = fs::path(path_).lexically_normal();
     if (!named.has_filename()) named = named.parent_path();
-    const std::string folder = "runs/" + named.stem().string() + "-DATE-N, a new one";
+    const std::string folder = "runs/" + named.stem().string() + "-DATE-N (new)";
     const auto choice = [&](const char* name, const char* label, const char* help,
                             const std::string& usually, Offers offers) {
         return ImportState::Choice{name, label, help, value(name), usually, std::move(offers)};
     };
     return {
-        choice("downscale", "Downscale", "Photos are shrunk by this whole factor",
+        choice("downscale", "Downscale", "Shrink photos by this whole factor",
                "auto: at most 1600 pixels",
-               {{"", "auto"}, {"1", "full size"}, {"2", "a half"}, {"4", "a quarter"}}),
-        choice("test-every", "Test photos", "Every so many photos one is held out; 0: none",
+               {{"", "auto"}, {"1", "full size"}, {"2", "half"}, {"4", "quarter"}}),
+        choice("test-every", "Test photos", "Hold out every Nth photo for testing (0 = none)",
                "every 8th, or as the capture says",
                {{"", "every 8th"}, {"4", "every 4th"}, {"0", "none"}}),
         choice("test-views", "or these", "Names of the photos to hold out instead, comma separated",
                "none by name", {}),
-        choice("masks", "Masks", "Pixels that do not count: a folder, or none at all",
-               "where the capture has some", {{"", "as the capture has them"}, {kNoMasks, "off"}}),
+        choice("masks", "Masks", "Folder of masks for ignored pixels, or none",
+               "from the capture, if any", {{"", "from the capture"}, {kNoMasks, "off"}}),
         choice("undistort", "Lens",
-               "Distorted photos are trained through their own lens, or resampled to a pinhole",
-               CaptureOptions().undistort ? "a pinhole" : "their own",
-               {{"", "as usual"}, {"no", "their own"}, {"yes", "a pinhole"}}),
-        choice("background", "Background", "Behind everything: r,g,b from 0 to 1, black or white",
-               "black", {{"", "black"}, {"white", "white"}}),
-        choice("steps", "Steps", "Of the whole training; the schedule shrinks with it", "30000",
-               {{"2000", "2,000: a quick look"}, {"7000", "7,000"}, {"", "30,000: the best"}}),
+               "Train distorted photos through their own lens, or resample them to a pinhole",
+               CaptureOptions().undistort ? "pinhole" : "their own",
+               {{"", "default"}, {"no", "their own"}, {"yes", "pinhole"}}),
+        choice("background", "Background",
+               "Colour behind the scene: r,g,b from 0 to 1, black or white", "black",
+               {{"", "black"}, {"white", "white"}}),
+        choice("steps", "Steps", "Length of the training; the schedule scales with it", "30000",
+               {{"2000", "2,000: quick look"}, {"7000", "7,000"}, {"", "30,000: best"}}),
         choice("gaussians", "Gaussians",
-               "Density control (3DGS: clone, split, prune) grows to at most so many", usual,
+               "Most Gaussians that density control (3DGS: clone, split, prune) grows to", usual,
                {{"500000", "500,000"}, {"1000000", "1,000,000"}, {"", "5,000,000"}}),
-        choice("output", "Folder", "Where the run leaves what it makes", folder, {}),
+        choice("output", "Folder", "Output folder of the run", folder, {}),
     };
 }
 
@@ -343,11 +344,11 @@ ImportState::Facts Import::forecast(const StepSpeed& speed) const {
                         free_there = device ? base_.free_device_bytes() : free,
                         needed_here = f.photo_bytes + (device ? 0 : plan(cap));
     const auto words_of_free = [&](std::uint64_t has, std::uint64_t needed) {
-        return bytes(has) + (needed > has ? ": less than it may come to need" : "");
+        return bytes(has) + (needed > has ? ": may not be enough" : "");
     };
     ImportState::Facts out{
-        {"Photos", fmt::format("{}, and {} more while they are read", bytes(f.photo_bytes),
-                               bytes(f.decode_bytes))},
+        {"Photos",
+         fmt::format("{}, plus {} while reading", bytes(f.photo_bytes), bytes(f.decode_bytes))},
         {"Training", fmt::format("{} at first, {} with {} Gaussians", bytes(plan(examined_.points)),
                                  bytes(plan(cap)), format_count(static_cast<double>(cap)))}};
     if (free > 0)
@@ -360,7 +361,7 @@ ImportState::Facts Import::forecast(const StepSpeed& speed) const {
                                                format_duration(1e-3 * speed.ms_per_megapixel *
                                                                megapixels * made->steps),
                                                speed.based_on)
-                                 : "not known yet: nothing was trained in this session");
+                                 : "unknown: nothing trained in this session yet");
     return out;
 }
 

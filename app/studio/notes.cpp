@@ -32,10 +32,10 @@ Result<void> Notes::move_to(const fs::path& file) {
 }
 
 Result<void> Notes::change(std::vector<Note> notes) {
-    if (!state_) return fail(ErrorKind::usage, "", "nothing is open that notes could be made of");
+    if (!state_) return fail(ErrorKind::usage, "", "nothing is open to attach notes to");
     if (unreadable_)
         return fail(ErrorKind::unwritable, state_->file,
-                    "the notes that are there cannot be read, and are not written over",
+                    "the existing notes are unreadable and are not overwritten",
                     "move the file away");
     const fs::path file = state_->file;
     std::error_code ignored;  // writing says it better
@@ -49,8 +49,8 @@ Result<void> Notes::add(Note note) {
         return fail(ErrorKind::usage, "", problem);
     std::vector<Note> notes = state_ ? state_->notes : std::vector<Note>();
     if (notes.size() >= kMostNotes)
-        return fail(ErrorKind::usage, "", fmt::format("there are {} notes already", notes.size()),
-                    "note.remove N takes one away");
+        return fail(ErrorKind::usage, "", fmt::format("there are already {} notes", notes.size()),
+                    "delete one with note.remove N");
     notes.push_back(std::move(note));
     return change(std::move(notes));
 }

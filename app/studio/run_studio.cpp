@@ -21,7 +21,7 @@ Result<std::string> read_script(const std::string& path) {
     if (file.bad()) return fail(ErrorKind::unreadable, path, "cannot be read");
     text.resize(static_cast<std::size_t>(file.gcount()));
     if (text.size() > kMost)
-        return fail(ErrorKind::unreadable, path, "is longer than a script may be (16 MiB)");
+        return fail(ErrorKind::unreadable, path, "exceeds the limit for scripts (16 MiB)");
     return text;
 }
 

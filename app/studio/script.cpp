@@ -11,18 +11,18 @@ namespace {
 // clang-format off
 const CommandRow kRows[] = {
     {"wait-frame",   "Wait for a picture", "", "", "",
-     "Scripts only: until the viewport shows what was asked for last.", nullptr},
+     "Scripts only: wait until the viewport shows the last requested picture.", nullptr},
     {"wait-step",    "Wait for a step",    "", "", "STEP",
-     "Scripts only: until training has done STEP steps.", nullptr},
+     "Scripts only: wait until training has done STEP steps.", nullptr},
     {"wait-loaded",  "Wait for loading",   "", "", "",
-     "Scripts only: until the opened scene and traces are loaded.", nullptr},
+     "Scripts only: wait until the opened scene and traces are loaded.", nullptr},
     {"wait-idle",    "Wait until idle",    "", "", "",
-     "Scripts only: until nothing loads, trains, is read, evaluated, examined or written, and the "
-     "panels in sight are complete.", nullptr},
+     "Scripts only: wait until all loading, training, evaluation, examination and writing is done and the "
+     "visible panels are complete.", nullptr},
     {"wait-seconds", "Wait some seconds",  "", "", "SECONDS",
      "Scripts only.", nullptr},
-    {"timeout",      "Limit of waits",     "", "", "SECONDS",
-     "Scripts only: the longest that any wait after it may take (600 at first).", nullptr},
+    {"timeout",      "Set the wait limit",     "", "", "SECONDS",
+     "Scripts only: longest time for each following wait (default: 600).", nullptr},
 };
 // clang-format on
 
@@ -52,13 +52,12 @@ Result<std::vector<ScriptLine>> parse_script(std::string_view text, const std::s
         else if (!argument_count(row->arguments).allows(line.arguments.size()))
             wrong = fmt::format("usage: {} {}", line.name, row->arguments);
         if (!wrong.empty())
-            return tl::unexpected<Error>(
-                Error{ErrorKind::usage,
-                      path,
-                      wrong,
-                      "gausscope view --help tells where commands are listed",
-                      number,
-                      {}});
+            return tl::unexpected<Error>(Error{ErrorKind::usage,
+                                               path,
+                                               wrong,
+                                               "see gausscope view --help for the list of commands",
+                                               number,
+                                               {}});
         lines.push_back(std::move(line));
     }
     return lines;
@@ -119,7 +118,7 @@ Result<bool> ScriptRunner::wait_is_over(const ScriptLine& line, StudioState& sta
     if (training.step >= static_cast<std::uint64_t>(number)) return true;
     if (training.state != RunState::training && training.state != RunState::loading)
         return fail(ErrorKind::usage, "",
-                    fmt::format("training is {} at step {}, step {} will not come",
+                    fmt::format("training is {} at step {} and will not reach step {}",
                                 kRunStateNames[static_cast<std::size_t>(training.state)],
                                 training.step, line.arguments[0]));
     return false;
@@ -149,8 +148,8 @@ Result<bool> ScriptRunner::advance(StudioState& state) {
             return tl::unexpected<Error>(
                 at_line(line, Error{ErrorKind::cancelled,
                                     "",
-                                    fmt::format("nothing came of it in {:g} s", timeout_seconds_),
-                                    "the command timeout SECONDS allows more",
+                                    fmt::format("not done after {:g} s", timeout_seconds_),
+                                    "allow more with the command timeout SECONDS",
                                     {},
                                     {}}));
         }

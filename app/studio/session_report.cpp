@@ -97,7 +97,7 @@ void report_photos(const std::vector<CameraRow>& rows, Report& out) {
 Report session_report(const StudioState& state, const TraceStore& trace) {
     Report out;
     out.title = state.scene->name;
-    out.subtitle = "As it was open in the studio";
+    out.subtitle = "Current state in the studio";
     out.made = made_by();
     report_facts(state, out);
     if (const auto& notes = state.notes.state())

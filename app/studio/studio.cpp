@@ -115,7 +115,7 @@ void Studio::take_pictures() {
 
 void Studio::picture_only(std::optional<bool> on) {
     if (ui_.show_picture_only(on) && !script_)
-        state_.add_notice(false, "Escape brings the panels back");
+        state_.add_notice(false, "Press Escape to show the panels");
 }
 
 void Studio::wrote(const std::string& path, const std::string& more) {
@@ -376,7 +376,7 @@ Result<void> Studio::note_span(const std::string& text) {
     auto note = ui_.selected_stretch(shown_trace());
     if (!note)
         return fail(ErrorKind::usage, "", "nothing is selected in the timeline",
-                    "click a span, or drag over a stretch of time with Shift held");
+                    "click a span, or drag over a time range with Shift held");
     note->text = text;
     note->step = state_.training.step;
     return state_.notes.add(std::move(*note));
@@ -459,7 +459,7 @@ int Studio::run(std::optional<std::vector<ScriptLine>> script) {
         if (traces_.take_failure()) nothing_to_show();
         for (const std::string& name : traces_.take_ended()) {
             state_.add_notice(false, name + " has ended",
-                              {"What it recorded stays open: trace.save keeps it."});
+                              {"Its recording is still open; save it with trace.save."});
             published_ = true;
         }
         const bool draw = gather();

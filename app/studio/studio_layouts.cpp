@@ -47,8 +47,8 @@ Result<void> Studio::save_layout(const std::string& name) {
         return std::isalnum(c) != 0 || c == '-' || c == '_';
     });
     if (!plain)
-        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no name for a layout", name),
-                    "letters, digits, - and _");
+        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is not a valid layout name", name),
+                    "use letters, digits, - and _");
     const fs::path path = config_folder() / "assets" / "layouts" / (name + ".layout");
     std::error_code ignored;  // writing says what is wrong
     fs::create_directories(path.parent_path(), ignored);

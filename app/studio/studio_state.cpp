@@ -162,10 +162,10 @@ Result<void> set_up_from(StudioState& state, const std::vector<Vec3d>& points) {
     }
     const double size = dot(up, up);
     if (!(size > kLeast * span) || !(size > 0))
-        return fail(ErrorKind::usage, "",
-                    points.size() == 3 ? "the three points lie on one line: that is no ground"
-                                       : "both points are the same: that is no direction",
-                    "pick points farther apart");
+        return fail(
+            ErrorKind::usage, "",
+            points.size() == 3 ? "the three points are on one line" : "both points are the same",
+            "pick points farther apart");
     MeasureState measured = state.measured ? *state.measured : MeasureState();
     measured.up = 1 / std::sqrt(size) * up;
     return set_measured(state, std::move(measured));
@@ -175,7 +175,7 @@ Result<void> send(StudioState& state, EngineJob job) {
     const std::uint64_t serial = state.session.send(std::move(job));
     if (serial == 0)
         return fail(ErrorKind::usage, "",
-                    "the engine has more commands waiting than it can hold; try again in a moment");
+                    "the engine's command queue is full; try again in a moment");
     state.last_sent = serial;
     return {};
 }
@@ -195,7 +195,7 @@ Result<void> look_from(StudioState& state, const SavedView& view) {
     const auto photo = static_cast<std::size_t>(view.photo);
     if (view.photo >= 0 && (!state.cameras || photo >= state.cameras->size()))
         return fail(ErrorKind::usage, "",
-                    fmt::format("the photo of the view \"{}\" is not there", view.name));
+                    fmt::format("the photo of the view \"{}\" is missing", view.name));
     state.view.capture_view = view.photo;
     if (view.photo >= 0) {
         state.navigation = snap(state.navigation, (*state.cameras)[photo].camera);

@@ -327,7 +327,7 @@ Result<void> StudioUi::maximise(const std::string& name) {
     Workspace& workspace = parts_->workspace;
     const auto region = workspace.region_of(name);
     if (!name.empty() && !region)
-        return fail(ErrorKind::usage, "", fmt::format("\"{}\" is no panel that is shown", name));
+        return fail(ErrorKind::usage, "", fmt::format("panel \"{}\" is not shown", name));
     if (!name.empty()) workspace.show_panel(name);
     const bool restores = workspace.maximised && (name.empty() || workspace.maximised == region);
     workspace.maximised = restores ? std::nullopt : region;

@@ -255,7 +255,7 @@ TEST(Script, stops_at_the_line_that_failed) {
     EXPECT_EQ(no_file.error().line, 1u);
     const auto too_far = run_script(h, "wait-step 1000\n");
     ASSERT_FALSE(too_far);
-    EXPECT_NE(too_far.error().message.find("will not come"), std::string::npos);
+    EXPECT_NE(too_far.error().message.find("will not reach step"), std::string::npos);
     const auto late = run_script(h, "timeout 0.05\nwait-frame\n");
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().line, 2u);

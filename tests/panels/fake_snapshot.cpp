@@ -616,7 +616,7 @@ void put_import(Snapshot& snapshot) {
                  {"Photos", "50 (43 to train on, 7 to test)"},
                  {"Size", "up to 534 x 949 pixels as loaded"},
                  {"Cameras", "1 lens"},
-                 {"Sparse points", "10,000, made up at random"},
+                 {"Sparse points", "10,000, random"},
                  {"Masks", "none"}};
     out.findings = {{"random-points",
                      Severity::warning,
@@ -628,13 +628,13 @@ void put_import(Snapshot& snapshot) {
                      false}};
     out.skipped = {"0031.jpg: truncated JPEG at byte 40960"};
     out.choices = {
-        {"downscale", "Downscale", "By a factor", "2", "auto", {{"", "auto"}, {"2", "a half"}}},
+        {"downscale", "Downscale", "By a factor", "2", "auto", {{"", "auto"}, {"2", "half"}}},
         {"test-every", "Test photos", "Held out", "", "every 8th", {{"4", "every 4th"}}},
         {"steps", "Steps", "In all", "7000", "30000", {{"7000", "7,000"}}},
-        {"output", "Folder", "Of the run", "", "runs/fox-DATE-N, a new one", {}}};
-    out.forecast = {{"Photos", "72.4 MiB, and 12 MiB more while they are read"},
+        {"output", "Folder", "Of the run", "", "runs/fox-DATE-N (new)", {}}};
+    out.forecast = {{"Photos", "72.4 MiB, plus 12 MiB while reading"},
                     {"Training", "26 MiB at first, 11.2 GiB with 5.00 M Gaussians"},
-                    {"Time", "not known yet: nothing was trained in this session"}};
+                    {"Time", "unknown: nothing trained in this session yet"}};
     out.command_line = "gausscope train /data/captures/fox --downscale 2 --steps 7000 --view";
     snapshot.import = std::make_shared<const ImportState>(std::move(out));
 }

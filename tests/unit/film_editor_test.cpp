@@ -44,7 +44,7 @@ TEST_F(FilmEditing, KeysLieInTheOrderOfTheirTimes) {
     const auto clash =
         editor.move_key(0, editor.film().path.keys[2].time - editor.film().path.keys[0].time);
     ASSERT_FALSE(clash);
-    EXPECT_THAT(clash.error().text(), HasSubstr("times ascend"));
+    EXPECT_THAT(clash.error().text(), HasSubstr("times must ascend"));
     EXPECT_FALSE(editor.remove_key(7));
 }
 
