@@ -1,5 +1,5 @@
-// Cameras: the capture's photos as a list; a click snaps the viewport to one. In a run that
-// corrects poses also how far each was turned and moved. A tab of the workspace.
+// Cameras: a list of the capture's photos; click one to go to its camera. If the run corrects
+// poses, the list shows each correction. A tab of the workspace.
 #pragma once
 
 #include <string>

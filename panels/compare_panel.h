@@ -1,6 +1,6 @@
-// Compare: two traces, or two stretches of one, side by side: iterations and stages as
-// distributions with the difference and how sure it is, and matched iterations to jump to. The
-// figures are profiler/analysis/compare.h's. A tab of the workspace.
+// Compare: two traces, or two time ranges of one, side by side: distributions of iterations and
+// stages, the difference with its interval, and matched iterations to jump to.
+// profiler/analysis/compare.h computes the figures. A tab of the workspace.
 #pragma once
 
 #include <array>

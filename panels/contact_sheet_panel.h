@@ -1,6 +1,6 @@
-// Contact sheet: every photo small, what the model draws there and the error, the worst first; a
-// click goes to the photo's camera. A tab of the workspace. While it is shown the engine makes the
-// pictures (app/session/contact_sheet.h).
+// Contact sheet: small pictures of every photo, its render and the error, worst first; click one to
+// go to the photo's camera. A tab of the workspace. While it is shown the engine makes the pictures
+// (app/session/contact_sheet.h).
 #pragma once
 
 #include <string>

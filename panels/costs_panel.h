@@ -1,5 +1,5 @@
-// The Costs panel: what the picture costs forward and backward, a region of it, the Gaussians that
-// make others work, and what would be without these.
+// The Costs panel: the forward and backward cost of the picture and of a region, the most expensive
+// Gaussians, and the savings without them.
 #pragma once
 
 #include "panels/state/command.h"

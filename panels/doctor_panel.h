@@ -1,6 +1,6 @@
-// Doctor: what is wrong with the open scene, what follows from it, what can be done: gravest first,
-// with examples that are looked at by a click, and mending that can be taken back. Below, memory
-// now and at the planned cap against what there is. A tab of the workspace.
+// Doctor: problems of the open scene with their consequences and advice, worst first, with examples
+// to click, and fixes that can be undone. Below, memory now and at the planned cap against the
+// available memory. A tab of the workspace.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// A lidar's drive seen from above: the way, the sweeps, the cameras, and the chosen sweep's points.
-// Part of the Drive panel; a click chooses the sweep whose place is nearest.
+// A map of a lidar drive: the path, the sweeps, the cameras, and the current sweep's points. Part
+// of the Drive panel; click to choose the nearest sweep.
 #pragma once
 
 #include <imgui.h>

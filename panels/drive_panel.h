@@ -1,6 +1,6 @@
-// Drive: a lidar's sweeps: one chosen by its time, its range images measured, drawn from the model
-// and what they differ by, the drive from above, and a table of all sweeps. What it shows is
-// DriveState, which the drive.* commands change. A tab of the workspace.
+// Drive: a lidar's sweeps: one chosen by time, its range images (measured, rendered, and their
+// difference), the map of the drive, and a table of all sweeps. It shows DriveState, which the
+// drive.* commands change. A tab of the workspace.
 #pragma once
 
 #include "panels/drive_map.h"

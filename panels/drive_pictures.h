@@ -1,6 +1,5 @@
-// The chosen sweep of a lidar as range images: measured, drawn from the model and what they differ
-// by, one under another, with what their colours mean and how well they agree. Part of the Drive
-// panel.
+// The current lidar sweep as range images, one below the other: measured, rendered from the model,
+// and their difference, with the colour scale and the agreement. Part of the Drive panel.
 #pragma once
 
 #include <imgui.h>

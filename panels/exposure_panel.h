@@ -1,6 +1,5 @@
-// Exposure: what a run has learned of its photos' exposures and white balances, as curves over the
-// photos and as a table, and of its cameras' vignettes and tone curves. A click goes to the photo.
-// A tab of the workspace.
+// Exposure: the learned exposures and white balances of the photos, as curves and as a table, and
+// the cameras' vignettes and tone curves. Click a photo to go to it. A tab of the workspace.
 #pragma once
 
 #include <memory>

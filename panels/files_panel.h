@@ -1,5 +1,5 @@
-// Files: what was opened lately, and a browser of folders that opens captures, splat files and
-// checkpoints, or a second scene to compare with the first. A tab of the workspace.
+// Files: recent files and a browser of folders that opens captures, splat files and checkpoints, or
+// a second scene to compare. A tab of the workspace.
 #pragma once
 
 #include "panels/state/command.h"

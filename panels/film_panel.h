@@ -1,5 +1,5 @@
-// Film: the camera path on a small timeline: keys that are added, dragged and deleted, the place
-// that is looked at, how the camera goes, and what is filmed. A tab of the workspace.
+// Film: the camera path on a small timeline: add, drag and delete keys, set the shown time, the
+// motion and the film's format. A tab of the workspace.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Find: the spans of a name, the longest first, with their distribution: how many, how long, P50 to
-// P99.9, a histogram, grouped by name, thread, parent or stage. A click shows a span in the
+// Find: the spans with a name, longest first, with their distribution: count, durations, P50 to
+// P99.9, a histogram, grouped by name, thread, parent or stage. Click a span to show it in the
 // timeline. A tab of the workspace.
 #pragma once
 

@@ -1,7 +1,7 @@
-// Flame graph of the shown trace, or of the selected stretch of it: call paths from the outermost
-// range downwards, as wide as their time; of host threads, of the GPU by the ranges that
-// launched the work, or of sampled functions. A click zooms in, a name lights up everywhere. A tab
-// of the workspace.
+// Flame graph of the shown trace or its selected time range: call paths from the outermost range
+// down, as wide as their time; of host threads, of the GPU by the ranges that launched the work, or
+// of sampled functions. Click a box to zoom in; hover a name to highlight it everywhere. A tab of
+// the workspace.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Heat strip: each photo's error over the steps of training, a row a photo and a colour a step, so
-// that photos which never got well, or got worse, stand out. Part of the Problems panel.
+// Heat strip: each photo's error over the training steps, one row per photo, so that photos which
+// stay bad or get worse stand out. Part of the Problems panel.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Help: every command with key and explanation, made from the command table, and how the mouse
-// works. A tab of the workspace.
+// Help: every command with key and explanation, made from the command table, and the mouse actions.
+// A tab of the workspace.
 #pragma once
 
 #include <string>

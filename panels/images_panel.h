@@ -1,5 +1,5 @@
-// Images: every photo with PSNR, SSIM, loss and their history; sortable, copied as CSV, a click
-// shows the photo's view. A tab of the workspace.
+// Images: every photo with PSNR, SSIM, loss and their history; sortable, with a CSV copy; click a
+// photo to go to its camera. A tab of the workspace.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The dialog before a capture is opened by hand: what was found in it, choices, what they will
-// need, and the command line that does the same. The workspace draws it over everything.
+// The dialog before a capture is opened by hand: the contents of the capture, choices, a forecast
+// of resources, and the equivalent command line. The workspace draws it over everything.
 #pragma once
 
 #include <map>

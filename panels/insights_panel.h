@@ -1,7 +1,7 @@
-// Insights: what costs time in the shown trace and what would make it faster, as cards: the
-// recoverable time, what was seen, what to do, and where; a click there shows the place on the
-// timeline. Refreshed about once a second from a copy of the newest iterations, on a thread of its
-// own, so that no frame waits for it. A tab of the workspace.
+// Insights: cards with what costs time in the shown trace: the recoverable time, the evidence, the
+// advice, and the places; click a place to show it in the timeline. Rules run about once a second
+// on their own thread, on a copy of the newest iterations, so that no frame waits for them. A tab
+// of the workspace.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Lab: suites of trainings that run, the runs that are recorded, quality against size and time,
-// and what two of a kind differ in (docs/lab.md). A click opens a run, or its worst photo. A tab of
-// the workspace; lab_comparison.cpp draws the comparison.
+// Lab: running suites, recorded runs, quality against size and time, and comparisons of runs
+// (docs/lab.md). Click a run to open it, or its worst photo. A tab of the workspace;
+// lab_comparison.cpp draws the comparison.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Measure: distances between points of the scene, how long they are in metres once one is known,
-// and which way is up. All of it is kept with the scene. A tab of the workspace.
+// Measure: distances between points of the scene, in metres once one length is known, and the up
+// direction. All of it is saved with the scene. A tab of the workspace.
 #pragma once
 
 #include <string>

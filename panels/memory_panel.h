@@ -1,6 +1,5 @@
-// Memory: bytes by category, as bars and a table, of the whole process, and over time; the GPU's
-// memory and the host's apart. Of a trace that is shown instead: what its counters tell. A tab of
-// the workspace.
+// Memory: bytes by category, as bars and a table, of the whole process, and over time; separately
+// for GPU and host. If another trace is shown, its memory counters. A tab of the workspace.
 #pragma once
 
 #include "panels/state/command.h"

@@ -1,5 +1,5 @@
-// The menus, made from the command table: what stands in which group, what is switched on, what has
-// nothing to act on just now. Drawn by the top bar.
+// The menus, made from the command table: groups of items, which are switched on, and which are
+// disabled because they have nothing to act on. Drawn by the top bar.
 #pragma once
 
 #include <optional>

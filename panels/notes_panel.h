@@ -1,5 +1,5 @@
-// Notes: the texts pinned to the scene and its traces, as a list; a click goes there. New ones are
-// written here, too. A tab of the workspace.
+// Notes: a list of the texts pinned to the scene and its traces; click one to go there. New notes
+// are written here as well. A tab of the workspace.
 #pragma once
 
 #include <optional>

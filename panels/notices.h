@@ -1,6 +1,5 @@
-// Notices: what goes on in the background, with a bar and a way to cancel it, and what there is to
-// tell, over the viewport's lower left corner. What takes less than a moment is not shown. Drawn by
-// the workspace.
+// Notices: running background work with a progress bar and a cancel button, and messages, over the
+// viewport's lower left corner. Work that takes only a moment is not shown. Drawn by the workspace.
 #pragma once
 
 #include "panels/state/command.h"

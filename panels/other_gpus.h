@@ -1,6 +1,6 @@
-// Other GPUs: how long the picture, or a training step, would take on GPUs that are not here, stage
-// by stage beside what was measured on this machine and its floor; what-ifs, and what would change
-// it. *Predicted* (docs/model.md). A view of the Stages panel.
+// Other GPUs: predicted times of the picture or a training step on other GPUs, stage by stage,
+// beside this machine's measurement and lower bound; what-ifs, and changes that would help.
+// *Predicted* (docs/model.md). A view of the Stages panel.
 #pragma once
 
 #include "panels/state/command.h"

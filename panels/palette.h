@@ -1,5 +1,5 @@
 // The command palette (Ctrl-P): every command by name, found by fuzzy typing, with its key and its
-// arguments. The workspace draws it; menus open it for commands that want arguments.
+// arguments. The workspace draws it; menus open it for commands with arguments.
 #pragma once
 
 #include <functional>

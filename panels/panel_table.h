@@ -1,6 +1,6 @@
-// The panels there are: one row each, with its name, where it lies and what makes it. The workspace
-// makes them all and lays them out; menus, commands and stored layouts know them by name. A new
-// panel is a file beside this one and a row in panel_table.cpp (docs/development.md).
+// The table of panels: one row each, with its name, its region and its factory. The workspace makes
+// them all and lays them out; menus, commands and stored layouts know them by name. A new panel is
+// a file beside this one and a row in panel_table.cpp (docs/development.md).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// What the panels about photos share: which of them are listed and in which order, and which are
-// much worse than the others.
+// Shared by the panels about photos: which photos are listed, in which order, and which are much
+// worse than the others.
 #pragma once
 
 #include <array>

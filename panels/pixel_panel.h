@@ -1,6 +1,6 @@
-// Pixel: why the pixel that was clicked looks as it does: the Gaussians of its tile front to back
-// with what each adds, against the photo and its loss; what the tile costs, and the tiles that cost
-// most. A tab of the workspace.
+// Pixel: explains a clicked pixel: the Gaussians of its tile front to back with their
+// contributions, the photo and its loss, the tile's cost, and the most expensive tiles. A tab of
+// the workspace.
 #pragma once
 
 #include <cstdint>

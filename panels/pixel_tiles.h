@@ -1,5 +1,5 @@
-// The lower half of the panel "Pixel": the tile of the inspected pixel, where its pixels stop, and
-// the table of the tiles that cost most.
+// The lower half of the Pixel panel: the tile of the inspected pixel, where its pixels stop, and
+// the table of the most expensive tiles.
 #pragma once
 
 #include "panels/state/command.h"

@@ -1,5 +1,5 @@
-// Problems: where the scene is wrong by its photos: each photo's error over the steps, the worst
-// regions, one place in every photo that sees it, the Gaussians that take part in errors, floaters
+// Problems: where the scene differs from its photos: each photo's error over the steps, the worst
+// regions, one point in every photo that sees it, the Gaussians that contribute to errors, floaters
 // and holes. A tab of the workspace; found by app/session/photo_problems.h.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Asks before the program ends, or another scene comes, and mended splats are lost. Drawn by the
+// Asks before quitting or opening another scene would lose unsaved fixes or edits. Drawn by the
 // workspace, over everything.
 #pragma once
 

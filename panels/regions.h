@@ -1,5 +1,5 @@
-// Regions: where the workspace's regions lie, their sizes, the splitters between them, and where a
-// tab goes that is dragged. The workspace has one.
+// Regions: places and sizes of the workspace's regions, the splitters between them, and the drop
+// target of a dragged tab. The workspace has one.
 #pragma once
 
 #include <imgui.h>

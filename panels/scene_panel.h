@@ -1,4 +1,4 @@
-// Scene: what is loaded. Counts, bounds, photos, notes of the loader, distributions of the
+// Scene: the loaded scene's counts, bounds, photos, loader notes, and distributions of the
 // Gaussians' attributes. A tab of the workspace.
 #pragma once
 

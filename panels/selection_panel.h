@@ -1,5 +1,5 @@
-// Selection: what is selected, hidden and locked, what can be done with it, and the history of
-// edits with a click to go back in it. A tab of the workspace.
+// Selection: the selected, hidden and locked Gaussians, actions on them, and the history of edits
+// with steps to click. A tab of the workspace.
 #pragma once
 
 #include "panels/state/command.h"

@@ -1,6 +1,6 @@
-// Stages: where the time of an iteration, a view frame or a UI frame goes, on the CPU and on the
-// GPU. Table and stacked history; copy as CSV; and how close each stage is to the limit of the
-// machine (roofline.h). A tab of the workspace.
+// Stages: the time of an iteration, a view frame or a UI frame by stage, on the CPU and on the GPU.
+// Table and stacked history; copy as CSV; and how close each stage is to the machine's limit
+// (roofline.h). A tab of the workspace.
 #pragma once
 
 #include <array>

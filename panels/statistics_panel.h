@@ -1,6 +1,6 @@
 // Statistics: every name of the shown trace with its count, total, self, mean, shortest and longest
-// time, for a selected stretch or everything; sorted, filtered, as CSV. A click finds the spans of
-// a name. A tab of the workspace.
+// time, for a selected time range or everything; sorted, filtered, as CSV. Click a name to find its
+// spans. A tab of the workspace.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Time lapse: a run as fixed cameras saw it, from its first step to the newest: scrubbed through
-// with the mouse or the arrow keys, or played. A tab of the workspace.
+// Time lapse: a run seen by fixed cameras, from its first step to the newest: scrub with the mouse
+// or the arrow keys, or play. A tab of the workspace.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The bar above everything: menus, scene name, transport buttons,
-// progress, key figures, and the palette's button. What does not fit is left out, least important
-// first. Drawn by the workspace.
+// The bar above everything: menus, scene name, transport buttons, progress, key figures, and the
+// palette's button. Items that do not fit are hidden, least important first. Drawn by the
+// workspace.
 #pragma once
 
 #include <span>

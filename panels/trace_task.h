@@ -1,5 +1,5 @@
-// What the panels that analyse a trace have in common: which stretch of which trace, when to look
-// again, and how far it is. Used by Find, Statistics, Flame graph and Compare.
+// Shared by the panels that analyse a trace: the trace and its time range, when to compute again,
+// and the progress. Used by Find, Statistics, Flame graph and Compare.
 #pragma once
 
 #include <imgui.h>

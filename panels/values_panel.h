@@ -1,5 +1,5 @@
-// The Values panel: the number that Gaussians are coloured by, its histogram, and a brush over it
-// that chooses the range of the colours, or of what is drawn.
+// The Values panel: the value that Gaussians are coloured by, its histogram, and a brush over it
+// that sets the range of the colours, or of the drawn Gaussians.
 #pragma once
 
 #include "panels/state/command.h"

@@ -1,7 +1,7 @@
-// Verify: the viewport's frame beside the double-precision reference, a row a figure of each stage:
-// worst and mean difference, where, the tolerance, the verdict. The differences of the pixels are
-// drawn over the picture while it is seen from the same place (viewport/verify_overlay.h). A tab of
-// the workspace.
+// Verify: the viewport's frame against the double-precision reference, one row per figure of each
+// stage: worst and mean difference, where, the tolerance, the verdict. While the camera stays, the
+// pixels' differences are drawn over the picture (viewport/verify_overlay.h). A tab of the
+// workspace.
 #pragma once
 
 #include "panels/state/command.h"

@@ -1,5 +1,5 @@
-// The arguments of commands, from text: used by the functions in app/commands and by scripts.
-// Errors are kind usage and say what was expected.
+// Parses the arguments of commands: used by the functions in app/commands and by scripts. Errors
+// are of kind usage and say what was expected.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// CommandTable: every action of the studio by name, with what menus, palette, keys, help page and
-// scripts need to know, and the function that carries it out. The rows are in app/commands; panels
-// push commands, keys and scripts look them up here, and nothing changes the studio otherwise.
+// CommandTable: every action of the studio by name, with the facts for menus, palette, keys, help
+// page and scripts, and the function that runs it. The rows are in app/commands; panels push
+// commands, keys and scripts look them up here; nothing else changes the studio.
 #pragma once
 
 #include <span>

@@ -1,5 +1,5 @@
-// What can be opened and written, for the browsers of files: the registry of splat formats and the
-// readers of captures, checkpoints and traces are asked themselves.
+// File types to open and write, for the file browsers, taken from the registry of splat formats and
+// the readers of captures, checkpoints and traces.
 #pragma once
 
 #include <memory>

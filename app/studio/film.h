@@ -1,6 +1,6 @@
-// FilmEditor: the camera path of what is open: its keys, what is filmed along it, and where it is
-// looked at from while it plays. Every change is kept in a file beside the saved views, and can be
-// taken back. Owned by StudioState, changed by the film.* commands.
+// FilmEditor: the camera path of the open scene: its keys, the film's format, and the shown time
+// while it plays. Every change is saved in a file beside the saved views and can be undone. Owned
+// by StudioState, changed by the film.* commands.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
-// Import: the question before a capture is opened by hand. It reads what there is (headers and
-// cameras, no photos) on a thread, keeps what was chosen, and makes of it the request that the
-// engine gets, and the command line that does the same (app/commands/import.cpp,
-// panels/import_dialog.h). Lives on the UI thread.
+// Import: the question before a capture is opened by hand. It examines the capture (headers and
+// cameras, no photos) on a thread, keeps the choices, and makes the engine's request and the
+// equivalent command line from them (app/commands/import.cpp, panels/import_dialog.h). Lives on the
+// UI thread.
 #pragma once
 
 #include <array>

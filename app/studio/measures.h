@@ -1,6 +1,6 @@
-// Measures: where what was measured in a scene is kept: a text file beside its saved views, one
-// thing a line: "metres_per_unit = 0.25", "up = 0 -1 0", "distance = X Y Z X Y Z" (world units).
-// Called by the studio when a scene is opened and by the measure.* and scene.* commands.
+// Measures: stores a scene's measurements in a text file beside its saved views, one item per line:
+// "metres_per_unit = 0.25", "up = 0 -1 0", "distance = X Y Z X Y Z" (world units). Called by the
+// studio when a scene is opened and by the measure.* and scene.* commands.
 #pragma once
 
 #include "base/file.h"

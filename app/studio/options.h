@@ -1,4 +1,4 @@
-// What the studio is started with: by `gausscope view` and `gausscope train --view`, and by tests.
+// The studio's start options, from `gausscope view`, `gausscope train --view` and tests.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// The textures behind the pictures in panels (panels/state/pictures.h): uploaded when a panel asks
-// for one, read from files beside the UI's thread, let go of when many others were asked for since.
-// StudioUi owns one; needs a current OpenGL context.
+// Textures of the pictures in panels (panels/state/pictures.h): uploaded when a panel asks for one,
+// read from files on another thread, released when many others were used since. StudioUi owns one;
+// needs a current OpenGL context.
 #pragma once
 
 #include <atomic>

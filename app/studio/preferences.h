@@ -1,7 +1,6 @@
-// Preferences: what the studio remembers between runs, in $XDG_CONFIG_HOME/gausscope (or
+// Preferences: the studio's memory between runs, in $XDG_CONFIG_HOME/gausscope (or
 // ~/.config/gausscope): recent paths, view settings, the panels' layout, the window's size,
-// where files were opened and written. Losing
-// or damaging these files is never an error.
+// recently used folders. Losing or damaging these files is never an error.
 #pragma once
 
 #include <map>

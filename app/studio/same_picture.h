@@ -1,4 +1,4 @@
-// What of a request decides the picture: the studio asks for another one when that changes.
+// Compares the parts of a request that decide the picture, so that a change requests a new one.
 #pragma once
 
 #include "app/session/session_types.h"

@@ -1,7 +1,6 @@
-// Saved views: places to look from, with names, in a text file of a run's folder or of the user's.
-// One a line, "NAME = EYE AT UP FOV [LENS]" (world units, degrees; orthographic, fisheye:DEGREES,
-// equirectangular) or "NAME = photo INDEX": easily read, copied and handed on. Called by the studio
-// and its view.* commands.
+// Saved views: named cameras in a text file of a run's folder or of the user's. One per line, "NAME
+// = EYE AT UP FOV [LENS]" (world units, degrees; orthographic, fisheye:DEGREES, equirectangular) or
+// "NAME = photo INDEX": easy to read, copy and share. Called by the studio and its view.* commands.
 #pragma once
 
 #include <span>

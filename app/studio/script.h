@@ -1,6 +1,6 @@
-// Scripts: commands by name, one a line, # comments, with waits between them. For automation and
-// tests (--script FILE). A script is checked as a whole before it starts, and the first command
-// that fails ends it, with the line.
+// Scripts: commands by name, one per line, # comments, with waits between them. For automation and
+// tests (--script FILE). A script is checked as a whole before it starts; the first command that
+// fails ends it and reports its line.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// The report of what is open in the studio: the same page as a run's (app/bundle/run_report.h),
-// from what is shown. For bundles.
+// The report of the open session: the same page as a run's (app/bundle/run_report.h), from the
+// current state. For bundles.
 #pragma once
 
 #include "app/bundle/report.h"

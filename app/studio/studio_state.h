@@ -1,5 +1,5 @@
-// StudioState: everything commands may read and change: what the engine published last, and what
-// the studio adds. Lives on the UI thread and needs no window, so that tests can drive it.
+// StudioState: everything that commands may read and change: the engine's newest results and the
+// studio's own state. Lives on the UI thread and needs no window, so that tests can drive it.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // StudioUi: ImGui context, panels and textures on one side, StudioState on the other. Draws one
-// frame of the studio from the state, gathers the commands given in it, and makes off-screen
+// frame of the studio from the state, collects the commands given in it, and makes off-screen
 // pictures. The studio's loop (studio.cpp) owns one.
 #pragma once
 

@@ -1,5 +1,4 @@
-// Arrows over the timeline's rows, from launches to the work that they launched. Used by the
-// timeline only.
+// Arrows over the timeline's rows, from launches to their work. Used by the timeline only.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// TimeAxis: which stretch of time the timeline shows, and moving it: zoom, pan, follow the newest.
-// Beside it what shows the time itself: the ruler, and where records were lost. Used by the
-// timeline only.
+// TimeAxis: the timeline's visible time range and its motion: zoom, pan, follow the newest. Also
+// draws the ruler and the places of lost records. Used by the timeline only.
 #pragma once
 
 #include <cstdint>

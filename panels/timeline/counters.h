@@ -1,5 +1,5 @@
-// A counter's row of the timeline: its values as steps, of dense ones the range over each pixel;
-// under the mouse, the value there. Used by the timeline only.
+// A counter's row of the timeline: its values as steps, or the range per pixel where they are
+// dense; under the mouse, the value there. Used by the timeline only.
 #pragma once
 
 #include <cstdint>

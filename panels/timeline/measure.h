@@ -1,6 +1,5 @@
-// TimeMeasure: the selected stretch of time, which the panels beside the timeline look at, too:
-// made by dragging, drawn over the rows with how long it is and what it went into. Used by the
-// timeline only.
+// TimeMeasure: the selected time range, which the panels beside the timeline use as well: made by
+// dragging, drawn over the rows with its length and contents. Used by the timeline only.
 #pragma once
 
 #include <algorithm>

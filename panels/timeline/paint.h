@@ -1,7 +1,6 @@
-// How the timeline draws spans: their colours, and rows of any number of them in at most a few
-// rectangles a pixel. What is too small to tell apart is drawn together, on a grid that lies still
-// in time: what has been recorded looks the same while the view moves on. Used by the timeline's
-// files only.
+// Draws the timeline's spans: their colours, and rows of any number of spans in at most a few
+// rectangles per pixel. Spans too small to distinguish are merged on a grid fixed in time, so that
+// recorded spans look the same while the view moves. Used by the timeline's files only.
 #pragma once
 
 #include <imgui.h>

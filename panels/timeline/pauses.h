@@ -1,5 +1,5 @@
-// PauseShades: the stretches in which the budget held a process's recording back, hatched behind
-// its rows: what is not drawn there may have happened all the same. Used by the timeline only.
+// PauseShades: times when the budget paused a process's recording, hatched behind its rows: work
+// may have happened there unrecorded. Used by the timeline only.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // TimelineRowView: the timeline's rows on the screen: names at the left with their menus, spans,
-// counters, instants, arrows; scrolling. Which rows there are is TimelineRows'. Used by the
-// timeline only.
+// counters, instants, arrows; scrolling. TimelineRows makes the list of rows. Used by the timeline
+// only.
 #pragma once
 
 #include <optional>

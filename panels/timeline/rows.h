@@ -1,7 +1,7 @@
-// TimelineRows: what the timeline shows from top to bottom: processes, their threads with their
+// TimelineRows: the timeline's list of rows from top to bottom: processes, their threads with their
 // CUDA calls below them, GPU devices with their streams, counters. Folding, hiding, moving and
-// filtering change this list and nothing else. Made again when the trace has new tracks or the user
-// asks. Free of ImGui.
+// filtering change only this list. Rebuilt when the trace has new tracks or the user asks. Free of
+// ImGui.
 #pragma once
 
 #include <cstdint>

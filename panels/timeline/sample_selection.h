@@ -1,5 +1,5 @@
-// SampleSelection: the call stack that was clicked, walking to its neighbours, and the strip below
-// the timeline that tells all of it. Used by the timeline only.
+// SampleSelection: the selected call stack, stepping to its neighbours, and the strip below the
+// timeline with the whole stack. Used by the timeline only.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
-// SamplePainter: rows of sampled call stacks: boxes with the innermost function's name where there
-// is room, else how much of the time the thread was on a CPU (coloured) and waited (grey). Knows
-// what the mouse points at. Used by the timeline only.
+// SamplePainter: rows of sampled call stacks: boxes with the innermost function's name where it
+// fits, else the shares of time on a CPU (coloured) and waiting (grey). Finds the sample under the
+// mouse. Used by the timeline only.
 #pragma once
 
 #include <cstdint>

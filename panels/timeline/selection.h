@@ -1,5 +1,5 @@
-// SpanSelection: the span that was clicked, walking to its neighbours, and the strip below the
-// timeline that tells about it. Used by the timeline only.
+// SpanSelection: the selected span, stepping to its neighbours, and the strip below the timeline
+// with its facts. Used by the timeline only.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// SpanPainter: rows of spans as rectangles with their names: a thread's, a stream's, and ranges as
-// the GPU saw them. Knows which one the mouse points at. Used by the timeline only.
+// SpanPainter: rows of spans as rectangles with their names: a thread's, a stream's, and ranges on
+// the GPU. Finds the span under the mouse. Used by the timeline only.
 #pragma once
 
 #include <cstdint>

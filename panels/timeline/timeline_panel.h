@@ -1,13 +1,13 @@
-// Timeline: what every thread, CUDA call and GPU stream of the shown trace did, when. Rows by
-// process, thread, device and stream, coloured by stage; ranges as the GPU saw them; arrows from
-// launches to work; counters; bars of iterations on top. Pan, zoom, select, measure, find; live or
-// from a file. A tab of the workspace.
+// Timeline: every thread, CUDA call and GPU stream of the shown trace over time. Rows by process,
+// thread, device and stream, coloured by stage; ranges on the GPU; arrows from launches to work;
+// counters; bars of iterations on top. Pan, zoom, select, measure, find; live or from a file. A tab
+// of the workspace.
 //
-// Its parts have their own state: axis.h which stretch of time, bars.h the iterations, rows.h which
-// rows there are, row_view.h the rows on the screen, spans.h spans (paint.h makes rectangles of
-// them), samples.h sampled call stacks, pauses.h what was not recorded, selection.h the span that
-// was clicked, sample_selection.h the call stack, measure.h the selected stretch. The panel lays
-// them out; steer.cpp gives mouse and keys to them.
+// Its parts have their own state: axis.h the time range, bars.h the iterations, rows.h the list of
+// rows, row_view.h the rows on the screen, spans.h spans (paint.h makes rectangles of them),
+// samples.h sampled call stacks, pauses.h unrecorded times, selection.h the selected span,
+// sample_selection.h the call stack, measure.h the selected time range. The panel lays them out;
+// steer.cpp passes mouse and keys to them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the timeline says about the span under the mouse. Used by the timeline only.
+// The timeline's tooltip for the span under the mouse. Used by the timeline only.
 #pragma once
 
 #include "panels/timeline/spans.h"

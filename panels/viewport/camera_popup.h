@@ -1,4 +1,4 @@
-// The button "Camera" of the viewport's toolbar and what it opens: lens, near plane, what is up,
+// The "Camera" button of the viewport's toolbar and its popup: lens, near plane, up direction,
 // sides to look from, grid, clip box. Everything it does is a command.
 #pragma once
 

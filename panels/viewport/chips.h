@@ -1,4 +1,4 @@
-// Chips: short texts on dark ground over a picture, none over another one. Used by the viewport's
+// Chips: short texts on a dark background over a picture, without overlaps. Used by the viewport's
 // overlays.
 #pragma once
 

@@ -1,6 +1,5 @@
-// The picture and what it is compared with, the photo or a second scene: where both lie in the
-// viewport, and drawing them one beside the other, split, or one instead of the other. Called by
-// the viewport, also for screenshots.
+// The picture and its comparison with the photo or a second scene: their places in the viewport,
+// and drawing them side by side, split, or in turn. Called by the viewport, also for screenshots.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The region whose costs were measured (cost.region), over the picture. Drawn with the viewport's
+// The region with measured costs (cost.region), over the picture. Drawn with the viewport's
 // overlays while the picture is of the same view.
 #pragma once
 

@@ -1,6 +1,6 @@
-// The chosen sweep of a lidar over the viewport's picture (view.sweep): its returns as dots, each
-// where it was measured, the way that the sensor went, and the axes of sensor and camera at the
-// moment. Drawn with the viewport's overlays.
+// The current lidar sweep over the viewport's picture (view.sweep): its returns as dots at their
+// measured places, the sensor's path, and the axes of sensor and camera at that time. Drawn with
+// the viewport's overlays.
 #pragma once
 
 #include <imgui.h>

@@ -1,5 +1,5 @@
-// The camera path over the viewport's picture: the way as a line, its keys as small pyramids. Drawn
-// with the other overlays.
+// The camera path over the viewport's picture: a line, with keys as small pyramids. Drawn with the
+// other overlays.
 #pragma once
 
 #include <imgui.h>

@@ -1,4 +1,4 @@
-// What a picture is and shows, in words: for the overlays, and for what is under the mouse.
+// Describes a picture in words: for the overlays and for the value under the mouse.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// Capture cameras as wire pyramids over the viewport's picture, each as its lens sees: a bent rim
-// where lines bend, a globe where it sees all directions. Pure geometry on pixel coordinates of the
-// picture; the viewport draws the lines.
+// Capture cameras as wire pyramids over the viewport's picture, shaped by their lenses: a bent rim
+// where lines bend, a globe for a lens that sees all directions. Pure geometry on pixel coordinates
+// of the picture; the viewport draws the lines.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // Gizmos: lines and handles over the picture for tools that work in the world: the sphere and the
-// box that select, and the arrows, rings and the handle that move, turn and scale the selection. A
-// drag becomes commands: volumes select while they are dragged, the selection is changed when the
-// button is let go. Owned by the viewport's tools (tools.h).
+// box that select, and the arrows, rings and the handle that move, turn and scale the selection.
+// Drags become commands: volumes select during the drag, the selection changes when the button is
+// released. Owned by the viewport's tools (tools.h).
 #pragma once
 
 #include <optional>

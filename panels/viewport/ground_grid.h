@@ -1,6 +1,5 @@
-// The ground as a grid (seen from a side with parallel rays: an upright one): which plane, how far
-// apart its lines are, and the lines themselves in the pixels of a picture. Pure geometry; the
-// viewport's overlays draw it.
+// The ground grid (an upright one for side views with parallel rays): its plane, its spacing, and
+// its lines in the pixels of a picture. Pure geometry; the viewport's overlays draw it.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The pixel that was asked about, its tile, and the ellipse of one Gaussian of its list, over the
-// picture. Drawn with the viewport's overlays while the picture is of the same view.
+// The inspected pixel, its tile, and the ellipse of one Gaussian of its list, over the picture.
+// Drawn with the viewport's overlays while the picture is of the same view.
 #pragma once
 
 #include <imgui.h>

@@ -1,5 +1,5 @@
-// The Gaussian that was asked for by its row, outlined over the picture: three ellipses at two
-// standard deviations and its number. Drawn with the viewport's overlays.
+// The marked Gaussian, outlined over the picture: three ellipses at two standard deviations and its
+// number. Drawn with the viewport's overlays.
 #pragma once
 
 #include <imgui.h>

@@ -1,5 +1,5 @@
-// Notes as pins over the picture: a point with the note's number, and its text beside it. Drawn
-// with the viewport's overlays.
+// Notes as pins over the picture: a point with the note's number and its text. Drawn with the
+// viewport's overlays.
 #pragma once
 
 #include <imgui.h>

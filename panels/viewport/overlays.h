@@ -1,5 +1,5 @@
-// What is drawn over the viewport's picture: legend, capture cameras, tile grid, axes, facts about
-// the picture. Called by the viewport, and by the app for screenshots with overlays.
+// Overlays on the viewport's picture: legend, capture cameras, tile grid, axes, facts about the
+// picture. Called by the viewport, and by the app for screenshots with overlays.
 #pragma once
 
 #include <imgui.h>

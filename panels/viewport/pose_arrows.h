@@ -1,7 +1,6 @@
-// What a run corrects of the cameras' poses, as arrows at their frusta (view.poses.arrows): from
-// where the capture has a camera to where the run has moved it, and from where it looked to where
-// it looks now. Corrections are small beside a scene, so both are drawn many times as long. Drawn
-// with the viewport's overlays.
+// A run's pose corrections as arrows at the cameras' frusta (view.poses.arrows): from the capture's
+// position and direction to the corrected ones. Corrections are small compared with the scene, so
+// the arrows are magnified. Drawn with the viewport's overlays.
 #pragma once
 
 #include <imgui.h>

@@ -1,5 +1,5 @@
-// Tiles coloured by the time that blending them would take on a GPU that is not here
-// (predict.map), over the picture whose counts were taken. Drawn with the viewport's overlays.
+// Tiles coloured by their predicted blending time on another GPU (predict.map), over the counted
+// picture. Drawn with the viewport's overlays.
 #pragma once
 
 #include <imgui.h>

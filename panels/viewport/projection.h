@@ -1,5 +1,5 @@
-// World points and lines in a camera's picture, through any lens: for everything that is drawn over
-// the viewport. Pure geometry on pixel coordinates of the picture.
+// Projects world points and lines into a camera's picture through any lens, for everything drawn
+// over the viewport. Pure geometry on pixel coordinates of the picture.
 #pragma once
 
 #include <array>

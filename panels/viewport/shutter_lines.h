@@ -1,6 +1,5 @@
-// What a photo's rolling shutter does, as lines over its picture: when each row (or column) is
-// read, and how far the camera's motion moves what is seen there. Pure geometry; the viewport's
-// overlays draw it.
+// A photo's rolling shutter as lines over its picture: when each row (or column) is read, and how
+// far the camera's motion shifts its content. Pure geometry; the viewport's overlays draw it.
 #pragma once
 
 #include <string>

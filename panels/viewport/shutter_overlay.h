@@ -1,6 +1,5 @@
-// The rolling shutter of the photo whose camera is looked through, over its picture
-// (view.shutter.arrows): arrows in the colours of their rows' times, and the times beside them.
-// Drawn with the viewport's overlays.
+// The rolling shutter of the current photo, over its picture (view.shutter.arrows): arrows in the
+// colours of their rows' times, and the times. Drawn with the viewport's overlays.
 #pragma once
 
 #include <imgui.h>

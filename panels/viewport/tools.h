@@ -1,6 +1,6 @@
-// ToolUse: the left mouse button over the picture while a tool is taken: shapes that select on the
+// ToolUse: the left mouse button over the picture while a tool is active: shapes that select on the
 // screen (shown while they are drawn), two-point tools, and the gizmos. The viewport calls it once
-// a frame and does not steer with the left button then.
+// per frame and does not steer with the left button then.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// The differences of a verified frame over the picture, while it is seen from where it was
-// verified. Drawn with the viewport's overlays.
+// The differences of a verified frame over the picture, shown from the verified camera only. Drawn
+// with the viewport's overlays.
 #pragma once
 
 #include <imgui.h>

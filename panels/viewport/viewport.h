@@ -1,6 +1,6 @@
-// Viewport: the picture of the scene, the photo beside it, what lies over it, and steering. Input
+// Viewport: the picture of the scene, the photo beside it, the overlays, and steering. Input
 // becomes commands, or the NavigationInput that the app applies to its camera. The engine renders
-// at width() x height(). Where nothing is open it welcomes.
+// at width() x height(). Shows the welcome page if nothing is open.
 #pragma once
 
 #include <optional>

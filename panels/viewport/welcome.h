@@ -1,5 +1,5 @@
-// What an empty studio shows instead of a grey window: open, drop, sample, recent, and a few keys.
-// Stands in the viewport's place until something is loaded. Drawn by the viewport.
+// The welcome page of an empty studio: open, drop, sample, recent, and a few keys. Replaces the
+// viewport until something is loaded. Drawn by the viewport.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What the Plots panel does to curves before it draws them: smoothing, the band of what was
-// smoothed away, and seconds instead of steps.
+// Prepares curves for the Plots panel: smoothing, the band of values around the smoothed curve, and
+// seconds instead of steps.
 #pragma once
 
 #include <span>

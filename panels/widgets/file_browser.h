@@ -1,6 +1,6 @@
-// FileBrowser: a folder's content with kind, size and date, narrowed by name and to what can be
-// opened, sorted by any column, walked by mouse or keyboard. A folder is read on a thread of its
-// own, when it is entered or refreshed. Used by the Files panel and by the file dialog.
+// FileBrowser: a folder's contents with kind, size and date, filtered by name and by whether they
+// can be opened, sorted by any column, used by mouse or keyboard. A thread of its own reads a
+// folder when it is entered or refreshed. Used by the Files panel and by the file dialog.
 #pragma once
 
 #include <cstdint>

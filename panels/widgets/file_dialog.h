@@ -1,6 +1,6 @@
-// FileDialog: chooses the path that a command takes. For opening: a browser. For writing: a browser
-// of folders, a name, and the formats there are. In front of everything, until it is answered or
-// clicked away. It begins where its purpose was served last. Drawn by the workspace.
+// FileDialog: chooses the path for a command. To open: a browser. To write: a browser of folders, a
+// name, and the formats. It stays in front until it is answered or dismissed, and starts in the
+// folder last used for the same purpose. Drawn by the workspace.
 #pragma once
 
 #include <map>

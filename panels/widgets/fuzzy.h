@@ -1,5 +1,5 @@
-// Fuzzy matching for the command palette: letters of the query in order, words' beginnings and runs
-// preferred. Called by the palette and filters of lists; free of ImGui.
+// Fuzzy matching for the command palette: letters of the query in order, preferring starts of words
+// and runs of letters. Called by the palette and filters of lists; free of ImGui.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
-// ItemRow: one row of widgets with places of their own, however narrow the window is. What does not
-// fit stands in a menu instead. The same function draws both: once with ItemRow(room), once, inside
-// the menu's popup, with ItemRow::rest(room). Used by the viewport's toolbar.
+// ItemRow: one row of widgets with fixed places at any window width. Items that do not fit move to
+// a menu. The same function draws both: once with ItemRow(room), once, inside the menu's popup,
+// with ItemRow::rest(room). Used by the viewport's toolbar.
 #pragma once
 
 #include <imgui.h>

@@ -1,5 +1,5 @@
 // Letter keys and a few others over a panel, the same for old and new Dear ImGui (named keys came
-// with 1.87), and whose keys they are: a field's, a popup's, a panel's or the commands'.
+// with 1.87), and who owns them: a field, a popup, a panel or the commands.
 #pragma once
 
 #include <imgui.h>

@@ -1,5 +1,5 @@
-// A row of what was opened lately: its name, beside a thumbnail where it is a run that has some.
-// For the Files panel and the first page.
+// A row for a recent file: its name, with a thumbnail if it is a run that has some. For the Files
+// panel and the welcome page.
 #pragma once
 
 #include <string>
