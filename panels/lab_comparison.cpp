@@ -1,5 +1,5 @@
-// The Lab panel's comparison: each metric with its interval and verdict, gates, and the photos that
-// lost most.
+// The Lab panel's comparison: each metric with its interval and verdict, gates, and the photos with
+// the largest losses.
 #include <fmt/format.h>
 #include <imgui.h>
 

@@ -1,5 +1,5 @@
-// The Problems panel's pictures: regions, holes and places of photos as cards with render, photo
-// and error beside each other.
+// The Problems panel's pictures: regions, holes and photos of a point as cards with render, photo
+// and error side by side.
 #include <fmt/format.h>
 #include <imgui.h>
 

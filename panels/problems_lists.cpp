@@ -1,4 +1,4 @@
-// The Problems panel's tables: the Gaussians that take part in errors, and floaters.
+// The Problems panel's tables: the Gaussians that contribute to errors, and floaters.
 #include <fmt/format.h>
 #include <imgui.h>
 

@@ -1,5 +1,5 @@
-// The Training panel's part on how the Gaussians grow: how many there are against what the strategy
-// is heading for, and what each of its rounds did.
+// The Training panel's growth section: the number of Gaussians against the strategy's target, and
+// the changes of each of its rounds.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Bundles in the studio: what is written of it when one is saved, and what is taken from one that
-// was opened.
+// Bundles in the studio: collects the contents when one is saved, and restores them when one is
+// opened.
 #include <nlohmann/json.hpp>
 
 #include "app/bundle/bundle_file.h"

@@ -1,4 +1,4 @@
-// Where panels lie: of a run, which keeps it, and under a name of the user's own.
+// Layouts of the panels: a run's, saved with it, and named ones of the user.
 #include <algorithm>
 #include <cctype>
 

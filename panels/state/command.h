@@ -1,6 +1,6 @@
-// Command: what panels say. Every action of the studio is a named command with text arguments;
+// Command: the output of panels. Every action of the studio is a named command with text arguments;
 // menus, palette, keys, scripts (--script FILE) and the command line give the same ones.
-// app/commands holds the table and carries them out.
+// app/commands has the table and runs them.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,5 @@
-// CostReport: what a picture costs, for the panel Costs: the whole frame, a region of it, its most
-// expensive Gaussians, and what the frame would be without these. Made by the engine
-// (app/session/costs.h).
+// CostReport: the cost of a picture, for the Costs panel: the whole frame, a region of it, its most
+// expensive Gaussians, and the frame without these. Made by the engine (app/session/costs.h).
 #pragma once
 
 #include <cstdint>
@@ -13,12 +12,12 @@
 
 namespace gs {
 
-/// Pairs of pixel and Gaussian, and measured time.
+/// (Pixel, Gaussian) pairs, and measured time.
 struct CostSums {
     double forward_ns = 0, backward_ns = 0;  ///< of all threads or thread blocks, added up
     std::uint64_t isects = 0, evaluated = 0, blended = 0;
-    std::uint64_t backward = 0;  ///< pairs that gradients go through
-    /// Of what was evaluated, what changed no pixel.
+    std::uint64_t backward = 0;  ///< pairs in the backward pass
+    /// Evaluated pairs that changed no pixel.
     double wasted() const {
         return evaluated > 0 ? 1 - static_cast<double>(blended) / static_cast<double>(evaluated)
                              : 0;
@@ -37,21 +36,21 @@ struct CostReport {
     int width = 0, height = 0;
     Camera camera;     ///< of the frame
     std::string from;  ///< "photo 12, IMG_0012.jpg", "the free camera"
-    std::string note;  ///< what the gradients are of, or why there are none
+    std::string note;  ///< source of the gradients, or why there are none
     CostSums frame;
     struct Region {
         int x0 = 0, y0 = 0, x1 = 0, y1 = 0;  ///< pixels of the frame, x1 and y1 left out
-        CostSums sums;                       ///< of its tiles, by the share of each that lies in it
+        CostSums sums;                       ///< of its tiles, weighted by their overlap with it
     };
     std::optional<Region> region;
     std::vector<CostlyGaussian> top;  ///< most evaluated pairs first
-    std::uint64_t gaussians = 0;      ///< that made others evaluate anything
-    std::uint64_t for_half = 0;       ///< the most expensive that make half of all pairs
+    std::uint64_t gaussians = 0;      ///< Gaussians with any evaluated pairs
+    std::uint64_t for_half = 0;       ///< most expensive Gaussians with half of all pairs
     /// The frame without the most expensive Gaussians, and the photos.
     struct Without {
         std::uint64_t count = 0;
-        double share = 0;  ///< of all pairs: what is predicted to be saved
-        double ns = kUnknown, ns_without = kUnknown;      ///< of the frame, measured alike
+        double share = 0;                                 ///< of all pairs: the predicted saving
+        double ns = kUnknown, ns_without = kUnknown;      ///< of the frame, both measured
         std::size_t photos = 0, done = 0;                 ///< to be measured; measured
         double psnr = kUnknown, psnr_without = kUnknown;  ///< means over the photos done, dB
     };

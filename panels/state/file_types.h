@@ -1,5 +1,5 @@
-// What files there are that can be opened or written, as the app knows it
-// (app/studio/file_types.cpp asks the readers themselves), for browsers of files.
+// The file types that the app can open or write, for file browsers (app/studio/file_types.cpp asks
+// the readers).
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@ struct WrittenFormat {
 };
 
 struct FileTypes {
-    /// By content where that tells; called from a thread of its own, for each entry of a folder.
+    /// Detects the kind, by content if possible; called on another thread for each folder entry.
     std::function<FileKind(const std::string& path)> kind_of;
     std::vector<WrittenFormat> written;
-    /// Where a run at `path` (or a file of it) has its thumbnails, the most telling first; the
+    /// Thumbnail paths of a run at `path` (or of a file of it), the best first; the
     /// files need not be there. Empty: nothing has any.
     std::function<std::vector<std::string>(const std::string& path)> thumbnails_of;
 };

@@ -19,7 +19,7 @@ struct FilmState {
     std::vector<double> passes;  ///< when the camera is at each key, seconds from the beginning
     std::vector<Vec3d> line;     ///< places along the way; empty: fewer than two keys
     std::optional<std::size_t> selected;  ///< a key
-    double at = 0;                        ///< what is looked at, seconds from the beginning
+    double at = 0;                        ///< the shown time, seconds from the start
     bool playing = false;
     bool shown = true;  ///< the path is drawn in the viewport
     bool can_undo = false, can_redo = false;

@@ -1,5 +1,5 @@
-// GaussianValues: the number that Gaussians are coloured by, for the panel Values: its histogram,
-// the range of its colours, how many lie within. Made by the engine (app/session/values.h).
+// GaussianValues: the value that Gaussians are coloured by, for the Values panel: its histogram,
+// the range of its colours, and the number within. Made by the engine (app/session/values.h).
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace gs {
 
 struct GaussianValues {
     GaussianValue value = GaussianValue::none;
-    std::string note;            ///< what it is of: "since the last density round"
+    std::string note;            ///< about its source: "since the last density round"
     std::string problem;         ///< why there are none; empty: there are
     Histogram histogram;         ///< with name, unit and scale
     double lo = 0, hi = 1;       ///< of the colours
-    double least = 0, most = 1;  ///< of all values; the histogram leaves the outermost out
+    double least = 0, most = 1;  ///< of all values; the histogram omits the outermost
     std::uint64_t rows = 0, finite = 0;
     std::uint64_t within = 0;  ///< of the finite ones, the range
     std::uint64_t step = 0;

@@ -1,5 +1,5 @@
-// How a capture is about to be opened: what was found in it, what may be chosen, what that will
-// need, and the command line that does the same. For the dialog that asks; part of Snapshot.
+// A capture about to be opened: its contents, the choices, a forecast of resources, and the
+// equivalent command line. For the import dialog; part of Snapshot.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace gs {
 
 struct ImportState {
-    /// Given with import.set NAME VALUE; an empty value is what is usual.
+    /// Set with import.set NAME VALUE; an empty value is the default.
     struct Choice {
         std::string name, label, help;
         std::string value, usual;
@@ -20,7 +20,7 @@ struct ImportState {
     using Facts = std::vector<std::pair<std::string, std::string>>;
 
     std::string path;
-    bool examining = false;  ///< what stands here is of the choices before
+    bool examining = false;  ///< the facts below are of the previous choices
     std::string problem;     ///< why it cannot be opened; empty: it can
     std::string wrong;       ///< what is wrong with the choices; empty: nothing
     Facts found;

@@ -1,6 +1,5 @@
-// PixelInspection: what was asked about a pixel of the picture, and the tiles of the frame that
-// cost most. Made by app/session/inspector.h, shown by the panel "Pixel" and over the viewport's
-// picture.
+// PixelInspection: facts about one pixel of the picture, and the frame's most expensive tiles. Made
+// by app/session/inspector.h, shown by the Pixel panel and over the viewport's picture.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +18,8 @@ struct PixelPhoto {
     Vec3d color{0, 0, 0};     ///< 0..1
     Vec3d v_color{0, 0, 0};   ///< d loss / d colour of this pixel, of the picture as it is shown
     double lambda_dssim = 0;  ///< of that loss
-    bool masked = false;      ///< the pixel counts nowhere
-    /// The picture is cut, hidden in part or drawn otherwise than it is trained: its gradients are
+    bool masked = false;      ///< the loss ignores the pixel
+    /// The picture is clipped, partly hidden or drawn differently from training: its gradients are
     /// not the training's.
     bool altered = false;
 };
@@ -30,7 +29,7 @@ struct PixelAnswer {
     std::string view;         ///< the photo's name; empty: a free camera
     std::uint64_t step = 0;   ///< of the model
     std::string profile;      ///< rules that were blended by: "tight"
-    double milliseconds = 0;  ///< what the answer took
+    double milliseconds = 0;  ///< time for the answer
     std::optional<PixelPhoto> photo;
 };
 
@@ -53,18 +52,18 @@ struct TileTable {
 };
 
 struct PixelInspection {
-    std::shared_ptr<const PixelAnswer> pixel;  ///< null: none was asked about
+    std::shared_ptr<const PixelAnswer> pixel;  ///< null: none inspected
     std::shared_ptr<const TileTable> tiles;    ///< null: not asked for
     // ---- rows of entries, outlined in the picture; put in by the studio
     std::optional<std::uint64_t> marked;   ///< chosen (inspect.mark)
     std::optional<std::uint64_t> pointed;  ///< under the mouse in the panel
 };
 
-/// The pixel that stands at the same place of a picture of another size.
+/// The pixel at the same place of a picture of another size.
 inline Vec2<double> moved_to(const Camera& to, const Camera& from, Vec2<double> at) {
     return {at.x * to.width / from.width, at.y * to.height / from.height};
 }
-/// Whether two pictures differ by their size alone.
+/// Whether two pictures differ only by their size.
 inline bool same_view(const Camera& a, const Camera& b) {
     const auto near = [](double p, double q) { return p - q < 1e-6 && q - p < 1e-6; };
     bool same = a.orthographic() == b.orthographic() && near(a.translation.x, b.translation.x) &&

@@ -1,6 +1,6 @@
-// LabState: what the Lab panel shows: suites that can be run, runs that are recorded in a database,
-// what two of a kind differ in. Made by the engine's part for it (app/session/lab_desk.h) from what
-// `gausscope lab` records and says.
+// LabState: the Lab panel's data: suites that can be run, runs recorded in a database, and
+// comparisons of runs. Made by the engine's part for it (app/session/lab_desk.h) from the records
+// and results of `gausscope lab`.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,19 @@ struct LabRunRow {
     std::string label, suite, scene, settings, backend;
     std::uint64_t seed = 0;
     bool failed = false;
-    std::string error;  ///< of a failed run: what it said last
+    std::string error;  ///< of a failed run: its last message
     double psnr = kUnknown, gaussians = kUnknown, training_s = kUnknown;
     std::string folder, capture;  ///< empty: its files are gone
-    std::string worst_photo;      ///< of those held out; empty: none was measured
+    std::string worst_photo;      ///< of the held-out photos; empty: none measured
     double worst_psnr = kUnknown;
 };
-/// B against A, as `gausscope lab compare` says it.
+/// B against A, as `gausscope lab compare` reports it.
 struct LabComparison {
     struct Metric {
         std::string name, unit;
         bool relative = false;  ///< the difference and its interval are percent of A
         double a = LabRunRow::kUnknown, b = a;
-        double difference = a, low = a, high = a;  ///< 95 %; NaN: not to be had
+        double difference = a, low = a, high = a;  ///< 95 %; NaN: not available
         std::string verdict;  ///< better, worse, more, less, same, unclear, too few, not quiet
     };
     struct Gate {
@@ -44,16 +44,16 @@ struct LabComparison {
     std::size_t pairs = 0;
     std::vector<Metric> metrics;
     std::vector<Gate> gates;
-    std::vector<Photo> worst;        ///< what lost most first
-    std::vector<std::string> notes;  ///< what is to be known of it
+    std::vector<Photo> worst;        ///< largest loss first
+    std::vector<std::string> notes;  ///< remarks
 };
 
 struct LabState {
     std::string database;             ///< a path
-    bool read = false;                ///< `runs` are what it holds
-    std::vector<std::string> suites;  ///< that are built in
+    bool read = false;                ///< `runs` is its content
+    std::vector<std::string> suites;  ///< built-in ones
     std::vector<LabRunRow> runs;      ///< newest first
-    std::vector<std::string> names;   ///< that compare takes: labels, settings, backends
+    std::vector<std::string> names;   ///< for compare: labels, settings, backends
     std::optional<LabComparison> compared;
 
     const LabRunRow* run(std::int64_t id) const {

@@ -1,5 +1,5 @@
-// MeasureState: what was measured in a scene: points picked in the picture, two by two the ends of
-// a distance, how long a unit of the world is, and which way is up. Kept with the scene
+// MeasureState: measurements in a scene: points picked in the picture, in pairs as the ends of
+// distances, the length of a world unit, and the up direction. Saved with the scene
 // (app/studio/measures.h); shown over the picture and in the Measure panel.
 #pragma once
 
@@ -18,7 +18,7 @@ struct MeasureState {
     std::vector<Vec3d> points;   ///< world; 2 i and 2 i + 1 are the ends of distance i, a last one
                                  ///< alone waits for the other
     double metres_per_unit = 0;  ///< of the world; 0: not known
-    std::optional<Vec3d> up{};   ///< unit vector, world; nothing: as the cameras stand
+    std::optional<Vec3d> up{};   ///< unit vector, world; nothing: from the cameras
 
     std::size_t distances() const { return points.size() / 2; }
     /// Of distance `i`, world units.
@@ -29,7 +29,7 @@ struct MeasureState {
     bool empty() const { return points.empty() && metres_per_unit == 0 && !up; }
 };
 
-/// "1.2 m", "35 cm", "4.1 km"; "0.8 units" where the scene's scale is not known.
+/// "1.2 m", "35 cm", "4.1 km"; "0.8 units" if the scene's scale is unknown.
 inline std::string length_words(double units, double metres_per_unit) {
     if (metres_per_unit <= 0) return format_number(units, 4) + " units";
     const double metres = units * metres_per_unit;

@@ -1,6 +1,6 @@
-// MemoryHistory: what memory held over time, for the Memory panel. Filled by the studio about once
-// a second; bounded: when it is full, neighbours become one point with the larger values, so that
-// no peak is lost.
+// MemoryHistory: memory use over time, for the Memory panel. Filled by the studio about once a
+// second; bounded: when it is full, neighbours become one point with the larger values, so that no
+// peak is lost.
 #pragma once
 
 #include <algorithm>

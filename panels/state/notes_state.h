@@ -1,6 +1,6 @@
-// Notes: texts pinned to a place of the scene, to a Gaussian, or to a stretch of a trace, as the
-// Notes panel and the viewport's pins show them. Part of Snapshot; owned by the studio
-// (app/studio/notes.h), kept beside the scene and in bundles.
+// Notes: texts pinned to a point of the scene, a Gaussian, or a time range of a trace, for the
+// Notes panel and the viewport's pins. Part of Snapshot; owned by the studio (app/studio/notes.h),
+// saved beside the scene and in bundles.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// PhotoProblems: where the open scene is wrong by its photos, for the Problems panel and the mark
+// PhotoProblems: where the open scene differs from its photos, for the Problems panel and the mark
 // in the viewport. Found by app/session/photo_problems.h.
 #pragma once
 
@@ -18,18 +18,18 @@ inline constexpr std::array<const char*, 5> kProblemKindNames{"region", "hole", 
                                                               "floater", "seen"};
 
 struct PhotoProblems {
-    std::uint64_t serial = 0;  ///< another one with each change
-    std::string doing;         ///< "looking at photo 3 of 48"; empty: nothing goes on
+    std::uint64_t serial = 0;  ///< changes with each update
+    std::string doing;         ///< "looking at photo 3 of 48"; empty: idle
     double share = 0;          ///< of it, 0..1
-    /// Null: not looked for, or not found yet.
+    /// Null: not searched, or not found yet.
     std::shared_ptr<const FoundProblems> found;
-    std::uint64_t step = 0;  ///< of training that `found` is of
-    double seconds = 0;      ///< that looking took
-    /// A place in every photo that sees it; null: none was asked for.
+    std::uint64_t step = 0;  ///< training step of `found`
+    double seconds = 0;      ///< duration of the search
+    /// A point in every photo that sees it; null: none requested.
     std::shared_ptr<const PointInPhotos> point;
     std::uint64_t point_step = 0;
-    std::uint64_t crops = 0;  ///< another one with other crops: `found` and `point` are new
-    /// What was gone to: marked in the viewport while it shows that photo.
+    std::uint64_t crops = 0;  ///< changes with the crops of `found` and `point`
+    /// The visited problem: marked in the viewport while it shows that photo.
     struct Mark {
         std::size_t view = 0;
         PhotoRect rect;

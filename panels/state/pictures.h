@@ -1,6 +1,6 @@
-// Pictures that panels draw beside their texts: thumbnails, photos, frames of a time lapse. Panels
-// name what they want with every frame and draw what is there; who uploads and forgets textures is
-// the app's (app/studio/panel_pictures.h). Null in a Snapshot where nothing can be uploaded.
+// Pictures in panels: thumbnails, photos, frames of a time lapse. Panels request pictures in every
+// frame and draw those available; the app uploads and releases textures
+// (app/studio/panel_pictures.h). Null in a Snapshot where nothing can be uploaded.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace gs {
 
-/// For ImGui::Image; `id` 0: it is not there (yet). Sizes in pixels.
+/// For ImGui::Image; `id` 0: not available (yet). Sizes in pixels.
 struct PanelPicture {
     std::uint64_t id = 0;
     int width = 0, height = 0;
@@ -19,7 +19,7 @@ struct PanelPicture {
 class PanelPictures {
   public:
     virtual ~PanelPictures() = default;
-    /// A picture in memory, RGB or RGBA: uploaded when `key` is not held, or as another `version`.
+    /// A picture in memory, RGB or RGBA: uploaded if `key` is missing or has another `version`.
     virtual PanelPicture of(const std::string& key, std::uint64_t version,
                             const Image8& picture) = 0;
     /// A picture file, read on another thread and shrunk until no side is longer than `most_side`

@@ -1,5 +1,5 @@
-// How far a run has corrected a photo's pose: for the cameras' table and for the arrows at their
-// frusta. Made by the engine (app/session/photo_looks.h).
+// A run's correction of a photo's pose: for the cameras' table and for the arrows at their frusta.
+// Made by the engine (app/session/photo_looks.h).
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct PoseChange {
     std::size_t view = 0;
     double degrees = 0;  ///< turned by
     Vec3d move{};        ///< world units
-    Vec3d looked{};      ///< where it looked as the capture has it: unit vector, world
+    Vec3d looked{};      ///< input view direction: unit vector, world
 
     double length() const { return std::sqrt(dot(move, move)); }
 };
@@ -27,7 +27,7 @@ inline Vec3d ahead(const Camera& camera) {
     return {row[0], row[1], row[2]};
 }
 
-/// From the pose of the capture to the one that the run has.
+/// From the capture's pose to the run's.
 inline PoseChange pose_change(std::size_t view, const Camera& given, const Camera& now) {
     const Mat3d turn = transpose(now.rotation) * given.rotation;
     const auto& m = turn.m;
@@ -37,7 +37,7 @@ inline PoseChange pose_change(std::size_t view, const Camera& given, const Camer
     return {view, angle * 180 / std::numbers::pi, now.position() - given.position(), ahead(given)};
 }
 
-/// Null: the run takes this view as it was given. `changes`: in the order of views.
+/// Null: the run keeps this view's input pose. `changes`: in the order of views.
 inline const PoseChange* change_of(std::span<const PoseChange> changes, std::size_t view) {
     const auto at = std::ranges::lower_bound(changes, view, {}, &PoseChange::view);
     return at != changes.end() && at->view == view ? &*at : nullptr;

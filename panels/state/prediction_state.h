@@ -1,6 +1,6 @@
-// PredictionState: how long what the viewport shows would take on GPUs that are not here, for the
-// Stages panel ("Other GPUs") and the map over the picture. *Predicted*, never measured
-// (docs/model.md). Made by the engine (app/session/predictor.h).
+// PredictionState: predicted times of the current view on other GPUs, for the Stages panel ("Other
+// GPUs") and the map over the picture. *Predicted*, never measured (docs/model.md). Made by the
+// engine (app/session/predictor.h).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct PredictionState {
         std::string id, name;
         Prediction frame, step;
     };
-    /// The same scene otherwise, on the first GPU.
+    /// The same scene with a change, on the first GPU.
     struct Otherwise {
         std::string change;  ///< "half the Gaussians"
         PredictedMs frame, step;
@@ -27,11 +27,11 @@ struct PredictionState {
         std::string id, name;
         bool chosen = false;
     };
-    std::vector<Choice> choices;  ///< every GPU that is known
-    WhatIf change;                ///< what the counts are told for, where it is not as drawn
-    bool step = false;            ///< a training step is asked for, else a frame
+    std::vector<Choice> choices;  ///< every known GPU
+    WhatIf change;                ///< the what-if, if not as drawn
+    bool step = false;            ///< predict a training step, else a frame
     bool map = false;             ///< tiles are coloured over the picture
-    // ---- of a counted frame; without one `counted` is false, and nothing below is there
+    // ---- of a counted frame; without one `counted` is false and the rest is empty
     bool counted = false;
     std::uint64_t training_step = 0;  ///< when it was counted
     Camera camera;                    ///< of it

@@ -1,5 +1,5 @@
-// What goes on around the open scene, for the panels: work in the background, what it had to say,
-// what the doctor found, levels of detail, the Gaussian that is looked at. Parts of Snapshot.
+// State around the open scene, for the panels: background work and its messages, the doctor's
+// findings, levels of detail, the marked Gaussian. Parts of Snapshot.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct Activity {
     double seconds = 0;
 };
 
-/// Something to tell until it was read: an error, or what became of a command.
+/// A message shown until it is dismissed: an error, or the result of a command.
 struct Notice {
     std::uint64_t serial = 0;
     bool error = false;
@@ -29,7 +29,7 @@ struct Notice {
     bool warning = false;            ///< something to look at
 };
 
-/// Memory against what there is. `fits`: Gaussians that could be trained at most, 0: all of the
+/// Needed against available memory. `fits`: most Gaussians that could be trained, 0: all of the
 /// cap.
 struct MemoryRoom {
     std::uint64_t free_bytes = 0;  ///< 0: unknown
@@ -44,15 +44,15 @@ struct DoctorReport {
     std::uint64_t photo_bytes = 0;
     int width = 0, height = 0;  ///< of the pictures the plan is for
     MemoryRoom host, device;
-    double seconds = 0;     ///< what examining took
+    double seconds = 0;     ///< duration of the examination
     bool can_mend = false;  ///< false: a training run, a streamed set
     std::vector<std::string>
-        mended;  ///< fixes applied, oldest first; doctor.undo takes the last one back
+        mended;  ///< fixes applied, oldest first; doctor.undo undoes the last one
     std::vector<std::string> changes;  ///< what they changed, one line each
-    bool unsaved = false;              ///< mended since the splats were opened or exported
+    bool unsaved = false;              ///< fixed since the splats were opened or exported
 };
 
-/// A streamed set of levels, as it is drawn now.
+/// A streamed set of levels, as currently drawn.
 struct LevelsState {
     struct Level {
         std::size_t regions = 0;   ///< drawn at this level
@@ -62,9 +62,9 @@ struct LevelsState {
     std::vector<Level> levels;      ///< finest first
     std::uint64_t environment = 0;  ///< Gaussians that belong to every level
     std::uint64_t drawn = 0;
-    double pixels = 0;         ///< how far apart Gaussians may lie, after the budget widened it
+    double pixels = 0;         ///< largest distance of Gaussians, after the budget widened it
     std::size_t files = 0;     ///< read so far
-    std::size_t files_of = 0;  ///< of so many
+    std::size_t files_of = 0;  ///< total
     bool over_budget = false;  ///< even the coarsest level is
     /// Of the finest level, with what belongs to every level.
     std::uint64_t stored() const {
@@ -72,7 +72,7 @@ struct LevelsState {
     }
 };
 
-/// A run as fixed cameras saw it, and how often they look.
+/// A run seen by fixed cameras, and how often they record.
 struct TimeLapseState {
     struct Picture {
         std::uint64_t step = 0;
@@ -83,13 +83,13 @@ struct TimeLapseState {
         std::vector<Picture> pictures;  ///< in the order of their steps
     };
     std::string pace;   ///< as timelapse.every takes it: "100", "auto", "off"
-    bool goes = false;  ///< a run is open that can take more
+    bool goes = false;  ///< the open run can record more
     std::vector<View> views;
     std::uint64_t taken = 0;  ///< pictures, since the run was opened
-    double share = 0;         ///< of the run's time that they cost
+    double share = 0;         ///< cost, as a share of the run's time
 };
 
-/// A Gaussian that was asked for by its row.
+/// The marked Gaussian.
 struct MarkedGaussian {
     std::uint64_t row = 0;
     Vec3f mean{};

@@ -1,6 +1,5 @@
-// Snapshot: everything panels may know, for one UI frame: the SessionView that the engine published
-// last, and what the studio adds. Panels read it, keep only their own view state, and answer with
-// Commands.
+// Snapshot: everything panels may know, for one UI frame: the engine's newest SessionView and the
+// studio's own state. Panels read it, keep only their own view state, and answer with Commands.
 #pragma once
 
 #include <array>
@@ -31,7 +30,7 @@
 namespace gs {
 
 class TraceStore;  // profiler/store/store.h
-// Each in its own header beside this one, for who shows it.
+// Each in its own header beside this one, for the panels that show it.
 struct PixelInspection;  // inspection.h
 struct CostReport;       // cost_report.h
 struct GaussianValues;   // gaussian_values.h
@@ -53,11 +52,11 @@ struct CurveMark {
     std::uint64_t step;
     std::string text;  ///< "lr_means 0.00016 -> 0.0002"
     bool alarm = false;
-    double x = -1;  ///< where it lies along another axis than steps; below 0: at its step
+    double x = -1;  ///< position on an axis other than steps; below 0: at its step
 };
-/// What the strategy did to the Gaussians, a point a round.
+/// Changes of the Gaussians by the strategy, one point per round.
 struct RoundCurves {
-    std::vector<CurvePoint> target;  ///< how many there should be, or may be: a curve, or a cap
+    std::vector<CurvePoint> target;  ///< target number: a curve, or a cap
     std::vector<CurvePoint> cloned, split, added, relocated, pruned;  ///< Gaussians in this round
 };
 struct Curves {
@@ -66,7 +65,7 @@ struct Curves {
     std::vector<CurveMark> marks;
 };
 
-/// The curves of another run, drawn behind the own.
+/// The curves of another run, drawn behind the current ones.
 struct OtherCurves {
     std::string name, folder;
     Curves curves;
@@ -74,7 +73,7 @@ struct OtherCurves {
     std::vector<std::string> differences;
 };
 
-/// A state of the run in memory that it can go back to.
+/// A saved state of the run in memory.
 struct SnapshotRow {
     std::uint64_t step = 0, bytes = 0;
     std::string why;           ///< "before lr_means 0.00016 -> 0.0002"
@@ -90,10 +89,10 @@ struct TrainingStatus {
     std::string message;  ///< what is being loaded, or why it failed
     double progress = 0;  ///< 0..1 while loading
     std::uint64_t step = 0, total_steps = 0, run_to = 0;
-    /// NaN: not known (yet); a device tells a step's loss a little later.
+    /// NaN: unknown (yet); a device reports a step's loss a little later.
     double loss = std::numeric_limits<double>::quiet_NaN(), train_psnr = loss, test_psnr = loss,
            test_ssim = loss;
-    std::uint64_t test_step = 0;  ///< that the test photos were measured after
+    std::uint64_t test_step = 0;  ///< step of the last evaluation of the test photos
     double step_ms = 0;           ///< mean of the last 50 steps
     double eta_seconds = 0;
     std::uint64_t gaussians = 0;
@@ -101,10 +100,10 @@ struct TrainingStatus {
     std::string last_checkpoint;
     double seconds = 0;  ///< of its steps and measurements, since first_step
     std::uint64_t first_step = 0;
-    std::string strategy;  ///< what decides on its Gaussians, in a line; empty: nothing trains
-    std::vector<std::pair<std::string, std::string>> files;  ///< what the run has left, and where
+    std::string strategy;  ///< density strategy, in a line; empty: nothing trains
+    std::vector<std::pair<std::string, std::string>> files;  ///< the run's output, and where
     std::vector<SnapshotRow> snapshots;                      ///< oldest first
-    std::string undo, redo;  ///< the edit that would be taken back, or made again; empty: none
+    std::string undo, redo;  ///< the edit to undo or redo; empty: none
 };
 
 /// One hyper-parameter as the Training panel shows it; edited with "train.set NAME VALUE".
@@ -112,10 +111,10 @@ struct SettingRow {
     std::string name, group, help;
     double value = 0, min = 0, max = 1;
     bool integer = false, logarithmic = false, live = false;
-    double usual = 0;              ///< the default in a run of so many steps
+    double usual = 0;              ///< the default for a run of this length
     std::string unit{}, source{};  ///< of the value; whose default it is
-    /// Where a slider ends, typed values reach from min to max: two decades around what is usual
-    /// for what spans decades.
+    /// Ends of the slider (typed values may be min to max): two decades around the default
+    /// for values that span decades.
     double slider_min = 0, slider_max = 1;
 };
 
@@ -126,18 +125,18 @@ struct CameraRow {
     Camera camera;
     int times_sampled = 0;
     double psnr = 0, ssim = 0, loss = 0;  ///< newest; NaN: not measured yet
-    std::uint64_t measured_step = 0;      ///< that they were measured after
+    std::uint64_t measured_step = 0;      ///< step of the measurement
     std::vector<CurvePoint> psnr_history, loss_history;
 };
 
-/// A photo made small, what the model draws there, and how far the two are apart.
+/// A small picture of a photo, its render, and their difference.
 struct SheetPicture {
-    std::uint64_t serial = 0;  ///< another one with every picture that is made
+    std::uint64_t serial = 0;  ///< changes with every new picture
     std::uint64_t step = 0;    ///< of the render
-    int parts = 1;             ///< 1: the photo alone; 3: photo, render, error
-    Image8 strip;              ///< RGB: the parts beside each other, each strip.width / parts wide
+    int parts = 1;             ///< 1: only the photo; 3: photo, render, error
+    Image8 strip;              ///< RGB: the parts side by side, each strip.width / parts wide
 };
-/// What the contact sheet shows of the photos, and in which order.
+/// The contact sheet's content and order.
 enum class SheetShows { all, photo, render, error };
 inline constexpr std::array<const char*, 4> kSheetShowsNames{"all", "photo", "render", "error"};
 enum class PhotoKey { name, split, psnr, ssim, loss, used, step };
@@ -149,7 +148,7 @@ struct SheetSettings {
     bool descending = false;
     double width = 120;  ///< of each picture, pixels at a display scale of 1
 };
-/// What the Problems panel shows, and how it sorts the photos' errors over time.
+/// The Problems panel's content, and its order of the photos' errors over time.
 enum class ProblemsShow { time, regions, place, gaussians, floaters, holes };
 inline constexpr std::array<const char*, 6> kProblemsShowNames{"time",      "regions",  "place",
                                                                "gaussians", "floaters", "holes"};
@@ -188,21 +187,21 @@ struct SceneInfo {
     std::string name, path, format;
     std::uint64_t gaussians = 0;
     int sh_degree = 0;
-    Vec3d origin{};     ///< what all places are less of: see renderer/scene/origin.h
+    Vec3d origin{};     ///< subtracted from all positions: see renderer/scene/origin.h
     Vec3f lo{}, hi{};   ///< bounds of the means
     double extent = 1;  ///< radius of the cameras, or of the bounds
     Vec3f center{};
-    double radius = 1;   ///< around `center`: what there is to see, from the sparse points
-    Vec3f up{0, -1, 0};  ///< world direction that is up, from the cameras
-    ClipBox core{};      ///< what there is to see by axes: of the sparse points, else of the means
-    double near_plane = 0.01;  ///< what pictures begin at, world units
+    double radius = 1;         ///< around `center`: the visible scene, from the sparse points
+    Vec3f up{0, -1, 0};        ///< world direction that is up, from the cameras
+    ClipBox core{};            ///< visible scene by axes: of the sparse points, else of the means
+    double near_plane = 0.01;  ///< of pictures, world units
     std::size_t train_views = 0, test_views = 0, points = 0;
     std::vector<std::string> skipped, notes;
     std::vector<Histogram> histograms;  ///< opacity, scale, anisotropy, SH energy
     std::vector<MemoryUse> memory;
 };
 
-/// The colour of one pixel of the frame, where the panels cannot see it themselves.
+/// The colour of one pixel of the frame, if panels cannot read it themselves.
 struct PixelColor {
     int x = -1, y = -1;
     std::array<std::uint8_t, 4> rgba{};
@@ -211,19 +210,19 @@ struct PixelColor {
 /// A trace that the timeline and the panels beside it can show: this session, an opened file, an
 /// attached process.
 struct TraceEntry {
-    std::uint64_t id = 0;  ///< stays the same while it is open
-    std::string name;      ///< "this session", "run.pftrace", "python train.py (1234)"
-    std::string detail;    ///< a file's path; what else is known
-    std::string problem;   ///< why it could not be opened, or why nothing comes any more; empty:
-                           ///< nothing is wrong
+    std::uint64_t id = 0;               ///< stays the same while it is open
+    std::string name;                   ///< "this session", "run.pftrace", "python train.py (1234)"
+    std::string detail;                 ///< a file's path; other facts
+    std::string problem;                ///< why it could not be opened, or why it has ended; empty:
+                                        ///< no problem
     const TraceStore* store = nullptr;  ///< null while it is read; read by the UI thread only
-    double progress = 1;                ///< below 1 while it is read; NaN: how far is not known
+    double progress = 1;                ///< below 1 while it is read; NaN: unknown
     bool live = false;                  ///< grows
-    bool ended = false;                 ///< a process that was attached and is gone
+    bool ended = false;                 ///< an attached process that has exited
     bool own = false;                   ///< this session: it cannot be closed
 };
 
-/// What the engine shows of itself: immutable parts, published together (app/session/session.h).
+/// The engine's published state: immutable parts, updated together (app/session/session.h).
 struct SessionView {
     std::shared_ptr<const SceneInfo> scene;  ///< null: nothing is open
     std::shared_ptr<const SceneInfo> other;  ///< the second scene, null: none is open
@@ -238,11 +237,11 @@ struct SessionView {
     std::shared_ptr<const LevelsState> levels;          ///< null: the scene has no levels
     std::shared_ptr<const MarkedGaussian> marked;       ///< null: none
     std::shared_ptr<const TimeLapseState> time_lapse;   ///< null: no run is open
-    std::shared_ptr<const PixelInspection> inspection;  ///< null: no pixel was asked about
+    std::shared_ptr<const PixelInspection> inspection;  ///< null: no pixel inspected
     std::shared_ptr<const CostReport> cost_report;      ///< null: not asked for
     std::shared_ptr<const GaussianValues> values;       ///< null: nothing is coloured by a value
     std::shared_ptr<const SelectionState> selection;    ///< null: nothing is open
-    std::shared_ptr<const PhotoProblems> problems;      ///< null: not looked for
+    std::shared_ptr<const PhotoProblems> problems;      ///< null: not searched
     std::shared_ptr<const PhotoLooks> looks;            ///< null: the run learns none
     std::shared_ptr<const VerifyReport> verified;       ///< null: no frame was verified
     std::shared_ptr<const PredictionState> prediction;  ///< times on other GPUs; null: not asked
@@ -255,25 +254,25 @@ struct SessionView {
 
 struct Snapshot : SessionView {
     ViewSettings view;
-    ToolState tools;                        ///< what the left mouse button does over the picture
-    std::shared_ptr<const FilmState> film;  ///< the camera path; null: none
+    ToolState tools;                               ///< the left mouse button's tool
+    std::shared_ptr<const FilmState> film;         ///< the camera path; null: none
     std::shared_ptr<const MeasureState> measured;  ///< null: nothing was measured
     std::shared_ptr<const NotesState> notes;       ///< pinned texts; null: none
     SheetSettings sheet_settings;
     ProblemsSettings problems_settings;
-    std::vector<Notice> notices;  ///< oldest first
-    bool asks_to_quit = false;    ///< the program is to end, and something would be lost
+    std::vector<Notice> notices;                ///< oldest first
+    bool asks_to_quit = false;                  ///< quitting would lose something
     std::shared_ptr<const ImportState> import;  ///< a capture is about to be opened; null: none
     bool full_screen = false, picture_only = false;  ///< the window fills the screen; no panels
     Camera camera;                      ///< the viewport's camera now (the frame's may be older)
-    Vec3d up{0, -1, 0};                 ///< unit vector, world: what steering holds upright
+    Vec3d up{0, -1, 0};                 ///< unit vector, world: upright for steering
     double fov_y = 0.87;                ///< radians, vertical, of the free camera
     const TraceStore* trace = nullptr;  ///< of this session; read by the UI thread only
     std::vector<TraceEntry>
         traces;  ///< everything that can be shown, this session first; empty: only `trace`
     std::uint64_t shown_trace = 0;                ///< TraceEntry::id
     std::shared_ptr<const FileTypes> file_types;  ///< null: every file is just a file
-    std::vector<std::string> recent;              ///< paths opened lately
+    std::vector<std::string> recent;              ///< recently opened paths
     std::vector<std::string> saved_views;         ///< names, for view.go
     std::string device;                           ///< "Intel Xeon ..."
     std::string
@@ -286,25 +285,24 @@ struct Snapshot : SessionView {
     std::uint64_t machine_bytes = 0;  ///< memory of the machine (or its container), 0: unknown
     double ui_fps = 0, ui_ms = 0;
     std::uint64_t dropped_records = 0;
-    std::uint64_t frame_texture = 0;  ///< GL name of the viewport texture
-    std::uint64_t second_texture =
-        0;  ///< GL name of what the picture is compared with: photo or second scene; 0: none
+    std::uint64_t frame_texture = 0;    ///< GL name of the viewport texture
+    std::uint64_t second_texture = 0;   ///< GL name of the compared photo or second scene; 0: none
     PanelPictures* pictures = nullptr;  ///< thumbnails and the like; null: none can be shown
     PixelColor frame_pixel;  ///< under the mouse, of a frame whose picture is in device memory
     double ui_scale = 1;
 
-    /// Also after something could not be opened, which a notice tells.
+    /// Also true after a failure to open, which a notice reports.
     bool nothing_open() const {
         return !scene && (training.state == RunState::empty || training.state == RunState::failed);
     }
-    /// Splats alone: no photos to train on.
+    /// Only splats: no photos to train on.
     bool nothing_to_train() const { return scene && scene->train_views == 0; }
     const TraceEntry* shown_entry() const {
         for (const TraceEntry& entry : traces)
             if (entry.id == shown_trace) return &entry;
         return nullptr;
     }
-    /// The trace that timeline, find, statistics, flame graph, compare and insights look at; null:
+    /// The trace for timeline, find, statistics, flame graph, compare and insights; null:
     /// none (yet).
     const TraceStore* shown() const {
         const TraceEntry* entry = shown_entry();

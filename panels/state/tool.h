@@ -1,6 +1,6 @@
-// Tool: what the left mouse button does over the viewport's picture, and what belongs to each tool.
-// Owned by StudioState, changed by commands ("tool rectangle"), shown as chips in the viewport's
-// toolbar. Every tool but navigate takes left drags; the other buttons still steer.
+// Tool: the left mouse button's action in the viewport's picture, and each tool's settings. Owned
+// by StudioState, changed by commands ("tool rectangle"), shown as chips in the viewport's toolbar.
+// Every tool but navigate takes left drags; the other buttons still steer.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ inline constexpr std::array<const char*, 11> kToolNames{"navigate", "rectangle",
 
 struct ToolState {
     Tool tool = Tool::navigate;
-    bool only_seen = false;  ///< selecting on the screen: what lies behind surfaces is left out
+    bool only_seen = false;  ///< screen shapes ignore Gaussians behind surfaces
     double brush = 20;       ///< radius of the brush, px of the screen at a display scale of 1
     double reach = 3;        ///< of neighbours, in sizes (renderer/edit/neighbours.h)
     // ---- volumes in the world, lines and handles over the picture while their tool is on

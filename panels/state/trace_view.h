@@ -1,7 +1,6 @@
-// TraceView: what the panels about one trace share: the selected stretch of time, the place to
-// show, the name to look for, what the flame graph is of. Timeline, Find, Flame graph, Statistics
-// and Compare read and set it; the workspace owns the one there is. Which trace they look at is
-// Snapshot::shown().
+// TraceView: shared by the panels about one trace: the selected time range, the place to show, the
+// name to find, the flame graph's subject. Timeline, Find, Flame graph, Statistics and Compare read
+// and set it; the workspace owns the only one. Snapshot::shown() is the trace.
 #pragma once
 
 #include <cstdint>
@@ -21,19 +20,18 @@ struct TracePlace {
     std::size_t row = 0;
 };
 
-/// What a flame graph is of.
+/// The subject of a flame graph.
 struct FlameChoice {
     CallSide side = CallSide::cpu;
     std::uint32_t process = kAnyProcess;
-    std::optional<std::uint32_t> thread{};  ///< by its number; of call stacks alone
+    std::optional<std::uint32_t> thread{};  ///< by number; only for call stacks
 };
 
 struct TraceView {
-    std::optional<TimeRange>
-        selection;  ///< what the other panels look at; none: everything that is kept
-    std::optional<TracePlace> jump;    ///< the timeline shows this next, and forgets it
-    std::optional<std::string> find;   ///< Find looks for this next, and forgets it
-    std::optional<FlameChoice> flame;  ///< the flame graph shows this next, and forgets it
+    std::optional<TimeRange> selection;  ///< range for the other panels; none: the whole trace
+    std::optional<TracePlace> jump;      ///< the timeline shows this next, then clears it
+    std::optional<std::string> find;     ///< Find searches this next, then clears it
+    std::optional<FlameChoice> flame;    ///< the flame graph shows this next, then clears it
 };
 
 }  // namespace gs
