@@ -24,7 +24,7 @@ Vec3d wide(Vec3f v) {
     return {static_cast<double>(v.x), static_cast<double>(v.y), static_cast<double>(v.z)};
 }
 
-/// The free camera goes on from where it is.
+/// The free camera continues from its position.
 void move_to(S state, const NavigationState& to) {
     state.view.capture_view = -1;
     state.navigation = to;

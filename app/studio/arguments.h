@@ -15,28 +15,28 @@
 
 namespace gs {
 
-/// A finite number within the bounds.
+/// Parses a finite number within the bounds.
 Result<double> number_argument(const std::string& text, double least, double most,
                                std::string_view what);
-/// A whole number within the bounds.
+/// Parses a whole number within the bounds.
 Result<std::int64_t> integer_argument(const std::string& text, std::int64_t least,
                                       std::int64_t most, std::string_view what);
-/// "on" or "off".
+/// Parses "on" or "off".
 Result<bool> switch_argument(const std::string& text);
-/// A direction along an axis of the world: x, y, z, -x, -y or -z.
+/// Parses a direction along an axis of the world: x, y, z, -x, -y or -z.
 Result<Vec3d> axis_argument(const std::string& text);
-/// X0 Y0 Z0 X1 Y1 Z1: the smaller and the larger corner of a box in the world.
+/// Parses X0 Y0 Z0 X1 Y1 Z1: the lower and the upper corner of a box in the world.
 Result<ClipBox> box_argument(std::span<const std::string> words);
-/// Gaussians by the numbers of their rows in the model after so many steps.
+/// Gaussians by their rows in the model at a step.
 struct RowsArgument {
-    std::vector<std::uint64_t> rows;    ///< none: whatever is selected
-    std::optional<std::uint64_t> step;  ///< none: of the model as it is
+    std::vector<std::uint64_t> rows;    ///< empty: the selection
+    std::optional<std::uint64_t> step;  ///< none: the current model
 };
-/// "3,#7,9".
+/// Parses "3,#7,9".
 Result<std::vector<std::uint64_t>> rows_argument(const std::string& text);
-/// [ROW,... [STEP]].
+/// Parses [ROW,... [STEP]].
 Result<RowsArgument> rows_of_step_argument(std::span<const std::string> words);
-/// The index in a list of names.
+/// Finds the index in a list of names.
 Result<std::size_t> choice_argument(const std::string& text, std::span<const char* const> choices);
 
 }  // namespace gs

@@ -21,13 +21,13 @@ struct CommandRow : CommandInfo {
     Result<void> (*run)(StudioState&, const Arguments&) = nullptr;  ///< null: scripts only (waits)
 };
 
-/// How many arguments a command takes.
+/// The number of arguments of a command.
 struct ArgumentCount {
     std::size_t least = 0, most = 0;
     bool allows(std::size_t count) const { return count >= least && count <= most; }
 };
-/// From a text like "PATH [WIDTH HEIGHT] [plain|overlays]": a word is an argument, what stands in
-/// brackets may be left out, and of "[A B C | D]" the longer way counts.
+/// Parses a text like "PATH [WIDTH HEIGHT] [plain|overlays]": each word is an argument, brackets
+/// are optional, and of "[A B C | D]" the longer alternative counts.
 ArgumentCount argument_count(std::string_view text);
 
 class CommandTable {
@@ -37,7 +37,7 @@ class CommandTable {
     std::span<const CommandRow> rows() const { return rows_; }
     const CommandRow* find(std::string_view name) const;
     const CommandRow* find_key(std::string_view chord) const;
-    /// Carries out one command. Errors (kind usage): unknown name (with the nearest one), wrong
+    /// Runs one command. Errors (kind usage): unknown name (with the nearest one), wrong
     /// number or kind of arguments.
     Result<void> run(StudioState& state, std::string_view name, const Arguments& arguments) const;
 

@@ -17,40 +17,40 @@ namespace gs {
 
 class FilmEditor {
   public:
-    /// Another scene is open, whose path lies in `file`; none there: no path. A file that cannot be
-    /// read is told, and stays as it is: the path is kept beside it, in film.2.json.
-    /// `origin`: the scene's, which places in files have added.
+    /// Loads the path of a newly opened scene from `file`; no file: no path. An unreadable file is
+    /// reported and left unchanged: the path is saved beside it, in film.2.json.
+    /// `origin`: the scene's, which is added to positions in files.
     Result<void> open(fs::path file, Vec3d origin = {});
-    /// From now on the path is kept in this file, as it is now, too. Errors: as open() and set().
+    /// Saves the path in this file, now and from now on. Errors: as open() and set().
     Result<void> keep_in(fs::path file);
 
     const Film& film() const { return film_; }
     Vec3d origin() const { return origin_; }
-    /// In place of what there is. Errors: usage (its keys make no path); unwritable.
+    /// Replaces the path. Errors: usage (its keys are not a valid path); unwritable.
     Result<void> set(Film film);
-    /// Takes the newest change back; makes it again. Errors (usage): there is none.
+    /// Undo and redo. Errors (usage): nothing to undo or redo.
     Result<void> undo();
     Result<void> redo();
 
-    /// At `seconds` from the beginning; another key there goes. On the way of a closed path back to
-    /// its first key, it takes as long as before. Selects it.
+    /// Adds a key at `seconds` from the start, replacing a key there, and selects it. On a closed
+    /// path's way back to its first key, the way's duration stays.
     Result<void> add_key(const PathPose& pose, double seconds);
-    /// The key time of what is looked at: between those of the keys around it.
+    /// The key time of the shown time: between those of its neighbour keys.
     double key_time_here();
-    /// Errors (usage): there is no such key; or there is another at that time.
+    /// Errors (usage): no such key, or another key at that time.
     Result<void> remove_key(std::size_t key);
     Result<void> move_key(std::size_t key, double seconds);
     Result<void> replace_pose(std::size_t key, const PathPose& pose);
-    /// The whole path in so many seconds.
+    /// Scales the path to this duration.
     Result<void> set_seconds(double seconds);
 
-    /// Looks from there on; stops playing. Nothing: there is no key.
+    /// Goes to this time and stops playing. Nothing: there is no key.
     std::optional<PathPose> look_at(double seconds);
     std::optional<PathPose> select(std::size_t key);
-    /// From here, or from the beginning where it is at the end.
+    /// Plays from here, or from the start if it is at the end.
     void play(bool on);
     bool playing() const { return playing_; }
-    /// Where it is `seconds` later, while it plays.
+    /// The pose `seconds` later, while it plays.
     std::optional<PathPose> advance(double seconds);
 
     std::string codec = "h264";
@@ -59,7 +59,7 @@ class FilmEditor {
     const std::optional<std::size_t>& selected() const { return selected_; }
     double at() const { return at_; }
 
-    /// For the panels, made anew after something changed.
+    /// For the panels, rebuilt after changes.
     std::shared_ptr<const FilmState> state();
 
   private:
@@ -72,18 +72,18 @@ class FilmEditor {
     fs::path file_;
     Vec3d origin_;
     std::vector<Film> undo_, redo_;
-    std::unique_ptr<PathCurve> curve_;  // null: no key, or not worked out yet
+    std::unique_ptr<PathCurve> curve_;  // null: no key, or not computed yet
     std::optional<std::size_t> selected_;
     double at_ = 0;
     bool playing_ = false;
     std::shared_ptr<const FilmState> state_;
 };
 
-/// Beside the file of saved views: film.json in a run's folder.
+/// The path's file beside the saved views: film.json in a run's folder.
 fs::path film_file(const fs::path& views_file);
-/// The viewport's camera as a key; parallel rays are left out.
+/// The viewport's camera as a key; parallel rays are ignored.
 PathPose pose_of(const NavigationState& navigation);
-/// `state` looking from a pose, turning around what is as far away as before.
+/// `state` moved to a pose, with its target at the same distance as before.
 NavigationState navigation_at(NavigationState state, const PathPose& pose);
 
 }  // namespace gs

@@ -20,21 +20,20 @@
 
 namespace gs {
 
-/// What the studio was started with, which every capture is opened with unless something else is
-/// chosen.
+/// The studio's start options: the defaults for every imported capture.
 struct ImportBase {
     CaptureOptions loading;
-    NamedValues settings;  ///< that were given
-    RunOptions run;        ///< of which command lines name pace and checkpoints
+    NamedValues settings;  ///< given explicitly
+    RunOptions run;        ///< command lines name its pace and checkpoints
     std::string backend = "auto";
-    std::string output{};  ///< folder that was named for the first run; empty: a new one
-    /// Of the device that computes; empty: this machine's memory is what training needs.
+    std::string output{};  ///< folder for the first run; empty: a new one
+    /// Of the compute device; empty: training uses this machine's memory.
     std::function<std::uint64_t()> free_device_bytes{};
 };
 
 /// How fast training has been in this session.
 struct StepSpeed {
-    double ms_per_megapixel = 0;  ///< 0: not known
+    double ms_per_megapixel = 0;  ///< 0: unknown
     std::string based_on;         ///< "7,000 steps of fox"
 };
 
@@ -46,18 +45,18 @@ class Import {
                                                        "steps",     "gaussians",  "output"};
     Import(std::string path, ImportBase base, std::function<void()> wake);
 
-    /// Errors (usage): no such choice, or a value that it cannot have; then nothing has changed.
+    /// Errors (usage): no such choice, or an invalid value; then nothing changes.
     Result<void> set(const std::string& name, const std::string& value);
-    /// What opens it as chosen. Errors: what is wrong with the choices, or with the capture.
+    /// The engine's request with the choices. Errors: problems of the choices or of the capture.
     Result<OpenRequest> request(bool train) const;
     /// "gausscope train PATH ... --view": as one line for a shell.
     std::string command_line() const;
     /// True while the capture is examined.
     bool working() const { return task_ != nullptr; }
-    /// Takes what was read meanwhile; true when there was something.
+    /// Takes finished results; true if there were any.
     bool update();
-    /// Nobody waits for it any more. False while what it reads has not ended, which its destructor
-    /// would wait for: keep it until then.
+    /// Cancels it. False while its thread still reads; the destructor would wait for that, so keep
+    /// the object until then.
     bool over();
     /// For the dialog.
     std::shared_ptr<const ImportState> state(const StepSpeed& speed) const;

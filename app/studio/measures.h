@@ -10,9 +10,9 @@ namespace gs {
 
 /// The file of the scene whose saved views are in `views_file`.
 fs::path measures_file(const fs::path& views_file);
-/// Lines that are none are passed over; no file is nothing measured.
+/// Skips invalid lines; no file means no measurements.
 MeasureState read_measures(const fs::path& file);
-/// Where nothing was measured the file is removed. A point that waits for another is not kept.
+/// Removes the file if there are no measurements. An unpaired point is not saved.
 Result<void> write_measures(const fs::path& file, const MeasureState& measured);
 
 }  // namespace gs

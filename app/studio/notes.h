@@ -17,19 +17,19 @@ fs::path notes_file(const fs::path& views_file);
 
 class Notes {
   public:
-    /// Another scene is open. What cannot be read is left as it is, and nothing is written over it.
+    /// Loads the notes of a newly opened scene. An unreadable file is never overwritten.
     Result<void> open(const fs::path& file);
-    /// The scene has got another place for its files; what is noted goes there.
+    /// Moves the notes to the scene's new folder.
     Result<void> move_to(const fs::path& file);
 
-    /// Errors: usage (no text, too many), unwritable: then it is kept in memory.
+    /// Errors: usage (no text, too many), unwritable: then it stays in memory.
     Result<void> add(Note note);
     /// `number`: from 1. Errors (usage): there is no such note.
     Result<void> edit(std::size_t number, std::string text);
     Result<void> remove(std::size_t number);
     Result<const Note*> find(std::size_t number) const;
 
-    /// Added once the engine has found what it is pinned to.
+    /// Added once the engine has found its point.
     void await(std::uint64_t command, Note note);
     Result<void> take(const FoundPoint& found);
 

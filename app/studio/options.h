@@ -13,15 +13,15 @@
 
 namespace gs {
 
-/// What the studio shows of the machine that computes, from the backend that was chosen
-/// (app/backend/backend.h). Each may be empty: then that is not shown.
+/// Facts of the compute device, from the chosen backend (app/backend/backend.h). Empty ones are
+/// not shown.
 struct StudioMachine {
     std::string device;    ///< "NVIDIA H200"; empty: the processor
     int cuda_device = -1;  ///< CUDA's number of it; headless, OpenGL draws there too where it can
     MakeTextureInterop make_interop = nullptr;  ///< for pictures in device memory
     std::function<std::optional<DeviceMemory>()> memory;
-    /// Times of stages against what this machine can do at most. `training`: of a step, not of a
-    /// picture alone.
+    /// Times of stages against this machine's lower bounds. `training`: of a step, not only of a
+    /// picture.
     std::function<StageCosts(std::span<const StageStats> times, const FrameCost& work,
                              const Ceilings& limits, bool training)>
         costs;
@@ -30,13 +30,13 @@ struct StudioMachine {
 struct StudioOptions {
     std::string path;     ///< capture, splat file or checkpoint to open; empty: an empty studio
     std::string capture;  ///< photos for a splat file or checkpoint
-    std::string compare;  ///< splats, a checkpoint or a run's folder to draw beside it
+    std::string compare;  ///< splats, a checkpoint or a run's folder to compare
     std::vector<std::string> traces;    ///< trace files to open
     std::vector<std::uint32_t> attach;  ///< processes under the profiling service to show live
-    int stacks_hz = 0;                  ///< their call stacks, too, so many times a second
+    int stacks_hz = 0;                  ///< also sample their call stacks at this rate
     bool train = false;                 ///< start training as soon as it is loaded
-    bool overwrite = false;             ///< another run in the output folder is removed
-    NamedValues settings;               ///< what changes in a run that goes on
+    bool overwrite = false;             ///< remove another run in the output folder
+    NamedValues settings;               ///< changed settings of a resumed run
     bool headless = false;              ///< EGL instead of a window
     std::string script;  ///< commands to run, a file or a pipe; headless, the studio ends with them
     std::string trace;   ///< write a Perfetto trace here at the end
@@ -44,9 +44,9 @@ struct StudioOptions {
     double scale = 0;           ///< pixels per logical pixel; 0: what the display says
     SessionOptions session;
     StudioMachine machine;
-    std::string backend = "auto";     ///< as a command line names it
+    std::string backend = "auto";     ///< the command line's name
     bool remember = true;             ///< read and write layout, recent files and view settings
-    bool (*interrupted)() = nullptr;  ///< true once Ctrl-C was pressed: the studio saves and ends
+    bool (*interrupted)() = nullptr;  ///< true after Ctrl-C: the studio saves and ends
 };
 
 }  // namespace gs

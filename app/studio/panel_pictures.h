@@ -21,7 +21,7 @@ namespace gs {
 
 class PanelTextures final : public PanelPictures {
   public:
-    /// At most so many are kept beyond those of the last frame.
+    /// Most pictures kept beyond those of the last frame.
     static constexpr std::size_t kMostTextures = 512;
     static constexpr std::size_t kMostBytes = 128 << 20;
 
@@ -33,13 +33,13 @@ class PanelTextures final : public PanelPictures {
     PanelPicture of(const std::string& key, std::uint64_t version, const Image8& picture) override;
     PanelPicture of_file(const std::string& path, int most_side) override;
 
-    /// Before a frame's panels: takes what was read, reads what the last frame asked for, and lets
-    /// go of what is too many. Textures of the last frame stay.
+    /// Call before a frame's panels: uploads read files, reads the last frame's requests, and
+    /// releases surplus textures. Textures of the last frame stay.
     void begin_frame();
     /// True while a file is read or waits for it: the next frame should come soon.
     bool reading() const;
     std::size_t held() const { return held_.size(); }
-    /// Files that were looked at so far, by one thread.
+    /// Number of files checked so far, by one thread.
     std::uint64_t looks() const { return looks_; }
     /// Deletes all textures, while OpenGL is still there.
     void release() { held_.clear(); }
@@ -53,11 +53,11 @@ class PanelTextures final : public PanelPictures {
         std::string path{};
         int most_side = 0;
         fs::file_time_type written{};
-        Clock::time_point looked{};  ///< at the file last
-        int in_vain = 0;             ///< looks in a row that found no picture
-        bool due = false;            ///< to be looked at
+        Clock::time_point looked{};  ///< last check of the file
+        int in_vain = 0;             ///< consecutive checks without a picture
+        bool due = false;            ///< to be checked
     };
-    /// `picture` empty: the file is as it was, or no picture.
+    /// `picture` empty: the file is unchanged, or not a picture.
     struct ReadFile {
         Image8 picture;
         fs::file_time_type written;

@@ -6,7 +6,7 @@
 namespace gs {
 
 bool same_picture(const ViewRequest& a, const ViewRequest& b);
-/// Of the same size, too.
+/// Compares the size as well.
 bool same_pose(const Camera& a, const Camera& b);
 
 }  // namespace gs

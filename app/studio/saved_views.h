@@ -19,23 +19,23 @@ struct SavedView {
     NavigationState place{};
 };
 
-/// Where the run was looked at last: kept under this name.
+/// Name of the last camera of a session.
 inline constexpr const char* kLastView = "(last)";
 
-/// The arguments of view.camera that lead there: ten numbers, and the lens where it is no pinhole.
+/// The arguments of view.camera for this place: ten numbers, and the lens unless pinhole.
 std::string camera_text(const NavigationState& state);
-/// `state` looking from EYE at AT. `up`, `fov_degrees`: as they are when null. False: EYE is AT.
+/// Moves `state` to look from EYE at AT. `up`, `fov_degrees`: null keeps them. False: EYE is AT.
 bool place(NavigationState& state, Vec3d eye, Vec3d at, const Vec3d* up, const double* fov_degrees);
 
-/// Saved views as a time lapse looks from them, all but the last one. `photos`: the capture's
-/// cameras, which some are.
+/// Saved views as cameras of a time lapse, all but the last one. `photos`: the capture's cameras,
+/// for views of photos.
 std::vector<LapseCamera> saved_lapse_cameras(std::span<const SavedView> saved,
                                              std::span<const Camera> photos);
 
 /// The views of the scene opened from `path`: in the run's folder where it is one's, else in
 /// `config`.
 fs::path views_file(const std::string& run_folder, const std::string& path, const fs::path& config);
-/// Lines that are none are passed over; no file is no views.
+/// Skips invalid lines; no file means no views.
 std::vector<SavedView> read_views(const fs::path& file);
 Result<void> write_views(const fs::path& file, const std::vector<SavedView>& views);
 

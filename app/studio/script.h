@@ -18,7 +18,7 @@ struct ScriptLine {
     Arguments arguments;
 };
 
-/// What only scripts know: waits, and their limit. They have no function; ScriptRunner is it.
+/// Commands for scripts only: waits and their limit. ScriptRunner runs them.
 std::span<const CommandRow> script_commands();
 
 /// Errors (kind usage, with path and line): unknown commands, wrong numbers of arguments.
@@ -30,10 +30,10 @@ class ScriptRunner {
     ScriptRunner(std::vector<ScriptLine> lines, std::string path, const CommandTable& table)
         : lines_(std::move(lines)), path_(std::move(path)), table_(table) {}
 
-    /// Runs lines until one has to wait. True when the script has ended; an error ends it too. Call
-    /// once per UI frame.
+    /// Runs lines until one has to wait. True when the script has ended; an error also ends it.
+    /// Call once per UI frame.
     Result<bool> advance(StudioState& state);
-    /// Tells the script what the engine reported; an error that answers one of its commands makes
+    /// Passes the engine's events to the script; an error answering one of its commands makes
     /// the next advance() fail.
     void take_event(const EngineEvent& event);
     bool ended() const { return next_ >= lines_.size(); }

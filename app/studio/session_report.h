@@ -8,7 +8,7 @@
 
 namespace gs {
 
-/// Without the picture of the viewport, which the engine adds.
+/// Without the viewport's picture, which the engine adds.
 Report session_report(const StudioState& state, const TraceStore& trace);
 /// "curve,step,value" lines of all curves.
 std::string curves_csv(const Curves& curves);

@@ -37,19 +37,19 @@ class Studio {
     // ---- for commands, between two frames
     StudioUi& ui() { return ui_; }
     TraceLibrary& traces() { return traces_; }
-    /// What the timeline shows; this session's while that is being read.
+    /// The timeline's trace; this session's while another is being read.
     const TraceStore& shown_trace();
-    /// Ends the program, unless something would be lost and nobody was asked yet.
+    /// Ends the program; asks first if something would be lost.
     Result<void> quit(QuitAnswer answer);
-    /// Does what takes the place of the scene once somebody said that what is lost may be; a script
-    /// says so by asking. Answered by quit().
+    /// Runs a job that replaces the scene, after asking if something would be lost; a script's
+    /// request counts as the answer. Answered by quit().
     Result<void> leave(EngineJob job);
     Result<void> show_layout(const std::string& name);
     /// Without a choice, the other way round.
     void full_screen(std::optional<bool> on) {
         window_.set_full_screen(on.value_or(!window_.full_screen()));
     }
-    /// Into the user's assets, where show_layout() finds it. usage: a name that is no file's.
+    /// Saves to the user's assets, where show_layout() finds it. usage: an invalid file name.
     Result<void> save_layout(const std::string& name);
     /// Asks how to open the capture.
     Result<void> import(const std::string& path);
@@ -66,13 +66,13 @@ class Studio {
     void picture_only(std::optional<bool> on);
     /// Writes the last frame drawn.
     Result<void> window_picture(const std::string& path);
-    /// Says that a file was written; `more`: what else of it.
+    /// Reports a written file; `more`: further facts.
     void wrote(const std::string& path, const std::string& more = {});
-    /// As one file. usage: nothing is open, another ending than .gsb; unwritable.
+    /// Saves one file. usage: nothing is open, or not a .gsb file; unwritable.
     Result<void> save_bundle(const std::string& path, bool photos);
-    /// A note on what is selected in the timeline. usage: nothing is.
+    /// Adds a note to the timeline's selection. usage: nothing selected.
     Result<void> note_span(const std::string& text);
-    /// The timeline shows it.
+    /// Shows it in the timeline.
     Result<void> show_stretch(TimeRange range);
 
   private:
@@ -96,9 +96,9 @@ class Studio {
     void advance_script();
     void follow_work();
     void carry_out_ui_actions();
-    /// What could not be done is said; a script ends with it.
+    /// Reports a failure; it ends a script.
     void check(const Result<void>& done);
-    /// What was to be shown cannot be: a headless studio without a script ends with it.
+    /// Opening failed: a headless studio without a script ends.
     void nothing_to_show();
     void open_start_paths();
     void run_command(const std::string& name, const Arguments& arguments);
@@ -119,7 +119,7 @@ class Studio {
     std::uint64_t scene_seen_ = 0;
     std::string run_seen_;
     std::optional<std::size_t> sweep_seen_;  ///< that the viewport has followed
-    EngineJob leaves_;  ///< what waits for an answer; empty: the end of the program, or nothing
+    EngineJob leaves_;  ///< job waiting for an answer; empty: quitting, or nothing
     ViewRequest sent_;
     SheetRequest sheet_wanted_;
     bool sent_any_ = false, quit_ = false;

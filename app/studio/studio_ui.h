@@ -30,58 +30,58 @@ class StudioUi {
     StudioUi(const StudioUi&) = delete;
     StudioUi& operator=(const StudioUi&) = delete;
 
-    /// One UI frame: draws the panels, steers the camera, then carries out the commands given.
+    /// Does one UI frame: draws the panels, steers the camera, then runs the given commands.
     /// Shows it in the window.
     void frame(StudioState& state, const TraceStore& trace, const TraceLibrary& traces,
                std::span<const std::string> recent);
     /// True while the next frame should come without waiting for input (steering by held keys, an
     /// animation).
     bool wants_next_frame() const;
-    /// True while panels in sight, or the pictures in them, are not complete yet.
+    /// True while visible panels, or the pictures in them, are incomplete.
     bool working() const;
-    /// False when the viewport's panel is hidden or behind another one: nobody looks at its
-    /// picture.
+    /// False when the viewport's panel is hidden or behind another one: its picture is not
+    /// visible.
     bool viewport_visible() const;
-    /// The small pictures of photos that the last frame would have shown.
+    /// The small pictures of photos that the last frame needed.
     SheetRequest wanted_sheet() const;
     /// True when typed keys belong to a text field.
     bool typing() const;
-    /// Carries out a UI action; false when it is not one of the panels'. Errors: a panel that does
-    /// not exist.
+    /// Runs a UI action; false if it is not one of the panels'. Errors: a panel that does not
+    /// exist.
     Result<void> show_panel(const std::string& name, bool hide);
     /// `command`: already chosen, its arguments are asked for.
     void show_palette(const std::string& command = {});
-    /// A layout of assets/layouts or of the user's own. usage: there is none of that name.
+    /// Shows a layout of assets/layouts or of the user. usage: unknown name.
     Result<void> show_layout(std::string_view name);
     std::string layout() const;
     void load_layout(std::string_view layout);
-    /// Where the file dialog served each purpose last.
+    /// The file dialog's last folder for each purpose.
     std::map<std::string, std::string>& folders();
     /// The Time lapse panel, for its commands.
     TimeLapsePanel& time_lapse();
-    /// What the panels about traces share.
+    /// Shared state of the panels about traces.
     TraceView& trace_view();
-    /// The Notes panel asks for a text for what the mouse is over in the picture.
+    /// Lets the Notes panel ask for a text for the point under the mouse.
     Result<void> begin_note();
-    /// The span that is selected in the timeline, or the stretch of time, as a note without a
-    /// text; nothing: none is.
+    /// The timeline's selected span or time range as a note without a text; nothing: no
+    /// selection.
     std::optional<Note> selected_stretch(const TraceStore& trace) const;
     /// The table of the Statistics panel.
     std::string statistics_csv(const TraceStore& trace) const;
-    /// The panel's region over all others, or all in their places again; without a name the one
-    /// that the mouse is over. usage: there is no such panel to see.
+    /// Maximises the panel's region, or restores all; without a name, the one under the
+    /// mouse. usage: no such visible panel.
     Result<void> maximise(const std::string& name);
     /// Nothing but the picture; without a choice, the other way round. Returns what is now.
     bool show_picture_only(std::optional<bool> on);
-    /// Brings the panels back that something stands before; false: nothing does.
+    /// Restores panels hidden by a maximised one or the picture; false: none are.
     bool uncover();
-    /// True when a text field, a popup or the panel under the mouse has a use of its own for it.
+    /// True if a text field, a popup or the panel under the mouse uses the key itself.
     bool takes_key(const std::string& chord) const;
 
-    /// The last frame drawn, as a picture of the whole window.
+    /// The last frame as a picture of the whole window.
     Image8 window_picture() const;
-    /// What the viewport would show of `frame` with these settings: what it is compared with,
-    /// legend, frusta, axes. One picture has the frame's size.
+    /// The viewport's picture of `frame` with these settings: comparison, legend, frusta,
+    /// axes. One picture has the frame's size.
     Image8 overlay_picture(const ViewFrame& frame, const ViewSettings& view);
     double last_frame_seconds() const;
 
