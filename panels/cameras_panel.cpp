@@ -110,7 +110,7 @@ void CamerasPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::InputTextWithHint("##filter", "filter", &filter);
     std::span<const PoseChange> changes;
     if (snapshot.looks) changes = snapshot.looks->poses;
-    // Where there is no room for them, the tooltip has the corrections.
+    // In a narrow panel, only the tooltip shows the corrections.
     const bool corrected = !changes.empty() && ImGui::GetContentRegionAvail().x >= 18 * em();
     const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                   ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_Sortable;

@@ -19,7 +19,7 @@ struct ComparePanel {
     explicit ComparePanel(TraceView& view) : view_(view) {}
     void draw(const Snapshot& snapshot, Commands& commands);
 
-    /// One side: a trace, and a stretch of it.
+    /// One side: a trace, and a time range of it.
     struct Side {
         std::uint64_t trace = 0;  ///< TraceEntry::id; 0: none chosen
         std::uint32_t process = 0;
@@ -28,7 +28,7 @@ struct ComparePanel {
     };
     std::array<Side, 2> sides;
     const std::optional<Comparison>& result() const { return result_; }
-    /// Works it out at the next draw.
+    /// Computes it at the next draw.
     void compare_now() { wanted_ = true; }
 
   private:

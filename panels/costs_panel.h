@@ -12,7 +12,7 @@ struct CostsPanel {
     void draw(const Snapshot& snapshot, Commands& commands);
 
   private:
-    int without_ = 100;  // how many to leave out
+    int without_ = 100;  // number of Gaussians to omit
 };
 
 }  // namespace gs

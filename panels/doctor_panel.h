@@ -21,7 +21,7 @@ struct DoctorPanel {
     void draw_memory(const Snapshot& snapshot, Commands& commands) const;
 };
 
-/// What a click on an example of a finding does: "view.gaussian 17", "view.capture NAME"; nothing
+/// The command for a click on a finding's example: "view.gaussian 17", "view.capture NAME"; nothing
 /// for other words.
 std::optional<std::pair<std::string, std::string>> command_of_example(const Snapshot& snapshot,
                                                                       const std::string& example);

@@ -97,7 +97,7 @@ void draw_row_cells(const DriveRow& row) {
     cell(std::isfinite(row.within_10cm) ? fmt::format("{:.0f} %", 100 * row.within_10cm) : "-");
 }
 
-/// `few`: without what narrow tables have no room for.
+/// `few`: only the columns that fit a narrow table.
 void set_up_drive_columns(bool few) {
     constexpr ImGuiTableColumnFlags fixed = ImGuiTableColumnFlags_WidthFixed;
     const ImGuiTableColumnFlags spare = few ? fixed | ImGuiTableColumnFlags_DefaultHide : fixed;

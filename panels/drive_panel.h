@@ -14,8 +14,8 @@ struct DrivePanel {
     void draw(const Snapshot& snapshot, Commands& commands);
 
     DriveMap map;
-    bool with_table = false;      ///< where there is no room for both: in place of the map
-    std::size_t last_chosen = 0;  ///< that the table was scrolled to
+    bool with_table = false;      ///< show the table instead of the map if only one fits
+    std::size_t last_chosen = 0;  ///< row the table was scrolled to
 
   private:
     void draw_wide(const DriveState& drive, const Snapshot& snapshot, ImVec2 room,

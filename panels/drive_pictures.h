@@ -9,7 +9,7 @@
 
 namespace gs {
 
-/// As wide as `room`, and as high where that is high enough to see anything.
+/// Draws at the width of `room`, and its height if that is enough to see anything.
 void draw_sweep_pictures(const DriveState& drive, const Snapshot& snapshot, ImVec2 room);
 
 }  // namespace gs

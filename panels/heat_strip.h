@@ -16,7 +16,7 @@ std::vector<float> values_over_time(const std::vector<CurvePoint>& points, doubl
                                     double last, int columns);
 
 struct HeatStrip {
-    /// Fills what is left of the window; a click goes to the photo.
+    /// Fills the rest of the window; click a photo to go to it.
     void draw(const Snapshot& snapshot, Commands& commands);
 
   private:

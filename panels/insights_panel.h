@@ -23,11 +23,11 @@ struct InsightsPanel {
 
     std::uint32_t process = kAnyProcess;  ///< whose, an index into TraceStore::processes()
     bool only_selection =
-        false;  ///< of the timeline's selected stretch, not of the newest iterations
+        false;  ///< of the timeline's selected range, not of the newest iterations
 
     /// What is shown now; null before the first refresh.
     const Insights* shown() const { return result_ ? &result_->insights : nullptr; }
-    /// True while an answer is being worked out.
+    /// True while an answer is being computed.
     bool busy() const { return pending_ != nullptr; }
     bool working() const { return busy(); }
 

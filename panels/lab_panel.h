@@ -16,10 +16,10 @@ namespace gs {
 struct LabPanel {
     void draw(const Snapshot& snapshot, Commands& commands);
 
-    std::string suite = "smoke", label, captures;  ///< what is run next
-    std::string database;                          ///< as it is typed; empty: the one that is read
-    std::string a, b;                              ///< what is compared next; empty: the first two
-    std::string scene;                             ///< that the plot is of; empty: the newest run's
+    std::string suite = "smoke", label, captures;  ///< of the next run
+    std::string database;                          ///< as typed; empty: the current one
+    std::string a, b;                              ///< of the next comparison; empty: the first two
+    std::string scene;                             ///< the plot's scene; empty: the newest run's
     bool comparison = false;                       ///< shown in place of the runs
     bool over_time = false;                        ///< the plot's x: seconds, not Gaussians
     PlotRange range;

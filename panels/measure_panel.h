@@ -17,7 +17,7 @@ struct MeasurePanel {
     void draw_scale(const MeasureState& measured, Commands& commands);
     void draw_up(const Snapshot& snapshot, const MeasureState& measured, Commands& commands);
 
-    std::size_t chosen_ = 0;  ///< the distance that scale and up go by, from 1; 0: the last
+    std::size_t chosen_ = 0;  ///< distance used for scale and up, from 1; 0: the last
     double metres_ = 1;       ///< typed
 };
 

@@ -212,7 +212,7 @@ double mib_in_unit(std::string_view name) {
                             : 0;
 }
 
-/// What one counter of memory told, MiB over seconds.
+/// Values of one memory counter, MiB over seconds.
 struct MemoryCounter {
     std::string name;
     std::vector<CurvePoint> points;

@@ -14,7 +14,7 @@ struct MemoryPanel {
     PlotRange over_time;
 };
 
-/// What the categories of host memory add up to, bytes.
+/// Sum of the categories of host memory, bytes.
 std::uint64_t host_memory_known(const Snapshot& snapshot);
 
 }  // namespace gs

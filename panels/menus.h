@@ -18,17 +18,17 @@ struct PanelItem {
     bool shown;
 };
 
-/// CommandInfo::menu in its parts: "View/Show 2" stands in the menu View, there in the list Show,
-/// in the second group. Lines separate groups.
+/// CommandInfo::menu in its parts: "View/Show 2" is in the menu View, in its submenu Show, in the
+/// second group. Lines separate groups.
 struct MenuPlace {
     std::string_view menu, list;  ///< list: empty for most
     int group = 0;
 };
 MenuPlace menu_place(std::string_view text);
 
-/// Whether a command that chooses or switches something is chosen now; nothing: it does neither.
+/// Whether a choice or switch command is on; nothing: the command is neither.
 std::optional<bool> switched_on(std::string_view command, const Snapshot& snapshot);
-/// False: it would only answer why it can do nothing.
+/// False: the command would only fail now.
 bool applies(std::string_view command, const Snapshot& snapshot);
 
 void draw_menus(const Snapshot& snapshot, Commands& commands, Palette& palette,

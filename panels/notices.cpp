@@ -63,7 +63,7 @@ void draw_notices(const Snapshot& snapshot, Commands& commands, float left, floa
         return a.seconds > kMoment && (a.name != "load" || snapshot.frame);
     };
     const bool any = std::any_of(snapshot.activities.begin(), snapshot.activities.end(), shown);
-    // Over a dialog only what went wrong: the rest would hide its fields, and stands in the log.
+    // Over a dialog show only errors: the rest would hide its fields, and is in the log.
     const auto told = [&](const Notice& n) { return n.error || !snapshot.import; };
     const bool tells = std::any_of(snapshot.notices.begin(), snapshot.notices.end(), told);
     const float wide = std::min(34 * em(), width - 2 * em());

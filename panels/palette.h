@@ -10,21 +10,21 @@
 
 namespace gs {
 
-/// Something that an argument may be, and what it is.
+/// A possible value of an argument, with a description.
 struct Suggestion {
     std::string argument, words;
 };
 
 class Palette {
   public:
-    /// What the arguments of a command may be just now; asked about once a second while they are
-    /// asked for. The app gives it.
+    /// The current suggestions for a command's arguments; called about once a second while they
+    /// are typed. Set by the app.
     std::function<std::vector<Suggestion>(const std::string& command)> suggest;
 
-    /// Opens it at the next draw(); `command`: already chosen, its arguments are asked for.
+    /// Opens it at the next draw(); `command`: already chosen, asks for its arguments.
     void show(std::string command = {});
     bool visible() const { return visible_; }
-    /// The command whose arguments are asked for; empty: none.
+    /// The command whose arguments are typed; empty: none.
     const std::string& command() const { return command_; }
     void dismiss() {
         visible_ = opening_ = false;

@@ -18,20 +18,20 @@ enum class Region { left, left_lower, centre, right, right_lower, bottom, bottom
 inline constexpr std::array<const char*, 8> kRegionNames{
     "left", "left lower", "centre", "right", "right lower", "bottom", "bottom right", "hidden"};
 
-/// A panel as the workspace sees it.
+/// The workspace's interface to a panel.
 class AnyPanel {
   public:
     virtual ~AnyPanel() = default;
-    /// Into the current window, which is the panel's tab.
+    /// Draws into the current window, which is the panel's tab.
     virtual void draw(const Snapshot& snapshot, Commands& commands) = 0;
-    /// True while it works something out in pieces: the next frame should come soon.
+    /// True while it computes in slices: the next frame should come soon.
     virtual bool busy() const { return false; }
-    /// True while what it shows is not complete yet: scripts wait for it.
+    /// True while its content is incomplete: scripts wait for it.
     virtual bool working() const { return false; }
 };
 
-/// Any struct with draw(), and with busy() and working() where it has something to work out. Those
-/// that look at a trace are made with the TraceView that they share.
+/// Any struct with draw(), and with busy() and working() if it computes something. Panels about a
+/// trace are made with their shared TraceView.
 template <class P>
 class HeldPanel final : public AnyPanel {
   public:
@@ -64,7 +64,7 @@ class HeldPanel final : public AnyPanel {
 
 struct PanelRow {
     const char* name;
-    Region home;  ///< where it lies when no layout (assets/layouts) says otherwise
+    Region home;  ///< its region unless a layout (assets/layouts) sets one
     bool
         scrolls;  ///< the wheel scrolls the panel's region; in the others it zooms or scrolls lists
     std::unique_ptr<AnyPanel> (*make)(TraceView& view);

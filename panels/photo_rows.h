@@ -13,14 +13,14 @@
 
 namespace gs {
 
-/// What rows are sorted by; NaN: not measured.
+/// The sort value of rows; NaN: not measured.
 double value_of(const CameraRow& row, PhotoKey key);
-/// Those whose name holds `filter`, in order; unmeasured ones last in either direction.
+/// Rows whose name contains `filter`, in order; unmeasured ones last in either direction.
 std::vector<const CameraRow*> sorted_rows(const std::vector<CameraRow>& rows,
                                           std::string_view filter, bool test_only, PhotoKey key,
                                           bool descending);
 
-/// By how far a run has moved them, or turned; those it takes as given last in either direction.
+/// Sorted by how far a run has moved or turned them; uncorrected ones last in either direction.
 void sort_by_change(std::vector<const CameraRow*>& rows, std::span<const PoseChange> changes,
                     bool moved, bool descending);
 

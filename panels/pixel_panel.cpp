@@ -18,9 +18,9 @@ namespace gs {
 namespace {
 
 constexpr float kLeastTable = 19;  // em: narrower, numbers of the list would be cut
-constexpr double kNothing = 1e-5;  ///< that is not told from 0 in a narrow column
+constexpr double kNothing = 1e-5;  ///< shown as 0 in a narrow column
 
-/// kPixelFateNames where there is little room.
+/// kPixelFateNames for narrow columns.
 constexpr std::array<const char*, 6> kShortFates{"", "outside", "faint", "ends", "after", "hidden"};
 
 ImU32 color_of(Vec3d c) {
@@ -239,7 +239,7 @@ void PixelPanel::draw_entries(const PixelInspection& inspection, const Snapshot&
     const ImGuiTableFlags flags = ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
                                   ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp |
                                   ImGuiTableFlags_BordersInnerV;
-    // In a narrow window the columns go on to the right.
+    // In a narrow window the columns extend to the right.
     const float room = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
     if (!ImGui::BeginTable("##entries", answer.photo ? 7 : 6, flags, {0, height},
                            std::max(room, kLeastTable * em())))

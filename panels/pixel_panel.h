@@ -15,7 +15,7 @@ namespace gs {
 struct PixelPanel {
     void draw(const Snapshot& snapshot, Commands& commands);
 
-    bool with_left_out = false;  ///< what is in the tile's list, but adds nothing to the pixel, too
+    bool with_left_out = false;            ///< also list the tile's Gaussians without effect
     std::optional<std::uint64_t> pointed;  ///< the Gaussian under the mouse, in this frame
 
   private:

@@ -8,10 +8,10 @@
 
 namespace gs {
 
-/// What the tile's list costs; a click on one of its pixels inspects that.
+/// The cost of the tile's list; click one of its pixels to inspect it.
 void draw_tile(const PixelAnswer& answer, const Snapshot& snapshot, Commands& commands);
-/// `table`: null: not asked for; `answer`: the pixel whose tile is bright, or null. A click goes to
-/// a tile.
+/// `table`: null: not requested; `answer`: the pixel whose tile is bright, or null. Click a tile to
+/// go to it.
 void draw_tile_table(const TileTable* table, const PixelAnswer* answer, Commands& commands);
 
 }  // namespace gs

@@ -22,11 +22,11 @@ struct Heading {
     const char* hint;
 };
 
-/// False: no room.
+/// False: no space.
 bool begin_problem_table(const char* id, std::span<const Heading> headings, ImVec2 size) {
     const ImGuiTableFlags flags = ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
                                   ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV;
-    // What is left of the room, where the others leave some.
+    // The remaining width, if any.
     const ImGuiStyle& style = ImGui::GetStyle();
     float rest = ImGui::GetContentRegionAvail().x - style.ScrollbarSize;
     for (const Heading& h : headings) rest -= h.width * em() + 2 * style.CellPadding.x + 1;

@@ -23,13 +23,13 @@ struct ProblemsPanel {
 
 // ---- its lists (problems_lists.cpp, problems_cards.cpp); `of` is not null
 
-/// Regions or holes as cards: render, photo and error beside each other; a click goes there.
+/// Regions or holes as cards: render, photo and error side by side; click one to go there.
 void draw_region_cards(const Snapshot& snapshot, const PhotoProblems& of, ProblemKind kind,
                        Commands& commands);
-/// The same of one place in every photo that sees it.
+/// The same for one point in every photo that sees it.
 void draw_place_cards(const Snapshot& snapshot, const PhotoProblems& of, Commands& commands);
 void draw_blamed_table(const Snapshot& snapshot, const PhotoProblems& of, Commands& commands);
-/// Floaters, and what the doctor says of single Gaussians.
+/// Floaters, and the doctor's findings about single Gaussians.
 void draw_floater_table(const Snapshot& snapshot, const PhotoProblems& of, Commands& commands);
 
 /// Name of a photo of the capture; its number where it is not listed.

@@ -11,7 +11,7 @@ namespace {
 float gap_size() { return 0.25F * em(); }
 float part(float whole, double share) { return std::floor(whole * static_cast<float>(share)); }
 
-/// Where regions without a panel would appear: at an edge of the room, or of the one beside them.
+/// Drop places of regions without a panel: at an edge of the window, or of their neighbour.
 constexpr float kEdge = 0.07F, kThird = 0.34F;
 
 }  // namespace
@@ -161,7 +161,7 @@ void Regions::draw_splitters() {
     if (used(Region::bottom) && used(Region::bottom_right))
         splitter("##split bottom row", {bottom_right.x - gap, bottom.y, gap, bottom.h}, true,
                  inner_w, sizes.bottom_split, false);
-    // Shares of both sides leave room for the centre.
+    // Shares of both sides leave space for the centre.
     if (sizes.left + sizes.right > 0.85) sizes.right = std::max(0.06, 0.85 - sizes.left);
 }
 

@@ -34,14 +34,14 @@ class Regions {
     };
     Sizes sizes;
 
-    /// `alone`: the one that fills the room, the others have no place.
+    /// `alone`: the region that fills the whole space and hides the others.
     void lay_out(RegionBox room, const UsedRegions& used, std::optional<Region> alone);
     void draw_splitters();
     const RegionBox& box(Region region) const { return boxes_[static_cast<std::size_t>(region)]; }
     bool used(Region region) const { return used_[static_cast<std::size_t>(region)]; }
     /// The region at a point of the screen.
     std::optional<Region> at(ImVec2 point) const;
-    /// Where something dropped at this point goes, and what it covers then (roughly). Regions
+    /// The target of a drop at this point, and its area (roughly). Regions
     /// without a panel have a place too, at the edge where they would appear.
     std::optional<Region> drop_at(ImVec2 point) const;
     RegionBox drop_box(Region region) const;

@@ -20,7 +20,7 @@ constexpr std::array kAxisWords{"x", "y", "z"};
 std::string count_of(std::uint64_t n) { return format_count(static_cast<double>(n)); }
 std::string number_word(float value) { return argument(static_cast<double>(value)); }
 
-/// A button beside the last one where there is room; gives a command without arguments.
+/// A button beside the last one if it fits; gives a command without arguments.
 void action(Commands& commands, const char* label, const char* command, const char* hint,
             bool enabled, bool first = false) {
     if (!first) beside_if_fits(label);

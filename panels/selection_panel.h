@@ -18,7 +18,7 @@ class SelectionPanel {
     void draw_change(Commands& commands);
     void draw_history(const Snapshot& snapshot, Commands& commands) const;
 
-    // What was typed, until its button is pressed.
+    // Typed values, until their buttons are pressed.
     float reach_ = 3;
     int value_ = 0;  // of kSelectionValues
     float lo_ = 0, hi_ = 0.1F;

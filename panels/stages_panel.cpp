@@ -17,7 +17,7 @@ constexpr std::array<const char*, 4> kScopeTitles{"per iteration", "per view fra
                                                   "per call"};
 constexpr std::array<int, 4> kWindows{64, 256, 1024, 8192};
 
-/// Three digits; the unit stands in the table's head.
+/// Three digits; the unit is in the table's head.
 std::string milliseconds(double value) {
     if (!std::isfinite(value)) return "-";
     return fmt::format("{:.{}f}", value,

@@ -32,7 +32,7 @@ struct StagesPanel {
     OtherGpus other_gpus;
 
   private:
-    /// A stage with what is known of it on either side; absent: samples is 0.
+    /// A stage with its statistics on both sides; absent: samples is 0.
     struct Row {
         Stage stage = Stage::other;
         StageStats cpu, gpu;
@@ -52,7 +52,7 @@ struct StagesPanel {
     bool comes_before(const Row& a, const Row& b, int column) const;
 
     std::array<std::vector<CurvePoint>, kStageCount> layers_;
-    std::vector<StageStats> cpu_rows_, gpu_rows_;  // of what the following four say
+    std::vector<StageStats> cpu_rows_, gpu_rows_;  // for the next four members
     std::vector<Row> rows_;                        // both, in the order of stages
     StatScope rows_scope_ = StatScope::iteration;
     int rows_window_ = 0;

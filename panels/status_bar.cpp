@@ -35,7 +35,7 @@ void add_doctor(const Snapshot& s, std::vector<Item>& items) {
 std::vector<Item> items_of(const Snapshot& s) {
     std::vector<Item> items;
     if (!s.backend.empty()) items.push_back({s.backend, "backend that renders and trains"});
-    // A GPU's name stands in the backend's already.
+    // The backend's name already contains a GPU's name.
     if (!s.device.empty() && s.backend.find(s.device) == std::string::npos)
         items.push_back({s.device, "device it runs on"});
     if (s.device_memory && s.device_memory->total_bytes > 0) {

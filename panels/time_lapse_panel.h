@@ -14,7 +14,7 @@ namespace gs {
 struct TimeLapsePanel {
     void draw(const Snapshot& snapshot, Commands& commands);
     bool busy() const { return playing || waits_; }
-    /// From here, or from the first picture where it stands at the last; or stops.
+    /// Plays from here, or from the first picture if it shows the last; or stops.
     void set_playing(bool on);
 
     std::string view;        ///< whose pictures are shown; empty: the first
@@ -32,9 +32,9 @@ struct TimeLapsePanel {
     void play(std::size_t last, std::size_t& index);
 
     double since_ = 0;         // the last picture that was played, seconds
-    std::string last_file_;    // was there: stays while the next one is read
-    std::string last_folder_;  // it is of this camera and run; of no other one it stays
-    std::string wanted_;       // is not there yet
+    std::string last_file_;    // available: shown while the next one is read
+    std::string last_folder_;  // its camera and run: cleared when these change
+    std::string wanted_;       // not available yet
     double waited_ = 0;        // for it, seconds
     bool waits_ = false;
     bool from_first_ = false;  // it begins to play

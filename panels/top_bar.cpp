@@ -55,7 +55,7 @@ std::vector<Figure> figures_of(const Snapshot& snapshot) {
         if (t.test_psnr > 0)
             out.push_back({"test", format_db(t.test_psnr) + measured_at(t),
                            "PSNR, mean over the test photos at the last evaluation", 0});
-        else if (t.step > 0)  // "-" while no step has told its own yet
+        else if (t.step > 0)  // "-" until a step has reported one
             out.push_back({"train", format_db(t.train_psnr),
                            "PSNR of the newest training photo; test photos not evaluated yet", 0});
     }

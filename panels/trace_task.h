@@ -17,7 +17,7 @@
 
 namespace gs {
 
-/// What a result was made of. A live trace is looked at again some seconds after it has grown.
+/// Inputs of a result. A live trace is analysed again some seconds after it has grown.
 struct TraceTask {
     const TraceStore* store = nullptr;
     std::uint64_t id = 0;
@@ -45,8 +45,8 @@ struct TraceTask {
     bool whole() const { return range == kAllTime; }
 };
 
-/// "of everything", or of how long a selection, with the way to end it; what a panel's figures are
-/// about.
+/// "of everything", or the length of the selection with a button to clear it: the scope of a
+/// panel's figures.
 inline void range_note(TraceView& view, const TraceTask& task, double share) {
     if (task.running && share < 1) {
         dim_text("looking, " + format_share(share));

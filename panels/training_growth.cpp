@@ -11,7 +11,7 @@ namespace gs {
 namespace {
 
 constexpr float kRoomForGrowth = 38;   // em of height: open at first
-constexpr float kMostSteepTarget = 3;  // times as many as there are: beyond, it is told in words
+constexpr float kMostSteepTarget = 3;  // times the current number: above this, shown as text
 
 float highest(const std::vector<CurvePoint>& curve) {
     float out = 0;
@@ -35,7 +35,7 @@ constexpr RoundLine kRoundLines[] = {{"cloned", color_rgb(0x56b4e9), &RoundCurve
 void TrainingPanel::draw_growth(const Snapshot& snapshot) {
     if (!snapshot.curves || snapshot.curves->rounds.target.empty()) return;
     const Curves& curves = *snapshot.curves;
-    // Settings come first where there is little room.
+    // Settings come first in a small panel.
     ImGui::SetNextItemOpen(ImGui::GetContentRegionAvail().y > kRoomForGrowth * em(),
                            ImGuiCond_Once);
     if (!section("Growth")) return;

@@ -30,7 +30,7 @@ class Workspace {
     Workspace(const Workspace&) = delete;
     Workspace& operator=(const Workspace&) = delete;
 
-    /// Everything, over the whole display. Between ImGui::NewFrame() and Render().
+    /// Draws everything, over the whole display. Between ImGui::NewFrame() and Render().
     void draw(const Snapshot& snapshot, Commands& commands);
 
     /// Brings the panel to the front of its region (its usual one when it is hidden), or hides it.
@@ -38,24 +38,24 @@ class Workspace {
     bool show_panel(std::string_view name, bool hide = false);
     bool shown(std::string_view name) const;
     bool move_panel(std::string_view name, Region region);
-    /// A layout of assets/layouts or of the user's own: "studio", "traces" (the timeline in the
-    /// middle). usage: there is none of that name.
+    /// Shows a layout of assets/layouts or of the user: "studio", "traces" (the timeline in the
+    /// middle). usage: unknown name.
     Result<void> show_layout(std::string_view name);
     void reset_layout();  ///< to "studio"
-    /// Where the panel lies, or, without a name, what the mouse is over; nullopt: nowhere.
+    /// The panel's region, or, without a name, the one under the mouse; nullopt: none.
     std::optional<Region> region_of(std::string_view name) const;
     std::vector<std::string> panel_names() const;
-    /// True while a panel works something out in pieces: the next frame should come soon.
+    /// True while a panel computes in slices: the next frame should come soon.
     bool busy() const;
-    /// True while a panel in sight is still working out what it shows.
+    /// True while a visible panel is still computing its content.
     bool working() const;
 
-    /// The layout as text, for the app to store; what is damaged or unknown in a loaded text is
-    /// left as it was.
+    /// The layout as text, for the app to store; damaged or unknown parts of a loaded text are
+    /// ignored.
     std::string save_layout() const;
     void load_layout(std::string_view text);
 
-    /// One panel alone, into the current window. False: no such panel.
+    /// Draws only one panel into the current window. False: no such panel.
     bool draw_panel(std::string_view name, const Snapshot& snapshot, Commands& commands);
     /// The panel of this type; the table has one of each.
     template <class P>
@@ -67,12 +67,12 @@ class Workspace {
         return held->panel;
     }
 
-    TraceView trace_view;  ///< what the panels about traces share
+    TraceView trace_view;  ///< shared by the panels about traces
     Palette palette;
     FileDialog file_dialog;
     ImportDialog import_dialog;
     std::optional<Region> maximised;  ///< over all others
-    bool picture_only = false;        ///< nothing but the viewport's picture
+    bool picture_only = false;        ///< only the viewport's picture
 
   private:
     struct Slot {

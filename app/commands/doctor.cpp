@@ -64,7 +64,7 @@ const CommandRow kRows[] = {
     {"view.unmark",    "Remove the mark",            "View 4",   "U",      "",
      "Clear the marker of the Gaussian.", unmark},
     {"cancel",         "Cancel running work",        "Doctor 2", "",       "[NAME]",
-     "Cancel loading, examining, fixing or exporting: all, or load, compare, doctor, mend, "
+     "Cancel loading, examining, fixing or exporting: all, or load, compare, doctor, mend, "  // style: ok
      "export, levels, problems.", cancel},
     {"notice.dismiss", "Dismiss notices",            "",       "",       "[NUMBER]",
      "Remove one notice from the picture, or all.", dismiss},

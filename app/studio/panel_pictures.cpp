@@ -80,7 +80,7 @@ Result<PanelTextures::ReadFile> PanelTextures::read(const std::string& path, int
     return ReadFile{std::move(picture), written};
 }
 
-/// On the reader's thread: one, since a training run needs the processor, too.
+/// On the reader's thread: one, since a training run also needs the processor.
 void PanelTextures::read_what_is_wanted() {
     name_this_thread("pictures");
     while (!ends_) {

@@ -124,7 +124,7 @@ StudioUi::~StudioUi() {
     ImGui::DestroyContext(parts_->context);
 }
 
-/// Fonts and metrics for the display's scale; made again when the window moves to another display.
+/// Fonts and metrics for the display's scale; rebuilt when the window moves to another display.
 void StudioUi::follow_scale() {
     const double scale = parts_->window.content_scale();
     if (std::abs(scale - parts_->scale) < 0.01) return;

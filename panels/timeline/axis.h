@@ -11,30 +11,30 @@ namespace gs {
 
 struct TimeAxis {
     std::int64_t begin_ns = 0;  ///< left edge
-    double span_ns = 200e6;     ///< width of what is shown
+    double span_ns = 200e6;     ///< visible width
     bool follow = true;         ///< the right edge stays at the newest measurement
 
     std::int64_t end_ns() const { return begin_ns + static_cast<std::int64_t>(span_ns); }
     /// Shows [from, to] with a margin and stops following.
     void zoom_to(std::int64_t from_ns, std::int64_t to_ns, double margin = 0.3);
     void zoom_to_all(const TraceStore& trace) { zoom_to(trace.begin_ns(), trace.end_ns(), 0.02); }
-    /// Nothing comes any more: where the newest was followed, the last stays in view.
+    /// The trace has ended: stops following, with the last measurement in view.
     void rest_at_end(const TraceStore& trace);
-    /// What is at `centre` stays where it is.
+    /// Zooms; `centre` keeps its place.
     void zoom_at(double factor, std::int64_t centre_ns);
-    /// Later, or earlier where negative; stops following.
+    /// Moves later, or earlier if negative; stops following.
     void pan(double by_ns);
-    /// Moves so that the stretch is in view, in the middle where it was not; keeps the zoom.
+    /// Moves the range into view, centred if it was not visible; keeps the zoom.
     void bring_into_view(std::int64_t from_ns, std::int64_t to_ns);
-    /// Tells the canvas what it shows. The left edge lies on whole pixels of time, so that nothing
-    /// trembles while it moves on.
+    /// Sets the canvas's time range. The left edge is on whole pixels of time, so that nothing
+    /// jitters while it moves.
     void settle(const TraceStore& trace, TimelineCanvas& canvas);
 };
 
 /// `fixed`: times count from a fixed moment, as of traces that grow and those that did; else from
 /// the trace's begin.
 void draw_ruler(const TraceStore& trace, bool fixed, const TimelineCanvas& canvas);
-/// Hatched where records were lost: what is not drawn there may have happened all the same.
+/// Hatches places of lost records: unrecorded work may have happened there.
 void draw_losses(const TraceStore& trace, const TimelineCanvas& canvas);
 
 }  // namespace gs

@@ -15,10 +15,10 @@ namespace gs {
 
 class IterationBars {
   public:
-    /// The iterations of `process`: the store's own frames where there are any; else what can be
-    /// told from ranges and kernels that recur. None: of the newest frame's process.
+    /// Gathers the iterations of `process`: the store's own frames if any, else detected from
+    /// recurring ranges and kernels. None: of the newest frame's process.
     void gather(const TraceStore& trace, std::optional<std::uint32_t> process);
-    /// With its top at `y`; a click shows an iteration.
+    /// Draws with its top at `y`; click an iteration to show it.
     void draw(const TimelineCanvas& canvas, float y, TimeAxis& axis);
     /// Shows the newest.
     void show_last(TimeAxis& axis) const;
@@ -36,7 +36,7 @@ class IterationBars {
     void draw_target_menu(bool in_bars, double median);
 
     std::vector<Bar> bars_;  // the newest
-    std::string how_;        // they were found
+    std::string how_;        // how they were found
     std::uint64_t made_of_ = 0;
     double made_at_ = -1e9;
     double target_ms_ = 0;  // of an iteration; 0: none

@@ -103,7 +103,7 @@ void TimeMeasure::draw_note(const TimelineCanvas& canvas, float left, float righ
     if (lines.size() > static_cast<std::size_t>(fitting))
         lines.resize(static_cast<std::size_t>(fitting));
     const float height = static_cast<float>(lines.size()) * 1.15F * em() + 2 * pad;
-    // Beside the selection, where it is in nobody's way; inside it when there is no room.
+    // Beside the selection if it fits there, else inside it.
     const float x = right + 4 + width < canvas.right() ? right + 4
                     : left - 4 - width > canvas.x
                         ? left - 4 - width

@@ -18,7 +18,7 @@ namespace gs {
 class TimeMeasure {
   public:
     explicit TimeMeasure(TraceView& view) : view_(view) {}
-    bool on = false;  ///< a drag selects a stretch of time, without Shift too
+    bool on = false;  ///< a drag selects a time range even without Shift
 
     const std::optional<TimeRange>& range() const { return view_.selection; }
     void set(TimeRange range) { view_.selection = range; }
@@ -28,11 +28,11 @@ class TimeMeasure {
     }
     void end_drag() { anchor_.reset(); }
     bool dragging() const { return anchor_.has_value(); }
-    /// What was chosen last goes: the drag, measuring, the stretch. False: there was nothing.
+    /// Cancels the newest of: the drag, measuring, the time range. False: nothing to cancel.
     bool drop();
     void forget() { anchor_.reset(), sums_of_.reset(); }
 
-    /// Over the rows. False while sums are still being added up: the next frame should come soon.
+    /// Draws over the rows. False while sums are incomplete: the next frame should come soon.
     bool draw(const TraceStore& trace, const TimelineCanvas& canvas);
     const StageSums& sums() const { return sums_; }
 

@@ -48,11 +48,11 @@ struct SpanBlock {
         1;  ///< share of the block's time that spans take; where many: measured on some of them
 };
 
-/// The share of a block's time that spans take, of what was recorded of it: a pause of recording is
-/// not idle time.
+/// The share of a block's recorded time that spans take: a pause of recording is not idle
+/// time.
 float recorded_share(const SpanBlock& block, std::span<const Interval> unrecorded);
 
-/// The time that is drawn as one: the power of two at or above what a pixel covers.
+/// The grid step of merged spans: the power of two at or above a pixel's time.
 inline std::int64_t block_quantum(double ns_per_px) {
     std::int64_t quantum = 1;
     while (static_cast<double>(quantum) < ns_per_px && quantum < (std::int64_t{1} << 60))
@@ -83,8 +83,8 @@ void blocks_of(std::span<const Item> items, std::int64_t t0, std::int64_t t1, st
         if (first.length_ns() < quantum) {
             const std::int64_t edge =
                 first.begin_ns - ((first.begin_ns % quantum) + quantum) % quantum + quantum;
-            // Most blocks are about as long as the last: look there before looking everywhere,
-            // every look at memory that is far away is dear.
+            // Most blocks are about as long as the last: look there before searching everywhere,
+            // since each access to distant memory is expensive.
             const std::ptrdiff_t room = items.end() - next;
             const auto before = [&](std::ptrdiff_t i) { return span_of(next[i]).begin_ns < edge; };
             std::ptrdiff_t low = 0, high = std::min(guess, room), step = 2;
@@ -101,7 +101,7 @@ void blocks_of(std::span<const Item> items, std::int64_t t0, std::int64_t t1, st
                 next + low, next + high, edge,
                 [&](const Item& item, std::int64_t t) { return span_of(item).begin_ns < t; });
             guess = next - at;
-            // The last to begin here may go on for long: it is drawn by itself.
+            // The last to begin here may be long: it is drawn by itself.
             if (next - at > 1 && span_of(*(next - 1)).length_ns() >= quantum) --next;
             block.count = static_cast<std::uint32_t>(next - at);
             block.end_ns = span_of(*(next - 1)).end_ns;
@@ -135,7 +135,7 @@ void blocks_of(std::span<const Item> items, std::int64_t t0, std::int64_t t1, st
     }
 }
 
-/// Of every name, remembered: colours are asked for ten thousands of times a frame.
+/// Cached by name: colours are looked up tens of thousands of times per frame.
 class SpanColors {
   public:
     ImU32 of(const TraceStore& trace, TrackKind kind, std::uint32_t name);
@@ -145,11 +145,11 @@ class SpanColors {
     std::array<std::vector<ImU32>, 3> known_;  // ranges, calls, GPU
 };
 
-/// A kernel's or range's name without what only a compiler wants to know: return type, template
-/// arguments, parameters, namespaces.
+/// A kernel's or range's name without return type, template arguments, parameters and
+/// namespaces.
 std::string short_name(std::string_view name);
 
-/// A steady colour for a name that means nothing to us, darker than the stages' colours.
+/// A fixed colour for an unknown name, darker than the stages' colours.
 ImU32 name_color(std::string_view name);
 
 }  // namespace gs

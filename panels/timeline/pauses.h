@@ -15,14 +15,14 @@ namespace gs {
 class PauseShades {
   public:
     void begin_frame() { of_process_.clear(), pointed_.reset(); }
-    /// What of a track was not recorded: of a thread its outermost ranges, of others everything.
+    /// Unrecorded times of a track: of a thread's outermost ranges, of others everything.
     const Intervals& of(const TraceStore& trace, const TraceTrack& track);
     /// Behind a track's rows from `y` to `bottom`; of a thread whose ranges inside others only were
     /// left out, behind the rows from `inner_y` on.
     void draw(const TraceStore& trace, const TimelineCanvas& canvas, const TraceTrack& track,
               float y, float inner_y, float bottom);
     const std::optional<Interval>& pointed() const { return pointed_; }
-    /// Where nothing else is pointed at: the pause under the mouse.
+    /// The pause under the mouse, if nothing else is.
     void draw_tooltip() const;
 
   private:

@@ -19,7 +19,7 @@ using Kind = TimelineRow::Kind;
 
 constexpr std::size_t kProjectedAtOnce = 20'000;  // pieces of work a frame
 constexpr std::int64_t kLaunchesLateNs =
-    1'000'000'000;  // what launched live work may be told this much later
+    1'000'000'000;  // launches of live work may be reported this much later
 
 }  // namespace
 
@@ -86,7 +86,7 @@ float TimelineRowView::height_of(const Frame& frame, const TimelineRow& row) con
     if (row.kind == Kind::samples) return row_height() + row_gap();
     const TraceTrack& track = frame.trace.tracks()[row.index];
     if (track.ended) {
-        // What ended before the window needs no room in it.
+        // Tracks that ended before the window need no rows in it.
         const auto spans = track.rows.empty() ? std::span<const TraceSpan>() : track.rows[0].view();
         if (spans.empty() || spans.back().end_ns < frame.canvas.begin ||
             spans.front().begin_ns > frame.canvas.end)

@@ -20,11 +20,11 @@ namespace gs {
 
 class TimelineRowView {
   public:
-    /// A button with a menu: which rows are shown, and how.
+    /// A button with a menu that chooses the shown rows and their style.
     void draw_choices();
     void draw_filter();
-    /// `live`: the newest launches may still be on their way. `clicks`: the mouse has not been
-    /// dragged, a click is one. False while ranges are still being worked out: the next frame
+    /// `live`: the newest launches may still be missing. `clicks`: the mouse has not been
+    /// dragged, so a click counts. False while ranges are still being computed: the next frame
     /// should come soon.
     bool draw(const TraceStore& trace, const TimelineCanvas& canvas, const SpanSelection& selection,
               const std::optional<SelectedSample>& sample, bool live, bool clicks);
@@ -68,7 +68,7 @@ class TimelineRowView {
     std::vector<RangeProjection> projections_;
     TrackPlaces places_;  // of this frame
     std::string filter_;
-    bool ranges_ = true;  // as the GPU saw them, above its work
+    bool ranges_ = true;  // on the GPU, above its work
     bool calls_ = true, stacks_ = true, counters_ = true;
     float scroll_ = 0, content_height_ = 0;  // pixels
 };

@@ -42,7 +42,7 @@ std::uint32_t feeder_of(const TraceTrack& stream) {
     return kNoTrack;
 }
 
-/// Changes when the list may have to be made again; cheap enough for every frame.
+/// Changes when the list may need a rebuild; cheap enough for every frame.
 std::uint64_t TimelineRows::state_of(const TraceStore& trace) const {
     std::uint64_t h = mixed(reinterpret_cast<std::uintptr_t>(&trace), trace.tracks().size());
     h = mixed(h, trace.processes().size() << 20 | trace.counters().size());

@@ -31,7 +31,7 @@ struct TimelineRow {
 
 class TimelineRows {
   public:
-    /// Makes the list again where the trace or what the user chose has changed.
+    /// Rebuilds the list if the trace or the user's choices have changed.
     void update(const TraceStore& trace);
     std::span<const TimelineRow> rows() const { return rows_; }
     std::size_t hidden() const { return hidden_.size(); }
@@ -49,7 +49,7 @@ class TimelineRows {
     /// Rows of CUDA calls, of sampled call stacks, and of counters.
     void show_kinds(bool calls, bool samples, bool counters);
 
-    /// Unfolds and ends the filter where a track could not be seen otherwise; false when it is
+    /// Unfolds and clears the filter if needed to show a track; false when it is
     /// hidden.
     bool reveal(const TraceStore& trace, std::uint32_t track);
 
@@ -74,7 +74,7 @@ class TimelineRows {
 
     std::vector<TimelineRow> rows_;
     std::uint64_t made_of_ = 0;
-    std::unordered_map<std::uint64_t, bool> folded_;  // what the user chose
+    std::unordered_map<std::uint64_t, bool> folded_;  // the user's choices
     std::unordered_set<std::uint64_t> hidden_;
     std::unordered_map<std::uint64_t, std::vector<std::uint64_t>>
         order_;  // by key of the row above

@@ -12,17 +12,17 @@
 
 namespace gs {
 
-/// A sample that was clicked, kept whatever becomes of the trace's own.
+/// A clicked sample, kept even if the trace discards its own.
 struct SelectedSample {
     std::uint32_t process = 0, tid = 0;
     StackSample sample;
 };
-/// What the mouse points at: one sample, or `count` in a stretch of time.
+/// Under the mouse: one sample, or `count` in a time range.
 struct PointedSamples {
     SelectedSample one;  ///< the first
     std::int64_t begin_ns = 0, end_ns = 0;
     std::uint32_t count = 1;
-    float on_cpu = 0, blocked = 0;  ///< shares of the stretch
+    float on_cpu = 0, blocked = 0;  ///< shares of the time range
 };
 
 class SamplePainter {
@@ -48,10 +48,10 @@ class SamplePainter {
     std::optional<PointedSamples> pointed_;
 };
 
-/// The innermost function of a sample's stack, as short as it can be told.
+/// The innermost function of a sample's stack, in short form.
 std::string innermost_name(const TraceStore& trace, const StackSample& sample);
 
-/// What the mouse points at, with the innermost functions of a sample.
+/// Tooltip of the samples under the mouse, with a sample's innermost functions.
 void samples_tooltip(const TraceStore& trace, const PointedSamples& pointed);
 
 }  // namespace gs

@@ -39,7 +39,7 @@ bool SpanSelection::select_neighbour(const TraceStore& trace, int step) {
     if (!span_ || span_->track >= trace.tracks().size()) return false;
     const TraceTrack& track = trace.tracks()[span_->track];
     if (span_->row >= track.rows.size()) return false;
-    // On the same track, in any row: work of a stream changes rows as there is room.
+    // On the same track, in any row: a stream's work uses any free row.
     const TraceSpan* best = nullptr;
     std::size_t best_row = 0;
     for (std::size_t row = 0; row < track.rows.size(); ++row) {

@@ -23,7 +23,7 @@ class SpanSelection {
     const std::optional<SelectedSpan>& span() const { return span_; }
     explicit operator bool() const { return span_.has_value(); }
     void reset() { span_.reset(); }
-    /// The span of that row that begins there; nothing changes where there is none.
+    /// Selects the row's span that begins there; if there is none, nothing changes.
     void select(const TraceStore& trace, std::uint32_t track, std::size_t row,
                 std::int64_t begin_ns);
     /// The next (+1) or previous (-1) span of the selected one's name on its track; false when
@@ -33,8 +33,8 @@ class SpanSelection {
     const TraceSpan* kept(const TraceStore& trace) const;
 
     float details_height() const;
-    /// Name and facts of the selected span below the canvas, in as many columns as there is room
-    /// for, with buttons.
+    /// Name and facts of the selected span below the canvas, in as many columns as fit,
+    /// with buttons.
     void draw_details(const TraceStore& trace, const TimelineCanvas& canvas, SpanColors& colors,
                       TimeAxis& axis, Commands& commands);
 

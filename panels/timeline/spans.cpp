@@ -16,7 +16,7 @@ namespace {
 const TraceSpan& plain(const TraceSpan& span) { return span; }
 const TraceSpan& projected_span(const ProjectedRange& range) { return range.span; }
 
-/// The span's name where there is room for it, of a frame with its number.
+/// The span's name if it fits, with a frame's number.
 void draw_block_label(const TraceStore& trace, const SpanBlock& block, const SpanPlace& place,
                       float left, float right, float height, ImU32 color) {
     const float room = right - left - 0.5F * em();

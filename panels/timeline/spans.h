@@ -34,13 +34,13 @@ std::size_t lanes_of(const TraceTrack& track, bool folded);
 class SpanPainter {
   public:
     void begin_frame() { pointed_.reset(); }
-    /// The rows of a track from `y` down, ranges as the GPU saw them above them (null: none).
-    /// `selected` gets an outline; what is `unrecorded` does not count as idle.
+    /// Draws a track's rows from `y` down, with ranges on the GPU above them (null: none).
+    /// `selected` gets an outline; `unrecorded` times do not count as idle.
     void draw_track(const TraceStore& trace, const TimelineCanvas& canvas, std::uint32_t track,
                     bool folded, const RangeProjection* projection,
                     const std::optional<SelectedSpan>& selected, const Intervals& unrecorded,
                     float y);
-    /// What the mouse points at in this frame.
+    /// The span under the mouse in this frame.
     const std::optional<PointedSpan>& pointed() const { return pointed_; }
     SpanColors& colors() { return colors_; }
     void forget() { *this = {}; }

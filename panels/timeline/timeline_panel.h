@@ -32,7 +32,7 @@ struct TimelinePanel {
     void draw(const Snapshot& snapshot, Commands& commands);
     /// True while the timeline has the mouse and uses this key itself.
     bool takes_key(const std::string& chord) const;
-    /// True while something is being worked out: the next frame should come soon.
+    /// True while something is being computed: the next frame should come soon.
     bool busy() const { return busy_; }
 
     TimeAxis axis;
@@ -44,7 +44,7 @@ struct TimelinePanel {
         selection_.select(trace, track, row, begin_ns);
     }
     const std::optional<SelectedSample>& selected_sample() const { return sample_.sample(); }
-    /// What kind of track the span under the mouse is of; nothing when there is none.
+    /// Kind of track of the span under the mouse; nothing when there is none.
     std::optional<TrackKind> pointed_at() const;
     /// The samples, or the pause of recording, under the mouse.
     const std::optional<PointedSamples>& pointed_samples() const {
@@ -52,7 +52,7 @@ struct TimelinePanel {
     }
     const std::optional<Interval>& pointed_pause() const { return rows_.pauses().pointed(); }
     TimelineRows& rows() { return rows_.rows(); }
-    /// What the selected stretch of time went into.
+    /// The contents of the selected time range.
     const StageSums& sums() const { return measure_.sums(); }
 
   private:

@@ -8,25 +8,25 @@
 
 namespace gs {
 
-/// Where the two pictures lie: the same place unless they are beside each other.
+/// Places of the two pictures: the same unless they are side by side.
 struct PicturePlaces {
     PictureRect room, other_room;  ///< what each may fill
     PictureRect picture, other;    ///< the pictures themselves
     bool beside = false;
-    bool split = false;          ///< there is another one to the right of `divider`
+    bool split = false;          ///< the other one is to the right of `divider`
     bool other_instead = false;  ///< only the other one is shown
     float divider = 0;           ///< x of the split
 
-    /// The picture that a point lies in; `picture` when in none.
+    /// The picture that contains a point; `picture` if neither does.
     const PictureRect& under(ImVec2 point) const {
         return beside && other.contains(point) ? other : picture;
     }
 };
 PicturePlaces places_of(const Snapshot& snapshot, PictureRect room);
 
-/// Pixels between two pictures beside each other.
+/// Pixels between two pictures side by side.
 inline constexpr int kPictureGap = 2;
-/// How wide a viewport is whose pictures are `one` pixels wide, and the reverse.
+/// Width of a viewport with pictures `one` pixels wide, and the reverse.
 inline int pictures_width(const ViewSettings& view, int one) {
     return view.compare == Compare::beside ? 2 * one + kPictureGap : one;
 }
@@ -38,7 +38,7 @@ inline int picture_width(const ViewSettings& view, int all) {
 /// instead.
 const ViewFrame& shown_frame(const Snapshot& snapshot, const PicturePlaces& places);
 
-/// Both pictures, without what lies over them. `bright`: the divider is pointed at.
+/// Draws both pictures without overlays. `bright`: the divider is under the mouse.
 void draw_pictures(ImDrawList& list, const Snapshot& snapshot, const PicturePlaces& places,
                    bool bright);
 

@@ -12,10 +12,10 @@
 
 namespace gs {
 
-/// Dots that are drawn at most; of more every so many-th.
+/// Most dots to draw; of more, every Nth.
 inline constexpr std::size_t kMostSweepDots = 40'000;
 
-/// `photo_instead`: the dots alone, for they lie on what the photo shows.
+/// `photo_instead`: only the dots, since they match the photo.
 void draw_sweep_overlay(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
                         PictureRect picture, bool photo_instead);
 /// "sweep 000012 at 1.20 s: range 1 .. 80 m"; empty: none is drawn.

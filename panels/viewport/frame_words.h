@@ -8,28 +8,28 @@
 
 namespace gs {
 
-/// The picture has a quantity a pixel or tile, with a legend.
+/// Whether the picture has a value per pixel or tile, with a legend.
 bool has_map(const ViewFrame& frame);
-/// The map's value at a pixel; NaN where there is none.
+/// The map's value at a pixel; NaN if there is none.
 double map_value(const ViewFrame& frame, int x, int y);
-/// What the pixel (x, y) of the frame holds, in words: value and unit of a map, or the colour; the
-/// same of the scene it is compared with. `read`: that pixel's colour where the frame's picture is
-/// in device memory.
+/// The frame's pixel (x, y) in words: value and unit of a map, or the colour; the same for the
+/// compared scene. `read`: that pixel's colour if the frame's picture is in device
+/// memory.
 std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& read = {});
 
-/// Size, step, cost, score. Where two scenes are compared, how good this one is stands first: there
-/// is little room.
+/// Size, step, cost, score. When two scenes are compared, the score comes first, as space is
+/// short.
 std::vector<std::string> facts_of(const ViewFrame& frame);
-/// A picture that leaves something out says so.
+/// What the picture hides, in words.
 std::vector<std::string> what_is_cut(const ViewFrame& frame);
 /// Of its map.
 std::vector<std::string> statistics_of(const ViewFrame& frame);
-/// How near the two scenes' pictures are; empty: it is not known.
+/// Similarity of the two scenes' pictures; empty: unknown.
 std::string nearness_of(const ViewFrame& frame);
 
-/// Why the picture is not of the mode that was asked for, or shows nothing; empty: it does.
+/// Why the picture does not show the requested mode, or is empty; empty text: it does.
 std::string what_is_not_shown(const ViewFrame& frame);
-/// What of the wishes has no effect on this picture; empty: all have.
+/// Settings without effect on this picture; empty: none.
 std::string what_is_left_out(const Snapshot& snapshot, const ViewFrame& frame);
 
 }  // namespace gs

@@ -17,7 +17,7 @@ namespace gs {
 /// The apex and the four corners (top left, top right, bottom right, bottom left) of a pinhole's
 /// pyramid of depth `size`.
 std::array<Vec3d, 5> frustum_corners(const Camera& camera, double size);
-/// What is drawn of a camera, in its own axes and for depth 1: world lines.
+/// The lines of a camera, in its own axes and for depth 1.
 using CameraLines = std::vector<std::array<Vec3d, 2>>;
 /// Of a pinhole its pyramid. Of other lenses four edges and the rim of the picture, where it has no
 /// ray pulled in to the last that has one; of an equirectangular one three great circles.
@@ -32,24 +32,24 @@ struct FrustumLines {
     std::size_t row = 0;  ///< index into the rows
     double depth = 0;     ///< of the apex, in the viewing camera
     std::vector<std::array<Pixel, 2>> lines;
-    /// What is seen of the photo: one cell where it and the picture are straight, else as many as
-    /// make it look bent; none of a photo of all directions.
+    /// The visible photo: one cell if it and the picture are straight, else enough to make it
+    /// look bent; none for a photo of all directions.
     std::vector<PhotoCell> photo;
-    Pixel label;  ///< top left of what is drawn
+    Pixel label;  ///< top left of the drawing
 };
 
-/// What of all pyramids is seen by `viewer`, farthest first; those that the viewer nearly stands in
-/// are left out. `photos`: with the cells of their photos.
+/// The pyramids visible to `viewer`, farthest first, without those around the viewer.
+/// `photos`: with the cells of their photos.
 std::vector<FrustumLines> visible_frusta(const Camera& viewer, std::span<const CameraRow> rows,
                                          double size, bool photos = false);
 /// The pyramid nearest to `at` within `reach` pixels of one of its lines; the nearer one in depth
 /// when several.
 std::optional<std::size_t> frustum_at(std::span<const FrustumLines> frusta, Pixel at, double reach);
 
-/// What of its photo's quality (or use) a camera's colour tells, over all that are known.
+/// The range of the photos' quality (or use) that the cameras' colours show.
 struct FrustaRange {
     FrustaRange(std::span<const CameraRow> rows, FrustaColor of);
-    double value_of(const CameraRow& row) const;  ///< NaN: not known
+    double value_of(const CameraRow& row) const;  ///< NaN: unknown
     bool any() const { return lo <= hi; }
     FrustaColor of;
     double lo, hi;

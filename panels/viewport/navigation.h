@@ -64,8 +64,8 @@ NavigationState first_view(const SceneInfo& scene);
 /// From the present direction, so that a sphere of `radius` > 0 around `center` (world) fits the
 /// picture.
 NavigationState frame_sphere(NavigationState state, Vec3d center, double radius);
-/// Turns to `point` (world) and makes it the pivot; the eye stays. With parallel rays, where the
-/// eye tells nothing, the point comes to the middle instead.
+/// Turns to `point` (world) and makes it the pivot; the eye stays. With parallel rays, where
+/// turning has no effect, the point moves to the middle instead.
 NavigationState focus(NavigationState state, Vec3d point);
 /// Stands exactly at `camera`, with its lens. The pivot is the point of its axis nearest to the old
 /// pivot, in front of it.

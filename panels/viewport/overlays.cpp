@@ -187,7 +187,7 @@ void draw_axes(ImDrawList& list, const Camera& camera, PictureRect picture) {
     }
 }
 
-/// Also where nothing else is told.
+/// Shown even without other overlays.
 void put_what_is_cut(ImDrawList& list, const ViewFrame& frame, PictureRect room) {
     Chips chips(list);
     const float margin = 0.5F * em();

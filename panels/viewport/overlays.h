@@ -25,13 +25,12 @@ struct OverlayState {
     std::optional<std::size_t> hovered_camera;  ///< row drawn bright, with its name
     double mark =
         std::numeric_limits<double>::quiet_NaN();  ///< value under the mouse, shown in the legend
-    std::string value;                             ///< what is under the mouse, in words
-    std::optional<PictureRect> room;  ///< where texts may stand when not on the picture alone
-    std::optional<PictureRect>
-        other_room;                ///< the same for what is shown beside it, or under the split
-    std::optional<float> divider;  ///< x of the split
-    bool photo = false;            ///< the other picture is the photo
-    bool photo_instead = false;    ///< and the only one that is shown
+    std::string value;                             ///< value under the mouse, in words
+    std::optional<PictureRect> room;               ///< area for texts, if not only the picture
+    std::optional<PictureRect> other_room;         ///< the same for the other picture
+    std::optional<float> divider;                  ///< x of the split
+    bool photo = false;                            ///< the other picture is the photo
+    bool photo_instead = false;                    ///< and the only one that is shown
 };
 
 /// Everything that ViewSettings::overlays, frusta and tile_grid ask for, over `picture` showing

@@ -24,18 +24,18 @@ struct PoseArrow {
 /// Of all cameras that the run has changed.
 struct PoseArrows {
     std::vector<PoseArrow> arrows;
-    double times_moved = 1, times_turned = 1;  ///< how much too long: 1, 2, 5, 10, ...
+    double times_moved = 1, times_turned = 1;  ///< magnification: 1, 2, 5, 10, ...
     double longest = 0, widest = 0;            ///< of the moves, world units; of the turns, degrees
 };
 /// `size`: depth of the frusta, world units; no arrow is longer than half of it again.
 PoseArrows pose_arrows(std::span<const CameraRow> rows, std::span<const PoseChange> changes,
                        double size);
-/// "poses corrected by up to 0.012 and 0.31 deg; arrows 50 and 20 times as long"; empty: by none.
+/// "poses corrected by up to 0.012 and 0.31 deg; arrows magnified 50 and 20 times"; empty: none.
 std::string words_of(const PoseArrows& arrows);
 
 void draw_pose_arrows(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
                       PictureRect picture);
-/// What they say in words; empty: none are drawn.
+/// Their values in words; empty: none are drawn.
 std::string words_of_pose_arrows(const Snapshot& snapshot);
 
 }  // namespace gs

@@ -19,7 +19,7 @@ double shutter_time(const Camera& camera, double x, double y);
 /// On a grid over the picture, of points at this distance from the camera (world units); none for
 /// a global shutter.
 std::vector<ShutterArrow> shutter_arrows(const Camera& camera, double distance);
-/// "rows read top-to-bottom; at 3.2 world units they move 12 px (median), 31 px at most".
+/// "rows read top-to-bottom; at 3.2 world units this shifts them by 12 px (median), 31 at most".
 std::string words_of_shutter(const Camera& camera, const std::vector<ShutterArrow>& arrows,
                              double distance);
 

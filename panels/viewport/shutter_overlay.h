@@ -13,7 +13,7 @@ namespace gs {
 
 void draw_shutter(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
                   PictureRect picture);
-/// What it says in words; empty: nothing is to be drawn.
+/// Its values in words; empty: nothing to draw.
 std::string words_of_shutter(const Snapshot& snapshot, const ViewFrame& frame);
 
 }  // namespace gs

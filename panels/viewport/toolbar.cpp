@@ -31,7 +31,7 @@ std::string words_of_range(const ViewSettings& view) {
     return "auto range";
 }
 
-/// The numbers of a range stand in its list, so that the row keeps its places.
+/// The numbers of a range are in its list, so that the row's items keep their places.
 void draw_range(const ViewSettings& view, Commands& commands) {
     ImGui::SetNextItemWidth(7 * em());
     if (!ImGui::BeginCombo("##range", words_of_range(view).c_str(), ImGuiComboFlags_HeightLarge)) {

@@ -15,7 +15,7 @@ class ToolUse {
     /// nothing else. Draws the shape.
     void use(ImDrawList& list, const Snapshot& snapshot, PictureRect picture, bool over,
              Commands& commands);
-    /// A drag goes on.
+    /// True during a drag.
     bool busy() const { return !path_.empty() || held_; }
 
   private:

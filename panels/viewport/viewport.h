@@ -28,11 +28,11 @@ class Viewport {
     /// Between NewFrame() and Render() of any context.
     void draw_picture(const Snapshot& snapshot, int width, int height) const;
 
-    /// Room for one picture in screen pixels, what the engine should render at; the last known when
+    /// Size of one picture in screen pixels, for the engine to render at; the last known size when
     /// it is not drawn.
     int width() const { return width_px_; }
     int height() const { return height_px_; }
-    /// False when no viewport was drawn in this UI frame: nobody looks at the picture.
+    /// False when no viewport was drawn in this UI frame.
     bool drawn() const { return drawn_; }
     /// The mouse is over the picture: W A S D Q E belong to flying.
     bool hovered() const { return hovered_; }
@@ -40,7 +40,7 @@ class Viewport {
     std::optional<std::pair<int, int>> pixel() const { return pixel_; }
     /// The row of the capture camera under the mouse; nothing when there is none.
     std::optional<std::size_t> hovered_camera() const { return hovered_camera_; }
-    /// What the user did over the picture in this UI frame.
+    /// The user's input over the picture in this UI frame.
     const NavigationInput& input() const { return input_; }
     /// True while keys or buttons are held, when the next frame should come at once.
     bool steering() const { return steering_; }

@@ -29,9 +29,9 @@ class FileBrowser {
     /// Begins to read a folder; what is listed stays until that is done. One that cannot be read
     /// leaves its reason in problem().
     void enter(const std::string& path, std::shared_ptr<const FileTypes> types);
-    /// Takes what was read meanwhile.
+    /// Takes the finished reading.
     void update();
-    /// A folder is being read: frames should go on.
+    /// A folder is being read: frames should continue.
     bool busy() const { return reading_ != nullptr; }
     /// Waits for the folder; for tests.
     void settle();

@@ -16,13 +16,13 @@ namespace gs {
 
 class FileDialog {
   public:
-    /// Commands whose paths are asked for here rather than in the palette.
+    /// Commands whose paths are chosen here rather than in the palette.
     static bool serves(std::string_view command);
     void ask(const std::string& command, const Snapshot& snapshot);
     void draw(const Snapshot& snapshot, Commands& commands);
     bool busy() const { return visible_ && browser_.busy(); }
 
-    /// Where each purpose ("pictures", "traces") was served last; kept between runs.
+    /// The last folder of each purpose ("pictures", "traces"); kept between runs.
     std::map<std::string, std::string> folders;
 
   private:

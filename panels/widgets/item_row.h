@@ -11,7 +11,7 @@ class ItemRow {
   public:
     /// From the cursor on, `room` pixels wide.
     explicit ItemRow(float room) : room_(room), corner_(ImGui::GetCursorPos()) {}
-    /// What the row had no room for, one below the other.
+    /// The items that did not fit the row, one below the other.
     static ItemRow rest(float room);
 
     /// The place of the next item, `width` em; false: it is not drawn here. The items after one

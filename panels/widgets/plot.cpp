@@ -91,7 +91,7 @@ Bounds y_bounds(std::span<const PlotLine> lines, const PlotLook& look, const Plo
         return {bounds.lo / air, bounds.hi * air};
     }
     if (look.stacked || look.from_zero) bounds.lo = std::min(0.0, bounds.lo);
-    // One value alone has a range around it that its labels have room for.
+    // A single value gets a range around it that fits its labels.
     const double least = bounds.hi > bounds.lo ? 1e-9 : 0.02;
     const double span =
         std::max(bounds.hi - bounds.lo, least * std::max(std::abs(bounds.hi), 1e-30));

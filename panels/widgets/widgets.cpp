@@ -167,7 +167,7 @@ void empty_note(std::string_view words) {
 }
 
 std::vector<std::string> short_names(std::span<const std::string> paths) {
-    // The end of a path after so many of its slashes; one at its end does not count.
+    // The end of a path after its last `slashes` slashes; one at its end does not count.
     const auto end_of = [](std::string_view path, std::size_t slashes) {
         while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
         std::size_t from = path.size();

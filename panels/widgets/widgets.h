@@ -29,7 +29,7 @@ void dim_text(std::string_view text);
 void colored_text(ImU32 color, std::string_view text);
 /// Right-aligned text in the current table cell.
 void cell_right(std::string_view text, ImU32 color = theme().text);
-/// A table's heading without the room that ImGui keeps for the sorting arrow: names stay whole in
+/// A table's heading without ImGui's space for the sorting arrow, so that names fit in
 /// narrow columns. In a row begun with ImGuiTableRowFlags_Headers.
 void table_heading(const char* name, bool right);
 /// A heading that opens and closes what is below it; open at first.
@@ -38,14 +38,14 @@ bool section(const char* label);
 void fact(std::string_view label, std::string_view value);
 /// Tooltip for the item just drawn, wrapped at a readable width; shown on hover.
 void tooltip(std::string_view text);
-/// The next button stands beside the last item where it fits.
+/// Puts the next button beside the last item if it fits.
 void beside_if_fits(const char* label);
 /// Text in the middle of the remaining region, dim, for panels with nothing to show.
 void empty_note(std::string_view text);
 /// Names of paths that tell them apart: with as many of their folders as that takes, "room/dense".
 std::vector<std::string> short_names(std::span<const std::string> paths);
 
-/// As much of `text` as fits `width`, its end replaced by "..".
+/// `text` cut to fit `width`, its end replaced by "..".
 std::string fitted(std::string_view text, float width);
 /// The same for paths: their beginning goes, the file name stays.
 std::string fitted_path(std::string_view path, float width);
