@@ -88,7 +88,7 @@ void draw_without(const CostReport::Without& without) {
     ImGui::PopTextWrapPos();
 }
 
-/// What is listed becomes the selection. Rows of a model that has trained on since may be others'.
+/// Selects the listed Gaussians. If the model has been trained further, rows may have changed.
 void select_top(const CostReport& report, const Snapshot& snapshot, Commands& commands) {
     const bool same = report.step == snapshot.training.step;
     ImGui::BeginDisabled(!same || report.top.empty());

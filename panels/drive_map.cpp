@@ -22,7 +22,7 @@ double scale_bar(double metres) {
     return ten * (wanted >= 5 * ten ? 5 : wanted >= 2 * ten ? 2 : 1);
 }
 
-/// Where the map lies on the screen.
+/// The place of the map on the screen.
 struct MapView {
     ImVec2 corner, size;
     MapPlace middle;
@@ -57,7 +57,7 @@ void draw_way(ImDrawList& list, const DriveState& drive, const MapView& map) {
     list.AddCircleFilled(at, 0.24F * em(), theme().warning);
 }
 
-/// What each camera of the moment sees to its left and right.
+/// The left and right edges of each current camera's view.
 void draw_cameras(ImDrawList& list, const DriveState& drive, const Snapshot& snapshot,
                   const MapView& map) {
     if (!snapshot.cameras || drive.chosen >= drive.sweeps.size()) return;

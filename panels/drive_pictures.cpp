@@ -17,7 +17,7 @@ constexpr std::array<const char*, 3> kSweepParts{"drawn", "measured", "differenc
 constexpr std::array<int, 3> kPartsDown{1, 0, 2};  // measured first: it is there before the others
 enum DrivePlane { kDrawnPlane = 0, kMeasuredPlane = 3 };
 
-/// What a place of the pictures holds.
+/// Tooltip with the values at a place of the pictures.
 void part_tooltip(const ShownSweep& sweep, ImVec2 corner, ImVec2 size) {
     if (!ImGui::IsItemHovered() || sweep.planes.width < 1 || sweep.planes.height < 1) return;
     const ImVec2 mouse = ImGui::GetIO().MousePos;

@@ -44,7 +44,7 @@ void FlamePanel::draw_controls(const TraceStore& trace) {
     range_note(view_, task_, making_.share());
 }
 
-/// Of call stacks: the one thread they are of, with the way back to all.
+/// For call stacks: the chosen thread, with a button for all threads.
 void FlamePanel::draw_thread(const TraceStore& trace) {
     if (choice.side != CallSide::stacks || !choice.thread) return;
     const std::uint32_t track =
@@ -180,7 +180,7 @@ void FlamePanel::draw_tooltip(const TraceStore& trace, std::uint32_t index) cons
     ImGui::EndTooltip();
 }
 
-/// What was asked for; of another trace everything, and of one that has call stacks only these.
+/// The requested subject; for another trace everything, or call stacks if it has only these.
 void FlamePanel::take_choice(const Snapshot& snapshot, const TraceStore& trace) {
     if (task_.store != &trace || task_.id != snapshot.shown_trace) {
         choice.thread.reset();

@@ -31,7 +31,7 @@ ImU32 heat_color(double value, double lo, double hi, bool loss) {
 }
 float name_width() { return std::min(14 * em(), 0.3F * ImGui::GetContentRegionAvail().x); }
 
-/// What the colours mean, from the worst to the best.
+/// The legend of the colours, from worst to best.
 void draw_heat_scale(double lo, double hi, bool loss) {
     dim_text(words_of_value(loss ? hi : lo, loss));
     ImGui::SameLine();

@@ -23,7 +23,7 @@ struct HeatStrip {
     void take_range(const Snapshot& snapshot);
     void draw_row(const CameraRow& row, const Snapshot& snapshot, Commands& commands);
 
-    // Of all points; found again when they are others.
+    // Range of all points; computed again when they change.
     std::shared_ptr<const std::vector<CameraRow>> ranged_;
     bool ranged_loss_ = false;
     double lo_ = 0, hi_ = 1, first_ = 0, last_ = 1;

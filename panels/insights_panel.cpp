@@ -259,7 +259,7 @@ void InsightsPanel::draw_cards(const TraceStore& trace, Commands& commands) {
                 theme().good);
 }
 
-/// What found nothing, and what could not be asked, folded.
+/// Rules without findings, and rules that could not be checked, folded.
 void InsightsPanel::draw_rest() const {
     const Insights& insights = result_->insights;
     if (!insights.clear.empty() &&

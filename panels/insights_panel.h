@@ -25,7 +25,7 @@ struct InsightsPanel {
     bool only_selection =
         false;  ///< of the timeline's selected range, not of the newest iterations
 
-    /// What is shown now; null before the first refresh.
+    /// The shown answer; null before the first refresh.
     const Insights* shown() const { return result_ ? &result_->insights : nullptr; }
     /// True while an answer is being computed.
     bool busy() const { return pending_ != nullptr; }

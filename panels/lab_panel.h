@@ -38,7 +38,7 @@ struct LabPanel {
     void draw_comparison(const LabState& lab, Commands& commands);
     void shape(const std::shared_ptr<const LabState>& lab);
 
-    // What is drawn, and what it was made from.
+    // The drawn dots and their inputs.
     std::vector<Kind> kinds_;
     double first_ = 0, last_ = 1;
     std::shared_ptr<const LabState> shaped_;

@@ -119,8 +119,8 @@ void draw_host(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
 void draw_device(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
     const std::uint64_t total = sum_of(rows);
     const auto& whole = snapshot.device_memory;
-    // Of the device: ours by category, what else is taken (other processes, the driver), what is
-    // free.
+    // Device memory: ours by category, other use (other processes, the driver), and free
+    // memory.
     const std::uint64_t taken =
         whole ? whole->total_bytes - std::min(whole->free_bytes, whole->total_bytes) : 0;
     if (whole && whole->total_bytes > 0)
@@ -236,7 +236,7 @@ std::vector<MemoryCounter> memory_counters(const TraceStore& trace) {
     return out;
 }
 
-/// Of a trace file or an attached process: what its counters tell.
+/// The memory counters of a trace file or an attached process.
 void draw_of_trace(const TraceEntry& entry, const TraceStore& trace, PlotRange& range) {
     const std::vector<MemoryCounter> known = memory_counters(trace);
     dim_text("of " + fitted(entry.name, ImGui::GetContentRegionAvail().x - 2 * em()));

@@ -24,7 +24,7 @@ std::string interval_text(const PredictedMs& ms) {
     return fmt::format("{} to {} ms", predicted_ms(ms.p10), predicted_ms(ms.p90));
 }
 
-/// What binding by this resource means, and what helps.
+/// Explains a limit by this resource, and what helps.
 const char* words_of(GpuResource resource) {
     switch (resource) {
         case GpuResource::issue:
@@ -188,7 +188,7 @@ void draw_total(const PredictionState& state, bool step, bool measured) {
     }
 }
 
-/// What a frame or a step takes of each GPU's memory, and whether it has as much.
+/// The memory that a frame or a step needs on each GPU, and whether it fits.
 void draw_memory(const PredictionState& state, bool measured) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();

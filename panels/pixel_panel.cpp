@@ -141,8 +141,8 @@ void number_cell(double value, int digits, ImU32 color) {
     cell_right(nothing ? std::string("0") : format_number(value, digits), color);
 }
 
-/// What can be done with the chosen Gaussian. Its row is one of the model that answered: of another
-/// one it may be another Gaussian's.
+/// Actions on the chosen Gaussian. Its row belongs to the inspected model: in another model it may
+/// be another Gaussian.
 void draw_actions(std::optional<std::uint64_t> chosen, std::uint64_t step, const Snapshot& snapshot,
                   Commands& commands) {
     const std::string row = chosen ? std::to_string(*chosen) : "", of = std::to_string(step);

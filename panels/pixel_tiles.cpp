@@ -69,7 +69,7 @@ bool is_of(const TileTable& table, const PixelAnswer& answer) {
            table.camera.height == answer.camera.height && same_view(table.camera, answer.camera);
 }
 
-/// What the tile's blending took, where the table has it.
+/// The tile's blending time, if the table has it.
 void draw_time(const TileTable& table, const PixelAnswer& answer) {
     if (!table.timed || !is_of(table, answer)) return;
     for (const TileCost& cost : table.worst)

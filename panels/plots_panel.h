@@ -40,7 +40,7 @@ struct PlotsPanel {
     void draw_grid(const Snapshot& snapshot, Commands& commands);
     void draw_menu(std::size_t kind, const Snapshot& snapshot, Commands& commands);
 
-    // What is drawn, and what it was made from.
+    // The drawn curves and their inputs.
     std::array<std::vector<Line>, kinds> lines_;
     std::vector<CurveMark> marks_;
     double first_ = 0, last_ = 1;

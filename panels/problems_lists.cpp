@@ -120,7 +120,7 @@ void floater_row(const Snapshot& snapshot, const Floater& f, std::size_t i, Comm
     ImGui::PopID();
 }
 
-/// What the doctor found in single Gaussians, by its own words.
+/// The doctor's findings about single Gaussians, in its own words.
 void draw_doctors_words(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.doctor) return;
     bool any = false;

@@ -19,8 +19,8 @@ struct StagesPanel {
     void draw(const Snapshot& snapshot, Commands& commands);
 
     enum class View { times, limits, other_gpus };
-    /// Whose percentiles, share, count, age and history are shown. automatic: the GPU's where there
-    /// are any.
+    /// The processor whose percentiles, share, count, age and history are shown. automatic: the
+    /// GPU if it has any.
     enum class Side { automatic, cpu, gpu };
     View view = View::times;
     Side side = Side::automatic;

@@ -16,7 +16,7 @@ struct Item {
     const char* panel = nullptr;  ///< shown by a click
 };
 
-/// What the doctor found that should not be so; nothing when all is well.
+/// The doctor's errors and warnings; nothing if there are none.
 void add_doctor(const Snapshot& s, std::vector<Item>& items) {
     if (!s.doctor) return;
     std::size_t errors = 0, warnings = 0;

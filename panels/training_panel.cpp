@@ -18,7 +18,7 @@ bool is_switch(const SettingRow& row) { return row.integer && row.min == 0 && ro
 /// Its digits are those that a logarithmic slider can tell from zero.
 constexpr const char* kSliderFormat = "%.9g";
 
-/// What a drag means where values span decades.
+/// Rounds dragged values that span decades.
 double three_digits(double value) { return std::stod(fmt::format("{:.3g}", value)); }
 
 std::string value_text(const SettingRow& row) {
@@ -155,7 +155,7 @@ void TrainingPanel::draw_snapshots(const Snapshot& snapshot, Commands& commands)
     }
 }
 
-/// What came out of it, and where it lies.
+/// The run's results and their files.
 void TrainingPanel::draw_finish(const Snapshot& snapshot) {
     const TrainingStatus& t = snapshot.training;
     if (t.state != RunState::finished || t.files.empty()) return;
@@ -182,7 +182,7 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     ImGui::AlignTextToFramePadding();
-    // What the user made otherwise stands out, and goes back by its name.
+    // Changed settings are highlighted; right click the name to reset one.
     const bool changed = row.name != "steps" && row.value != row.usual;
     const std::string name = fitted(row.name, ImGui::GetContentRegionAvail().x);
     const std::string limits = fmt::format(

@@ -20,7 +20,7 @@ const Activity* verifying(const Snapshot& snapshot) {
     return nullptr;
 }
 
-/// Where it is worst; a Gaussian can be looked at.
+/// The place of the worst difference; click a Gaussian to look at it.
 void draw_where(const VerifyRow& row, Commands& commands) {
     constexpr std::string_view kGaussian = "Gaussian ";
     if (!row.where.starts_with(kGaussian)) return dim_text(row.where);

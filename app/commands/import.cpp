@@ -63,7 +63,7 @@ const CommandRow kRows[] = {
      "capture that is being imported; without a value, the default.", set},
     {"import.output", "Folder of the imported run...",  "", "", "PATH",
      "Output folder of the imported capture's run.", output},
-    {"import.accept", "Open what is being imported",    "", "", "[look|train]",
+    {"import.accept", "Open the imported capture",      "", "", "[look|train]",
      "Open it with the chosen settings; train: and start training.", accept},
     {"import.cancel", "Cancel the import",              "", "", "",
      "Close the question without opening anything.", cancel},

@@ -30,7 +30,7 @@ Result<void> write_places(const StudioState& state, const fs::path& folder) {
     views.push_back({kLastView, state.view.capture_view, state.navigation});
     GS_TRY_VOID(write_views(folder / member_name::kViews, views));
     GS_TRY_VOID(write_text_file(folder / member_name::kView, view_json(state.view)));
-    // What is kept beside them with every change.
+    // Files saved beside them with every change.
     for (const auto& [file, name] :
          {std::pair(film_file(state.views_file), member_name::kPath),
           std::pair(measures_file(state.views_file), member_name::kMeasures)}) {

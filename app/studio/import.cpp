@@ -232,7 +232,7 @@ NamedValues Import::settings() const {
     NamedValues out = base_.settings;
     const auto add = [&](const char* name, const std::string& text) {
         const auto number = integer_argument(text, 0, std::int64_t{1} << 52, name);
-        // What is no number is refused as what it is not: set() says the range.
+        // A non-number becomes -1, which is refused; set() reports the range.
         if (!text.empty()) out.emplace_back(name, number ? static_cast<double>(*number) : -1);
     };
     add("steps", value("steps"));

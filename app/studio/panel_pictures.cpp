@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLookAgain = 2;   // seconds after which a shown file is looked at for a newer one
 constexpr int kMostDoublings = 5;  // of that time, for files that are not there
-// What the reader is given at a time: who scrubs through hundreds waits for none but the newest.
+// Files queued at a time: scrubbing through hundreds waits only for the newest.
 constexpr std::size_t kAtATime = 2;
 constexpr std::chrono::seconds kPatience{60};
 

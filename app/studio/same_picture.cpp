@@ -25,7 +25,7 @@ auto camera_key(const Camera& c) {
         pose_key(rolling ? c.first.rotation : Mat3d{}, rolling ? c.first.translation : Vec3d{}),
         pose_key(rolling ? c.last.rotation : Mat3d{}, rolling ? c.last.translation : Vec3d{}));
 }
-/// What of a request decides the picture.
+/// The parts of a request that decide the picture.
 auto picture_key(const ViewRequest& r) {
     const ViewSettings& v = r.settings;
     return std::tuple(

@@ -18,7 +18,7 @@ namespace {
 constexpr double kDegree = std::numbers::pi / 180;
 constexpr std::uint64_t kLargestFile = 1 << 20;
 
-/// What follows the name; false: it is no place.
+/// Parses the text after the name; false: not a camera.
 bool take_place(const std::string& text, SavedView& view) {
     const std::vector<std::string> words = split_words(text);
     if (words.size() == 2 && words[0] == "photo") {

@@ -80,7 +80,8 @@ void ScriptRunner::take_event(const EngineEvent& event) {
 }
 
 Result<bool> ScriptRunner::ready(StudioState& state) {
-    // Of the line before, also where the window side sent it; before the first line, of none.
+    // Belongs to the previous line, also if the window side sent it; before the first line, to
+    // none.
     if (sent_.empty() || sent_.back().first != state.last_sent)
         sent_.emplace_back(state.last_sent, next_ > 0 ? next_ - 1 : lines_.size());
     if (failure_) return tl::unexpected<Error>(*failure_);

@@ -58,7 +58,7 @@ void Studio::wait() {
     else if (ui_.typing())
         patience = kTypingWait;
     if (sent_.moving) patience = std::min(patience, 0.03);
-    // What only the engine published may wait a little: the UI takes at most a fifth of a core
+    // Updates from the engine alone may wait a little: the UI takes at most a fifth of a core
     // beside a training run.
     const double pause =
         std::max(1.0 / 30, 4 * ui_.last_frame_seconds()) - seconds_since(last_draw_);
@@ -124,7 +124,7 @@ void Studio::wrote(const std::string& path, const std::string& more) {
     const std::string words = (error ? path : whole.lexically_normal().string()) +
                               (more.empty() ? "" : " (" + more + ")");
     log_info("wrote {}", words);
-    // Nobody reads a script's notices, and its pictures of the window would show them.
+    // Scripts get no notices: their pictures of the window would show them.
     if (!script_) state_.add_notice(false, "wrote " + words);
 }
 
@@ -257,7 +257,7 @@ void Studio::request_sheet() {
 
 void Studio::request_view() {
     ViewRequest request = view_request_of(state_, state_.width, state_.height);
-    // What nobody looks at is not drawn: a request without pixels stops the engine's pictures.
+    // Hidden pictures are not drawn: a request without pixels stops the engine's pictures.
     // Scripts may wait for them.
     if (!script_ && (window_.minimized() || !ui_.viewport_visible()))
         request.camera.width = request.camera.height = 0;
@@ -341,7 +341,7 @@ Result<void> Studio::leave(EngineJob job) {
 
 Result<void> Studio::import(const std::string& path) {
     ImportBase base = state_.import_base;
-    // What was set before anything was open is meant for what is opened now.
+    // Settings made before anything was open apply to the scene opened now.
     if (!state_.scene && state_.settings)
         for (const SettingRow& row : *state_.settings)
             if (row.value != row.usual) {
@@ -420,7 +420,7 @@ void Studio::save_and_close() {
     preferences_.view = state_.view;
     preferences_.folders = ui_.folders();
     if (!trace_layout_ && !run_layout_) preferences_.layout = ui_.layout();
-    // What a script opened is nothing that a user did lately.
+    // Files opened by scripts do not count as recent.
     if (options_.remember && !options_.headless) write_preferences(config_folder(), preferences_);
 }
 

@@ -21,7 +21,7 @@ void Studio::keep_layout(const fs::path& run) {
         log_debug("{}", kept.error().text());
 }
 
-/// Of the run that was opened; of nothing in particular, the user's own comes back.
+/// Loads the opened run's layout; without a run, restores the user's own.
 void Studio::use_layout_of_run() {
     if (!options_.remember || options_.headless) return;
     const auto layout = state_.views_file.filename() == "views.txt"

@@ -59,12 +59,12 @@ std::vector<Suggestion> suggestions(const Workspace& workspace, const std::strin
     return out;
 }
 
-/// What is opened by hand is asked about first; what a script opens is not.
+/// Asks before opening a capture by hand; scripts open it directly.
 std::string asked_first(const std::string& name, const Arguments& arguments) {
     return name == "open" && arguments.size() == 1 ? "import" : name;
 }
 
-/// What the viewport may show instead of the picture, or beside it.
+/// The photo or second scene that the viewport may show instead of or beside the picture.
 const Image8& second_picture(const ViewFrame& frame) {
     return frame.other ? frame.other->rgba : frame.photo;
 }

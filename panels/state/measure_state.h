@@ -21,7 +21,7 @@ struct MeasureState {
     std::optional<Vec3d> up{};   ///< unit vector, world; nothing: from the cameras
 
     std::size_t distances() const { return points.size() / 2; }
-    /// Of distance `i`, world units.
+    /// The length of distance `i`, world units.
     double length(std::size_t i) const {
         const Vec3d way = points[2 * i + 1] - points[2 * i];
         return std::sqrt(dot(way, way));

@@ -66,7 +66,7 @@ struct LevelsState {
     std::size_t files = 0;     ///< read so far
     std::size_t files_of = 0;  ///< total
     bool over_budget = false;  ///< even the coarsest level is
-    /// Of the finest level, with what belongs to every level.
+    /// Gaussians of the finest level and of every level.
     std::uint64_t stored() const {
         return levels.empty() ? 0 : levels.front().stored + environment;
     }

@@ -10,7 +10,7 @@
 
 namespace gs {
 
-/// Where the tracks of a frame are on the screen.
+/// Places of the tracks on the screen in a frame.
 struct TrackPlaces {
     struct Place {
         std::uint32_t track = 0;
@@ -22,7 +22,7 @@ struct TrackPlaces {
 
     /// Null: the track is not shown.
     const Place* of(std::uint32_t track) const;
-    /// Where a row of spans is, also when it is scrolled out of view.
+    /// The place of a row of spans, even when it is scrolled out of view.
     std::optional<float> y_of(std::uint32_t track, std::size_t row) const;
 };
 

@@ -22,7 +22,7 @@ class IterationBars {
     void draw(const TimelineCanvas& canvas, float y, TimeAxis& axis);
     /// Shows the newest.
     void show_last(TimeAxis& axis) const;
-    /// What was found; the target stays.
+    /// Clears the found iterations; the target stays.
     void forget() { bars_.clear(), how_.clear(), made_of_ = 0, made_at_ = -1e9; }
 
   private:

@@ -43,7 +43,7 @@ bool TimeMeasure::draw(const TraceStore& trace, const TimelineCanvas& canvas) {
     const float left = canvas.clamped_x(range.begin_ns), right = canvas.clamped_x(range.end_ns);
     canvas.list->PushClipRect({canvas.x, canvas.y - ruler_height()},
                               {canvas.right(), canvas.bottom()}, true);
-    // What is outside steps back.
+    // Dims the area outside.
     const ImU32 veil = with_alpha(theme().window, 130);
     if (left > canvas.x)
         canvas.list->AddRectFilled({canvas.x, canvas.y}, {left, canvas.bottom()}, veil);

@@ -19,7 +19,7 @@
 
 namespace gs {
 
-/// Where and when the timeline draws.
+/// The timeline's drawing area on the screen and in time.
 struct TimelineCanvas {
     float x = 0, y = 0, w = 0, h = 0;  ///< spans' region on the screen
     float labels = 0;                  ///< width of the names at its left

@@ -275,7 +275,7 @@ void TimelineRowView::draw_instants(const Frame& frame) const {
     }
 }
 
-/// Of the span under the mouse, and of the selected one.
+/// Arrows of the span under the mouse, and of the selected one.
 void TimelineRowView::draw_arrows_of_frame(const Frame& frame) const {
     const TraceStore& trace = frame.trace;
     const auto& pointed = spans_.pointed();

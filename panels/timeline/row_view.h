@@ -41,7 +41,7 @@ class TimelineRowView {
     const PauseShades& pauses() const { return pauses_; }
 
   private:
-    /// What the rows of one frame are drawn with.
+    /// Inputs for drawing the rows of one frame.
     struct Frame {
         const TraceStore& trace;
         const TimelineCanvas& canvas;

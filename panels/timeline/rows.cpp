@@ -154,7 +154,7 @@ TimelineRows::Node TimelineRows::process_node(const TraceStore& trace,
         if (Node made = samples_node(trace, sampled);
             samples_ && sampled.process == process && !placed.contains(made.row.key))
             node.below.push_back(std::move(made));
-    // What belongs to no thread's ranges: calls of threads without any, ranges that overlap,
+    // Tracks outside of threads' ranges: calls of threads without any, ranges that overlap,
     // streams by device.
     std::vector<Node> devices;
     for (const std::uint32_t i : tracks) {

@@ -82,8 +82,8 @@ class TimelineRows {
     bool calls_ = true, samples_ = true, counters_ = true, changed_ = true;
 };
 
-/// Where the newest work of a stream was launched: a track of kind thread or api; kNoTrack: not
-/// known.
+/// The track that launched a stream's newest work: of kind thread or api; kNoTrack:
+/// unknown.
 std::uint32_t feeder_of(const TraceTrack& stream);
 
 }  // namespace gs

@@ -134,8 +134,8 @@ void SpanPainter::draw_blocks(const TraceStore& trace, const TimelineCanvas& can
     finish();
 }
 
-/// Of a block of many: the lighter the less of its time they fill, in a few steps so that
-/// neighbours look alike.
+/// The colour of a block of many spans: lighter if they fill less of its time, in a few steps so
+/// that neighbours look alike.
 ImU32 SpanPainter::block_color(const TraceStore& trace, const SpanBlock& block,
                                const SpanPlace& place) {
     ImU32 color = colors_.of(trace, place.kind, block.name);

@@ -121,7 +121,7 @@ void TimelinePanel::steer_keys(const TraceStore& trace, const TimelineCanvas& ca
     busy_ |= letter_held('W') || letter_held('S') || letter_held('A') || letter_held('D');
     if (letter_pressed('F')) zoom_to_selected(trace);
     if (letter_pressed('M')) {
-        // Of a selected span: how long it is and what it went into; else the next drag measures.
+        // Measures the selected span; without one, the next drag measures.
         if (const auto& selected = selection_.span(); selected && !measure_.on)
             measure_.set({selected->span.begin_ns, selected->span.end_ns});
         else

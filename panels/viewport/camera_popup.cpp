@@ -34,7 +34,7 @@ void draw_fov(const Snapshot& snapshot, Commands& commands) {
                                            : "Vertical field of view of the free camera");
 }
 
-/// What the free camera looks through; at a photo's camera its own lens is named.
+/// The free camera's lens; at a photo's camera, the name of the photo's lens.
 void draw_lens(const Snapshot& snapshot, Commands& commands) {
     const CameraModel now = snapshot.camera.model;
     ImGui::SetNextItemWidth(wide());

@@ -22,7 +22,7 @@ std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& r
 std::vector<std::string> facts_of(const ViewFrame& frame);
 /// What the picture hides, in words.
 std::vector<std::string> what_is_cut(const ViewFrame& frame);
-/// Of its map.
+/// Statistics of its map.
 std::vector<std::string> statistics_of(const ViewFrame& frame);
 /// Similarity of the two scenes' pictures; empty: unknown.
 std::string nearness_of(const ViewFrame& frame);

@@ -86,7 +86,7 @@ PhotoSheet sheet_of(const Camera& camera, bool bent_picture) {
     return out;
 }
 
-/// Of a photo that stands `size` before its camera.
+/// The cells of a photo at depth `size` in front of its camera.
 std::vector<PhotoCell> cells_of(const PhotoSheet& sheet, const Camera& camera, const Camera& viewer,
                                 double size, double near_depth) {
     const Mat3d world_from_camera = transpose(camera.rotation);

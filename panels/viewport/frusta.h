@@ -19,8 +19,8 @@ namespace gs {
 std::array<Vec3d, 5> frustum_corners(const Camera& camera, double size);
 /// The lines of a camera, in its own axes and for depth 1.
 using CameraLines = std::vector<std::array<Vec3d, 2>>;
-/// Of a pinhole its pyramid. Of other lenses four edges and the rim of the picture, where it has no
-/// ray pulled in to the last that has one; of an equirectangular one three great circles.
+/// For a pinhole its pyramid; for other lenses four edges and the picture's rim, pulled in to the
+/// last place with a ray; for an equirectangular lens three great circles.
 CameraLines lines_of_lens(const Camera& camera);
 
 /// A part of a photo, and where its corners (as of frustum_corners()) appear.

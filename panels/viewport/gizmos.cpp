@@ -153,7 +153,7 @@ std::optional<std::size_t> Gizmo::handle_at(const std::vector<Handle>& handles,
     return out;
 }
 
-/// Where the held handle is, from where it was grabbed and the mouse.
+/// Moves the held handle by the mouse, relative to where it was grabbed.
 void Gizmo::follow_mouse(const Snapshot& snapshot, PictureRect picture) {
     const Camera& camera = snapshot.frame->camera;
     const Pixel now = frame_pixel_at(camera, picture, ImGui::GetMousePos()),

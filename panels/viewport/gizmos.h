@@ -22,8 +22,8 @@ class Gizmo {
              Commands& commands);
 
   private:
-    /// What a handle does to numbers: moves along a direction of the world, in the picture's plane,
-    /// to a distance, or around an axis.
+    /// The motion of a handle: along a direction of the world, in the picture's plane, to a
+    /// distance, or around an axis.
     struct Handle {
         enum class Kind { along, plane, distance, around } kind = Kind::along;
         Vec3d at{};      ///< world

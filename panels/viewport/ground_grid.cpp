@@ -51,8 +51,8 @@ void stand_up(GroundGrid& grid, const Camera& camera, Vec3f middle) {
     grid.height = dot(Vec3d{middle.x, middle.y, middle.z}, grid.up);
 }
 
-/// Where the picture's middle falls on the plane, not farther away than a few heights: towards the
-/// horizon lines run together. Depth in `z`.
+/// The point of the plane at the picture's middle, at most a few heights away: towards the horizon
+/// the lines converge. Depth in `z`.
 Vec3d looked_at(const GroundGrid& grid, const Camera& camera, double radius, double& z) {
     const Vec3d eye = camera.position(), way = camera.forward();
     const double above = dot(eye, grid.up) - grid.height, fall = -dot(way, grid.up);

@@ -77,7 +77,7 @@ NavigationState level(NavigationState state);
 NavigationState with_fov(NavigationState state, double fov_y);
 /// Through another lens, from the same place. A photo's camera is left.
 NavigationState with_lens(NavigationState state, const ViewerLens& lens);
-/// What steering holds upright: `up` (any length but zero), and the horizon level to it.
+/// Sets the up direction of steering (any length but zero), and levels the horizon to it.
 NavigationState with_up(NavigationState state, Vec3d up);
 
 /// A side that a scene is looked at from.

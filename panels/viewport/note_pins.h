@@ -14,7 +14,7 @@ struct NotePin {
     std::size_t number = 0;  ///< from 1
     ImVec2 at{};             ///< on the screen
 };
-/// Of the notes that are on places and Gaussians in front of `camera` and inside its picture.
+/// Pins of the notes on points and Gaussians in front of `camera` and inside its picture.
 std::vector<NotePin> note_pins(const NotesState& notes, const Camera& camera, PictureRect picture);
 
 /// Texts that would cover another pin's are left out; numbers always stand.

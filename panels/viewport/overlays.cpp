@@ -29,7 +29,7 @@ namespace {
 
 constexpr double kNearestLine = 1e-3;  // world units
 
-/// Where draw_axes() draws.
+/// The place of draw_axes().
 PictureRect axes_place(PictureRect picture) {
     return {{picture.a.x, picture.b.y - 4.6F * em()}, {picture.a.x + 4.4F * em(), picture.b.y}};
 }
@@ -274,7 +274,7 @@ std::vector<FrustumLines> frusta_in(const Snapshot& snapshot, const ViewFrame& f
 
 namespace {
 
-/// What the cameras' colours mean, where that is a quantity.
+/// Explains the cameras' colours if they show a quantity.
 std::string words_of_cameras(const Snapshot& snapshot) {
     const ViewSettings& view = snapshot.view;
     if (!view.frusta || view.frusta_color == FrustaColor::split || !snapshot.cameras ||
@@ -347,7 +347,7 @@ std::string words_of_grid(const Snapshot& snapshot, const GroundGrid& grid) {
            (scale > 0 ? " (" + length_words(grid.spacing, scale) + ")" : std::string());
 }
 
-/// What stands at the edges of the whole viewport: beside a narrow picture, over a wide one.
+/// Texts at the edges of the whole viewport: beside a narrow picture, over a wide one.
 void put_texts(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
                PictureRect picture, const OverlayState& state) {
     Chips chips(list);

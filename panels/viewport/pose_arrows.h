@@ -16,12 +16,12 @@
 
 namespace gs {
 
-/// Of one camera, in the world: from, to.
+/// The arrow of one camera, in the world: from, to.
 struct PoseArrow {
     std::size_t row = 0;  ///< index into the rows
     std::array<Vec3d, 2> move, look;
 };
-/// Of all cameras that the run has changed.
+/// The arrows of all cameras that the run has corrected.
 struct PoseArrows {
     std::vector<PoseArrow> arrows;
     double times_moved = 1, times_turned = 1;  ///< magnification: 1, 2, 5, 10, ...

@@ -13,9 +13,9 @@ struct Pixel {
     double x = 0, y = 0;
 };
 
-/// Where `point` (world) appears in `camera`'s picture; nothing when it lies nearer than
-/// `near_depth`, behind, or where the lens does not see it. Through a lens that looks sideways the
-/// depth is the distance.
+/// The place of `point` (world) in `camera`'s picture; nothing when it is nearer than `near_depth`,
+/// behind the camera, or outside the lens's view. For a lens that looks sideways, the depth is
+/// the distance.
 std::optional<Pixel> project_point(const Camera& camera, Vec3d point, double near_depth);
 /// The visible part of a world segment, cut at the near plane; nothing when it lies behind. Through
 /// a lens that bends lines: straight between its ends, nothing unless both are seen on one side of

@@ -9,7 +9,7 @@
 
 namespace gs {
 
-/// Of something seen at `to`: where it would be if all rows had the pose of half the read-out.
+/// For a point seen at `to`: its place if all rows had the mid-readout pose.
 struct ShutterArrow {
     Pixel from, to;
     double time = 0;  ///< share of the read-out, 0 first to 1 last

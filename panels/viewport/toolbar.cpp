@@ -113,7 +113,7 @@ void draw_place(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
     tooltip(name);
 }
 
-/// What belongs to a second scene, in the list of ways to compare.
+/// The entries for a second scene in the list of compare modes.
 void draw_second_scene(const Snapshot& snapshot, Commands& commands) {
     ImGui::Separator();
     for (std::size_t i = 0; i < kCompareWithNames.size(); ++i)

@@ -131,7 +131,7 @@ void Viewport::steer(const Snapshot& snapshot, PictureRect picture) {
     steering_ = active || input_.move.x != 0 || input_.move.y != 0 || input_.move.z != 0;
 }
 
-/// What lies under the mouse: in the legend, in words, and in the other picture.
+/// The value under the mouse: in the legend, in words, and in the other picture.
 void Viewport::point_at(const Snapshot& snapshot, const PicturePlaces& places,
                         OverlayState& state) {
     const ImVec2 mouse = ImGui::GetMousePos();

@@ -22,7 +22,7 @@ CurveBand band_of(std::span<const CurvePoint> points, double weight);
 /// The same points with the seconds that the run had taken by then, from its time per iteration.
 std::vector<CurvePoint> over_time(std::span<const CurvePoint> points,
                                   std::span<const CurvePoint> step_ms);
-/// That of one step.
+/// The time of one step.
 double seconds_at(double step, std::span<const CurvePoint> step_ms);
 
 }  // namespace gs

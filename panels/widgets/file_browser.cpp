@@ -120,7 +120,7 @@ void FileBrowser::show(Result<Listing> read) {
     arrange();
 }
 
-/// What is shown, in which order; the row that was come from, or else the first one, is stood on.
+/// Filters and sorts the rows; selects the folder just left, else the first row.
 void FileBrowser::arrange() {
     if (arranged_ && arranged_filter_ == filter && arranged_openable_ == openable_only &&
         arranged_only_ == only)

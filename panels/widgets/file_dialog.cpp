@@ -99,7 +99,7 @@ void FileDialog::ask(const std::string& command, const Snapshot& snapshot) {
     if (writes_) name_file(snapshot);
 }
 
-/// Where the same was done last; else what was opened lately is near, or what the run wrote.
+/// The last folder for the purpose; else that of a recent file or of the run.
 std::string FileDialog::first_folder(const Snapshot& snapshot) const {
     std::error_code ignored;
     const auto last = folders.find(purpose_);

@@ -13,10 +13,10 @@ bool one_of(std::string_view key, const std::array<std::string_view, n>& keys) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-/// What a text field does with Ctrl held.
+/// Keys that a text field uses with Ctrl held.
 constexpr std::array<std::string_view, 12> kEditing{"A",    "C",   "V",    "X",     "Y",  "Z",
                                                     "Home", "End", "Left", "Right", "Up", "Delete"};
-/// What moves the focus, and what acts on the item that has it.
+/// Keys that move the focus, and keys that act on the focused item.
 constexpr std::array<std::string_view, 12> kWalking{"Tab",  "Left",   "Right",    "Up",
                                                     "Down", "Space",  "Enter",    "Home",
                                                     "End",  "PageUp", "PageDown", "Escape"};

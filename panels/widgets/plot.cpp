@@ -23,7 +23,7 @@ struct Area {
         return a.x +
                static_cast<float>(std::clamp((along(value) - lo) / (hi - lo), -8.0, 9.0)) * width();
     }
-    /// What the x axis is even in, and back.
+    /// Converts to the scale in which the x axis is linear, and back.
     double along(double value) const {
         return logarithmic_x ? std::log(std::max(value, 1e-9)) : value;
     }

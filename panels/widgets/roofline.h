@@ -22,7 +22,7 @@ struct RooflinePoint {
     double attained = 0;    ///< operations per second
     Edge edge = Edge::none;
 };
-/// What the axes span; both ends of each are positive.
+/// Ranges of the axes; both ends of each are positive.
 struct RooflineRange {
     double x_lo = 0.1, x_hi = 100, y_lo = 1e9, y_hi = 1e12;
 };

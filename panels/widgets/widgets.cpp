@@ -178,7 +178,7 @@ std::vector<std::string> short_names(std::span<const std::string> paths) {
     };
     std::vector<std::string> names;
     for (std::size_t i = 0; i < paths.size(); ++i) {
-        // What every run calls the same says nothing without its folder.
+        // A file name shared by all runs needs its folder.
         std::size_t slashes = end_of(paths[i], 1) == "checkpoint.gsc" ? 2 : 1;
         const auto unlike_others = [&] {
             for (std::size_t k = 0; k < paths.size(); ++k)
