@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kParts = 3;  // of a whole strip: photo, render, error
 
-/// How the cells lie: `columns` beside each other, each `size` large with a line of text below.
+/// Layout of the cells: `columns` per row, each of `size` with a line of text below.
 struct Grid {
     int columns = 1, parts = 1;
     ImVec2 picture{}, cell{};

@@ -11,7 +11,7 @@ namespace gs {
 namespace {
 
 constexpr std::size_t kMostSpots = 12'000;
-constexpr double kLeastReach = 5, kAir = 1.15;  // m; times what is to be seen
+constexpr double kLeastReach = 5, kAir = 1.15;  // m; times the drive's extent
 constexpr double kReachShare = 0.85;            // of the points that the map shows at first
 
 double far_from(MapPlace a, MapPlace b) { return std::hypot(a.right - b.right, a.ahead - b.ahead); }

@@ -183,7 +183,7 @@ void DrivePanel::draw(const Snapshot& snapshot, Commands& commands) {
         draw_narrow(drive, snapshot, commands);
 }
 
-/// Table, pictures and map beside each other.
+/// Table, pictures and map side by side.
 void DrivePanel::draw_wide(const DriveState& drive, const Snapshot& snapshot, ImVec2 room,
                            Commands& commands) {
     const float gap = ImGui::GetStyle().ItemSpacing.x, table = kTable * em(),

@@ -47,7 +47,7 @@ std::vector<const PhotoLook*> sorted_looks(const PhotoLooks& looks) {
     return out;
 }
 
-/// Three channels beside each other.
+/// Three channels side by side.
 void channel_plot(const char* id, const char* title, const char* x_name,
                   const std::array<std::vector<CurvePoint>, 3>& channels, ImVec2 size,
                   PlotRange& range) {
@@ -73,7 +73,7 @@ std::string looks_csv(const PhotoLooks& looks) {
     return out;
 }
 
-/// Makes what is drawn, once for each publication.
+/// Prepares the drawn curves, once for each publication.
 void ExposurePanel::shape(const Snapshot& snapshot) {
     if (looks_ == snapshot.looks) return;
     looks_ = snapshot.looks;

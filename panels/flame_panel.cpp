@@ -100,7 +100,7 @@ void FlamePanel::draw_graph(const TraceStore& trace, Commands& commands) {
     any_box_ = false;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.PushClipRect(corner, {corner.x + room.x, corner.y + room.y}, true);
-    // The path to what is zoomed, then everything below it, one level after the other.
+    // The path to the zoomed box, then everything below it, level by level.
     std::vector<std::uint32_t> path;
     for (std::uint32_t n = zoomed_; n != 0; n = nodes[n].parent) path.push_back(n);
     path.push_back(0);

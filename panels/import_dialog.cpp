@@ -75,7 +75,7 @@ void draw_buttons(const ImportState& import, Commands& commands) {
 
 }  // namespace
 
-/// A field that is given when it is left, and what is chosen often behind an arrow.
+/// A field that applies when it loses focus, with common choices behind an arrow.
 void ImportDialog::draw_choice(const ImportState::Choice& choice, Commands& commands) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();

@@ -27,7 +27,7 @@ std::uint64_t sum_of(const std::vector<MemoryUse>& rows) {
     return sum;
 }
 
-/// Parts of `whole`: what the rows take, then `rest` in grey, then what is free.
+/// Parts of `whole`: the rows, then `rest` in grey, then free memory.
 void share_bar(const std::vector<MemoryUse>& rows, double whole, double rest = 0) {
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, height = 0.9F * em();

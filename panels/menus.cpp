@@ -239,7 +239,7 @@ void draw_menu_row(const MenuRow& row, const Snapshot& snapshot, Commands& comma
 
 void draw_menu_rows(std::span<const MenuRow> items, const Snapshot& snapshot, Commands& commands,
                     Palette& palette) {
-    std::vector<std::string_view> lists;  // drawn already, where the first of them stands
+    std::vector<std::string_view> lists;  // already drawn at their first item
     for (const MenuRow& item : items) {
         if (&item != &items.front() && item.place.group != (&item - 1)->place.group)
             ImGui::Separator();

@@ -128,7 +128,7 @@ void number_choice(Commands& commands, const char* id, const std::string& now, c
     tooltip(hint);
 }
 
-/// With what was measured here and its floor: two columns more.
+/// With this machine's measurement and lower bound: two more columns.
 void draw_columns(const PredictionState& state, bool measured) {
     ImGui::TableSetupScrollFreeze(1, 1);
     ImGui::TableSetupColumn("predicted, ms", ImGuiTableColumnFlags_WidthFixed, 8.2F * em());

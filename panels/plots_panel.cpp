@@ -65,7 +65,7 @@ std::vector<PlotLine> all_lines(const Curves& c) {
 
 }  // namespace
 
-/// Makes what is drawn, once for each publication of the curves.
+/// Prepares the drawn curves, once for each publication.
 void PlotsPanel::shape(const Snapshot& snapshot) {
     if (curves_ == snapshot.curves && others_ == snapshot.other_curves && shaped_axis_ == axis &&
         shaped_smoothing_ == smoothing)

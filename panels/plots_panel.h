@@ -25,7 +25,7 @@ struct PlotsPanel {
     PlotRange range;
 
   private:
-    /// A curve as it is drawn.
+    /// A drawn curve.
     struct Line {
         std::string name;
         ImU32 color = 0;

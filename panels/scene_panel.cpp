@@ -103,7 +103,7 @@ void levels_table(const LevelsState& levels, bool colors) {
     ImGui::EndTable();
 }
 
-/// The budget follows the slider when it is let go of, not while it moves: each change reads files.
+/// The budget changes when the slider is released, not while it moves: each change reads files.
 void levels_wishes(const ViewSettings& view, std::size_t count, Commands& commands) {
     constexpr double kLeast = 1e3, kMost = 1e8;
     double budget = view.lod_budget, pixels = view.lod_pixels;

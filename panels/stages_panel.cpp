@@ -267,7 +267,7 @@ void StagesPanel::draw_history(const TraceStore& trace) {
     range.begin(
         static_cast<double>(samples[samples.size() > 120 ? samples.size() - 120 : 0].number),
         static_cast<double>(samples.back().number) + 1);
-    // Only what is visible becomes points; numbers ascend within one run.
+    // Only visible samples become points; numbers ascend within one run.
     for (const FrameSample& sample : samples) {
         const auto number = static_cast<double>(sample.number);
         if (number < range.lo - 1 || number > range.hi + 1 || (shows_gpu() && !sample.gpu_complete))

@@ -206,7 +206,7 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
         double value = edited == row.name ? edited_value : row.value;
         const ImGuiSliderFlags flags =
             row.logarithmic ? ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoRoundToFormat : 0;
-        // The slider covers what is usual; what is typed, all there is.
+        // The slider covers the usual range; typed values cover the whole range.
         if (ImGui::SliderScalar("##slider", ImGuiDataType_Double, &value, &row.slider_min,
                                 &row.slider_max, row.integer ? "%.0f" : kSliderFormat, flags)) {
             const bool dragged = row.logarithmic && ImGui::IsMouseDown(ImGuiMouseButton_Left);
@@ -214,7 +214,7 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
             edited = row.name;
             edited_value = row.integer ? std::round(value) : value;
         }
-        // One command when the slider is let go: each is logged and marked on the curves.
+        // One command when the slider is released: each is logged and marked on the curves.
         if (ImGui::IsItemDeactivatedAfterEdit() && edited == row.name) {
             commands.push("train.set", {row.name, argument(edited_value)});
         }

@@ -18,7 +18,7 @@ constexpr float kHistogramHeight = 8;  // em
 constexpr double kLeastBrush = 0.01;   // of the width: less was a click
 constexpr double kAtEdge = 0.005;      // of the width
 
-/// The colours under the histogram, and what lies outside of the range in the dark.
+/// The colours under the histogram, with values outside the range darkened.
 void shade_range(const GaussianValues& values, const ColorBy& by, ImVec2 a, ImVec2 b) {
     const Histogram& data = values.histogram;
     const auto place = [&](double value) {

@@ -174,7 +174,7 @@ void Workspace::draw_region(Region region, const Snapshot& snapshot, Commands& c
     ImGui::SetNextWindowPos({where.x, where.y});
     ImGui::SetNextWindowSize({std::max(where.w, 2.0F), std::max(where.h, 2.0F)});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.35F * em(), 0.2F * em()});
-    // Ctrl+Tab, which goes from region to region, shows what stands before the ##.
+    // Ctrl+Tab, which switches regions, shows the text before the ##.
     const std::string id = std::string(kRegionNames[static_cast<std::size_t>(region)]) + "##region";
     ImGui::Begin(id.c_str(), nullptr, kFixedWindow);
     if (!any) {
@@ -211,7 +211,7 @@ void Workspace::draw_panels(const Snapshot& snapshot, Commands& commands) {
     status_bar_.draw(snapshot, commands);
 }
 
-/// A tab that is dragged goes to the region it is let go over.
+/// Drops a dragged tab into the region under the mouse.
 void Workspace::drag_tab() {
     if (!dragged_) return;
     const ImVec2 mouse = ImGui::GetMousePos();
@@ -257,7 +257,7 @@ void Workspace::draw(const Snapshot& snapshot, Commands& commands) {
         palette.dismiss();
     }
     palette.draw(commands);
-    // A dialog of files lies over the question that it answers.
+    // A file dialog is drawn over the question that it answers.
     import_dialog.draw(snapshot, commands, file_dialog);
     if (!snapshot.import) file_dialog.draw(snapshot, commands);
     draw_quit_question(snapshot, commands);

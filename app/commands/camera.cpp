@@ -78,7 +78,7 @@ Result<void> focus_on(S state, A a) {
         if (const auto scene = e.open_scene()) e.part<PlaceFinder>().focus(*scene, request, x, y);
     });
 }
-/// Position, then the point looked at, then (optionally) up, the field of view, or both.
+/// Arguments: position, target, then (optionally) up, the field of view, or both.
 Result<void> place_camera(S state, A given) {
     double v[10] = {};
     Arguments a = given;

@@ -153,7 +153,7 @@ Result<void> show(S state, A a) {
     return {};
 }
 
-// ---- what is filmed
+// ---- film settings
 Result<void> size(S state, A a) {
     Film film = state.film.film();
     GS_TRY(const auto width, integer_argument(a[0], 16, 16384, "the width"));

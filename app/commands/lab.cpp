@@ -51,7 +51,7 @@ Result<const LabRunRow*> run_argument(S state, const std::string& number) {
         return fail(ErrorKind::usage, "", fmt::format("run {} is not in the database", number),
                     "read a database with lab.open FILE");
     if (row->folder.empty())
-        return fail(ErrorKind::usage, "", fmt::format("the files of run {} are gone", number));
+        return fail(ErrorKind::usage, "", fmt::format("the files of run {} are missing", number));
     return row;
 }
 Result<void> show(S state, A a) {
@@ -92,7 +92,7 @@ const CommandRow kRows[] = {
      "Write all runs, the comparison and the worst photos as one page.", report},
     {"lab.show",    "Open a run of the lab", "",     "",            "RUN",
      "Open this run's model with its capture; RUN is its number in the Lab panel.", show},
-    {"lab.beside",  "Open a run beside",     "",     "",            "RUN",
+    {"lab.beside",  "Compare with a run",    "",     "",            "RUN",
      "Open this run's model next to the open scene, seen from the same camera.", beside},
     {"lab.photo",   "Worst photo of a run",  "",     "",            "RUN [PHOTO]",
      "View from this run's worst held-out photo, or from PHOTO (open the run first).", photo},

@@ -96,7 +96,7 @@ Result<void> look_from_side(S state, A) {
     return {};
 }
 
-/// A sphere around what is selected: the marked Gaussian, else the selected ones, else the camera
+/// A sphere around the selection: the marked Gaussian, else the selected ones, else the camera
 /// under the mouse or last gone to.
 Result<void> frame_selection(S state, A) {
     constexpr double kDeviations = 3, kAroundFrustum = 1.5;

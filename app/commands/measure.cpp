@@ -16,7 +16,7 @@ using S = StudioState&;
 
 constexpr double kLargestLength = 1e9;  // metres
 
-/// Asks the engine what lies at pixels of the shown picture, named by two arguments each.
+/// Asks the engine for the points at pixels of the shown picture, two arguments each.
 Result<void> pick_points(S state, A a, PickedFor what) {
     if (!state.frame) return fail(ErrorKind::usage, "", "there is no picture yet");
     const Camera& shown = state.frame->camera;

@@ -75,7 +75,7 @@ Result<void> remove(S state, A a) {
     GS_TRY(const std::size_t number, number_of(a[0]));
     return state.notes.remove(number);
 }
-/// Turned to it from where the camera stands, or the timeline shows it.
+/// Turns the camera to it, or shows it in the timeline.
 Result<void> go(S state, A a) {
     GS_TRY(const std::size_t number, number_of(a[0]));
     GS_TRY(const Note* note, state.notes.find(number));

@@ -69,7 +69,7 @@ Result<void> Studio::save_bundle(const std::string& path, bool photos) {
     return send(state_, [request](Engine& e) { e.save_bundle(std::move(*request)); });
 }
 
-/// Camera, settings of the view and trace as they were packed; the rest lies where views_file says.
+/// Restores the packed camera, view settings and trace; the rest is in views_file's folder.
 void Studio::use_bundle(const UnpackedBundle& bundle) {
     if (const auto text = read_text_file(bundle.folder.path() / member_name::kView, 1 << 20))
         take_view_json(*text, state_.view);

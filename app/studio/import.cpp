@@ -14,7 +14,7 @@
 namespace gs {
 namespace {
 
-constexpr double kIsectsPerGaussian = 6;  // before anything is drawn nobody knows it better
+constexpr double kIsectsPerGaussian = 6;  // an estimate before the first picture
 constexpr std::size_t kMostSkipped = 50;
 const RunOptions kUsualRun;
 

@@ -80,7 +80,7 @@ Result<void> Notes::remove(std::size_t number) {
 }
 
 void Notes::await(std::uint64_t command, Note note) {
-    constexpr std::size_t kMostAwaited = 64;  // what was refused is never found
+    constexpr std::size_t kMostAwaited = 64;  // refused points are never found
     if (awaited_.size() >= kMostAwaited) awaited_.erase(awaited_.begin());
     awaited_.push_back({command, std::move(note)});
 }

@@ -11,13 +11,13 @@
 namespace gs {
 namespace {
 
-constexpr double kLookAgain = 2;   // seconds after which a shown file is looked at for a newer one
-constexpr int kMostDoublings = 5;  // of that time, for files that are not there
+constexpr double kLookAgain = 2;   // seconds between checks for a newer version of a shown file
+constexpr int kMostDoublings = 5;  // of that time, for missing files
 // Files queued at a time: scrubbing through hundreds waits only for the newest.
 constexpr std::size_t kAtATime = 2;
 constexpr std::chrono::seconds kPatience{60};
 
-/// Seconds until a file is looked at again.
+/// Seconds until a file is checked again.
 double look_again_after(int in_vain) {
     return kLookAgain * static_cast<double>(1 << std::min(in_vain, kMostDoublings));
 }

@@ -87,7 +87,7 @@ Result<bool> ScriptRunner::ready(StudioState& state) {
     if (failure_) return tl::unexpected<Error>(*failure_);
     if (next_ > 0 && lines_[next_ - 1].name == "train.evaluate" && state.status.evaluating)
         return false;
-    // The line before has to be carried out completely: by the engine, by the window, and with its
+    // The previous line has to be done completely: by the engine, by the window, and with its
     // pictures on the disk.
     return state.status.commands_done >= state.last_sent && state.ui_actions.empty() &&
            state.pictures_written >= state.pictures_asked;

@@ -45,7 +45,7 @@ class Studio {
     /// request counts as the answer. Answered by quit().
     Result<void> leave(EngineJob job);
     Result<void> show_layout(const std::string& name);
-    /// Without a choice, the other way round.
+    /// Without a choice, toggles.
     void full_screen(std::optional<bool> on) {
         window_.set_full_screen(on.value_or(!window_.full_screen()));
     }
@@ -62,7 +62,7 @@ class Studio {
         return table_.run(state_, name, arguments);
     }
     Result<void> save_trace(const std::string& path);
-    /// Nothing but the picture; without a choice, the other way round.
+    /// Shows only the picture; without a choice, toggles.
     void picture_only(std::optional<bool> on);
     /// Writes the last frame drawn.
     Result<void> window_picture(const std::string& path);

@@ -11,7 +11,7 @@
 namespace gs {
 namespace {
 
-/// A second scene is shown as soon as it is there; what it leaves behind is the picture alone.
+/// Shows a second scene as soon as it is loaded; after it closes, only the picture.
 void follow_other(const StudioState& state, ViewSettings& view) {
     const bool shown = view.with == CompareWith::scene;
     if (state.other && (!shown || view.compare == Compare::off)) view.compare = Compare::split;

@@ -67,11 +67,11 @@ struct StudioState : Published {
     std::optional<std::pair<int, int>> hovered_pixel;  ///< of the picture; none: elsewhere
     MarkedEntry marked_entry;                          ///< of the inspected pixel's list, outlined
     int width = 800, height = 600;                     ///< the viewport's size in pixels
-    FilmEditor film;                                   ///< the camera path of what is open
-    std::vector<SavedView> saved_views;                ///< of what is open
+    FilmEditor film;                                   ///< the camera path of the open scene
+    std::vector<SavedView> saved_views;                ///< of the open scene
     fs::path views_file;                               ///< where they are kept; set by the studio
     std::shared_ptr<const MeasureState> measured;      ///< beside them; null: no measurements
-    Notes notes;                                       ///< pinned to what is open
+    Notes notes;                                       ///< pinned to the open scene
     std::vector<TimedNotice> notices;                  ///< oldest first, a few
     std::uint64_t notices_told = 0;
     bool asks_to_quit = false;                          ///< something would be lost

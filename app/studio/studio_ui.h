@@ -71,7 +71,7 @@ class StudioUi {
     /// Maximises the panel's region, or restores all; without a name, the one under the
     /// mouse. usage: no such visible panel.
     Result<void> maximise(const std::string& name);
-    /// Nothing but the picture; without a choice, the other way round. Returns what is now.
+    /// Shows only the picture; without a choice, toggles. Returns the new state.
     bool show_picture_only(std::optional<bool> on);
     /// Restores panels hidden by a maximised one or the picture; false: none are.
     bool uncover();

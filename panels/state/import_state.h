@@ -22,7 +22,7 @@ struct ImportState {
     std::string path;
     bool examining = false;  ///< the facts below are of the previous choices
     std::string problem;     ///< why it cannot be opened; empty: it can
-    std::string wrong;       ///< what is wrong with the choices; empty: nothing
+    std::string wrong;       ///< problem of the choices; empty: none
     Facts found;
     std::vector<Finding> findings;     ///< gravest first
     std::vector<std::string> skipped;  ///< "NAME: why"

@@ -13,10 +13,10 @@
 
 namespace gs {
 
-/// The pixel against the photo, where it is one's.
+/// The pixel compared with the photo, at a photo's camera.
 struct PixelPhoto {
     Vec3d color{0, 0, 0};     ///< 0..1
-    Vec3d v_color{0, 0, 0};   ///< d loss / d colour of this pixel, of the picture as it is shown
+    Vec3d v_color{0, 0, 0};   ///< d loss / d colour of this pixel, of the shown picture
     double lambda_dssim = 0;  ///< of that loss
     bool masked = false;      ///< the loss ignores the pixel
     /// The picture is clipped, partly hidden or drawn differently from training: its gradients are

@@ -86,7 +86,7 @@ inline constexpr std::array<const char*, 7> kRunStateNames{
 
 struct TrainingStatus {
     RunState state = RunState::empty;
-    std::string message;  ///< what is being loaded, or why it failed
+    std::string message;  ///< the current load, or why it failed
     double progress = 0;  ///< 0..1 while loading
     std::uint64_t step = 0, total_steps = 0, run_to = 0;
     /// NaN: unknown (yet); a device reports a step's loss a little later.
@@ -245,7 +245,7 @@ struct SessionView {
     std::shared_ptr<const PhotoLooks> looks;            ///< null: the run learns none
     std::shared_ptr<const VerifyReport> verified;       ///< null: no frame was verified
     std::shared_ptr<const PredictionState> prediction;  ///< times on other GPUs; null: not asked
-    std::shared_ptr<const LabState> lab;                ///< suites, and what was measured of them
+    std::shared_ptr<const LabState> lab;                ///< suites and their runs
     std::shared_ptr<const DriveState> drive;            ///< a lidar's sweeps; null: there are none
     TrainingStatus training;
     std::vector<Activity> activities;  ///< longest running first

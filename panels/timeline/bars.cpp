@@ -57,7 +57,7 @@ void IterationBars::show_last(TimeAxis& axis) const {
     if (!bars_.empty()) axis.zoom_to(bars_.back().begin_ns, bars_.back().end_ns);
 }
 
-/// As many as fit: the newest, or those around what is shown when that is not the newest.
+/// As many as fit: the newest, or those around the visible range if it is not the newest.
 std::span<const IterationBars::Bar> IterationBars::in_view(const TimelineCanvas& canvas,
                                                            std::size_t fit, bool follow) const {
     const std::span<const Bar> all(bars_);

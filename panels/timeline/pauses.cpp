@@ -13,7 +13,7 @@
 namespace gs {
 namespace {
 
-/// Lines that lean, on a grid that lies still on the screen.
+/// Slanted lines on a grid fixed to the screen.
 void hatch(const TimelineCanvas& canvas, float left, float right, float y, float bottom) {
     ImDrawList& list = *canvas.list;
     list.AddRectFilled({left, y}, {right, bottom}, with_alpha(theme().text, 16));

@@ -23,7 +23,7 @@ std::string entry_label(const TraceEntry& entry) {
 
 }  // namespace
 
-/// Another trace: what was remembered of the last one goes, and all of it comes into view.
+/// For another trace, clears the state of the last one and shows all of the new one.
 void TimelinePanel::follow_trace(const Snapshot& snapshot, const TraceStore& trace) {
     const TraceEntry* entry = snapshot.shown_entry();
     const bool was_live = std::exchange(live_, !entry || entry->live);

@@ -75,7 +75,7 @@ void draw_near(const Snapshot& snapshot, Commands& commands) {
     ImGui::EndDisabled();
 }
 
-/// The name of what is up now; "auto" where the scene has it so.
+/// The name of the current up direction; "auto" if it is the scene's.
 std::string name_of_up(const Snapshot& snapshot) {
     const auto same = [&](double x, double y, double z) {
         return dot(snapshot.up, Vec3d{x, y, z}) > 0.999999;

@@ -51,7 +51,7 @@ void draw_inspected_pixel(ImDrawList& list, const Snapshot& snapshot, const View
     const PixelAnswer& answer = *snapshot.inspection->pixel;
     if (!same_view(answer.camera, frame.camera)) return;
     const auto at = [&](double x, double y) {
-        const double far = 50;  // pictures away, for what is almost flat
+        const double far = 50;  // pictures away, for almost flat ellipses
         return ImVec2{
             corner.x + static_cast<float>(std::clamp(x / answer.camera.width, -far, far)) * size.x,
             corner.y +

@@ -80,7 +80,7 @@ NavigationState with_lens(NavigationState state, const ViewerLens& lens);
 /// Sets the up direction of steering (any length but zero), and levels the horizon to it.
 NavigationState with_up(NavigationState state, Vec3d up);
 
-/// A side that a scene is looked at from.
+/// A side to look at a scene from.
 enum class Side { front, back, left, right, top, bottom };
 inline constexpr std::array<const char*, 6> kSideNames{"front", "back", "left",
                                                        "right", "top",  "bottom"};

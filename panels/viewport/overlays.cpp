@@ -287,7 +287,7 @@ std::string words_of_cameras(const Snapshot& snapshot) {
                        format_number(range.hi, 4));
 }
 
-/// The legend, at the top right of `room`, below what stands there already.
+/// The legend, at the top right of `room`, below earlier texts.
 void put_legend(ImDrawList& list, Chips& chips, const ViewFrame& frame, PictureRect room,
                 double mark) {
     const float height = std::min(16 * em(), 0.6F * room.height()), margin = 0.5F * em();
@@ -325,8 +325,8 @@ void put_level_legend(ImDrawList& list, Chips& chips, const LevelsState& levels,
     chips.keep_clear({{corner.x - size.x, corner.y}, {corner.x, corner.y + size.y}});
 }
 
-/// Below the picture's facts, in the middle of `width`: what is not as was asked for, and what
-/// colours mean that have no legend.
+/// Below the picture's facts, in the middle of `width`: deviations from the request, and the
+/// meaning of colours without a legend.
 void put_reasons(Chips& chips, const Snapshot& snapshot, const ViewFrame& frame, ImVec2 at,
                  float width) {
     const auto put = [&](std::span<const std::string> words, ImU32 color) {

@@ -17,7 +17,7 @@ namespace gs {
 
 class Viewport {
   public:
-    /// Once per UI frame, whether the viewport is drawn or not: forgets the last frame's input.
+    /// Once per UI frame, whether the viewport is drawn or not: clears the last frame's input.
     void begin_frame();
     void draw(const Snapshot& snapshot, Commands& commands);
     /// The same without the row above the picture.

@@ -174,7 +174,7 @@ std::optional<std::string> FileBrowser::activate(const Entry& entry) {
     return path_of(entry);
 }
 
-/// A file that was typed is chosen, a folder is gone to.
+/// Chooses a typed file, or goes to a typed folder.
 std::optional<std::string> FileBrowser::draw_path() {
     if (ImGui::Button("Up")) enter(parent_of(folder_), types_);
     tooltip("Parent folder (Backspace)");
@@ -297,7 +297,7 @@ std::optional<std::string> FileBrowser::draw_list(
     while (clipper.Step())
         for (int row = clipper.DisplayStart; row < clipper.DisplayEnd; ++row)
             draw_row(row, menu, activated);
-    if (scroll_ && selected_ >= 0) {  // beyond what was drawn
+    if (scroll_ && selected_ >= 0) {  // outside the drawn rows
         ImGui::SetScrollY(static_cast<float>(selected_) * ImGui::GetTextLineHeightWithSpacing());
         scroll_ = false;
     }

@@ -26,8 +26,8 @@ class FileBrowser {
     };
     enum class Column { name, kind, size, date };
 
-    /// Begins to read a folder; what is listed stays until that is done. One that cannot be read
-    /// leaves its reason in problem().
+    /// Starts to read a folder; the old list stays until that is done. For an unreadable folder,
+    /// problem() has the reason.
     void enter(const std::string& path, std::shared_ptr<const FileTypes> types);
     /// Takes the finished reading.
     void update();
@@ -47,14 +47,14 @@ class FileBrowser {
     std::optional<std::string> draw(
         std::shared_ptr<const FileTypes> types, float height,
         const std::function<void(const std::string& path, const Entry&)>& menu = {});
-    /// The entry that the keyboard stands on.
+    /// The entry with keyboard focus.
     const Entry* selected() const;
     std::string path_of(const Entry& entry) const;
 
     std::string filter;
     bool openable_only = true;
     std::optional<FileKind> only;  ///< of what can be opened, beside folders
-    bool for_writing = false;      ///< a typed folder is gone to, whatever it holds
+    bool for_writing = false;      ///< go to a typed folder with any content
     bool focus_filter = false;     ///< the filter takes the keyboard with the next frame
 
   private:

@@ -22,8 +22,8 @@ struct Served {
     const char* title;
     bool writes;
     const char* purpose;
-    const char* ending;                 ///< of what is written; empty: there are several formats
-    std::optional<FileKind> only = {};  ///< of what is opened
+    const char* ending;                 ///< of written files; empty: there are several formats
+    std::optional<FileKind> only = {};  ///< of opened files
 };
 constexpr const char* kRunFolder = "import.output";
 const std::array kServed{
@@ -43,7 +43,7 @@ const std::array kServed{
     Served{"timelapse.export", "Save the time lapse as a film", true, "films", ".mp4"},
     Served{"statistics.save", "Save the statistics as a table", true, "tables", ".csv"}};
 
-/// Sizes of a picture that are asked for often; the first is what is shown.
+/// Common sizes of a picture; the first is the shown size.
 struct PictureSize {
     const char* name;
     int width, height;

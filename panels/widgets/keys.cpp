@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 12> kWalking{"Tab",  "Left",   "Right",  
 bool popup_above() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId); }
 
 bool escape_leaves() {
-    // ImGui closes what lies above before this frame is drawn, so the last one is asked.
+    // ImGui closes popups above before this frame is drawn, so check the last frame.
     bool& covered = *ImGui::GetStateStorage()->GetBoolRef(ImGui::GetID("##covered"));
     const bool was_covered = covered;
     covered = popup_above();

@@ -27,7 +27,7 @@ inline bool letter_held(char letter) {
 inline bool letter_pressed(char letter) {
     return keys_are_free() && ImGui::IsKeyPressed(letter_key(letter), false);
 }
-/// A key that ImGui names went down or repeats while it is held, whoever it is meant for.
+/// A key that ImGui names went down or repeats while it is held, for any owner.
 inline bool named_key_pressed(ImGuiKey key) {
 #if IMGUI_VERSION_NUM < 18700
     const int number = ImGui::GetKeyIndex(key);
@@ -39,7 +39,7 @@ inline bool named_key_pressed(ImGuiKey key) {
 /// The same, where keys_are_free.
 inline bool key_pressed(ImGuiKey key) { return keys_are_free() && named_key_pressed(key); }
 
-/// A popup lies over the one (or the panel) that is being drawn.
+/// A popup is above the one (or the panel) being drawn.
 bool popup_above();
 /// Inside a popup, at its end: Escape goes to it, and not to a combo that lay over it when the key
 /// went down. The popup closes itself then, whatever in it had the keyboard.

@@ -65,7 +65,7 @@ struct Bounds {
     }
 };
 
-/// The y range over what is visible, with a little air.
+/// The y range of the visible points, with a small margin.
 Bounds y_bounds(std::span<const PlotLine> lines, const PlotLook& look, const PlotRange& x) {
     Bounds bounds;
     std::vector<double> sums;

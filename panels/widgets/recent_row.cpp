@@ -17,7 +17,7 @@ ImTextureID texture_of(const PanelPicture& picture) {
     return (ImTextureID)(std::uintptr_t)picture.id;
 }
 
-/// Those that are there.
+/// The existing ones.
 std::vector<PanelPicture> thumbnails(const Snapshot& snapshot, const std::string& path) {
     std::vector<PanelPicture> out;
     if (!snapshot.pictures || !snapshot.file_types || !snapshot.file_types->thumbnails_of)

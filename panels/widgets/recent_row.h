@@ -8,7 +8,7 @@
 
 namespace gs {
 
-/// True when it was clicked. `name`: what is shown of `path`; its end stays where it is too long.
+/// True when it was clicked. `name`: the text for `path`; if too long, its end is kept.
 /// The item is the row, for tooltips and menus.
 bool recent_row(const Snapshot& snapshot, const std::string& path, const std::string& name,
                 bool accent);

@@ -13,7 +13,7 @@
 namespace gs {
 
 /// A stage's place in the plot. A stage that does no arithmetic, or touches no memory, has no
-/// finite intensity: it stands at the plot's edge, as far below the ceiling there as its time is
+/// finite intensity: it is at the plot's edge, as far below the ceiling there as its time is
 /// above what that limit allows.
 struct RooflinePoint {
     enum class Edge { none, left, right };
@@ -32,7 +32,7 @@ std::vector<RooflinePoint> roofline_points(const StageCosts& costs, RooflineRang
 /// The most operations per second at this intensity; infinite where no ceiling is known.
 double roof_at(const StageCosts& costs, double intensity);
 
-/// One line per stage; what is unknown is an empty field.
+/// One line per stage; unknown values are empty fields.
 std::string costs_csv(const StageCosts& costs);
 
 class Roofline {

@@ -32,7 +32,7 @@ void cell_right(std::string_view text, ImU32 color = theme().text);
 /// A table's heading without ImGui's space for the sorting arrow, so that names fit in
 /// narrow columns. In a row begun with ImGuiTableRowFlags_Headers.
 void table_heading(const char* name, bool right);
-/// A heading that opens and closes what is below it; open at first.
+/// A collapsible heading; open at first.
 bool section(const char* label);
 /// A row "label  value" of a two-column table.
 void fact(std::string_view label, std::string_view value);
