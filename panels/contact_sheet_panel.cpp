@@ -14,7 +14,7 @@
 namespace gs {
 namespace {
 
-constexpr int kParts = 3;  // of a whole strip: photo, render, error
+constexpr int kParts = 3;  // of a full strip: photo, render, error
 
 /// Layout of the cells: `columns` per row, each of `size` with a line of text below.
 struct Grid {

@@ -104,7 +104,7 @@ std::optional<std::size_t> nearest_sweep_on_map(const DriveState& drive, MapPlac
     return best;
 }
 
-/// Once for each sweep that is shown; the map's reach once for each recording.
+/// Once for each shown sweep; the map's reach once for each recording.
 void DriveMap::shape(const DriveState& drive) {
     const std::uint64_t serial = drive.shown ? drive.shown->serial : 0;
     if (serial_ == serial && path_ == drive.path) return;

@@ -62,7 +62,7 @@ void draw_stops(const PixelAnswer& answer, const Snapshot& snapshot, Commands& c
 bool is_tile_of(const TileCost& cost, const TileReport& tile) {
     return cost.column == tile.column && cost.row == tile.row;
 }
-/// The table is of the picture whose pixel was asked about.
+/// Whether the table is of the inspected pixel's picture.
 bool is_of(const TileTable& table, const PixelAnswer& answer) {
     return table.view == answer.view && table.step == answer.step &&
            table.camera.width == answer.camera.width &&

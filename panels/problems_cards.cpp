@@ -68,7 +68,7 @@ bool draw_problem_card(const Snapshot& snapshot, const ProblemCard& card, const 
     return clicked;
 }
 
-/// `count` cards in a grid; those that are seen are asked for. A click gives problems.go.
+/// `count` cards in a grid; requests pictures for visible ones. Click one for problems.go.
 void draw_problem_cards(const Snapshot& snapshot, const PhotoProblems& of, ProblemKind kind,
                         std::size_t count, const std::function<ProblemCard(std::size_t)>& card_of,
                         Commands& commands) {

@@ -325,7 +325,7 @@ void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     draw_tabs();
     if (view == View::other_gpus) return other_gpus.draw(snapshot, commands);
     beside_if_fits("xx history  CSV");
-    // The times are of the trace that is shown, as everywhere; the limits are this machine's.
+    // The times are of the shown trace, as everywhere; the limits are this machine's.
     const TraceEntry* entry = snapshot.shown_entry();
     const TraceStore* shown = snapshot.shown();
     if (view == View::times)

@@ -17,7 +17,7 @@ namespace {
 constexpr double kPerSecond = 12;  // pictures, while it plays
 constexpr int kMostSide = 640;     // pixels, as they are made
 constexpr std::size_t kAhead = 3;  // pictures read before they are due
-constexpr double kPatience = 1;    // seconds, after which a picture that is read is missed
+constexpr double kPatience = 1;    // seconds to wait for a picture before showing it as missing
 constexpr std::array<const char*, 6> kPaces{"off", "auto", "10", "100", "500", "1000"};
 
 const TimeLapseState::View* find(const TimeLapseState& lapse, const std::string& name) {

@@ -26,7 +26,7 @@ Result<void> measure(S state, A) {
         costs.measure(shown, request);
     });
 }
-/// Pixels of the picture that is shown, which may have another size than the frame measured.
+/// Pixels of the shown picture, which may differ in size from the measured frame.
 Result<void> region(S state, A a) {
     if (!state.frame) return fail(ErrorKind::usage, "", "there is no picture yet");
     double v[4] = {};

@@ -26,7 +26,7 @@ Result<void> has_key(S state) {
                 "add one at the camera with film.key, or a whole path with film.preset");
 }
 
-/// The key that is named, counted from 1; none: the selected one.
+/// The key by its number, from 1; without one, the selected key.
 Result<std::size_t> key_argument(S state, A a) {
     GS_TRY_VOID(has_key(state));
     const std::size_t count = state.film.film().path.keys.size();

@@ -18,7 +18,7 @@ Result<void> nothing_asked() {
     return fail(ErrorKind::usage, "", "nothing is being imported", "begin with import PATH");
 }
 
-/// Only a capture is asked about.
+/// Only captures have an import dialog.
 Result<void> begin(S state, A a) {
     const auto kind = kind_of_path(a[0]);
     if (!kind || *kind != PathKind::capture)

@@ -24,7 +24,7 @@ Result<void> need_picture(const StudioState& state) {
     return {};
 }
 
-/// Pixels of the picture that is shown, which may be smaller than the one asked about.
+/// Pixels of the shown picture, which may be smaller than the inspected one.
 Result<void> pixel(S state, A a) {
     if (a.empty()) return send(state, [](Engine& e) { e.part<Inspector>().again(); });
     if (a.size() != 2)

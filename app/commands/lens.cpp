@@ -97,7 +97,7 @@ Result<void> look_from_side(S state, A) {
 }
 
 /// A sphere around the selection: the marked Gaussian, else the selected ones, else the camera
-/// under the mouse or last gone to.
+/// under the mouse or visited last.
 Result<void> frame_selection(S state, A) {
     constexpr double kDeviations = 3, kAroundFrustum = 1.5;
     if (state.marked) {

@@ -44,7 +44,7 @@ std::shared_ptr<const FileTypes> file_types() {
     for (const SplatFormat& format : splat_formats())
         if (format.write)
             for (const std::string& extension : format.extensions)
-                // A whole file name is no end of one.
+                // A complete file name is not an extension.
                 if (extension.starts_with('.'))
                     out.written.push_back({format.description, extension});
     return std::make_shared<const FileTypes>(std::move(out));

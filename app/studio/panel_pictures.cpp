@@ -111,7 +111,7 @@ void PanelTextures::take_read() {
     }
 }
 
-/// Only what the last frame asked for.
+/// Only pictures requested in the last frame.
 void PanelTextures::start_reading() {
     for (auto& [key, held] : held_) {
         if (!held.due || held.used_frame != frame_ || asked_.contains(key)) continue;

@@ -103,7 +103,7 @@ TimelineRows::Node TimelineRows::thread_node(const TraceStore& trace, std::uint3
     Node node = track_node(trace, thread);
     const TraceTrack& own = trace.tracks()[thread];
     const SampledThread* sampled = trace.samples().thread(own.process, own.tid);
-    // Another one may have had the number before.
+    // An earlier one may have had this number.
     if (sampled != nullptr && samples_ &&
         trace.timeline().track_of(own.process, own.tid, TrackKind::thread) == thread) {
         node.below.push_back(samples_node(trace, *sampled));
@@ -174,7 +174,7 @@ TimelineRows::Node TimelineRows::process_node(const TraceStore& trace,
     return node;
 }
 
-/// Below its device, which is made when it is the first of its streams.
+/// Adds it below its device, which is created for its first stream.
 void TimelineRows::add_stream(const TraceProcess& process, Node stream, const TraceTrack& track,
                               std::vector<Node>& devices) {
     auto device = std::find_if(devices.begin(), devices.end(),

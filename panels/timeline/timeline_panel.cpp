@@ -46,7 +46,7 @@ void TimelinePanel::follow_trace(const Snapshot& snapshot, const TraceStore& tra
         axis.follow = true, axis.span_ns = TimeAxis().span_ns;
 }
 
-/// To a place that another panel or a command asked for.
+/// Goes to the place requested by another panel or a command.
 void TimelinePanel::jump(const TraceStore& trace) {
     if (!view_.jump) return;
     const TracePlace place = *view_.jump;

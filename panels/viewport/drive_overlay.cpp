@@ -77,7 +77,7 @@ void draw_rig(ImDrawList& list, const DriveState& drive, const Snapshot& snapsho
     draw_frame_of(list, lidar.rotation, lidar.translation, size, "lidar", 0.3F, frame, picture);
     if (drive.chosen >= drive.sweeps.size() || !snapshot.cameras) return;
     for (const std::size_t photo : drive.sweeps[drive.chosen].photos) {
-        // The axes of the camera that is looked through would be a dot in the middle.
+        // The axes of the current camera would be a dot in the middle.
         if (photo >= snapshot.cameras->size() ||
             static_cast<int>(photo) == snapshot.view.capture_view)
             continue;

@@ -132,7 +132,7 @@ void draw_measures(ImDrawList& list, const MeasureState& measured, const Camera&
         list.AddCircle(on_screen(picture, camera, *waits), 0.35F * em(), theme().accent, 0, 2);
 }
 
-/// The region of a photo that was gone to, while the picture is of that photo.
+/// The visited region of a photo, while the picture is of that photo.
 void draw_problem_mark(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,
                        PictureRect picture) {
     if (!snapshot.problems || !snapshot.problems->mark || !snapshot.cameras) return;

@@ -13,7 +13,7 @@
 namespace gs {
 namespace {
 
-/// The photo's camera at the picture's size, where it has a rolling shutter and that is asked for.
+/// The photo's camera at the picture's size, if it has a rolling shutter and arrows are on.
 std::optional<Camera> shutter_camera(const Snapshot& snapshot, const ViewFrame& frame) {
     const int view = snapshot.view.capture_view;
     if (!snapshot.view.shutter_arrows || !snapshot.cameras || !snapshot.scene || view < 0 ||

@@ -10,8 +10,7 @@
 namespace gs {
 namespace {
 
-constexpr double kLivePatience =
-    0.5;  // seconds until another live selection is asked for all the same
+constexpr double kLivePatience = 0.5;  // seconds until the next live selection without an answer
 
 bool is_path(Tool tool) { return tool == Tool::lasso || tool == Tool::brush; }
 bool is_screen_tool(Tool tool) {

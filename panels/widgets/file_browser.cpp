@@ -166,7 +166,7 @@ std::string FileBrowser::path_of(const Entry& entry) const {
 }
 
 std::optional<std::string> FileBrowser::activate(const Entry& entry) {
-    // A folder that is a capture or a run is gone into where it cannot be the answer.
+    // Enter a folder that is a capture or a run if it cannot be the answer.
     if (entry.kind == FileKind::folder || (entry.is_folder && (only || for_writing))) {
         enter(path_of(entry), types_);
         return std::nullopt;
@@ -324,7 +324,7 @@ std::optional<std::string> FileBrowser::draw(
     if (busy()) dim_text("reading the folder ...");
     if (left_out_ > 0) dim_text(format_count(static_cast<double>(left_out_)) + " more not listed");
     arrange();
-    // Backspace belongs to a field that is typed into.
+    // Backspace belongs to a text field with focus.
     if (ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) && !ImGui::GetIO().WantTextInput &&
         named_key_pressed(ImGuiKey_Backspace))
         enter(parent_of(folder_), types_);

@@ -200,7 +200,7 @@ void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
     const std::string stood_on = before ? before->name : "";
     const auto chosen = browser_.draw(snapshot.file_types, -foot);
     const FileBrowser::Entry* selected = browser_.selected();
-    // A file that is chosen gives its name.
+    // A chosen file sets the name.
     if (chosen)
         name_ = fs::path(*chosen).filename().string();
     else if (selected && !selected->is_folder && selected->name != stood_on)
