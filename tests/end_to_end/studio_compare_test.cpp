@@ -11,16 +11,9 @@ namespace gs {
 namespace {
 
 namespace jobs = testing::jobs;
+using testing::quiet_options;
 using testing::SessionHarness;
 using testing::tiny_capture;
-
-SessionOptions quiet_options() {
-    SessionOptions options;
-    options.settings.steps = 200;
-    options.run.evaluate_every = 0;
-    options.run.save_every = 0;
-    return options;
-}
 
 /// The frame that answers to `settings`, waited for.
 std::shared_ptr<const ViewFrame> frame_of(SessionHarness& h, const ViewSettings& settings) {

@@ -39,6 +39,15 @@ inline const std::string& tiny_capture() {
     return path;
 }
 
+/// A run of 200 steps that neither evaluates nor saves by itself.
+inline SessionOptions quiet_options() {
+    SessionOptions options;
+    options.settings.steps = 200;
+    options.run.evaluate_every = 0;
+    options.run.save_every = 0;
+    return options;
+}
+
 /// What tests ask of the engine, as session.send() takes it.
 namespace jobs {
 inline EngineJob open(OpenRequest request) {

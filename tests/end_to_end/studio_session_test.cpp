@@ -13,16 +13,10 @@ namespace gs {
 namespace {
 
 namespace jobs = testing::jobs;
+using testing::quiet_options;
 using testing::SessionHarness;
 using testing::tiny_capture;
 
-SessionOptions quiet_options() {
-    SessionOptions options;
-    options.settings.steps = 200;
-    options.run.evaluate_every = 0;
-    options.run.save_every = 0;
-    return options;
-}
 ViewRequest request_for(const SessionHarness& h, ViewMode mode = ViewMode::color,
                         int capture_view = -1) {
     ViewRequest request = view_request_of(h.state, 160, 120);
