@@ -25,7 +25,7 @@ struct BundleRequest {
 
 class BundleSaver final : public EnginePart {
   public:
-    BundleSaver(EngineContext context, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
+    BundleSaver(EngineContext ctx, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
         : ctx_(std::move(ctx)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
     /// Shows a notice when written; edits of splats then count as saved. One at a time.
     void save(BundleRequest request, const Shown& shown);

@@ -13,7 +13,7 @@ namespace gs {
 
 class ContactSheet final : public EnginePart {
   public:
-    ContactSheet(EngineContext context, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
+    ContactSheet(EngineContext ctx, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
 
     /// Replaces the request. Unwanted pictures are kept, up to kMostBytes.
     void want(SheetRequest request) { wanted_ = std::move(request); }

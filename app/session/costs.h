@@ -14,7 +14,7 @@ namespace gs {
 
 class Costs final : public EnginePart {
   public:
-    Costs(EngineContext context, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
+    Costs(EngineContext ctx, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
 
     /// Measures the viewport without hidden Gaussians: forward and, if none is hidden, backward.
     void measure(const Shown& shown, const ViewRequest& request);

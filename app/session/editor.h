@@ -43,7 +43,7 @@ Flags moved_flags(const Flags& flags, const std::vector<std::uint32_t>& before,
 
 class Editor final : public EnginePart {
   public:
-    Editor(EngineContext context, Viewer& viewer, ShownTint& tint)
+    Editor(EngineContext ctx, Viewer& viewer, ShownTint& tint)
         : ctx_(std::move(ctx)), viewer_(viewer), tint_(tint) {}
 
     // ---- selection

@@ -203,9 +203,9 @@ void Editor::follow_presence(EditStep& step, bool goes, bool first) {
         step.taken_flags.clear();
         for (const std::uint32_t row : step.rows.rows()) step.taken_flags.push_back(flags_[row]);
     }
-    std::vector<std::uint32_t> ids = ctx_.scene->trainer->ids();
-    flags_ = moved_flags(flags_, ids_, ids);
-    ids_ = std::move(ids);
+    std::vector<std::uint32_t> now = ctx_.scene->trainer->ids();
+    flags_ = moved_flags(flags_, ids_, now);
+    ids_ = std::move(now);
     step.rows.set_present(!goes);
     if (goes) return;
     if (first) return step.rows.name_rows(ids_);

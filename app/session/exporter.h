@@ -16,7 +16,7 @@ namespace gs {
 
 class Exporter final : public EnginePart {
   public:
-    Exporter(EngineContext context, Editor& editor, SceneDoctor& doctor)
+    Exporter(EngineContext ctx, Editor& editor, SceneDoctor& doctor)
         : ctx_(std::move(ctx)), editor_(editor), doctor_(doctor) {}
 
     /// `crop`: export only Gaussians in the box. Reports errors, here and below: no open scene,

@@ -30,7 +30,7 @@ struct FilmRequest {
 
 class FilmRender final : public EnginePart {
   public:
-    FilmRender(EngineContext context, Viewer& viewer, StreamedLevels& levels)
+    FilmRender(EngineContext ctx, Viewer& viewer, StreamedLevels& levels)
         : ctx_(std::move(ctx)), viewer_(viewer), levels_(levels) {}
 
     /// Reports errors: a film is in progress, no scene is open, the file cannot be written.

@@ -13,7 +13,7 @@ namespace gs {
 
 class FrameVerifier final : public EnginePart {
   public:
-    FrameVerifier(EngineContext context, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
+    FrameVerifier(EngineContext ctx, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
 
     /// Verifies the viewport or a region of it; answers through SessionView::verified.
     void verify(const std::optional<reference::Region>& region);

@@ -14,7 +14,7 @@ namespace gs {
 
 class Inspector final : public EnginePart {
   public:
-    Inspector(EngineContext context, Viewer& viewer, ShownTint& tint)
+    Inspector(EngineContext ctx, Viewer& viewer, ShownTint& tint)
         : ctx_(std::move(ctx)), viewer_(viewer), tint_(tint) {}
 
     /// The pixel at this place of the request's picture (fractions of its width and height): of the

@@ -24,7 +24,7 @@ namespace gs {
 
 class ProblemFinder final : public EnginePart {
   public:
-    ProblemFinder(EngineContext context, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
+    ProblemFinder(EngineContext ctx, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
         : ctx_(std::move(ctx)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
 
     // ---- commands

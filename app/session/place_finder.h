@@ -13,7 +13,7 @@ namespace gs {
 
 class PlaceFinder final : public EnginePart {
   public:
-    PlaceFinder(EngineContext context, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
+    PlaceFinder(EngineContext ctx, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
 
     // Turns the camera to the place at fractions of the picture's width and height. Reports an
     // empty place.

@@ -17,7 +17,7 @@ namespace gs {
 
 class Predictor final : public EnginePart {
   public:
-    Predictor(EngineContext context, ShownTint& tint) : ctx_(std::move(ctx)), tint_(tint) {}
+    Predictor(EngineContext ctx, ShownTint& tint) : ctx_(std::move(ctx)), tint_(tint) {}
 
     /// Counts the request's picture: of the whole photo's size where a capture camera is shown,
     /// else of the size asked for. Answered through SessionView::prediction.

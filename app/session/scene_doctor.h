@@ -18,7 +18,7 @@ struct Mended;
 
 class SceneDoctor final : public EnginePart {
   public:
-    SceneDoctor(EngineContext context, Viewer& viewer, Editor& editor)
+    SceneDoctor(EngineContext ctx, Viewer& viewer, Editor& editor)
         : ctx_(std::move(ctx)), viewer_(viewer), editor_(editor) {}
 
     /// Examines the scene (and the model of a training run as it is now).

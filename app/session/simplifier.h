@@ -12,7 +12,7 @@ namespace gs {
 
 class Simplifier final : public EnginePart {
   public:
-    Simplifier(EngineContext context, Editor& editor) : ctx_(std::move(ctx)), editor_(editor) {}
+    Simplifier(EngineContext ctx, Editor& editor) : ctx_(std::move(ctx)), editor_(editor) {}
     /// `to`: "200000" or "50%". Weighted by the capture's photos, or by views all around if there
     /// are none. Reports errors: no suitable scene is open, `to`, locked Gaussians.
     void start(const std::string& to);

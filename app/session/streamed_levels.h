@@ -12,7 +12,7 @@ namespace gs {
 
 class StreamedLevels final : public EnginePart {
   public:
-    StreamedLevels(EngineContext context, const Viewer& viewer, SceneDoctor& doctor)
+    StreamedLevels(EngineContext ctx, const Viewer& viewer, SceneDoctor& doctor)
         : ctx_(std::move(ctx)), viewer_(viewer), doctor_(doctor) {}
 
     /// A set is shown at its coarsest first.

@@ -41,7 +41,7 @@ std::string words_of_edit(const TrainingSettings& before, const TrainingSettings
 
 }  // namespace
 
-Training::Training(EngineContext context, TrainingSettings& settings, Viewer& viewer)
+Training::Training(EngineContext ctx, TrainingSettings& settings, Viewer& viewer)
     : ctx_(std::move(ctx)), settings_(settings), viewer_(viewer) {
     ctx_.tell.changed().settings = setting_rows(settings_);
 }

@@ -15,7 +15,7 @@ namespace gs {
 class Training final : public EnginePart {
   public:
     /// `settings`: the session's, edited here.
-    Training(EngineContext context, TrainingSettings& settings, Viewer& viewer);
+    Training(EngineContext ctx, TrainingSettings& settings, Viewer& viewer);
 
     // ---- commands
     void start();

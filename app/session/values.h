@@ -15,7 +15,7 @@ namespace gs {
 
 class Values final : public EnginePart {
   public:
-    Values(EngineContext context, Viewer& viewer, ShownTint& tint)
+    Values(EngineContext ctx, Viewer& viewer, ShownTint& tint)
         : ctx_(std::move(ctx)), viewer_(viewer), tint_(tint) {}
 
     /// Sets the colours for the next picture of `request`.
