@@ -212,9 +212,9 @@ class Lab(Case):
         other = self.folder / "other"
         self.expect(0, "sample", other, "--scenery", "village", "--views", 9, "--width", 48, "--height", 36, "--points", 300)
         for i, (capture, words, says) in enumerate((
-                (other, [], "its photos are not those of toys"),
+                (other, [], "its photos differ from those of toys"),
                 (sample, ["--masks", masks], "photos are masked"),
-                (sample, ["--background", "white"], "its photos are not those of toys"),
+                (sample, ["--background", "white"], "its photos differ from those of toys"),
                 (sample, ["--test-views", "view_001.png,view_002.png"], "not every eighth"))):
             out = self.folder / f"cheat{i}"
             self.expect(0, "train", capture, "-o", out, "--steps", 20, "--eval-every", 20, "--until-psnr", 10, *words)
@@ -242,7 +242,7 @@ class Lab(Case):
         photo = capture / "images" / "view_017.png"  # one of the 40 in another's place
         photo.write_bytes((capture / "images" / "view_016.png").read_bytes())
         self.expect(0, "train", capture, "-o", self.folder / "other", *words)
-        self.told(3, "check-log", self.folder / "other" / "benchmark.jsonl", out=["refused", "its photos are not those of toys"])
+        self.told(3, "check-log", self.folder / "other" / "benchmark.jsonl", out=["refused", "its photos differ from those of toys"])
 
 
 class Desk(Case):
@@ -268,7 +268,7 @@ class Desk(Case):
         self.assertTrue((self.folder / "lab.png").exists())
 
     def test_what_cannot_be_done_is_said(self):
-        for line, says in (("lab.open nothing.db", "nothing.db"), ("lab.run nobody", "nobody"), ("lab.show 7", "no run 7"),
+        for line, says in (("lab.open nothing.db", "nothing.db"), ("lab.run nobody", "nobody"), ("lab.show 7", "run 7 is not in"),
                            ("lab.compare a b", "lab.db"), ("lab.report lab.html", "lab.db")):
             self.script(1, [line, "wait-idle"], says=says)
 

@@ -361,7 +361,7 @@ TEST_F(Editing, an_edit_of_rows_is_of_all_of_them_or_of_none) {
     ASSERT_TRUE(give("edit.delete", {"7", "12"}));
     ASSERT_EQ(h.errors.size(), 3u);
     EXPECT_NE(h.errors[0].text.find("no Gaussian #400"), std::string::npos) << h.errors[0].text;
-    EXPECT_NE(h.errors[2].text.find("after step 12"), std::string::npos) << h.errors[2].text;
+    EXPECT_NE(h.errors[2].text.find("from step 12"), std::string::npos) << h.errors[2].text;
     EXPECT_EQ(h.state.scene->gaussians, 400u) << "what was selected before is not deleted instead";
     EXPECT_EQ(now().selected, 3u);
     EXPECT_FALSE(give("edit.delete", {"seven"}));

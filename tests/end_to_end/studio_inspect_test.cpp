@@ -47,7 +47,7 @@ TEST_F(Inspect, SplatsAloneAreExplainedWithoutAPhoto) {
     EXPECT_NE(run("inspect.pixel", {"1", "1"}).find("no picture"), std::string::npos);
     EXPECT_NE(run("inspect.tiles").find("nothing to inspect"), std::string::npos);
     EXPECT_NE(run("inspect.pixel").find("inspect.pixel X Y"), std::string::npos);
-    EXPECT_NE(run("inspect.mark", {"3"}).find("no pixel inspected"), std::string::npos);
+    EXPECT_NE(run("inspect.mark", {"3"}).find("no pixel is inspected"), std::string::npos);
     const std::string path = (h.folder.path() / "some.ply").string();
     ASSERT_TRUE(write_splats(path, test::random_model({})));
     ASSERT_TRUE(h.open(path));

@@ -118,10 +118,10 @@ TEST_F(BenchmarkLogs, EachBrokenRuleIsSeen) {
          [](Lines& l) {
              l[0]["held_out"] = {"view_000.png", "view_000.png", "view_000.png"};
          }},
-        {"photos are not those of toys",
+        {"photos differ from those of toys",
          [](Lines& l) { l[0]["photos_hash"] = "ffffffffffffffff"; }},
         {"photos_hash is missing", [](Lines& l) { l[0].erase("photos_hash"); }},
-        {"points are not those of toys",
+        {"points differ from those of toys",
          [](Lines& l) { l[0]["points_hash"] = "ffffffffffffffff"; }},
         {"cameras differ from those of toys",
          [](Lines& l) { l[0]["cameras_hash"] = "ffffffffffffffff"; }},

@@ -149,7 +149,7 @@ TEST_F(BundleFile, WhatIsMissingOrNewerIsSaidAndTheRestOpens) {
     ASSERT_TRUE(opened) << opened.error().text();
     ASSERT_EQ((*opened)->notes.size(), 2u);
     EXPECT_NE((*opened)->notes[0].find("another version (7"), std::string::npos);
-    EXPECT_NE((*opened)->notes[1].find("notes.json is left out"), std::string::npos);
+    EXPECT_NE((*opened)->notes[1].find("notes.json is skipped"), std::string::npos);
     for (const Members& members :
          {Members{}, Members{{"manifest.json", "{}"}}, Members{{"manifest.json", "["}},
           Members{{"manifest.json", manifest({})}},

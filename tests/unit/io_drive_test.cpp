@@ -90,7 +90,7 @@ TEST(Drives, WhatIsMissingIsSaid) {
     capture = load_capture(made.folder.path(), CaptureOptions{});
     ASSERT_TRUE(capture);
     EXPECT_EQ(capture->views.size(), 3u);
-    EXPECT_TRUE(tells(*capture, "the clock jumps: 1 frames"));
+    EXPECT_TRUE(tells(*capture, "the clock jumps: the times of 1 frames"));
     EXPECT_TRUE(tells(*capture, "sweep 000002"));
 
     made.folder.write("sequences/07/calib.txt", "P2: 40 0 24 2.4 0 40 12 0 0 0 1\n");

@@ -146,7 +146,7 @@ TEST(PathFiles, MorePicturesThanNerfstudiosFormatTakesAreRefused) {
     film.fps = 100'000;
     const auto written = write_nerfstudio_path(folder / "p.json", film);
     ASSERT_FALSE(written);
-    EXPECT_THAT(written.error().text(), HasSubstr("at most"));
+    EXPECT_THAT(written.error().text(), HasSubstr("the limit is"));
     EXPECT_FALSE(fs::exists(folder / "p.json"));
 }
 

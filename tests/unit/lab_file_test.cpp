@@ -81,7 +81,7 @@ TEST(Suite, ErrorsNameLineAndWhatMayBe) {
     expect("[thing x]\n" + scene, {"a.suite:1", "[scene NAME]"});
     expect("[]\n", {"a.suite:1", "is not a section"});
     expect("[scene\n", {"a.suite:1", "is not a section"});
-    expect(scene + scene, {"a.suite:3", "two"});
+    expect(scene + scene, {"a.suite:3", "duplicate"});
     expect("[scene a]\noptional = yes\n", {"a.suite:1", "capture = FOLDER"});
     expect("[scene a]\ncapture = x\nviews = 3\n", {"a.suite:1", "either"});
     expect("# nothing\n", {"a.suite", "no scene"});
