@@ -75,6 +75,7 @@ struct Endpoint {
 constinit Endpoint endpoint;
 constinit std::atomic_flag running = ATOMIC_FLAG_INIT;
 constinit bool fork_handler = false;
+constinit thread_local bool serves_here = false;
 
 void close_all() {
     for (Client& c : endpoint.clients) {
@@ -218,8 +219,8 @@ Client* free_place(std::uint64_t now) {
 void take_connection(std::uint64_t now) {
     const int fd =
         ::accept4(endpoint.socket.listener(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    // Short of descriptors; who connects stays in the queue, and would wake the thread all the
-    // time.
+    // Descriptors are short. The connection stays in the queue and would wake the thread again and
+    // again.
     endpoint.deaf = fd < 0 && errno != EAGAIN;
     if (fd < 0) return;
     Client* place = trusted_peer(fd) ? free_place(now) : nullptr;
@@ -376,6 +377,7 @@ void answer_starter(bool serves) {
 
 void* serve(void*) {
     ::pthread_setname_np(::pthread_self(), "gs-service");
+    serves_here = true;
     ::pthread_mutex_lock(&endpoint.working);
     const bool serves = begin();
     answer_starter(serves);
@@ -464,9 +466,7 @@ void excuse_process(const char* role, const char* why) noexcept {
     become_idle();
 }
 
-bool is_endpoint_thread() noexcept {
-    return endpoint.pid != 0 && ::pthread_equal(::pthread_self(), endpoint.thread) != 0;
-}
+bool is_endpoint_thread() noexcept { return serves_here; }
 
 // The thread is not waited for: on a busy machine it may have to wait for a processor, and a
 // program must end as fast as without it. It is in a wait now, finds that it has been stopped when

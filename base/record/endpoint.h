@@ -38,9 +38,8 @@ struct Host {
 /// running already. The thread leaves the program's table of descriptors where it can
 /// (descriptors.h), calls `prepare` (null: the ring is there already) and makes the socket; this
 /// waits for that, two seconds at most. The thread survives until stop() or the end of the process;
-/// after fork() the child has none. Of a process that has no other threads left it is the last, and
-/// ends it. `host` must live until then; set_armed(true) may be called
-/// before this returns.
+/// after fork() the child has none. When the program's own threads have all ended, it ends the
+/// process. `host` must live until then; set_armed(true) may be called before this returns.
 bool start_endpoint(const char* role, Host& host, char* why = nullptr,
                     bool (*prepare)() noexcept = nullptr) noexcept;
 /// Starts nothing. A collector that waits for this process learns why.

@@ -168,7 +168,7 @@ bool write_machine_counters() noexcept {
     return written;
 }
 
-// Another thread of the parent may have been at it.
+// A thread of the parent may have held the lock.
 void forget_machine_counters_in_child() noexcept { counters_taken.clear(); }
 
 MachineTotals machine_totals() noexcept {

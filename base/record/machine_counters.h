@@ -33,7 +33,7 @@ struct MachineTotals {
 };
 MachineTotals machine_totals() noexcept;
 
-/// In the child of a fork.
+/// Call it in the child of a fork.
 void forget_machine_counters_in_child() noexcept;
 
 }  // namespace gs
