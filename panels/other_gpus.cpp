@@ -338,7 +338,7 @@ void OtherGpus::draw(const Snapshot& snapshot, Commands& commands) {
     const FrameWork& work = state.work;
     dim_text(fitted(
         fmt::format(
-            "predicted of {}{}: {} Gaussians, {} visible, {} in the lists", state.from,
+            "predicted for {}{}: {} Gaussians, {} visible, {} in the lists", state.from,
             state.training_step > 0 ? fmt::format(", step {}", state.training_step) : std::string(),
             format_short(work.gaussians), format_short(work.visible), format_short(work.isects)),
         ImGui::GetContentRegionAvail().x));

@@ -63,10 +63,9 @@ PoseArrows pose_arrows(std::span<const CameraRow> rows, std::span<const PoseChan
 
 std::string words_of(const PoseArrows& arrows) {
     if (arrows.arrows.empty()) return {};
-    return fmt::format(
-        "poses corrected by up to {} units and {} deg; arrows magnified {} and {} times",
-        format_number(arrows.longest, 2), format_number(arrows.widest, 2), arrows.times_moved,
-        arrows.times_turned);
+    return fmt::format("poses corrected by up to {} units and {} deg; arrows {}x and {}x",
+                       format_number(arrows.longest, 2), format_number(arrows.widest, 2),
+                       arrows.times_moved, arrows.times_turned);
 }
 
 void draw_pose_arrows(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,

@@ -30,7 +30,7 @@ struct PoseArrows {
 /// `size`: depth of the frusta, world units; no arrow is longer than half of it again.
 PoseArrows pose_arrows(std::span<const CameraRow> rows, std::span<const PoseChange> changes,
                        double size);
-/// "poses corrected by up to 0.012 and 0.31 deg; arrows magnified 50 and 20 times"; empty: none.
+/// "poses corrected by up to 0.012 and 0.31 deg; arrows 50x and 20x"; empty: none.
 std::string words_of(const PoseArrows& arrows);
 
 void draw_pose_arrows(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& frame,

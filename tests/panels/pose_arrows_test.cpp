@@ -95,7 +95,7 @@ TEST(PoseArrows, ArrowsAreAsLongAsCanBeSeen) {
     EXPECT_NEAR(found.arrows[0].move[0].z, -4, 1e-9) << "from where it was given";
     const std::string words = words_of(found);
     EXPECT_NE(words.find("0.2 deg"), std::string::npos) << words;
-    EXPECT_NE(words.find("50 and 200 times"), std::string::npos) << words;
+    EXPECT_NE(words.find("50x and 200x"), std::string::npos) << words;
     // What was not corrected has none.
     Corrected still;
     still.add({0, 0, -4}, {}, 0);
