@@ -24,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/fork_at_rest.h"
 #include "tests/support/nvtx_client.h"
 
 namespace {
@@ -118,7 +119,7 @@ void become_daemon(const Call& call) {
     range("before");
     int ended[2];
     if (::pipe(ended) != 0) fail("pipe");
-    if (::fork() != 0) {
+    if (gs::testing::fork_at_rest() != 0) {
         ::close(ended[1]);
         char byte = 0;
         while (::read(ended[0], &byte, 1) > 0) {

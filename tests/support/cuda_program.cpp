@@ -32,6 +32,7 @@
 #include <string>
 #include <thread>
 
+#include "tests/support/fork_at_rest.h"
 #include "tests/support/mock_cuda/mock_cuda.h"
 #include "tests/support/mock_cuda/mock_cupti.h"
 #include "tests/support/nvtx_client.h"
@@ -158,7 +159,7 @@ struct OtherTool {
 };
 
 int in_child() {
-    const pid_t child = ::fork();
+    const pid_t child = gs::testing::fork_at_rest();
     if (child == 0) ::_exit(0);
     int status = -1;
     ::waitpid(child, &status, 0);
@@ -167,7 +168,7 @@ int in_child() {
 
 /// A child that records by itself: ranges of handles that its parent made, and kernels.
 int launch_in_child(nvtxDomainHandle_t domain) {
-    const pid_t child = ::fork();
+    const pid_t child = gs::testing::fork_at_rest();
     if (child == 0) {
         nvtxEventAttributes_t e{};
         e.version = NVTX_VERSION;

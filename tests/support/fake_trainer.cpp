@@ -31,6 +31,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/fork_at_rest.h"
 #include "tests/support/mock_cuda/mock_cuda.h"
 #include "tests/support/nvtx_client.h"
 
@@ -328,7 +329,7 @@ struct Trainer {
 
 /// What a data loader of Python does: a child that must not disturb its parent's recording.
 void fork_child() {
-    const pid_t child = ::fork();
+    const pid_t child = gs::testing::fork_at_rest();
     if (child == 0) {
         { const Range range("in the child"); }
         ::_exit(0);

@@ -7,6 +7,7 @@
 #ifdef GAUSSCOPE_TOOLKIT_NVTX
 #include <nvtx3/nvToolsExt.h>
 #else
+#include "tests/support/fork_at_rest.h"
 #include "tests/support/nvtx_client.h"
 #endif
 
@@ -191,9 +192,8 @@ void own_domain(const Arguments&) {
 /// The child of a fork records nothing and disturbs nothing; the parent goes on.
 void forks(const Arguments&) {
     nvtxRangePushA("around the fork");
-    meet();  // so that the library's thread is at rest: sanitizers do not like a fork while another
-             // thread allocates
-    const pid_t child = ::fork();
+    meet();
+    const pid_t child = gs::testing::fork_at_rest();
     if (child == 0) {
         for (int i = 0; i < 1000; ++i) {
             nvtxRangePushA("in the child");
