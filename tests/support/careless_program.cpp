@@ -119,7 +119,7 @@ void become_daemon(const Call& call) {
     range("before");
     int ended[2];
     if (::pipe(ended) != 0) fail("pipe");
-    if (gs::testing::fork_at_rest() != 0) {
+    if (gs::test::fork_at_rest() != 0) {
         ::close(ended[1]);
         char byte = 0;
         while (::read(ended[0], &byte, 1) > 0) {

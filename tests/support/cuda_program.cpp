@@ -159,7 +159,7 @@ struct OtherTool {
 };
 
 int in_child() {
-    const pid_t child = gs::testing::fork_at_rest();
+    const pid_t child = gs::test::fork_at_rest();
     if (child == 0) ::_exit(0);
     int status = -1;
     ::waitpid(child, &status, 0);
@@ -168,7 +168,7 @@ int in_child() {
 
 /// A child that records by itself: ranges of handles that its parent made, and kernels.
 int launch_in_child(nvtxDomainHandle_t domain) {
-    const pid_t child = gs::testing::fork_at_rest();
+    const pid_t child = gs::test::fork_at_rest();
     if (child == 0) {
         nvtxEventAttributes_t e{};
         e.version = NVTX_VERSION;

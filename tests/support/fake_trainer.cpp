@@ -329,7 +329,7 @@ struct Trainer {
 
 /// What a data loader of Python does: a child that must not disturb its parent's recording.
 void fork_child() {
-    const pid_t child = gs::testing::fork_at_rest();
+    const pid_t child = gs::test::fork_at_rest();
     if (child == 0) {
         { const Range range("in the child"); }
         ::_exit(0);

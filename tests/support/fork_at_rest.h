@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace gs::testing {
+namespace gs::test {
 
 /// How often the process's other threads have gone to sleep, all together; -1: one of them is
 /// awake.
@@ -44,4 +44,4 @@ inline pid_t fork_at_rest() {
     return ::fork();
 }
 
-}  // namespace gs::testing
+}  // namespace gs::test

@@ -193,7 +193,7 @@ void own_domain(const Arguments&) {
 void forks(const Arguments&) {
     nvtxRangePushA("around the fork");
     meet();
-    const pid_t child = gs::testing::fork_at_rest();
+    const pid_t child = gs::test::fork_at_rest();
     if (child == 0) {
         for (int i = 0; i < 1000; ++i) {
             nvtxRangePushA("in the child");

@@ -13,6 +13,7 @@
 
 #include "base/record/machine_counters.h"
 #include "profiler/analysis/machine_use.h"
+#include "tests/support/fork_at_rest.h"
 #include "tests/unit/service_process.h"
 
 namespace gs::service {
@@ -336,7 +337,7 @@ TEST(Collecting, OnlyTheFamilyOfAProcess) {
     ServedProcess parent([](const Wire& wire) {
         wire.hear();
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (::fork() == 0) {
+        if (test::fork_at_rest() == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             start_recording();
             static RecorderHost host;

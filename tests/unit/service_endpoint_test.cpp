@@ -14,6 +14,7 @@
 
 #include "base/record/local_socket.h"
 #include "profiler/collect/client.h"
+#include "tests/support/fork_at_rest.h"
 #include "tests/unit/service_process.h"
 
 namespace gs::service {
@@ -402,7 +403,7 @@ TEST(Endpoint, AForkedChildHoldsNothingOfItsParents) {
     // The child's child outlives it, with an endpoint of its own later.
     ServedProcess child([](const Wire& wire) {
         wire.hear();
-        if (::fork() == 0) {
+        if (test::fork_at_rest() == 0) {
             start_recording();
             static RecorderHost host;
             wire.say(start_endpoint("nvtx", host) ? 'y' : 'n');
