@@ -12,13 +12,13 @@
 
 namespace gs {
 
-/// $XDG_CONFIG_HOME/gausscope or ~/.config/gausscope: what the user sets.
+/// The user's settings: $XDG_CONFIG_HOME/gausscope or ~/.config/gausscope.
 fs::path config_folder();
-/// $XDG_CACHE_HOME/gausscope or ~/.cache/gausscope: what can be made again.
+/// Files that can be rebuilt: $XDG_CACHE_HOME/gausscope or ~/.cache/gausscope.
 fs::path cache_folder();
 
-/// The bytes of assets/PATH ("layouts/studio.layout") as they were built in. They stay where they
-/// are as long as the program runs. A path that was not built in is a bug.
+/// The bytes of assets/PATH ("layouts/studio.layout") as they were built in. They stay valid as
+/// long as the program runs. A path that was not built in is a bug.
 std::string_view embedded_asset(std::string_view path);
 
 struct Asset {

@@ -61,7 +61,7 @@ class Queue {
         changed_.notify_all();
         return true;
     }
-    /// Waits for room. False when closed.
+    /// Waits until there is space. False when closed.
     bool put(T value) {
         {
             std::unique_lock lock(mutex_);

@@ -10,7 +10,7 @@ struct MemoryUse {
     std::string category;  ///< "parameters", "Adam moments", "forward state", "photos", ...
     std::uint64_t bytes = 0;
     bool device = false;     ///< in the GPU's memory, not the host's
-    std::uint64_t peak = 0;  ///< of a reservation: the most that was ever in use, 0: not told
+    std::uint64_t peak = 0;  ///< of a reservation: the most ever in use; 0: unknown
 };
 
 }  // namespace gs

@@ -1,5 +1,5 @@
-// Progress: how long work tells how far it is, and learns that nobody wants it any more. Taken by
-// everything that reads, writes or examines files.
+// Progress: long work reports its progress through it and checks whether it was cancelled.
+// Everything that reads, writes or examines files takes one.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
-// SpillAllocator: memory of arrays that grow large. By default it is memory like any other; after
-// spill_to() it is that of files without a name: the system writes them to the disk as they grow,
-// and drops them from memory when that is short, so that more can be kept than the machine, or the
-// container, has memory for.
+// SpillAllocator: memory of arrays that grow large. By default it is ordinary memory; after
+// spill_to() it is that of unnamed files. The system writes them to the disk as they grow and
+// removes their pages from memory when memory is short. So a process can keep more data than the
+// machine, or the container, has memory for.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,15 @@
 
 namespace gs {
 
-/// From now on, for the whole process; call it before other threads run. Errors: unwritable (the
-/// folder takes no such files), unsupported (it lies in memory itself).
+/// Spills to `folder` from now on, for the whole process; call it before other threads run. Errors:
+/// unwritable (such files cannot be created in the folder), unsupported (the folder itself is in
+/// memory).
 Result<void> spill_to(const fs::path& folder);
 
 namespace detail {
-/// Smaller arrays lie in memory as ever.
+/// Smaller arrays stay in ordinary memory.
 inline constexpr std::size_t kLeastSpilledBytes = std::size_t{1} << 20;
-/// Zeroed pages; of memory when the folder has no room. Null: there is none either.
+/// Zeroed pages, in ordinary memory when the folder has no space. Null: that is full as well.
 void* map_pages(std::size_t bytes) noexcept;
 void unmap_pages(void* pages, std::size_t bytes) noexcept;
 }  // namespace detail

@@ -1,7 +1,7 @@
-// Task<T>: work on a thread of its own that can be cancelled and tells how far it is. Reports and
-// result come back through mailboxes: its owner looks for them between two steps or two frames. The
-// engine starts one for whatever takes long (loading, examining, fixing, exporting, changing
-// levels), the panels for what a frame may not wait for (reading a folder, insights).
+// Task<T>: work on a thread of its own that can be cancelled and reports its progress. Reports and
+// result arrive in mailboxes, which its owner checks between two steps or two frames. The engine
+// starts one for each long operation (loading, examining, fixing, exporting, changing levels), the
+// panels for work that a frame must not wait for (reading a folder, insights).
 #pragma once
 
 #include <fmt/format.h>

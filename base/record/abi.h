@@ -25,7 +25,7 @@
 //   +-------------------------------+ 1664                  | name  u32 |kind|dep.|flag| u8 u8 u16
 //                                                           +-----------+----+----+----+ 32
 //
-// Lane protocol. One thread owns a lane at a time and is its only writer. Record n lies in slot n %
+// Lane protocol. One thread owns a lane at a time and is its only writer. Record n is in slot n %
 // record_capacity. Writing record n: fence(release), four relaxed 8-byte stores, head = n + 1
 // (release). Reading: h1 = head (acquire), copy records [max(tail, h1 - capacity), h1),
 // fence(acquire), h2 = head; copied records with n <= h2 - capacity may be torn and count as
@@ -40,7 +40,7 @@
 // are GPU times in this process's ticks, converted by the writer; spans of one depth do not
 // overlap. A lane has no open ranges (depth stays 0). `untimed` counts work that was launched but
 // not timed, because all event pairs were in use. `tid` is 0. thread_begin, thread_name and
-// thread_end records are DeviceRecords, too.
+// thread_end records are DeviceRecords as well.
 //
 //   DeviceRecord, 64 bytes
 //   +--------------------------+ 0
@@ -55,11 +55,11 @@
 //   | correlation u64          |  1, 2, 3, ... per lane in order of launch
 //   +--------------------------+ 64
 //
-// Activity lanes (1.2). What CUPTI tells of a process's GPUs and CUDA calls goes into one lane of
-// kind activity, written by the thread that CUPTI's buffers are completed on; `tid` is 0, depth
-// stays 0. Its records are ActivityRecords of 64 bytes, in the order CUPTI delivers them, which is
-// not the order of time. Their begin and end are CUPTI's nanoseconds, NOT ticks: readers convert
-// with the clock snapshots that carry cupti_ns. `detail` depends on the kind.
+// Activity lanes (1.2). CUPTI's records of a process's GPUs and CUDA calls go into one lane of kind
+// activity. The thread that completes CUPTI's buffers writes it; `tid` is 0, depth stays 0. Its
+// records are ActivityRecords of 64 bytes, in the order CUPTI delivers them, which is not the order
+// of time. Their begin and end are CUPTI's nanoseconds, NOT ticks: readers convert with the clock
+// snapshots that carry cupti_ns. `detail` depends on the kind.
 //
 //   ActivityRecord, 64 bytes
 //   +--------------------------+ 0
@@ -84,13 +84,13 @@
 // Pauses (1.3). While the budget holds recording back there are pause records in the lane of the
 // service's thread: begin..end is a stretch that is over, payload says what was left out in it
 // (kPauses...). They are written while the pause lasts, each where the last one ended, so a reader
-// is never further behind than the service's tick. What is missing in a pause was not recorded; it
-// is not known that nothing happened.
+// is never further behind than the service's tick. What is missing in a pause was not recorded;
+// that does not mean that nothing happened.
 //
-// Values of ranges (1.5). What a range tells beyond its one payload (NVTX's payload extension) are
-// value records in the lane of its thread, written when it begins, so before its span record: begin
-// and depth are the range's, end is begin, name is the value's, payload the value. Those of a mark
-// have the mark's time and depth 255.
+// Values of ranges (1.5). The values of a range beyond its one payload (NVTX's payload extension)
+// are value records in the lane of its thread, written when it begins, so before its span record:
+// begin and depth are the range's, end is begin, name is the value's, payload the value. Those of a
+// mark have the mark's time and depth 255.
 //
 // Open ranges. On entry a range is written to stack[depth] and depth goes up; on exit depth goes
 // down and one record is written. So the ranges open at the moment of a crash or a hang are there
@@ -143,7 +143,7 @@ enum class RecordKind : std::uint8_t {
 };
 /// Payload of a pause, bits.
 inline constexpr std::uint64_t kPausesRanges = 1;  ///< outermost ranges that began
-inline constexpr std::uint64_t kPausesGpu = 2;     ///< what CUPTI tells, and inner ranges
+inline constexpr std::uint64_t kPausesGpu = 2;     ///< CUPTI's records, and inner ranges
 /// Record::flags and OpenRange::flags. The payload is a u64 unless one of the two others says what
 /// its bits are. The upper byte is the NVTX category's number, 0: none (1.2); its name is the
 /// StringEntry of that category and domain.
@@ -183,7 +183,7 @@ enum class ActivityKind : std::uint8_t {
     kernel = 1,
     copy = 2,
     fill = 3,
-    graph = 4,            ///< a whole CUDA graph, where its nodes are not told
+    graph = 4,            ///< a whole CUDA graph, if its nodes are not reported
     api = 5,              ///< a call of the CUDA runtime or driver
     synchronization = 6,  ///< the wait that a synchronising call was
     overhead = 7,         ///< time the driver or the tool took
@@ -250,8 +250,8 @@ struct ActivityRecord {
     std::uint8_t kind;  ///< ActivityKind
     std::uint8_t device;
     std::uint16_t flags;
-    std::uint32_t stream;  ///< of API calls and overhead: kernel thread id; 0: not told (waits for
-                           ///< a whole context)
+    std::uint32_t stream;  ///< of API calls and overhead: kernel thread id; 0: none (waits for a
+                           ///< whole context)
     std::uint64_t detail[4];
 };
 static_assert(sizeof(ActivityRecord) == 64 && offsetof(ActivityRecord, correlation) == 16 &&
@@ -293,7 +293,7 @@ enum class LaneKind : std::uint32_t {
     thread = 0,
     device =
         1,  ///< a GPU's work, written by the thread that polls or drains it; record_bytes is 64
-    activity = 2,  ///< what CUPTI tells, record_bytes is 64 (1.2)
+    activity = 2,  ///< CUPTI's records; record_bytes is 64 (1.2)
 };
 
 struct alignas(64) Lane {
@@ -359,9 +359,9 @@ struct alignas(64) RingHeader {
     std::uint64_t arena_offset, arena_bytes;
     std::uint64_t rings_offset, rings_bytes;
     std::uint32_t pid;
-    std::uint32_t tick_clock;  ///< TickClock
-    std::uint64_t
-        process_start;  ///< field 22 of /proc/PID/stat: tells a reused pid from the same process
+    std::uint32_t tick_clock;     ///< TickClock
+    std::uint64_t process_start;  ///< field 22 of /proc/PID/stat: distinguishes a reused pid from
+                                  ///< the same process
     std::uint64_t start_realtime_ns;
     std::uint8_t boot_id[16];
     char process_name[64];  ///< zero-terminated
@@ -380,7 +380,7 @@ struct alignas(64) RingHeader {
     std::uint32_t armed;            ///< 1 while the process records
     std::uint64_t dropped_records;  ///< records of threads that got no lane
     std::uint64_t
-        unmatched_ends;  ///< ends of ranges that were not open: told wrongly by the program (1.2)
+        unmatched_ends;  ///< ends of ranges that were not open: a mistake of the program (1.2)
     std::uint64_t
         too_deep;  ///< ranges not recorded because kStackSlots were open around them (1.2)
     /// Descriptors of the recorder that the program has closed or replaced (1.6).
@@ -401,8 +401,8 @@ struct alignas(64) RingHeader {
         service_ticks;  ///< spent by the process's own threads in the recorder's slow paths
     // ---- 448
     ClockSnapshot first_clock;
-    /// CLOCK_MONOTONIC until which all that CUPTI has to tell of launches is in the activity lane;
-    /// 0: CUPTI records nothing, so nothing is to be waited for (1.4).
+    /// CLOCK_MONOTONIC time up to which the activity lane has all of CUPTI's records of launches;
+    /// 0: CUPTI records nothing, so there is nothing to wait for (1.4).
     std::uint64_t cupti_complete_ns;
     std::uint64_t reserved5[2];
     // ---- 512

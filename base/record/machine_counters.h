@@ -24,12 +24,12 @@ inline constexpr const char* kResident = "machine: resident memory [MiB]";  ///<
 /// does not tell is left out. Of more than 256 threads the rest is left out.
 bool write_machine_counters() noexcept;
 
-/// What the counters add up to since the first look at the machine: for who keeps no trace.
+/// Totals of the counters since the first look at the machine, for callers that keep no trace.
 struct MachineTotals {
     double seconds = 0;
     double ran = 0, waited = 0;      ///< of all threads, seconds
     double switches = 0;             ///< involuntary
-    double load = 0, clock_ghz = 0;  ///< at the last look; 0: not told
+    double load = 0, clock_ghz = 0;  ///< at the last look; 0: unknown
 };
 MachineTotals machine_totals() noexcept;
 

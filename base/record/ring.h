@@ -24,7 +24,7 @@ struct RecordingOptions {
     std::size_t bytes = abi::kHardCap;  ///< memory budget, clamped to [1 MiB, abi::kHardCap]; pages
                                         ///< are used as lanes fill
     bool armed = true;   ///< false: spans are recorded once set_recording(true) was called
-    bool stages = true;  ///< names gausscope's stages and tells NVTX tools of spans; false in
+    bool stages = true;  ///< names gausscope's stages and reports spans to NVTX tools; false in
                          ///< foreign programs
 };
 
@@ -61,7 +61,7 @@ inline StringId register_string(const char* text, StringId domain = 0,
     if (text == nullptr) return 0;
     return register_string(StringKey{.text = text, .domain = domain, .color = color});
 }
-/// Names category `number` (1..255 can be told from a record) of `domain`.
+/// Names category `number` (a record has space for 1..255) of `domain`.
 inline StringId register_category(std::string_view text, StringId domain,
                                   std::uint32_t number) noexcept {
     return register_string(
@@ -106,7 +106,7 @@ bool take_wide_lane(abi::LaneKind kind, WideLane& ref) noexcept;
 void release_wide_lane(WideLane& ref) noexcept;
 /// Counts up whenever this process loses its ring (fork).
 std::uint32_t ring_number() noexcept;
-/// Where `lane` stands in the directory.
+/// The index of `lane` in the directory.
 std::uint32_t index_of(const abi::Lane& lane) noexcept;
 
 enum class RecorderState : int { off = 0, armed = 1, unstarted = 2 };
@@ -195,7 +195,7 @@ inline std::uint64_t open_range(StringId name, std::uint64_t payload,
     const std::uint64_t begin = read_ticks();
     if (t.depth < abi::kStackSlots) [[likely]] {
         abi::OpenRange& slot = t.lane->stack[t.depth];
-        // After the head that the last range left behind: who sees this slot sees that, too.
+        // After the head that the last range left behind: readers that see this slot also see that.
         fence(std::memory_order_release);
         store(slot.begin, begin);
         store(slot.payload, payload);

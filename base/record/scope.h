@@ -1,6 +1,6 @@
-// Span: times a scope. Span s{Stage::blend}; one 32-byte record in this thread's lane of the ring
-// when it ends, and an NVTX range of the same name while it lasts. Used by every room; costs about
-// two reads of the time stamp counter.
+// Span: times a scope. Span s{Stage::blend}; writes one 32-byte record into this thread's lane of
+// the ring when it ends, and is an NVTX range of the same name while it lasts. Code of every
+// top-level folder uses it. It costs about two reads of the time stamp counter.
 #pragma once
 
 #include <bit>

@@ -1,8 +1,8 @@
 // Collector: one thread that reads rings every few milliseconds and hands batches over through a
 // queue, so that the thread that shows or saves measurements never reads a ring itself. Rings of
 // this process (`train`, `bench`, the studio), or of all processes under the profiling service,
-// which it finds and keeps recording (`record`, `attach`, `serve`, the studio); `source` tells them
-// apart.
+// which it finds and keeps recording (`record`, `attach`, `serve`, the studio); `source`
+// distinguishes them.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,7 @@ struct MultiCollectorOptions : DiscoveryOptions {
     bool release_cupti = false;                     ///< and this asked once
     std::chrono::milliseconds interval{5};          ///< between two looks while records come
     std::chrono::milliseconds idle_interval{20};    ///< it grows to this while none do
-    std::optional<DeviceSamplerOptions> devices{};  ///< also what NVML tells of their GPUs
+    std::optional<DeviceSamplerOptions> devices{};  ///< also sample their GPUs with NVML
 };
 
 /// A process as the collecting thread saw it last.

@@ -86,8 +86,8 @@ struct AsyncSpanEvent {
     PayloadKind payload_kind = PayloadKind::whole;
     std::uint8_t category = 0;
 };
-/// One of the named values that a range of a thread tells beyond its payload; comes before its
-/// span, most when it begins. Of a mark: its time, depth 255.
+/// One of the named values that a range of a thread has beyond its payload. It comes before the
+/// range's span, usually when the range begins. For a mark: the mark's time, depth 255.
 struct RangeValueEvent {
     std::int64_t begin_ns = 0;  ///< of the range
     std::uint64_t value = 0;
@@ -142,9 +142,9 @@ struct ServiceStatus {
     double duty = 1;                   ///< share of the time that recording is on
     bool armed = false;
     std::int64_t heartbeat_ns = 0;
-    std::int64_t gpu_complete_ns = 0;  ///< GPU work until then is all here; 0: not to be waited for
+    std::int64_t gpu_complete_ns = 0;  ///< all GPU work until then is here; 0: do not wait for it
 };
-/// Where a process stands in a job. Empty texts and -1: not known.
+/// The place of a process in a job. Empty texts and -1: unknown.
 struct ProcessLabels {
     std::string host, job, pod;  ///< SLURM_JOB_ID or the like; Kubernetes pod name
     int rank = -1, local_rank = -1, world_size = -1;
@@ -175,7 +175,7 @@ struct TraceBatch {
     std::vector<FrameEvent> frames;
     std::vector<StackEvent> stacks;
     std::vector<SampleEvent> samples;
-    // ---- gpu_event.h; what CUPTI told comes in any order of time
+    // ---- gpu_event.h; CUPTI's records come in any order of time
     std::vector<GpuWorkEvent> gpu_work;
     std::vector<ApiCallEvent> api_calls;
     std::vector<SyncEvent> syncs;
@@ -193,7 +193,8 @@ struct TraceBatch {
     std::uint32_t pid = 0;  ///< as the process itself sees it, which may be in a container
     /// As the reader sees it, 0: not known. The only number that can be asked about.
     std::uint32_t visible_pid = 0;
-    std::uint64_t process_start = 0;  ///< tells a reused pid from the same process; 0: not known
+    std::uint64_t process_start =
+        0;  ///< distinguishes a reused pid from the same process; 0: unknown
     std::string process_name;
     std::int64_t read_ns = 0;             ///< when the ring was read, 0: an empty batch
     bool ended = false;                   ///< the last of its source: nothing comes any more

@@ -48,8 +48,8 @@ class FrameBook {
     /// A range that may overlap others has just been placed.
     void take_overlapping(const Timeline& timeline, const NameBook& names, std::uint32_t track,
                           const TraceSpan& span);
-    /// GPU work that has just been placed. Of a process whose own stage timer tells its times, the
-    /// work that CUPTI told of it does not count.
+    /// GPU work that has just been placed. If a process has its own stage timer, the work that
+    /// CUPTI reports of it is ignored.
     void take_gpu_call(const Timeline& timeline, const NameBook& names, std::uint32_t track,
                        const TraceSpan& span);
     /// The same work once its launch is known. `outermost`: not inside other work of its stream.
@@ -86,7 +86,7 @@ class FrameBook {
         std::uint32_t iterations_on = kNoTrack;
         IterationRows rows;
         std::uint64_t next_iteration = 0;  ///< for those without a number
-        bool times_itself = false;         ///< its own stage timer tells GPU time
+        bool times_itself = false;         ///< its own stage timer measures GPU time
     };
 
     Process& process(std::uint32_t index);

@@ -65,8 +65,8 @@ struct TraceLaunch {
 /// its own stage timer measured it on a stream.
 struct GpuWorkEvent {
     std::int64_t begin_ns = 0, end_ns = 0;
-    std::int64_t queued_ns = 0, submitted_ns = 0;  ///< 0: not told
-    std::uint64_t correlation = 0;  ///< of the API call that launched it, 0: not told; of stages
+    std::int64_t queued_ns = 0, submitted_ns = 0;  ///< 0: unknown
+    std::uint64_t correlation = 0;  ///< of the API call that launched it, 0: unknown; of stages
                                     ///< 1, 2, 3, ... per stream in order of launch
     std::uint64_t bytes = 0;        ///< copies and fills
     std::uint32_t name = 0;         ///< the kernel's or stage's; 0: work_text() says

@@ -1,7 +1,7 @@
-// LaunchJoin: puts GPU work on the tracks of its streams, beside what launched it. A stream that a
-// stage timer measured knows the range that launched its work. What CUPTI tells knows a number
-// only, its correlation with an API call; calls and work come in any order, so the newest calls are
-// kept by that number, and work that came before its call waits. A part of the TraceStore.
+// LaunchJoin: puts GPU work on the tracks of its streams and joins it with its launch. Work that a
+// stage timer measured names the range that launched it. Work that CUPTI reported has only a
+// number, its correlation with an API call. Calls and work come in any order, so the newest calls
+// are kept by that number, and work that comes before its call waits. A part of the TraceStore.
 #pragma once
 
 #include <cstdint>

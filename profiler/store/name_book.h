@@ -31,8 +31,8 @@ class NameBook {
     std::string_view category(std::uint32_t name, std::uint32_t number) const;
     /// The stage a range's name stands for, `other` when none.
     Stage stage(std::uint32_t name) const { return at(name).stage; }
-    /// True for what a worker did for a loop within a stage (kTasksOf): the stage's own span tells
-    /// the time, and this one who took part.
+    /// True for a worker's share of a loop within a stage (kTasksOf): the stage's own span gives
+    /// the time; this one shows which worker took part.
     bool is_share(std::uint32_t name) const { return text(name).starts_with(kTasksOf); }
     /// The stage of GPU work: of its own name, or of the kernel of that name by the stage map.
     Stage gpu_stage(std::uint32_t name) const;

@@ -27,13 +27,14 @@ class RangeValues {
   public:
     static constexpr std::uint8_t kMark = 255;  ///< the depth of marks
 
-    /// Of the range of `track` that began then, at this depth; in the order they were told.
+    /// Values of the range of `track` that began then, at this depth, in the order they were
+    /// recorded.
     std::span<const TraceValue> of(std::size_t track, std::int64_t begin_ns,
                                    std::uint8_t depth) const;
 
     // ---- for the store that fills it
-    /// In order of begins but for those told at the end of a range; of such as come too late for
-    /// that nothing is kept.
+    /// Values come in the order of the begins of their ranges, except values recorded at the end of
+    /// a range. Those that come too late to be placed are discarded.
     void add(std::uint32_t track, const TraceValue& value);
     std::size_t bytes_before(std::int64_t t) const;
     void forget_before(std::int64_t t);

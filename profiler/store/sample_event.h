@@ -9,10 +9,11 @@ namespace gs {
 
 enum class FrameKind : std::uint8_t {
     native,   ///< a function of machine code
-    python,   ///< a Python function; CPython's own evaluation function does not stand beside it
-    blocked,  ///< what of the kernel a thread waits in: the innermost frame, no code of the process
+    python,   ///< a Python function; CPython's own evaluation function is not listed with it
+    blocked,  ///< the kernel function a thread waits in: the innermost frame, not code of the
+              ///< process
 };
-/// A place in a program. What is not known is empty, and 0.
+/// A place in a program. Unknown texts are empty, unknown numbers 0.
 struct FrameEvent {
     std::string function;
     std::string file;    ///< the source

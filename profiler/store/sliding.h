@@ -59,8 +59,8 @@ class SlidingArray {
 
   private:
     using Items = std::vector<T, SpillAllocator<T>>;
-    /// What was forgotten makes room before the array grows, so that one that slides stays as large
-    /// as it is.
+    /// Reuses the space of discarded items before the array grows, so that a sliding array keeps
+    /// its size.
     void make_room(std::size_t n) {
         if (items_.size() + n > items_.capacity() && first_ > 0 && first_ * 8 >= items_.size())
             close_gap();

@@ -28,7 +28,7 @@ struct ProcessFacts {
     ProcessLabels labels;
     std::optional<ServiceStatus> service;
     std::optional<ServiceStatus>
-        service_first;  ///< as it was told first: its totals count from before
+        service_first;  ///< the first status that arrived: its totals began earlier
     LossCounts loss;
     std::uint64_t written = 0;
     std::vector<GpuDeviceEvent> devices;
@@ -43,8 +43,8 @@ struct TraceProcess : ProcessFacts {
     SlidingArray<MemoryEvent> memory;  ///< likewise
     SlidingArray<PauseEvent> pauses;   ///< in order of time, joined where they touch
 };
-/// A stretch in which records were lost: overwritten before the reader came, or not written for
-/// want of room.
+/// A stretch in which records were lost: overwritten before they were read, or not written for lack
+/// of space.
 struct LossStretch {
     std::int64_t begin_ns = 0, end_ns = 0;
     std::uint64_t records = 0;
@@ -98,10 +98,11 @@ class Sources {
     // ---- for the store that fills it
     /// The source of a batch with its names and tracks, those new in the batch included.
     TraceSource& take(const TraceBatch& batch, NameBook& names, Timeline& timeline);
-    /// What the batch tells of losses and the process beyond its spans. `keep`: how many of
-    /// anything that adds up.
+    /// Takes the losses and the process's state from the batch, not its spans. `keep`: how many
+    /// entries each growing list may have.
     void take_state(TraceSource& source, const TraceBatch& batch, std::size_t keep);
-    /// By track: a thread that may yet record. Others are made anew when something comes of them.
+    /// By track: a thread that may yet record. Other tracks are created again when data of them
+    /// arrives.
     std::vector<bool> held_tracks(const Timeline& timeline) const;
     /// Marks the names that a source may yet use, or that are open.
     void mark_names(std::vector<bool>& used) const;

@@ -29,9 +29,9 @@ class StageMap {
     /// and Faster-GS, LiteGS, fused SSIM, CUB, PyTorch, our own kernels), read once a program.
     /// Files of the user below assets/stage_maps in the configuration folder count as well.
     StageMap();
-    /// Reads rules "pattern = stage", one a line; '#' starts a comment, "[NAME]" tells who the
-    /// rules below are from. They go before all others, in the file's order. Errors name the line:
-    /// no '=', an empty pattern, a stage that does not exist (the message lists them).
+    /// Reads rules "pattern = stage", one a line; '#' starts a comment, "[NAME]" names the origin
+    /// of the rules below. They go before all others, in the file's order. Errors name the line: no
+    /// '=', an empty pattern, a stage that does not exist (the message lists them).
     Result<void> add_file(const fs::path& path);
     /// Stage::other when no rule matches.
     Stage stage_of(std::string_view kernel) const;

@@ -69,7 +69,7 @@ class TraceStore {
     const std::vector<CounterSeries>& counters() const { return counters_.series(); }
     std::span<const TraceInstant> instants() const { return instants_.view(); }
 
-    /// What a span of a thread's row, or a mark, tells beyond its payload.
+    /// The values of a span of a thread's row, or of a mark, beyond its payload.
     std::span<const TraceValue> values_of(std::size_t track, std::size_t row,
                                           const TraceSpan& span) const {
         return values_.of(track, span.begin_ns, static_cast<std::uint8_t>(row));

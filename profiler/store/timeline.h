@@ -30,12 +30,12 @@ struct TraceSpan {
 std::string payload_text(const TraceSpan& span);
 std::string payload_text(std::uint64_t payload, PayloadKind kind);
 
-/// What is known of a piece of GPU work beyond its span, where CUPTI or a file told. Numbers not
-/// told are zero.
+/// Details of a piece of GPU work beyond its span, if CUPTI or a file has them. Unknown numbers are
+/// zero.
 struct GpuWork {
     std::uint64_t correlation = 0;
     std::uint64_t bytes = 0;                       ///< copies and fills
-    std::int64_t queued_ns = 0, submitted_ns = 0;  ///< 0: not told
+    std::int64_t queued_ns = 0, submitted_ns = 0;  ///< 0: unknown
     std::uint32_t grid[3] = {0, 0, 0};
     std::uint16_t block[3] = {0, 0, 0};
     std::uint16_t registers = 0;                          ///< a thread
@@ -58,8 +58,8 @@ struct TrackFacts {
 };
 /// One thread's, or one GPU stream's, timeline. Spans of a row do not overlap and are in order of
 /// time. Rows are nesting depths; of API tracks row 0 is the runtime and the next the driver inside
-/// it; where work of a stream or ranges of an overlapping track run at the same time, they are on
-/// the first row that has room.
+/// it; work of a stream, or ranges of an overlapping track, that run at the same time are on the
+/// first row that is free.
 struct TraceTrack : TrackFacts {
     std::vector<SlidingArray<TraceSpan>> rows;
     std::vector<SlidingArray<TraceLaunch>>
@@ -68,8 +68,8 @@ struct TraceTrack : TrackFacts {
         works;  ///< of GPU streams with details: [row][span], beside `rows`; else empty
     std::int64_t newest_launch_ns = 0;  ///< of GPU streams
     bool empty() const;                 ///< it has no spans
-    /// A GPU stream whose work CUPTI or a file told, piece by piece. Of others a stage timer
-    /// measured the stages, which nest and bear the names of ranges.
+    /// A GPU stream whose work CUPTI or a file lists piece by piece. On other streams a stage timer
+    /// measured the stages, which nest and have the names of ranges.
     bool described() const { return !works.empty(); }
 };
 
@@ -132,9 +132,8 @@ class Timeline {
     /// The same of a thread by its number: it may have ranges in two rings, and its number may have
     /// been another's before.
     FoundSpan innermost_of_thread(std::uint32_t process, std::uint32_t tid, std::int64_t t) const;
-    /// Of `span`, which is one of a GPU stream's rows[row].view(): its launch as it was told and
-    /// its details, null when it was told none; and the span that launched it, where its arrow
-    /// begins.
+    /// For `span`, one of a GPU stream's rows[row].view(): its recorded launch and its details,
+    /// null when it has none; and the span that launched it, where its arrow begins.
     const TraceLaunch* launch_of(std::size_t track, std::size_t row, const TraceSpan& span) const;
     const GpuWork* gpu_work(std::size_t track, std::size_t row, const TraceSpan& span) const;
     FoundSpan launching_span(std::size_t track, std::size_t row, const TraceSpan& span) const;
@@ -146,8 +145,8 @@ class Timeline {
     /// Puts a span that comes in order into its row, its begin moved to where the row ends when
     /// need be. False: it cannot be there.
     bool place(std::uint32_t track, TraceSpan& span, std::uint8_t depth);
-    /// Puts spans that come in any order between those that are there, each on the first row from
-    /// its first_row that has room; sets StagedSpan::row. Sorts `staged`.
+    /// Inserts spans that come in any order, each on the first row from its first_row that is free;
+    /// sets StagedSpan::row. Sorts `staged`.
     void settle(std::uint32_t track, std::vector<StagedSpan>& staged,
                 std::span<const GpuWork> works);
     void count_misplaced() { ++misplaced_; }
