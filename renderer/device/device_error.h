@@ -7,7 +7,7 @@
 
 namespace gs {
 
-/// `out_of_memory` is told apart because the trainer can go on with what it has.
+/// `out_of_memory` is separate because the trainer can continue without growing.
 class DeviceError : public std::runtime_error {
   public:
     DeviceError(const std::string& what, bool out_of_memory)

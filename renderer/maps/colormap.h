@@ -18,8 +18,8 @@ struct Rgb8 {
 Rgb8 colormap_color(Colormap map, double t);
 inline constexpr Rgb8 kNoValueColor{255, 0, 255};
 
-/// The colour of a level of detail, 0 the finest; told apart by colour-blind eyes, too. Repeats
-/// after 8.
+/// The colour of a level of detail, 0 the finest. Colour-blind people can also distinguish them.
+/// Repeats after 8.
 Rgb8 color_of_level(std::size_t level);
 
 /// Where `value` lies between lo and hi, 0..1 (not clamped); logarithmic scales start at 1e-6 of hi

@@ -9,7 +9,7 @@ namespace gs::math {
 
 inline constexpr double kAdamBeta1 = 0.9, kAdamBeta2 = 0.999;
 inline constexpr float kAdamEpsilon = 1e-15f;  ///< added to sqrt(v), after bias correction
-/// The smallest second moment that float arithmetic tells from 0 (inverse_root).
+/// The smallest second moment that float arithmetic distinguishes from 0 (inverse_root).
 inline constexpr float kLeastAdamSquare = 1e-28f;
 /// A gradient component of this size or more counts as not finite: its square would overflow.
 inline constexpr float kLargestAdamGradient = 1e15f;

@@ -7,8 +7,8 @@
 // in its order: exposure 2^e; a falloff 1 + a1 r^2 + a2 r^4 + a3 r^6 in 0..1 for each channel; a
 // homography of chromaticities that keeps r + g + b; a tone curve for each channel. Two things are
 // ours. The homography is written with ratios of areas, which is the same matrix without a choice
-// of rows. Outside of 0..1 a tone curve goes on with slope 1 where the published one is cut off:
-// what is drawn too bright is still pulled back, and stages that change nothing cost no gradient.
+// of rows. Outside of 0..1 a tone curve continues with slope 1 where the published one is cut off:
+// too bright a colour is still pulled back, and stages that change nothing cost no gradient.
 #pragma once
 
 #include "base/host_device.h"

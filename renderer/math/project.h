@@ -262,7 +262,7 @@ GS_HD Conic<T> conic_of(Sym2<T> cov, T det, T blur) {
     out.compensation = sqrt(max(det * inverse, T(0.000025f)));
     return out;
 }
-/// Whether a point lies in a box, its faces included. False for NaN.
+/// Whether a point is in a box, its faces included. False for NaN.
 template <class T>
 GS_HD auto inside(Vec3<T> lo, Vec3<T> hi, Vec3<T> p) {
     return both(both(both(p.x >= lo.x, p.x <= hi.x), both(p.y >= lo.y, p.y <= hi.y)),

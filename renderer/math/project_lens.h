@@ -232,8 +232,8 @@ GS_HD ProjectionGradients<T> project_vjp(const LensCamera<T>& cam, Vec3<T> mean,
     return {v_mean, {v.scale[0], v.scale[1], v.scale[2]}, quat_to_rotation_vjp(quat, v.r)};
 }
 
-/// What a backward that knows its forward goes on from: pinholes and lenses find again whatever
-/// they need, the unscented transform (unscented.h) keeps it.
+/// The input of a backward pass that has its forward pass's results: pinholes and lenses compute
+/// again what they need, the unscented transform (unscented.h) keeps it.
 template <class T>
 struct Trace {
     Projection<T> projection;

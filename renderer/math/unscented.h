@@ -189,7 +189,7 @@ GS_HD void set_covariance(Projection<T>& out, const SigmaColumns<T>& u,
     }
 }
 
-/// What projecting one Gaussian gives, and what its backward goes on from.
+/// The result of projecting one Gaussian, and the input of its backward pass.
 template <class T, bool kSlopes>
 struct SigmaTrace {
     Projection<T> projection;
@@ -284,7 +284,7 @@ GS_HD ProjectionGradients<T> unscented_vjp(const LensCamera<T>& cam, const Sigma
     }
     return {v_mean, {v_scale[0], v_scale[1], v_scale[2]}, quat_to_rotation_vjp(quat, v_r)};
 }
-/// Of what trace() gave for the same Gaussian.
+/// The gradients, from the result of trace() for the same Gaussian.
 template <class T>
 GS_HD ProjectionGradients<T> trace_vjp(const UnscentedCamera<T>& cam,
                                        const SigmaTrace<T, true>& was, Vec3<T>, Vec3<T> scale,

@@ -89,7 +89,7 @@ struct RenderOptions {
     bool absolute = false;      ///< backward() fills BlockGradients::mean2d without signs
     bool counters =
         false;  ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
-    /// With `counters`: fill RenderCounters::warps, too. On the CPU that takes longer than drawing.
+    /// With `counters`: also fill RenderCounters::warps. On the CPU that takes longer than drawing.
     bool warps = false;
     /// Measure what blending costs, forward (RenderResult::costs) and backward
     /// (ForwardState::backward_costs()). Slower, the same picture to the bit; only together with
@@ -250,8 +250,8 @@ class ForwardState {
   public:
     virtual ~ForwardState() = default;
     virtual std::size_t bytes() const = 0;
-    /// Where a frame's arrays come from one reservation: the most of it that was ever in use. 0:
-    /// not told.
+    /// If a frame's arrays come from one reservation: the most of it that was ever in use.
+    /// Otherwise 0: unknown.
     virtual std::size_t high_water() const { return 0; }
     /// Of the last backward(), if it had options.costs; else empty.
     virtual const BlendCosts& backward_costs() const;

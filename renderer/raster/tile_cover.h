@@ -24,8 +24,8 @@ GS_HD Vec2<T> profile_box(const RasterRules& rules, Sym2<T> blurred, Vec2<T> exa
     return {radius, radius};
 }
 
-/// Tiles [first, end) along one axis. In a picture that repeats sideways `end` may lie behind the
-/// last column, by less than all of them: the columns go on from the first one, column_of().
+/// Tiles [first, end) along one axis. In a picture that repeats sideways `end` may be behind the
+/// last column, by less than all of them: the columns continue from the first one, column_of().
 struct TileRange {
     int first, end;
 };
@@ -60,7 +60,7 @@ GS_HD inline float edge_slack(Vec2f extent) {
 }
 
 /// tile_range() of columns in a picture that repeats after `wrap` px, its width (0: it does not):
-/// each tile once, however far [lo, hi] goes around. The range's middle lies in the picture.
+/// each tile once, however far [lo, hi] goes around. The range's middle is in the picture.
 GS_HD inline TileRange column_range(float lo, float hi, int tiles, float wrap) {
     const TileRange here = tile_range(lo, hi, tiles);
     const bool left = lo<0.0f, right = hi> wrap;
@@ -77,7 +77,7 @@ GS_HD inline TileRange column_range(float lo, float hi, int tiles, float wrap) {
 }
 
 /// A mean's x as the tile with this middle sees it, px: in a picture that repeats after `wrap` px
-/// the copy nearest to it; with 0 the mean's own, to the bit. Both lie in the picture.
+/// the copy nearest to it; with 0 the mean's own, to the bit. Both are in the picture.
 GS_HD inline float nearest_copy(float x, float middle, float wrap) {
     const float from_middle = x - middle, half = 0.5f * wrap;
     return x + (from_middle > half ? -wrap : from_middle < -half ? wrap : 0.0f);

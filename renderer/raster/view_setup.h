@@ -20,7 +20,7 @@ float ending_transmittance(const RasterRules& rules);
 /// SH degree that will be evaluated.
 int used_sh_degree(const RenderOptions& options, int model_sh_degree);
 
-/// After how many px the picture goes on from its other side (equirectangular: its width), or 0.
+/// After how many px the picture repeats from its other side (equirectangular: its width), or 0.
 float wrap_width(const Camera& camera);
 /// Whether Gaussians are projected by the unscented transform, and whether by the form for any lens
 /// (math::LensCamera): by that, or as the camera does not draws_as_pinhole().
@@ -50,7 +50,7 @@ struct ViewSides {
 ViewSides<double> view_sides(const Camera& camera);
 
 /// The cone around the optical axis that holds all a lens shows; half its angle may be anything up
-/// to 180 degrees. Of a rolling shutter: of the pose at half the read-out, with room for the
+/// to 180 degrees. With a rolling shutter: of the pose at half the read-out, widened for the
 /// others.
 template <class T>
 struct ViewCone {

@@ -73,7 +73,7 @@ class PathCurve {
   public:
     /// CHECK: valid(path) and not empty.
     explicit PathCurve(const CameraPath& path);
-    /// Times before the beginning and after the end are those; a closed path goes on.
+    /// Times before the beginning or after the end are clamped to them; a closed path repeats.
     PathPose at(double seconds) const;
     double seconds() const { return seconds_; }
     /// When the camera is at a key, seconds; with an even speed that is not its own time.

@@ -24,11 +24,11 @@ struct Finding {
         examples;             ///< at most kFindingExamples: rows ("#17") or names of photos
     std::string consequence;  ///< what it does to pictures, training or memory
     std::string advice;
-    bool fixable = false;  ///< fix() can mend it
+    bool fixable = false;  ///< fix() can repair it
 };
 inline constexpr std::size_t kFindingExamples = 5;
 
-/// Bytes that so many Gaussians take, by the sums in docs/doctor.md. An estimate: a real frame
+/// Bytes that a number of Gaussians takes, by the sums in docs/doctor.md. An estimate: a real frame
 /// depends on its camera.
 struct MemoryPlan {
     std::uint64_t gaussians = 0, isects = 0;  ///< isects: (Gaussian, tile) pairs of a frame

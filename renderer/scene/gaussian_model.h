@@ -61,8 +61,8 @@ struct GaussianModel {
     std::size_t blocks() const { return (count + kBlock - 1) / kBlock; }
     std::size_t bytes() const { return values.capacity_bytes(); }
 
-    /// Same content with room for `new_capacity` rows (rounded up to kBlock, at least count) and
-    /// another SH degree (missing coefficients are zero).
+    /// Same content with a capacity of `new_capacity` rows (rounded up to kBlock, at least count)
+    /// and another SH degree (missing coefficients are zero).
     GaussianModel resized(std::size_t new_capacity, int new_sh_degree) const;
 };
 

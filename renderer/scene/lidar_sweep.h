@@ -44,7 +44,7 @@ inline CameraRay world_ray(const LidarBeam& b, const Pose& world_from_sensor) {
     return {world_from_sensor * Vec3d{b.origin.x, b.origin.y, b.origin.z},
             world_from_sensor.rotation * Vec3d{b.direction.x, b.direction.y, b.direction.z}, true};
 }
-/// Rays of all beams, in their order; those that nothing came back of, too.
+/// Rays of all beams, in their order, also of those without a return.
 std::vector<CameraRay> world_rays(const LidarSweep& sweep, const Trajectory& world_from_sensor);
 
 }  // namespace gs

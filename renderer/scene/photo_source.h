@@ -1,6 +1,6 @@
-// PhotoSource: where the pixels of photos come from that do not stay in memory. Captures whose
-// photos do not fit have one (io/captures/photo_stream.h); lend_photo() (capture.h) asks it, the
-// trainer tells it what comes next.
+// PhotoSource: reads the pixels of photos that do not stay in memory. Captures whose photos do not
+// fit have one (io/captures/photo_stream.h). lend_photo() (capture.h) asks it for photos; the
+// trainer announces the next ones.
 #pragma once
 
 #include <cstddef>

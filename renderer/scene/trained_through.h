@@ -1,5 +1,5 @@
-// How Gaussians were trained to be drawn, where that is not how every viewer draws. Splat files of
-// ours say it, whoever reads one keeps it, and it is told when Gaussians are exported.
+// How Gaussians were trained to be drawn, if that is not how every viewer draws. Our splat files
+// store it, readers of them keep it, and exports of Gaussians report it.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct TrainedThrough {
     bool operator==(const TrainedThrough&) const = default;
 };
 /// What is drawn differently elsewhere, a line each. `antialiased`: of the model
-/// (GaussianModel::antialiased), which a run with a 3D filter makes, too.
+/// (GaussianModel::antialiased), which a run with a 3D filter also makes.
 std::vector<std::string> drawn_otherwise(const TrainedThrough& trained, bool antialiased);
 
 }  // namespace gs

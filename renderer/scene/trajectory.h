@@ -21,8 +21,9 @@ class Trajectory {
     /// out and counted in `left_out`; so are poses that are not finite.
     explicit Trajectory(const std::vector<TimedPose>& poses = {}, std::size_t* left_out = nullptr);
 
-    /// Between two poses the place goes straight and rotations by slerp. Beyond the ends it goes
-    /// on as in the outermost piece, for at most that piece's own time. Without poses: identity.
+    /// Between two poses the position is interpolated linearly and the rotation by slerp. Beyond
+    /// the ends the motion of the outermost piece continues, for at most that piece's own time.
+    /// Without poses: identity.
     Pose at(double time) const;
     const std::vector<TimedPose>& poses() const { return poses_; }
     /// World units.

@@ -20,7 +20,7 @@ struct CudaDeviceInfo {
     std::string name;                          ///< "NVIDIA H200"
     int compute_major = 0, compute_minor = 0;  ///< 9, 0
     int multiprocessors = 0;
-    int clock_khz = 0, memory_clock_khz = 0;  ///< 0: not told
+    int clock_khz = 0, memory_clock_khz = 0;  ///< 0: unknown
     int memory_bus_bits = 0;
     std::uint64_t total_bytes = 0, free_bytes = 0, l2_bytes = 0;
     std::uint64_t shared_bytes_per_block = 0;     ///< largest a kernel may ask for
@@ -41,10 +41,10 @@ struct CudaListing {
     std::uint64_t total_bytes = 0;
     std::string uuid;
 };
-/// Every device that is visible, by index; whether each can be used, cuda_device_info() tells.
-/// Errors as cuda_device_info() where there is none.
+/// Every visible device, by index; cuda_device_info() says whether a device can be used. Errors as
+/// cuda_device_info() where there is none.
 Result<std::vector<CudaListing>> cuda_devices();
-/// The first that can be used, for who was told of none; else why the first of all cannot.
+/// The first usable device, for callers that name none; else why the first of all cannot be used.
 Result<CudaDeviceInfo> first_cuda_device();
 /// "0: NVIDIA H200, sm_90, 140 GiB".
 std::string describe(const CudaListing& device);

@@ -14,7 +14,7 @@ namespace gs::cuda {
 namespace {
 
 constexpr int kSumThreads = 256;
-constexpr std::size_t kSumItems = 8192;  // one block adds so many
+constexpr std::size_t kSumItems = 8192;  // added by one block
 
 std::uint32_t counted(std::size_t n) {
     CHECK(n <= std::numeric_limits<std::uint32_t>::max() / 2,

@@ -25,18 +25,18 @@
 
 namespace gs::cuda {
 
-/// Throws DeviceError("<what>: <CUDA's message> (file:line)") unless `status` is success. The
-/// sticky error of a failed launch is taken here, too.
+/// Throws DeviceError("<what>: <CUDA's message> (file:line)") unless `status` is success. It also
+/// clears the sticky error of a failed launch.
 void check(cudaError_t status, const char* what,
            std::source_location where = std::source_location::current());
 
 /// From now on the calling thread works on device `index`, which gets a context if it has none.
-/// Everything that calls CUDA does this first: a thread nobody told works on device 0, whatever
-/// device was asked for, and the first call would make a context there.
+/// Everything that calls CUDA does this first: otherwise a thread works on device 0, whatever
+/// device the user chose, and its first call would make a context there.
 void use_device(int index);
-/// The same for who reports errors another way, and for destructors, which report none.
+/// The same for callers that report errors another way, and for destructors, which report none.
 cudaError_t choose_device(int index) noexcept;
-/// The device the calling thread was told to use; -1: none yet.
+/// The device chosen for the calling thread; -1: none yet.
 int device_in_use() noexcept;
 
 class Stream;
@@ -58,9 +58,9 @@ class Event {
     bool reached() const;
     /// Waits for it: looks for some microseconds, then the thread sleeps until the device wakes it.
     void wait() const;
-    /// The same for what must be told apart from looking: always ends in a call that waits.
+    /// The same where a wait must be distinguishable from polling: ends in a call that waits.
     void wait_surely(const char* what) const;
-    /// `stream` does not go on before this point; the host goes on at once.
+    /// `stream` continues only after this point; the host continues at once.
     void hold(const Stream& stream) const;
     /// Milliseconds from `earlier` to this; both reached, both with timing.
     float milliseconds_since(const Event& earlier) const;
@@ -157,7 +157,7 @@ class DeviceBuffer {
     std::size_t size_ = 0, capacity_ = 0;
 };
 
-/// Page-locked host memory, which copies can use while the host goes on.
+/// Page-locked host memory, which copies can use while the host continues.
 template <class T>
 class PinnedBuffer {
     static_assert(std::is_trivially_copyable_v<T>, "copies move plain data");
@@ -185,17 +185,17 @@ class PinnedBuffer {
 };
 
 /// One region that a frame's or step's arrays are carved from, in order, from the start each time.
-/// It grows in reset() alone, to what is asked for and, but for the first time, a quarter more
-/// where there is room for that; it never shrinks. If growing throws, it is empty and nothing is
+/// It grows only in reset(), to the size asked for and, except the first time, a quarter more if
+/// memory has space for that; it never shrinks. If growing throws, it is empty and nothing is
 /// taken.
 class Arena {
   public:
     /// `what`: its purpose, a literal.
     explicit Arena(const char* what) : region_(what) {}
-    /// Starts anew with at least `bytes`. Growing waits for `stream`; a steady frame never grows.
+    /// Starts over with at least `bytes`. Growing waits for `stream`; a steady frame never grows.
     void reset(std::size_t bytes, const Stream& stream);
-    /// `count` values, aligned to 256 bytes, not initialised. The region must be large enough:
-    /// reset() was told.
+    /// `count` values, aligned to 256 bytes, not initialised. The region must be large enough: see
+    /// reset().
     template <class T>
     T* take(std::size_t count) {
         return static_cast<T*>(take_bytes(count * sizeof(T)));

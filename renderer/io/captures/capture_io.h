@@ -17,7 +17,7 @@ namespace gs {
 /// CaptureOptions::masks that leaves all masks out.
 inline constexpr const char* kNoMasks = "none";
 
-/// So many random points where nobody says how many.
+/// The default number of random points.
 inline constexpr std::size_t kRandomPoints = 100000;
 
 /// Whether test photos that the capture itself lists are held out.
@@ -47,8 +47,8 @@ struct CaptureOptions {
     bool undistort = false;  ///< photos are resampled to pinholes and a rolling shutter is left
                              ///< out, for what needs pinholes; else each keeps lens and shutter
     bool photos = true;      ///< false: cameras and points only
-    std::size_t random_points = 0;   ///< so many random points take the place of the capture's own;
-                                     ///< 0 = only where it has none
+    std::size_t random_points =
+        0;  ///< N random points replace the capture's own; 0 = only if it has none
     std::uint64_t photo_memory = 0;  ///< bytes that photos may take: where they do not fit, each is
                                      ///< read again when it is asked for; 0 = all stay
     int threads = 0;                 ///< for decoding; 0 = all cores

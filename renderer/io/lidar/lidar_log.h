@@ -43,7 +43,7 @@ struct PointFile {
     double turn = 0.1;  ///< s; 0: all points of one moment. Clockwise, 0 where it looks along x
 };
 /// Points that are not finite, too near (0.1 m) or too far (1 km) are left out and counted; so is
-/// a record that the file ends in. Without rings, rows are told from the order of the points.
+/// a record that the file ends in. Without rings, the order of the points gives the rows.
 Result<LidarSweep> read_point_file(const fs::path& path, const PointFile& form);
 
 /// As many lines of three rows of a 4 x 4 matrix; a line that is no pose is nullopt and noted.

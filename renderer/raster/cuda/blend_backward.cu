@@ -34,8 +34,8 @@ GS_DEVICE const float4* splat_at(const float4* batch, std::uint32_t entry) {
     return reinterpret_cast<const float4*>(reinterpret_cast<const char*>(batch) + entry);
 }
 
-/// The same number, but one that the compiler keeps in a register and does not make anew wherever
-/// it is used.
+/// The same number, but one that the compiler keeps in a register instead of computing it again
+/// wherever it is used.
 GS_DEVICE int kept(int x) { return __shfl_sync(kAllLanes, x, lane_id()); }
 
 /// Where a pixel's pair lies among those of its splat: such that 32 pixels written for one splat,
@@ -46,7 +46,7 @@ GS_DEVICE int place_of(int row, int half) { return 16 * half + ((4 * row + 8 * h
 template <bool kDepth, bool kAbsolute>
 struct alignas(16) WarpRoom {
     static constexpr int kColors = kDepth ? 4 : 3, kFields = kAbsolute ? 12 : 6 + kColors;
-    std::uint32_t list[kWarp];          ///< entries: where a splat lies in the batch, bytes
+    std::uint32_t list[kWarp];          ///< entries: a splat's offset in the batch, bytes
     float gradients[kColors * kWarp];   ///< of its pixels: red, green, blue, depth
     float2 pairs[kTurn * kSplatPairs];  ///< {v, w} of each splat of a turn and pixel
     /// By place in the batch: s sx sxx sy sxy syy, colours; or red green blue depth, and without
@@ -78,7 +78,7 @@ struct Summer {
         top = sub_tile.top + static_cast<float>(row);
     }
     /// The first sum that the lane ends with; lanes of the upper rows have no other, the lower ones
-    /// have that two fields further, too.
+    /// also have the sum two fields further.
     GS_DEVICE static int field() {
         const int lane = lane_id();
         return 3 * (2 * (lane >> 4) + (lane >> 2 & 1)) + (lane >> 3 & 1);

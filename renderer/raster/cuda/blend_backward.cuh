@@ -15,7 +15,7 @@ namespace gs::cuda {
 inline constexpr int kItemGroups = kItemIsects / 32;
 static_assert(kItemGroups == kWarp, "a lane per group of 32 isects");
 
-/// A third of a row; the first tells that the row is live.
+/// A third of a row; the first marks the row as live.
 GS_DEVICE void store_row(const FrameArrays& frame, std::uint32_t row, int part, float4 value) {
     reinterpret_cast<float4*>(frame.isect_gradients + row)[part] = value;
     if (part == 0) atomicOr(&frame.live_rows[row / 32], 1u << (row % 32));

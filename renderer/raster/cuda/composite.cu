@@ -1,6 +1,6 @@
 // Composite: puts the partial pictures of a long tile's items together, front to back, a block per
-// tile. An item was drawn as if nothing lay before it; behind a transmittance T its sums count T
-// times. That is exact unless the pixel ends inside the item, which a product near the limit tells:
+// tile. An item was drawn as if nothing were before it; behind a transmittance T its sums count T
+// times. That is exact unless the pixel ends inside the item; a product near the limit shows that:
 // such a pixel is drawn again from its true T, so it ends at the very Gaussian where an unsplit
 // tile would end it. A pixel ends once, so this happens once a pixel at most, and not at all in the
 // first item. A median depth is found the same way: in the item within which T falls below a half.

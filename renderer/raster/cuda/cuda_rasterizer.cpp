@@ -1,5 +1,5 @@
 // CudaRasterizer: FramePipeline for host results. A frame is enqueued as a whole with its
-// downloads, waited for once, and drawn again with more room when it did not fit.
+// downloads, waited for once, and drawn again with more memory when it did not fit.
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 
 #include <algorithm>
@@ -263,7 +263,7 @@ void fill_counters(const FrameCounts& counts, std::size_t gaussians, RenderCount
     out.warps = counts.warps;
 }
 
-/// Room for a frame of which this much is known; what can never fit is an error.
+/// The capacity for a frame that needs at least `needed`; a frame that can never fit is an error.
 std::uint32_t grown(std::uint32_t needed, std::uint32_t current, const char* what) {
     if (needed <= current) return current;
     if (needed > kMostRoom)
@@ -437,7 +437,7 @@ void feed(const StoredGradients& g, std::size_t count, GradientSink& sink) {
 void CudaRasterizer::backward(ParameterSource& source, const Camera&, const RenderOptions& options,
                               ForwardState& base, const RenderResult&,
                               const PixelGradients& gradients, GradientSink& sink) {
-    CHECK(options.gradients, "forward() was told that no gradients are wanted");
+    CHECK(options.gradients, "forward() ran without options.gradients");
     CHECK(gradients.depth.values.empty() || options.depth, "depth gradients need a depth picture");
     use_device();
     CudaState& state = static_cast<CudaState&>(base);

@@ -35,7 +35,7 @@ class DeviceModel {
     ModelView view_;
 };
 
-/// A source whose parameters lie in device memory: CudaRasterizer draws from them in place.
+/// A source whose parameters are in device memory: CudaRasterizer draws from them in place.
 /// Training draws its own model through one. Host readers get nothing.
 class ResidentSource : public ParameterSource {
   public:
@@ -76,7 +76,7 @@ class DeviceModelSource final : public ResidentSource {
     DeviceModel device_;
 };
 
-/// A device copy of a source that lives elsewhere, made anew for every frame.
+/// A device copy of a source in other memory, made for every frame.
 class CopiedSource {
   public:
     ModelView copy(ParameterSource& source, const Stream& stream);

@@ -10,8 +10,8 @@
 
 namespace gs::cuda {
 
-/// The pictures of a pool. One is shown, one has been taken and is about to be shown, one lies in
-/// the mailbox, one is being drawn: more are never on loan unless somebody keeps them.
+/// The pictures of a pool. One is shown, one has been taken and is about to be shown, one is in the
+/// mailbox, one is being drawn: more are never borrowed unless a borrower keeps them.
 inline constexpr std::size_t kDisplayPictures = 4;
 
 class DisplayPacker {

@@ -128,7 +128,7 @@ GS_DEVICE std::uint32_t last_not_above(const Shared& ascending, std::uint32_t x)
 /// Project counted each slot's tiles. Should rows and counts ever disagree, tiles too many are left
 /// out and emissions too many are sentinels, which no tile lists and blend backward never sees:
 /// project backward must not add up their rows, which nobody wrote, so the count is lowered.
-/// `kAround`: the picture repeats sideways, and rows may go on behind its seam.
+/// `kAround`: the picture repeats sideways, and rows may continue behind its seam.
 template <class Key, bool kAround>
 GS_DEVICE void emit_part(const EmitParams<Key>& p) {
     GS_SHARED(std::uint32_t, slots, kThreads);            // of the ranks looked at

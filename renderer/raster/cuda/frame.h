@@ -23,7 +23,7 @@
 //
 // Counts live on the device; the host knows limits only. A frame that does not fit sets
 // FrameCounts::overflow, and every later kernel of the frame (blend, backward, Adam) then does
-// nothing; the host finds out when it next looks, makes room and draws again.
+// nothing; the host finds out when it next looks, enlarges the arrays and draws again.
 #pragma once
 
 #include <bit>
@@ -126,7 +126,7 @@ struct FrameConstants {
     float wrap;                         ///< px after which the picture repeats sideways, or 0
 };
 
-/// Which of a pair of arrays holds what is not sorted yet, by so many digits; it ends in [1].
+/// Which of a pair of arrays holds the unsorted input of a sort by `digits` digits; it ends in [1].
 constexpr int unsorted(int digits) { return digits % 2 == 0 ? 1 : 0; }
 constexpr std::uint32_t sorting_blocks(std::uint32_t pairs) {
     return (pairs + kSortedPart - 1) / kSortedPart;

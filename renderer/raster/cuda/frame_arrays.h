@@ -16,7 +16,7 @@ std::size_t frame_bytes(const FrameLimits& limits);
 FrameArrays carve_frame(const FrameLimits& limits, Arena& arena);
 
 /// The slots in use of a frame's array [slot]; those beyond are not written, and not copied.
-/// `used`: [chunk], chunk_slots of the frame, here already. `to` has room for all slots, and is
+/// `used`: [chunk], chunk_slots of the frame, here already. `to` has space for all slots, and is
 /// complete once `stream` is.
 template <class T>
 void copy_slots(T* to, const T* from, std::span<const std::uint32_t> used, const Stream& stream) {

@@ -1,7 +1,7 @@
-// How much room a frame gets. While what frames need changes: a quarter more than the last one
-// needed, in steps, so that little is drawn twice. Once two large frames in a row needed nearly the
-// same: a sixteenth more, as blocks that find nothing to do take time, too. A steady view or run
-// asks for the same room every time and nothing is allocated. CudaRasterizer and StepRooms use it.
+// The capacity of a frame. While the needs of frames change, it is a quarter more than the last one
+// needed, in steps, so that few are drawn twice. Once two large frames in a row needed nearly the
+// same, it is a sixteenth more, as idle blocks also take time. A steady view or run asks for the
+// same capacity every time and nothing is allocated. CudaRasterizer and StepRooms use it.
 #pragma once
 
 #include <algorithm>
@@ -20,15 +20,15 @@ constexpr std::uint32_t stepped(std::uint64_t n, std::uint64_t parts = 8) {
     return static_cast<std::uint32_t>(
         std::min<std::uint64_t>((n + step - 1) / step * step, kMostRoom));
 }
-/// Room for a frame that will need about what the last one did. `current` stays while it is neither
-/// tight nor more than twice too much.
+/// The capacity for a frame that will need about what the last one did. `current` stays while it is
+/// neither tight nor more than twice too much.
 constexpr std::uint32_t room_for(std::uint32_t needed, std::uint32_t current) {
     const std::uint32_t wanted = stepped(static_cast<std::uint64_t>(needed) * 5 / 4);
     const bool tight = static_cast<std::uint64_t>(needed) * 17 / 16 > current;
     return tight || current / 2 > wanted ? wanted : current;
 }
-/// Room for a frame that will need almost exactly that: at most a tenth more than is needed (or
-/// kLeastRoom). `current` stays within that.
+/// The capacity for a frame that will need almost exactly that: at most a tenth more than `needed`
+/// (or kLeastRoom). `current` stays within that.
 constexpr std::uint32_t close_room(std::uint32_t needed, std::uint32_t current) {
     const std::uint64_t n = needed;
     const bool tight = n * 65 / 64 > current,
@@ -36,7 +36,7 @@ constexpr std::uint32_t close_room(std::uint32_t needed, std::uint32_t current) 
     return tight || loose ? stepped(n * 17 / 16, 64) : current;
 }
 
-/// The room of one count, from what frames needed.
+/// The capacity for one count, from the needs of earlier frames.
 class Room {
   public:
     Room() = default;
@@ -63,7 +63,7 @@ class Room {
 
   private:
     static constexpr int kSteadyFrames = 2;
-    /// Blocks without work cost nothing below; and a room that stays lets frames be replayed.
+    /// Below this, idle blocks cost nothing, and a constant capacity lets frames be replayed.
     static constexpr std::uint32_t kCloseFrom = 1u << 19;
     std::uint32_t room_ = 0, needed_ = 0;
     int steady_ = 0;  ///< frames that needed nearly what the one before did

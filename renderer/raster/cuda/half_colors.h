@@ -30,7 +30,7 @@ constexpr std::size_t half_words(int sh_degree, std::size_t count) {
 /// model.count. `model` must be current: its lazy steps are not applied.
 void run_round_colors(const Stream& stream, const ModelView& model, std::uint32_t* words);
 
-/// run_project() (stages.h) with these colours in place of the model's, which must be current, too.
+/// run_project() (stages.h) with these colours in place of the model's, which must also be current.
 void run_project(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
                  const ModelView& model, const TintView& tint, const HalfColors& colors);
 

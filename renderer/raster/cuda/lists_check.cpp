@@ -40,7 +40,7 @@ FrameLimits room_of(const GaussianModel& model, const Camera& camera, std::uint3
     return limits;
 }
 
-/// Room for lists of `isects` pairs. Throws where no frame is given that much.
+/// The next capacity for lists of `isects` pairs. Throws above what a frame can have.
 std::uint32_t more_room(std::uint32_t isects) {
     if (isects > kMostRoom)
         throw DeviceError(

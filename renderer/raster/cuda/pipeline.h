@@ -44,13 +44,13 @@ class FramePipeline {
     void blend_backward(const PictureView& picture, const PictureGradientView& gradients);
     // project backward is a template on its sink: raster/cuda/project_backward.cuh
 
-    /// Memory between two frames, for whoever works on the stream then.
+    /// Memory between two frames, for callers that use the stream then.
     struct Idle {
         Arena& arena;  ///< of `bytes` or more, nothing of it taken
         Primitives& primitives;
     };
-    /// What the frame's arrays held is lost; the next prepare() makes them anew. Grows (and waits)
-    /// only beyond what frames and borrowers ever asked for.
+    /// The contents of the frame's arrays are lost; the next prepare() makes new arrays. Grows (and
+    /// waits) only beyond what frames and borrowers ever asked for.
     Idle lend(std::size_t bytes);
 
     std::size_t bytes() const;

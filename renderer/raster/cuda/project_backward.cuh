@@ -12,7 +12,7 @@
 // above the degree in use. In a frame that overflowed nothing is called. Launch with
 // launch_project_backward().
 //
-// A sink whose Motion is std::true_type is told GaussianGradient::turn, too.
+// A sink whose Motion is std::true_type also gets GaussianGradient::turn.
 //
 // What a Gaussian's SH coefficients get is known before they are read (basis times colour), and the
 // direction of view is all they are read for. A sink that reads them itself, to write them at

@@ -2,11 +2,11 @@
 // for a chunk of 256 Gaussians. The chunk's 16 bounding spheres are tested first, and a chunk out
 // of view costs 256 bytes of bounds and nothing more. A thread reads 16 bytes, mean and opacity,
 // the other 28 of geometry only when both pass, and the 192 bytes of SH are read for survivors
-// alone, by neighbouring threads. What is read together is waited for once: nothing between the
-// loads branches, and the frame's constants lie in shared memory. What is bound here is memory:
-// about 16 N' + V (28 + 192) bytes in, 80 V out, N' = Gaussians of the chunks in view; three times
-// as much in where the optimizer's moments are read along; 96 bytes of SH where they are read as
-// halves.
+// alone, by neighbouring threads. Values that are read together are waited for once: nothing
+// between the loads branches, and the frame's constants are in shared memory. Memory is the
+// bottleneck: about 16 N' + V (28 + 192) bytes in, 80 V out, N' = Gaussians of the chunks in view;
+// three times as much in where the optimizer's moments are read along; 96 bytes of SH where they
+// are read as halves.
 #pragma once
 
 #include <cuda_fp16.h>

@@ -1,5 +1,5 @@
 // FrameConstants in a block's shared memory, for kernels that use many of them between branches:
-// from device memory each would be waited for anew wherever the compiler may not move its load.
+// kernels would wait for device memory again wherever the compiler may not move a load.
 #pragma once
 
 #include <cstddef>

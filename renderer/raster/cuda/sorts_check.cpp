@@ -30,7 +30,7 @@ std::size_t places_wrong(const Pairs& from, const Pairs& got) {
     return wrong;
 }
 
-/// A frame of 1080p with room for `items`, and with what is cleared before a frame cleared.
+/// A frame of 1080p with a capacity of `items`. The arrays to clear before a frame are cleared.
 class SortFrame {
   public:
     explicit SortFrame(std::uint32_t items) {
