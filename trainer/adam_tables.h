@@ -35,9 +35,9 @@ class AdamTables {
     static bool must_settle(const AdamClock& clock, const LearningRates& rates);
     /// Opens step T + 1: `planes` as many as will have gradients, of the model's `model_planes`.
     void begin_step(AdamClock& clock, const LearningRates& rates, int planes, int model_planes);
-    /// Closes it, also for all who slept.
+    /// Closes it, also for all Gaussians that slept.
     void end_step(AdamClock& clock);
-    /// All Gaussians are up to date: tables start anew here.
+    /// All Gaussians are up to date: the tables start again here.
     void restart(AdamClock& clock);
     /// Follows a clock that came from elsewhere.
     void refresh(const AdamClock& clock);

@@ -59,7 +59,7 @@ std::vector<math::PhotoNeighbours> photo_neighbours(const Capture& capture,
 /// Looks that change nothing; empty for AppearanceMode::none.
 AppearanceState initial_appearance(const AppearanceRows& rows, AppearanceMode mode);
 
-/// What the time of it is told as.
+/// The name under which traces show its time.
 StringId appearance_stage();
 
 /// Of one step, decided.

@@ -37,7 +37,7 @@ class LazyAdam {
     LazyAdam(const GaussianModel& model, AdamState state);
 
     const AdamState& state() const { return state_; }
-    /// Gives it away: nothing else may be asked until it is made anew.
+    /// Moves the state out: call nothing else until a new LazyAdam is assigned.
     AdamState take_state() { return std::move(state_); }
     std::uint32_t steps() const { return state_.steps; }
 
@@ -48,7 +48,7 @@ class LazyAdam {
     /// they are. Returns lanes skipped for gradients that are not finite.
     std::uint32_t apply(GaussianModel& model, const BlockGradients& gradients,
                         std::uint32_t locked = 0);
-    /// Closes the step, also for all who slept.
+    /// Closes the step, also for all Gaussians that slept.
     void end_step();
 
     /// Rates of the step that begin_step() opened last, by learning group, bias corrections
@@ -90,7 +90,7 @@ class LazyAdam {
     /// only.
     void rearrange(const GaussianModel& model, std::span<const std::uint32_t> source,
                    std::span<const std::uint8_t> keep);
-    /// Room for `capacity` rows. False (and unchanged) when memory is exhausted.
+    /// Reserves space for `capacity` rows. False (and unchanged) when memory is exhausted.
     bool grow(std::size_t capacity);
     void clear_moments(int plane);
     std::size_t bytes() const;

@@ -1,7 +1,6 @@
-// What a step learns from beside its photos, of a drive's lidar: some beams of one sweep, each as a
-// ray in the world with the range that came back. Which they are follows from the seed and the
-// step alone, so a run that was resumed takes the same. Owned by the trainer; beam_step.h draws
-// them.
+// The lidar data of a drive that a step learns from, together with its photos: some beams of one
+// sweep, each as a ray in the world with its measured range. The seed and the step determine the
+// beams, so a resumed run takes the same ones. Owned by the trainer; beam_step.h draws them.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +14,13 @@
 
 namespace gs {
 
-/// The beams of one step. What came back of none of them is missing is not here: of KITTI's and
-/// nuScenes' sweeps nobody knows which beams nothing came back of.
+/// The beams of one step. It has only beams with a return: the sweeps of KITTI and nuScenes do not
+/// record the beams without one.
 struct BeamPlan {
     std::vector<CameraRay> rays;  ///< world
     std::vector<float> ranges;    ///< [ray] m along it
     Pose sensor_from_world;       ///< in the middle of the sweep
-    Vec3d place;                  ///< of the sensor then, world: who is nearer is drawn first
+    Vec3d place;                  ///< of the sensor then, world: nearer Gaussians are drawn first
     double weight = 0;            ///< of their loss beside that of one photo
 };
 
@@ -32,12 +31,12 @@ class LidarBeams {
     /// read before open(). `origin`: the capture's.
     explicit LidarBeams(const std::string& path, Vec3d origin = {});
     bool empty() const { return !there_; }
-    /// Reads which sweeps there are, the first time. False: it is empty; where its sweeps cannot be
-    /// read, that is told, and from then on it is.
+    /// Reads the list of sweeps, the first time. False: it is empty. If its sweeps cannot be read,
+    /// it reports that and is empty from then on.
     bool open();
     /// About `settings.lidar_beams` beams of one sweep, in groups of neighbouring columns. Never
-    /// those of columns that are held out, nor what lies outside the crop. Null: of this step's
-    /// sweep nothing can be used, which is told once. Must be open.
+    /// beams of held-out columns, nor beams outside the crop. Null: nothing of this step's sweep
+    /// can be used, which is reported once. Must be open.
     std::shared_ptr<const BeamPlan> plan(const TrainingSettings& settings, std::uint64_t step);
     std::size_t bytes() const { return bytes_; }
 

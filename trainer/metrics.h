@@ -32,7 +32,7 @@ inline double psnr_of(const LossTerms& terms) {
 }
 
 /// Clamps `picture` to 0..1, as a written picture would be, and scores it. Masked pixels do not
-/// count. `fitted`: psnr_fitted, too.
+/// count. `fitted`: also psnr_fitted.
 PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& mask,
                            bool fitted = false);
 

@@ -54,7 +54,7 @@ struct PoseGradient {
 /// Half of mean square over mean: of Laplace's distribution its width, and where few pixels differ,
 /// theirs and not the mean with all that are alike.
 double residual_of(const LossTerms& terms);
-/// What a run has learned of one photo's camera; as it lies in a checkpoint.
+/// What a run has learned of one photo's camera; as a checkpoint stores it.
 struct PoseRow {
     PoseCorrection correction;
     double known = 0;  ///< what steps have said and is not forgotten, in the photo's information
@@ -71,7 +71,7 @@ struct PosePrior {
     double turn = 0;  ///< radians
     double move = 0;  ///< world units
 };
-/// As the setting pose_sigma has it: so many degrees, and so many percent of the scene's extent.
+/// From the setting pose_sigma: `sigma` degrees, and `sigma` percent of the scene's extent.
 PosePrior pose_prior(double sigma, double extent);
 
 class PoseRefinement {

@@ -1,4 +1,4 @@
-// ProfileWindow: tells Nsight Systems and Nsight Compute which training steps to look at
+// ProfileWindow: selects the training steps that Nsight Systems and Nsight Compute profile
 // (--profile-steps A:B, and the studio's "train.profile-steps A B"). Held by the run.
 #pragma once
 

@@ -143,9 +143,9 @@ std::vector<std::pair<std::string, double>> crop_values(const std::optional<Clip
 /// that asks for a new Gaussian rises to up to twice, because in a short run the rounds fall into
 /// the time when everything still moves: without it there are nearly twice as many Gaussians and no
 /// better picture (docs/training.md has the measurements).
-/// MCMC's rounds go on for five sixths of the run and come every fortieth of it (20 steps at least,
-/// 100 at most), so that 5 % a round become four times as many at least; its noise ends before the
-/// last fifteenth.
+/// MCMC's rounds continue for five sixths of the run and come every fortieth of it (20 steps at
+/// least, 100 at most), so that 5 % a round become four times as many at least; its noise ends
+/// before the last fifteenth.
 TrainingSettings scaled_to_steps(TrainingSettings settings, double steps);
 /// Its default values for a full-length run: those of TrainingSettings, and what the strategy has
 /// otherwise.
@@ -158,7 +158,7 @@ using NamedValues = std::vector<std::pair<std::string, double>>;
 /// Defaults of the strategy asked for, shrunk to the number of steps asked for, then what was
 /// given; later ones win. Errors (usage): of set_setting().
 Result<TrainingSettings> make_settings(const NamedValues& given);
-/// For a run that goes on. Errors (usage): what cannot change any more.
+/// For a resumed run. Errors (usage): settings that cannot change any more.
 Result<void> change_settings(TrainingSettings& settings, const NamedValues& given);
 
 }  // namespace gs

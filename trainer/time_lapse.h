@@ -1,7 +1,7 @@
-// TimeLapse: a run seen from fixed cameras as it goes on, a picture of each every so many steps, in
-// its folder: timelapse/VIEW/STEP.jpg, and timelapse/views.json with the cameras, so that a run
-// that goes on looks from the same places. Owned by Run, which says when a step was done and how to
-// draw; read by who shows it.
+// TimeLapse: draws a run from fixed cameras during training, a picture of each every N steps. Its
+// folder has timelapse/VIEW/STEP.jpg, and timelapse/views.json with the cameras, so that a resumed
+// run draws from the same places. Owned by Run, which says when a step was done and how to draw;
+// panels read it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline constexpr int kTimeLapseSide = 640;
 /// Of the training's time, where the program chooses the steps.
 inline constexpr double kTimeLapseShare = 0.01;
 
-/// How often: every so many steps, or as often as costs kTimeLapseShare of the time (the program
+/// How often: every N steps, or as often as kTimeLapseShare of the time allows (the program
 /// chooses), or never.
 struct LapsePace {
     std::uint64_t every = 0;  ///< steps; 0: never, unless `chosen`
@@ -65,8 +65,8 @@ class TimeLapse {
   public:
     using Draw = std::function<Image8(const Camera& camera, int most_side)>;
 
-    /// What lies in the folder of a run that goes on after `step`: its pace, cameras and pictures
-    /// until then. Only read: the folder may be another run's, see move_in().
+    /// Reads the folder of a run that resumes after `step`: its pace, cameras and pictures until
+    /// then. Writes nothing: the folder may be another run's, see move_in().
     void take_up(const fs::path& run_folder, std::uint64_t step);
     /// The run writes into this folder from now on, which is its own. Where that is the one it was
     /// in, pictures of a way that was left are moved into timelapse/left-STEP; another folder gets
@@ -77,8 +77,8 @@ class TimeLapse {
         written_ = false;
     }
     const LapsePace& pace() const { return pace_; }
-    /// From the next picture on; those of other cameras, or of the same from elsewhere, stay. Two
-    /// of one name are told apart by a number behind it.
+    /// From the next picture on; those of other cameras, or of the same from elsewhere, stay. A
+    /// number after the name distinguishes two of one name.
     void set_cameras(std::vector<LapseCamera> cameras);
     bool has_cameras() const { return !cameras_.empty(); }
 
@@ -90,8 +90,7 @@ class TimeLapse {
     /// Pace and cameras into the folder, where there is or will be a time lapse and they are not
     /// there yet. Errors: unwritable.
     Result<void> save(const fs::path& run_folder);
-    /// The run goes on after `step`, which was passed already. Later pictures are moved away by the
-    /// next move_in().
+    /// The run resumes after an earlier `step`. The next move_in() moves later pictures away.
     void go_back(std::uint64_t step);
 
     const std::vector<LapseView>& views() const { return views_; }
@@ -115,8 +114,8 @@ class TimeLapse {
     double seconds_ = 0, last_seconds_ = 0;
 };
 
-/// Removes what a time lapse writes into a run's folder, and its folders where nothing else lies in
-/// them.
+/// Removes what a time lapse writes into a run's folder, and its folders if they contain nothing
+/// else.
 void remove_time_lapse(const fs::path& run_folder);
 
 }  // namespace gs

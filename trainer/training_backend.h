@@ -28,8 +28,8 @@
 
 namespace gs {
 
-/// One view of a step, decided. The views of one step are told one after the other; rates, degree
-/// and what else belongs to the step are the same in all.
+/// One view of a step, decided. The views of one step come one after the other; rates, degree and
+/// all other values of the step are the same in all.
 struct StepPlan {
     std::uint64_t step = 0;  ///< steps done before it
     BatchPart part;
@@ -58,21 +58,21 @@ struct StepOutcome {
         0;  ///< Gaussians whose gradient was not finite; their update was left out
     /// Where the plan's options ask for it and the loss was finite.
     std::optional<SceneMotion> motion;
-    StepHashes hashes;  ///< of the stages that this backend tells, where they were asked for
+    StepHashes hashes;  ///< of the stages that this backend reports, if they were asked for
 };
 
 class TrainingBackend {
   public:
     virtual ~TrainingBackend() = default;
-    /// Takes over a new or resumed run; what it had before is forgotten.
+    /// Takes over a new or resumed run; discards the run it had before.
     virtual void start(std::shared_ptr<const Capture> capture, RunArrays arrays) = 0;
-    /// Carries out one view of a step and returns the oldest outcome nobody was told yet: of this
-    /// view on the CPU, of one to three before it on a device that works behind; each once, in
-    /// order, but for the last ones of a run. The last view of a batch steps the model by the mean
-    /// of the views' gradients, statistics and motions being each view's own; a view whose loss or
-    /// gradient is not finite adds nothing. Between two views of a batch nothing else is asked; a
-    /// batch that was left in the middle (its view threw) is forgotten by the next one. Throws on
-    /// device failure; the model of the last good step is kept.
+    /// Carries out one view of a step and returns the oldest outcome that it has not returned yet:
+    /// of this view on the CPU, of one to three before it on a device that works behind; each once,
+    /// in order, except the last ones of a run. The last view of a batch steps the model by the
+    /// mean of the views' gradients, statistics and motions being each view's own; a view whose
+    /// loss or gradient is not finite adds nothing. Between two views of a batch callers call
+    /// nothing else; the next batch discards one that was left in the middle (its view threw).
+    /// Throws on device failure; the model of the last good step is kept.
     virtual StepOutcome step(const StepPlan& plan) = 0;
     virtual DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
                                             bool prune_large) = 0;
@@ -92,8 +92,8 @@ class TrainingBackend {
     virtual int sh_degree() const = 0;
     /// Everything, bit for bit, for a checkpoint. Waits for the device.
     virtual RunArrays arrays() const = 0;
-    /// The same without a copy where they lie in host memory, so that a run can be saved when
-    /// memory is short.
+    /// The same without a copy if they are in host memory, so that a run can be saved when memory
+    /// is short.
     virtual void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const {
         const RunArrays copy = arrays();
         look({copy.model, copy.adam, copy.statistics, copy.identity, copy.appearance,
@@ -101,7 +101,7 @@ class TrainingBackend {
     }
     /// Which Gaussian each row is. Waits for the device.
     virtual RowIdentity identity() const = 0;
-    /// Settles every row, lets `change` alter the arrays, and goes on from what it leaves; see
+    /// Settles every row, lets `change` alter the arrays, and continues with the result; see
     /// Trainer::edit().
     virtual void edit(const std::function<void(RunArrays&)>& change) = 0;
     /// The model with every pending optimizer step applied, not filtered. Waits for the device.
@@ -115,11 +115,12 @@ class TrainingBackend {
                                                                     RenderResult& /*result*/) {
         return nullptr;
     }
-    /// Of a picture from `camera` against the view's photo. `look`: what stands between the two;
-    /// null: nothing. `fitted`: PictureScore::psnr_fitted, too.
+    /// Scores a picture from `camera` against the view's photo. `look`: applied between the two;
+    /// null: nothing. `fitted`: also PictureScore::psnr_fitted.
     virtual PictureScore score(const View& view, const Camera& camera, const RenderOptions& options,
                                const AppliedLook* look, bool fitted) = 0;
-    /// Outcomes that step() has not told yet, oldest first; it still will. Waits for the device.
+    /// Outcomes that step() has not returned yet, oldest first; it still will. Waits for the
+    /// device.
     virtual std::vector<StepOutcome> untold() const { return {}; }
     /// What was learned of photos and cameras. Waits for the device.
     virtual AppearanceState appearance() const = 0;

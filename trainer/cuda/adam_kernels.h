@@ -20,11 +20,11 @@ void launch_intake(const Stream& stream, const IntakeParams& params);
 
 /// Projection backward that ends in an Adam step of every visible Gaussian. After blend
 /// backward, whose live rows it adds up.
-/// `motion`: [6][model.stride] for launch_sum_motion, or null: nobody asks.
+/// `motion`: [6][model.stride] for launch_sum_motion, or null: not wanted.
 void launch_adam_step(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
                       const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
                       const StatisticsView& statistics, float* motion);
-/// Adds up what launch_adam_step told of the scene's motion, in the rows' order.
+/// Adds up the scene's motion that launch_adam_step wrote, in the rows' order.
 void launch_sum_motion(const Stream& stream, const ModelView& model, const float* motion,
                        StepResult* result);
 

@@ -144,7 +144,7 @@ class AdamSink::Update {
         if (!sound.all()) atomicAdd(&sink_.counts->poisoned, 1u);
         return sound.all();
     }
-    /// Planes that had gradients go on moving.
+    /// Planes that had gradients keep moving.
     GS_DEVICE int degree(int) const {
         return planes_ > sh_plane(9)   ? 3
                : planes_ > sh_plane(4) ? 2

@@ -1,6 +1,6 @@
-// A thread takes pixels a grid apart, so that how many there are changes no launch. The look of a
-// photo is made of its 36 values by one thread of each block and lies in shared memory; sums of its
-// gradient stay in a thread's registers to the end, then go over lanes, warps and blocks in one
+// A thread takes pixels a grid apart, so that their number changes no launch. One thread of each
+// block makes the look of a photo from its 36 values, in shared memory. Sums of its gradient stay
+// in a thread's registers to the end, then are added over lanes, warps and blocks in one fixed
 // order.
 #include "trainer/cuda/appearance.h"
 

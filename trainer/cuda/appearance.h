@@ -24,7 +24,7 @@ struct LookJob {
     float* sums;                              ///< [kLookSums]
     const FrameCounts*
         counts;             ///< of the picture's frame: nothing is done for one that did not fit
-    const RunFlags* flags;  ///< after the loss: whether the step goes on
+    const RunFlags* flags;  ///< after the loss: whether the step continues
 };
 
 /// Each enqueues. Sizes are those in the inputs.

@@ -25,9 +25,9 @@ struct BatchView {
 class DeviceBatch {
   public:
     explicit DeviceBatch(const Stream& stream) : stream_(stream) {}
-    /// For the view `part` of a batch, of a model with so many rows and planes. The step of a batch
-    /// leaves nothing in it (unless it is halted and comes again), so rows are only cleared where
-    /// there were others, or a batch was left in the middle.
+    /// For the view `part` of a batch, of a model with `rows` rows and `planes` planes. The step of
+    /// a batch leaves nothing in it (unless it is halted and comes again), so rows are only cleared
+    /// where there were others, or a batch was left in the middle.
     BatchView of(const BatchPart& part, std::size_t rows, int planes);
     std::size_t bytes() const { return sums_.capacity_bytes() + seen_.capacity_bytes(); }
 

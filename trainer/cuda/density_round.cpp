@@ -216,7 +216,7 @@ RelocationPlan Round::plan(const TrainingSettings& settings, std::size_t limit) 
 
 void Round::take(const RoundRows& rows) {
     const std::size_t n = rows.source.size();
-    CHECK(n <= most_, "{} rows, room for {}", n, most_);
+    CHECK(n <= most_, "{} rows, capacity {}", n, most_);
     copy_to_device(sorted_.source, rows.source.data(), n * sizeof(std::uint32_t), stream_);
     copy_to_device(sorted_.origin, rows.origin.data(), n * sizeof(Origin), stream_);
     copy_to_device(sorted_.tag, rows.tag.data(), n * sizeof(std::uint32_t), stream_);

@@ -13,10 +13,10 @@ namespace gs::cuda {
 
 class DevicePhotos {
   public:
-    /// Every view that can be trained on, or room for the largest. Waits.
+    /// Every view that can be trained on, or space for the largest. Waits.
     void upload(const Capture& capture, const Stream& stream);
-    /// Before each step of view `view_index`: its photo takes the place of the last one's, which
-    /// what was enqueued before has read by then. `photo` stays until the stream is past it.
+    /// Before each step of view `view_index`: its photo replaces the last one's, which the work
+    /// enqueued before has read by then. `photo` stays until the stream is past it.
     void send(std::size_t view_index, const View& view, const LentPhoto& photo,
               const Stream& stream);
     /// What the loss of view `view_index` needs.

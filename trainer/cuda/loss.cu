@@ -8,7 +8,7 @@
 //   down their columns                                    -> gradient
 // Threads of a warp take neighbouring columns in the first and last, so device memory is read and
 // written in whole lines, and neighbouring rows in the others, whose odd strides put them in
-// different banks of shared memory (place_along). All maps lie in one piece of it, one over the
+// different banks of shared memory (place_along). All maps are in one piece of it, one over the
 // other.
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
@@ -27,8 +27,8 @@ static_assert((kSumDown + kTaps - 1) % kAhead == 0 && kMap % kSumAlong == 0 &&
               kTile % kSpreadAlong == 0 && kTile % kSpreadDown == 0);
 static_assert((kMap + kSumDown - 1) / kSumDown * kInput <= kThreads &&
               kTile / kSpreadDown * kTile == kThreads);
-/// Floats from one row of a map to the next: odd, so that rows lie in different banks, and for
-/// place_along() three runs of seven columns in different banks for ten rows, too.
+/// Floats from one row of a map to the next: odd, so that rows are in different banks, and for
+/// place_along() three runs of seven columns also are, for ten rows.
 constexpr int kStride = 53, kSpreadStride = 33;
 static_assert(kStride >= kInput && kSpreadStride >= kTile);
 constexpr int kMapFloats = kMap * kStride, kSpread = kMap * kSpreadStride;
@@ -338,7 +338,7 @@ struct FinishParams {
     LossJob job;
     std::uint32_t partials;
 };
-/// One block: the sums in the order of blocks, and whether the step goes on.
+/// One block: the sums in the order of blocks, and whether the step continues.
 GS_KERNEL(kThreads, 1)
 void finish_loss(FinishParams p) {
     GS_SHARED(double, warps, kThreads / kWarp);

@@ -6,8 +6,8 @@
 
 namespace gs::cuda {
 
-/// Of every row that is not locked, where the step under way goes. Means move: bounds are to be
-/// made anew.
+/// Nudges every row that is not locked, if the step continues. Means move: the bounds must be
+/// computed again.
 void launch_nudge(const Stream& stream, const ModelView& model, const StepInputs* inputs,
                   const RunFlags* flags, const std::uint32_t* tags);
 

@@ -14,7 +14,7 @@ namespace gs::cuda {
 class StepFeed {
   public:
     explicit StepFeed(const Stream& stream) : stream_(stream) {}
-    /// Room for `table_rows` rows with a record.
+    /// Reserves space for `table_rows` rows with a record.
     void start(std::size_t table_rows);
     /// Everything of the table is sent with the next record.
     void send_all_next() { sent_base_ = ~0u; }

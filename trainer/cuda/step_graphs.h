@@ -1,5 +1,5 @@
-// StepShape: everything a step's kernels were given when it was recorded. A step's kernels and
-// their parameters depend on nothing but the room it is given and where arrays lie; all that
+// StepShape: all arguments of a step's kernels when it was recorded. A step's kernels and their
+// parameters depend only on the capacity it has and the addresses of arrays; everything that
 // changes from step to step is read from device memory. StepEngine forgets its recordings when the
 // run's arrays change.
 #pragma once
@@ -22,8 +22,8 @@ struct StepShape {
     bool nudges = false;                                ///< noise, regularisers, limits of size
     bool absolute = false;                              ///< gradients without signs are gathered
     BatchView batch{};                                  ///< null: a step of one view
-    std::uint32_t ends = 1;  ///< with Adam's step of the mean of so many views; 0: more of the
-                             ///< batch come, and which of them this is makes no difference
+    std::uint32_t ends = 1;  ///< with Adam's step of the mean of N views; 0: more of the batch
+                             ///< come, and which of them this is makes no difference
     bool operator==(const StepShape&) const = default;
 };
 using StepGraphs = RecordedWork<StepShape>;

@@ -48,7 +48,7 @@ struct StepInputs {
 };
 
 /// Of the run. A frame that did not fit stops it: no kernel changes parameters, moments or
-/// statistics until the host has made room and clears the flag.
+/// statistics until the host has enlarged the arrays and clears the flag.
 struct RunFlags {
     std::uint32_t halted;
     std::uint32_t go;  ///< of the step under way: not halted, fits, its loss finite

@@ -1,5 +1,5 @@
-// StepRooms: how much room the next step of a view gets: by what that view last needed (Room), else
-// as much as any view did, else a guess. In a small scene every view gets as much as any: blocks
+// StepRooms: the capacity for the next step of a view: by what that view last needed (`Room`), else
+// as much as any view did, else a guess. In a small scene all views get the same capacity: blocks
 // without work cost next to nothing there, and steps of one shape can be replayed (StepGraphs).
 // Owned by StepEngine.
 #pragma once
@@ -49,7 +49,7 @@ class StepRooms {
     }
 
   private:
-    /// Listing so many is bound by its launches, not by their number.
+    /// Listing up to this many is limited by launches, not by their number.
     static constexpr std::uint32_t kSharedIsects = 1u << 20;
     struct ViewRooms {
         Room visible, isects;
