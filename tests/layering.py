@@ -260,7 +260,7 @@ def table() -> str:
 def document(root: pathlib.Path, write: bool):
     """The table between its two marks in docs/architecture.md; yields what is wrong with it."""
     page = root / "docs/architecture.md"
-    begin, end = "<!-- rooms: tests/layering.py --write -->\n", "<!-- end of rooms -->\n"
+    begin, end = "<!-- folders: tests/layering.py --write -->\n", "<!-- end of folders -->\n"
     text = page.read_text(encoding="utf-8")
     if begin not in text or end not in text:
         yield f"{page}: the marks of the table of folders are missing"

@@ -77,7 +77,7 @@ def _name_of(module, parent):
 # ---- forward ----
 
 class _Call:
-    """One call of a module: what its backward pass is told by."""
+    """One call of a module: identifies its backward pass."""
     __slots__ = ("name", "number", "chain", "first")
 
     def __init__(self, name, parent):
@@ -111,7 +111,7 @@ def _forward(original):
 
 
 def _tensors(value):
-    """Of what a module returned: alone, in a list or a dict."""
+    """The tensors of a module's result: a single one, a list or a dict."""
     values = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else (value,)
     return itertools.islice((v for v in values if hasattr(v, "grad_fn")), _MOST_OUTPUTS)
 

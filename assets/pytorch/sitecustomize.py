@@ -1,5 +1,5 @@
-"""What `gausscope record --pytorch` puts on the path (PYTHONPATH): Python imports this file at its start. It asks to be told when
-torch is imported, and makes way for the sitecustomize that would have been imported without it."""
+"""What `gausscope record --pytorch` puts on the path (PYTHONPATH): Python imports this file at its start. It waits for
+the import of torch, and makes way for the sitecustomize that would have been imported without it."""
 import sys
 
 
@@ -24,7 +24,7 @@ def _go_on(folder):
         return
     from importlib.util import module_from_spec
     module = sys.modules["sitecustomize"] = module_from_spec(spec)
-    spec.loader.exec_module(module)  # what it raises is told by Python as always
+    spec.loader.exec_module(module)  # Python reports its exceptions as always
 
 
 _FOLDER = __file__.rpartition("/")[0]

@@ -57,8 +57,8 @@ Stops stops_of(const Trainer& trainer, AppearanceMode mode) {
 struct Errors {
     double worst_exposure = 0, mean_exposure = 0, mean_balance = 0, beside_neighbours = 0;
 };
-/// Of what was learned beside what was done, both without their means. Photos have exposures of
-/// their own: `own`, learned of the clean ones, comes off first.
+/// Errors of the learned stops relative to the applied ones, each without its mean. Photos have
+/// exposures of their own: `own`, learned from the clean photos, is subtracted first.
 Errors errors_of(Stops learned, const Stops& own, const Capture& capture, const Spoilt& truth,
                  double gamma) {
     const auto n = static_cast<double>(learned.size());

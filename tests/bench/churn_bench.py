@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a daemon is after an hour of processes that come and go, on a mock CUDA driver: whether its memory is flat, whether
-whoever lives has series, and whether the idle ratio of the GPU is true at every budget. Prints a table and exits with 3 when
+"""Runs a daemon for an hour while processes come and go, on a mock CUDA driver. Checks that its memory is flat, that every
+living process has series, and that the GPU's idle ratio is true at every budget. Prints a table and exits with 3 when
 a limit is missed. The variables are those of tests/end_to_end/churn_test.py, and GAUSSCOPE_FAKE_TRAINER.
 
     churn_bench.py [--minutes 60] [--processes 1000]
@@ -17,11 +17,11 @@ from churn_test import Node, samples  # noqa: E402
 
 BUDGETS = ("0", "1", "0.2")  # percent of a process's time; the second one's daemon is the one with the processes
 AT_ONCE = 20
-LIVES = 100_000  # the rank of who lives all the time
+LIVES = 100_000  # the rank of the process that lives all the time
 
 
 class Watched(Node):
-    """A daemon and a trainer that lives as long as it does, of which the mock tells how busy its GPU is."""
+    """A daemon and a trainer that lives as long as the daemon. The mock driver records how busy the trainer's GPU is."""
 
     def __init__(self, budget):
         super().__init__("--budget", budget, "--memory", "16")  # MiB
@@ -30,7 +30,7 @@ class Watched(Node):
         self.start(LIVES, os.environ["GAUSSCOPE_FAKE_TRAINER"], "--iterations", "100000000", MOCK_CUDA_BUSY=self.truth)
 
     def figures(self):
-        """(time, true busy, told busy, watched), seconds."""
+        """(time, true busy, reported busy, watched), seconds."""
         with open(self.truth, "rb") as file:
             busy_ns, = struct.unpack("=Q", file.read(8))
         now, text = time.monotonic(), self.metrics()
@@ -39,7 +39,7 @@ class Watched(Node):
         return now, busy_ns * 1e-9, *told
 
     def idle(self, since):
-        """Of the time since then: the true idle ratio, the one that was told, and for how long the daemon watched."""
+        """Since then: the true idle ratio, the reported one, and for how long the daemon watched."""
         seconds, true, told, watched = (b - a for a, b in zip(since, self.figures()))
         return 1 - true / seconds, 1 - told / watched if watched > 0 else float("nan"), watched
 
@@ -79,7 +79,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--processes", type=int, default=1000)
     a = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started ends, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # also ends the processes that were started
     nodes = {budget: Watched(budget) for budget in BUDGETS}
     try:
         for node in nodes.values():
@@ -96,7 +96,7 @@ def main():
         for budget, node in nodes.items():
             true, told, watched = node.idle(since[budget])
             met = met and abs(true - told) <= 0.03
-            print(f"budget {budget:>3} %: idle {told:.3f} told, {true:.3f} true ({told - true:+.3f}); watched {watched:.0f} s")
+            print(f"budget {budget:>3} %: idle {told:.3f} reported, {true:.3f} true ({told - true:+.3f}); watched {watched:.0f} s")
     finally:
         for node in nodes.values():
             node.__exit__()

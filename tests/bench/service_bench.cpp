@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
     app.add_option("--capture", arguments.capture, "what the trainer trains on [a small sample]");
     app.add_option("--pairs", arguments.pairs, "pairs of stretches, watched and not [10]")
         ->check(CLI::Range(3, 1000));
-    app.add_option("-o,--output", arguments.output, "write the figures as JSON, too");
+    app.add_option("-o,--output", arguments.output, "also write the figures as JSON");
     CLI11_PARSE(app, argc, argv);
     const auto done = gs::bench::run(arguments);
     if (!done) fmt::print(stderr, "error: {}\n", done.error().text());

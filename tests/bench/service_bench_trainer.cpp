@@ -63,8 +63,8 @@ class Trainer {
     pid_t pid_ = -1;
 };
 
-/// Iterations as its ring tells them: begin -> milliseconds. Those between two looks are still
-/// there: a lane holds some hundred.
+/// Iterations read from the trainer's ring: begin -> milliseconds. The ring still holds those that
+/// ran between two reads: a lane has space for some hundred.
 using Steps = std::map<std::int64_t, double>;
 
 void take_steps(Connection& connection, Steps& steps) {

@@ -57,7 +57,7 @@ class Node:
         return {int(rank) for rank in re.findall(r'^gausscope_records_total\{[^}]*rank="(\d+)"', self.metrics(), re.MULTILINE)}
 
     def wave(self, ranks):
-        """Processes that use the GPU, each under a rank of its own, until they are told to end."""
+        """Starts processes that use the GPU, each with its own rank; end() stops them."""
         programs = [self.start(rank, os.environ["GAUSSCOPE_CUDA_PROGRAM"]) for rank in ranks]
         for program in programs:
             program.stdin.write("range iteration 3\n")

@@ -1,4 +1,4 @@
-"""The lab from outside: suites that run, stop and go on; comparisons, gates, logs. Run: cli_lab_test.py Lab"""
+"""The lab from outside: suites that run, stop and resume; comparisons, gates, logs. Run: cli_lab_test.py Lab"""
 import csv
 import json
 import os

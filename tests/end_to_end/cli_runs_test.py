@@ -1,4 +1,4 @@
-"""Runs from outside: interrupted, gone on with, and none lost to another. Run: cli_runs_test.py GROUP"""
+"""Runs from outside: interrupting and resuming them; no run overwrites another. Run: cli_runs_test.py GROUP"""
 import json
 import os
 import shutil
@@ -232,7 +232,7 @@ class Runs(Case):
             self.assertTrue((out / "checkpoint.gsc").exists())
 
     def test_a_run_is_enough(self):
-        """Its folder alone: looked at, measured, converted, and gone on with."""
+        """The run's folder is enough to show, evaluate, convert and resume the run."""
         out, made = self.trained("--downscale", 2, "--test-every", 4, "--eval-every", 10)
         (out / "point_cloud.ply").unlink()
         told = self.expect(0, "info", out, "--json").json

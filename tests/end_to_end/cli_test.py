@@ -98,7 +98,7 @@ class Usage(Case):
         capture.chmod(0o700)
         for folder in (self.shared, self.folder):
             folder.chmod(0o755)
-        program = shutil.copy(GAUSSCOPE, self.folder)  # the build may lie in a home that nobody else may enter
+        program = shutil.copy(GAUSSCOPE, self.folder)  # the build may be in a home folder that other users cannot enter
         result = subprocess.run([program, "info", str(capture)], capture_output=True, user=65534, text=True)
         self.assertEqual(result.returncode, 2, result.stderr)
         self.assertIn("permission denied", result.stderr)

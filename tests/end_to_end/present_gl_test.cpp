@@ -109,8 +109,8 @@ TEST(PresentGl, interop_writes_into_the_texture_that_opengl_shows) {
         EXPECT_EQ(emulator::live_objects().graphics_resources, 1u);
     }
     EXPECT_EQ(path.description(), "interop");
-    // The window goes, and its context with it: what is left is forgotten without OpenGL; a new one
-    // begins anew.
+    // The window closes, and its context with it: the texture discards its objects without calling
+    // OpenGL. A new window starts from scratch.
     window->reset();
     texture.context_lost();
     EXPECT_EQ(emulator::live_objects().graphics_resources, 0u);

@@ -146,7 +146,7 @@ class Node(unittest.TestCase):
                           "--save-every", "0", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def rank(self, number, of, place):
-        """A foreign program that iterates; a line makes it stay in `place`, the next one go on, a third end."""
+        """A foreign program that iterates. Its first input line makes it stay in `place`, the second continue, the third end."""
         environment = dict(self.environment, RANK=str(number), WORLD_SIZE=str(of),
                            NVTX_INJECTION64_PATH=os.environ["GAUSSCOPE_INJECT_LIBRARY"])
         process = subprocess.Popen([os.environ["GAUSSCOPE_NVTX_PROGRAM"], "hangs", place], env=environment, text=True,
@@ -221,7 +221,7 @@ class Daemon(Node):
         trainer.send_signal(signal.SIGINT)  # saves and ends
         trainer.wait(timeout=PATIENCE_S)
         wait_until("its end", lambda: samples(get(address + "/metrics")[1].decode(), "gausscope_producers")[""] == 0)
-        time.sleep(4)  # longer than the silence that a crash is told by
+        time.sleep(4)  # longer than the silence that counts as a crash
         self.assertEqual(self.recordings(), [])
 
     def test_ranks_that_no_longer_get_on_are_named_with_where_they_are(self):
@@ -279,7 +279,7 @@ class Daemon(Node):
         wait_until("all", lambda: sum(n >= 5 for n in self.iterations(address)[1].values()) == 3)
         folder = self.path("run/65534")
         self.assertEqual((os.stat(folder).st_uid, os.stat(folder).st_mode & 0o777), (65534, 0o700))
-        # Whoever comes after the daemon finds root's processes, too.
+        # After the daemon has ended, clients also find root's processes.
         self.daemon.send_signal(signal.SIGINT)
         self.daemon.wait(PATIENCE_S)
         time.sleep(1.5)  # a look of theirs at where their sockets are
@@ -439,7 +439,7 @@ class Prometheus(Node):
         self.assertEqual(metadata[0]["type"], "histogram")
         self.assertEqual(metadata[0]["unit"], "seconds")
 
-        # Every query of the board is understood, asks for what the daemon tells, and shows what there is without a GPU.
+        # Every query of the board is valid, asks for metrics that the daemon exports, and has results without a GPU.
         told = get(address + "/metrics")[1].decode()
         empty = []
         for title, expression in board_queries():

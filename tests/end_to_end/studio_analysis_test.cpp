@@ -1,5 +1,5 @@
-// What is told of single Gaussians stays with them and with what is seen: while it trains, after
-// edits, across density control, with Gaussians hidden and photos masked.
+// The values shown for single Gaussians stay with these Gaussians and match the picture: during
+// training, after edits, across density control, with hidden Gaussians and with masked photos.
 #include <algorithm>
 #include <cmath>
 #include <set>

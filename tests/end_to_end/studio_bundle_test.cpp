@@ -76,7 +76,7 @@ TEST_F(StudioBundle, OpensAgainAsItWasSaved) {
     EXPECT_EQ((*notes)[1].row, 7u);
     EXPECT_EQ((*notes)[2].text, "slower");
     EXPECT_EQ((*notes)[2].begin_ns, 1000);
-    // What a bundle had goes into the next one, too.
+    // The next bundle contains everything that this one had.
     for (const char* member : {"notes.json", "view.json", "film.json", "scene.ply"})
         EXPECT_EQ(text_in("one.gsb", member), text_in("two.gsb", member)) << member;
     EXPECT_NE(text_in("two.gsb", "views.txt").find("door = 0 -2 -4"), std::string::npos);

@@ -190,7 +190,7 @@ TEST_F(Comparing, the_difference_is_a_map_of_both_with_or_without_sign) {
         ASSERT_NEAR(with_sign->map.values[i], difference, 1.01 / 255) << i;
         ASSERT_EQ(reverse->map.values[i], -with_sign->map.values[i]) << i;
     }
-    EXPECT_EQ(with_sign->range_lo, -with_sign->range_hi) << "nothing stands in the middle";
+    EXPECT_EQ(with_sign->range_lo, -with_sign->range_hi) << "zero is in the middle";
     EXPECT_EQ(with_sign->colormap, Colormap::diverging);
     EXPECT_NE(size->colormap, Colormap::diverging);
     EXPECT_EQ(size->other->rgba.bytes, both->other->rgba.bytes) << "colours beside the difference";

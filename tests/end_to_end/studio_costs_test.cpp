@@ -140,7 +140,7 @@ TEST(PredictionsInTheStudio, are_of_what_the_viewport_shows_and_follow_the_quest
     EXPECT_GT(h.state.prediction->tile_us[0] + h.state.prediction->tile_us[6],
               drawn.tile_us[0] + drawn.tile_us[6]);
 
-    // Many more Gaussians take longer; taken back, the answer is what it was, to the bit.
+    // Many more Gaussians take longer; without the change, the answer is the old one to the bit.
     ASSERT_TRUE(h.give("predict.what-if gaussians 50000000"));
     ASSERT_TRUE(h.until([&] { return h.state.prediction->change.gaussians > 0; }));
     EXPECT_GT(h.state.prediction->gpus[0].frame.total.p50, 2 * drawn.gpus[0].frame.total.p50);

@@ -1,6 +1,6 @@
-// The doctor in the studio, without a window: what is opened is examined by itself, mending is
-// shown and taken back, Gaussians are looked at by their row, and whatever goes on in the
-// background can be cancelled.
+// The doctor in the studio, without a window: it examines each opened model without being asked,
+// shows repairs and undoes them, and goes to single Gaussians by id. All of its background work
+// can be cancelled.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -52,7 +52,7 @@ struct Doctor : ::testing::Test {
         path = (h.folder.path() / "spoilt.ply").string();
         return write_splats(path, spoilt_splats(count)) && h.open(path) && report_after(0);
     }
-    /// Waits for an examination beyond `serial`, and until nothing goes on.
+    /// Waits for an examination beyond `serial`, and until no background work is left.
     bool report_after(std::uint64_t serial) {
         return h.until([&] {
             return h.state.doctor && h.state.doctor->serial > serial && h.state.activities.empty();

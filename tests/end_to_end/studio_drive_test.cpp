@@ -111,7 +111,7 @@ TEST_F(DriveInStudio, sweeps_are_chosen_drawn_and_coloured) {
     ASSERT_TRUE(h.until([&] { return drive()->shown->colors.channel == SweepChannel::intensity; }));
     EXPECT_TRUE(drive()->shown->drawn) << "it is not drawn again for that";
     ASSERT_TRUE(command("drive.previous"));
-    EXPECT_TRUE(erred("000002.bin")) << "a cut file is told";
+    EXPECT_TRUE(erred("000002.bin")) << "a cut file is reported";
     EXPECT_FALSE(drive()->sweeps[2].problem.empty());
     EXPECT_FALSE(drive()->shown);
     ASSERT_TRUE(command("drive.time", {"0.13"}));
@@ -147,7 +147,7 @@ TEST_F(DriveInStudio, it_plays_and_is_scored) {
     ASSERT_TRUE(h.until([&] { return !drive()->playing; })) << "to the end, and stops there";
     EXPECT_EQ(drive()->chosen, 3u);
     EXPECT_TRUE(shown(3));
-    // Trained, what is shown is drawn anew.
+    // After training steps the shown sweep is drawn again.
     h.session.send(testing::jobs::steps(3));
     EXPECT_TRUE(h.until([&] { return drive()->shown && drive()->shown->step == 3; }));
 }

@@ -1,6 +1,6 @@
-// Selecting and editing in the studio, without a window: commands select, edits change the model
-// and are taken back to the bit, one undo for edits of every kind, what would be lost is asked
-// about.
+// Selecting and editing in the studio, without a window: commands select, edits change the model,
+// undo restores it to the bit, edits of every kind share one history, and the studio asks before
+// it loses unsaved changes.
 #include <cmath>
 
 #include "app/bundle/bundle_file.h"
@@ -254,11 +254,11 @@ TEST_F(Editing, simplifying_is_a_step_of_the_history) {
     ASSERT_TRUE(open_cube());
     const GaussianModel before = exported();
     ASSERT_TRUE(give("edit.simplify", {"some"}));
-    EXPECT_EQ(h.state.scene->gaussians, 400u) << "told, and nothing done";
+    EXPECT_EQ(h.state.scene->gaussians, 400u) << "an error, and no change";
     ASSERT_TRUE(give("edit.simplify", {"25%"}));
     ASSERT_TRUE(h.until([&] { return h.state.scene->gaussians == 100 && !working(); }));
     EXPECT_TRUE(h.state.doctor == nullptr || h.state.doctor->mended.empty())
-        << "nothing was mended";
+        << "nothing was repaired";
     EXPECT_EQ(exported().count, 100u);
     ASSERT_TRUE(give("undo"));
     EXPECT_EQ(exported().values.size(), before.values.size());
@@ -314,7 +314,7 @@ TEST_F(Editing, undo_takes_the_newest_of_every_kind) {
     EXPECT_NE(h.errors[0].text.find("undo the newer edits"), std::string::npos);
     ASSERT_TRUE(give("undo"));
     ASSERT_TRUE(give("undo"));
-    EXPECT_EQ(h.state.scene->gaussians, 398u) << "the mending is taken back";
+    EXPECT_EQ(h.state.scene->gaussians, 398u) << "the repair is undone";
     EXPECT_TRUE(h.until([&] { return h.state.doctor->mended.empty(); }));
     ASSERT_TRUE(give("undo"));
     ASSERT_TRUE(give("undo"));
@@ -323,7 +323,7 @@ TEST_F(Editing, undo_takes_the_newest_of_every_kind) {
     EXPECT_EQ(now().selected, 3u);
     EXPECT_FALSE(h.state.would_lose());
     for (int i = 0; i < 4; ++i) ASSERT_TRUE(give("redo"));
-    EXPECT_EQ(h.state.scene->gaussians, 397u) << "the mending is made again";
+    EXPECT_EQ(h.state.scene->gaussians, 397u) << "the repair is redone";
 }
 
 TEST_F(Editing, what_cannot_be_is_said) {
@@ -399,7 +399,7 @@ TEST_F(Editing, a_run_is_edited_between_its_steps_and_goes_on) {
         for (std::size_t i = 0; i < all; ++i) ASSERT_EQ(back.at(p, i), before.at(p, i)) << p;
     EXPECT_EQ(now().selected, right) << "what came back is selected as it was";
 
-    // Locked, it stays while the others train; edits are taken back after steps, too.
+    // Locked Gaussians stay while the others train. Undo also works after training steps.
     ASSERT_TRUE(give("edit.lock"));
     ASSERT_TRUE(give("select.invert"));
     ASSERT_TRUE(give("edit.duplicate"));
@@ -416,7 +416,7 @@ TEST_F(Editing, a_run_is_edited_between_its_steps_and_goes_on) {
     EXPECT_EQ(h.state.scene->gaussians, all);
     ASSERT_TRUE(give("redo"));
     EXPECT_EQ(h.state.scene->gaussians, 2 * all - right);
-    ASSERT_TRUE(train_to(8)) << "and training goes on";
+    ASSERT_TRUE(train_to(8)) << "and training continues";
     ASSERT_TRUE(give("select.all"));
     ASSERT_TRUE(give("edit.unlock-all"));
     ASSERT_TRUE(give("edit.delete"));

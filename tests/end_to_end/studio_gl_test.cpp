@@ -12,9 +12,9 @@
 #include "renderer/io/images/image_io.h"
 #include "studio_harness.h"
 
-// The graphics driver leaves some memory behind and is unloaded before the leak check looks, so
-// that what it left cannot be told from ours. The engine's own tests (studio_session_test.cpp) do
-// check for leaks.
+// The graphics driver leaks some memory and is unloaded before the leak check runs, which then
+// cannot distinguish its leaks from ours. The engine's own tests (studio_session_test.cpp) check
+// for leaks.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 

@@ -236,7 +236,7 @@ TEST(LevelsInTheStudio, switch_with_the_camera_and_the_budget) {
     ASSERT_TRUE(settled(3));
     EXPECT_EQ(h.state.status.scene_serial, scene) << "the camera stays where it is";
     EXPECT_TRUE(h.errors.empty()) << h.errors[0].text;
-    // Examined once the levels were chosen, not mended.
+    // The doctor examines the model once the levels are chosen, but cannot repair it.
     ASSERT_TRUE(h.until([&] { return h.state.doctor != nullptr; }));
     EXPECT_FALSE(h.state.doctor->can_mend);
     h.session.send(jobs::fix());

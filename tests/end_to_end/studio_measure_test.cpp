@@ -145,7 +145,7 @@ TEST_F(Measuring, OutsideTheBoxNothingIsTrainedOrExported) {
     ASSERT_EQ(h_.errors.size(), 1u) << "said once";
     EXPECT_NE(h_.errors[0].text.find("this box contains no Gaussian"), std::string::npos);
     h_.session.send(jobs::run_to(6));
-    ASSERT_TRUE(h_.until([&] { return h_.state.training.step == 6; })) << "it goes on";
+    ASSERT_TRUE(h_.until([&] { return h_.state.training.step == 6; })) << "it continues";
     ASSERT_TRUE(h_.until([&] {
         const auto& marks = h_.state.curves->marks;
         return std::any_of(marks.begin(), marks.end(), [](const CurveMark& mark) {

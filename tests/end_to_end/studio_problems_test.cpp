@@ -1,5 +1,5 @@
-// Where the scene is wrong by its photos, in the studio without a window: found between steps, told
-// of which step, gone to, cancelled and forgotten.
+// Places where the scene differs from its photos, in the studio without a window: the search runs
+// between steps, says its step, and can be cancelled; its results can be visited and discarded.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-// Edits of a run that goes back, branches, begins anew or trains meanwhile: flags and history are
-// of the Gaussians that are there, or gone; nothing comes twice.
+// Edits of a run that goes back, branches, restarts or trains meanwhile: flags and history belong
+// to the current Gaussians or are discarded, and no edit is applied twice.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -78,7 +78,7 @@ TEST_F(RunEditing, a_setting_that_begins_the_run_anew_takes_edits_along) {
     EXPECT_EQ(now().locked, 0u);
     EXPECT_EQ(locked(), 0u);
     ASSERT_TRUE(h.errors.empty()) << h.errors[0].text;
-    ASSERT_TRUE(give("edit.go-to", {"0"})) << "nothing is there to be taken back";
+    ASSERT_TRUE(give("edit.go-to", {"0"})) << "there is nothing to undo";
     ASSERT_TRUE(give("select.all"));
     ASSERT_TRUE(give("edit.scale", {"2"}));
     ASSERT_TRUE(give("undo"));

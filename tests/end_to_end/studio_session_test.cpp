@@ -395,7 +395,7 @@ TEST(Session, the_contact_sheet_shows_photos_renders_and_errors_of_the_newest_st
     const std::uint64_t serial = (*h.state.sheet)[5]->serial;
     want({.width = 37, .renders = true, .views = every});
     ASSERT_TRUE(all([](const SheetPicture& p) { return p.step == 31; }));
-    EXPECT_EQ((*h.state.sheet)[5]->serial, serial) << "what is as it should be is not made anew";
+    EXPECT_EQ((*h.state.sheet)[5]->serial, serial) << "a current picture is not drawn again";
     h.session.send(jobs::close());
     ASSERT_TRUE(h.until([&] { return !h.state.scene && h.state.sheet->empty(); }));
     EXPECT_TRUE(h.errors.empty());

@@ -118,7 +118,7 @@ TEST_F(Library, ClosingStopsReading) {
     EXPECT_GT(library.shown_store()->span_count(), 390'000u);
 }
 
-// An attached process ends: that is told once, and what it recorded stays.
+// An attached process ends: the library reports it once and keeps its trace.
 TEST_F(Library, AProcessThatEndsIsToldAndItsTraceStays) {
     const service::RuntimeDirectory directory;
     service::ServedProcess child([](const service::Wire& wire) {

@@ -21,7 +21,7 @@
 namespace gs::test {
 namespace {
 
-constexpr double kTolerance = 1e-9;  ///< the stored program is double, too
+constexpr double kTolerance = 1e-9;  ///< the stored program also computes in double
 
 std::vector<double> flat(const std::vector<Vec3d>& v) {
     std::vector<double> out;

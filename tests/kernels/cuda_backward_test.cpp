@@ -186,9 +186,9 @@ TEST(CudaBackward, SameBitsUnderAnySchedule) {
     emulator::set_seed(0);
 }
 
-/// The same scene on both backends: gradients, who is visible, means on the picture. The second
-/// view has Gaussians so near that single precision itself is 1e-5 (means) to 1.6e-5 (harmonics)
-/// from the reference on the CPU and up to 1.9e-5 on CUDA; in the first both are within 1.2e-6.
+/// The same scene on both backends: gradients, visibility, means on the picture. The second view
+/// has Gaussians so near that single precision itself is 1e-5 (means) to 1.6e-5 (harmonics) from
+/// the reference on the CPU and up to 1.9e-5 on CUDA; in the first both are within 1.2e-6.
 TEST(CudaBackward, AsOnTheCpu) {
     SceneRecipe recipe;
     recipe.count = 2000;

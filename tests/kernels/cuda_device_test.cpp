@@ -1,5 +1,5 @@
-// The device layer: what it says when something is wrong, what it counts, what it does not do in a
-// steady frame. Runs on the emulated runtime, which can be told to fail.
+// The device layer: its errors, its counters, and the calls that a steady frame must not make.
+// Runs on the emulated runtime, which can be made to fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -121,7 +121,7 @@ TEST(CudaFast, HoldsHalvesAsLongAsTheSource) {
     EXPECT_EQ(cuda::held_device_bytes(), before);
 }
 
-/// To nearest, ties to even; what no half holds becomes infinite, and a new upload is rounded anew.
+/// To nearest, ties to even; values beyond a half's range become infinite; each upload is rounded.
 TEST(CudaFast, RoundsAsHalvesAre) {
     const std::pair<float, std::uint16_t> kRounded[] = {
         {1.0f, 0x3c00},

@@ -10,7 +10,7 @@ namespace gs::test {
 
 class ForwardFrame {
   public:
-    /// Everything fits: room for each Gaussian in `isects_each` tiles.
+    /// Everything fits: capacity for each Gaussian in `isects_each` tiles.
     static cuda::FrameLimits roomy(const GaussianModel& model, const Camera& camera,
                                    const RenderOptions& options, std::uint32_t isects_each = 64);
 

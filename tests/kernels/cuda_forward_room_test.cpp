@@ -1,5 +1,5 @@
-// Room: frames that do not fit do nothing and say what they need, the rasterizer draws them again,
-// and a steady view neither allocates nor waits.
+// Capacity of frames: a frame that does not fit does nothing and says what it needs, the rasterizer
+// draws it again, and a steady view neither allocates nor waits.
 #include <gtest/gtest.h>
 
 #include "renderer/raster/cuda/frame_limits.h"
@@ -153,7 +153,7 @@ TEST(CudaForwardRoom, SteadyNeedsGetATenthMoreAtMost) {
     EXPECT_LE(close, 1'004'000u * 11 / 10);
     for (const std::uint32_t needed : {1'000'000u, 1'006'000u, 996'000u}) {
         room.learn(needed);
-        EXPECT_EQ(room.now(), close) << "the same room every time";
+        EXPECT_EQ(room.now(), close) << "the same capacity every time";
     }
     for (std::uint32_t needed = 1'000'000; needed < 3'000'000; needed += needed / 64) {
         EXPECT_GE(room.now(), needed) << "growing slowly never overflows";

@@ -1,5 +1,5 @@
 // Frames for the screen recorded as CUDA graphs and replayed: the same pixels as without, for every
-// camera, and anew when what the kernels are given is another. On the emulated device.
+// camera. A graph is recorded again when its kernels' arguments change. On the emulated device.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -114,7 +114,7 @@ TEST(CudaFrameGraphs, AFrameThatOutgrowsItsRoomIsDrawnAgain) {
     const Pixels wanted = alone(model, from(0, 400), large);
     for (int i = 0; i < 5; ++i) EXPECT_EQ(screen.draw(from(0, 400), large), wanted) << i;
     EXPECT_LT(before, 2000u);
-    EXPECT_GT(screen.result.counters.isects, 4500u) << "more than the least room";
+    EXPECT_GT(screen.result.counters.isects, 4500u) << "more than the least capacity";
 }
 
 TEST(CudaFrameGraphs, CostsAreMeasuredKernelByKernel) {

@@ -300,7 +300,7 @@ TEST_F(Present, a_lost_context_is_forgotten_without_a_call_to_opengl) {
     EXPECT_EQ(gl_.calls, calls);
     EXPECT_EQ(texture.gl_name(), 0u);
     EXPECT_EQ(emulator::live_objects().graphics_resources, 0u);
-    // A new context begins anew.
+    // A new context starts from scratch.
     ASSERT_TRUE(texture.show(*drawer.draw(color, 12, 9)));
     EXPECT_EQ(shown(texture), packed(color));
 }

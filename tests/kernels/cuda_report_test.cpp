@@ -1,6 +1,6 @@
-// What a machine tells of itself, on the emulated device: which devices there are and which
-// computes, and a report's scenes, counted and timed. The times mean nothing here, the figures'
-// shape does.
+// The report of a machine, on the emulated device: which devices there are, which one computes,
+// and the report's scenes, counted and timed. The times mean nothing here, only the layout of the
+// figures is checked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -171,7 +171,7 @@ TEST_F(CudaSilicon, WhoWaitsSleeps) {
 }
 
 TEST_F(CudaSilicon, StepsOfASmallSceneAreReplayed) {
-    // Each view needs another room, and rounds of density control come every seven steps.
+    // Each view needs another capacity, and density control runs every seven steps.
     const auto capture = small_capture(40, 36, 120);
     for (std::size_t v = 1; v < 6; ++v) {
         Camera& camera = capture->views[v].camera;
@@ -211,7 +211,7 @@ TEST_F(CudaSilicon, AFrameAndAStepEnqueueNoMoreThanThis) {
         (void)rasterizer->forward_for_display(*source, random_camera(8, 0, 40, 30), options, *state,
                                               result);
     };
-    draw();  // makes room
+    draw();  // allocates
     emu::Calls before = emu::calls();
     draw();
     EXPECT_LE(enqueued(emu::difference(before, emu::calls())), kFrame - 1);

@@ -173,7 +173,7 @@ TEST(CudaSort, AFrameThatDoesNotFitIsNotSorted) {
     EXPECT_EQ(out.counts.visible, 20u * 256);
 }
 
-/// Few blocks at a time, which begin in any order and go on in any: each waits only for those with
+/// Few blocks at a time, which begin and continue in any order: each waits only for blocks with
 /// lower tickets, which run or have ended.
 TEST(CudaSort, EveryBlockGetsToItsEndHoweverFewRun) {
     const ByDepth alone = by_depth(std::vector<std::uint32_t>(40, 200), 16384, true);

@@ -1,5 +1,5 @@
-// What lies between a frame's stages, told alike by both backends; frames beside the reference; and
-// steps captured on one backend and run again on the other.
+// Both backends report the same data between the stages of a frame; frames match the reference; and
+// steps captured on one backend run again on the other.
 #include <gtest/gtest.h>
 
 #include "app/cli/proof_scene.h"
@@ -151,7 +151,7 @@ TEST(CudaSteps, AreCapturedAndRunOnTheOtherBackend) {
         for (const StageComparison& stage : compare_steps(step->inputs, step->outputs, now))
             EXPECT_LE(stage.relative, step_tolerance(stage.stage))
                 << kStepStageNames[static_cast<std::size_t>(stage.stage)] << ": " << stage.where;
-        // A device tells loss and lists late, and the arrays of every step.
+        // A device reports loss and lists late. It has the arrays of every step.
         const std::vector<StepHashes> rows = trainer->take_hashes(true);
         ASSERT_EQ(rows.size(), 12u);
         for (const StepHashes& row : rows)

@@ -115,7 +115,7 @@ TEST(CudaDensity, ExhaustedMemoryKeepsTheRun) {
             EXPECT_NE(report.why.find("out of device memory"), std::string::npos) << report.why;
             EXPECT_EQ(after.model.capacity, arrays.model.capacity) << "nothing fails once it grew";
         }
-        // The run goes on as if nothing had been asked for, or with what there was room for.
+        // The run continues as if no growth had been requested, or with the Gaussians that fit.
         const GaussianModel model = backend->model();
         EXPECT_EQ(model.count, after.model.count);
     }

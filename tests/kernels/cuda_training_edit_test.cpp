@@ -120,7 +120,7 @@ TEST(CudaTrainingEdit, LockedOnesKeepTheirBits) {
 TEST(CudaTrainingEdit, RowsTakenAndAddedAsOnTheCpu) {
     const auto change = [](RunArrays& arrays) {
         (void)take_rows(arrays, std::vector<std::uint32_t>{0, 3, 17, 18});
-        GaussianModel more(200, arrays.model.sh_degree);  // more than there is room for
+        GaussianModel more(200, arrays.model.sh_degree);  // more than the capacity
         for (std::size_t i = 0; i < 200; ++i) {
             more.at(kMeans, i) = 0.002f * static_cast<float>(i);
             more.at(kOpacityLogits, i) = -1;

@@ -107,7 +107,7 @@ TEST_F(CudaTrainingFilter, CheckpointsMoveBetweenBackends) {
 TEST_F(CudaTrainingFilter, RowsThatComeAndGoHaveTheirs) {
     const auto capture = small_capture(24, 20, 100);
     TrainingSettings settings = mip_settings();
-    settings.densify_gradient = 0;  // whoever was seen grows, beyond the room of the start
+    settings.densify_gradient = 0;  // every seen Gaussian grows: more than fit at the start
     const auto trainer = mip_run(true, capture, 15, settings);
     const RunArrays grown = arrays_now(*trainer);
     EXPECT_GT(grown.model.count, 200u);

@@ -9,7 +9,7 @@
 namespace gs {
 namespace {
 
-/// The same capture with its photos elsewhere; room for one and a half stays.
+/// The same capture with streamed photos; memory for one and a half of them remains.
 std::shared_ptr<Capture> without_its_photos(const std::shared_ptr<Capture>& whole) {
     std::vector<PhotoStream::Known> known;
     for (const View& view : whole->views)

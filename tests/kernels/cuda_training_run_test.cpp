@@ -1,5 +1,5 @@
-// Whole runs on the emulated device: against the CPU, in any schedule, short of room, resumed on
-// either backend, and what a steady step calls.
+// Whole runs on the emulated device: against the CPU, in any schedule, with too little capacity,
+// resumed on either backend; and the calls that a steady step makes.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ class CudaTrainingRun : public testing::Test {
     }
 };
 
-/// Losses by step; index 0 is unused, NaN where nothing was told.
+/// Losses by step; index 0 is unused, NaN where none was reported.
 std::vector<double> losses_of(Trainer& trainer, int steps) {
     std::vector<double> losses(static_cast<std::size_t>(steps) + 1, std::nan(""));
     for (int i = 0; i < steps; ++i) {
@@ -102,7 +102,7 @@ TEST_F(CudaTrainingRun, FollowsTheCpu) {
     EXPECT_LE(worst_loss(expected, got, 1, 7), 1e-5);
     // Adam makes steps of gradients that are rounding alone (those of the rotations of spheres), so
     // two runs drift apart. How far is a matter of chance: CPU runs from points moved by one float
-    // each tell of what order it is.
+    // each show the order of magnitude.
     double drift = 0, strangers = 0;
     for (const float towards : {1e9f, -1e9f, 0.0f}) {
         const auto other = trainer_on(cpu_training(), nudged(*capture, towards), settings);
@@ -269,7 +269,7 @@ TEST_F(CudaTrainingRun, RoundsOfDensityControlTakeTheMemoryOfFrames) {
     backend->start(capture, arrays_of(capture));
     TrainingSettings settings;
     settings.max_gaussians = 320;
-    settings.densify_gradient = 0;  // who was seen grows, as far as there is room
+    settings.densify_gradient = 0;  // every seen Gaussian grows, up to the capacity
     std::uint64_t step = 0;
     const auto steps_and_round = [&] {
         for (const std::uint64_t end = step + 6; step < end; ++step)
@@ -302,7 +302,7 @@ TEST_F(CudaTrainingRun, OutcomesComeInOrderAndLate) {
     EXPECT_GE(last, 7u);
 }
 
-/// The arrays after `steps` steps of an engine, each with room for `isects` at first; how often
+/// The arrays after `steps` steps of an engine, each with capacity for `isects` at first; how often
 /// steps were repeated. `batch`: views of each step, whose numbers are then those of its first.
 RunArrays engine_run(const Capture& capture, const RunArrays& arrays, std::uint64_t steps,
                      std::uint32_t isects, bool graphs, std::uint64_t* repeated = nullptr,

@@ -33,7 +33,7 @@ TYPED_TEST(EmulatedSort, IsStableByTheLowBits) {
     std::vector<TypeParam> keys(kItems);
     std::vector<std::uint32_t> values(kItems);
     for (std::size_t i = 0; i < kItems; ++i) {
-        keys[i] = static_cast<TypeParam>(i * 0x9e3779b97f4a7c15u >> 13);  // bits above kBits, too
+        keys[i] = static_cast<TypeParam>(i * 0x9e3779b97f4a7c15u >> 13);  // also bits above kBits
         values[i] = static_cast<std::uint32_t>(i);
     }
     DeviceBuffer<TypeParam> key_buffers[2]{DeviceBuffer<TypeParam>("keys"),

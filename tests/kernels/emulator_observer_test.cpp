@@ -1,4 +1,4 @@
-// Observers are told of every launch, where memory can be read, and by what name nvcc knows it.
+// Observers see every launch, with readable memory and the name that nvcc gave the kernel.
 #include <gtest/gtest.h>
 
 #include <cstring>

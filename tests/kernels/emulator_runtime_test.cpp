@@ -71,7 +71,7 @@ TEST_F(EmulatorRuntime, DeferredWorkWaitsForSomebodyToWait) {
     EXPECT_EQ(pinned_[0], 5);
     add_on(stream_, 1);
     read_on(stream_);
-    EXPECT_EQ(cudaStreamQuery(stream_), cudaSuccess);  // asking lets it happen, too
+    EXPECT_EQ(cudaStreamQuery(stream_), cudaSuccess);  // a query also runs the work
     EXPECT_EQ(pinned_[0], 6);
 }
 

@@ -96,7 +96,7 @@ void paint(View& view, const PhotoRect& rect, std::uint8_t value) {
                 view.photo.bytes[static_cast<std::size_t>(3 * (y * kWidth + x) + c)] = value;
 }
 
-/// On the CPU, and what asks the rasterizer for something of its own on the emulated GPU, too.
+/// On the CPU. Tests that need the rasterizer's own functions also run on the emulated GPU.
 struct Problems : ::testing::Test {
     std::unique_ptr<Rasterizer> rasterizer = make_cpu_rasterizer();
 };

@@ -137,7 +137,7 @@ $ready:
         atom.global.exch.b32 %r5, [%out+20], 9;)"),
                                {2, 64}, {0}, 6);
     for (const Fault& fault : run.report.faults) ADD_FAILURE() << fault.text();
-    EXPECT_EQ(run.out[0], 128u);  // the second block begins anew
+    EXPECT_EQ(run.out[0], 128u);  // the second block resets it
     EXPECT_EQ(run.out[1], 63u);
     EXPECT_EQ(run.out[2], 63u);
     EXPECT_EQ(run.out[3], std::bit_cast<std::uint32_t>(63.0f * 32.0f));

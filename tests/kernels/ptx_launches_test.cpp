@@ -1,4 +1,4 @@
-// Launches executed from PTX beside the emulator: what differs is told, what is rounding is not.
+// Launches executed from PTX beside the emulator: differences are reported, rounding is not.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -23,7 +23,7 @@ struct PtxRun {
     std::vector<FaultKind> kinds() const;
 };
 
-/// Runs it with these words to read and room for `out` words; an entry that cannot be decoded is a
+/// Runs it with `in` as its input and `out` words of output; an entry that cannot be decoded is a
 /// failure.
 PtxRun run_ptx(const std::string& text, Grid grid, const std::vector<std::uint32_t>& in,
                std::size_t out, const Options& options = {});

@@ -118,7 +118,7 @@ TEST_P(RasterTint, AnotherSerialIsAnotherTint) {
     EXPECT_GT(most, 0.5);
 }
 
-/// Dots, ellipsoids and rings are drawn through it, too.
+/// A tint also applies to dots, ellipsoids and rings.
 TEST(TintedStyles, AreTheModelInOtherColours) {
     GaussianModel model = scene();
     const Camera camera = random_camera(31, 0, 120, 90);

@@ -149,7 +149,7 @@ TEST(RaysBackward, PicturesAsTheOracle) {
         const GaussianModel model = model_of(scene_of(data, in));
         const Camera camera = stored_camera(data, mode);
         const std::vector<Vec3f> colors = stored_colors(data, in, model.count);
-        // By z as rays.h has it, of fisheyes, too.
+        // Sorted by z as in rays.h, also for fisheyes.
         const RayOrder order{camera.position(), camera.forward()};
         const reference::Parameters scene = parameters_of(model);
         std::vector<std::pair<float, std::size_t>> by_depth;
@@ -192,8 +192,8 @@ TEST(RaysBackward, SweepsAsTheOracle) {
 }
 
 TEST(RaysBackward, SmallGaussiansFarAway) {
-    // A wall of centimetres a hundred metres away, off the world's middle: several lie behind each
-    // other, and ranges differ by less than float tells at that distance.
+    // A wall of Gaussians of centimetres, a hundred metres away and far from the origin: several
+    // are behind each other, and their ranges differ by less than a float resolves there.
     GaussianModel model(1200, 0);
     std::vector<CameraRay> rays;
     for (std::size_t i = 0; i < model.count; ++i) {

@@ -79,7 +79,7 @@ std::shared_ptr<const FilmState> film() {
     out.selected = 2;
     out.at = 1.2;
     out.can_undo = true;
-    out.shown = false;  // or it would lie in the pictures of the viewport
+    out.shown = false;  // or the viewport's pictures would show it
     return std::make_shared<const FilmState>(std::move(out));
 }
 

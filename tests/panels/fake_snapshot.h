@@ -27,7 +27,7 @@ StageCost cost_of(Stage stage, double measured_ms, double floor_ms, double bytes
                   CostLimit limit, bool counted);
 /// A capture is about to be opened.
 void put_import(Snapshot& snapshot);
-/// A second scene beside the first, in the frame, too.
+/// A second scene beside the first, also in the frame.
 void put_beside(Snapshot& snapshot);
 /// The commands that there are.
 std::vector<CommandInfo> fake_table();

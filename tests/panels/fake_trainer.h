@@ -1,4 +1,4 @@
-// A foreign trainer as the profiling service would tell of it, made up: PyTorch's shape with
+// A made-up foreign trainer as the profiling service would record it: PyTorch's shape with
 // gsplat's names. NVTX ranges on the main thread, backward launched from autograd's own thread,
 // loaders, CUDA calls, kernels, copies and counters. Through a real TraceStore; figures are exact,
 // so that tests can add them up themselves.

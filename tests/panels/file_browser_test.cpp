@@ -188,8 +188,8 @@ TEST_F(Browser, ExportsUnderANameWithAFormat) {
     dialog.ask("export", snapshot);
     const auto draw = [&] { dialog.draw(snapshot, commands); };
     for (int i = 0; i < 10 && (i < 4 || dialog.busy()); ++i) ui.frame(draw);
-    // The name stands in the field that has the keyboard; ".ply" is none of these formats, so that
-    // nothing is written.
+    // The focused field contains the name; ".ply" is none of these formats, so nothing is
+    // written.
     ui.press(ImGuiKey_Enter, draw);
     EXPECT_TRUE(commands.take().empty());
 }

@@ -25,7 +25,7 @@ class Headless {
     ~Headless() { ImGui::DestroyContext(context_); }
     Headless(const Headless&) = delete;
     Headless& operator=(const Headless&) = delete;
-    /// As made anew: no window, table or scroll bar remembers what was drawn before.
+    /// Starts from scratch: no window, table or scroll bar keeps state from earlier frames.
     void restart(float width, float height, double scale = 1) {
         ImGui::DestroyContext(context_);
         begin(width, height, scale);

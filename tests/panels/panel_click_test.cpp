@@ -110,7 +110,7 @@ TEST_F(Click, ASettingIsChangedOnceWhenTheSliderIsLetGo) {
 TEST_F(Click, DoctorMendsTakesBackAndLooksAtExamples) {
     DoctorPanel doctor;
     const auto draw = alone(doctor);
-    const Given closed = click_all_over(draw, 480, 330, 13);  // opens what is folded, too
+    const Given closed = click_all_over(draw, 480, 330, 13);  // also opens the folded parts
     const Given open = click_all_over(draw, 480, 690, 13);
     Given all = closed;
     all.insert(all.end(), open.begin(), open.end());

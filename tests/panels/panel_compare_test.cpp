@@ -94,7 +94,7 @@ TEST_F(ComparePanel, DrawsTheRightPicturesInEveryWay) {
     EXPECT_EQ(drawn(Compare::toggle, true), (std::pair{0, 1}));
     snapshot.view.compare = Compare::beside;
     ui.frame([&] { viewport.draw_picture(snapshot, 600, 200); });
-    EXPECT_EQ(textures(), (std::pair{1, 1})) << "screenshots show both, too";
+    EXPECT_EQ(textures(), (std::pair{1, 1})) << "screenshots also show both";
 }
 
 TEST_F(ComparePanel, DrawsEveryModeInAnyRoom) {
@@ -139,7 +139,7 @@ TEST_F(ComparePanel, TheDividerIsDraggedAndTheBarSwapsAndEnds) {
     EXPECT_GT(std::stod(given.back().second.at(0)), 0.55);
 
     std::set<std::string> names;
-    // The list of ways to compare is opened anew for each of its rows.
+    // The list of comparison modes is opened again for each of its rows.
     for (float y = 20; y < 320; y += 8) {
         ui.click({11 * em(), 14}, draw);
         ui.click({11 * em(), y}, draw);

@@ -177,7 +177,7 @@ TEST_F(Gpu, a_pixel_of_a_picture_on_the_device_is_what_the_app_read) {
     ViewFrame frame = *snapshot.frame;
     EXPECT_NE(pixel_text(frame, 3, 4, {3, 4, {9, 8, 7, 255}}).find("RGB"), std::string::npos);
     EXPECT_EQ(pixel_text(frame, 3, 4, {3, 4, {9, 8, 7, 255}}).find("RGB 9 8 7"), std::string::npos)
-        << "a picture on the host tells its own";
+        << "a picture on the host has its own value";
     frame.rgba = {};
     EXPECT_EQ(pixel_text(frame, 3, 4).find("RGB"), std::string::npos);
     int anything = 0;  // no panel looks into a picture on the device: whatever has an address may

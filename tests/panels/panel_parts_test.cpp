@@ -650,8 +650,8 @@ double least_difference(std::span<const ImU32> colors) {
     return least;
 }
 
-/// What stands side by side is told apart by eyes without red or green cones, too: 0.02 is what can
-/// just be seen between large areas.
+/// Neighbouring colours also differ for eyes without red or green cones: 0.02 is the difference
+/// that can just be seen between large areas.
 TEST(Theme, StagesStayApartForColourBlindEyes) {
     const Theme& t = theme();
     std::vector<ImU32> stages;

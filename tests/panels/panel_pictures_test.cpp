@@ -1,5 +1,5 @@
 // Every panel drawn in software from made-up data, compared with its stored picture. Panels come
-// from the workspace's own table: a new one needs a picture, too.
+// from the workspace's own table: each new panel also needs a picture.
 //     GAUSSCOPE_STORE_PICTURES=1 build/tests/test_panel_pictures      stores what is drawn now
 #include <fcntl.h>
 #include <gtest/gtest.h>

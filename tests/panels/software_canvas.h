@@ -12,7 +12,7 @@
 
 namespace gs::test {
 
-/// RGBA pictures by ImTextureID. What is not among them is drawn with the font's.
+/// RGBA pictures by ImTextureID. Any other id is drawn with the font's picture.
 using CanvasTextures = std::map<std::uintptr_t, Image8>;
 
 /// The whole display of `data`, RGB, on black. Callbacks in the lists are left out.

@@ -110,7 +110,7 @@ TEST_F(Traces, FactsOfAKernelAndACopy) {
     EXPECT_THAT(value(facts, "in range"), testing::StartsWith("backward (inferred"));
     EXPECT_THAT(value(facts, "begins"), testing::HasSubstr(" s after the first"));
     EXPECT_THAT(value(facts, "of its name"), testing::HasSubstr(" x the median of "));
-    EXPECT_EQ(value(facts, "inside"), "(none)") << "work of a stream lies in no other";
+    EXPECT_EQ(value(facts, "inside"), "(none)") << "a stream's work is never nested";
     const TraceSpan& copy = trainer.tracks()[copies].rows[0].view()[0];
     const auto of_copy = facts_of(trainer, copies, 0, copy);
     EXPECT_EQ(value(of_copy, "rate"), "10.8 GB/s");  // 12441600 bytes in 1.15 ms

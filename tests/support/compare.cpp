@@ -11,7 +11,7 @@ std::string violation(const BandReport& report, const BandLimits& limits) {
                            limits.flip);
     const double all = static_cast<double>(report.interior + report.band);
     if (static_cast<double>(report.band) > limits.band_share * all)
-        return fmt::format("{} of {} values lie in the band", report.band, all);
+        return fmt::format("{} of {} values are in the band", report.band, all);
     if (report.flips >= 20 && std::abs(report.bias) > limits.bias)
         return fmt::format("{} flips lean one way: bias {}", report.flips, report.bias);
     return {};

@@ -1,4 +1,4 @@
-// A program that uses the mock CUDA driver step by step as a test tells it, and that can play the
+// A program that uses the mock CUDA driver step by step as a test requests, and that can play the
 // other tool that wants CUPTI. Reads a command a line from stdin and answers each with a line:
 //
 //   init               cuInit()
@@ -8,7 +8,7 @@
 //   graph ID           a graph of two kernels
 //   copy               one of every kind of copy, and a fill
 //   poll N             N calls that nobody records
-//   busy US / quiet    a thread that launches, with pauses of so many microseconds, on and off
+//   busy US / quiet    a thread that launches, with pauses of US microseconds, on and off
 //   saturate MS N      N kernels of MS milliseconds each, three of them waiting at any time
 //   forget             a child that does nothing and is waited for
 //   child              a child that launches in a range; answers with its exit code

@@ -1,7 +1,7 @@
 // A training program shaped like a PyTorch trainer of Gaussians, on the mock CUDA driver: loader
 // threads that fill pinned memory, a main thread that annotates its iterations with NVTX and
 // launches the forward pass, an autograd thread that launches the backward pass without any
-// annotation, reading the loss back each so many iterations
+// annotation, reading the loss back every few iterations
 // (.item()), densification that reallocates, and kernels under the names of gsplat, ATen and CUB.
 // Its times are made up.
 //

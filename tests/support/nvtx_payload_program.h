@@ -1,5 +1,5 @@
-// Scenarios of nvtx_program.cpp for NVTX's payload extension: collectives told as NCCL tells them,
-// layouts of every kind, and layouts and sizes that lie. The data are in our own declarations,
+// Scenarios of nvtx_program.cpp for NVTX's payload extension: collectives annotated as in NCCL,
+// layouts of every kind, and false layouts and sizes. The data are in our own declarations,
 // whose layout is that of the toolkit's headers (tests/unit/inject_headers_test.cpp); the functions
 // are the toolkit's where it is, else those of the library.
 #pragma once
@@ -247,7 +247,7 @@ inline void lies(nvtxDomainHandle_t domain) {
     add(domain, PayloadSchema{});
     add(domain, PayloadEnum{});
     const AllReduce good{1, 2, 2};
-    add_all_reduce(domain);  // if there is still room
+    add_all_reduce(domain);  // if there is still space
     range(domain, "after the lies", {kAllReduce, sizeof good, &good});
 }
 

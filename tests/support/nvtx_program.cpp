@@ -177,7 +177,7 @@ void crossing(const Arguments&) {
 
 void own_domain(const Arguments&) {
     const nvtxDomainHandle_t domain = nvtxDomainCreateA("gausscope");
-    if (domain != nullptr) {  // its program asks, too
+    if (domain != nullptr) {  // gausscope's own programs also check
         const nvtxEventAttributes_t e = named("of gausscope");
         nvtxDomainRangePushEx(domain, &e);
         nvtxDomainRangePop(domain);
@@ -189,7 +189,7 @@ void own_domain(const Arguments&) {
 
 // ---- processes ----
 
-/// The child of a fork records nothing and disturbs nothing; the parent goes on.
+/// The child of a fork records nothing and disturbs nothing; the parent keeps recording.
 void forks(const Arguments&) {
     nvtxRangePushA("around the fork");
     meet();
@@ -207,7 +207,7 @@ void forks(const Arguments&) {
         nvtxNameOsThreadA(own_tid(), "child");
         std::thread([] { nvtxRangePushA("in the child's thread"); }).join();
         nvtxRangePop();
-        std::exit(0);  // exit handlers, too
+        std::exit(0);  // also runs exit handlers
     }
     int status = -1;
     ::waitpid(child, &status, 0);
@@ -475,7 +475,7 @@ void long_iterations(const Arguments&) {
 }
 
 /// Iterates until a line comes, then stays in range ARGUMENT of an iteration until the next one,
-/// and goes on.
+/// and continues.
 void hangs(const Arguments& arguments) {
     std::atomic<int> lines{0};
     std::thread listener([&] {

@@ -1,6 +1,6 @@
 // Another vendor's NVTX tool, for the tests of chaining: writes a line per call to the file
-// NVTX_TOOL_LOG names. Its handles are small numbers, so a handle that is not its own is told at
-// once.
+// NVTX_TOOL_LOG names. Its handles are small numbers, so a handle that is not its own is detected
+// at once.
 #include <cstdio>
 #include <cstdlib>
 

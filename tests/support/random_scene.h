@@ -12,7 +12,7 @@ struct SceneRecipe {
     std::size_t count = 300;
     int sh_degree = 3;
     std::uint64_t seed = 1;
-    float extent = 1.5f;  ///< means lie in a cube of this half side around the origin
+    float extent = 1.5f;  ///< means are in a cube of this half side around the origin
     float scale_lo = 0.02f, scale_hi = 0.25f;  ///< standard deviations, log-uniform, per axis
     float opacity_lo = 0.05f, opacity_hi = 0.95f;
     float sh_rest = 0.3f;  ///< magnitude of the higher coefficients

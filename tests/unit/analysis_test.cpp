@@ -282,7 +282,7 @@ TEST(Breakdown, APauseOfTheRecordingIsNeitherBusyNorIdle) {
     TraceMaker maker;
     maker.range(1, "iteration", 0, 1000, 0, 1);
     maker.range(1, "iteration", 1000, 1500, 0, 2);
-    maker.kernel("renderCUDA", 100, 500);  // told to its end, though the pause began meanwhile
+    maker.kernel("renderCUDA", 100, 500);  // recorded to its end, though the pause began earlier
     maker.kernel("renderCUDA", 850, 900);
     maker.batch.pauses = {{TraceMaker::ns(400), TraceMaker::ns(600), true, true},
                           {TraceMaker::ns(600), TraceMaker::ns(800), true, true},
@@ -298,8 +298,8 @@ TEST(Breakdown, APauseOfTheRecordingIsNeitherBusyNorIdle) {
     EXPECT_TRUE(
         std::isnan(break_down(store, 0, TraceMaker::ns(500), TraceMaker::ns(700), 0).idle_ms));
     Iterations found = find_iterations(store, 0);
-    EXPECT_EQ(found.items.size(), 2u);  // each was told whole
-    keep_whole(store, found);           // but not what the GPU did in the first
+    EXPECT_EQ(found.items.size(), 2u);  // each was recorded whole
+    keep_whole(store, found);           // but not the GPU's work in the first
     ASSERT_EQ(found.items.size(), 1u);
     EXPECT_EQ(found.items[0].number, 2u);
 }

@@ -37,7 +37,7 @@ class Variables {
     Environment variables_;
 };
 
-/// A reader's sampler, and what it told so far.
+/// A reader's sampler, and what it has sampled so far.
 struct Sampled {
     Sampled(Environment environment, bool all,
             std::chrono::milliseconds renew_after = std::chrono::minutes(10))

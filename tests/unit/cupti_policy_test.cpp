@@ -100,7 +100,7 @@ TEST(CuptiPolicy, IsCalledBesideTheProgramsDescriptors) {
 }
 
 // CUPTI takes its time in every call, kept or not: three microseconds here, as on a real GPU. The
-// program is held to its budget because in a pause nothing is on; its ranges are told all the same.
+// program keeps to its budget because a pause turns everything off but the recording of ranges.
 TEST(CuptiPolicy, APauseOfTheBudgetCostsNothing) {
     Program program(program_path(), {},
                     {{"MOCK_CUPTI_WHOLE", "1"}, {"MOCK_CUPTI_CALL_NS", "3000"}});
@@ -180,7 +180,7 @@ TEST(CuptiPolicy, SilenceIsNoTheft) {
     EXPECT_EQ(program.finish(), 0);
 }
 
-// A child is a process of its own, with names, ranges and kernels; its parent's go on.
+// A child is a process of its own, with names, ranges and kernels; its parent keeps recording.
 TEST(CuptiPolicy, AForkedChildRecords) {
     // What threads of the parent held at the fork is no leak of the child's.
     Program program(program_path(), {}, {{"ASAN_OPTIONS", "detect_leaks=0"}});

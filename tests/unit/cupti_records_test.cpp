@@ -173,7 +173,7 @@ TEST(CuptiRecords, CallsWaitsOverheadsMemory) {
     call.cbid = ~0u;
     EXPECT_EQ(convert(*c, call, out), Conversion::unwanted);
 
-    // A wait says its context; which device that is on, kernels have told.
+    // A wait names only its context; earlier kernel records say which device that is on.
     rec::Kernel10 k{};
     k.base = a_kernel();
     ASSERT_EQ(convert(*c, k, out), Conversion::converted);

@@ -1,5 +1,5 @@
-// What becomes of CUPTI in a watched program: another tool has it or wants it, buffers run out,
-// records are dropped, damaged or refused. NVTX ranges must go on through all of it, and the trace
+// CUPTI's failures in a watched program: another tool has it or wants it, buffers run out, records
+// are dropped, damaged or refused. NVTX ranges must be recorded through all of it, and the trace
 // must say what happened.
 #include <set>
 #include <thread>
@@ -203,9 +203,9 @@ std::int64_t longest_quiet(const PauseEvent& pause, const std::vector<Work>& wor
     return longest;
 }
 
-// What is missing while the budget pauses is told as such. A pause is told from before recording
-// stops until after it has begun again, and a busy machine may take its time with either: so
-// kernels may lie at the edges of one, but most of it is empty.
+// The trace lists the pauses of the budget. A listed pause begins before recording stops and ends
+// after it has begun again, and on a busy machine either may take long: so there may be kernels at
+// the edges of a pause, but most of it is empty.
 TEST(CuptiSession, PausesAreTold) {
     Program program(program_path(), {});
     EXPECT_EQ(program.tell("busy"), "ok");

@@ -213,7 +213,7 @@ TEST(Trainer, AForkedChildDisturbsNothing) {
     EXPECT_EQ(program.store().sources().loss().total(), 0u);
 }
 
-// Nobody waits for the end of the program to be told what it did.
+// Records arrive without waiting for the end of the program.
 TEST(Trainer, RecordsComeWhileTheProgramRuns) {
     Program program(trainer_path(), {"--iterations", "5", "--linger", "60000"});
     program.drain_until([&] { return program.kernels() == 5u * 16; });

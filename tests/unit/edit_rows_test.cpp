@@ -1,6 +1,6 @@
-// What selects Gaussians and changes rows of a model, without a studio: shapes on the screen
-// against every centre by hand, questions, neighbours of points on a line, and changes taken back
-// to the bit.
+// Selecting Gaussians and changing rows of a model, without a studio: shapes on the screen against
+// a check of every centre, queries, neighbours of points on a line, and changes that are undone to
+// the bit.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

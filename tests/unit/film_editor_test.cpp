@@ -1,5 +1,5 @@
-// The camera path as it is edited: keys in the order of their times, every change kept in its file
-// and taken back, and the viewport that looks from it.
+// The camera path as it is edited: keys in the order of their times, every change saved to its file
+// and undone, and the viewport that looks from it.
 #include "app/studio/film.h"
 
 #include <gmock/gmock.h>
@@ -96,7 +96,7 @@ TEST_F(FilmEditing, ABrokenFileIsToldAndStaysForEver) {
     ASSERT_TRUE(editor.add_key(at_x(1), 0));
     EXPECT_EQ(*read_text_file(file), "{");
     FilmEditor again;
-    EXPECT_FALSE(again.open(file));  // told again, with the path that lies beside it
+    EXPECT_FALSE(again.open(file));  // the same error, and the path saved beside it
     EXPECT_EQ(again.film().path.keys.size(), 1u);
     EXPECT_EQ(again.film().fps, 12);
 }

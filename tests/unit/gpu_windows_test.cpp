@@ -1,5 +1,5 @@
-// When CUPTI may record, against programs whose calls it makes dearer by a known time: what that
-// takes stays within the share at every moment, and who is cheap is recorded all the time.
+// When CUPTI may record, with programs whose calls it slows by a known time: the time spent stays
+// within the share at every moment, and cheap programs are recorded all the time.
 #include <gtest/gtest.h>
 
 #include "base/record/gpu_windows.h"

@@ -54,7 +54,7 @@ TEST_F(HistoryFile, WhatGoesInComesOut) {
     const History::Entry first{{"iteration", "ms"}, {60, "abc", q}};
     ASSERT_TRUE(history.add(garden_, std::vector{first, entry("GPU blend", 60, 2)}));
     ASSERT_TRUE(history.add(garden_, std::vector{entry("iteration", 120, 4)}));
-    History::Entry half = entry("iteration", 180, 5);  // as bench tells it
+    History::Entry half = entry("iteration", 180, 5);  // as bench writes it
     half.point.of.p25 = std::numeric_limits<double>::quiet_NaN();
     ASSERT_TRUE(history.add({"bench", "garden", "", "node1"}, std::vector{half}));
     const std::vector<Series> all = read();

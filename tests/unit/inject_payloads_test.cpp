@@ -41,7 +41,7 @@ TEST_P(Payloads, LayoutsOfEveryKind) {
     for (const Seen& s : by_payload) {
         EXPECT_TRUE(s.has_payload || s.mark);
         EXPECT_EQ(s.payload, 12u);
-        // A range that anybody may end tells no more than its payload.
+        // A range that any thread may end has only its payload.
         const Words expected = s.mark ? Words{"step 12"} : Words{"step 12", " -40"};
         EXPECT_EQ(s.values, s.overlapping ? Words{} : expected);
     }

@@ -190,7 +190,7 @@ TEST_P(Ending, WhatWasRecordedIsThereAfterwards) {
         EXPECT_EQ(seen.count("after the meeting"), std::string(how) == "kill" ? 0u : 1u);
         EXPECT_EQ(seen.last().loss.total(), 0u);
         EXPECT_FALSE(program.connection().alive());
-        // A thread that returns or leaves by exit() is not told of its end to NVTX either.
+        // NVTX is also not notified when a thread returns or leaves by exit().
         EXPECT_EQ(seen.open(), std::vector<std::string>{"outer"});
     }
 }

@@ -91,7 +91,7 @@ Program::Program(const Build& build, std::vector<std::string> arguments,
                  const Environment& environment) {
     std::string folder = std::filesystem::temp_directory_path() / "gs-inject-test-XXXXXX";
     folder_ = ::mkdtemp(folder.data());
-    // The client in this test looks there, too.
+    // The client in this test also looks there.
     ::setenv(service::kDirectoryVariable, folder_.c_str(), 1);
     std::map<std::string, std::string> variables{{"NVTX_INJECTION64_PATH", library()},
                                                  {service::kArmVariable, "1"}};

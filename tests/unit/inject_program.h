@@ -81,7 +81,7 @@ class Program {
     /// What it has printed until it is ready for the next step; "gone" at the end when it ended
     /// instead.
     std::string wait_until_ready();
-    /// Lets it go on.
+    /// Lets the program continue.
     void go_on() const { static_cast<void>(!::write(to_, "\n", 1)); }
     /// Its wait status.
     int wait();

@@ -1,4 +1,4 @@
-// What a program tells NVTX is what a reader of its ring sees: names, domains, categories,
+// A reader of a program's ring sees what the program passed to NVTX: names, domains, categories,
 // payloads, threads, nesting.
 #include "tests/unit/inject_program.h"
 

@@ -550,7 +550,7 @@ TEST(Rules, R24SelfCost) {
               std::string::npos)
         << find(lossy, "R24")->text;
     EXPECT_TRUE(is_clear(serviced(0.001, 0), "R24"));
-    // What CUPTI took inside the program's calls is told by the price of a record.
+    // CUPTI's time inside the program's calls is computed from the price of a record.
     const auto told = serviced(0.03, 0, abi::CuptiState::recording);
     ASSERT_NE(find(told, "R24"), nullptr);
     EXPECT_NE(find(told, "R24")->text.find("CUPTI in the program's calls"), std::string::npos);

@@ -1,5 +1,5 @@
-// Small captures and pictures on disk for the tests of renderer/io, made anew in a folder that
-// disappears again.
+// Small captures and pictures on disk for the tests of renderer/io, written to a temporary folder
+// for each test.
 #pragma once
 
 #include <unistd.h>
@@ -33,7 +33,7 @@ class TempFolder : public TemporaryFolder {
     }
 };
 
-/// Appends values as they lie in memory.
+/// Appends the bytes of values.
 class Packer {
   public:
     template <class T>

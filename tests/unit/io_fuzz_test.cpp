@@ -263,8 +263,8 @@ TEST(Fuzz, SplatPlyAscii) {
 
 TEST(Fuzz, RealSplatPly) {
     GS_NEED_DATA("splats/playbot/playbot_l5.ply");
-    // Cut to a size that a mutation a millisecond allows; the count says more than there is, unless
-    // it is mended.
+    // Cut to a size that allows a mutation a millisecond. The count is corrected, or it would be
+    // larger than the data.
     std::string bytes = *read_text_file(data_path("splats/playbot/playbot_l5.ply"));
     const std::size_t count = bytes.find("element vertex ") + 15;
     bytes.replace(count, bytes.find('\n', count) - count, "30");

@@ -1,4 +1,4 @@
-// Loading where memory is short. The program's own malloc refuses what a test tells it to, for the
+// Loading when memory is short. The program's own malloc fails where a test requests it, for the
 // C libraries of the codecs and for operator new alike.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

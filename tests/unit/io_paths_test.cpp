@@ -114,7 +114,7 @@ TEST(PathFiles, FramesAloneBecomeKeys) {
 
 TEST(PathFiles, MatricesOfAListAreReadAlike) {
     const TempFolder folder;
-    // Looks along x; by columns, as its neighbour tells, for at the origin it could be either.
+    // Looks along x. At the origin it may be by rows or by columns; its neighbour decides.
     const char* const turned = "[0,0,1,0, 0,1,0,0, -1,0,0,0, 0,0,0,1]";
     const auto read_with = [&](const char* neighbour) {
         folder.write("p.json", fmt::format(R"({{"keyframes": [{{"matrix": {}, "fov": 50}},

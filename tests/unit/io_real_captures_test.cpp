@@ -35,7 +35,7 @@ void expect_sound(const Capture& capture) {
                                [](const View& a, const View& b) { return a.name < b.name; }));
 }
 
-// The share of points that lie in front of a view and inside its picture, averaged over views.
+// The share of points in front of a view and inside its picture, averaged over views.
 double visible_share(const Capture& capture) {
     double inside = 0;
     for (const View& view : capture.views) {

@@ -107,8 +107,8 @@ TEST(HostileSplats, CountsOfRealFilesThatLie) {
     for (const std::size_t at : {4u, 16u, 4096u, 4096u + 4, 4096u + 12, 4096u + 36})
         for (const std::uint32_t value : {0u, 2999u, 70000u, 0x7FFFFFFFu, 0xFFFFFFFFu}) {
             const std::string text = error_of(folder, "m.ksplat", with_number(ksplat, at, value));
-            // More room than there are Gaussians does no harm in the last section, nor do buckets
-            // nobody is in.
+            // In the last section, a capacity beyond the number of Gaussians does no harm, nor do
+            // empty buckets.
             if (at != 4096 + 4 && at != 4096 + 36 && at != 4) {
                 EXPECT_THAT(text, ::testing::Not(HasSubstr("was read"))) << at << " " << value;
             }
@@ -140,7 +140,7 @@ TEST(HostileSplats, GzipBombs) {
     packed.resize(stream.total_out);
     ::deflateEnd(&stream);
     EXPECT_THAT(error_of(folder, "bomb.spz", packed), HasSubstr("more than a file"));
-    // One that says there are four, and goes on and on.
+    // A file that declares four Gaussians and then never ends.
     EXPECT_THAT(error_of(folder, "bomb.ply", packed), ::testing::Not(HasSubstr("was read")));
 }
 
@@ -206,7 +206,7 @@ TEST(HostileSplats, ImagesThatWouldFillTheMemory) {
     for (const char* image :
          {"means_l.webp", "quats.webp", "shN_labels.webp", "shN_centroids.webp"})
         EXPECT_THAT(sog.error_with_image(image, bomb), HasSubstr("16383 x 16383")) << image;
-    // No image of 40 pixels is so many bytes; whatever they are, no memory is asked for.
+    // No image of 40 pixels has 10 MiB: it is refused before any memory is allocated.
     for (const char* image : {"means_l.webp", "shN_centroids.webp"})
         EXPECT_THAT(sog.error_with_image(image, std::string(10 << 20, '\0')), HasSubstr("accepted"))
             << image;

@@ -268,7 +268,7 @@ TEST(SplatCsv, HoldsEveryFloatExactly) {
     EXPECT_EQ(read_splats(folder / "m.csv").error().kind, ErrorKind::unsupported);
 }
 
-// An .spz in one piece with one Gaussian a row of `rows`, as its streams lie in the file.
+// An .spz in one piece, with the streams in the order of the file.
 std::string plain_spz(std::uint32_t version, std::uint32_t count, int degree,
                       const std::string& streams) {
     std::string out = "NGSP";

@@ -1,4 +1,4 @@
-// What splat files say of how their Gaussians were trained to be drawn, and who is told.
+// Splat files store how their Gaussians were trained to be drawn; other formats warn.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -141,7 +141,7 @@ TEST(LabFile, KeepsARunOnceAndWhole) {
     EXPECT_EQ((*runs)[1].of.seed, 2u);
     EXPECT_EQ(*file->suite_text("s"), "steps = 2");
     EXPECT_EQ(*file->suite_text("t"), "");
-    // A history may lie in the same file, whoever comes first.
+    // A history may be in the same file, in either order of creation.
     EXPECT_TRUE(history::History::open(path));
     EXPECT_TRUE(LabFile::open(path));
 }
@@ -221,7 +221,7 @@ TEST(LabFile, AFullDiskLeavesNothingHalf) {
     const auto file = LabFile::open(path);
     ASSERT_TRUE(file);
     ASSERT_TRUE(file->add(a_run(1)));
-    // A file of so many pages is what a full disk is to SQLite.
+    // To SQLite, a limit of the file's pages is like a full disk.
     auto tight = history::Database::open(path);
     ASSERT_TRUE(tight->run("PRAGMA max_page_count = 40"));
     const auto full = LabFile::open(std::move(*tight));

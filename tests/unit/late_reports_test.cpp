@@ -1,5 +1,5 @@
-// What is recorded of steps whose loss comes some steps later, as a device tells it: nothing twice,
-// nothing as zero.
+// Records of steps whose loss arrives some steps later, as from a device: nothing is recorded
+// twice, and no unknown loss as zero.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +30,7 @@ StepReport report_of(std::uint64_t step, std::uint64_t measured) {
     report.counters.visible = 10 * measured;
     return report;
 }
-/// The first two steps tell nothing, then each tells the one two before.
+/// The first two steps report nothing, then each reports the step two before it.
 StepReport late(std::uint64_t step) { return report_of(step, step > 2 ? step - 2 : 0); }
 
 TEST(LateReports, NothingIsKnownUntilItIsTold) {

@@ -79,8 +79,8 @@ TEST(MeasuredTimes, DamagedFilesAreTold) {
     EXPECT_EQ(replacing("emit"), "none");
 }
 
-/// Two rows of the table, cell by cell. What the model says now may be a tenth off: it follows the
-/// kernels' costs, and the page need not be written anew with each instruction of theirs.
+/// Two rows of the table, cell by cell. The model's current numbers may be a tenth off: they follow
+/// the kernels' costs, and a changed instruction should not require a new page.
 bool says_the_same(const std::string& a, const std::string& b) {
     if (a == b) return true;
     std::istringstream left(a), right(b);

@@ -117,7 +117,7 @@ Six now(const PoseRefinement& poses, std::size_t view) {
     const PoseCorrection& c = poses.rows()[view].correction;
     return {2 * c.turn.x, 2 * c.turn.y, 2 * c.turn.z, c.move.x, c.move.y, c.move.z};
 }
-/// As a backward tells the gradient of the camera's motion: of the scene's.
+/// The gradient of the camera's motion as a backward pass returns it: that of the scene's motion.
 SceneMotion told(const Six& g) { return {{-g[0], -g[1], -g[2]}, {-g[3], -g[4], -g[5]}}; }
 
 TEST(PoseRefinement, ALossAsCurvedAsThePhotoPromisesIsLowestWhereStepsLead) {

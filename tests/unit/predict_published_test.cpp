@@ -1,5 +1,5 @@
-// The performance model against published times: what it misses is what docs/model.md says, no
-// more. GAUSSCOPE_STORE_MODEL_TABLE=1 writes the page's table anew.
+// The performance model against published times: its errors are those of docs/model.md, no more.
+// GAUSSCOPE_STORE_MODEL_TABLE=1 rewrites the page's table.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(PredictPublished, TheBandOfInstructionsIsThatOfBlindPredictions) {
             EXPECT_LT(v.square_error(), std::pow(std::log(v.most / v.row.published), 2));
             EXPECT_NEAR(validation().instruction_rows_log_sd, std::sqrt(v.square_error()), 1e-12);
         }
-    EXPECT_EQ(rows, 1) << "of more the spread can be told: see kLeastInstructionBand";
+    EXPECT_EQ(rows, 1) << "more rows have a spread: see kLeastInstructionBand";
 }
 
 TEST(PredictPublished, ARowIsPredictedWithoutItself) {

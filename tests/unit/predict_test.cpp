@@ -202,11 +202,11 @@ TEST(PredictModel, CountsThatAreNotThereAreGuessedAndSaid) {
     const PredictedMs &sure = stage_of(known, Stage::blend).ms,
                       &unsure = stage_of(p, Stage::blend).ms;
     EXPECT_GT(unsure.p90 / unsure.p10, 1.3 * sure.p90 / sure.p10)
-        << "guesses are told by the interval";
+        << "guesses have a wider interval";
     work.frame.evaluated = FrameWork::kUnknown;
     const Prediction lists = predict_frame(work, test::round_costs(), device(), {});
     EXPECT_NEAR(stage_of(lists, Stage::blend).ms.p50, sure.p50, 0.3 * sure.p50) << "not free";
-    // A table without our kernels says so, too.
+    // A table without our kernels also says so.
     EXPECT_FALSE(
         stage_of(predict_frame(central(), KernelCosts{}, device(), {}), Stage::blend).counted);
 }

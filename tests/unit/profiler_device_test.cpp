@@ -121,7 +121,7 @@ TEST(DeviceLane, LappedRecordsAreCountedAndTheRestIsWhole) {
     }
     const TraceBatch batch = drain(reader);
     EXPECT_EQ(batch.gpu_work.size() + batch.loss.lapped,
-              kSpans + 1);  // the begin was lapped, too
+              kSpans + 1);  // the begin was also lapped
     ASSERT_GT(batch.gpu_work.size(), 1000u);
     for (std::size_t i = 0; i < batch.gpu_work.size(); ++i)
         EXPECT_EQ(batch.gpu_work[i].payload, kSpans - batch.gpu_work.size() + i);

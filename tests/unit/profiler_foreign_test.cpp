@@ -246,7 +246,7 @@ TEST_F(Foreign, ReasonsOfLossesSurvive) {
         EXPECT_EQ(back.processes()[0].service->cupti_dropped, 8u);
         EXPECT_EQ(back.processes()[0].service->budget_skipped, 9u);
     }
-    // What memory had no room for is a reason of its own.
+    // Records that do not fit into memory are counted separately.
     TraceStore small({.max_spans = 100});
     batch.spans.clear();
     for (std::int64_t i = 0; i < 1000; ++i)

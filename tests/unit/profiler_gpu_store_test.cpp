@@ -1,6 +1,6 @@
-// What CUPTI tells, in the order CUPTI tells it, which is none: the store against a simple slow
-// model. Every piece of work must be there once, with its details, under the call that launched it,
-// the range that call was in, and the iteration that range was in, whatever came first.
+// CUPTI's records in CUPTI's order, which is none: the store against a simple slow model. Every
+// piece of work must be there once, with its details, under the call that launched it, the range
+// that call was in, and the iteration that range was in, in any order of arrival.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -77,7 +77,7 @@ class RingCopy {
                                                     lane(device_lane()).records_offset)[i];
     }
 
-    /// The lane of what CUPTI tells.
+    /// The lane of CUPTI's records.
     std::size_t activity_lane() {
         std::size_t i = 0;
         while (lane(i).kind != static_cast<std::uint32_t>(abi::LaneKind::activity)) ++i;
@@ -90,8 +90,8 @@ class RingCopy {
     static constexpr std::size_t kActivities = 320;
 
   private:
-    /// 300 ranges and what they launched; told once, so that the hundredth copy reads no more than
-    /// the first.
+    /// 300 ranges and the work they launched; written once, so that the hundredth copy reads no
+    /// more than the first.
     static void write_spans() {
         static DeviceLane stream("CUDA stream test");
         static bool written = false;
@@ -103,7 +103,7 @@ class RingCopy {
         }
         record_counter(register_string("count"), 1);
     }
-    /// Every kind of record, as CUPTI's writer leaves them; told once, they stay in the lane.
+    /// Every kind of record, as from CUPTI's writer; written once, they stay in the lane.
     static void write_activities() {
         static ActivityLane lane;
         if (lane.written() != 0) return;

@@ -193,7 +193,7 @@ TEST(Ring12, AClientCannotWrite) {
     EXPECT_EQ(::pwrite(handed, "x", 1, 0), -1);
     EXPECT_EQ(::ftruncate(handed, 0), -1);
 
-    // Opened anew for writing, as the same user may, where the kernel knows the seal (5.1).
+    // The same user may open it again for writing, if the kernel knows the seal (5.1).
     constexpr int kSealFutureWrite = 0x0010;
     const int seals = ::fcntl(handed, F_GET_SEALS);
     if ((seals & kSealFutureWrite) == 0) GTEST_SKIP() << "this kernel has no F_SEAL_FUTURE_WRITE";
@@ -239,7 +239,7 @@ TEST(MachineCounters, WhatTheMachineGaveAndWhatLoopsMadeOfIt) {
             EXPECT_LE(value, 100) << name;
         }
     }
-    // It did nothing but these loops, on a machine that others may use, too.
+    // The process did nothing but these loops, but others may also use the machine.
     EXPECT_GT(values(machine_counter::kInLoops).back(), 50);
     EXPECT_GT(values(machine_counter::kCpusUsed).back(), 0.01);
     EXPECT_GE(values(machine_counter::kCpus).back(), 1);

@@ -333,7 +333,7 @@ TEST(BatchQueue, WhatNobodyTakesIsBounded) {
     EXPECT_EQ(batch->values.size(), 250'000u);
 }
 
-// A suspended machine's counter goes on, its clock does not.
+// While a machine is suspended, its counter runs and its clock does not.
 TEST(ClockMap, LengthsAreRightAfterTheMachineSlept) {
     ClockMap map(abi::TickClock::counter);
     std::uint64_t asleep = 0, ns = 1'000'000'000;

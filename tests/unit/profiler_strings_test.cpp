@@ -1,5 +1,5 @@
-// The table of names: one id a name whoever asks, also at once; numbers collapse when the room runs
-// out; kernels are found by their symbols.
+// The table of names: one id per name for all threads, also at once; numbers collapse when the
+// table is full; kernels are found by their symbols.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -358,7 +358,7 @@ TEST_F(TraceFiles, HostsComeTogetherByTheirCollectives) {
     ASSERT_TRUE(import_trace(folder_ / "all.pftrace", back));
     EXPECT_EQ(back.processes()[0].labels.clock, "");
     EXPECT_EQ(back.processes()[2].labels.clock.find("3.2"), 0u) << back.processes()[2].labels.clock;
-    // A broadcast's root does not wait for the others: it tells nothing.
+    // A broadcast's root does not wait for the others, so it cannot align clocks.
     const std::vector<std::string> others = {write("a0", rank_on("a", 0, 0, "broadcast")),
                                              write("b1", rank_on("b", 1, behind, "broadcast"))};
     read = import_ranks(others, empty, all);

@@ -1,4 +1,4 @@
-// Run: edits of the model between steps, on record and saved, and taken back by going back.
+// Run: edits of the model between steps are recorded and saved, and going back undoes them.
 #include "renderer/device/device_error.h"
 #include "renderer/io/splats/splat_io.h"
 #include "run_fixture.h"

@@ -53,7 +53,7 @@ TEST_F(RunHistory, GoesBackBeforeAnEditAndTakesTheSameWay) {
     const double usual = run->trainer().settings().lr_means;
     edit(*run, 0.5);
     edit(*run, 0.9);
-    ASSERT_EQ(run->snapshots().size(), 1u) << "two edits in one step are taken back at once";
+    ASSERT_EQ(run->snapshots().size(), 1u) << "two edits in one step are undone at once";
     EXPECT_EQ(run->snapshots()[0].step(), 12u);
     EXPECT_EQ(run->snapshots()[0].why, "before lr_means 0.5");
     EXPECT_EQ(run->marks().size(), 2u);
@@ -96,7 +96,7 @@ TEST_F(RunHistory, AFinishedRunGoesBackAndOnAgain) {
     EXPECT_FALSE(run->ended());
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "reverted-30.gsc"), 30u);
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 30u)
-        << "there is always something to go on from";
+        << "there is always a checkpoint to resume from";
     run->finish();
     EXPECT_EQ(metrics()["steps"], 30) << "nothing is written before it has moved on";
     ASSERT_TRUE(revert_to(*run, 15));
@@ -228,7 +228,7 @@ TEST_F(RunHistory, WhatIsFixedLaterChangesBeforeTheFirstStep) {
     TrainingSettings s = run->trainer().settings();
     s.sh_degree = 1;
     s.seed = 7;
-    EXPECT_EQ(run->change(s, "sh_degree 3 -> 1"), true) << "it begins anew";
+    EXPECT_EQ(run->change(s, "sh_degree 3 -> 1"), true) << "it restarts";
     EXPECT_EQ(run->trainer().model().sh_degree, 1);
     TrainingSettings bad = s;
     bad.sh_degree = 0;

@@ -112,7 +112,7 @@ TEST_F(RunTest, WhateverFailsTheModelIsSavedAtOnce) {
     } kFailures[] = {
         {"memory", [] { throw std::bad_alloc(); }, false},
         {"it is gone", [] { throw DeviceError("it is gone", false); }, true},
-        {"max-gaussians", [] { throw DeviceError("no room", true); }, true},
+        {"max-gaussians", [] { throw DeviceError("no memory", true); }, true},
         {"something else", [] { throw std::runtime_error("something else"); }, false},
     };
     for (const auto& failure : kFailures) {

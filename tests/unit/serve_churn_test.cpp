@@ -74,7 +74,7 @@ TEST(Churn, MemoryIsFlatAndTheLivingHaveSeries) {
         }
         living.pop_back();
         ASSERT_LE(count_of(serving.text, "gausscope_records_total{"), 256u);
-        // From the time on that metrics of the dead fill their room.
+        // From the time when metrics of ended processes reach their limit.
         if (second > 150 && second <= 230) early = std::max(early, allocated());
         if (second > 240) late = std::max(late, allocated());
     }

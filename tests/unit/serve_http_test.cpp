@@ -69,7 +69,7 @@ TEST(ServeHttp, ConnectionsThatWaitSilenceNobody) {
     for (const std::size_t count : {20, 60, 205}) {
         while (waiting.size() < count) waiting.push_back(say(server.port(), "GET /met"));
         EXPECT_TRUE(answer_to(server.port(), kProbe).ends_with("GET /healthz  "));
-        EXPECT_TRUE(is_open(waiting.back()));  // it was not its end that made room
+        EXPECT_TRUE(is_open(waiting.back()));  // it was not closed to serve the probe
     }
     EXPECT_EQ(std::count_if(waiting.begin(), waiting.end(), is_open), 205);
 }

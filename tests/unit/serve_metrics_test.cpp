@@ -1,5 +1,5 @@
-// What `gausscope serve` tells Prometheus: the format, and the figures against ones worked out by
-// hand.
+// The metrics of `gausscope serve` for Prometheus: the format, and the figures against ones worked
+// out by hand.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -275,7 +275,7 @@ TEST(Metrics, WhoLivesHasSeriesHoweverManyHaveDied) {
     }
     EXPECT_EQ(of_live, 3);
     EXPECT_EQ(series, 256);  // the dead keep the rest
-    // Those that live go on with series of those that do not.
+    // Living processes continue series of ended ones.
     EXPECT_EQ(samples.at(R"(gausscope_iteration_seconds_count{process="train.py",)"
                          R"(rank="3",job="job\"1\\"})"),
               30);
@@ -328,7 +328,7 @@ TEST(Metrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
         }
         store.ingest(b);
     }
-    // Somebody who calls itself as it likes, and tells of a GPU that is not its own.
+    // A process with a false name that reports a GPU of other processes.
     RecordedProcess liar;
     liar.source = 70;
     liar.pid = 666;
@@ -341,7 +341,7 @@ TEST(Metrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
     lies.names.push_back({10, "GPU 5 power [W]"});
     lies.counters.push_back({10'900 * kMs, 1e6, 0, 10});
     store.ingest(lies);
-    // What each of them told, as they did before, the daemon asks itself, also of who is idle.
+    // The daemon samples the same counters itself, also for idle GPUs.
     TraceBatch node;
     node.source = kNodeGpusSource;
     node.pid = 9;

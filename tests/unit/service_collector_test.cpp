@@ -97,9 +97,9 @@ TEST(Collecting, AProcessTellsWhatTheMachineGaveIt) {
     EXPECT_GE(use.cpus, 1);
 }
 
-/// Runs `body` in a child that is forked now and begins when it is told of a collector. Forked
-/// before there are other threads: whatever they held (AddressSanitizer's heap has a lock), the
-/// child would never get.
+/// Runs `body` in a child that is forked now and begins when it gets the path of a collector.
+/// Forked before there are other threads: the child could never acquire a lock that they held
+/// (AddressSanitizer's heap has one).
 class LaterProcess {
   public:
     explicit LaterProcess(const std::function<void()>& body) {
@@ -260,7 +260,7 @@ TEST(Collecting, AReaderSlowerThanTheWriterKnowsWhatItMissed) {
     EXPECT_GT(after.spans.size(), 1000u);
     EXPECT_GT(after.loss.lapped, 0u);
     EXPECT_EQ(after.spans.size() + after.loss.lapped,
-              kSpans + 1);  // the thread's beginning is a record, too
+              kSpans + 1);  // the thread's beginning is also a record
     EXPECT_EQ(after.spans.back().payload, kSpans - 1);
 }
 
@@ -422,7 +422,7 @@ class Impostor {
                   0);
         EXPECT_EQ(::listen(listener_.get(), 4), 0);
     }
-    /// Somebody came and was told it; they are still connected.
+    /// Accepts a client and answers it; the client stays connected.
     void answer() {
         peer_ = Descriptor(::accept(listener_.get(), nullptr, nullptr));
         char asked[512];

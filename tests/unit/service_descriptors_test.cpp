@@ -191,7 +191,7 @@ TEST(CarelessProcess, IsLeftAloneWhereTheTableIsShared) {
     EXPECT_EQ(child.wire().hear(), 't');
     EXPECT_TRUE(eventually([&] { return !connection->alive(); }));
     EXPECT_TRUE(eventually([&] { return lost_descriptors(*connection) > 0; }));
-    // The ring cannot be handed out any more, but the socket was made again, to say so.
+    // The ring can no longer be handed out, but a new socket reports that.
     EXPECT_TRUE(eventually([] {
         const auto producers = find_producers();
         const auto late = producers.empty() ? Result<Connection>(fail(ErrorKind::not_found, "", ""))

@@ -358,7 +358,7 @@ TEST(HostileClients, WhoNeverReadsIsLetGo) {
     const Producer producer = only_producer();
     RawClient client(producer);
     const Request hello{.op = static_cast<std::uint32_t>(Op::hello)};
-    // Answers pile up unread until there is no room for another: then the connection ends.
+    // Unread answers pile up until the socket's buffer is full: then the connection ends.
     bool ended = false;
     for (int i = 0; i < 100000 && !ended; ++i) {
         const ssize_t sent = ::send(client.fd, &hello, sizeof hello, MSG_NOSIGNAL | MSG_DONTWAIT);

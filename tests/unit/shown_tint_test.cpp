@@ -1,4 +1,4 @@
-// The reasons to show Gaussians otherwise: which of them counts, when the tint is made anew.
+// Reasons for a tint: which of them has priority, and when the tint is computed again.
 #include "app/session/shown_tint.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Call stacks: programs whose stacks are known are sampled and told as they are; samples go out and
-// come back; what CPython's tables say.
+// Call stacks: samples of programs with known stacks show these stacks; samples survive export and
+// import; the contents of CPython's tables.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// TimeLapse: which steps are drawn, where the pictures go, what a run that goes on or back makes of
-// those that are there. And Run with one: pictures while it trains, thumbnails at checkpoints.
+// TimeLapse: which steps are drawn, where the pictures are stored, and what resuming or going back
+// does to existing ones. And Run with one: pictures while it trains, thumbnails at checkpoints.
 #include "trainer/time_lapse.h"
 
 #include <gtest/gtest.h>
@@ -67,8 +67,8 @@ TEST(TimeLapse, TakesPicturesThatAnotherProcessGoesOnWith) {
         EXPECT_EQ(view.steps, (Steps{0, 100, 200, 300}));
         EXPECT_EQ(read_image(lapse_picture(view.folder, 200))->width, 80);
     }
-    // Another process goes on after step 250: what came later is set aside, not lost, once the
-    // folder is its own.
+    // Another process resumes after step 250: once it owns the folder, later pictures are moved
+    // aside and not lost.
     TimeLapse next;
     next.take_up(folder.path(), 250);
     EXPECT_EQ(time_lapse_in(folder.path())[0].steps, (Steps{0, 100, 200, 300})) << "only read";

@@ -216,7 +216,7 @@ TEST(LazyAdam, ASteppedBlockIsCurrentButForItsLockedLanes) {
         adam.end_step();
     };
     step_with(0);
-    EXPECT_TRUE(adam.current(0)) << "lanes that were not seen took the step, too";
+    EXPECT_TRUE(adam.current(0)) << "lanes that were not seen also took the step";
     const float before = model.at(0, 1);
     step_with(2);
     EXPECT_FALSE(adam.current(0));

@@ -345,7 +345,7 @@ TEST(Appearance, IsHeldAtZeroMeanAndStaysFinite) {
     }
 }
 
-/// Two runs, one of which stops in the middle and goes on from its checkpoint.
+/// Two runs, one of which stops in the middle and resumes from its checkpoint.
 TEST(Appearance, ResumesToTheSameBits) {
     const test::TemporaryFolder folder;
     const auto capture = small_capture();
@@ -384,7 +384,7 @@ TEST(Appearance, ResumesToTheSameBits) {
         EXPECT_TRUE(std::isnan(plain.images[i].psnr_fitted));
     }
 
-    // Another lens: the file says so instead of going on with values of other cameras.
+    // Another lens: resuming fails with an error instead of using values of other cameras.
     auto other = std::make_shared<Capture>(*capture);
     other->views[1].camera.fx *= 1.02;
     const auto refused = Trainer::resume(file, other, make_cpu_rasterizer());

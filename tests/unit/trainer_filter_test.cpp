@@ -1,6 +1,6 @@
-// The 3D filter: its sizes by their definition, what is drawn and gradients by their formulas, and
-// runs with it: the same bits resumed, taken back and on any number of threads, rows that come and
-// go, a captured step that is made again, a model saved as it was drawn.
+// The 3D filter: its sizes by their definition, pictures and gradients by their formulas, and runs
+// with it: the same bits when resumed, reverted and on any number of threads, rows that come and
+// go, a captured step that runs again, a model saved as it was drawn.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -174,7 +174,7 @@ TEST(MipFilter, NothingIsInfinite) {
     }
 }
 
-/// A step of the filtered run has the gradients of a step of the model as it is drawn, taken back.
+/// A step of the filtered run has the gradients of a step of the drawn model, through the filter.
 TEST(TrainerFilter, GradientsAreThoseOfTheDrawnModelTakenBack) {
     const auto capture = small_capture();
     const auto trainer = train_filtered(capture, 0);

@@ -150,7 +150,7 @@ TEST(CapturedSteps, HostileFilesAreRefused) {
     EXPECT_EQ(read_step(folder / "none.gsstep").error().kind, ErrorKind::not_found);
 }
 
-// The manifest is changed and the archive made anew, so that its checksums do not protect it.
+// The manifest is changed and the archive written again, so that its checksums do not protect it.
 TEST(CapturedSteps, HostileManifestsAreRefused) {
     const TempFolder folder;
     const fs::path path = folder / "a.gsstep";
@@ -277,7 +277,7 @@ TEST(StepHashes, FileIsReadBackAndGoesOn) {
     EXPECT_EQ(file->backend, "CPU (test)");
     EXPECT_EQ(file->rows, rows);
     {
-        auto log = HashLog::open(path, "CPU (test)", 20);  // a run that goes on from step 20
+        auto log = HashLog::open(path, "CPU (test)", 20);  // a run resumed from step 20
         ASSERT_TRUE(log && log->add(rows[20]));
     }
     file = read_hashes(path);
@@ -321,7 +321,7 @@ TEST(StepKeeper, ARunLeavesItsStepsAndHashes) {
     const auto hashes = read_hashes(folder / "run/hashes.txt");
     ASSERT_TRUE(hashes) << hashes.error().text();
     ASSERT_EQ(hashes->rows.size(), 11u);
-    // The run goes on elsewhere in time: the same lines.
+    // The run is resumed by another process: the same lines.
     options.resumed_from = (folder / "run/checkpoint.gsc").string();
     auto again = Trainer::resume(options.resumed_from, small_capture(), make_cpu_rasterizer());
     ASSERT_TRUE(again);

@@ -1,5 +1,5 @@
-// Videos: what is written is a video of so many pictures, sizes and names of any kind are taken or
-// refused in words, and what is not finished leaves nothing.
+// Videos: the written file is a video with the given number of pictures, every size and name is
+// accepted or refused with a message, and an unfinished video leaves no file.
 #include "renderer/io/video/video_writer.h"
 
 #include <gmock/gmock.h>

@@ -112,7 +112,7 @@ void Block::fiber_entry(void* block) {
 }
 
 /// Runs the chosen thread, and all that follow it without having been left, on this fiber; returns
-/// when chosen anew.
+/// when a thread of this fiber is chosen again.
 void Block::run_threads(Fiber& fiber) {
     bool more = true;
     while (more) {

@@ -1,7 +1,7 @@
 // Runs the threads of one thread block as fibers. A fiber runs CUDA threads one after another until
 // one reaches a collective that others are missing from; then the next runnable thread of the warp
-// goes on, then the next warp, in an order that the seed decides. Blocks whose threads never meet a
-// collective so need one fiber and no switches.
+// runs, then the next warp, in an order that the seed decides. So blocks whose threads never meet a
+// collective need one fiber and no switches.
 #pragma once
 
 #include <array>
@@ -53,7 +53,7 @@ class Block {
     /// thread looks at a word that other blocks write.
     void begin(const Launch& launch, unsigned index);
     bool go();
-    /// What was begun is not gone on with.
+    /// Stops the block that begin() started, for good.
     void abandon();
 
     std::uint64_t switches() const { return switches_; }

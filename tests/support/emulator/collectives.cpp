@@ -42,7 +42,7 @@ std::uint64_t Block::collective(Collective kind, unsigned mask, std::uint64_t va
     warp.arrived |= bit(lane);
     if (complete(warp, mask, lane)) {
         finish(warp, mask & ~warp.ended, lane);
-        warp.ready &= ~bit(lane);  // this one just goes on
+        warp.ready &= ~bit(lane);  // this one keeps running
         if ((warp.unstarted | warp.ready) == 0) runnable_ &= ~bit(thread / 32);
     } else {
         yield(warp.fiber[lane]->context);
@@ -105,7 +105,7 @@ std::uint32_t lanes_with(const Warp& warp, unsigned lanes, std::uint64_t value) 
 
 }  // namespace
 
-/// All of `lanes` are there: each gets its result and may go on.
+/// All of `lanes` have arrived: each gets its result and may continue.
 void Block::finish(Warp& warp, unsigned lanes, unsigned lane) {
     const Collective kind = warp.kind[lane];
     std::uint64_t common = 0;
@@ -162,7 +162,7 @@ int Block::barrier(Barrier kind, int predicate, Place where) {
     return barrier_result_;
 }
 
-/// All threads that have not ended are at one barrier: lets them go on.
+/// If all threads that have not ended are at one barrier, lets them continue.
 bool Block::release_barrier() {
     if (waiting_ != live_) return false;
     const Place* where = nullptr;
@@ -209,7 +209,7 @@ struct Waiting {
 
 }  // namespace
 
-/// Nobody can go on: says who waits where.
+/// No thread can continue: reports which threads wait where.
 void Block::report_stuck() const {
     std::vector<Waiting> places;  // one thread of each place
     bool collective = false;

@@ -23,7 +23,7 @@
 #define __launch_bounds__(...)
 
 namespace gs::emulator {
-/// Where a thread looks at a word that other blocks write: another block may go on first.
+/// Called where a thread reads a word that other blocks write: another block may run first.
 void look_between_blocks();
 }  // namespace gs::emulator
 

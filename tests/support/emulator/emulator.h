@@ -67,9 +67,9 @@ std::vector<std::string> take_reports();
 void set_seed(std::uint64_t seed);
 /// Blocks one after another on the calling thread.
 void set_deterministic(bool on);
-/// So many blocks at one time on the calling thread, as a device that holds no more: which goes on
-/// is drawn wherever a block looks at what others write (look_at()). Fault::no_progress when those
-/// that run wait for one that has not begun. 1 at first: off.
+/// Runs `blocks` blocks at one time on the calling thread, like a device that holds no more. The
+/// next one is chosen at random wherever a block reads what others write (look_at()).
+/// Fault::no_progress if all running blocks wait for one that has not begun. 1 at first: off.
 void set_together(unsigned blocks);
 /// Device memory allocated from here on can be touched by kernels and copies only, as on a GPU:
 /// host code that does ends the program, with a word about it (under ASan: use-after-poison), and

@@ -21,8 +21,8 @@ constexpr std::size_t kStackBytes = kAddressSanitizer ? 512 * 1024 : 128 * 1024;
 thread_local Fiber* beginning = nullptr;  ///< whose context was switched to last
 thread_local Context* left = nullptr;     ///< context that was switched away from last
 
-/// First thing after a switch: tells the sanitizer, and learns from it where the stack is that was
-/// left (the host thread's own is not known otherwise).
+/// First thing after a switch: notifies the sanitizer, which returns the place of the stack that
+/// was left (the host thread's own is not known otherwise).
 void arrived([[maybe_unused]] void* fake_stack) {
 #ifdef GS_EMULATOR_ASAN
     const void* bottom = nullptr;

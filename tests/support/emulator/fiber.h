@@ -16,7 +16,7 @@ struct Context {
     class Fiber* owner = nullptr;  ///< null: the host thread's
 };
 
-/// Leaves `from` (the running one) and goes on in `to`. Comes back when something switches to
+/// Leaves `from` (the running one) and continues in `to`. Returns when something switches to
 /// `from`.
 void switch_context(Context& from, Context& to);
 

@@ -34,8 +34,8 @@ std::uintptr_t load_address() {
     return base;
 }
 
-/// Functions of this program by address. Kernels lie in unnamed namespaces, which the dynamic
-/// loader knows nothing of: the file's own table has them.
+/// Functions of this program by address. Kernels are in unnamed namespaces, which the dynamic
+/// loader does not know: the file's own symbol table has them.
 class OwnSymbols {
   public:
     OwnSymbols() {

@@ -34,8 +34,8 @@ struct Order {
     }
 };
 
-/// Blocks that run at one time, as on a device that holds so many: which of them goes on is drawn
-/// anew wherever one looks at what another writes; one that has not begun waits for one to end.
+/// Runs `places` blocks at a time, like a device that holds that many. The next one is chosen at
+/// random wherever one reads what another writes; a block that has not begun waits for an end.
 void run_together(const Block::Launch& launch, const Order& order, unsigned places) {
     constexpr std::uint64_t kMostLooks = 1'000'000;  ///< until one ends, of all that run
     std::vector<std::unique_ptr<Block>> running, ended;

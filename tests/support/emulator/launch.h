@@ -11,9 +11,9 @@
 
 namespace gs::emulator {
 
-/// What LaunchObserver (observer.h) is told of a kernel.
+/// The data of a kernel that LaunchObserver (observer.h) receives.
 struct KernelCall {
-    const void* function = nullptr;  ///< null: a body made by hand, which nobody is told of
+    const void* function = nullptr;  ///< null: a body made by hand, which no observer sees
     std::vector<std::byte> parameters;
 };
 

@@ -54,7 +54,7 @@ void Runtime::expect_device(const char* call, const void* pointer, std::size_t b
     if (one != nullptr && !one->pinned) return;
     throw EmulatorError(
         Fault::bad_pointer,
-        fmt::format("{}: {} bytes at {} do not lie in one device allocation", call, bytes, pointer),
+        fmt::format("{}: {} bytes at {} are not in one device allocation", call, bytes, pointer),
         "", 0);
 }
 

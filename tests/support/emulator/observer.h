@@ -1,6 +1,6 @@
-// Who watches launches: told of every kernel right before and right after the emulator runs it, in
-// order, replays of graphs included, while device memory can be read. What counts which kernels ran
-// and what runs them once more elsewhere (tests/support/ptx_launches) are observers.
+// Observers of launches: the emulator calls them right before and right after each kernel, in
+// order, also in replays of graphs, while device memory can be read. The counter of the kernels
+// that ran and the executor that runs them again (tests/support/ptx_launches) are observers.
 #pragma once
 
 #include <cstddef>

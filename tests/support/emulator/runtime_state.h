@@ -126,7 +126,7 @@ class Runtime {
     void settle(CUstream_st* stream);
 
     // ---- memory
-    /// EmulatorError unless the range lies in one allocation on the device (or in pinned memory,
+    /// EmulatorError unless the range is in one allocation on the device (or in pinned memory,
     /// for a copy).
     void expect_device(const char* call, const void* pointer, std::size_t bytes) const;
 };

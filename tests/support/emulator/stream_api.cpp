@@ -160,7 +160,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     const std::shared_ptr<EventState> state = state_of(runtime, event);
     if ((state->flags & cudaEventBlockingSync) == 0) runtime.count("busy wait");
     runtime.run_until(*state, state->recorded);
-    // What came before it in its stream is known to be done, too.
+    // Earlier events of its stream are now known to be complete as well.
     for (CUevent_st* other : runtime.events)
         if (other->state->stream == state->stream &&
             !other->state->pending.contains(other->state->recorded))

@@ -77,7 +77,7 @@ std::uint32_t stream_id(void* stream) {
                              : static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(stream));
 }
 
-/// One API call: told at its begin and its end, with its own correlation.
+/// One API call: reported at its begin and its end, with its own correlation.
 class CallScope {
   public:
     CallScope(bool driver, std::uint32_t cbid) {

@@ -75,8 +75,8 @@ struct Allocation {
     std::uint32_t correlation = 0;
 };
 
-/// Called on the thread that makes the call. Work is told when it is launched; it is done at its
-/// `end`.
+/// Called on the thread that makes the call. Work is reported when it is launched; it is done at
+/// its `end`.
 struct Observer {
     void (*call)(const Call&, bool exit) = nullptr;
     void (*work)(const Work&) = nullptr;

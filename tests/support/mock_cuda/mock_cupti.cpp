@@ -183,7 +183,7 @@ int cuptiActivityRegisterCallbacks(Requested requested, Completed completed) {
     if (mock.promised == nullptr) mock.promised = requested;
     mock.completed = completed;
     if (mock.broken) {
-        std::fputs("mock CUPTI: taken anew after CUDA graphs were seen and CUPTI was detached\n",
+        std::fputs("mock CUPTI: used again after CUDA graphs were seen and CUPTI was detached\n",
                    stderr);
         std::abort();
     }

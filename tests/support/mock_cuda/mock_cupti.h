@@ -7,10 +7,10 @@
 // MOCK_CUPTI_SHUFFLE=1 (records in no order), MOCK_CUPTI_DROP_EVERY=N, MOCK_CUPTI_CUT=1 (the last
 // record of a buffer is cut short), MOCK_CUPTI_FORGE=1 (records without times, names or a known
 // kind among the others), MOCK_CUPTI_CLOCK_OFFSET (ns), MOCK_CUPTI_REFUSE=K (kind K cannot be
-// enabled), MOCK_CUPTI_WHOLE=1 (a record lies in its buffer from the launch on, and a buffer comes
+// enabled), MOCK_CUPTI_WHOLE=1 (a record is in its buffer from the launch on, and a buffer comes
 // back when all its records are over, as CUPTI's do), MOCK_CUPTI_PER_THREAD=1 (with it: every
-// thread fills a buffer of its own). Taken anew after it was finalised and had seen a graph, a
-// CUPTI before 12.6 aborts, as they did. Callbacks registered by another take all buffers along.
+// thread fills a buffer of its own). A CUPTI before 12.6 aborts, like the real one, when it is used
+// again after it saw a graph and was finalised. A tool that registers callbacks takes all buffers.
 #pragma once
 
 #include <cstdint>

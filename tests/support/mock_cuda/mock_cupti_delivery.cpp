@@ -40,7 +40,7 @@ void add_forgeries(std::vector<Pending>& records, bool newer) {
     forge(records, rec::Api{5, ~0u, 1, 2, 0, 0, 0, 0});
 }
 
-// Told before it was over: CUPTI leaves the time zero, and never tells it again.
+// For a record delivered before its work ended: CUPTI leaves its end zero and never sends it again.
 void blank(Pending& p) {
     if (p.end_at != 0) std::memset(p.bytes.data() + p.end_at, 0, 8);
 }

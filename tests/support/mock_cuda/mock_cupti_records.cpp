@@ -149,7 +149,7 @@ void keep_graph(const Work& w) {
 
 void on_work(const Work& w) {
     if (w.graph != 0) m().graph_seen = true;
-    // A graph told as a whole is not told node by node.
+    // A graph that is recorded as a whole has no records of its nodes.
     const bool node = w.graph != 0 && w.kind == WorkKind::kernel;
     switch (w.kind) {
         case WorkKind::kernel:

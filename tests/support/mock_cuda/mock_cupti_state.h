@@ -26,15 +26,15 @@ inline std::uint64_t environment(const char* name, std::uint64_t otherwise) {
     return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-/// A record in the making, and when what it tells of is over.
+/// An unfinished record, and when the work that it describes ends.
 struct Pending {
     std::vector<std::uint8_t> bytes;
     std::uint64_t ready = 0;
-    std::size_t end_at = 0;  // where its end time lies, for records delivered before that
+    std::size_t end_at = 0;  // where its end time is stored, for records delivered before that
 };
 
-/// A buffer that records are put into as they are made, and that comes back whole: when all that
-/// it tells of is over (MOCK_CUPTI_WHOLE).
+/// A buffer that gets records as they are made, and that comes back as a whole when the work of all
+/// its records has ended (MOCK_CUPTI_WHOLE).
 struct Bundle {
     std::uint8_t* buffer = nullptr;
     std::size_t size = 0, most = 0, used = 0;
@@ -56,7 +56,7 @@ struct Cupti {
          forge = environment("MOCK_CUPTI_FORGE", 0) != 0,
          whole = environment("MOCK_CUPTI_WHOLE", 0) != 0,
          per_thread = environment("MOCK_CUPTI_PER_THREAD", 0) != 0;
-    /// Nanoseconds that CUPTI takes inside each call that it tells of.
+    /// Nanoseconds that CUPTI takes inside each call that it records.
     std::uint64_t call_ns = environment("MOCK_CUPTI_CALL_NS", 0);
     std::string holder =
         std::getenv("MOCK_CUPTI_HELD_BY") != nullptr ? std::getenv("MOCK_CUPTI_HELD_BY") : "";

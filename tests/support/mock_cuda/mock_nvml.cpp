@@ -2,9 +2,9 @@
 // a file that gets "init PID" and, for each time a GPU is asked how busy it is, "ask PID GPU".
 // MOCK_NVML_GPM: "yes" (default), "old" (no
 // Hopper), "denied"; MOCK_NVML_POWER=denied; MOCK_NVML_THROTTLE: bits of the throttle reasons;
-// MOCK_NVML_INIT: nvmlInit's result; MOCK_NVML_MIG: CUDA's GPU is a slice, of which CUDA tells the
-// slice's own uuid ("slice") or its GPU's ("parent"); MOCK_NVML_HANG: who asks how busy a GPU is
-// never hears of it.
+// MOCK_NVML_INIT: nvmlInit's result; MOCK_NVML_MIG: CUDA's GPU is a slice, and its uuid in CUDA is
+// the slice's own ("slice") or its GPU's ("parent"); MOCK_NVML_HANG: calls that ask how busy a GPU
+// is never return.
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -49,7 +49,7 @@ class Finder {
                 address[lane] = base[lane] + static_cast<std::uint32_t>(i.offset);
             }
         }
-        // Generic addresses of a warp lie in one space, but for code that chooses between two.
+        // Generic addresses of a warp are in one space, but for code that chooses between two.
         if (lanes != 0) count_passes();
     }
 

@@ -35,7 +35,7 @@ class Block {
     Stop advance(Warp& warp);
     void branch(Warp& warp, const Instruction& i);
     void end_lanes(Warp& warp, std::uint32_t lanes);
-    /// All warps have stopped: those that wait go on together.
+    /// All warps have stopped: the waiting ones continue together.
     void release();
     void check_barrier(Warp& first, Warp& warp);
 

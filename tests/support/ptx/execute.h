@@ -140,7 +140,7 @@ struct Options {
 
 /// Runs the whole grid, blocks one after another. `parameters`: kernel.parameter_bytes() bytes
 /// (CHECK). `memory` is left as the kernel leaves it; an access that is a fault reads zeros and
-/// writes nothing, and the run goes on.
+/// writes nothing, and the run continues.
 Report execute(const Kernel& kernel, Grid grid, std::span<const std::byte> parameters,
                Memory& memory, const Options& options = {});
 

@@ -1,5 +1,5 @@
-// The instructions that the executor knows, by name without .ftz and cache hints. Each room of them
-// (arithmetic, integers, comparisons and conversions) adds its rows; decode.cpp asks.
+// The instructions that the executor knows, by name without .ftz and cache hints. Each group of
+// them (arithmetic, integers, comparisons and conversions) adds its forms for decode.cpp.
 #pragma once
 
 #include <array>

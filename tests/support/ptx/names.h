@@ -74,7 +74,7 @@ class Names {
     /// "[a + 4]" into i.a and i.offset.
     void address(Instruction& i, std::string_view text);
 
-    /// The first of them is kept; decoding goes on with nothing.
+    /// Keeps the first message; decoding continues with an empty operand.
     void bad(std::string message);
     const std::optional<Error>& error() const { return error_; }
     int line = 0;  ///< that is being decoded

@@ -30,7 +30,7 @@ class SharedMemory {
     /// already is no race. `several`: every active lane reads these bytes.
     std::byte* access(Warp& warp, int lane, std::uint64_t address, std::size_t bytes, Access kind,
                       const std::byte* value, bool several = false);
-    /// Whether all of these bytes, which lie in an array, have been written in this block.
+    /// Whether all of these bytes of an array have been written in this block.
     bool written(const std::byte* at, std::size_t bytes) const;
     void set_written(const std::byte* at, std::size_t bytes, bool written);
 

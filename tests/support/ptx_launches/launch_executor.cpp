@@ -28,8 +28,8 @@ struct KernelTolerance {
     std::string_view why;
 };
 /// nvcc fuses multiplications with additions where the host compiler does not, and inlines libm's
-/// functions as its own. What is not named here moves, counts, compares, or asks for each rounding
-/// by name (blending, so that all kernels decide alike): equal bits.
+/// functions as its own. All other kernels move, count, compare, or request each rounding by name
+/// (blending, so that all kernels decide alike): their bits must be equal.
 constexpr KernelTolerance kTolerances[] = {
     {"blend_backward",
      {1e-4, 2e-6},

@@ -1,7 +1,7 @@
 // Every kernel that the emulator runs is run once more, from what nvcc made of it, on the memory
 // that the emulator's run began with; then every word of device memory must be what the emulator
-// left, exactly or within the tolerance of the kernel. So each test of the emulated backend is a
-// test of the compiled code, too.
+// left, exactly or within the tolerance of the kernel. So each test of the emulated backend also
+// tests the compiled code.
 //
 //   GAUSSCOPE_EXECUTE_PTX=build build/tests/test_raster    any program that links gs_cuda_emulated
 //
