@@ -13,7 +13,6 @@
 
 #include "base/record/machine_counters.h"
 #include "profiler/analysis/machine_use.h"
-#include "tests/support/fork_at_rest.h"
 #include "tests/unit/service_process.h"
 
 namespace gs::service {

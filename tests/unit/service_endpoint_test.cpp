@@ -14,7 +14,6 @@
 
 #include "base/record/local_socket.h"
 #include "profiler/collect/client.h"
-#include "tests/support/fork_at_rest.h"
 #include "tests/unit/service_process.h"
 
 namespace gs::service {

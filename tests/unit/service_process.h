@@ -19,6 +19,7 @@
 #include "base/record/protocol.h"
 #include "base/record/scope.h"
 #include "base/record/service_status.h"
+#include "tests/support/fork_at_rest.h"
 
 namespace gs::service {
 
