@@ -49,7 +49,8 @@ Result<void> filter(S state, std::optional<bool> on) {
 // clang-format off
 const CommandRow kCostRows[] = {
     {"cost.measure", "Measure the picture's cost", "View/Costs 4", "Ctrl+M",
-     "Time every tile, forward and backward, and count the pairs of every Gaussian.", &Costs::measure, shown_view()},
+     "Time every tile, forward and backward, and count the pairs of every Gaussian.",
+     &Costs::measure, shown_view()},
     {"cost.region",  "Cost of a region",               "",       "",
      "Sum the cost of the tiles in this box, in pixels of the shown picture; parts outside are clipped.",
      region, shown_view(), any_x("X0"), any_y("Y0"), any_x("X1"), any_y("Y1")},

@@ -23,7 +23,7 @@ const CommandRow kRows[] = {
      "Look for problems again; for a training run, in the current model as well.", &SceneDoctor::examine},
     {"doctor.fix",     "Fix the splats",             "Doctor 1", "",
      "Fix one finding of the doctor, or everything that can be fixed; the file does not "
-     "change.", fix, optional(word("NAME"), std::string())},
+     "change.", fix, optional_word("NAME")},
     {"doctor.undo",    "Undo the last fix",          "Doctor 1", "",
      "Undo the last doctor.fix.", &SceneDoctor::undo},
     {"view.gaussian",  "Look at a Gaussian",         "",       "",
@@ -32,7 +32,7 @@ const CommandRow kRows[] = {
      "Clear the marker of the Gaussian.", &SceneDoctor::unmark},
     {"cancel",         "Cancel running work",        "Doctor 2", "",
      "Cancel loading, examining, fixing or exporting: all, or load, compare, doctor, mend, "  // style: ok
-     "export, levels, problems.", &Engine::cancel, optional(word("NAME"), std::string())},
+     "export, levels, problems.", &Engine::cancel, optional_word("NAME")},
     {"notice.dismiss", "Dismiss notices",            "",       "",
      "Remove one notice from the picture, or all.", dismiss, optional(whole("NUMBER", 0, kMost))},
 };

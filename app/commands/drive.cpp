@@ -42,30 +42,14 @@ Result<void> time(S state, double seconds) {
                                 seconds));
     return send(state, [seconds](Engine& e) { e.part<DriveDesk>().go(seconds); });
 }
-/// Sends what needs open sweeps.
-template <class Value>
-Result<void> tell(S state, void (DriveDesk::*what)(Value), Value value) {
-    GS_TRY_VOID(drive_of(state));
-    return send(state, [what, value](Engine& e) { (e.part<DriveDesk>().*what)(value); });
-}
-Result<void> step(S state, int by) { return tell(state, &DriveDesk::step, by); }
-Result<void> channel(S state, SweepChannel which) {
-    return tell(state, &DriveDesk::show_channel, which);
-}
-/// A switch of the shown drive.
-using Switch = void (DriveDesk::*)(bool);
-Result<void> set(S state, Switch what, bool DriveState::*now, std::optional<bool> on) {
-    GS_TRY(const DriveState* drive, drive_of(state));
-    return tell(state, what, on.value_or(!(drive->*now)));
-}
-Result<void> play(S state, std::optional<bool> on) {
-    return set(state, &DriveDesk::play, &DriveState::playing, on);
-}
-Result<void> follow(S state, std::optional<bool> on) {
-    return set(state, &DriveDesk::follow_photos, &DriveState::following, on);
-}
-Result<void> in_picture(S state, std::optional<bool> on) {
-    return set(state, &DriveDesk::show_in_picture, &DriveState::in_picture, on);
+/// A switch of the open sweeps, its new state.
+Parameter<bool> switched(bool DriveState::*now) {
+    const auto given = toggle();
+    return {given, [now, read = given.read](S state, Words& words) -> Result<bool> {
+                GS_TRY(const DriveState* drive, drive_of(state));
+                GS_TRY(const std::optional<bool> on, read(state, words));
+                return on.value_or(!(drive->*now));
+            }};
 }
 Result<void> score(S state) {
     GS_TRY_VOID(drive_of(state));
@@ -76,26 +60,26 @@ Result<void> score(S state) {
 const CommandRow kRows[] = {
     {"drive.open",     "Read a lidar recording",    "",             "",
      "Show the sweeps of a recording in the open scene's world; without a path, those of the open drive.",
-     open, optional(word("PATH"), std::string())},
+     open, optional_word("PATH")},
     {"drive.sweep",    "Show a sweep",              "",             "",
      "Choose a sweep by number, from 1, and render it from the current model.", sweep, whole("N", 1, kMost)},
     {"drive.next",     "Next sweep",                "View/Drive 3", "",
-     "Show the sweep after the current one.", step, always(1)},
+     "Show the sweep after the current one.", &DriveDesk::step, when(drive_of, always(1))},
     {"drive.previous", "Previous sweep",            "View/Drive 3", "",
-     "Show the sweep before the current one.", step, always(-1)},
+     "Show the sweep before the current one.", &DriveDesk::step, when(drive_of, always(-1))},
     {"drive.time",     "Go to a time",              "",             "",
      "Go to SECONDS after the first sweep and show the nearest sweep.", time, number("SECONDS", 0, 1e9)},
     {"drive.play",     "Play the drive",            "View/Drive 3", "",
-     "Play sweeps in real time; with drive.follow, photos as well.", play, toggle()},
+     "Play sweeps in real time; with drive.follow, photos as well.", &DriveDesk::play, switched(&DriveState::playing)},
     {"drive.follow",   "Follow by photos",          "View/Drive 3", "",
-     "View through the photo taken at the shown time.", follow, toggle()},
+     "View through the photo taken at the shown time.", &DriveDesk::follow_photos, switched(&DriveState::following)},
     {"drive.channel",  "Colour sweeps by",          "",             "",
-     "By range, intensity, height or time.", channel, choice("NAME", kSweepChannelNames)},
+     "By range, intensity, height or time.", &DriveDesk::show_channel, when(drive_of, choice("NAME", kSweepChannelNames))},
     {"drive.score",    "Score all sweeps",          "View/Drive 3", "",
      "Render every sweep from the model; report range errors, returns and what moved.", score},
     {"view.sweep",     "Sweep in the picture",      "View/Drive 3", "",
      "Draw the chosen sweep, the lidar's path and the axes of lidar and camera over the picture.",
-     in_picture, toggle()},
+     &DriveDesk::show_in_picture, switched(&DriveState::in_picture)},
 };
 // clang-format on
 

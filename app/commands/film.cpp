@@ -54,10 +54,6 @@ Result<void> key(S state, const std::optional<std::optional<double>>& time) {
 Result<void> update(S state, std::size_t which) {
     return state.film.replace_pose(which, pose_of(state.navigation));
 }
-Result<void> remove(S state, std::size_t which) { return state.film.remove_key(which); }
-Result<void> move(S state, std::size_t which, double seconds) {
-    return state.film.move_key(which, seconds);
-}
 Result<void> go(S state, const std::string& to) {
     GS_TRY_VOID(has_key(state));
     const std::size_t count = state.film.film().path.keys.size();
@@ -84,8 +80,6 @@ Result<void> play(S state, std::optional<bool> on) {
     state.film.play(on.value_or(!state.film.playing()));
     return {};
 }
-void show(S state, std::optional<bool> on) { state.film.shown = on.value_or(!state.film.shown); }
-
 Result<void> preset(S state, PathPreset which, double seconds) {
     GS_TRY_VOID(need_scene(state));
     const NavigationState& from = state.navigation;
@@ -99,8 +93,6 @@ Result<void> clear(S state) {
     film.path.closed = false;
     return state.film.set(std::move(film));
 }
-Result<void> take_back(S state) { return state.film.undo(); }
-Result<void> make_again(S state) { return state.film.redo(); }
 
 // ---- how it goes
 template <bool CameraPath::*field>
@@ -119,11 +111,6 @@ Result<void> speed(S state, PathSpeed which) {
     film.path.speed = which;
     return state.film.set(std::move(film));
 }
-Result<void> seconds(S state, double value) {
-    GS_TRY_VOID(has_key(state));
-    return state.film.set_seconds(value);
-}
-
 // ---- film settings
 Result<void> size(S state, int width, int height) {
     Film film = state.film.film();
@@ -146,8 +133,6 @@ Result<void> film_lens(S state, const std::string& name) {
     return state.film.set(std::move(film));
 }
 void codec(S state, std::size_t which) { state.film.codec = kVideoCodecNames[which]; }
-void quality(S state, int value) { state.film.quality = value; }
-
 Result<void> open(S state, const std::string& file_path) {
     GS_TRY_VOID(need_scene(state));
     GS_TRY(PathFile file, read_path_file(file_path, state.film.origin()));
@@ -200,15 +185,16 @@ const CommandRow kRows[] = {
     {"film.update",  "Set the key to this camera",   "View/Camera path 5", "Shift+K",
      "Set the selected key, or key KEY, to the current camera.", update, some_key()},
     {"film.delete",  "Delete the key",               "View/Camera path 5", "",
-     "Delete the selected key, or key KEY, from the camera path.", remove, some_key()},
+     "Delete the selected key, or key KEY, from the camera path.", &FilmEditor::remove_key, some_key()},
     {"film.move",    "Move a key in time",           "",       "",
-     "Set the key's time, from the start of the path.", move, key_number(), number("SECONDS", 0, kLongestPath)},
+     "Set the key's time, from the start of the path.",
+     &FilmEditor::move_key, key_number(), number("SECONDS", 0, kLongestPath)},
     {"film.go",      "Go to a key",                  "",       "",
      "Go to the camera of this key, or of the next or previous one.", go, word("KEY|next|previous")},
     {"film.undo",    "Undo on the camera path",   "View/Camera path 5", "",
-     "Undo the last change of the camera path.", take_back},
+     "Undo the last change of the camera path.", &FilmEditor::undo},
     {"film.redo",    "Redo on the camera path",   "View/Camera path 5", "",
-     "Redo the last undone change of the camera path.", make_again},
+     "Redo the last undone change of the camera path.", &FilmEditor::redo},
     {"film.clear",   "Clear the camera path",        "View/Camera path 5", "",
      "Delete all keys; film.undo restores them.", clear},
     {"film.play",    "Play the camera path",         "View/Camera path 5", "Shift+P",
@@ -216,7 +202,7 @@ const CommandRow kRows[] = {
     {"film.at",      "Look from the path",           "",       "",
      "Go to the camera of the path at SECONDS.", at, number("SECONDS", 0, kLongestPath)},
     {"film.show",    "Path in the viewport",         "View/Camera path 5", "",
-     "Draw the camera path with its keys over the picture.", show, toggle()},
+     "Draw the camera path with its keys over the picture.", &FilmEditor::shown, toggle()},
     {"film.preset",  "Camera path around the target", "View/Camera path 5", "",
      "orbit, spiral or dolly from the current camera, lasting SECONDS (10).",
      preset, choice("NAME", kPathPresetNames), optional(number("SECONDS", 0.1, kLongestPath), kPresetSeconds)},
@@ -225,9 +211,10 @@ const CommandRow kRows[] = {
     {"film.ease",    "Ease in and out",              "",       "",
      "Start and stop gently.", path_switch<&CameraPath::ease>, toggle()},
     {"film.speed",   "Speed along the path",         "",       "",
-     "even: constant speed; keys: reach each key at its time.", speed, choice("even|keys")},
+     "even: constant speed; keys: reach each key at its time.", speed, choice("even|keys", kPathSpeedNames)},
     {"film.seconds", "Duration of the path",         "",       "",
-     "Scale the times of all keys to this duration.", seconds, number("SECONDS", 0.1, kLongestPath)},
+     "Scale the times of all keys to this duration.",
+     &FilmEditor::set_seconds, when(has_key, number("SECONDS", 0.1, kLongestPath))},
     {"film.size",    "Size of the film",             "",       "",
      "Pixels, 16 to 16384 each.", size, whole("WIDTH", 16, 16384), whole("HEIGHT", 16, 16384)},
     {"film.fps",     "Frames per second",            "",       "",
@@ -235,9 +222,9 @@ const CommandRow kRows[] = {
     {"film.lens",    "Lens of the film",             "",       "",
      "pinhole, fisheye:DEGREES or equirectangular, for the whole film.", film_lens, word("NAME")},
     {"film.codec",   "Codec of films",               "",       "",
-     "h264 plays everywhere; av1 files are about half the size.", codec, choice("h264|av1")},
+     "h264 plays everywhere; av1 files are about half the size.", codec, choice("h264|av1", kVideoCodecNames)},
     {"film.quality", "Quality of films",             "",       "",
-     "1 to 100; 75 is visually close to lossless.", quality, whole("NUMBER", 1, 100)},
+     "1 to 100; 75 is visually close to lossless.", &FilmEditor::quality, whole("NUMBER", 1, 100)},
     {"film.open",    "Open a camera path...",        "View/Camera path 5", "",
      "Replace the path with one from a gausscope or nerfstudio file.", open, word("PATH")},
     {"film.save",    "Save the camera path...",      "View/Camera path 5", "",

@@ -72,7 +72,7 @@ const CommandRow kRows[] = {
      open, optional(word("FILE"))},
     {"lab.run",     "Run a suite",           "",     "",
      "Train the runs of a suite (a file or a built-in one) that are not recorded yet, one process per run, into the database.",
-     run, word("SUITE"), optional(word("LABEL"), std::string()), optional(word("CAPTURES"), std::string())},
+     run, word("SUITE"), optional_word("LABEL"), optional_word("CAPTURES")},
     {"lab.stop",    "Stop the suite",        "Training/Lab 4", "",
      "Stop the running suite; the same lab.run resumes it.", &Engine::cancel, always(std::string("lab"))},
     {"lab.compare", "Compare runs",          "",     "",

@@ -22,13 +22,12 @@ Result<void> await(S state, NoteOn on, const std::string& text, std::uint64_t ro
     state.notes.await(state.last_sent, std::move(note));
     return {};
 }
-Result<void> something_open(S state) {
+Result<void> something_open(const StudioState& state) {
     if (state.scene) return {};
     return fail(ErrorKind::usage, "", "nothing is open to attach notes to");
 }
 
 Result<void> add(S state, const ViewRequest& request, double u, double v, const std::string& text) {
-    GS_TRY_VOID(something_open(state));
     GS_TRY_VOID(send(state, [request, u, v](Engine& e) {
         if (const auto scene = e.open_scene()) e.part<PlaceFinder>().locate(*scene, request, u, v);
     }));
@@ -39,18 +38,9 @@ Result<void> here(S state) {
     return ask(state, [](Studio& s) { return s.ui().begin_note(); });
 }
 Result<void> add_gaussian(S state, std::uint64_t row, const std::string& text) {
-    GS_TRY_VOID(something_open(state));
     GS_TRY_VOID(send(state, [row](Engine& e) { e.part<PlaceFinder>().locate_gaussian(row); }));
     return await(state, NoteOn::gaussian, text, row);
 }
-Result<void> add_span(S state, const std::string& text) {
-    GS_TRY_VOID(something_open(state));
-    return ask(state, [text](Studio& s) { return s.note_span(text); });
-}
-Result<void> edit(S state, std::size_t number, const std::string& text) {
-    return state.notes.edit(number, text);
-}
-Result<void> remove(S state, std::size_t number) { return state.notes.remove(number); }
 /// Turns the camera to it, or shows it in the timeline.
 Result<void> go(S state, std::size_t number) {
     GS_TRY(const Note* note, state.notes.find(number));
@@ -72,15 +62,17 @@ const CommandRow kRows[] = {
      "Pin a note to the point under the mouse, or in the picture's middle; the Notes panel asks for the "
      "text.", here},
     {"note.add",      "Note on a pixel",           "",     "",
-     "Pin a text to the point at this pixel of the picture.", add, shown_view(), pixel_x(), pixel_y(), word("TEXT")},
+     "Pin a text to the point at this pixel of the picture.",
+     add, when(something_open, shown_view()), pixel_x(), pixel_y(), word("TEXT")},
     {"note.gaussian", "Note on a Gaussian",        "View/Notes 3", "",
-     "Pins a text to a Gaussian.", add_gaussian, gaussian(), word("TEXT")},
+     "Pins a text to a Gaussian.", add_gaussian, when(something_open, gaussian()), word("TEXT")},
     {"note.span",     "Note on the selected span", "View/Notes 3", "",
-     "Pin a text to the span or time range selected in the timeline.", add_span, word("TEXT")},
+     "Pin a text to the span or time range selected in the timeline.",
+     &Studio::note_span, when(something_open, word("TEXT"))},
     {"note.edit",     "Change a note",             "",     "",
-     "Change a note's text.", edit, whole("N", 1, kMost), word("TEXT")},
+     "Change a note's text.", &Notes::edit, whole("N", 1, kMost), word("TEXT")},
     {"note.remove",   "Remove a note",             "",     "",
-     "Delete a note.", remove, whole("N", 1, kMost)},
+     "Delete a note.", &Notes::remove, whole("N", 1, kMost)},
     {"note.go",       "Go to a note",              "",     "",
      "Turn the camera to a note, or show its time range in the timeline.", go, whole("N", 1, kMost)},
 };

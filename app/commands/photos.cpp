@@ -43,10 +43,11 @@ const CommandRow kRows[] = {
     {"appearance.copy",    "Copy exposures of photos", "",     "",
      "Copy the learned exposures and white balances to the clipboard as CSV, one line per photo.", copy_looks},
     {"sheet.show",         "Contact sheet: show",      "",     "",
-     "all (photo, render, error), photo, render or error.", &SheetSettings::shows, choice("WHAT", kSheetShowsNames)},
+     "all (photo, render, error), photo, render or error.",
+     &SheetSettings::shows, choice("WHAT", kSheetShowsNames)},
     {"sheet.sort",         "Contact sheet: sort",      "",     "",
      "By name, split, psnr, ssim, loss, used or step; psnr puts the worst first.",
-     set_order<SheetSettings>, choice("KEY", kPhotoKeyNames), optional(choice("up|down"), std::size_t{0})},
+     set_order<SheetSettings>, choice("KEY", kPhotoKeyNames), or_first(choice("up|down"))},
     {"sheet.width",        "Contact sheet: width",     "",     "",
      "Width of each picture, 40 to 640 pixels.", &SheetSettings::width, number("PIXELS", 40, 640)},
 };

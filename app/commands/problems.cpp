@@ -73,7 +73,7 @@ const CommandRow kRows[] = {
      "it, worst first.", point, shown_view(), optional(both(pixel_x(), pixel_y()))},
     {"problems.go",     "Go to a problem",               "",         "",
      "Go to number N of the regions found, or of hole, gaussian, floater, or seen (the point's "
-     "photos).", go, whole("N", 1, kMost), optional(choice("KIND", kProblemKindNames), std::size_t{0})},
+     "photos).", go, whole("N", 1, kMost), or_first(choice("KIND", kProblemKindNames))},
     {"problems.select", "Select a problem's Gaussians",  "",         "",
      "Select Gaussian N of the list, or the Gaussians of floater N.",
      select, whole("N", 1, kMost), choice("gaussian|floater")},
@@ -82,11 +82,12 @@ const CommandRow kRows[] = {
      &ProblemsSettings::shows, choice("WHAT", kProblemsShowNames)},
     {"problems.sort",   "Problems: sort the photos",     "",         "",
      "Errors over time by name, split, psnr, ssim, loss, used or step.",
-     set_order<ProblemsSettings>, choice("KEY", kPhotoKeyNames), optional(choice("up|down"), std::size_t{0})},
+     set_order<ProblemsSettings>, choice("KEY", kPhotoKeyNames), or_first(choice("up|down"))},
     {"problems.history", "Problems: error over time",     "",        "",
      "Colour the errors over time by psnr or loss.", &ProblemsSettings::loss, choice("psnr|loss")},
     {"problems.cancel", "Cancel looking for problems",   "",         "",
-     "Cancel problems.find or problems.point; earlier results stay.", &Engine::cancel, always(std::string("problems"))},
+     "Cancel problems.find or problems.point; earlier results stay.",
+     &Engine::cancel, always(std::string("problems"))},
     {"problems.clear",  "Clear the problems",            "Doctor 3", "",
      "Clear the results and the mark in the picture.", &ProblemFinder::clear},
 };

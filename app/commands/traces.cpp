@@ -96,11 +96,12 @@ const CommandRow kRows[] = {
     {"statistics.save", "Save the statistics...",   "File 3", "",
      "Write the table of the Statistics panel as CSV.", save_statistics, word("PATH")},
     {"trace.find",      "Find in the trace",        "View 5", "Ctrl+F",
-     "List the spans of a name with their distribution.", find, optional(word("NAME"), std::string())},
+     "List the spans of a name with their distribution.", find, optional_word("NAME")},
     {"trace.flame",     "Flame graph",              "",     "",
      "Show call paths by time: of host threads, of the GPU, or of sampled call "
      "stacks; for one process, and call stacks for one thread.",
-     flame, optional(choice("threads|gpu|stacks")), optional(whole("PID", 0, kNoTrack)), optional(whole("TID", 0, kNoTrack))},
+     flame, optional(choice("threads|gpu|stacks")), optional(whole("PID", 0, kNoTrack)),
+     optional(whole("TID", 0, kNoTrack))},
     {"timeline.show",   "Show a time range",        "",     "",
      "Show this time range (nanoseconds); with a track, select its span that begins "
      "there.", show_time, time_range(), optional(both(whole("TRACK", 0, kNoTrack), whole("ROW", 0, 255)))},

@@ -37,9 +37,10 @@ const CommandRow kRows[] = {
      "Show only the viewport's picture; Escape restores the panels.", &Studio::picture_only, toggle()},
     {"panel.maximise", "Maximise a panel",       "Window 3", "Ctrl+Space",
      "Maximise the panel (or the one under the mouse), or restore it; so does a double click "
-     "on its tab.", &StudioUi::maximise, optional(word("NAME"), std::string())},
+     "on its tab.", &StudioUi::maximise, optional_word("NAME")},
     {"log.level",    "Set the log level",        "",       "",
-     "debug, info, warning or error: the least level shown in the terminal.", log_level, choice("LEVEL", kLogLevels)},
+     "debug, info, warning or error: the least level shown in the terminal.",
+     log_level, choice("LEVEL", kLogLevels)},
     {"help",         "Commands and keys",        "Help 1",   "F1",
      "List every command with its key.", &StudioUi::show_panel, always(std::string("Help")), always(false)},
 };

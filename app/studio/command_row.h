@@ -1,7 +1,8 @@
 // CommandRow: one command: its name, place and help, the function that runs it, and its parameters.
-// The function's first parameter says where it runs: the StudioState at once, the Studio or its
-// StudioUi after the frame, an Engine or a part of it on the engine's thread. The others take the
-// parsed values. A member of the view's or a panel's settings is set to the value.
+// The function's first parameter says where it runs: the StudioState (or its FilmEditor or Notes)
+// at once, the Studio or its StudioUi after the frame, an Engine or a part of it on the engine's
+// thread. The others take the parsed values. A member of the view's or a panel's settings is set to
+// the value.
 #pragma once
 
 #include <functional>
@@ -47,10 +48,22 @@ Result<void> done(const F& f, T&&... values) {
     }
 }
 
+template <class Settings>
+Settings& settings_of(StudioState& state) {
+    if constexpr (std::is_same_v<Settings, ViewSettings>) return state.view;
+    if constexpr (std::is_same_v<Settings, ColorBy>) return state.view.color_by;
+    if constexpr (std::is_same_v<Settings, ToolState>) return state.tools;
+    if constexpr (std::is_same_v<Settings, SheetSettings>) return state.sheet_settings;
+    if constexpr (std::is_same_v<Settings, ProblemsSettings>) return state.problems_settings;
+    if constexpr (std::is_same_v<Settings, FilmEditor>) return state.film;
+    if constexpr (std::is_same_v<Settings, Notes>) return state.notes;
+}
 template <class Owner, bool shown, class... P, class F, class... T>
 Result<void> act_on(StudioState& state, F f, T&... values) {
     if constexpr (std::is_same_v<Owner, StudioState>) {
         return done(f, state, as<std::remove_cvref_t<P>>(values)...);
+    } else if constexpr (std::is_same_v<Owner, FilmEditor> || std::is_same_v<Owner, Notes>) {
+        return done(f, settings_of<Owner>(state), as<std::remove_cvref_t<P>>(values)...);
     } else if constexpr (std::is_same_v<Owner, Studio>) {
         return ask(state, [f, ... v = as<std::remove_cvref_t<P>>(values)](auto& studio) {
             return done(f, studio, v...);
@@ -90,14 +103,6 @@ Result<void> act(StudioState& state, R (*f)(Owner&, const Shown&, P...), T&... v
     return act_on<Owner, true, P...>(state, f, values...);
 }
 
-template <class Settings>
-Settings& settings_of(StudioState& state) {
-    if constexpr (std::is_same_v<Settings, ViewSettings>) return state.view;
-    if constexpr (std::is_same_v<Settings, ColorBy>) return state.view.color_by;
-    if constexpr (std::is_same_v<Settings, ToolState>) return state.tools;
-    if constexpr (std::is_same_v<Settings, SheetSettings>) return state.sheet_settings;
-    if constexpr (std::is_same_v<Settings, ProblemsSettings>) return state.problems_settings;
-}
 template <class Value, class Settings, class T>
 requires(!std::is_function_v<Value>) Result<void> act(StudioState& state, Value Settings::*field,
                                                       T& value) {

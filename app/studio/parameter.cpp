@@ -94,6 +94,10 @@ Parameter<std::string> word(const std::string& name) {
             [](StudioState&, Words& words) -> Result<std::string> { return words.take(); }};
 }
 
+Parameter<std::string> optional_word(const std::string& name) {
+    return optional(word(name), std::string());
+}
+
 Parameter<Arguments> rest(const std::string& names, std::size_t least, std::size_t most) {
     return {{names, least, most, {}, {}}, [](StudioState&, Words& words) -> Result<Arguments> {
                 const auto all = std::exchange(words.left, {});

@@ -55,6 +55,8 @@ Parameter<Vec3d> vector(const std::string& names, double least, double most);
 Parameter<std::int64_t> whole(const std::string& name, std::int64_t least, std::int64_t most);
 /// Any text: a path, a name.
 Parameter<std::string> word(const std::string& name);
+/// The same, empty if it is not given.
+Parameter<std::string> optional_word(const std::string& name);
 /// From `least` to `most` words, read by the command itself.
 Parameter<Arguments> rest(const std::string& names, std::size_t least, std::size_t most);
 /// The index of a name in a list; commands take it as a number or an enumeration.
@@ -108,6 +110,18 @@ Parameter<T> optional(Parameter<T> p, T otherwise) {
     return {maybe, [read = std::move(maybe.read), otherwise = std::move(otherwise)](
                        StudioState& state, Words& words) {
                 return read(state, words).map([&](auto&& v) { return v.value_or(otherwise); });
+            }};
+}
+/// The first of the choices if none is given.
+inline Parameter<std::size_t> or_first(Parameter<std::size_t> p) {
+    return optional(std::move(p), std::size_t{0});
+}
+/// The same once `check`, a function of the state, has no objection.
+template <class Check, class T>
+Parameter<T> when(Check check, Parameter<T> p) {
+    return {p, [check, read = p.read](StudioState& state, Words& words) -> Result<T> {
+                if (auto good = check(state); !good) return tl::unexpected<Error>(good.error());
+                return read(state, words);
             }};
 }
 /// Nothing for the word: "DISTANCE|auto".
