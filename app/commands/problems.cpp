@@ -59,8 +59,13 @@ Result<void> go(S state, std::size_t number, ProblemKind which) {
             GS_TRY_VOID(look_from(state, {"", static_cast<int>(*photo), state.navigation}));
     return send(state, [which, index](Engine& e) { e.part<ProblemFinder>().go(which, index); });
 }
-void select(ProblemFinder& finder, std::size_t number, bool floater) {
-    finder.select(floater ? ProblemKind::floater : ProblemKind::gaussian, number - 1);
+Result<void> select(S state, std::size_t number, ProblemKind which) {
+    if (which != ProblemKind::gaussian && which != ProblemKind::floater)
+        return fail(ErrorKind::usage, "",
+                    fmt::format("a {} has no Gaussians of its own",
+                                kProblemKindNames[static_cast<std::size_t>(which)]),
+                    "problems.select N gaussian, or N floater");
+    return send(state, [=](Engine& e) { e.part<ProblemFinder>().select(which, number - 1); });
 }
 
 // clang-format off
@@ -76,7 +81,7 @@ const CommandRow kRows[] = {
      "photos).", go, whole("N", 1, kMost), or_first(choice("KIND", kProblemKindNames))},
     {"problems.select", "Select a problem's Gaussians",  "",         "",
      "Select Gaussian N of the list, or the Gaussians of floater N.",
-     select, whole("N", 1, kMost), choice("gaussian|floater")},
+     select, whole("N", 1, kMost), choice("gaussian|floater", kProblemKindNames)},
     {"problems.show",   "Problems: show",                "",         "",
      "time (each photo's error over the steps), regions, place, gaussians, floaters or holes.",
      &ProblemsSettings::shows, choice("WHAT", kProblemsShowNames)},
