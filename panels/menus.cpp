@@ -226,8 +226,7 @@ void draw_menu_row(const MenuRow& row, const Snapshot& snapshot, Commands& comma
     const char* title = info.title.c_str() + (colon == std::string::npos ? 0 : colon + 2);
     if (ImGui::MenuItem(title, info.key.empty() ? nullptr : info.key.c_str(), on,
                         applies(info.name, snapshot))) {
-        const bool asks = !info.arguments.empty() && info.arguments.front() != '[';
-        if (asks)
+        if (info.needs_arguments())
             palette.show(info.name);
         else
             commands.push(info.name);

@@ -11,15 +11,6 @@
 #include "panels/widgets/widgets.h"
 
 namespace gs {
-namespace {
-
-/// Arguments that must be given: those outside brackets.
-bool needs_arguments(const CommandInfo& info) {
-    return !info.arguments.empty() && info.arguments.front() != '[';
-}
-
-}  // namespace
-
 void Palette::show(std::string command) {
     visible_ = opening_ = focus_ = true;
     command_ = std::move(command);
@@ -93,6 +84,12 @@ void Palette::draw_search(Commands& commands) {
     focus_ = false;
     const bool entered = ImGui::InputTextWithHint("##query", "Type the name of a command", &query_,
                                                   ImGuiInputTextFlags_EnterReturnsTrue);
+    if (const CommandInfo* named = named_in_query(commands)) {
+        draw_line(*named, entered, commands);
+        return;
+    }
+    suggested_at_ = -1;
+    suggestions_.clear();
     rank(commands);
     const int last = static_cast<int>(found_.size()) - 1;
     bool moved = false;
@@ -115,6 +112,41 @@ void Palette::draw_search(Commands& commands) {
     if (chosen) choose(*chosen, commands);
 }
 
+/// The command of "view.save door": its whole name, a blank, then its arguments.
+const CommandInfo* Palette::named_in_query(const Commands& commands) const {
+    const std::size_t blank = query_.find(' ');
+    if (blank == std::string::npos) return nullptr;
+    const CommandInfo* info = commands.find(std::string_view(query_).substr(0, blank));
+    return info && !info->arguments.empty() ? info : nullptr;
+}
+
+void Palette::draw_line(const CommandInfo& info, bool entered, Commands& commands) {
+    arguments_ = query_.substr(info.name.size() + 1);
+    dim_text(info.name + " " + info.arguments);
+    draw_details(info, commands);
+    if (entered) run(info, commands);
+}
+
+void Palette::run(const CommandInfo& info, Commands& commands) {
+    auto words = split_words(arguments_);
+    if (words.empty() && info.needs_arguments()) {
+        focus_ = true;
+        return;
+    }
+    commands.push(info.name, std::move(words));
+    close();
+}
+
+/// What the command does, and what its arguments may be.
+void Palette::draw_details(const CommandInfo& info, Commands& commands) {
+    ImGui::PushTextWrapPos(0);
+    dim_text(info.help);
+    ImGui::PopTextWrapPos();
+    for (const ArgumentInfo& argument : info.takes)
+        if (!argument.range.empty()) dim_text(argument.usage + ": " + argument.range);
+    draw_suggestions(info, commands);
+}
+
 void Palette::draw_arguments(Commands& commands) {
     const CommandInfo* info = commands.find(command_);
     if (!info) {
@@ -122,45 +154,67 @@ void Palette::draw_arguments(Commands& commands) {
         return;
     }
     text(info->title);
-    ImGui::PushTextWrapPos(0);
-    dim_text(info->help);
-    ImGui::PopTextWrapPos();
     ImGui::SetNextItemWidth(-1);
     if (focus_) ImGui::SetKeyboardFocusHere();
     focus_ = false;
     const bool entered = ImGui::InputTextWithHint(
         "##arguments", info->arguments.c_str(), &arguments_, ImGuiInputTextFlags_EnterReturnsTrue);
     dim_text("Separate arguments with blanks; \"quotes\" keep blanks. Enter runs, Escape closes.");
-    draw_suggestions(*info, commands);
-    if (!entered) return;
-    auto words = split_words(arguments_);
-    if (words.empty() && needs_arguments(*info)) {
-        focus_ = true;
-        return;
+    draw_details(*info, commands);
+    if (entered) run(*info, commands);
+}
+
+/// The words that the argument being typed may be, after those typed before it.
+std::vector<Suggestion> Palette::choices(const CommandInfo& info) const {
+    std::vector<std::string> before = split_words(arguments_);
+    if (!before.empty() && arguments_.back() != ' ') before.pop_back();
+    std::size_t end = 0;
+    for (const ArgumentInfo& argument : info.takes) {
+        end += argument.most;
+        if (before.size() >= end) continue;
+        std::vector<Suggestion> out;
+        for (const std::string& choice : argument.choices) {
+            std::string line;
+            for (const std::string& word : before) line += shell_word(word) + " ";
+            out.push_back({line + choice, ""});
+        }
+        return out;
     }
-    commands.push(info->name, std::move(words));
-    close();
+    return {};
 }
 
 void Palette::draw_suggestions(const CommandInfo& info, Commands& commands) {
-    if (!suggest) return;
     constexpr double kInterval = 1;  // seconds: processes come and go
-    if (suggested_at_ < 0 || ImGui::GetTime() - suggested_at_ > kInterval) {
+    if (suggest && (suggested_at_ < 0 || ImGui::GetTime() - suggested_at_ > kInterval)) {
         suggestions_ = suggest(info.name);
         suggested_at_ = ImGui::GetTime();
     }
-    if (suggestions_.empty()) return;
+    const std::vector<Suggestion> offered = suggestions_.empty() ? choices(info) : suggestions_;
+    if (offered.empty()) return;
     ImGui::Separator();
     std::string chosen;
-    for (const Suggestion& one : suggestions_) {
+    for (const Suggestion& one : offered) {
         if (!contains_text(one.argument + " " + one.words, arguments_)) continue;
         if (ImGui::Selectable((one.argument + "##suggestion").c_str())) chosen = one.argument;
         ImGui::SameLine(8 * em());
         dim_text(fitted(one.words, ImGui::GetContentRegionAvail().x));
     }
     if (chosen.empty()) return;
-    commands.push(info.name, {chosen});
-    close();
+    if (!suggestions_.empty()) {
+        commands.push(info.name, {chosen});
+        close();
+        return;
+    }
+    arguments_ = chosen;
+    std::size_t least = 0;
+    for (const ArgumentInfo& argument : info.takes) least += argument.least;
+    if (split_words(chosen).size() >= least) {
+        run(info, commands);
+        return;
+    }
+    arguments_ += ' ';
+    if (command_.empty()) query_ = info.name + " " + arguments_;
+    focus_ = true;
 }
 
 void Palette::draw(Commands& commands) {

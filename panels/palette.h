@@ -1,5 +1,6 @@
 // The command palette (Ctrl-P): every command by name, found by fuzzy typing, with its key and its
-// arguments. The workspace draws it; menus open it for commands with arguments.
+// arguments; or runs a line like "view.save door". The workspace draws it; menus open it for
+// commands with arguments.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,8 @@ struct Suggestion {
 
 class Palette {
   public:
-    /// The current suggestions for a command's arguments; called about once a second while they
-    /// are typed. Set by the app.
+    /// More suggestions than the choices of the command table for a command's arguments; called
+    /// about once a second while they are typed. Set by the app.
     std::function<std::vector<Suggestion>(const std::string& command)> suggest;
 
     /// Opens it at the next draw(); `command`: already chosen, asks for its arguments.
@@ -34,6 +35,11 @@ class Palette {
 
   private:
     void draw_search(Commands& commands);
+    const CommandInfo* named_in_query(const Commands& commands) const;
+    void draw_line(const CommandInfo& info, bool entered, Commands& commands);
+    void draw_details(const CommandInfo& info, Commands& commands);
+    std::vector<Suggestion> choices(const CommandInfo& info) const;
+    void run(const CommandInfo& info, Commands& commands);
     void draw_arguments(Commands& commands);
     void draw_suggestions(const CommandInfo& info, Commands& commands);
     void draw_row(const CommandInfo& info, bool selected, bool& clicked);

@@ -1,23 +1,17 @@
 // Commands for bundles: a scene and everything made from it in one file.
-#include "app/commands/commands.h"
+#include "app/commands/settings.h"
 #include "app/studio/studio.h"
 
 namespace gs {
 namespace {
 
-Result<void> save(StudioState& state, const Arguments& a) {
-    if (a.size() > 1 && a[1] != "photos")
-        return fail(ErrorKind::usage, "", "after the path only \"photos\" may follow");
-    return ask(state, [path = a[0], photos = a.size() > 1](Studio& s) {
-        return s.save_bundle(path, photos);
-    });
-}
+using namespace args;
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"bundle.save", "Save a bundle...", "File 3", "Ctrl+Shift+S", "PATH [photos]",
+    {"bundle.save", "Save a bundle...", "File 3", "Ctrl+Shift+S",
      "Pack the scene, its cameras, saved views, notes, settings, trace and a report into one file (.gsb), "
-     "optionally with the photos.", save},
+     "optionally with the photos.", &Studio::save_bundle, word("PATH"), flag("photos")},
 };
 // clang-format on
 

@@ -1,5 +1,4 @@
 // Commands for the camera path and films along it.
-#include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
 #include "app/session/film_render.h"
@@ -9,276 +8,230 @@
 namespace gs {
 namespace {
 
-using A = const Arguments&;
+using namespace args;
 using S = StudioState&;
 
 constexpr double kBetweenKeys = 2;  // seconds, where nothing else is said
 constexpr double kPresetSeconds = 10;
 constexpr std::size_t kMostFrames = 1'000'000;
 
-Result<void> is_open(S state) {
-    if (state.scene) return {};
-    return fail(ErrorKind::usage, "", "no scene is open");
-}
 Result<void> has_key(S state) {
     if (!state.film.film().path.keys.empty()) return {};
     return fail(ErrorKind::usage, "", "the camera path has no keys",
                 "add one at the camera with film.key, or a whole path with film.preset");
 }
 
-/// The key by its number, from 1; without one, the selected key.
-Result<std::size_t> key_argument(S state, A a) {
+/// The index of a key by its number, from 1.
+Result<std::size_t> key_of(S state, Words& words) {
     GS_TRY_VOID(has_key(state));
     const std::size_t count = state.film.film().path.keys.size();
-    if (a.empty()) {
-        if (state.film.selected()) return *state.film.selected();
-        return fail(ErrorKind::usage, "", "no key is selected",
-                    fmt::format("give its number, 1 to {}, or go to it first", count));
-    }
     GS_TRY(const auto number,
-           integer_argument(a[0], 1, static_cast<std::int64_t>(count), "the key"));
+           integer_argument(words.take(), 1, static_cast<std::int64_t>(count), "KEY"));
     return static_cast<std::size_t>(number - 1);
 }
+Parameter<std::size_t> key_number() { return {{"KEY", 1, 1, {}, {}}, key_of}; }
+/// Without a number, the selected key.
+Parameter<std::size_t> some_key() {
+    return {{"[KEY]", 0, 1, {}, {}}, [](S state, Words& words) -> Result<std::size_t> {
+                if (words.has(1)) return key_of(state, words);
+                GS_TRY_VOID(has_key(state));
+                if (state.film.selected()) return *state.film.selected();
+                return fail(ErrorKind::usage, "", "no key is selected",
+                            fmt::format("give its number, 1 to {}, or go to it first",
+                                        state.film.film().path.keys.size()));
+            }};
+}
 
-Result<void> key(S state, A a) {
-    GS_TRY_VOID(is_open(state));
+/// No time: after the last key; a time without seconds: the shown one.
+Result<void> key(S state, const std::optional<std::optional<double>>& time) {
+    GS_TRY_VOID(need_scene(state));
     const CameraPath& path = state.film.film().path;
     double seconds =
         path.keys.empty() ? 0 : path.keys.back().time - path.keys.front().time + kBetweenKeys;
-    if (!a.empty() && a[0] == "here") {
-        seconds = state.film.key_time_here();
-    } else if (!a.empty()) {
-        GS_TRY(seconds, number_argument(a[0], 0, kLongestPath, "the time"));
-    }
+    if (time) seconds = *time ? **time : state.film.key_time_here();
     return state.film.add_key(pose_of(state.navigation), seconds);
 }
-Result<void> update(S state, A a) {
-    GS_TRY(const std::size_t which, key_argument(state, a));
+Result<void> update(S state, std::size_t which) {
     return state.film.replace_pose(which, pose_of(state.navigation));
 }
-Result<void> remove(S state, A a) {
-    GS_TRY(const std::size_t which, key_argument(state, a));
-    return state.film.remove_key(which);
-}
-Result<void> move(S state, A a) {
-    GS_TRY(const std::size_t which, key_argument(state, a));
-    GS_TRY(const double seconds, number_argument(a[1], 0, kLongestPath, "the time"));
-    return state.film.move_key(which, seconds);
-}
-Result<void> go(S state, A a) {
+Result<void> go(S state, const std::string& to) {
     GS_TRY_VOID(has_key(state));
     const std::size_t count = state.film.film().path.keys.size();
     const auto now = state.film.selected();
     std::size_t which = 0;
-    if (a[0] == "next")
+    if (to == "next") {
         which = now ? (*now + 1) % count : 0;
-    else if (a[0] == "previous")
+    } else if (to == "previous") {
         which = now ? (*now + count - 1) % count : count - 1;
-    else {
-        GS_TRY(which, key_argument(state, a));
+    } else {
+        Words words{std::span(&to, 1)};
+        GS_TRY(which, key_of(state, words));
     }
     look_from(state, state.film.select(which));
     return {};
 }
-Result<void> at(S state, A a) {
+Result<void> at(S state, double seconds) {
     GS_TRY_VOID(has_key(state));
-    GS_TRY(const double seconds, number_argument(a[0], 0, kLongestPath, "the time"));
     look_from(state, state.film.look_at(seconds));
     return {};
 }
-Result<void> play(S state, A a) {
+Result<void> play(S state, std::optional<bool> on) {
     GS_TRY_VOID(has_key(state));
-    bool on = !state.film.playing();
-    if (!a.empty()) {
-        GS_TRY(on, switch_argument(a[0]));
-    }
-    state.film.play(on);
+    state.film.play(on.value_or(!state.film.playing()));
     return {};
 }
-
-Result<void> preset(S state, A a) {
-    GS_TRY_VOID(is_open(state));
-    GS_TRY(const std::size_t which, choice_argument(a[0], kPathPresetNames));
-    double seconds = kPresetSeconds;
-    if (a.size() > 1) {
-        GS_TRY(seconds, number_argument(a[1], 0.1, kLongestPath, "the duration"));
-    }
+Result<void> preset(S state, PathPreset which, double seconds) {
+    GS_TRY_VOID(need_scene(state));
     const NavigationState& from = state.navigation;
     Film film = state.film.film();
-    film.path = preset_path(static_cast<PathPreset>(which),
-                            place_around(pose_of(from), from.target, from.up), seconds);
+    film.path = preset_path(which, place_around(pose_of(from), from.target, from.up), seconds);
     return state.film.set(std::move(film));
 }
-Result<void> clear(S state, A) {
+Result<void> clear(S state) {
     Film film = state.film.film();
     film.path.keys.clear();
     film.path.closed = false;
     return state.film.set(std::move(film));
 }
-Result<void> take_back(S state, A) { return state.film.undo(); }
-Result<void> make_again(S state, A) { return state.film.redo(); }
 
 // ---- how it goes
 template <bool CameraPath::*field>
-Result<void> path_switch(S state, A a) {
+Result<void> path_switch(S state, std::optional<bool> on) {
     Film film = state.film.film();
-    bool on = !(film.path.*field);
-    if (!a.empty()) {
-        GS_TRY(on, switch_argument(a[0]));
-    }
-    film.path.*field = on;
+    film.path.*field = on.value_or(!(film.path.*field));
     return state.film.set(std::move(film));
 }
-Result<void> closed(S state, A a) {
+Result<void> closed(S state, std::optional<bool> on) {
     if (state.film.film().path.keys.size() < 2)
         return fail(ErrorKind::usage, "", "a closed path needs at least two keys");
-    return path_switch<&CameraPath::closed>(state, a);
+    return path_switch<&CameraPath::closed>(state, on);
 }
-Result<void> speed(S state, A a) {
-    GS_TRY(const std::size_t which, choice_argument(a[0], kPathSpeedNames));
+Result<void> speed(S state, PathSpeed which) {
     Film film = state.film.film();
-    film.path.speed = static_cast<PathSpeed>(which);
+    film.path.speed = which;
     return state.film.set(std::move(film));
 }
-Result<void> seconds(S state, A a) {
-    GS_TRY_VOID(has_key(state));
-    GS_TRY(const double value, number_argument(a[0], 0.1, kLongestPath, "the duration"));
-    return state.film.set_seconds(value);
-}
-Result<void> show(S state, A a) {
-    state.film.shown = !state.film.shown;
-    if (!a.empty()) {
-        GS_TRY(state.film.shown, switch_argument(a[0]));
-    }
-    return {};
-}
-
 // ---- film settings
-Result<void> size(S state, A a) {
+Result<void> size(S state, int width, int height) {
     Film film = state.film.film();
-    GS_TRY(const auto width, integer_argument(a[0], 16, 16384, "the width"));
-    GS_TRY(const auto height, integer_argument(a[1], 16, 16384, "the height"));
-    film.width = static_cast<int>(width);
-    film.height = static_cast<int>(height);
+    film.width = width;
+    film.height = height;
     return state.film.set(std::move(film));
 }
-Result<void> fps(S state, A a) {
+Result<void> fps(S state, double value) {
     Film film = state.film.film();
-    GS_TRY(film.fps, number_argument(a[0], 0.1, 240, "the frames per second"));
+    film.fps = value;
     return state.film.set(std::move(film));
 }
-Result<void> film_lens(S state, A a) {
+Result<void> film_lens(S state, const std::string& name) {
     Film film = state.film.film();
-    const auto lens = viewer_lens_named(a[0]);
+    const auto lens = viewer_lens_named(name);
     if (!lens || lens->orthographic())
-        return fail(ErrorKind::usage, "", fmt::format("there is no film lens \"{}\"", a[0]),
+        return fail(ErrorKind::usage, "", fmt::format("there is no film lens \"{}\"", name),
                     "pinhole, fisheye:DEGREES (10 to 360, across the height) or equirectangular");
     film.lens = *lens;
     return state.film.set(std::move(film));
 }
-Result<void> codec(S state, A a) {
-    GS_TRY(const std::size_t which, choice_argument(a[0], kVideoCodecNames));
-    state.film.codec = kVideoCodecNames[which];
-    return {};
-}
-Result<void> quality(S state, A a) {
-    GS_TRY(const auto value, integer_argument(a[0], 1, 100, "the quality"));
-    state.film.quality = static_cast<int>(value);
-    return {};
-}
-
-Result<void> open(S state, A a) {
-    GS_TRY_VOID(is_open(state));
-    GS_TRY(PathFile file, read_path_file(a[0], state.film.origin()));
+void codec(S state, std::size_t which) { state.film.codec = kVideoCodecNames[which]; }
+Result<void> open(S state, const std::string& file_path) {
+    GS_TRY_VOID(need_scene(state));
+    GS_TRY(PathFile file, read_path_file(file_path, state.film.origin()));
     GS_TRY_VOID(state.film.set(std::move(file.film)));
-    state.add_notice(false,
-                     fmt::format("{}: {} keys, {:.1f} s", a[0], state.film.film().path.keys.size(),
-                                 state.film.film().path.seconds()),
-                     std::move(file.notes));
+    state.add_notice(
+        false,
+        fmt::format("{}: {} keys, {:.1f} s", file_path, state.film.film().path.keys.size(),
+                    state.film.film().path.seconds()),
+        std::move(file.notes));
     return {};
 }
-Result<void> save(S state, A a) {
+Result<void> save(S state, const std::string& path, bool theirs) {
     GS_TRY_VOID(has_key(state));
-    const bool theirs = a.size() > 1 && a[1] == "nerfstudio";
-    if (a.size() > 1 && !theirs)
-        return fail(ErrorKind::usage, "", fmt::format("unknown path format \"{}\"", a[1]),
-                    "give nerfstudio, or nothing for gausscope's format");
     const Film& film = state.film.film();
-    GS_TRY_VOID(theirs ? write_nerfstudio_path(a[0], film, state.film.origin())
-                       : write_path_file(a[0], film, state.film.origin()));
-    return ask(state, [path = a[0]](Studio& studio) {
+    GS_TRY_VOID(theirs ? write_nerfstudio_path(path, film, state.film.origin())
+                       : write_path_file(path, film, state.film.origin()));
+    return ask(state, [path](Studio& studio) {
         studio.wrote(path);
         return Result<void>();
     });
 }
-Result<void> render(S state, A a) {
-    GS_TRY_VOID(is_open(state));
+Result<void> render(S state, const std::string& path) {
+    GS_TRY_VOID(need_scene(state));
     GS_TRY_VOID(has_key(state));
     const Film& film = state.film.film();
     const std::size_t count = pictures_of(film.path, film.fps);
     if (count > kMostFrames)
-        return fail(ErrorKind::usage, a[0], fmt::format("{} frames are too many", count),
+        return fail(ErrorKind::usage, path, fmt::format("{} frames are too many", count),
                     "reduce film.fps or shorten the path");
-    GS_TRY(const std::size_t codec_index, choice_argument(state.film.codec, kVideoCodecNames));
-    FilmRequest request{
-        a[0],      poses_along(film.path, count),        film.width,         film.height,
-        film.fps,  static_cast<VideoCodec>(codec_index), state.film.quality, film.lens,
-        state.view};
+    const auto codec =
+        std::find(kVideoCodecNames.begin(), kVideoCodecNames.end(), state.film.codec);
+    FilmRequest request{path,
+                        poses_along(film.path, count),
+                        film.width,
+                        film.height,
+                        film.fps,
+                        static_cast<VideoCodec>(codec - kVideoCodecNames.begin()),
+                        state.film.quality,
+                        film.lens,
+                        state.view};
     return send(state,
                 [request = std::move(request)](Engine& e) { e.part<FilmRender>().start(request); });
 }
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"film.key",     "Add a key to the camera path", "View/Camera path 5", "K", "[SECONDS|here]",
-     "Add the current camera 2 s after the last key, at SECONDS, or at the shown time (here).", key},
-    {"film.update",  "Set the key to this camera",   "View/Camera path 5", "Shift+K", "[KEY]",
-     "Set the selected key, or key KEY, to the current camera.", update},
-    {"film.delete",  "Delete the key",               "View/Camera path 5", "", "[KEY]",
-     "Delete the selected key, or key KEY, from the camera path.", remove},
-    {"film.move",    "Move a key in time",           "",       "", "KEY SECONDS",
-     "Set the key's time, from the start of the path.", move},
-    {"film.go",      "Go to a key",                  "",       "", "KEY|next|previous",
-     "Go to the camera of this key, or of the next or previous one.", go},
-    {"film.undo",    "Undo on the camera path",   "View/Camera path 5", "", "",
-     "Undo the last change of the camera path.", take_back},
-    {"film.redo",    "Redo on the camera path",   "View/Camera path 5", "", "",
-     "Redo the last undone change of the camera path.", make_again},
-    {"film.clear",   "Clear the camera path",        "View/Camera path 5", "", "",
+    {"film.key",     "Add a key to the camera path", "View/Camera path 5", "K",
+     "Add the current camera 2 s after the last key, at SECONDS, or at the shown time (here).",
+     key, optional(either(number("SECONDS", 0, kLongestPath), "here"))},
+    {"film.update",  "Set the key to this camera",   "View/Camera path 5", "Shift+K",
+     "Set the selected key, or key KEY, to the current camera.", update, some_key()},
+    {"film.delete",  "Delete the key",               "View/Camera path 5", "",
+     "Delete the selected key, or key KEY, from the camera path.", &FilmEditor::remove_key, some_key()},
+    {"film.move",    "Move a key in time",           "",       "",
+     "Set the key's time, from the start of the path.",
+     &FilmEditor::move_key, key_number(), number("SECONDS", 0, kLongestPath)},
+    {"film.go",      "Go to a key",                  "",       "",
+     "Go to the camera of this key, or of the next or previous one.", go, word("KEY|next|previous")},
+    {"film.undo",    "Undo on the camera path",   "View/Camera path 5", "",
+     "Undo the last change of the camera path.", &FilmEditor::undo},
+    {"film.redo",    "Redo on the camera path",   "View/Camera path 5", "",
+     "Redo the last undone change of the camera path.", &FilmEditor::redo},
+    {"film.clear",   "Clear the camera path",        "View/Camera path 5", "",
      "Delete all keys; film.undo restores them.", clear},
-    {"film.play",    "Play the camera path",         "View/Camera path 5", "Shift+P", "[on|off]",
-     "Move the camera along the path from the shown time; steering stops it.", play},
-    {"film.at",      "Look from the path",           "",       "", "SECONDS",
-     "Go to the camera of the path at SECONDS.", at},
-    {"film.show",    "Path in the viewport",         "View/Camera path 5", "", "[on|off]",
-     "Draw the camera path with its keys over the picture.", show},
-    {"film.preset",  "Camera path around the target", "View/Camera path 5", "", "NAME [SECONDS]",
-     "orbit, spiral or dolly from the current camera, lasting SECONDS (10).", preset},
-    {"film.closed",  "Close the path",               "",       "", "[on|off]",
-     "Continue from the last key back to the first.", closed},
-    {"film.ease",    "Ease in and out",              "",       "", "[on|off]",
-     "Start and stop gently.", path_switch<&CameraPath::ease>},
-    {"film.speed",   "Speed along the path",         "",       "", "even|keys",
-     "even: constant speed; keys: reach each key at its time.", speed},
-    {"film.seconds", "Duration of the path",         "",       "", "SECONDS",
-     "Scale the times of all keys to this duration.", seconds},
-    {"film.size",    "Size of the film",             "",       "", "WIDTH HEIGHT",
-     "Pixels, 16 to 16384 each.", size},
-    {"film.fps",     "Frames per second",            "",       "", "NUMBER",
-     "Of the film, 0.1 to 240.", fps},
-    {"film.lens",    "Lens of the film",             "",       "", "NAME",
-     "pinhole, fisheye:DEGREES or equirectangular, for the whole film.", film_lens},
-    {"film.codec",   "Codec of films",               "",       "", "h264|av1",
-     "h264 plays everywhere; av1 files are about half the size.", codec},
-    {"film.quality", "Quality of films",             "",       "", "NUMBER",
-     "1 to 100; 75 is visually close to lossless.", quality},
-    {"film.open",    "Open a camera path...",        "View/Camera path 5", "", "PATH",
-     "Replace the path with one from a gausscope or nerfstudio file.", open},
-    {"film.save",    "Save the camera path...",      "View/Camera path 5", "", "PATH [nerfstudio]",
-     "Write it as gausscope JSON, or as nerfstudio's camera_path.json.", save},
-    {"film.render",  "Film along the path...",       "View/Camera path 5", "", "PATH",
+    {"film.play",    "Play the camera path",         "View/Camera path 5", "Shift+P",
+     "Move the camera along the path from the shown time; steering stops it.", play, toggle()},
+    {"film.at",      "Look from the path",           "",       "",
+     "Go to the camera of the path at SECONDS.", at, number("SECONDS", 0, kLongestPath)},
+    {"film.show",    "Path in the viewport",         "View/Camera path 5", "",
+     "Draw the camera path with its keys over the picture.", &FilmEditor::shown, toggle()},
+    {"film.preset",  "Camera path around the target", "View/Camera path 5", "",
+     "orbit, spiral or dolly from the current camera, lasting SECONDS (10).",
+     preset, choice("NAME", kPathPresetNames), optional(number("SECONDS", 0.1, kLongestPath), kPresetSeconds)},
+    {"film.closed",  "Close the path",               "",       "",
+     "Continue from the last key back to the first.", closed, toggle()},
+    {"film.ease",    "Ease in and out",              "",       "",
+     "Start and stop gently.", path_switch<&CameraPath::ease>, toggle()},
+    {"film.speed",   "Speed along the path",         "",       "",
+     "even: constant speed; keys: reach each key at its time.", speed, choice("even|keys", kPathSpeedNames)},
+    {"film.seconds", "Duration of the path",         "",       "",
+     "Scale the times of all keys to this duration.",
+     &FilmEditor::set_seconds, when(has_key, number("SECONDS", 0.1, kLongestPath))},
+    {"film.size",    "Size of the film",             "",       "",
+     "Pixels, 16 to 16384 each.", size, whole("WIDTH", 16, 16384), whole("HEIGHT", 16, 16384)},
+    {"film.fps",     "Frames per second",            "",       "",
+     "Of the film, 0.1 to 240.", fps, number("NUMBER", 0.1, 240)},
+    {"film.lens",    "Lens of the film",             "",       "",
+     "pinhole, fisheye:DEGREES or equirectangular, for the whole film.", film_lens, word("NAME")},
+    {"film.codec",   "Codec of films",               "",       "",
+     "h264 plays everywhere; av1 files are about half the size.", codec, choice("h264|av1", kVideoCodecNames)},
+    {"film.quality", "Quality of films",             "",       "",
+     "1 to 100; 75 is visually close to lossless.", &FilmEditor::quality, whole("NUMBER", 1, 100)},
+    {"film.open",    "Open a camera path...",        "View/Camera path 5", "",
+     "Replace the path with one from a gausscope or nerfstudio file.", open, word("PATH")},
+    {"film.save",    "Save the camera path...",      "View/Camera path 5", "",
+     "Write it as gausscope JSON, or as nerfstudio's camera_path.json.", save, word("PATH"), flag("nerfstudio")},
+    {"film.render",  "Film along the path...",       "View/Camera path 5", "",
      "Render every frame of the path, as the viewport shows the scene, into a video (.mp4, .mkv) or a "
-     "folder of PNG files.", render},
+     "folder of PNG files.", render, word("PATH")},
 };
 // clang-format on
 

@@ -1,14 +1,12 @@
 // Commands for the import dialog (app/studio/import.h).
-#include "app/commands/commands.h"
+#include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/studio/arguments.h"
 #include "app/studio/studio.h"
-#include "base/try.h"
 
 namespace gs {
 namespace {
 
-using A = const Arguments&;
+using namespace args;
 using S = StudioState&;
 
 Result<void> open(S state, OpenRequest request) {
@@ -19,34 +17,27 @@ Result<void> nothing_asked() {
 }
 
 /// Only captures have an import dialog.
-Result<void> begin(S state, A a) {
-    const auto kind = kind_of_path(a[0]);
-    if (!kind || *kind != PathKind::capture)
-        return ask(state, [path = a[0]](Studio& s) { return s.give("open", {path}); });
-    return ask(state, [path = a[0]](Studio& s) { return s.import(path); });
+Result<void> begin(Studio& studio, const std::string& path) {
+    const auto kind = kind_of_path(path);
+    if (!kind || *kind != PathKind::capture) return studio.give("open", {path});
+    return studio.import(path);
 }
-Result<void> set(S state, A a) {
+Result<void> set(S state, const std::string& name, const std::string& value) {
     if (!state.import) return nothing_asked();
-    return state.import->set(a[0], a.size() > 1 ? a[1] : "");
+    return state.import->set(name, value);
 }
-Result<void> output(S state, A a) { return set(state, {"output", a[0]}); }
-Result<void> accept(S state, A a) {
-    constexpr std::array kHow{"look", "train"};
+Result<void> accept(S state, bool train) {
     if (!state.import) return nothing_asked();
-    std::size_t how = 0;
-    if (!a.empty()) {
-        GS_TRY(how, choice_argument(a[0], kHow));
-    }
-    GS_TRY(auto request, state.import->request(how == 1));
+    GS_TRY(auto request, state.import->request(train));
     state.end_import();
     return open(state, std::move(request));
 }
-Result<void> cancel(S state, A) {
+Result<void> cancel(S state) {
     if (!state.import) return nothing_asked();
     state.end_import();
     return {};
 }
-Result<void> copy(S state, A) {
+Result<void> copy(S state) {
     if (!state.import) return nothing_asked();
     return ask(state, [line = state.import->command_line()](Studio& s) {
         s.copy_text(line);
@@ -56,18 +47,18 @@ Result<void> copy(S state, A) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"import",        "Import a capture",               "", "", "PATH",
-     "Ask how to open a capture, as File > Open does; open any other file at once.", begin},
-    {"import.set",    "Choose how to import",           "", "", "NAME [VALUE]",
+    {"import",        "Import a capture",               "", "",
+     "Ask how to open a capture, as File > Open does; open any other file at once.", begin, word("PATH")},
+    {"import.set",    "Choose how to import",           "", "",
      "downscale, test-every, test-views, masks, background, steps, gaussians or output of the "
-     "capture that is being imported; without a value, the default.", set},
-    {"import.output", "Folder of the imported run...",  "", "", "PATH",
-     "Output folder of the imported capture's run.", output},
-    {"import.accept", "Open the imported capture",      "", "", "[look|train]",
-     "Open it with the chosen settings; train: and start training.", accept},
-    {"import.cancel", "Cancel the import",              "", "", "",
+     "capture that is being imported; without a value, the default.", set, word("NAME"), optional_word("VALUE")},
+    {"import.output", "Folder of the imported run...",  "", "",
+     "Output folder of the imported capture's run.", set, always(std::string("output")), word("PATH")},
+    {"import.accept", "Open the imported capture",      "", "",
+     "Open it with the chosen settings; train: and start training.", accept, or_first(choice("look|train"))},
+    {"import.cancel", "Cancel the import",              "", "",
      "Close the question without opening anything.", cancel},
-    {"import.copy",   "Copy the import's command line", "", "", "",
+    {"import.copy",   "Copy the import's command line", "", "",
      "Copy the command line equivalent to open and train.", copy},
 };
 // clang-format on

@@ -15,10 +15,11 @@
 namespace gs {
 namespace {
 
-using A = const Arguments&;
+using namespace args;
 using S = StudioState&;
 
-constexpr double kFarthest = 1e9;  // world units that commands take
+constexpr double kFarthest = 1e9;                // world units that commands take
+constexpr double kLeastFov = 5, kMostFov = 150;  // degrees
 
 Vec3d wide(Vec3f v) {
     return {static_cast<double>(v.x), static_cast<double>(v.y), static_cast<double>(v.z)};
@@ -31,74 +32,54 @@ void move_to(S state, const NavigationState& to) {
     state.navigation.snapped = false;
 }
 
-Result<void> orthographic(S state, A a) {
-    bool on = !state.navigation.parallel();
-    if (!a.empty()) {
-        GS_TRY(on, switch_argument(a[0]));
-    }
-    if (on == state.navigation.parallel()) return {};  // a photo's camera stays
+void orthographic(S state, std::optional<bool> wanted) {
+    const bool on = wanted.value_or(!state.navigation.parallel());
+    if (on == state.navigation.parallel()) return;  // a photo's camera stays
     ViewerLens to;
     if (on) to.model = CameraModel::orthographic;
     move_to(state, with_lens(state.navigation, to));
-    return {};
 }
-Result<void> lens(S state, A a) {
-    const bool fisheye = a[0] == text_of(CameraModel::opencv_fisheye) && a.size() > 1;
-    const auto to = viewer_lens_named(fisheye ? a[0] + ":" + a[1] : a[0]);
+Result<void> lens(S state, const std::string& name, std::optional<double> degrees) {
+    const bool fisheye = name == text_of(CameraModel::opencv_fisheye) && degrees;
+    const auto to = viewer_lens_named(fisheye ? fmt::format("{}:{}", name, *degrees) : name);
     if (!to)
-        return fail(ErrorKind::usage, "",
-                    fmt::format("there is no such lens: {}", fmt::join(a, " ")),
+        return fail(ErrorKind::usage, "", fmt::format("there is no such lens: {}", name),
                     "pinhole, orthographic, fisheye (10 to 360 degrees) or equirectangular");
     NavigationState place = with_lens(state.navigation, *to);
-    if (!fisheye && a.size() > 1) {
+    if (!fisheye && degrees) {
         if (to->wide()) return fail(ErrorKind::usage, "", "it sees every direction");
-        GS_TRY(const double degrees, number_argument(a[1], 5, 150, "the field of view"));
-        place = with_fov(place, degrees * std::numbers::pi / 180);
+        if (*degrees < kLeastFov || *degrees > kMostFov)
+            return fail(ErrorKind::usage, "",
+                        fmt::format("the field of view must be between {} and {} degrees, not {:g}",
+                                    kLeastFov, kMostFov, *degrees));
+        place = with_fov(place, *degrees * std::numbers::pi / 180);
     }
     move_to(state, place);
     return {};
 }
-Result<void> fov(S state, A a) {
-    GS_TRY(const double degrees, number_argument(a[0], 5, 150, "the field of view"));
+void fov(S state, double degrees) {
     move_to(state, with_fov(state.navigation, degrees * std::numbers::pi / 180));
-    return {};
 }
-Result<void> near_plane(S state, A a) {
-    if (a[0] == "auto") {
-        state.view.near_plane = 0;
-        return {};
-    }
-    return set_number(state.view.near_plane, a[0], 1e-6, kFarthest, "the near plane (or auto)");
+void near_plane(S state, std::optional<double> distance) {
+    state.view.near_plane = distance.value_or(0);
 }
-Result<void> up(S state, A a) {
+void up(S state, std::optional<Vec3d> axis) {
     Vec3d way = state.scene ? wide(state.scene->up) : Vec3d{0, -1, 0};
     if (state.measured && state.measured->up) way = *state.measured->up;
-    if (a[0] != "auto") {
-        GS_TRY(way, axis_argument(a[0]));
-    }
-    move_to(state, with_up(state.navigation, way));
-    return {};
+    move_to(state, with_up(state.navigation, axis.value_or(way)));
 }
-const auto grid = set_switch<&ViewSettings::grid>;
-Result<void> fast(S state, A a) {
-    GS_TRY_VOID(set_switch<&ViewSettings::fast>(state, a));
+Result<void> fast(S state, std::optional<bool> on) {
+    state.view.fast = on.value_or(!state.view.fast);
     if (!state.view.fast) return {};
     return send(state, [request = view_request_of(state, state.width, state.height)](Engine& e) {
         e.tell_of_fast(request);
     });
 }
-const auto shutter = set_switch<&ViewSettings::shutter>;
-const auto shutter_arrows = set_switch<&ViewSettings::shutter_arrows>;
-
-template <Side which>
-Result<void> look_from_side(S state, A) {
-    move_to(state, from_side(state.navigation, which));
-    return {};
-}
+void look_from_side(S state, Side which) { move_to(state, from_side(state.navigation, which)); }
 
 /// A sphere around the selection: the marked Gaussian, else the selected ones, else the camera
 /// under the mouse or visited last.
-Result<void> frame_selection(S state, A) {
+Result<void> frame_selection(S state) {
     constexpr double kDeviations = 3, kAroundFrustum = 1.5;
     if (state.marked) {
         double largest = 0;
@@ -136,58 +117,58 @@ Result<void> frame_selection(S state, A) {
     return {};
 }
 
-Result<void> clip(S state, A a) {
-    if (a.size() == 1 && a[0] == "off") {
-        state.view.clip.reset();
-        return {};
-    }
-    GS_TRY(state.view.clip, box_argument(a));
-    return {};
-}
-Result<void> clip_to_core(S state, A) {
-    if (!state.scene) return fail(ErrorKind::usage, "", "nothing is open");
+Result<void> clip_to_core(S state) {
+    GS_TRY_VOID(need_scene(state));
     state.view.clip = state.scene->core;
     return {};
 }
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"view.frame-selection",      "Frame the selection",     "View/Camera 3", "Shift+Home", "",
+    {"view.frame-selection",      "Frame the selection",     "View/Camera 3", "Shift+Home",
      "Move close to the marked Gaussian (three deviations fit the picture), else to the selected "
      "ones, else to the capture camera under the mouse or the last one visited.", frame_selection},
-    {"view.orthographic",         "Orthographic",            "View/Camera 3", "Keypad5", "[on|off]",
-     "Parallel rays: sizes do not depend on depth. Zooming changes the visible width.", orthographic},
-    {"camera.lens",               "Change the lens",           "",   "",       "NAME [DEGREES]",
-     "pinhole, orthographic, fisheye (DEGREES across the height, usually 180) or equirectangular, for the free camera.", lens},
-    {"view.shutter",              "Rolling shutter",         "View/Camera 3", "",     "[on|off]",
-     "For a photo with a rolling shutter: draw every row from its own pose, or all rows from the mid-readout pose.", shutter},
-    {"view.shutter.arrows",       "Rolling shutter arrows",  "View/Camera 3", "",     "[on|off]",
-     "For such a photo, show when each row is read, and arrows from the single-pose position to the per-row position.", shutter_arrows},
-    {"view.from.front",           "Look from: front",        "View/Look from 3", "Keypad1", "",
-     "Look at the current target from the front: along the world's y if z is up, else along z.", look_from_side<Side::front>},
-    {"view.from.back",            "Look from: back",         "View/Look from 3", "Ctrl+Keypad1", "",
-     "The same from behind.", look_from_side<Side::back>},
-    {"view.from.right",           "Look from: right",        "View/Look from 3", "Keypad3", "",
-     "The same from the right.", look_from_side<Side::right>},
-    {"view.from.left",            "Look from: left",         "View/Look from 3", "Ctrl+Keypad3", "",
-     "The same from the left.", look_from_side<Side::left>},
-    {"view.from.top",             "Look from: top",          "View/Look from 3", "Keypad7", "",
-     "The same from above, the front at the bottom of the picture.", look_from_side<Side::top>},
-    {"view.from.bottom",          "Look from: bottom",       "View/Look from 3", "Ctrl+Keypad7", "",
-     "The same from below.", look_from_side<Side::bottom>},
-    {"view.fov",                  "Field of view",           "",     "",       "DEGREES",
-     "Vertical field of view of the free camera, 5 to 150 degrees.", fov},
-    {"view.near",                 "Near plane",              "",     "",       "DISTANCE|auto",
-     "Hide Gaussians nearer than this (world units along the view); auto: the scene's own.", near_plane},
-    {"view.fast",                 "Fast pictures",           "View/Camera 3", "",     "[on|off]",
-     "CUDA, while not training: half-precision colours in the viewport only; shows the PSNR against exact pictures, or why it is off. Files, maps, scores and training stay exact.", fast},
-    {"view.up",                   "Up direction",            "",     "",       "AXIS|auto",
-     "x, y, z, -x, -y, -z: used for the horizon and the grid; auto: the scene's own (scene.up), else from the capture cameras.", up},
-    {"view.grid",                 "Ground grid",             "View/Camera 3", "Shift+G", "[on|off]",
-     "Draw lines on the ground, a round number of world units apart.", grid},
-    {"view.clip",                 "Clip box",                "",     "",       "off|X0 [Y0 Z0 X1 Y1 Z1]",
-     "Draw only Gaussians with centres in this box. Pictures only: training and scores ignore it.", clip},
-    {"view.clip.fit",             "Clip to the core",        "View/Camera 3", "",     "",
+    {"view.orthographic",         "Orthographic",            "View/Camera 3", "Keypad5",
+     "Parallel rays: sizes do not depend on depth. Zooming changes the visible width.", orthographic, toggle()},
+    {"camera.lens",               "Change the lens",           "",   "",
+     "pinhole, orthographic, fisheye (DEGREES across the height, usually 180) or equirectangular, for the free camera.",
+     lens, word("NAME"), optional(number("DEGREES", 0, 360))},
+    {"view.shutter",              "Rolling shutter",         "View/Camera 3", "",
+     "For a photo with a rolling shutter: draw every row from its own pose, or all rows from the mid-readout pose.",
+     &ViewSettings::shutter, toggle()},
+    {"view.shutter.arrows",       "Rolling shutter arrows",  "View/Camera 3", "",
+     "For such a photo, show when each row is read, and arrows from the single-pose position to the per-row position.",
+     &ViewSettings::shutter_arrows, toggle()},
+    {"view.from.front",           "Look from: front",        "View/Look from 3", "Keypad1",
+     "Look at the current target from the front: along the world's y if z is up, else along z.",
+     look_from_side, always(Side::front)},
+    {"view.from.back",            "Look from: back",         "View/Look from 3", "Ctrl+Keypad1",
+     "The same from behind.", look_from_side, always(Side::back)},
+    {"view.from.right",           "Look from: right",        "View/Look from 3", "Keypad3",
+     "The same from the right.", look_from_side, always(Side::right)},
+    {"view.from.left",            "Look from: left",         "View/Look from 3", "Ctrl+Keypad3",
+     "The same from the left.", look_from_side, always(Side::left)},
+    {"view.from.top",             "Look from: top",          "View/Look from 3", "Keypad7",
+     "The same from above, the front at the bottom of the picture.", look_from_side, always(Side::top)},
+    {"view.from.bottom",          "Look from: bottom",       "View/Look from 3", "Ctrl+Keypad7",
+     "The same from below.", look_from_side, always(Side::bottom)},
+    {"view.fov",                  "Field of view",           "",     "",
+     "Vertical field of view of the free camera, 5 to 150 degrees.", fov, number("DEGREES", kLeastFov, kMostFov)},
+    {"view.near",                 "Near plane",              "",     "",
+     "Hide Gaussians nearer than this (world units along the view); auto: the scene's own.",
+     near_plane, either(number("DISTANCE", 1e-6, kFarthest), "auto")},
+    {"view.fast",                 "Fast pictures",           "View/Camera 3", "",
+     "CUDA, while not training: half-precision colours in the viewport only; shows the PSNR against exact pictures, or why it is off. Files, maps, scores and training stay exact.",
+     fast, toggle()},
+    {"view.up",                   "Up direction",            "",     "",
+     "x, y, z, -x, -y, -z: used for the horizon and the grid; auto: the scene's own (scene.up), else from the capture cameras.",
+     up, either(axis(), "auto")},
+    {"view.grid",                 "Ground grid",             "View/Camera 3", "Shift+G",
+     "Draw lines on the ground, a round number of world units apart.", &ViewSettings::grid, toggle()},
+    {"view.clip",                 "Clip box",                "",     "",
+     "Draw only Gaussians with centres in this box. Pictures only: training and scores ignore it.",
+     &ViewSettings::clip, either(box(), "off")},
+    {"view.clip.fit",             "Clip to the core",        "View/Camera 3", "",
      "Fit the clip box to the scene's core: 90 % of the points on each axis, plus a tenth.", clip_to_core},
 };
 // clang-format on

@@ -6,57 +6,36 @@
 
 #include <fmt/format.h>
 
-#include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
 #include "app/session/photo_problems.h"
-#include "app/studio/arguments.h"
-#include "base/try.h"
 #include "panels/state/photo_problems.h"
 
 namespace gs {
 namespace {
 
-using A = const Arguments&;
+using namespace args;
 using S = StudioState&;
 
-Result<void> show(S state, A a) {
-    GS_TRY(const std::size_t which, choice_argument(a[0], kProblemsShowNames));
-    state.problems_settings.shows = static_cast<ProblemsShow>(which);
-    return {};
-}
-Result<void> sort(S state, A a) { return set_order(state.problems_settings, a); }
-Result<void> history(S state, A a) {
-    constexpr std::array<const char*, 2> kOf{"psnr", "loss"};
-    GS_TRY(const std::size_t which, choice_argument(a[0], kOf));
-    state.problems_settings.loss = which == 1;
-    return {};
-}
-Result<void> find(S state, A) {
+Result<void> find(S state) {
     state.problems_settings.shows = ProblemsShow::regions;
     return send(state, [](Engine& e) { e.part<ProblemFinder>().find(); });
 }
 /// Without a pixel, the one under the mouse.
-Result<void> point(S state, A a) {
+Result<void> point(S state, const ViewRequest& request,
+                   std::optional<std::pair<double, double>> at) {
     if (!state.frame) return fail(ErrorKind::usage, "", "there is no picture yet");
-    const Camera& shown = state.frame->camera;
-    double x = 0, y = 0;
-    if (a.empty() && !state.hovered_pixel)
+    if (!at && !state.hovered_pixel)
         return fail(ErrorKind::usage, "", "no pixel is under the mouse",
                     "point at the picture or give the pixel: problems.point X Y");
-    if (a.size() == 1)
-        return fail(ErrorKind::usage, "", "a pixel has two coordinates", "problems.point X Y");
-    if (a.empty()) {
-        x = state.hovered_pixel->first + 0.5;
-        y = state.hovered_pixel->second + 0.5;
-    } else {
-        GS_TRY(x, number_argument(a[0], 0, shown.width, "X"));
-        GS_TRY(y, number_argument(a[1], 0, shown.height, "Y"));
-    }
+    const Camera& shown = state.frame->camera;
+    if (!at)
+        at = {(state.hovered_pixel->first + 0.5) / shown.width,
+              (state.hovered_pixel->second + 0.5) / shown.height};
     state.problems_settings.shows = ProblemsShow::place;
-    return send(
-        state, [request = view_request_of(state, state.width, state.height), x = x / shown.width,
-                y = y / shown.height](Engine& e) { e.part<ProblemFinder>().point(request, x, y); });
+    return send(state, [request, at = *at](Engine& e) {
+        e.part<ProblemFinder>().point(request, at.first, at.second);
+    });
 }
 
 /// The photo of entry `index` of a list, if it has one; the engine reports missing entries.
@@ -73,62 +52,49 @@ std::optional<std::size_t> photo_of(const PhotoProblems& problems, ProblemKind k
     return std::nullopt;
 }
 
-Result<void> go(S state, A a) {
-    GS_TRY(const auto number,
-           integer_argument(a[0], 1, std::numeric_limits<std::int32_t>::max(), "the number"));
-    std::size_t kind = 0;
-    if (a.size() > 1) {
-        GS_TRY(kind, choice_argument(a[1], kProblemKindNames));
-    }
-    const auto which = static_cast<ProblemKind>(kind);
-    const auto index = static_cast<std::size_t>(number - 1);
+Result<void> go(S state, std::size_t number, ProblemKind which) {
+    const std::size_t index = number - 1;
     if (state.problems)
         if (const auto photo = photo_of(*state.problems, which, index))
             GS_TRY_VOID(look_from(state, {"", static_cast<int>(*photo), state.navigation}));
     return send(state, [which, index](Engine& e) { e.part<ProblemFinder>().go(which, index); });
 }
-Result<void> select(S state, A a) {
-    GS_TRY(const auto number,
-           integer_argument(a[0], 1, std::numeric_limits<std::int32_t>::max(), "the number"));
-    GS_TRY(const std::size_t kind, choice_argument(a[1], kProblemKindNames));
-    const auto which = static_cast<ProblemKind>(kind);
+Result<void> select(S state, std::size_t number, ProblemKind which) {
     if (which != ProblemKind::gaussian && which != ProblemKind::floater)
-        return fail(ErrorKind::usage, "", fmt::format("a {} has no Gaussians of its own", a[1]),
+        return fail(ErrorKind::usage, "",
+                    fmt::format("a {} has no Gaussians of its own",
+                                kProblemKindNames[static_cast<std::size_t>(which)]),
                     "problems.select N gaussian, or N floater");
-    return send(state, [which, index = static_cast<std::size_t>(number - 1)](Engine& e) {
-        e.part<ProblemFinder>().select(which, index);
-    });
-}
-Result<void> cancel(S state, A) {
-    return send(state, [](Engine& e) { e.cancel("problems"); });
-}
-Result<void> clear(S state, A) {
-    return send(state, [](Engine& e) { e.part<ProblemFinder>().clear(); });
+    return send(state, [=](Engine& e) { e.part<ProblemFinder>().select(which, number - 1); });
 }
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"problems.find",   "Find errors in photos",         "Doctor 3", "Ctrl+Shift+F", "",
+    {"problems.find",   "Find errors in photos",         "Doctor 3", "Ctrl+Shift+F",
      "Search every photo for the worst regions, holes, floaters and the Gaussians that contribute to "
      "errors.", find},
-    {"problems.point",  "This place in every photo",     "Doctor 3", "Shift+I", "[X Y]",
+    {"problems.point",  "This place in every photo",     "Doctor 3", "Shift+I",
      "Show the point at a pixel of the picture (the one under the mouse) in every photo that sees "
-     "it, worst first.", point},
-    {"problems.go",     "Go to a problem",               "",         "",        "N [KIND]",
+     "it, worst first.", point, shown_view(), optional(both(pixel_x(), pixel_y()))},
+    {"problems.go",     "Go to a problem",               "",         "",
      "Go to number N of the regions found, or of hole, gaussian, floater, or seen (the point's "
-     "photos).", go},
-    {"problems.select", "Select a problem's Gaussians",  "",         "",        "N gaussian|floater",
-     "Select Gaussian N of the list, or the Gaussians of floater N.", select},
-    {"problems.show",   "Problems: show",                "",         "",        "WHAT",
-     "time (each photo's error over the steps), regions, place, gaussians, floaters or holes.", show},
-    {"problems.sort",   "Problems: sort the photos",     "",         "",        "KEY [up|down]",
-     "Errors over time by name, split, psnr, ssim, loss, used or step.", sort},
-    {"problems.history", "Problems: error over time",     "",        "",        "psnr|loss",
-     "Colour the errors over time by psnr or loss.", history},
-    {"problems.cancel", "Cancel looking for problems",   "",         "",        "",
-     "Cancel problems.find or problems.point; earlier results stay.", cancel},
-    {"problems.clear",  "Clear the problems",            "Doctor 3", "",        "",
-     "Clear the results and the mark in the picture.", clear},
+     "photos).", go, whole("N", 1, kMost), or_first(choice("KIND", kProblemKindNames))},
+    {"problems.select", "Select a problem's Gaussians",  "",         "",
+     "Select Gaussian N of the list, or the Gaussians of floater N.",
+     select, whole("N", 1, kMost), choice("gaussian|floater", kProblemKindNames)},
+    {"problems.show",   "Problems: show",                "",         "",
+     "time (each photo's error over the steps), regions, place, gaussians, floaters or holes.",
+     &ProblemsSettings::shows, choice("WHAT", kProblemsShowNames)},
+    {"problems.sort",   "Problems: sort the photos",     "",         "",
+     "Errors over time by name, split, psnr, ssim, loss, used or step.",
+     set_order<ProblemsSettings>, choice("KEY", kPhotoKeyNames), or_first(choice("up|down"))},
+    {"problems.history", "Problems: error over time",     "",        "",
+     "Colour the errors over time by psnr or loss.", &ProblemsSettings::loss, choice("psnr|loss")},
+    {"problems.cancel", "Cancel looking for problems",   "",         "",
+     "Cancel problems.find or problems.point; earlier results stay.",
+     &Engine::cancel, always(std::string("problems"))},
+    {"problems.clear",  "Clear the problems",            "Doctor 3", "",
+     "Clear the results and the mark in the picture.", &ProblemFinder::clear},
 };
 // clang-format on
 

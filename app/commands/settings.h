@@ -1,56 +1,31 @@
-// Functions for the tables of this folder: commands that set one field of ViewSettings, or the
-// order of a list of photos.
+// Functions for several tables of this folder: parameters and checks that commands share.
 #pragma once
 
-#include <array>
-#include <type_traits>
+#include <limits>
 
 #include "app/commands/commands.h"
-#include "app/studio/arguments.h"
 #include "base/try.h"
 
 namespace gs {
 
-/// Sets a field from a list of names.
-template <auto field, const auto& names>
-Result<void> set_choice(StudioState& state, const Arguments& a) {
-    GS_TRY(const std::size_t index, choice_argument(a[0], names));
-    using Value = std::remove_reference_t<decltype(state.view.*field)>;
-    state.view.*field = static_cast<Value>(index);
-    return {};
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+/// Errors (usage): no scene is open.
+inline Result<void> need_scene(const StudioState& state) {
+    if (state.scene) return {};
+    return fail(ErrorKind::usage, "", "nothing is open");
 }
-template <auto field, auto value>
-Result<void> set_to(StudioState& state, const Arguments&) {
-    state.view.*field = value;
-    return {};
+inline Result<ClipBox> clip_box(const StudioState& state) {
+    if (state.view.clip) return *state.view.clip;
+    return fail(ErrorKind::usage, "", "there is no clip box",
+                "make one with view.clip X0 Y0 Z0 X1 Y1 Z1 or view.clip.fit");
 }
-/// Without an argument, toggles the switch.
-template <auto field>
-Result<void> set_switch(StudioState& state, const Arguments& a) {
-    bool on = !(state.view.*field);
-    if (!a.empty()) {
-        GS_TRY(on, switch_argument(a[0]));
-    }
-    state.view.*field = on;
-    return {};
-}
-/// KEY [up|down]: what photos are sorted by, and which way; for settings with `key` and
-/// `descending`.
+/// KEY [up|down]: what photos are sorted by, and which way.
 template <class Sorted>
-Result<void> set_order(Sorted& into, const Arguments& a) {
-    GS_TRY(const std::size_t key, choice_argument(a[0], kPhotoKeyNames));
-    constexpr std::array<const char*, 2> kWays{"up", "down"};
-    std::size_t way = 0;
-    if (a.size() > 1) {
-        GS_TRY(way, choice_argument(a[1], kWays));
-    }
-    into.key = static_cast<PhotoKey>(key);
-    into.descending = way == 1;
-    return {};
-}
-inline Result<void> set_number(double& into, const std::string& text, double least, double most,
-                               std::string_view what) {
-    GS_TRY(into, number_argument(text, least, most, what));
+Result<void> set_order(StudioState& state, PhotoKey key, bool descending) {
+    Sorted& sorted = row::settings_of<Sorted>(state);
+    sorted.key = key;
+    sorted.descending = descending;
     return {};
 }
 

@@ -58,26 +58,6 @@ Result<Vec3d> axis_argument(const std::string& text) {
                 "give x, y, z, -x, -y or -z");
 }
 
-Result<ClipBox> box_argument(std::span<const std::string> words) {
-    constexpr double kFarthestCorner = 1e9;  // world units
-    if (words.size() != 6)
-        return fail(ErrorKind::usage, "",
-                    "a box is X0 Y0 Z0 X1 Y1 Z1, the lower and the upper corner; or off");
-    float v[6] = {};
-    for (std::size_t i = 0; i < 6; ++i) {
-        const auto number =
-            number_argument(words[i], -kFarthestCorner, kFarthestCorner, "a coordinate");
-        if (!number) return tl::unexpected<Error>(number.error());
-        v[i] = static_cast<float>(*number);
-    }
-    for (std::size_t i = 0; i < 3; ++i)
-        if (v[i] > v[i + 3])
-            return fail(
-                ErrorKind::usage, "",
-                fmt::format("the box ends before it begins: {} > {}", words[i], words[i + 3]));
-    return ClipBox{{v[0], v[1], v[2]}, {v[3], v[4], v[5]}};
-}
-
 Result<std::vector<std::uint64_t>> rows_argument(const std::string& text) {
     std::vector<std::uint64_t> rows;
     std::string word;
@@ -88,24 +68,13 @@ Result<std::vector<std::uint64_t>> rows_argument(const std::string& text) {
         rows.push_back(static_cast<std::uint64_t>(row));
         word.clear();
     }
+    if (rows.empty())
+        return fail(ErrorKind::usage, "", fmt::format("\"{}\" contains no Gaussian id", text),
+                    "ids are whole numbers separated by commas");
     return rows;
 }
 
-Result<RowsArgument> rows_of_step_argument(std::span<const std::string> words) {
-    RowsArgument out;
-    if (words.empty()) return out;
-    GS_TRY(out.rows, rows_argument(words[0]));
-    if (out.rows.empty())
-        return fail(ErrorKind::usage, "", fmt::format("\"{}\" contains no Gaussian id", words[0]),
-                    "ids are whole numbers separated by commas");
-    if (words.size() > 1) {
-        GS_TRY(const auto step, integer_argument(words[1], 0, kMostWhole, "the step"));
-        out.step = static_cast<std::uint64_t>(step);
-    }
-    return out;
-}
-
-Result<std::size_t> choice_argument(const std::string& text, std::span<const char* const> choices) {
+Result<std::size_t> choice_argument(const std::string& text, std::span<const std::string> choices) {
     for (std::size_t i = 0; i < choices.size(); ++i)
         if (text == choices[i]) return i;
     return fail(ErrorKind::usage, "",

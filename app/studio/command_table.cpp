@@ -23,29 +23,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-std::string words_of(const ArgumentCount& count) {
-    if (count.most == 0) return "no";
-    if (count.least == count.most) return fmt::format("{}", count.least);
-    return fmt::format("{} to {}", count.least, count.most);
+std::string words_of(const CommandRow& row) {
+    if (row.most() == 0) return "no";
+    if (row.least() == row.most()) return fmt::format("{}", row.least());
+    return fmt::format("{} to {}", row.least(), row.most());
 }
 
 }  // namespace
-
-ArgumentCount argument_count(std::string_view text) {
-    ArgumentCount out;
-    std::size_t way = 0, longest = 0;  // words of this way through the brackets, of the longest
-    bool optional = false, word = false;
-    for (const char c : text) {
-        if (c == '[') optional = true, way = longest = 0;
-        if (c == ']') optional = false, out.most += std::max(way, longest);
-        if (c == '|' && !word) longest = std::max(way, longest), way = 0;
-        const bool letter = c != ' ' && c != '[' && c != ']' && (c != '|' || word);
-        if (letter && !word) optional ? ++way : ++out.least;
-        word = letter;
-    }
-    out.most += out.least;
-    return out;
-}
 
 CommandTable::CommandTable(std::vector<CommandRow> rows)
     : rows_(std::move(rows)), infos_(rows_.begin(), rows_.end()) {}
@@ -73,11 +57,10 @@ Result<void> CommandTable::run(StudioState& state, std::string_view name,
         return fail(ErrorKind::usage, "", fmt::format("there is no command \"{}\"", name),
                     fmt::format("did you mean \"{}\"?", nearest->name));
     }
-    const ArgumentCount taken = argument_count(row->arguments);
-    if (!taken.allows(arguments.size()))
+    if (!row->takes_words(arguments.size()))
         return fail(
             ErrorKind::usage, "",
-            fmt::format("{} takes {} arguments, not {}", name, words_of(taken), arguments.size()),
+            fmt::format("{} takes {} arguments, not {}", name, words_of(*row), arguments.size()),
             fmt::format("usage: {} {}", name, row->arguments));
     if (!row->run) return fail(ErrorKind::usage, "", fmt::format("{} works in scripts only", name));
     return row->run(state, arguments);

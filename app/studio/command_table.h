@@ -8,27 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/expected.h"
-#include "panels/state/command.h"
+#include "app/studio/command_row.h"
 
 namespace gs {
-
-struct StudioState;  // app/studio/studio_state.h
-using Arguments = std::vector<std::string>;
-
-/// One command: a row of a table in app/commands.
-struct CommandRow : CommandInfo {
-    Result<void> (*run)(StudioState&, const Arguments&) = nullptr;  ///< null: scripts only (waits)
-};
-
-/// The number of arguments of a command.
-struct ArgumentCount {
-    std::size_t least = 0, most = 0;
-    bool allows(std::size_t count) const { return count >= least && count <= most; }
-};
-/// Parses a text like "PATH [WIDTH HEIGHT] [plain|overlays]": each word is an argument, brackets
-/// are optional, and of "[A B C | D]" the longer alternative counts.
-ArgumentCount argument_count(std::string_view text);
 
 class CommandTable {
   public:

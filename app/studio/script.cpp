@@ -10,19 +10,19 @@ namespace {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"wait-frame",   "Wait for a picture", "", "", "",
+    {"wait-frame",   "Wait for a picture", "", "",
      "Scripts only: wait until the viewport shows the last requested picture.", nullptr},
-    {"wait-step",    "Wait for a step",    "", "", "STEP",
-     "Scripts only: wait until training has done STEP steps.", nullptr},
-    {"wait-loaded",  "Wait for loading",   "", "", "",
+    {"wait-step",    "Wait for a step",    "", "",
+     "Scripts only: wait until training has done STEP steps.", nullptr, args::word("STEP")},
+    {"wait-loaded",  "Wait for loading",   "", "",
      "Scripts only: wait until the opened scene and traces are loaded.", nullptr},
-    {"wait-idle",    "Wait until idle",    "", "", "",
+    {"wait-idle",    "Wait until idle",    "", "",
      "Scripts only: wait until all loading, training, evaluation, examination and writing is done and the "
      "visible panels are complete.", nullptr},
-    {"wait-seconds", "Wait some seconds",  "", "", "SECONDS",
-     "Scripts only.", nullptr},
-    {"timeout",      "Set the wait limit",     "", "", "SECONDS",
-     "Scripts only: longest time for each following wait (default: 600).", nullptr},
+    {"wait-seconds", "Wait some seconds",  "", "",
+     "Scripts only.", nullptr, args::word("SECONDS")},
+    {"timeout",      "Set the wait limit",     "", "",
+     "Scripts only: longest time for each following wait (default: 600).", nullptr, args::word("SECONDS")},
 };
 // clang-format on
 
@@ -49,7 +49,7 @@ Result<std::vector<ScriptLine>> parse_script(std::string_view text, const std::s
         std::string wrong;
         if (!row)
             wrong = fmt::format("there is no command \"{}\"", line.name);
-        else if (!argument_count(row->arguments).allows(line.arguments.size()))
+        else if (!row->takes_words(line.arguments.size()))
             wrong = fmt::format("usage: {} {}", line.name, row->arguments);
         if (!wrong.empty())
             return tl::unexpected<Error>(Error{ErrorKind::usage,

@@ -152,7 +152,7 @@ void Studio::handle_input() {
             (key.chord == "Escape" && (ui_.uncover() || put_tool_away())))
             continue;
         // A command that needs arguments is finished in the palette.
-        if (argument_count(row->arguments).least > 0)
+        if (row->needs_arguments())
             ui_.show_palette(row->name);
         else
             run_command(row->name, {});

@@ -12,6 +12,14 @@
 
 namespace gs {
 
+/// One parameter of a command.
+struct ArgumentInfo {
+    std::string usage;                 ///< "FACTOR", "X Y Z", "[on|off]"
+    std::size_t least = 1, most = 1;   ///< words
+    std::string range;                 ///< "0.001 to 1000"; empty: any
+    std::vector<std::string> choices;  ///< words it may be; empty: others
+};
+
 /// One row of the command table, as menus, palette and help page show it.
 struct CommandInfo {
     std::string name;       ///< "train.pause"
@@ -20,6 +28,9 @@ struct CommandInfo {
     std::string key;        ///< "Space", "Ctrl+P"; empty: none
     std::string arguments;  ///< "STEP", "PATH [WIDTH HEIGHT]"; empty: none
     std::string help;       ///< one sentence
+    std::vector<ArgumentInfo> takes{};
+    /// Whether arguments must be given: those outside brackets.
+    bool needs_arguments() const { return !arguments.empty() && arguments.front() != '['; }
 };
 
 /// Commands given in this UI frame, in order, plus the table for those who list them.

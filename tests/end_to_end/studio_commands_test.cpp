@@ -30,21 +30,84 @@ TEST(Commands, have_unique_names_and_keys_and_all_have_help) {
     EXPECT_FALSE(table.find_key(""));
 }
 
-TEST(Commands, take_as_many_arguments_as_their_text_says) {
-    const auto count = [](const char* text) {
-        const ArgumentCount c = argument_count(text);
-        return std::pair(c.least, c.most);
+/// Runs a function of these parameters; the error, or nothing.
+template <class Action, class... T>
+std::string error_of_row(const Arguments& words, Action action, Parameter<T>... parameters) {
+    SessionHarness h;
+    const CommandTable table({CommandRow("try", "Try", "", "", "Try it.", action, parameters...)});
+    const auto done = table.run(h.state, "try", words);
+    return done ? std::string() : done.error().text();
+}
+
+TEST(Commands, take_as_many_arguments_as_their_parameters_say) {
+    using namespace args;
+    const auto row = [](auto... parameters) {
+        const CommandRow one("try", "Try", "", "", "Try it.", nullptr, parameters...);
+        return std::tuple(one.arguments, one.least(), one.most());
     };
-    using Pair = std::pair<std::size_t, std::size_t>;
-    EXPECT_EQ(count(""), Pair(0, 0));
-    EXPECT_EQ(count("PATH"), Pair(1, 1));
-    EXPECT_EQ(count("R G B"), Pair(3, 3));
-    EXPECT_EQ(count("INDEX|NAME"), Pair(1, 1));
-    EXPECT_EQ(count("[on|off]"), Pair(0, 1));
-    EXPECT_EQ(count("[BEGIN END]"), Pair(0, 2));
-    EXPECT_EQ(count("PATH [WIDTH HEIGHT] [plain|overlays]"), Pair(1, 4));
-    EXPECT_EQ(count("X Y Z [UP_X UP_Y UP_Z | FOV]"), Pair(3, 6));
-    EXPECT_EQ(count("X [A | B C]"), Pair(1, 3));
+    using Row = std::tuple<std::string, std::size_t, std::size_t>;
+    EXPECT_EQ(row(), Row("", 0, 0));
+    EXPECT_EQ(row(word("PATH")), Row("PATH", 1, 1));
+    EXPECT_EQ(row(vector("R G B", 0, 1)), Row("R G B", 3, 3));
+    EXPECT_EQ(row(toggle()), Row("[on|off]", 0, 1));
+    EXPECT_EQ(row(always(3), either(axis(), "auto")), Row("AXIS|auto", 1, 1));
+    EXPECT_EQ(row(either(box(), "off")), Row("off|X0 Y0 Z0 X1 Y1 Z1", 1, 6));
+    EXPECT_EQ(row(word("PATH"), optional(both(whole("WIDTH", 1, 9), whole("HEIGHT", 1, 9))),
+                  optional(choice("plain|overlays"))),
+              Row("PATH [WIDTH HEIGHT] [plain|overlays]", 1, 4));
+    EXPECT_EQ(row(word("NAME"), flag("hide")), Row("NAME [hide]", 1, 2));
+}
+
+TEST(Commands, refuse_arguments_outside_their_range) {
+    using namespace args;
+    double scaled = 0;
+    static double* given = nullptr;
+    given = &scaled;
+    const auto error = [](const Arguments& words) {
+        return error_of_row(
+            words, [](StudioState&, double factor) { *given = factor; },
+            number("FACTOR", 1e-3, 1e3));
+    };
+    EXPECT_EQ(error({"2.5"}), "");
+    EXPECT_EQ(scaled, 2.5);
+    for (const char* wrong : {"0", "-1", "1e4", "nan", "inf", "", "2x", "two"})
+        EXPECT_NE(error({wrong}).find("FACTOR must be"), std::string::npos) << wrong;
+    EXPECT_NE(error({"1e4"}).find("between 0.001 and 1000, not 10000"), std::string::npos);
+    EXPECT_NE(error({"1e4"}).find("usage: try FACTOR"), std::string::npos);
+    EXPECT_NE(error({}).find("takes 1 arguments, not 0"), std::string::npos);
+    EXPECT_NE(error({"1", "2"}).find("takes 1 arguments, not 2"), std::string::npos);
+    EXPECT_EQ(scaled, 2.5) << "nothing wrong reached the command";
+}
+
+TEST(Commands, read_optional_arguments_choices_and_texts) {
+    using namespace args;
+    static std::string got;
+    const auto error = [](const Arguments& words) {
+        got.clear();
+        return error_of_row(
+            words,
+            [](StudioState&, const std::string& path,
+               const std::optional<std::pair<std::int64_t, std::int64_t>>& size, bool overlays) {
+                got = fmt::format("{} {}x{} {}", path, size ? size->first : 0,
+                                  size ? size->second : 0, overlays);
+            },
+            word("PATH"), optional(both(whole("WIDTH", 1, 9), whole("HEIGHT", 1, 9))),
+            optional(choice("plain|overlays"), std::size_t{0}));
+    };
+    EXPECT_EQ(error({"a \"b\" c"}) + got, "a \"b\" c 0x0 false");
+    EXPECT_EQ(error({"p", "overlays"}) + got, "p 0x0 true");
+    EXPECT_EQ(error({"p", "3", "4"}) + got, "p 3x4 false");
+    EXPECT_EQ(error({"p", "3", "4", "overlays"}) + got, "p 3x4 true");
+    EXPECT_NE(error({"p", "shiny"}).find("is not one of: plain, overlays"), std::string::npos);
+    EXPECT_NE(error({"p", "3", "10"}).find("HEIGHT must be between 1 and 9"), std::string::npos);
+    EXPECT_NE(error({"p", "3.5", "4"}).find("whole number"), std::string::npos);
+    const auto box_error = [](const Arguments& words) {
+        return error_of_row(words, &ViewSettings::clip, either(box(), "off"));
+    };
+    EXPECT_EQ(box_error({"off"}), "");
+    EXPECT_EQ(box_error({"0", "0", "0", "1", "1", "1"}), "");
+    EXPECT_NE(box_error({"0", "0", "0"}).find("are 6 numbers"), std::string::npos);
+    EXPECT_NE(box_error({"off", "1"}).find("one argument too many"), std::string::npos);
 }
 
 TEST(Commands, for_each_choice_are_named_after_it) {

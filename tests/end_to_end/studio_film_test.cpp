@@ -84,7 +84,8 @@ TEST_F(FilmStudio, PathsAreMadeByCommands) {
         EXPECT_EQ(h.state.film.film().path.keys.size(), 3u);
         EXPECT_NEAR(h.state.film.film().path.seconds(), 4, 1e-9);
     }
-    EXPECT_NE(refused("film.save", {file, "blender"}).find("unknown path"), std::string::npos);
+    EXPECT_NE(refused("film.save", {file, "blender"}).find("only \"nerfstudio\" may be here"),
+              std::string::npos);
     EXPECT_NE(refused("film.open", {tiny_capture()}), "");
 }
 

@@ -81,7 +81,7 @@ TEST_F(Inspect, SplatsAloneAreExplainedWithoutAPhoto) {
     EXPECT_EQ(answer()->report.tile.column, 2);
     EXPECT_EQ(answer()->report.tile.row, 1);
     EXPECT_NE(run("inspect.tile", {"10", "0"}).find("10 x 8"), std::string::npos);
-    EXPECT_NE(run("inspect.pixel", {"12"}).find("two coordinates"), std::string::npos);
+    EXPECT_NE(run("inspect.pixel", {"12"}).find("usage: inspect.pixel [X Y]"), std::string::npos);
     EXPECT_NE(run("inspect.pixel", {"161", "2"}).find("X"), std::string::npos);
 
     EXPECT_EQ(run("inspect.tiles"), "");

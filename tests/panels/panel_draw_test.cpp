@@ -189,6 +189,47 @@ TEST(Palette, RunsWhatIsTyped) {
     EXPECT_EQ(commands.take(), (Given{{"train.run-to", {"7000"}}}));
 }
 
+TEST(Palette, RunsANameWithItsArguments) {
+    Headless ui;
+    const auto table = fake_table();
+    Commands commands(table);
+    Palette palette;
+    const auto draw = [&] { palette.draw(commands); };
+    const auto given = [&](const char* line) {
+        palette.show();
+        for (int i = 0; i < 3; ++i) ui.frame(draw);
+        ImGui::GetIO().AddInputCharactersUTF8(line);
+        for (int i = 0; i < 2; ++i) ui.frame(draw);
+        ui.press(ImGuiKey_Enter, draw);
+        return commands.take();
+    };
+    EXPECT_EQ(given("view.save door"), (Given{{"view.save", {"door"}}}));
+    EXPECT_FALSE(palette.visible());
+    EXPECT_EQ(given("view.save \"front door\""), (Given{{"view.save", {"front door"}}}));
+    EXPECT_EQ(given("edit.recolor set 1 0 0.5"),
+              (Given{{"edit.recolor", {"set", "1", "0", "0.5"}}}));
+    EXPECT_EQ(given("view.log "), (Given{{"view.log", {}}})) << "a switch toggles";
+    EXPECT_EQ(given("view.save "), Given{}) << "a name is missing";
+    EXPECT_TRUE(palette.visible());
+}
+
+TEST(Palette, OffersTheChoicesOfAnArgument) {
+    Headless ui;
+    const auto table = fake_table();
+    Commands commands(table);
+    Palette palette;
+    const auto draw = [&] { palette.draw(commands); };
+    Given given;
+    palette.show("predict.map");
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    for (float y = 60; y < 400 && given.empty(); y += 6) {
+        ui.click({700, y}, draw);
+        given = commands.take();
+        if (!palette.visible() && given.empty()) palette.show("predict.map"), ui.frame(draw);
+    }
+    EXPECT_EQ(given, (Given{{"predict.map", {"on"}}}));
+}
+
 TEST(Palette, OffersWhatAnArgumentMayBe) {
     Headless ui;
     const auto table = fake_table();
