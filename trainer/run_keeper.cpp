@@ -162,8 +162,9 @@ void RunKeeper::save_while_training() {
     if (const auto saved = save_checkpoint(); !saved)
         run_.tell(LogLevel::warning, fmt::format("no checkpoint at step {}, training continues: {}",
                                                  run_.step(), saved.error().text()));
-    else if (const auto log = run_.record.steps.write(run_.options.folder / "metrics.csv"); !log)
-        run_.tell(LogLevel::warning, log.error().text());
+    else
+        run_.report(LogLevel::warning,
+                    run_.record.steps.write(run_.options.folder / "metrics.csv"));
     draw_thumbnails();
 }
 
@@ -217,10 +218,9 @@ void RunKeeper::save_best() {
     if (!run_.options.keep.best || !run_.begun || newest.step != run_.step() ||
         !(newest.psnr > best_psnr_ || std::isnan(best_psnr_)) || std::isnan(newest.psnr))
         return;
-    if (const auto saved = write_into_folder(run_.options.folder / "best.gsc", checkpoint_of(run_));
-        !saved)
-        return run_.tell(LogLevel::warning, saved.error().text());
-    best_psnr_ = newest.psnr;
+    if (run_.report(LogLevel::warning,
+                    write_into_folder(run_.options.folder / "best.gsc", checkpoint_of(run_))))
+        best_psnr_ = newest.psnr;
 }
 
 void RunKeeper::save_model(bool checkpoint) {
@@ -255,8 +255,7 @@ void RunKeeper::save_records() {
     const auto leave = [&](const char* what, const fs::path& path, const WriteFile& write) {
         files_.leave(what, path, write, options.tell);
     };
-    if (const auto saved = lapse_.save(options.folder); !saved)
-        run_.tell(LogLevel::debug, saved.error().text());
+    run_.report(LogLevel::debug, lapse_.save(options.folder));
     leave("run", options.folder / "run.json",
           [&](const fs::path& p) { return write_description(run_, p); });
     leave("steps", options.folder / "metrics.csv",
@@ -271,12 +270,10 @@ void RunKeeper::save_records() {
 
 /// While the run continues.
 void RunKeeper::save_description() {
-    if (const auto saved = lapse_.save(run_.options.folder); !saved)
-        run_.tell(LogLevel::debug, saved.error().text());
-    const auto written =
-        write_into_folder(run_.options.folder / "run.json",
-                          [&](const fs::path& p) { return write_description(run_, p); });
-    if (!written) run_.tell(LogLevel::warning, written.error().text());
+    run_.report(LogLevel::debug, lapse_.save(run_.options.folder));
+    run_.report(LogLevel::warning,
+                write_into_folder(run_.options.folder / "run.json",
+                                  [&](const fs::path& p) { return write_description(run_, p); }));
 }
 
 Json RunKeeper::summary() const {
@@ -336,10 +333,8 @@ void RunKeeper::take_lapse(std::uint64_t step) {
 void RunKeeper::draw_thumbnails() {
     try {
         const auto& view = run_.options.last_view;
-        if (const auto written =
-                write_thumbnails(*run_.trainer, view ? view() : std::nullopt, run_.options.folder);
-            !written)
-            run_.tell(LogLevel::debug, written.error().text());
+        run_.report(LogLevel::debug, write_thumbnails(*run_.trainer, view ? view() : std::nullopt,
+                                                      run_.options.folder));
     } catch (const std::exception& error) {
         run_.tell(LogLevel::debug, fmt::format("no thumbnails: {}", words_of(error)));
     }

@@ -88,6 +88,11 @@ struct RunContext {
     /// The work until the next step belongs to no step.
     void pause() { profile.close(); }
     void tell(LogLevel level, const std::string& text) const { options.tell(level, text); }
+    /// Tells an error. True: there was none.
+    bool report(LogLevel level, const Result<void>& done) const {
+        if (!done) tell(level, done.error().text());
+        return done.has_value();
+    }
     /// Puts it on record that something happened at this step.
     void mark(std::string text, bool alarm = false);
     void alarm(std::optional<std::string> text);

@@ -15,6 +15,7 @@
 #include "app/cli/train.h"
 #include "app/cli/train_settings.h"
 #include "app/lab/benchmark_log.h"
+#include "app/session/session_types.h"
 #include "base/format.h"
 #include "base/json_write.h"
 #include "base/log.h"

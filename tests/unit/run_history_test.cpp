@@ -138,6 +138,17 @@ TEST_F(RunHistory, BranchesIntoARunOfItsOwn) {
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 12u) << "and left alone";
 }
 
+TEST_F(RunHistory, ABranchOfAFinishedRunIsSaved) {
+    const auto run = make();
+    drive(*run);
+    edit(*run, 0.3);
+    ASSERT_TRUE(branch_at(*run, 30));
+    const fs::path folder = run->keeper().folder();
+    run->finish();
+    EXPECT_NE(folder, folder_ / "out");
+    EXPECT_EQ(checkpoint_steps(folder / "checkpoint.gsc"), 30u);
+}
+
 TEST_F(RunHistory, SnapshotsKeepWithinTheirMemory) {
     const auto run = make();
     train_to(*run, 25);  // nothing grows any more
