@@ -132,6 +132,9 @@ class BeamSink final : public GradientSink {
     TrainingSink& to_;
 };
 
+/// Gradients are summed before the model takes its step.
+bool in_batch(const StepPlan& plan) { return plan.part.several() || plan.beams; }
+
 class CpuTraining final : public TrainingBackend {
   public:
     explicit CpuTraining(std::unique_ptr<Rasterizer> rasterizer)
@@ -185,11 +188,8 @@ class CpuTraining final : public TrainingBackend {
     std::vector<math::PhotoNeighbours> neighbours_;  ///< by photo, where appearance is learned
     void take_over(RunArrays arrays);
     void keep_room_to_save();
-    void begin_step(const StepPlan& plan);
     LossTerms compare(const StepPlan& plan, const LentPhoto& lent);
     void end_step(const StepPlan& plan, TrainingSink& sink, bool sound);
-    /// Gradients are summed before the model takes its step.
-    static bool in_batch(const StepPlan& plan) { return plan.part.several() || plan.beams; }
     // As much as model() needs, untouched until then: what else grows meanwhile does not get it.
     mutable Buffer<float> room_to_save_;
     // Memory that steps and views use again and again.
@@ -250,12 +250,6 @@ void CpuTraining::keep_room_to_save() {
     }
 }
 
-void CpuTraining::begin_step(const StepPlan& plan) {
-    const Span span(Stage::adam);
-    adam_.begin_step(model_, plan.rates, plane_count(plan.options.sh_degree));
-    if (in_batch(plan)) batch_.begin(model_.blocks(), adam_.state().planes);
-}
-
 void CpuTraining::end_step(const StepPlan& plan, TrainingSink& sink, bool sound) {
     {
         const Span span(Stage::adam);
@@ -300,7 +294,11 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     out.step = plan.step + 1;
     out.view_index = plan.view_index;
     out.part = plan.part;
-    if (plan.part.first()) begin_step(plan);
+    if (plan.part.first()) {
+        const Span span(Stage::adam);
+        adam_.begin_step(model_, plan.rates, plane_count(plan.options.sh_degree));
+        if (in_batch(plan)) batch_.begin(model_.blocks(), adam_.state().planes);
+    }
     LazySource source(model_, adam_, plan.options.sh_degree);
     rasterizer_->forward(source, plan.camera, plan.options, *forward_state_, picture_);
     out.counters = picture_.counters;

@@ -98,7 +98,7 @@ TEST_F(StreamedRun, PhotosThatFitStay) {
 TEST_F(StreamedRun, ResumesInTheMiddleOfAnEpoch) {
     const auto whole = trainer(load(0)), first = trainer(load(2 * kOnePhoto));
     expect_same(*whole, *first, 7);
-    ASSERT_TRUE(first->keeper().save_checkpoint(folder_ / "at7.gsc"));
+    ASSERT_TRUE(first->save_checkpoint(folder_ / "at7.gsc"));
     auto on = Trainer::resume(folder_ / "at7.gsc", load(2 * kOnePhoto), make_cpu_rasterizer());
     ASSERT_TRUE(on) << on.error().text();
     (*on)->hash_steps(true);
