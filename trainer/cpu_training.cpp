@@ -132,6 +132,9 @@ class BeamSink final : public GradientSink {
     TrainingSink& to_;
 };
 
+/// Gradients are summed before the model takes its step.
+bool in_batch(const StepPlan& plan) { return plan.part.several() || plan.beams; }
+
 class CpuTraining final : public TrainingBackend {
   public:
     explicit CpuTraining(std::unique_ptr<Rasterizer> rasterizer)
@@ -185,6 +188,8 @@ class CpuTraining final : public TrainingBackend {
     std::vector<math::PhotoNeighbours> neighbours_;  ///< by photo, where appearance is learned
     void take_over(RunArrays arrays);
     void keep_room_to_save();
+    LossTerms compare(const StepPlan& plan, const LentPhoto& lent);
+    void end_step(const StepPlan& plan, TrainingSink& sink, bool sound);
     // As much as model() needs, untouched until then: what else grows meanwhile does not get it.
     mutable Buffer<float> room_to_save_;
     // Memory that steps and views use again and again.
@@ -245,77 +250,86 @@ void CpuTraining::keep_room_to_save() {
     }
 }
 
-StepOutcome CpuTraining::step(const StepPlan& plan) {
-    keep_room_to_save();
-    const LentPhoto lent = lend_photo(*plan.view);
-    StepOutcome out;
-    out.view_index = plan.view_index;
-    out.part = plan.part;
-    const bool several = plan.part.several() || plan.beams;
-    if (plan.part.first()) {
-        const Span adam_span(Stage::adam);
-        adam_.begin_step(model_, plan.rates, plane_count(plan.options.sh_degree));
-        if (several) batch_.begin(model_.blocks(), adam_.state().planes);
+void CpuTraining::end_step(const StepPlan& plan, TrainingSink& sink, bool sound) {
+    {
+        const Span span(Stage::adam);
+        if (in_batch(plan)) sink.step_batch(plan.part.count);
+        adam_.end_step();
     }
-    LazySource source(model_, adam_, plan.options.sh_degree);
-    rasterizer_->forward(source, plan.camera, plan.options, *forward_state_, picture_);
+    if (!plan.nudge.on() || !sound) return;
+    const Span span(nudge_stage());
+    nudge(model_, adam_, identity_, plan.nudge);
+}
 
-    // How far it is from the photo.
+/// How far the picture is from the photo, into gradients_ as well. Exposure and colour take their
+/// step.
+LossTerms CpuTraining::compare(const StepPlan& plan, const LentPhoto& lent) {
+    const bool learns_look = plan.appearance.on();
     AppliedLook look;
-    if (plan.appearance.on()) {
-        const Span look_span(appearance_stage());
+    if (learns_look) {
+        const Span span(appearance_stage());
         look = look_of_photo(appearance_.values.data(), plan.appearance);
         apply_look(look, picture_.color, &lent.photo(), shown_);
     }
+    LossTerms terms;
     {
-        const Span loss_span(Stage::loss);
-        out.terms = photo_loss(plan.appearance.on() ? shown_ : picture_.color, lent.photo(),
-                               lent.mask(), plan.lambda_dssim, &gradients_.color);
+        const Span span(Stage::loss);
+        terms = photo_loss(learns_look ? shown_ : picture_.color, lent.photo(), lent.mask(),
+                           plan.lambda_dssim, &gradients_.color);
     }
-    if (plan.appearance.on() && std::isfinite(out.terms.loss)) {
-        const Span look_span(appearance_stage());
+    if (learns_look && std::isfinite(terms.loss)) {
+        const Span span(appearance_stage());
         step_appearance(appearance_, plan.appearance,
                         apply_look_vjp(look, picture_.color, lent.photo(), lent.mask(), shown_,
                                        plan.appearance.width, gradients_.color),
                         neighbours_);
     }
+    return terms;
+}
+
+StepOutcome CpuTraining::step(const StepPlan& plan) {
+    keep_room_to_save();
+    const LentPhoto lent = lend_photo(*plan.view);
+    StepOutcome out;
+    out.step = plan.step + 1;
+    out.view_index = plan.view_index;
+    out.part = plan.part;
+    if (plan.part.first()) {
+        const Span span(Stage::adam);
+        adam_.begin_step(model_, plan.rates, plane_count(plan.options.sh_degree));
+        if (in_batch(plan)) batch_.begin(model_.blocks(), adam_.state().planes);
+    }
+    LazySource source(model_, adam_, plan.options.sh_degree);
+    rasterizer_->forward(source, plan.camera, plan.options, *forward_state_, picture_);
     out.counters = picture_.counters;
+    out.terms = compare(plan, lent);
+    const bool sound = std::isfinite(out.terms.loss);
 
     // Gradients, and an Adam step for every Gaussian seen.
     BlockHashes hashes;
-    TrainingSink sink(model_, adam_, several ? &batch_ : nullptr, identity_.tags,
+    TrainingSink sink(model_, adam_, in_batch(plan) ? &batch_ : nullptr, identity_.tags,
                       plan.gathers_statistics ? &statistics_ : nullptr, plan.camera,
                       plan.hashes ? &hashes : nullptr, plan.options.motion ? &motion_ : nullptr);
     if (plan.options.motion) motion_.assign(model_.blocks(), {});
-    if (std::isfinite(out.terms.loss))
+    if (sound)
         rasterizer_->backward(source, plan.camera, plan.options, *forward_state_, picture_,
                               gradients_, sink);
-    if (plan.options.motion && std::isfinite(out.terms.loss)) out.motion = sum_of(motion_);
+    if (plan.options.motion && sound) out.motion = sum_of(motion_);
     if (plan.beams) {
-        const Span rays_span(rays_stage(), plan.beams->rays.size());
+        const Span span(rays_stage(), plan.beams->rays.size());
         BeamSink beam_sink(sink);
         out.lidar =
             beams_.run(source, *plan.beams, plan.part.count, plan.options.compatibility, beam_sink);
     }
-    if (plan.part.last()) {
-        const Span adam_span(Stage::adam);
-        if (several) sink.step_batch(plan.part.count);
-        adam_.end_step();
-    }
-    if (plan.part.last() && plan.nudge.on() && std::isfinite(out.terms.loss)) {
-        const Span nudge_span(nudge_stage());
-        nudge(model_, adam_, identity_, plan.nudge);
-    }
+    if (plan.part.last()) end_step(plan, sink, sound);
     out.poisoned = sink.poisoned();
-    out.step = plan.step + 1;
-    if (plan.hashes) {
-        out.hashes[HashStage::picture] = hash_array(std::as_const(picture_.color.values).span());
-        // Where nothing was visible there is no block, but there is a stage.
-        out.hashes[HashStage::gradients] = hash64(hashes.gradients);
-        if (plan.part.last())
-            out.hashes[HashStage::adam] =
-                hash64(hash_array(std::as_const(appearance_.values).span(), hashes.adam));
-    }
+    if (!plan.hashes) return out;
+    out.hashes[HashStage::picture] = hash_array(std::as_const(picture_.color.values).span());
+    // Where nothing was visible there is no block, but there is a stage.
+    out.hashes[HashStage::gradients] = hash64(hashes.gradients);
+    if (plan.part.last())
+        out.hashes[HashStage::adam] =
+            hash64(hash_array(std::as_const(appearance_.values).span(), hashes.adam));
     return out;
 }
 

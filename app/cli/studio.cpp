@@ -98,23 +98,11 @@ void use_traces(const ViewArguments& a, StudioOptions& studio) {
     studio.path.clear();
 }
 
-void train_in(StudioOptions& studio, const TrainingInStudio& training) {
+void train_in(StudioOptions& studio, const RunOptions& training) {
     studio.train = true;
-    studio.overwrite = training.overwrite;  // what is opened first; no later run removes anything
-    studio.trace = training.trace;
-    RunOptions& run = studio.session.run;
-    run.evaluate_every = training.eval_every.value_or(run.evaluate_every);
-    run.save_every = training.save_every;
-    run.keep = training.keep;
-    run.profile_steps = training.profile_steps;
-    run.capture_steps = training.capture_steps;
-    run.hashes = training.hashes;
-    run.lapse_pace = training.lapse_pace;
-    run.lapse_named = !training.lapse_views.empty();
-    run.lapse_cameras = [names = training.lapse_views,
-                         folder = fs::path(studio.session.output_dir)](const Capture& capture) {
-        return lapse_cameras(names, folder, capture);
-    };
+    RunOptions& run = studio.session.run = training;
+    studio.overwrite = std::exchange(run.overwrite, false);  // what is opened first, no later run
+    studio.trace = std::exchange(run.trace, fs::path()).string();
 }
 
 /// Before the window opens: the folder that was asked for can be this run's.
@@ -158,17 +146,17 @@ Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArgumen
     studio.width = a.window.width;
     studio.height = a.window.height;
     studio.scale = a.window.scale;
+    studio.session.run.evaluate_every = kStudioEvaluateEvery;
+    if (a.training) train_in(studio, *a.training);
     use_backend(backend, studio);
     studio.settings = given;
     studio.backend = common.backend;
     studio.session.settings = settings;
     studio.session.capture = options;
     studio.session.output_dir = a.output;
-    studio.session.run.evaluate_every = kStudioEvaluateEvery;
     studio.session.run.snapshot_budget = [] {
         return std::min(kMostSnapshots, available_host_bytes() / 2);
     };
-    if (a.training) train_in(studio, *a.training);
     return studio;
 }
 

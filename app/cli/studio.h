@@ -17,19 +17,6 @@ struct StudioOptions;  // app/studio/options.h
 
 namespace gs::cli {
 
-/// Options added by `train --view`: the first path is a capture, and training starts at once.
-struct TrainingInStudio {
-    std::optional<std::uint64_t> eval_every;
-    std::uint64_t save_every = 0;
-    KeptCheckpoints keep;
-    bool overwrite = false;  ///< another run in the output folder is removed
-    std::string trace;
-    std::optional<ProfileSteps> profile_steps;
-    std::optional<LapsePace> lapse_pace;
-    std::string lapse_views;
-    std::vector<std::uint64_t> capture_steps;
-    bool hashes = false;
-};
 struct ViewArguments {
     std::string path, capture, compare, output;
     std::vector<std::string> traces;    ///< opened as well
@@ -38,7 +25,8 @@ struct ViewArguments {
     CaptureArguments loading;
     std::vector<std::pair<std::string, double>> settings;
     WindowArguments window;
-    std::optional<TrainingInStudio> training;
+    /// Of `train --view`: the path is a capture, and training starts at once.
+    std::optional<RunOptions> training;
 };
 
 /// The cameras of a time lapse (choose_lapse_cameras), including views saved in the studio. `run`:

@@ -15,6 +15,7 @@
 #include "app/cli/train.h"
 #include "app/cli/train_settings.h"
 #include "app/lab/benchmark_log.h"
+#include "app/session/session_types.h"
 #include "base/format.h"
 #include "base/json_write.h"
 #include "base/log.h"
@@ -46,18 +47,18 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
            "evaluate the test photos every N steps, 0 = at the end only [0; with --view 1000]")
         ->check(whole_from(0, kMostSteps))
         ->option_text("N");
-    app.add_option("--save-every", a.save_every,
+    app.add_option("--save-every", a.run.save_every,
                    "save a checkpoint every N steps, 0 = at the end only [5000]")
         ->check(whole_from(0, kMostSteps))
         ->option_text("N");
-    app.add_option("--keep-last", a.keep.last, "keep the N newest checkpoints [1]")
+    app.add_option("--keep-last", a.run.keep.last, "keep the N newest checkpoints [1]")
         ->check(whole_from(1, 1e6))
         ->option_text("N");
-    app.add_option("--keep-every", a.keep.every,
+    app.add_option("--keep-every", a.run.keep.every,
                    "save and keep a checkpoint every N steps, 0 = none [0]")
         ->check(whole_from(0, kMostSteps))
         ->option_text("N");
-    app.add_flag("--keep-best", a.keep.best,
+    app.add_flag("--keep-best", a.run.keep.best,
                  "keep the checkpoint with the highest PSNR over the test photos as best.gsc");
     app.add_option("--timelapse", a.lapse,
                    "render the run from fixed cameras every N steps into DIR/timelapse; auto: "
@@ -75,12 +76,12 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
     app.add_option("--profile-steps", a.profile_steps,
                    "mark steps A to B for nsys and ncu (--capture-range=cudaProfilerApi)")
         ->option_text("A:B");
-    app.add_option("--capture-step", a.capture_steps,
+    app.add_option("--capture-step", a.run.capture_steps,
                    "capture these steps into the run's folder, for `gausscope replay`")
         ->delimiter(',')
         ->check(whole_from(1, kMostSteps))
         ->option_text("N,...");
-    app.add_flag("--hashes", a.hashes,
+    app.add_flag("--hashes", a.run.hashes,
                  "write hashes of every step's stages into hashes.txt, for `gausscope diff`");
     app.add_option("--until-psnr", a.until_psnr,
                    "stop when the held-out photos reach this PSNR, measured every --eval-every "
@@ -104,17 +105,23 @@ namespace {
 
 constexpr std::uint64_t kDrainSteps = 64;  // how often the collector's batches are taken
 
-Result<std::optional<ProfileSteps>> profile_steps_of(const TrainArguments& a) {
-    if (a.profile_steps.empty()) return std::nullopt;
-    GS_TRY(const ProfileSteps steps, parse_profile_steps(a.profile_steps));
-    return steps;
-}
-
-/// None: as the run has it.
-Result<std::optional<LapsePace>> lapse_pace_of(const TrainArguments& a) {
-    if (a.lapse.empty()) return std::nullopt;
-    GS_TRY(const LapsePace pace, parse_lapse_pace(a.lapse));
-    return pace;
+/// How its run goes, but for what it is made from.
+Result<RunOptions> run_options(const TrainArguments& a) {
+    RunOptions run = a.run;
+    run.evaluate_every = a.eval_every.value_or(a.view ? kStudioEvaluateEvery : 0);
+    run.trace = a.trace;
+    if (!a.profile_steps.empty()) {
+        GS_TRY(run.profile_steps, parse_profile_steps(a.profile_steps));
+    }
+    if (!a.lapse.empty()) {
+        GS_TRY(run.lapse_pace, parse_lapse_pace(a.lapse));
+    }
+    run.lapse_named = !a.lapse_views.empty();
+    run.lapse_cameras = [names = a.lapse_views,
+                         folder = fs::path(a.output)](const Capture& capture) {
+        return lapse_cameras(names, folder, capture);
+    };
+    return run;
 }
 
 /// The parts of a trace of the whole run.
@@ -127,14 +134,6 @@ struct Recording {
         GS_TRY_VOID(export_perfetto(store, path));
         return {};
     }
-};
-
-/// The source of a run, and its folder.
-struct RunSource {
-    std::string capture;
-    CaptureOptions loading;
-    fs::path checkpoint;  ///< to resume; empty: none
-    fs::path folder;      ///< empty: a new one
 };
 
 /// The checkpoint that --resume names; empty: none is there, and none has to be.
@@ -170,28 +169,29 @@ Result<void> loads_as_before(const TrainArguments& a) {
     return {};
 }
 
-Result<RunSource> run_source(const TrainArguments& a, const CommonArguments& common,
-                             Vec3f background) {
-    RunSource out;
+/// With its source and its folder.
+Result<RunOptions> run_from(const TrainArguments& a, const CommonArguments& common,
+                            Vec3f background) {
+    GS_TRY(RunOptions out, run_options(a));
     GS_TRY(out.loading, capture_options(a.loading, common));
     out.loading.background = background;
     out.loading.photo_memory = a.photo_memory_mib << 20;
-    GS_TRY(out.checkpoint, checkpoint_of(a));
+    GS_TRY(const fs::path checkpoint, checkpoint_of(a));
+    out.resumed_from = checkpoint.string();
     out.capture = a.capture;
     out.folder = a.output;
-    if (out.checkpoint.empty()) {
+    if (checkpoint.empty()) {
         if (a.capture.empty()) return nothing_to_train_on();
         return out;
     }
-    const fs::path own = folder_of_checkpoint(out.checkpoint);
+    const fs::path own = folder_of_checkpoint(checkpoint);
     if (a.output.empty()) out.folder = own;
     const auto run = read_run_description(own);
     if (!run && a.capture.empty())
-        return fail(ErrorKind::usage, out.checkpoint.string(), "does not name its capture",
+        return fail(ErrorKind::usage, out.resumed_from, "does not name its capture",
                     "name the capture: gausscope train CAPTURE --resume ...");
     const auto settle_origin = [&] {
-        if (const auto head = read_checkpoint_head(out.checkpoint))
-            out.loading.origin = head->origin;
+        if (const auto head = read_checkpoint_head(checkpoint)) out.loading.origin = head->origin;
         return std::move(out);
     };
     if (!run) return settle_origin();
@@ -215,19 +215,18 @@ class TrainCommand {
 
   private:
     Result<void> prepare();
-    Result<std::unique_ptr<Trainer>> make_trainer(const RunSource& source);
-    Result<std::shared_ptr<RunFolder>> take_folder();
+    Result<std::unique_ptr<Trainer>> make_trainer(const RunOptions& of);
+    Result<std::shared_ptr<RunFolder>> take_folder(const RunOptions& of);
     void train();
     Result<void> begin_benchmark();
     /// The target of --until-psnr is reached.
     bool reached() const { return benchmark_ && benchmark_->reached(); }
     void end_benchmark();
-    void print_results() const;
-    std::string config() const;
+    void print_results();
+    std::string config();
 
     const TrainArguments& a_;
     const CommonArguments& common_;
-    RunSource source_;
     NamedValues given_;
     Backend backend_;
     std::optional<NewFolders> made_;  // goes again when nothing is written into it
@@ -251,37 +250,23 @@ void print_disturbance(const nlohmann::ordered_json& machine) {
 Result<void> TrainCommand::prepare() {
     GS_TRY(given_, given_settings(a_.settings, a_.loading.background, common_));
     GS_TRY(const TrainingSettings settings, make_settings(given_));
-    GS_TRY(source_, run_source(a_, common_, background_of(settings)));
-    RunOptions run;
-    GS_TRY(run.profile_steps, profile_steps_of(a_));
-    GS_TRY(run.lapse_pace, lapse_pace_of(a_));
+    GS_TRY(RunOptions run, run_from(a_, common_, background_of(settings)));
     GS_TRY(backend_, backend_of(common_));
     // Output first: an hour of training must not end at a folder that cannot be written.
     if (!a_.trace.empty()) GS_TRY_VOID(prepare_output_file(a_.trace));
     GS_TRY(history_, history_of(a_.history));
-    if (!source_.folder.empty()) {
-        GS_TRY(made_, prepare_output_folder(source_.folder));
+    if (!run.folder.empty()) {
+        GS_TRY(made_, prepare_output_folder(run.folder));
     }
-    GS_TRY(run.taken, take_folder());
-    GS_TRY(std::unique_ptr<Trainer> trainer, make_trainer(source_));
-    run.lapse_named = !a_.lapse_views.empty();
+    GS_TRY(run.taken, take_folder(run));
+    GS_TRY(std::unique_ptr<Trainer> trainer, make_trainer(run));
     if (run.lapse_pace || run.lapse_named) {
-        GS_TRY(auto cameras, lapse_cameras(a_.lapse_views, source_.folder, trainer->capture()));
+        GS_TRY(auto cameras, lapse_cameras(a_.lapse_views, run.folder, trainer->capture()));
         run.lapse_cameras = [cameras](const Capture&) { return cameras; };
     }
-
-    run.capture = source_.capture;
-    run.loading = source_.loading;
-    run.evaluate_every = a_.eval_every.value_or(0);
-    run.save_every = a_.save_every;
-    run.keep = a_.keep;
-    run.capture_steps = a_.capture_steps;
-    run.hashes = a_.hashes;
     run.backend = backend_.name;
-    run.resumed_from = source_.checkpoint.string();
     run.stage_times = newest_stage_times;
     run.set_profiling = backend_.set_profiling;
-    run.trace = a_.trace;
     run.write_trace = [this](const fs::path& path) { return recording_->write(path); };
     run.load_seconds = seconds_since(begin_);
     run_.emplace(std::move(trainer), std::move(run));
@@ -291,7 +276,8 @@ Result<void> TrainCommand::prepare() {
 
 Result<void> TrainCommand::begin_benchmark() {
     const auto loaded = std::chrono::steady_clock::now();
-    GS_TRY(const Json about, about_benchmark(run_->trainer(), source_.capture, backend_.name));
+    GS_TRY(const Json about,
+           about_benchmark(run_->trainer(), run_->options().capture, backend_.name));
     benchmark_.emplace(begin_, *a_.until_psnr, about);
     benchmark_->loaded(loaded);
     return {};
@@ -299,40 +285,40 @@ Result<void> TrainCommand::begin_benchmark() {
 
 void TrainCommand::end_benchmark() {
     benchmark_->end(reached() ? "reached" : run_->trainer().finished() ? "missed" : "stopped");
-    if (const auto written = benchmark_->write(run_->taken_folder() / lab::kBenchmarkLog); !written)
+    if (const auto written = benchmark_->write(run_->keeper().folder() / lab::kBenchmarkLog);
+        !written)
         log_error("{}", written.error().text());
 }
 
-Result<std::shared_ptr<RunFolder>> TrainCommand::take_folder() {
-    const Tell tell = [](LogLevel level, const std::string& text) { write_log(level, text); };
-    if (!source_.folder.empty()) {
-        GS_TRY(RunFolder taken, RunFolder::take(source_.folder, source_.checkpoint,
-                                                checkpoint_steps(source_.checkpoint).value_or(0),
-                                                a_.overwrite, tell));
+Result<std::shared_ptr<RunFolder>> TrainCommand::take_folder(const RunOptions& of) {
+    if (!of.folder.empty()) {
+        GS_TRY(RunFolder taken, RunFolder::take(of.folder, of.resumed_from,
+                                                checkpoint_steps(of.resumed_from).value_or(0),
+                                                a_.overwrite, write_log));
         return std::make_shared<RunFolder>(std::move(taken));
     }
-    const fs::path name = fs::absolute(source_.capture).lexically_normal();
+    const fs::path name = fs::absolute(of.capture).lexically_normal();
     GS_TRY(RunFolder taken,
            RunFolder::take_new("runs", (name.has_filename() ? name : name.parent_path()).stem(),
-                               tell));
+                               write_log));
     made_.emplace(std::vector<fs::path>{taken.path(), "runs"});
     log_info("results go to {}", taken.path().string());
     return std::make_shared<RunFolder>(std::move(taken));
 }
 
-Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(const RunSource& source) {
+Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(const RunOptions& of) {
     GS_TRY(auto computes, backend_.make_training());
-    GS_TRY(const auto capture, load_with_progress(source.capture, source.loading));
+    GS_TRY(const auto capture, load_with_progress(of.capture, of.loading));
     warn_of_findings(examine(*capture));
-    if (source.checkpoint.empty()) {
+    if (of.resumed_from.empty()) {
         GS_TRY(const TrainingSettings settings, make_settings(given_));
         return Trainer::create(capture, settings, std::move(computes));
     }
-    GS_TRY(auto trainer, Trainer::resume(source.checkpoint, capture, std::move(computes)));
+    GS_TRY(auto trainer, Trainer::resume(of.resumed_from, capture, std::move(computes)));
     TrainingSettings settings = trainer->settings();
     GS_TRY_VOID(change_settings(settings, given_));
     GS_TRY_VOID(trainer->set_settings(settings));
-    log_info("resuming from step {} of {}", trainer->steps_done(), source.checkpoint.string());
+    log_info("resuming from step {} of {}", trainer->steps_done(), of.resumed_from);
     return trainer;
 }
 
@@ -348,11 +334,11 @@ void TrainCommand::train() {
     ProgressLine steps("train"), photos("evaluate", "evaluating {} test photos");
     for (Run::Did did = Run::Did::step; did != Run::Did::nothing && !interrupted() && !reached();) {
         did = run_->step();
-        const StepReport& last = run_->last_step();
+        const StepReport& last = run_->record().last;
         if (recording_ && last.step % kDrainSteps == 0)
             recording_->collector->drain_into(recording_->store);
         if (did == Run::Did::step && steps.due(last.step, total())) {
-            const StepReport& known = run_->measured_step();
+            const StepReport& known = run_->record().measured;
             steps.update(
                 last.step, total(),
                 fmt::format("{}{:.1f} ms/step  {} Gaussians",
@@ -361,7 +347,7 @@ void TrainCommand::train() {
         } else if (did == Run::Did::photo) {
             photos.update(run_->evaluating()->done(), run_->evaluating()->total(), "");
         } else if (did == Run::Did::evaluation) {
-            const Evaluation& e = run_->evaluation();
+            const Evaluation& e = run_->record().evaluation;
             if (benchmark_) (void)benchmark_->evaluated(e.step, e.psnr, e.ssim, e.images.size());
             if (run_->ended()) continue;
             log_info("step {}: PSNR {:.3f} dB, SSIM {:.4f}, {} Gaussians", e.step, e.psnr, e.ssim,
@@ -372,18 +358,18 @@ void TrainCommand::train() {
     run_->finish();
 }
 
-void TrainCommand::print_results() const {
+void TrainCommand::print_results() {
     const Trainer& trainer = run_->trainer();
-    const RunFiles& files = run_->files();
-    const auto summary = run_->summary();
+    const RunFiles& files = run_->keeper().files();
+    const auto summary = run_->keeper().summary();
     if (!trainer.finished() && !reached()) {
         fmt::print("stopped at step {}; {}\n", trainer.steps_done(),
                    run_->failure().empty()
                        ? "checkpoint: " + files.at("checkpoint") + " (resume with --resume " +
-                             run_->taken_folder().string() + ")"
+                             run_->keeper().folder().string() + ")"
                        : "the model before training: " + files.at("splats"));
     } else {
-        print_scores(run_->evaluation());
+        print_scores(run_->record().evaluation);
         const auto begin = summary.value("resumed_at_step", std::uint64_t{0});
         fmt::print("{} steps in {:.1f} s, {} Gaussians: {}\n", trainer.steps_done() - begin,
                    summary["seconds"].get<double>(), trainer.gaussian_count(), files.at("splats"));
@@ -393,11 +379,11 @@ void TrainCommand::print_results() const {
 }
 
 /// Identifies repeated runs in a history: the backend, and settings that differ from the defaults.
-std::string TrainCommand::config() const {
+std::string TrainCommand::config() {
     const auto settings = settings_json(run_->trainer().settings()),
                plain = settings_json(TrainingSettings());
     std::string out =
-        fmt::format("{}, photos shrunk by {}", backend_.name, source_.loading.downscale);
+        fmt::format("{}, photos shrunk by {}", backend_.name, run_->options().loading.downscale);
     for (const auto& [name, value] : settings.items())
         if (value != plain.value(name, nlohmann::ordered_json()))
             out += fmt::format(", {} {}", name, json_text(value));
@@ -410,17 +396,19 @@ Result<int> TrainCommand::run() {
     GS_TRY_VOID(prepare());
     if (const Trainer& trainer = run_->trainer(); trainer.finished()) {
         fmt::print("nothing left to do: {} has {} of {} steps (train more with --steps)\n",
-                   run_->taken_folder().string(), trainer.steps_done(), trainer.settings().steps);
-        if (common_.json) print_json(run_->summary());
+                   run_->keeper().folder().string(), trainer.steps_done(),
+                   trainer.settings().steps);
+        if (common_.json) print_json(run_->keeper().summary());
         return kDone;
     }
     train();
     print_results();
     if (run_->trainer().finished())
-        add_to_history(history_, fs::path(source_.capture).lexically_normal().filename().string(),
-                       config(), run_->summary());
+        add_to_history(history_,
+                       fs::path(run_->options().capture).lexically_normal().filename().string(),
+                       config(), run_->keeper().summary());
     const bool all = (run_->trainer().finished() || reached()) && run_->failure().empty();
-    return all && run_->files().in_place() ? kDone : kFailed;
+    return all && run_->keeper().files().in_place() ? kDone : kFailed;
 }
 
 }  // namespace
@@ -436,17 +424,8 @@ Result<ViewArguments> to_view(const TrainArguments& a) {
     view.loading = a.loading;
     view.settings = a.settings;
     view.window = a.window;
-    TrainingInStudio& training = view.training.emplace();
-    training.eval_every = a.eval_every;
-    training.save_every = a.save_every;
-    training.keep = a.keep;
-    training.overwrite = a.overwrite;
-    training.trace = a.trace;
-    GS_TRY(training.profile_steps, profile_steps_of(a));
-    GS_TRY(training.lapse_pace, lapse_pace_of(a));
-    training.lapse_views = a.lapse_views;
-    training.capture_steps = a.capture_steps;
-    training.hashes = a.hashes;
+    GS_TRY(view.training, run_options(a));
+    view.training->overwrite = a.overwrite;
     return view;
 }
 
@@ -458,7 +437,7 @@ Result<int> run(const TrainArguments& a, const CommonArguments& given) {
     GS_TRY(const CommonArguments common, on_what_sees_lidar(settings, given));
     if (!a.view && !a.window.script.empty())
         return fail(ErrorKind::usage, "", "--script drives the studio", "add --view");
-    if (a.keep.best && (a.eval_every ? *a.eval_every == 0 : !a.view))
+    if (a.run.keep.best && (a.eval_every ? *a.eval_every == 0 : !a.view))
         return fail(ErrorKind::usage, "", "--keep-best needs evaluations during training",
                     "add --eval-every N");
     if (a.view && a.photo_memory_mib != 0)

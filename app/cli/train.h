@@ -18,13 +18,10 @@ struct TrainArguments {
     std::vector<std::pair<std::string, double>>
         settings;  ///< named by the table in trainer/settings.h, as given
     std::optional<std::uint64_t> eval_every;  ///< none: at the end only, in the studio every 1,000
-    std::uint64_t save_every = 5000;
-    KeptCheckpoints keep;
-    std::string resume;  ///< a run's folder, a checkpoint, or "auto"
+    RunOptions run;                           ///< what an option sets directly
+    std::string resume;                       ///< a run's folder, a checkpoint, or "auto"
     bool overwrite = false;
     std::string lapse, lapse_views;
-    std::vector<std::uint64_t> capture_steps;
-    bool hashes = false;
     std::optional<double> until_psnr;  ///< dB over the held-out photos that ends the run
     std::string trace, history;
     std::string profile_steps;  ///< "A:B", empty: none

@@ -344,7 +344,7 @@ void Editor::follow_rows() {
     // Steps move rows by density control alone.
     const bool other_count = trainer->gaussian_count() != flags_.size();
     if (!other_count && (followed_ == before ||
-                         (followed_ == before + 1 && !ctx_.scene->run->last_step().densified)))
+                         (followed_ == before + 1 && !ctx_.scene->run->record().last.densified)))
         return;
     std::vector<std::uint32_t> ids = trainer->ids();
     if (ids == ids_) return;

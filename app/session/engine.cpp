@@ -383,7 +383,7 @@ void Engine::publish_status() {
     }
     status.frame_cost = viewer_.frame_cost();
     status.scene_serial = scene_serial_;
-    status.run_folder = scene_ && scene_->run ? scene_->run->taken_folder().string() : "";
+    status.run_folder = scene_ && scene_->run ? scene_->run->keeper().folder().string() : "";
     view.backend = backend_;
     view.bundle = scene_ ? scene_->bundle : nullptr;
     tell_.status.told();
@@ -395,7 +395,8 @@ void Engine::describe_memory() {
         for (const MemoryUse& use : scene_->trainer->memory())
             info_.memory.push_back({use.category, use.bytes, use.device, use.peak});
         std::uint64_t snapshots = 0;
-        for (const RunSnapshot& snapshot : scene_->run->snapshots()) snapshots += snapshot.bytes();
+        for (const RunSnapshot& snapshot : scene_->run->snapshots().all())
+            snapshots += snapshot.bytes();
         if (snapshots > 0) info_.memory.push_back({"snapshots of the run", snapshots});
     } else {
         info_.memory = {{"parameters", scene_->model->bytes()},

@@ -27,7 +27,7 @@ fs::path folder_of(const LoadedScene& scene) {
 }  // namespace
 
 std::vector<LapseView> lapse_views(const LoadedScene& scene) {
-    if (scene.run) return scene.run->time_lapse().views();
+    if (scene.run) return scene.run->keeper().lapse().views();
     const fs::path folder = folder_of(scene);
     return folder.empty() ? std::vector<LapseView>() : time_lapse_in(folder);
 }
@@ -35,12 +35,13 @@ std::vector<LapseView> lapse_views(const LoadedScene& scene) {
 std::shared_ptr<const TimeLapseState> lapse_state(const LoadedScene& scene) {
     TimeLapseState out;
     if (scene.run) {
-        const TimeLapse& lapse = scene.run->time_lapse();
+        const TimeLapse& lapse = scene.run->keeper().lapse();
         out.pace = text_of(lapse.pace());
         out.goes = !scene.run->ended();
         out.views = shown(lapse.views());
         out.taken = lapse.pictures();
-        if (scene.run->seconds() > 0) out.share = lapse.seconds() / scene.run->seconds();
+        const double seconds = scene.run->times().seconds;
+        if (seconds > 0) out.share = lapse.seconds() / seconds;
     } else {
         if (folder_of(scene).empty()) return nullptr;
         out.views = shown(lapse_views(scene));

@@ -43,7 +43,9 @@ struct LoadedScene {
     double seconds = 0;  ///< time of loading
 
     std::uint64_t steps_done() const { return trainer ? trainer->steps_done() : 0; }
-    TrainedThrough trained_through() const { return run ? run->trained_through() : trained; }
+    TrainedThrough trained_through() const {
+        return trainer ? gs::trained_through(*trainer) : trained;
+    }
     std::uint64_t gaussian_count() const {
         return trainer ? trainer->gaussian_count() : model->count;
     }

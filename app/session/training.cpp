@@ -62,11 +62,10 @@ void Training::scene_changed(SceneChange change) {
              : scene->trainer && scene->trainer->finished() ? RunState::finished
              : steps_done() > 0                             ? RunState::paused
                                                             : RunState::ready;
-    record_.begin(scene && scene->capture ? camera_rows(*scene->capture)
-                                          : std::vector<CameraRow>());
+    plots_.begin(scene && scene->capture ? camera_rows(*scene->capture) : std::vector<CameraRow>());
     Published& view = ctx_.tell.changed();
-    view.cameras = record_.cameras();
-    view.curves = record_.curves();
+    view.cameras = plots_.cameras();
+    view.curves = plots_.curves();
     publish_lapse();
     publish_looks();
     if (!scene || !scene->run) return;
@@ -85,8 +84,8 @@ void Training::scene_changed(SceneChange change) {
 
 /// The plots and tables of a resumed run start with their earlier content.
 void Training::recall(const Run& run) {
-    for (const StepReport& step : run.steps().rows()) record_.add_step(step);
-    for (const Evaluation& evaluation : run.evaluations()) record_.add_evaluation(evaluation);
+    for (const StepReport& step : run.record().steps.rows()) plots_.add_step(step);
+    for (const Evaluation& evaluation : run.record().evaluations) plots_.add_evaluation(evaluation);
     take_marks(run);
     curves_.at_once();
     cameras_.at_once();
@@ -94,9 +93,9 @@ void Training::recall(const Run& run) {
 
 /// Those that the run has made since.
 void Training::take_marks(const Run& run) {
-    for (std::size_t i = record_.marks(); i < run.marks().size(); ++i) {
-        const RunMark& mark = run.marks()[i];
-        record_.add_mark(mark.step, mark.text, mark.alarm);
+    for (std::size_t i = plots_.marks(); i < run.record().marks.size(); ++i) {
+        const RunMark& mark = run.record().marks[i];
+        plots_.add_mark(mark.step, mark.text, mark.alarm);
         curves_.changed = true;
     }
 }
@@ -142,14 +141,14 @@ void Training::capture_step(const std::string& path) {
     std::error_code error;
     if (!path.empty() && fs::exists(path, error))
         return ctx_.tell.error(path + " already exists: choose another name");
-    ctx_.scene->run->capture_next(path);
+    ctx_.scene->run->keeper().steps().capture(steps_done() + 1, path);
     if (state_ != RunState::training) step(1);
 }
 
 void Training::set_hashes(bool on) {
     if (!ctx_.scene || !ctx_.scene->run)
         return ctx_.tell.error("nothing to train: open a capture first");
-    ctx_.scene->run->set_hashes(on);
+    ctx_.scene->run->keeper().steps().set_hashes(on);
     ctx_.tell.done(on ? "writing hashes of every step to hashes.txt in the run's folder"
                       : "stopped hashing steps");
 }
@@ -284,12 +283,12 @@ bool Training::redo() {
 /// Null, with an error reported: there is no such snapshot.
 Run* Training::run_to_go_back(Which& which) {
     Run* run = ctx_.scene ? ctx_.scene->run.get() : nullptr;
-    if (!run || run->snapshots().empty()) {
+    if (!run || run->snapshots().all().empty()) {
         ctx_.tell.error("no snapshot to go back to: one is taken before each edit during training");
         return nullptr;
     }
     if (which.number != 0) return run;
-    const auto number = run->snapshot_of(which.step);
+    const auto number = run->snapshots().newest_of(which.step);
     if (number) which.number = *number;
     if (!number) ctx_.tell.error(number.error().text());
     return number ? run : nullptr;
@@ -300,7 +299,7 @@ void Training::went_back(std::string what) {
     const Run& run = *ctx_.scene->run;
     settings_ = ctx_.scene->trainer->settings();
     ctx_.tell.changed().settings = setting_rows(settings_);
-    record_.begin(camera_rows(*ctx_.scene->capture));
+    plots_.begin(camera_rows(*ctx_.scene->capture));
     recall(run);
     done_.clear();
     undone_.clear();
@@ -319,7 +318,7 @@ void Training::revert(Which which) {
     Run* run = run_to_go_back(which);
     if (!run) return;
     const std::uint64_t before = steps_done();
-    const auto done = run->revert(which.number);
+    const auto done = run->snapshots().revert(which.number);
     if (!done) ctx_.tell.error(done.error().text());
     if (!done && run->failure().empty()) return;  // it stands where it stood
     went_back(fmt::format("back at step {}, from {}", steps_done(), before));
@@ -328,16 +327,16 @@ void Training::revert(Which which) {
 void Training::branch(Which which) {
     Run* run = run_to_go_back(which);
     if (!run) return;
-    const Curves before = *record_.curves();
+    const Curves before = *plots_.curves();
     const TrainingSettings settings = settings_;
-    const auto done = run->branch(which.number);
+    const auto done = run->snapshots().branch(which.number);
     if (!done) ctx_.tell.error(done.error().text());
     if (!done && run->failure().empty()) return;
     last_checkpoint_.clear();
-    const std::string parent = run->parent().empty() ? "before" : run->parent();
+    const std::string parent = run->options().parent.empty() ? "before" : run->options().parent;
     others_.push_back({{fs::path(parent).filename(), parent, before, {}}, settings});
     went_back(fmt::format("branched a new run from step {}, in {}", steps_done(),
-                          run->taken_folder().string()));
+                          run->keeper().folder().string()));
 }
 
 void Training::show_other(const std::string& folder) {
@@ -348,17 +347,17 @@ void Training::show_other(const std::string& folder) {
     if (!there || (log.rows().empty() && !description))
         return ctx_.tell.error(folder +
                                " is not a run with curves: metrics.csv or run.json is missing");
-    RunRecord record;
-    for (const StepReport& step : log.rows()) record.add_step(step);
+    RunPlots plots;
+    for (const StepReport& step : log.rows()) plots.add_step(step);
     if (description) {
-        for (const Evaluation& e : description->evaluations) record.add_evaluation(e);
+        for (const Evaluation& e : description->evaluations) plots.add_evaluation(e);
         for (const RunMark& mark : description->marks)
-            record.add_mark(mark.step, mark.text, mark.alarm);
+            plots.add_mark(mark.step, mark.text, mark.alarm);
     }
     const fs::path named = fs::absolute(folder).lexically_normal();
     OtherCurves other{(named.has_filename() ? named : named.parent_path()).filename(),
                       folder,
-                      *record.curves(),
+                      *plots.curves(),
                       {}};
     const auto head = read_checkpoint_head(there->checkpoint);
     std::erase_if(others_, [&](const Other& o) { return o.shown.folder == folder; });
@@ -394,13 +393,14 @@ void Training::set_time_lapse(std::optional<LapsePace> pace, const std::string& 
     if (!may_train("take pictures of the run")) return;
     Run& run = *ctx_.scene->run;
     std::vector<LapseCamera> cameras;
-    if (!names.empty() || !run.time_lapse().has_cameras()) {
+    if (!names.empty() || !run.keeper().lapse().has_cameras()) {
         auto chosen = choose_lapse_cameras(names, saved, *ctx_.scene->capture);
         if (!chosen) return ctx_.tell.error(chosen.error().text());
         cameras = std::move(*chosen);
     }
-    if (!pace) pace = run.time_lapse().pace().on() ? run.time_lapse().pace() : LapsePace{0, true};
-    run.set_time_lapse(*pace, std::move(cameras));
+    if (!pace)
+        pace = run.keeper().lapse().pace().on() ? run.keeper().lapse().pace() : LapsePace{0, true};
+    run.keeper().set_time_lapse(*pace, std::move(cameras));
     ctx_.tell.done("time lapse: " + text_of(*pace));
     publish_lapse();
 }
@@ -436,7 +436,7 @@ void Training::profile(std::uint64_t first, std::uint64_t last) {
 void Training::save_checkpoint(const std::string& path) {
     if (!ctx_.scene || !ctx_.scene->run)
         return ctx_.tell.error("cannot save a checkpoint: nothing is training");
-    if (const auto saved = ctx_.scene->run->save_checkpoint(path); !saved)
+    if (const auto saved = ctx_.scene->run->keeper().save_checkpoint(path); !saved)
         ctx_.tell.error(saved.error().text());
 }
 
@@ -446,9 +446,7 @@ void Training::evaluate() {
     if (ctx_.scene->run) {
         ctx_.scene->run->evaluate();
     } else {
-        auto views = ctx_.scene->capture->view_indices(true);
-        if (views.empty()) views = ctx_.scene->capture->view_indices(false);
-        evaluation_.emplace(std::move(views), 0);
+        evaluation_.emplace(*ctx_.scene->capture, 0);
     }
 }
 
@@ -459,12 +457,12 @@ bool Training::train_once() {
     if (state_ != RunState::training && !run.evaluating()) return false;
     const auto begin = std::chrono::steady_clock::now();
     const Run::Did did = run.step();
-    if (did == Run::Did::evaluation) tell_evaluation(run.evaluation());
+    if (did == Run::Did::evaluation) tell_evaluation(run.record().evaluation);
     if (did == Run::Did::step) {
-        record_.add_step(run.last_step());
+        plots_.add_step(run.record().last);
         ctx_.tell.status.changed = curves_.changed = cameras_.changed = true;
     }
-    if (run.time_lapse().pictures() != lapse_taken_) lapse_.changed = true;
+    if (run.keeper().lapse().pictures() != lapse_taken_) lapse_.changed = true;
     take_marks(run);
     if (state_ == RunState::training && did != Run::Did::photo) {
         message_ = run.failure();
@@ -512,7 +510,7 @@ bool Training::advance() {
 }
 
 void Training::tell_evaluation(const Evaluation& evaluation) {
-    record_.add_evaluation(evaluation);
+    plots_.add_evaluation(evaluation);
     if (!std::isnan(evaluation.psnr))
         ctx_.tell.done(fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)",
                                    evaluation.step, evaluation.psnr, evaluation.ssim,
@@ -522,19 +520,20 @@ void Training::tell_evaluation(const Evaluation& evaluation) {
     curves_.at_once();
 }
 
-void Training::tell_finished(const Run& run) {
+void Training::tell_finished(Run& run) {
     told_finished_ = true;
-    const std::uint64_t taken = steps_done() - std::min(run.first_step(), steps_done());
+    const std::uint64_t taken = steps_done() - std::min(run.times().first_step, steps_done());
     if (taken == 0) return;
-    const Evaluation& test = record_.last_evaluation();
+    const Evaluation& test = plots_.last_evaluation();
     const std::string score =
         std::isfinite(test.psnr) && test.step == steps_done()
             ? fmt::format(", {:.2f} dB over {} photos", test.psnr, test.images.size())
             : std::string();
     std::vector<std::string> files;
-    for (const auto& [what, where] : run.files().all()) files.push_back(what + ": " + where);
+    for (const auto& [what, where] : run.keeper().files().all())
+        files.push_back(what + ": " + where);
     ctx_.tell.done(fmt::format("finished at step {}: {} steps in {}{}, {} Gaussians", steps_done(),
-                               taken, format_duration(run.seconds()), score,
+                               taken, format_duration(run.times().seconds), score,
                                format_count(static_cast<double>(run.trainer().gaussian_count()))),
                    true, std::move(files));
 }
@@ -542,14 +541,14 @@ void Training::tell_finished(const Run& run) {
 void Training::finish() {
     if (!ctx_.scene || !ctx_.scene->run) return;
     ctx_.scene->run->finish();
-    last_checkpoint_ = ctx_.scene->run->files().at("checkpoint");
+    last_checkpoint_ = ctx_.scene->run->keeper().files().at("checkpoint");
 }
 
 void Training::describe(Published& view) const {
     EngineStatus& status = view.status;
     TrainingStatus& training = view.training;
     const LoadedScene* scene = ctx_.scene ? &*ctx_.scene : nullptr;
-    const Run* run = scene ? scene->run.get() : nullptr;
+    Run* run = scene ? scene->run.get() : nullptr;
     status.step_cost = {};
     training = {};
     training.state = state_;
@@ -557,7 +556,7 @@ void Training::describe(Published& view) const {
     training.step = steps_done();
     training.total_steps = static_cast<std::uint64_t>(settings_.steps);
     training.run_to = run_to_;
-    const StepReport last = run ? run->measured_step() : StepReport();
+    const StepReport last = run ? run->record().measured : StepReport();
     if (last.measured_step > 0) {  // what is not known stays NaN
         training.loss = last.loss;
         training.train_psnr = last.psnr;
@@ -568,12 +567,12 @@ void Training::describe(Published& view) const {
                                 scene->trainer->render_options().sh_degree};
         }
     }
-    if (!record_.last_evaluation().images.empty()) {
-        training.test_psnr = record_.last_evaluation().psnr;
-        training.test_step = record_.last_evaluation().step;
-        training.test_ssim = record_.last_evaluation().ssim;
+    if (!plots_.last_evaluation().images.empty()) {
+        training.test_psnr = plots_.last_evaluation().psnr;
+        training.test_step = plots_.last_evaluation().step;
+        training.test_ssim = plots_.last_evaluation().ssim;
     }
-    training.step_ms = record_.mean_step_ms();
+    training.step_ms = plots_.mean_step_ms();
     const std::uint64_t goal = run_to_ > 0 ? run_to_ : training.total_steps;
     const double left = goal > training.step ? static_cast<double>(goal - training.step) : 0.0;
     training.viewer_share = viewer_.share();
@@ -582,10 +581,11 @@ void Training::describe(Published& view) const {
     training.gaussians = scene ? scene->gaussian_count() : 0;
     if (run) {
         training.strategy = strategy_of(settings_).describe(settings_);
-        training.seconds = run->seconds();
-        training.first_step = run->first_step();
-        training.files = run->files().all();
-        for (const RunSnapshot& snapshot : run->snapshots())  // not copied: each holds a whole run
+        training.seconds = run->times().seconds;
+        training.first_step = run->times().first_step;
+        training.files = run->keeper().files().all();
+        for (const RunSnapshot& snapshot :
+             run->snapshots().all())  // not copied: each holds a whole run
             training.snapshots.push_back(
                 {snapshot.step(), snapshot.bytes(), snapshot.why, snapshot.number});
     }
@@ -597,7 +597,7 @@ void Training::describe(Published& view) const {
     };
     training.undo = done_.empty() ? "" : text(done_.back());
     training.redo = undone_.empty() ? "" : text(undone_.back());
-    training.last_checkpoint = run ? run->files().at("checkpoint") : last_checkpoint_;
+    training.last_checkpoint = run ? run->keeper().files().at("checkpoint") : last_checkpoint_;
     status.evaluating = evaluating();
     status.can_train = run && !run->ended() && !scene->trainer->finished();
 }
@@ -606,8 +606,8 @@ bool Training::publish_when_due() {
     bool any = false;
     if (cameras_.due(kCamerasInterval)) {
         if (ctx_.scene && ctx_.scene->trainer && ctx_.scene->trainer->settings().refine_poses != 0)
-            record_.take_poses(*ctx_.scene->trainer);
-        ctx_.tell.changed().cameras = record_.cameras();
+            plots_.take_poses(*ctx_.scene->trainer);
+        ctx_.tell.changed().cameras = plots_.cameras();
         publish_looks();
         cameras_.told();
         any = true;
@@ -617,7 +617,7 @@ bool Training::publish_when_due() {
         any = true;
     }
     if (curves_.due(running() ? kCurvesInterval : 0)) {
-        ctx_.tell.changed().curves = record_.curves();
+        ctx_.tell.changed().curves = plots_.curves();
         curves_.told();
         any = true;
     }

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "app/session/engine_context.h"
-#include "app/session/run_record.h"
+#include "app/session/run_plots.h"
 #include "app/session/viewer.h"
 
 namespace gs {
@@ -99,14 +99,14 @@ class Training final : public EnginePart {
     void publish_others();
     void publish_lapse();
     void publish_looks();
-    void tell_finished(const Run& run);
+    void tell_finished(Run& run);
     void tell_evaluation(const Evaluation& evaluation);
     std::uint64_t steps_done() const { return ctx_.scene ? ctx_.scene->steps_done() : 0; }
 
     EngineContext ctx_;
     TrainingSettings& settings_;
     Viewer& viewer_;
-    RunRecord record_;
+    RunPlots plots_;
     struct Edit {
         NamedValues before, after;
         std::uint64_t stamp;  // serial of the command: which of all edits is newest

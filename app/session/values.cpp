@@ -92,7 +92,7 @@ void Values::before_picture(const Shown* shown) {
     const std::uint64_t before = std::exchange(followed_, scene.steps_done());
     if (key_.value == GaussianValue::none || followed_ == before || !scene.run) return;
     // Only density control moves rows, and going back to a snapshot.
-    if (followed_ != before + 1 || scene.run->last_step().densified ||
+    if (followed_ != before + 1 || scene.run->record().last.densified ||
         scene.gaussian_count() != rows_)
         follow(*shown, *viewer_.request());
 }

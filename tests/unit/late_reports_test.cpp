@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "app/session/photo_looks.h"
-#include "app/session/run_record.h"
+#include "app/session/run_plots.h"
 #include "small_run.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/run_files.h"
@@ -39,14 +39,14 @@ TEST(LateReports, NothingIsKnownUntilItIsTold) {
 }
 
 TEST(LateReports, CurvesHaveWhatIsKnown) {
-    RunRecord record;
-    record.begin(std::vector<CameraRow>(3));
-    for (std::uint64_t step = 1; step <= 20; ++step) record.add_step(late(step));
-    const auto curves = record.curves();
+    RunPlots plots;
+    plots.begin(std::vector<CameraRow>(3));
+    for (std::uint64_t step = 1; step <= 20; ++step) plots.add_step(late(step));
+    const auto curves = plots.curves();
     ASSERT_FALSE(curves->loss.empty());
     for (const CurvePoint& point : curves->loss) EXPECT_GT(point.value, 0.0f);
     for (const CurvePoint& point : curves->train_psnr) EXPECT_EQ(point.value, 20.0f);
-    const auto cameras = record.cameras();
+    const auto cameras = plots.cameras();
     std::uint64_t sampled = 0, told = 0;
     for (const CameraRow& row : *cameras) {
         sampled += row.times_sampled;
@@ -58,7 +58,7 @@ TEST(LateReports, CurvesHaveWhatIsKnown) {
     EXPECT_EQ(told, 18u);
 }
 
-TEST(RunRecord, CamerasStandWhereTheRunHasThem) {
+TEST(RunPlots, CamerasStandWhereTheRunHasThem) {
     const auto capture = testing::small_capture();
     TrainingSettings settings = testing::busy_settings();
     settings.refine_poses = 1;
@@ -70,11 +70,11 @@ TEST(RunRecord, CamerasStandWhereTheRunHasThem) {
         rows[v].view = v;
         rows[v].camera = capture->views[v].camera;
     }
-    RunRecord record;
-    record.begin(rows);
+    RunPlots plots;
+    plots.begin(rows);
     for (int i = 0; i < 20; ++i) (*trainer)->step();
-    record.take_poses(**trainer);
-    const auto now = record.cameras();
+    plots.take_poses(**trainer);
+    const auto now = plots.cameras();
     const auto learned = photo_looks(**trainer, false);
     ASSERT_TRUE(learned);
     EXPECT_FALSE(learned->pose_arrows);
@@ -121,10 +121,10 @@ TEST(LateReports, RoundsComeBackFromTheFile) {
     ASSERT_TRUE(log.write(path));
     StepLog back;
     back.take_earlier(path, 2);
-    RunRecord record;
-    record.begin({});
-    for (const StepReport& step : back.rows()) record.add_step(step);
-    const auto curves = record.curves();
+    RunPlots plots;
+    plots.begin({});
+    for (const StepReport& step : back.rows()) plots.add_step(step);
+    const auto curves = plots.curves();
     const RoundCurves& rounds = curves->rounds;
     ASSERT_EQ(rounds.target.size(), 1u);  // the second step was followed by none
     EXPECT_EQ(rounds.target[0].step, 1.0f);

@@ -35,19 +35,19 @@ TEST_F(RunEdits, AreOnRecordAndShareTheSnapshotBeforeThem) {
     ASSERT_TRUE(delete_first(*run, 5));
     ASSERT_TRUE(delete_first(*run, 2));
     EXPECT_EQ(run->trainer().gaussian_count(), before - 7);
-    ASSERT_EQ(run->snapshots().size(), 1u);
-    EXPECT_EQ(run->snapshots()[0].why, "before edit: deleted 5 Gaussians");
-    ASSERT_EQ(run->marks().size(), 2u);
-    EXPECT_EQ(run->marks()[0].step, 12u);
-    EXPECT_EQ(run->marks()[0].text, "edit: deleted 5 Gaussians");
+    ASSERT_EQ(run->snapshots().all().size(), 1u);
+    EXPECT_EQ(run->snapshots().all()[0].why, "before edit: deleted 5 Gaussians");
+    ASSERT_EQ(run->record().marks.size(), 2u);
+    EXPECT_EQ(run->record().marks[0].step, 12u);
+    EXPECT_EQ(run->record().marks[0].text, "edit: deleted 5 Gaussians");
     // Back to before both; where it stood, at the same step, can be gone to again.
-    ASSERT_TRUE(run->revert(run->snapshots()[0].number));
+    ASSERT_TRUE(run->snapshots().revert(run->snapshots().all()[0].number));
     EXPECT_EQ(run->trainer().gaussian_count(), before);
-    EXPECT_TRUE(run->marks().empty());
-    ASSERT_EQ(run->snapshots().size(), 2u);
-    ASSERT_TRUE(run->revert(run->snapshots()[1].number));
+    EXPECT_TRUE(run->record().marks.empty());
+    ASSERT_EQ(run->snapshots().all().size(), 2u);
+    ASSERT_TRUE(run->snapshots().revert(run->snapshots().all()[1].number));
     EXPECT_EQ(run->trainer().gaussian_count(), before - 7);
-    EXPECT_EQ(run->marks().size(), 2u);
+    EXPECT_EQ(run->record().marks.size(), 2u);
     train_to(*run, 14);
 }
 
@@ -72,7 +72,7 @@ TEST_F(RunEdits, OneThatFailsIsNotOnRecord) {
     const auto failed = run->edit("edit: grew", [](RunArrays&) { throw std::bad_alloc(); });
     ASSERT_FALSE(failed);
     EXPECT_NE(failed.error().text().find("edit: grew failed"), std::string::npos);
-    EXPECT_TRUE(run->marks().empty());
+    EXPECT_TRUE(run->record().marks.empty());
     EXPECT_TRUE(run->failure().empty());
     train_to(*run, 7);
 }

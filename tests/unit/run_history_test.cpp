@@ -17,12 +17,14 @@ class RunHistory : public RunTest {
         options_.snapshot_budget = [this] { return budget_; };
     }
     static Result<void> revert_to(TrainingRun& run, std::uint64_t step) {
-        const auto number = run.snapshot_of(step);
-        return number ? run.revert(*number) : Result<void>(tl::unexpected(number.error()));
+        const auto number = run.snapshots().newest_of(step);
+        return number ? run.snapshots().revert(*number)
+                      : Result<void>(tl::unexpected(number.error()));
     }
     static Result<void> branch_at(TrainingRun& run, std::uint64_t step) {
-        const auto number = run.snapshot_of(step);
-        return number ? run.branch(*number) : Result<void>(tl::unexpected(number.error()));
+        const auto number = run.snapshots().newest_of(step);
+        return number ? run.snapshots().branch(*number)
+                      : Result<void>(tl::unexpected(number.error()));
     }
     std::uint64_t budget_ = 64 << 20;
     static void train_to(TrainingRun& run, std::uint64_t step) {
@@ -53,18 +55,18 @@ TEST_F(RunHistory, GoesBackBeforeAnEditAndTakesTheSameWay) {
     const double usual = run->trainer().settings().lr_means;
     edit(*run, 0.5);
     edit(*run, 0.9);
-    ASSERT_EQ(run->snapshots().size(), 1u) << "two edits in one step are undone at once";
-    EXPECT_EQ(run->snapshots()[0].step(), 12u);
-    EXPECT_EQ(run->snapshots()[0].why, "before lr_means 0.5");
-    EXPECT_EQ(run->marks().size(), 2u);
+    ASSERT_EQ(run->snapshots().all().size(), 1u) << "two edits in one step are undone at once";
+    EXPECT_EQ(run->snapshots().all()[0].step(), 12u);
+    EXPECT_EQ(run->snapshots().all()[0].why, "before lr_means 0.5");
+    EXPECT_EQ(run->record().marks.size(), 2u);
     train_to(*run, 20);
     EXPECT_NE(values(*run), wanted);
     ASSERT_TRUE(revert_to(*run, 12));
     EXPECT_EQ(run->trainer().steps_done(), 12u);
     EXPECT_EQ(run->trainer().settings().lr_means, usual);
-    EXPECT_EQ(run->steps().rows().size(), 12u);
-    EXPECT_TRUE(run->marks().empty());
-    EXPECT_EQ(run->last_step().step, 12u);
+    EXPECT_EQ(run->record().steps.rows().size(), 12u);
+    EXPECT_TRUE(run->record().marks.empty());
+    EXPECT_EQ(run->record().last.step, 12u);
     train_to(*run, 20);
     EXPECT_EQ(values(*run), wanted) << "bit for bit as if nothing had been edited";
     EXPECT_FALSE(revert_to(*run, 13));
@@ -77,13 +79,13 @@ TEST_F(RunHistory, WhereItStoodCanBeGoneToAgain) {
     train_to(*run, 14);
     const std::vector<float> there = values(*run);
     ASSERT_TRUE(revert_to(*run, 10));
-    ASSERT_EQ(run->snapshots().size(), 2u);
-    EXPECT_EQ(run->snapshots()[1].step(), 14u);
+    ASSERT_EQ(run->snapshots().all().size(), 2u);
+    EXPECT_EQ(run->snapshots().all()[1].step(), 14u);
     train_to(*run, 11);
     ASSERT_TRUE(revert_to(*run, 14));
     EXPECT_EQ(values(*run), there);
-    EXPECT_EQ(run->marks().size(), 1u);
-    EXPECT_EQ(run->steps().rows().size(), 14u);
+    EXPECT_EQ(run->record().marks.size(), 1u);
+    EXPECT_EQ(run->record().steps.rows().size(), 14u);
 }
 
 TEST_F(RunHistory, AFinishedRunGoesBackAndOnAgain) {
@@ -121,9 +123,9 @@ TEST_F(RunHistory, BranchesIntoARunOfItsOwn) {
     ASSERT_TRUE(branch_at(*run, 8));
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 12u) << "the parent is saved";
     EXPECT_TRUE(fs::exists(folder_ / "out" / "metrics.json"));
-    const fs::path folder = run->taken_folder();
+    const fs::path folder = run->keeper().folder();
     EXPECT_EQ(folder.parent_path(), folder_) << "beside it";
-    EXPECT_EQ(run->snapshots().size(), 1u);
+    EXPECT_EQ(run->snapshots().all().size(), 1u);
     edit(*run, 0.2);
     drive(*run);
     EXPECT_EQ(checkpoint_steps(folder / "checkpoint.gsc"), 30u);
@@ -136,6 +138,17 @@ TEST_F(RunHistory, BranchesIntoARunOfItsOwn) {
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 12u) << "and left alone";
 }
 
+TEST_F(RunHistory, ABranchOfAFinishedRunIsSaved) {
+    const auto run = make();
+    drive(*run);
+    edit(*run, 0.3);
+    ASSERT_TRUE(branch_at(*run, 30));
+    const fs::path folder = run->keeper().folder();
+    run->finish();
+    EXPECT_NE(folder, folder_ / "out");
+    EXPECT_EQ(checkpoint_steps(folder / "checkpoint.gsc"), 30u);
+}
+
 TEST_F(RunHistory, SnapshotsKeepWithinTheirMemory) {
     const auto run = make();
     train_to(*run, 25);  // nothing grows any more
@@ -146,11 +159,11 @@ TEST_F(RunHistory, SnapshotsKeepWithinTheirMemory) {
         edit(*run, 1e-4 * static_cast<double>(step));
     }
     std::uint64_t bytes = 0;
-    for (const RunSnapshot& snapshot : run->snapshots()) bytes += snapshot.bytes();
+    for (const RunSnapshot& snapshot : run->snapshots().all()) bytes += snapshot.bytes();
     EXPECT_LE(bytes, budget_);
-    EXPECT_GE(run->snapshots().size(), 2u);
-    EXPECT_LT(run->snapshots().size(), 5u);
-    EXPECT_EQ(run->snapshots().back().step(), 29u);
+    EXPECT_GE(run->snapshots().all().size(), 2u);
+    EXPECT_LT(run->snapshots().all().size(), 5u);
+    EXPECT_EQ(run->snapshots().all().back().step(), 29u);
     budget_ = one / 2;
     train_to(*run, 30);
     edit(*run, 1e-5);
@@ -200,8 +213,8 @@ TEST_F(RunHistory, ARunThatWasOnlyOpenedLeavesItsFolderAlone) {
     edit(run, 0.01);
     ASSERT_TRUE(branch_at(run, 15));
     EXPECT_EQ(read_text_file(folder_ / "out" / "metrics.csv").value(), before);
-    EXPECT_NE(run.taken_folder(), folder_ / "out");
-    EXPECT_EQ(run.parent(), (folder_ / "out").string());
+    EXPECT_NE(run.keeper().folder(), folder_ / "out");
+    EXPECT_EQ(run.options().parent, (folder_ / "out").string());
 }
 
 TEST_F(RunHistory, TwoStatesOfOneStepAreToldApart) {
@@ -216,10 +229,10 @@ TEST_F(RunHistory, TwoStatesOfOneStepAreToldApart) {
     edit(*run, 0.03);
     ASSERT_NE(values(*run), first);
     std::vector<std::uint64_t> of_14;
-    for (const RunSnapshot& snapshot : run->snapshots())
+    for (const RunSnapshot& snapshot : run->snapshots().all())
         if (snapshot.step() == 14) of_14.push_back(snapshot.number);
     ASSERT_EQ(of_14.size(), 2u);
-    ASSERT_TRUE(run->revert(of_14[0]));
+    ASSERT_TRUE(run->snapshots().revert(of_14[0]));
     EXPECT_EQ(values(*run), first);
 }
 
@@ -236,7 +249,7 @@ TEST_F(RunHistory, WhatIsFixedLaterChangesBeforeTheFirstStep) {
     EXPECT_FALSE(run->change(bad, "sh_degree 1 -> 0").has_value());
     EXPECT_EQ(run->trainer().settings().crop, 0) << "as it was";
     EXPECT_EQ(run->trainer().model().sh_degree, 1);
-    EXPECT_EQ(run->marks().size(), 1u);
+    EXPECT_EQ(run->record().marks.size(), 1u);
     train_to(*run, 2);
     s.sh_degree = 2;
     EXPECT_EQ(run->change(s, "too late"), false);
@@ -258,7 +271,7 @@ TEST_F(RunHistory, KeepsCheckpointsByTheRule) {
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint-20.gsc"), 20u);
     double best = 0;
     std::uint64_t at = 0;
-    for (const Evaluation& e : run->evaluations())
+    for (const Evaluation& e : run->record().evaluations)
         if (e.psnr > best) best = e.psnr, at = e.step;
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "best.gsc"), at);
 }
@@ -273,7 +286,7 @@ TEST_F(RunHistory, AnOlderCheckpointBringsItsRecordsBack) {
     ASSERT_TRUE(trainer);
     options_.folder = folder_ / "again";
     TrainingRun run(std::move(*trainer), options_);
-    EXPECT_EQ(run.steps().rows().size(), 15u);
+    EXPECT_EQ(run.record().steps.rows().size(), 15u);
 }
 
 TEST_F(RunHistory, OverwriteTakesEverythingTheOtherRunLeft) {

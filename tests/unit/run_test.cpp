@@ -45,7 +45,7 @@ TEST_F(RunTest, AWholeRunLeavesItsFiles) {
     options_.stage_times = [] { return Json{{{"name", "blend"}}}; };
     const auto run = make();
     drive(*run);
-    EXPECT_TRUE(run->ended() && run->failure().empty() && run->files().in_place());
+    EXPECT_TRUE(run->ended() && run->failure().empty() && run->keeper().files().in_place());
     EXPECT_EQ(names(folder_ / "out"), kFiles);
     const Json m = metrics();
     EXPECT_EQ(m["steps"], 30);
@@ -75,7 +75,7 @@ TEST_F(RunTest, WhatIsDueAtAResetOfOpacitiesIsMeasuredBeforeIt) {
     const auto run = make();
     drive(*run);
     std::vector<std::uint64_t> steps;
-    for (const Evaluation& e : run->evaluations()) steps.push_back(e.step);
+    for (const Evaluation& e : run->record().evaluations) steps.push_back(e.step);
     EXPECT_EQ(steps, (std::vector<std::uint64_t>{12, 25, 30}));
     TrainingSettings never = busy_settings();
     never.opacity_reset_every = 0;
@@ -146,7 +146,7 @@ TEST_F(RunTest, AnEvaluationThatFailsDoesNotEndTheRun) {
 TEST_F(RunTest, WhatCannotBeWrittenGoesToTheTemporaryFolder) {
     fs::create_directories(folder_ / "tmp");
     const auto run = make();
-    ASSERT_TRUE(run->take_folder());
+    ASSERT_TRUE(run->keeper().take_folder());
     fs::remove_all(folder_ / "out");
     ASSERT_TRUE(write_text_file(folder_ / "out", "a file where the folder was"));
     const char* before = std::getenv("TMPDIR");
@@ -154,9 +154,9 @@ TEST_F(RunTest, WhatCannotBeWrittenGoesToTheTemporaryFolder) {
     ::setenv("TMPDIR", (folder_ / "tmp").c_str(), 1);
     drive(*run);
     before ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
-    EXPECT_FALSE(run->files().in_place());
-    EXPECT_EQ(run->files().at("splats").rfind((folder_ / "tmp").string(), 0), 0u);
-    EXPECT_EQ(names(fs::path(run->files().at("metrics")).parent_path()), kFiles);
+    EXPECT_FALSE(run->keeper().files().in_place());
+    EXPECT_EQ(run->keeper().files().at("splats").rfind((folder_ / "tmp").string(), 0), 0u);
+    EXPECT_EQ(names(fs::path(run->keeper().files().at("metrics")).parent_path()), kFiles);
     EXPECT_EQ(told_.size(), 5u);
 }
 
@@ -181,8 +181,8 @@ TEST_F(RunTest, MovedAwayItDoesNotWriteIntoTheNextRunOfThatName) {
     first->finish();
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 5u);
     EXPECT_EQ(metrics()["steps"], 5);
-    EXPECT_EQ(first->taken_folder().parent_path(), folder_);
-    EXPECT_EQ(checkpoint_steps(first->taken_folder() / "checkpoint.gsc"), 3u);
+    EXPECT_EQ(first->keeper().folder().parent_path(), folder_);
+    EXPECT_EQ(checkpoint_steps(first->keeper().folder() / "checkpoint.gsc"), 3u);
     EXPECT_TRUE(fs::exists(folder_ / "out" / "run.lock")) << "it is the other's";
 }
 
@@ -213,8 +213,8 @@ TEST_F(RunTest, GoesElsewhereWhereAnotherRunIs) {
     for (int i = 0; i < 2; ++i) run->step();
     run->finish();
     EXPECT_EQ(metrics()["steps"], 30);
-    EXPECT_EQ(run->taken_folder().parent_path(), folder_ / "runs");
-    EXPECT_EQ(names(run->taken_folder()), kFiles);
+    EXPECT_EQ(run->keeper().folder().parent_path(), folder_ / "runs");
+    EXPECT_EQ(names(run->keeper().folder()), kFiles);
     ASSERT_EQ(told_.size(), 1u);
     EXPECT_NE(told_[0].find("contains a run of 30 steps; this run writes to"), std::string::npos);
 }
@@ -223,12 +223,12 @@ TEST_F(RunTest, ACheckpointOfAnotherRunIsNotReplacedByName) {
     const fs::path other = folder_ / "other.gsc";
     const auto run = make();
     run->step();
-    ASSERT_TRUE(run->save_checkpoint(other));
+    ASSERT_TRUE(run->keeper().save_checkpoint(other));
     run->step();
-    EXPECT_TRUE(run->save_checkpoint(other)) << "its own";
+    EXPECT_TRUE(run->keeper().save_checkpoint(other)) << "its own";
     const auto second = make();
     second->step();
-    const auto refused = second->save_checkpoint(other);
+    const auto refused = second->keeper().save_checkpoint(other);
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().text().find("2 steps"), std::string::npos);
 }
@@ -238,8 +238,8 @@ TEST_F(RunTest, GoesOnWithWhatWasOnRecord) {
     {
         const auto run = make();
         for (int i = 0; i < 3; ++i) run->step();
-        run->mark("something");
-        while (run->last_step().step < 12) run->step();
+        run->change(run->trainer().settings(), "something");
+        while (run->record().last.step < 12) run->step();
         run->finish();
     }
     options_.resumed_from = (folder_ / "out" / "checkpoint.gsc").string();
@@ -247,13 +247,13 @@ TEST_F(RunTest, GoesOnWithWhatWasOnRecord) {
     auto trainer = Trainer::resume(options_.resumed_from, small_capture(), make_cpu_rasterizer());
     ASSERT_TRUE(trainer);
     TrainingRun run(std::move(*trainer), options_);
-    ASSERT_EQ(run.steps().rows().size(), 12u);
-    EXPECT_EQ(run.steps().rows()[11].step, 12u);
-    EXPECT_GT(run.steps().rows()[11].loss, 0);
-    EXPECT_GT(run.steps().rows()[11].lr_means, 0);
-    ASSERT_EQ(run.marks().size(), 1u);
-    EXPECT_EQ(run.marks()[0].step, 3u);
-    EXPECT_EQ(run.evaluations().size(), 2u);
+    ASSERT_EQ(run.record().steps.rows().size(), 12u);
+    EXPECT_EQ(run.record().steps.rows()[11].step, 12u);
+    EXPECT_GT(run.record().steps.rows()[11].loss, 0);
+    EXPECT_GT(run.record().steps.rows()[11].lr_means, 0);
+    ASSERT_EQ(run.record().marks.size(), 1u);
+    EXPECT_EQ(run.record().marks[0].step, 3u);
+    EXPECT_EQ(run.record().evaluations.size(), 2u);
     drive(run);
     EXPECT_EQ(metrics()["evaluations"].size(), 6u);
 }
@@ -267,7 +267,7 @@ TEST_F(RunTest, MeasuredOnDemandAndWithoutHeldOutPhotos) {
     TrainingRun::Did did = TrainingRun::Did::photo;
     while (did == TrainingRun::Did::photo) did = run->step();
     EXPECT_EQ(did, TrainingRun::Did::evaluation);
-    EXPECT_EQ(run->evaluation().images.size(), 6u);
+    EXPECT_EQ(run->record().evaluation.images.size(), 6u);
     EXPECT_EQ(run->trainer().steps_done(), 1u);
     drive(*run);
     EXPECT_TRUE(metrics()["test"]["images"].empty()) << "photos it was trained on are no test";

@@ -232,7 +232,7 @@ TEST_F(RunPictures, OpeningACheckpointMovesNothing) {
     make_first();
     {
         const auto run = go_on(folder_ / "out", false);
-        EXPECT_EQ(run->time_lapse().views()[0].steps, (Steps{0, 5, 10}));
+        EXPECT_EQ(run->keeper().lapse().views()[0].steps, (Steps{0, 5, 10}));
         EXPECT_EQ(steps_in(folder_ / "out"), all_);
     }
     EXPECT_EQ(steps_in(folder_ / "out"), all_);
@@ -251,7 +251,7 @@ TEST_F(RunPictures, ARunThatGoesOnElsewhereLeavesThePicturesItCameFrom) {
         drive(*run);
         EXPECT_EQ(steps_in(folder_ / "out"), all_) << taken;
         EXPECT_EQ(steps_in(other), (Steps{15, 20, 25, kAll})) << taken;
-        EXPECT_EQ(run->time_lapse().views()[0].folder.parent_path(), other / kTimeLapseFolder);
+        EXPECT_EQ(run->keeper().lapse().views()[0].folder.parent_path(), other / kTimeLapseFolder);
     }
     // A folder that another process has: "elsewhere".
     const Tell silent = [](LogLevel, const std::string&) {};
@@ -262,21 +262,21 @@ TEST_F(RunPictures, ARunThatGoesOnElsewhereLeavesThePicturesItCameFrom) {
     const auto run = go_on(folder_ / "out", false);
     drive(*run);
     EXPECT_EQ(steps_in(folder_ / "out"), all_);
-    EXPECT_EQ(steps_in(run->taken_folder()), (Steps{15, 20, 25, kAll}));
+    EXPECT_EQ(steps_in(run->keeper().folder()), (Steps{15, 20, 25, kAll}));
 }
 
 TEST_F(RunPictures, AFolderThatIsMovedAwayKeepsWhatItHas) {
     options_.lapse_pace = LapsePace{5, false};
     const auto run = make();
     while (run->trainer().steps_done() < 10) run->step();
-    ASSERT_TRUE(run->save_checkpoint());
+    ASSERT_TRUE(run->keeper().save_checkpoint());
     fs::rename(folder_ / "out", folder_ / "away");
     { drive(*make()); }  // another run lies there now
     while (run->trainer().steps_done() < 15) run->step();
     EXPECT_EQ(steps_in(folder_ / "away"), (Steps{0, 5, 10}));
     EXPECT_EQ(steps_in(folder_ / "out"), all_);
-    EXPECT_EQ(steps_in(run->taken_folder()), (Steps{15}));
-    EXPECT_TRUE(run->time_lapse().pace().on());
+    EXPECT_EQ(steps_in(run->keeper().folder()), (Steps{15}));
+    EXPECT_TRUE(run->keeper().lapse().pace().on());
 }
 
 TEST_F(RunPictures, OverwritingWhatItGoesOnFromKeepsItsPictures) {
@@ -302,7 +302,7 @@ TEST_F(RunPictures, CamerasThatAreNamedTakeThePlaceOfThoseTheRunHad) {
     };
     options_.overwrite = true;
     const auto run = go_on(folder_ / "out", true);
-    EXPECT_EQ(run->time_lapse().pace(), (LapsePace{5, false})) << "as it was";
+    EXPECT_EQ(run->keeper().lapse().pace(), (LapsePace{5, false})) << "as it was";
     drive(*run);
     const auto views = time_lapse_in(folder_ / "out");
     ASSERT_EQ(views.size(), 2u);
@@ -332,15 +332,15 @@ TEST_F(RunPictures, ARunDrawsItsTimeLapseAndThumbnails) {
 TEST_F(RunPictures, PicturesChangeNothingOfTheTraining) {
     auto plain = make();
     drive(*plain);
-    const auto losses = plain->steps().rows();
+    const auto losses = plain->record().steps.rows();
     plain.reset();
     fs::remove_all(folder_ / "out");
     options_.lapse_pace = LapsePace{1, false};
     auto drawn_one = make();
     drive(*drawn_one);
-    ASSERT_EQ(drawn_one->steps().rows().size(), losses.size());
+    ASSERT_EQ(drawn_one->record().steps.rows().size(), losses.size());
     for (std::size_t i = 0; i < losses.size(); ++i)
-        EXPECT_EQ(drawn_one->steps().rows()[i].loss, losses[i].loss);
+        EXPECT_EQ(drawn_one->record().steps.rows()[i].loss, losses[i].loss);
 }
 
 TEST_F(RunPictures, GoingBackAndOverwritingLeaveNoPicturesOfAnotherWay) {
@@ -350,13 +350,13 @@ TEST_F(RunPictures, GoingBackAndOverwritingLeaveNoPicturesOfAnotherWay) {
     while (run->trainer().steps_done() < 10) run->step();
     run->change(run->trainer().settings(), "nothing at all");
     while (run->trainer().steps_done() < 20) run->step();
-    ASSERT_TRUE(run->revert(1));
+    ASSERT_TRUE(run->snapshots().revert(1));
     EXPECT_EQ(time_lapse_in(folder_ / "out")[0].steps, (Steps{0, 5, 10}));
     EXPECT_TRUE(fs::is_directory(folder_ / "out" / kTimeLapseFolder / "left-20"));
-    ASSERT_TRUE(run->branch(1));
+    ASSERT_TRUE(run->snapshots().branch(1));
     while (run->trainer().steps_done() < 15) run->step();
     EXPECT_EQ(time_lapse_in(folder_ / "out")[0].steps, (Steps{0, 5, 10}));
-    EXPECT_EQ(time_lapse_in(run->taken_folder())[0].steps, (Steps{15}));
+    EXPECT_EQ(time_lapse_in(run->keeper().folder())[0].steps, (Steps{15}));
     run.reset();
     options_.lapse_pace.reset();
     options_.overwrite = true;

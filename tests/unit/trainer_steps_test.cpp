@@ -308,7 +308,7 @@ TEST(StepKeeper, ARunLeavesItsStepsAndHashes) {
     {
         TrainingRun run(make_trainer(), options);
         for (int i = 0; i < 10; ++i) run.step();
-        run.capture_next(folder / "mine.gsstep");
+        run.keeper().steps().capture(11, folder / "mine.gsstep");
         run.step();
         run.finish();
     }

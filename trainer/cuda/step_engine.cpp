@@ -7,6 +7,41 @@
 
 namespace gs::cuda {
 
+namespace {
+
+FrameLimits limits_of(const StepPlan& plan, const StepRooms::Rooms& room, std::size_t gaussians) {
+    FrameLimits limits = FramePipeline::limits_of(plan.camera, plan.options);
+    limits.gaussians = static_cast<std::uint32_t>(gaussians);
+    limits.visible = room.visible;
+    limits.isects = room.isects;
+    limits.gradients = true;
+    limits.counters = plan.options.counters;
+    return limits;
+}
+
+/// But for the frame and the photo.
+void fill_inputs(const StepPlan& plan, const AdamTables& tables, const AdamClock& clock,
+                 StepInputs& in) {
+    const AppearancePlan& look = plan.appearance;
+    in.appearance = {look.photo, look.camera,  look.photos, look.cameras, look.simple() ? 1u : 0u,
+                     look.rate,  look.epsilon, look.width};
+    in.nudge = plan.nudge;
+    const adam::Step& step = tables.step();
+    std::copy_n(step.rate, kLearningGroups, in.rates);
+    in.epsilon = step.epsilon;
+    in.planes = step.planes;
+    const adam::Drift drift = AdamTables::drift(clock);
+    in.drift_means = drift.means;
+    in.drift_scales = drift.scales;
+    in.gathers_statistics = plan.gathers_statistics ? 1 : 0;
+    // Where signs are left out a pass of its own adds to the sums.
+    const float half = plan.options.absolute ? 0.0f : 0.5f;
+    in.to_ndc_x = half * static_cast<float>(plan.camera.width);
+    in.to_ndc_y = half * static_cast<float>(plan.camera.height);
+}
+
+}  // namespace
+
 StepEngine::StepEngine(const Stream& stream)
     : stream_(stream),
       timers_(stream),
@@ -116,45 +151,13 @@ void StepEngine::send_tables() {
     launch_intake(stream_, {feed_.inputs(), feed_.rows(), nullptr, run_.clock(), run_.pending()});
 }
 
-FrameLimits StepEngine::limits_of(const StepPlan& plan) const {
-    const Camera& camera = plan.camera;
-    const StepRooms::Rooms room = rooms_.of(plan.view_index);
-    FrameLimits limits = FramePipeline::limits_of(camera, plan.options);
-    limits.gaussians = static_cast<std::uint32_t>(run_.count());
-    limits.visible = room.visible;
-    limits.isects = room.isects;
-    limits.gradients = true;
-    limits.counters = plan.options.counters;
-    return limits;
-}
-
-void StepEngine::fill_inputs(const StepPlan& plan, StepInputs& in) const {
-    in.frame = FramePipeline::constants_of(plan.camera, plan.options, run_.sh_degree());
-    in.loss = photos_.inputs(plan.view_index, plan.lambda_dssim);
-    const AppearancePlan& look = plan.appearance;
-    in.appearance = {look.photo, look.camera,  look.photos, look.cameras, look.simple() ? 1u : 0u,
-                     look.rate,  look.epsilon, look.width};
-    in.nudge = plan.nudge;
-    const adam::Step& step = tables_.step();
-    std::copy_n(step.rate, kLearningGroups, in.rates);
-    in.epsilon = step.epsilon;
-    in.planes = step.planes;
-    const adam::Drift drift = AdamTables::drift(clock_);
-    in.drift_means = drift.means;
-    in.drift_scales = drift.scales;
-    in.gathers_statistics = plan.gathers_statistics ? 1 : 0;
-    // Where signs are left out a pass of its own adds to the sums.
-    const float half = plan.options.absolute ? 0.0f : 0.5f;
-    in.to_ndc_x = half * static_cast<float>(plan.camera.width);
-    in.to_ndc_y = half * static_cast<float>(plan.camera.height);
-}
-
 void StepEngine::enqueue(const StepPlan& plan) {
     Flight flight{plan,
                   clock_,
                   bounds_valid_,
                   next_slot_,
                   static_cast<std::uint32_t>(run_.count()),
+                  0,
                   lend_photo(*plan.view)};
     const int planes = plane_count(plan.options.sh_degree);
     if (AdamTables::must_settle(clock_, plan.rates)) {
@@ -162,7 +165,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
         settle();
         clock_.highest = plan.rates;
     }
-    const FrameLimits limits = limits_of(plan);
+    const FrameLimits limits = limits_of(plan, rooms_.of(plan.view_index), run_.count());
     const std::size_t pixels =
         static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
     picture_.resize_discard(3 * pixels, stream_);
@@ -177,7 +180,11 @@ void StepEngine::enqueue(const StepPlan& plan) {
     pipeline_.prepare(limits);
     tables_.begin_step(clock_, plan.rates, planes, run_.planes());
     photos_.send(plan.view_index, *plan.view, flight.photo, stream_);
-    fill_inputs(plan, feed_.open());
+    StepInputs& in = feed_.open();
+    in.frame = FramePipeline::constants_of(plan.camera, plan.options, run_.sh_degree());
+    in.loss = photos_.inputs(plan.view_index, plan.lambda_dssim);
+    flight.samples = in.loss.samples;
+    fill_inputs(plan, tables_, clock_, in);
     feed_.send(clock_, tables_);
     enqueue_step(plan, limits);
     Reading& reading = readings_[flight.slot];
@@ -278,16 +285,15 @@ void StepEngine::enqueue_look(const StepShape& shape, bool backward) {
                                                     shape.limits.height, job);
 }
 
-StepOutcome StepEngine::outcome_of(const Flight& flight, const Reading& reading) const {
+StepOutcome StepEngine::Flight::outcome(const Reading& reading) const {
     StepOutcome out;
-    out.step = flight.plan.step + 1;
-    out.part = flight.plan.part;
-    out.view_index = flight.plan.view_index;
-    const LossInputs in = photos_.inputs(flight.plan.view_index, flight.plan.lambda_dssim);
+    out.step = plan.step + 1;
+    out.part = plan.part;
+    out.view_index = plan.view_index;
     out.terms = {reading.result.loss, reading.result.l1, reading.result.mse, reading.result.ssim,
-                 static_cast<std::uint64_t>(in.samples / 3.0)};
-    out.counters.gaussians = flight.gaussians;
-    out.counters.candidates = std::min<std::uint64_t>(reading.counts.candidates, flight.gaussians);
+                 static_cast<std::uint64_t>(samples / 3.0)};
+    out.counters.gaussians = gaussians;
+    out.counters.candidates = std::min<std::uint64_t>(reading.counts.candidates, gaussians);
     out.counters.visible = reading.counts.visible;
     out.counters.isects = reading.counts.isects;
     out.counters.list_pairs = reading.counts.list_pairs;
@@ -297,7 +303,7 @@ StepOutcome StepEngine::outcome_of(const Flight& flight, const Reading& reading)
     out.counters.warps = reading.counts.warps;
     out.poisoned = reading.counts.poisoned;
     const double* m = reading.result.motion;
-    if (flight.plan.options.motion && std::isfinite(out.terms.loss))
+    if (plan.options.motion && std::isfinite(out.terms.loss))
         out.motion = SceneMotion{{m[0], m[1], m[2]}, {m[3], m[4], m[5]}};
     return out;
 }
@@ -308,7 +314,7 @@ void StepEngine::collect() {
         const Reading& reading = readings_[flight.slot];
         if (reading.result.halted != 0) return carry_out_again();
         rooms_.learn(flight.plan.view_index, reading.counts);
-        known_.push_back(outcome_of(flight, reading));
+        known_.push_back(flight.outcome(reading));
         flights_.pop_front();
     }
 }
@@ -350,7 +356,7 @@ void StepEngine::carry_out_again() {
             const Reading& reading = readings_[done.slot];
             if (reading.result.halted == 0) {
                 rooms_.learn(done.plan.view_index, reading.counts);
-                known_.push_back(outcome_of(done, reading));
+                known_.push_back(done.outcome(reading));
                 break;
             }
             go_back(done);

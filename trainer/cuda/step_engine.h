@@ -79,7 +79,10 @@ class StepEngine {
         bool bounds_were_valid = false;
         std::size_t slot = 0;
         std::uint32_t gaussians = 0;
-        LentPhoto photo;  ///< on its way to the device, or to be sent once more
+        double samples = 0;  ///< numbers of the photo that count
+        LentPhoto photo;     ///< on its way to the device, or to be sent once more
+
+        StepOutcome outcome(const Reading& reading) const;
     };
 
     void enqueue(const StepPlan& plan);
@@ -88,16 +91,13 @@ class StepEngine {
     /// What ends in the model: Adam, or of a batch's views the sum, and Adam after the last.
     void enqueue_update(const StepShape& shape);
     void enqueue_kernels(const StepShape& shape);
-    void fill_inputs(const StepPlan& plan, StepInputs& in) const;
     /// After the picture, and after its loss.
     void enqueue_look(const StepShape& shape, bool backward);
     void send_tables();
-    FrameLimits limits_of(const StepPlan& plan) const;
     /// Takes what has been reached.
     void collect();
     void go_back(const Flight& failed);
     void carry_out_again();
-    StepOutcome outcome_of(const Flight& flight, const Reading& reading) const;
 
     const Stream& stream_;
     StageTimers timers_;

@@ -1,4 +1,4 @@
-#include "app/session/run_record.h"
+#include "app/session/run_plots.h"
 
 #include <cmath>
 
@@ -27,12 +27,12 @@ void append_known(std::vector<CurvePoint>& curve, std::uint64_t step, double val
 
 }  // namespace
 
-void RunRecord::begin(std::vector<CameraRow> rows) {
-    *this = RunRecord();
+void RunPlots::begin(std::vector<CameraRow> rows) {
+    *this = RunPlots();
     rows_ = std::move(rows);
 }
 
-void RunRecord::add_step(const StepReport& report) {
+void RunPlots::add_step(const StepReport& report) {
     recent_ms_.push_back(report.milliseconds);
     if (recent_ms_.size() > kRecentSteps) recent_ms_.pop_front();
     // Of a batch the photos are known with their losses.
@@ -70,7 +70,7 @@ void RunRecord::add_step(const StepReport& report) {
     sum_ = Sum();
 }
 
-void RunRecord::add_round(const StepReport& report) {
+void RunPlots::add_round(const StepReport& report) {
     if (!report.densified) return;
     const DensityReport& r = report.round;
     const auto add = [&](std::vector<CurvePoint>& curve, std::size_t count) {
@@ -84,7 +84,7 @@ void RunRecord::add_round(const StepReport& report) {
     add(curves_.rounds.pruned, r.pruned);
 }
 
-void RunRecord::add_photo(std::uint64_t step, const MeasuredPhoto& photo) {
+void RunPlots::add_photo(std::uint64_t step, const MeasuredPhoto& photo) {
     if (photo.view >= rows_.size()) return;
     CameraRow& row = rows_[photo.view];
     row.loss = photo.loss;
@@ -95,7 +95,7 @@ void RunRecord::add_photo(std::uint64_t step, const MeasuredPhoto& photo) {
     append_known(row.psnr_history, step, photo.psnr, kMostRowPoints);
 }
 
-void RunRecord::add_evaluation(const Evaluation& evaluation) {
+void RunPlots::add_evaluation(const Evaluation& evaluation) {
     evaluation_ = evaluation;
     append_known(curves_.test_psnr, evaluation.step, evaluation.psnr, kMostCurvePoints);
     append_known(curves_.test_ssim, evaluation.step, evaluation.ssim, kMostCurvePoints);
@@ -111,15 +111,15 @@ void RunRecord::add_evaluation(const Evaluation& evaluation) {
     }
 }
 
-void RunRecord::take_poses(const Trainer& trainer) {
+void RunPlots::take_poses(const Trainer& trainer) {
     for (CameraRow& row : rows_) row.camera = trainer.camera_of(row.view);
 }
 
-void RunRecord::add_mark(std::uint64_t step, std::string text, bool alarm) {
+void RunPlots::add_mark(std::uint64_t step, std::string text, bool alarm) {
     curves_.marks.push_back({step, std::move(text), alarm});
 }
 
-double RunRecord::mean_step_ms() const {
+double RunPlots::mean_step_ms() const {
     double sum = 0;
     for (const double ms : recent_ms_) sum += ms;
     return recent_ms_.empty() ? 0.0 : sum / static_cast<double>(recent_ms_.size());

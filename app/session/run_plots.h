@@ -1,6 +1,6 @@
-// RunRecord: data of a run's plots and tables: curves, marks, a row per camera. (A run's files are
-// in trainer/run.h.) Owned by the engine, published as copies; bounded, because neighbouring points
-// are merged when a curve gets long.
+// RunPlots: data of a run's plots and tables: curves, marks, a row per camera. (The run
+// itself is in trainer/run.h.) Owned by the engine, published as copies; bounded, because
+// neighbouring points are merged when a curve gets long.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@
 
 namespace gs {
 
-class RunRecord {
+class RunPlots {
   public:
     void begin(std::vector<CameraRow> rows);
     void add_step(const StepReport& report);
