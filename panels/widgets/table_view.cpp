@@ -10,12 +10,6 @@ namespace {
 
 using Columns = std::vector<const ColumnOf<std::size_t>*>;
 
-ImU32 color_of(Tone tone) {
-    const Theme& t = theme();
-    const ImU32 colors[] = {t.text, t.dim, t.faint, t.good, t.warning, t.error, t.accent};
-    return colors[static_cast<std::size_t>(tone)];
-}
-
 void set_up(const Columns& columns, const TableView& view) {
     ImGui::TableSetupScrollFreeze(view.frozen, 1);
     for (const auto* c : columns) {
@@ -89,6 +83,12 @@ void draw_row(const Columns& columns, const TableView& view, std::size_t row) {
 }
 
 }  // namespace
+
+ImU32 color_of(Tone tone) {
+    const Theme& t = theme();
+    const ImU32 colors[] = {t.text, t.dim, t.faint, t.good, t.warning, t.error, t.accent};
+    return colors[static_cast<std::size_t>(tone)];
+}
 
 void draw_table(const Table& table, const TableView& view) {
     Columns columns;

@@ -51,6 +51,7 @@ struct TableView {
     std::vector<std::pair<std::string_view, OfRow>> draw = {};  ///< titles of columns drawn by this
 };
 
+ImU32 color_of(Tone tone);
 void draw_table(const Table& table, const TableView& view);
 
 }  // namespace gs
