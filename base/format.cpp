@@ -20,6 +20,27 @@ std::string three_digits(double value) {
     return fmt::format("{:.{}f}", value, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
 }
 
+/// The bytes of the UTF-8 sequence that begins there; 0: none does.
+std::size_t sequence_at(std::string_view text, std::size_t at) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned lead = byte(at);
+    if (lead < 0x80) return 1;
+    const std::size_t length = lead >= 0xF0 && lead < 0xF5   ? 4
+                               : lead >= 0xE0 && lead < 0xF0 ? 3
+                               : lead >= 0xC2 && lead < 0xE0 ? 2
+                                                             : 0;
+    if (length == 0 || at + length > text.size()) return 0;
+    for (std::size_t i = 1; i < length; ++i)
+        if ((byte(at + i) & 0xC0U) != 0x80U) return 0;
+    // Too long, a surrogate, beyond U+10FFFF, or no character of XML.
+    const unsigned second = byte(at + 1);
+    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+        (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F) ||
+        (lead == 0xEF && second == 0xBF && byte(at + 2) > 0xBD))
+        return 0;
+    return length;
+}
+
 }  // namespace
 
 std::string format_count(double count) {
@@ -98,6 +119,10 @@ std::string format_number(double value, int digits) {
     return fmt::format("{:.{}g}", value, digits);
 }
 
+std::string format_fixed(double value, int digits) {
+    return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : std::string(kNone);
+}
+
 std::string format_db(double decibel) {
     return std::isfinite(decibel) ? fmt::format("{:.2f} dB", decibel) : std::string(kNone);
 }
@@ -125,6 +150,28 @@ std::string csv_cell(std::string_view text) {
 
 std::string csv_number(double value) {
     return std::isfinite(value) ? fmt::format("{}", value) : std::string();
+}
+
+std::string html_text(std::string_view text) {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = sequence_at(text, at);
+        const char c = text[at];
+        if (length == 0)
+            out += "\xEF\xBF\xBD";
+        else if (c == '<')
+            out += "&lt;";
+        else if (c == '>')
+            out += "&gt;";
+        else if (c == '&')
+            out += "&amp;";
+        else if (c == '"')
+            out += "&quot;";
+        else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t')
+            out += text.substr(at, length);
+        at += std::max<std::size_t>(length, 1);
+    }
+    return out;
 }
 
 std::vector<std::string> split_words(std::string_view text) {

@@ -28,6 +28,8 @@ std::string format_duration(double seconds);
 /// Up to `digits` significant digits, no trailing zeros, plain or exponent form: "0.00016",
 /// "3.2e-07".
 std::string format_number(double value, int digits = 4);
+/// (28.934, 2) -> "28.93".
+std::string format_fixed(double value, int digits);
 /// 28.934 -> "28.93 dB".
 std::string format_db(double decibel);
 /// At most four places: 0.0123, 1.46, 950, 1,460, 1.2 M; for statistics of any size.
@@ -41,6 +43,9 @@ std::string format_share(double share);
 std::string csv_cell(std::string_view text);
 /// A finite number in full, an empty cell otherwise.
 std::string csv_number(double value);
+
+/// `text` inside HTML and XML; bytes that are not UTF-8 become U+FFFD.
+std::string html_text(std::string_view text);
 
 /// Words of a command line: separated by blanks, "..." and '...' keep blanks, backslash keeps the
 /// next character.

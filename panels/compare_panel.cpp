@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 #include "profiler/store/node_gpus.h"
 
@@ -22,10 +23,10 @@ const TraceEntry* entry_of(const Snapshot& snapshot, std::uint64_t id) {
     return nullptr;
 }
 
-ImU32 verdict_color(Verdict verdict) {
-    return verdict == Verdict::faster   ? theme().good
-           : verdict == Verdict::slower ? theme().warning
-                                        : theme().dim;
+Tone verdict_tone(Verdict verdict) {
+    return verdict == Verdict::faster   ? Tone::good
+           : verdict == Verdict::slower ? Tone::warning
+                                        : Tone::dim;
 }
 
 /// The difference with its interval: "-1.20 ms (-1.31 to -1.08)".
@@ -119,15 +120,7 @@ void ComparePanel::work_out(const Snapshot& snapshot) {
 }
 
 /// Both sides' medians as bars on one scale, with their 95th percentiles as whiskers.
-void ComparePanel::draw_row(const ComparedRow& row, double most) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    const std::string kind = kind_text(row.kind);
-    colored_text(
-        row.stage == Stage::other ? theme().text : mix(stage_color(row.stage), theme().text, 0.4F),
-        fitted(kind.empty() || row.name.starts_with(kind) ? row.name : kind + " " + row.name,
-               ImGui::GetContentRegionAvail().x));
-    ImGui::TableNextColumn();
+void ComparePanel::draw_medians(const ComparedRow& row, double most) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, half = 0.5F * em();
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -153,18 +146,6 @@ void ComparePanel::draw_row(const ComparedRow& row, double most) {
             format_ms(row.b.p95_ms).c_str(), format_ms(row.b.mean_ms).c_str(), row.b.count,
             row.matched ? "the difference is over matched iterations"
                         : "the difference is over all pairs");
-    const std::array<std::string, 3> cells{format_ms(row.a.median_ms), format_ms(row.b.median_ms),
-                                           difference_text(row)};
-    for (const std::string& cell : cells) {
-        ImGui::TableNextColumn();
-        cell_right(cell);
-    }
-    ImGui::TableNextColumn();
-    cell_right(std::isfinite(row.relative)
-                   ? (row.relative > 0 ? "+" : "") + format_share(row.relative)
-                   : "-");
-    ImGui::TableNextColumn();
-    colored_text(verdict_color(row.verdict), name_of(row.verdict));
 }
 
 void ComparePanel::draw_table(Commands&) {
@@ -172,29 +153,46 @@ void ComparePanel::draw_table(Commands&) {
         ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
     const float room = ImGui::GetContentRegionAvail().y;
     const float height = result_->matched.empty() ? room : std::max(0.68F * room, room - 9 * em());
-    if (!ImGui::BeginTable("##compared", 7, kFlags, {0, height})) return;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn("per iteration", ImGuiTableColumnFlags_WidthStretch, 1.2F);
-    ImGui::TableSetupColumn("medians, to P95", ImGuiTableColumnFlags_WidthStretch, 1.6F);
-    ImGui::TableSetupColumn("A", ImGuiTableColumnFlags_WidthFixed, 4.6F * em());
-    ImGui::TableSetupColumn("B", ImGuiTableColumnFlags_WidthFixed, 4.6F * em());
-    ImGui::TableSetupColumn("B - A, ms (95 %)", ImGuiTableColumnFlags_WidthFixed, 10 * em());
-    ImGui::TableSetupColumn("%", ImGuiTableColumnFlags_WidthFixed, 3.6F * em());
-    ImGui::TableSetupColumn("verdict", ImGuiTableColumnFlags_WidthFixed, 5 * em());
-    ImGui::TableHeadersRow();
     double most = 1e-9;
     for (const ComparedRow& row : result_->rows)
         for (const Distribution& d : {row.a, row.b})
             if (std::isfinite(d.p95_ms)) most = std::max(most, d.p95_ms);
-    for (const ComparedRow& row : result_->rows) draw_row(row, most);
-    ImGui::EndTable();
+    const auto& rows = result_->rows;
+    const auto draw_name = [&](std::size_t i) {
+        const ComparedRow& row = rows[i];
+        const std::string kind = kind_text(row.kind);
+        colored_text(
+            row.stage == Stage::other ? theme().text
+                                      : mix(stage_color(row.stage), theme().text, 0.4F),
+            fitted(kind.empty() || row.name.starts_with(kind) ? row.name : kind + " " + row.name,
+                   ImGui::GetContentRegionAvail().x));
+    };
+    gs::draw_table(
+        table_of<ComparedRow>(
+            std::span(rows),
+            {{"", "per iteration", nullptr, &ComparedRow::name, -1.2F},
+             {"", "medians, to P95", nullptr, [](const ComparedRow&) { return TableCell(); },
+              -1.6F},
+             {"", "A", format_ms, [](const ComparedRow& row) { return row.a.median_ms; }, 4.6F},
+             {"", "B", format_ms, [](const ComparedRow& row) { return row.b.median_ms; }, 4.6F},
+             {"", "B - A, ms (95 %)", format_ms, difference_text, 10},
+             {"", "%", [](double v) { return (v > 0 ? "+" : "") + format_share(v); },
+              &ComparedRow::relative, 3.6F},
+             {"", "verdict", nullptr,
+              [](const ComparedRow& row) {
+                  return TableCell(name_of(row.verdict), verdict_tone(row.verdict));
+              },
+              5}}),
+        {.id = "##compared",
+         .flags = kFlags,
+         .size = {0, height},
+         .draw = {{"per iteration", draw_name},
+                  {"medians, to P95", [&](std::size_t i) { draw_medians(rows[i], most); }}}});
 }
 
 /// The same iterations on both sides, those whose time differs most first.
 void ComparePanel::draw_matched(const Snapshot& snapshot, Commands& commands) {
-    if (result_->matched.empty() ||
-        !ImGui::BeginTable("##matched", 4, ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg))
-        return;
+    if (result_->matched.empty()) return;
     std::vector<const MatchedIteration*> order;
     for (const MatchedIteration& m : result_->matched) order.push_back(&m);
     const auto change = [](const MatchedIteration& m) {
@@ -204,35 +202,34 @@ void ComparePanel::draw_matched(const Snapshot& snapshot, Commands& commands) {
               [&](const MatchedIteration* a, const MatchedIteration* b) {
                   return std::abs(change(*a)) > std::abs(change(*b));
               });
-    ImGui::TableSetupScrollFreeze(0, 1);
-    for (const char* name : {"matched iteration", "A", "B", "B - A, ms"})
-        ImGui::TableSetupColumn(name);
-    ImGui::TableHeadersRow();
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(order.size()));
-    while (clipper.Step())
-        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-            const MatchedIteration& m = *order[static_cast<std::size_t>(i)];
-            ImGui::TableNextRow();
-            ImGui::TableNextColumn();
-            text(format_count(static_cast<double>(m.number)));
-            for (std::size_t side = 0; side < 2; ++side) {
-                ImGui::TableNextColumn();
-                const Iteration& it = side == 0 ? m.a : m.b;
-                ImGui::PushID(2 * i + static_cast<int>(side));
-                if (ImGui::Selectable(format_ms(it.milliseconds()).c_str())) {
-                    if (made_of_[side].trace != snapshot.shown_trace)
-                        commands.push("trace.show", {std::to_string(made_of_[side].trace)});
-                    commands.push("timeline.show",
-                                  {std::to_string(it.begin_ns), std::to_string(it.end_ns)});
-                }
-                ImGui::PopID();
-                tooltip("Show it in the timeline");
+    const auto show = [&](std::size_t side) {
+        return [&, side](std::size_t i) {
+            const Iteration& it = side == 0 ? order[i]->a : order[i]->b;
+            ImGui::PushID(static_cast<int>(side));
+            if (ImGui::Selectable(format_ms(it.milliseconds()).c_str())) {
+                if (made_of_[side].trace != snapshot.shown_trace)
+                    commands.push("trace.show", {std::to_string(made_of_[side].trace)});
+                commands.push("timeline.show",
+                              {std::to_string(it.begin_ns), std::to_string(it.end_ns)});
             }
-            ImGui::TableNextColumn();
-            text((change(m) > 0 ? "+" : "") + format_compact(change(m)));
-        }
-    ImGui::EndTable();
+            ImGui::PopID();
+            tooltip("Show it in the timeline");
+        };
+    };
+    const auto drawn = [](const MatchedIteration&) { return TableCell(); };
+    gs::draw_table(table_of<MatchedIteration>(
+                       std::span(order), {{"", "matched iteration", nullptr,
+                                           [](const MatchedIteration& m) {
+                                               return format_count(static_cast<double>(m.number));
+                                           }},
+                                          {"", "A", nullptr, drawn},
+                                          {"", "B", nullptr, drawn},
+                                          {"", "B - A, ms", nullptr,
+                                           [&](const MatchedIteration& m) {
+                                               return (change(m) > 0 ? "+" : "") +
+                                                      format_compact(change(m));
+                                           }}}),
+                   {.id = "##matched", .draw = {{"A", show(0)}, {"B", show(1)}}});
 }
 
 void ComparePanel::draw(const Snapshot& snapshot, Commands& commands) {

@@ -35,7 +35,7 @@ struct ComparePanel {
     void draw_side(const Snapshot& snapshot, std::size_t which);
     void work_out(const Snapshot& snapshot);
     void draw_table(Commands& commands);
-    void draw_row(const ComparedRow& row, double most);
+    void draw_medians(const ComparedRow& row, double most);
     void draw_matched(const Snapshot& snapshot, Commands& commands);
 
     TraceView& view_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -17,34 +18,30 @@ constexpr std::array<ImU32, 3> kChannels{color_rgb(0xd55e00), color_rgb(0x2fb58c
                                          color_rgb(0x56b4e9)};
 constexpr std::array<const char*, 3> kChannelNames{"red", "green", "blue"};
 
-enum LookColumn { kLookName, kLookExposure, kLookRed, kLookBlue, kLookCamera, kLookColumns };
-
-double value_in(const PhotoLook& look, int column) {
-    switch (column) {
-        case kLookExposure:
-            return look.exposure();
-        case kLookRed:
-            return look.stops[0] - look.stops[1];
-        case kLookBlue:
-            return look.stops[2] - look.stops[1];
-        default:
-            return look.camera;
-    }
+double red_of(const PhotoLook& look) { return look.stops[0] - look.stops[1]; }
+double blue_of(const PhotoLook& look) { return look.stops[2] - look.stops[1]; }
+template <std::size_t kChannel>
+double stop_of(const PhotoLook& look) {
+    return look.stops[kChannel];
 }
+std::string signed_stops(double stops) { return fmt::format("{:+.3f}", stops); }
 
-std::vector<const PhotoLook*> sorted_looks(const PhotoLooks& looks) {
-    std::vector<const PhotoLook*> out;
-    for (const PhotoLook& look : looks.photos) out.push_back(&look);
-    const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
-    if (specs == nullptr || specs->SpecsCount == 0) return out;
-    const int column = specs->Specs->ColumnIndex;
-    const bool down = specs->Specs->SortDirection == ImGuiSortDirection_Descending;
-    std::stable_sort(out.begin(), out.end(), [&](const PhotoLook* a, const PhotoLook* b) {
-        if (down) std::swap(a, b);
-        return column == kLookName ? a->name < b->name
-                                   : value_in(*a, column) < value_in(*b, column);
-    });
-    return out;
+Table looks_table(const PhotoLooks& looks) {
+    const auto stored = [](const char* id, auto of) -> ColumnOf<PhotoLook> {
+        return {id, "", nullptr, of, 0, {}, {}, fixed<5>};
+    };
+    return table_of<PhotoLook>(
+        std::span(looks.photos),
+        {{"name", "photo", nullptr, &PhotoLook::name, -1},
+         {"camera", "", nullptr, &PhotoLook::camera},
+         {"exposure_stops", "exposure", signed_stops, &PhotoLook::exposure, 5.5F, {}, {}, fixed<5>},
+         stored("red_stops", stop_of<0>),
+         stored("green_stops", stop_of<1>),
+         stored("blue_stops", stop_of<2>),
+         {"", "red", signed_stops, red_of, 4.5F},
+         {"", "blue", signed_stops, blue_of, 4.5F},
+         {"", "camera", fixed<0>,
+          [](const PhotoLook& look) { return TableCell(look.camera, Tone::dim); }, 4.5F}});
 }
 
 /// Three channels side by side.
@@ -65,13 +62,7 @@ void channel_plot(const char* id, const char* title, const char* x_name,
 
 }  // namespace
 
-std::string looks_csv(const PhotoLooks& looks) {
-    std::string out = "name,camera,exposure_stops,red_stops,green_stops,blue_stops\n";
-    for (const PhotoLook& look : looks.photos)
-        out += fmt::format("{},{},{:.5f},{:.5f},{:.5f},{:.5f}\n", csv_cell(look.name), look.camera,
-                           look.exposure(), look.stops[0], look.stops[1], look.stops[2]);
-    return out;
-}
+std::string looks_csv(const PhotoLooks& looks) { return table_csv(looks_table(looks)); }
 
 /// Prepares the drawn curves, once for each publication.
 void ExposurePanel::shape(const Snapshot& snapshot) {
@@ -83,8 +74,8 @@ void ExposurePanel::shape(const Snapshot& snapshot) {
     for (const PhotoLook& look : looks_->photos) {
         const auto x = static_cast<float>(exposure_.size());
         exposure_.push_back({x, static_cast<float>(look.exposure())});
-        red_.push_back({x, static_cast<float>(value_in(look, kLookRed))});
-        blue_.push_back({x, static_cast<float>(value_in(look, kLookBlue))});
+        red_.push_back({x, static_cast<float>(red_of(look))});
+        blue_.push_back({x, static_cast<float>(blue_of(look))});
     }
 }
 
@@ -117,39 +108,21 @@ void ExposurePanel::draw_table(const Snapshot& snapshot, Commands& commands) {
     const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                   ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate |
                                   ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
-    if (!ImGui::BeginTable("##looks", kLookColumns, flags)) return;
-    constexpr ImGuiTableColumnFlags fixed = ImGuiTableColumnFlags_WidthFixed;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn("photo", ImGuiTableColumnFlags_WidthStretch, 1);
-    ImGui::TableSetupColumn("exposure", fixed, 5.5F * em());
-    ImGui::TableSetupColumn("red", fixed, 4.5F * em());
-    ImGui::TableSetupColumn("blue", fixed, 4.5F * em());
-    ImGui::TableSetupColumn("camera", fixed, 4.5F * em());
-    ImGui::TableHeadersRow();
-    const auto rows = sorted_looks(*looks_);
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(rows.size()));
-    while (clipper.Step())
-        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-            const PhotoLook& look = *rows[static_cast<std::size_t>(i)];
-            ImGui::TableNextRow();
-            ImGui::TableNextColumn();
-            ImGui::PushID(static_cast<int>(look.view));
-            if (ImGui::Selectable(
-                    "##row", static_cast<int>(look.view) == snapshot.view.capture_view,
-                    ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap))
-                commands.push("view.capture", {std::to_string(look.view)});
-            ImGui::SameLine(0.3F * em());
-            text(fitted_path(look.name, ImGui::GetContentRegionAvail().x));
-            for (const int column : {kLookExposure, kLookRed, kLookBlue}) {
-                ImGui::TableNextColumn();
-                cell_right(fmt::format("{:+.3f}", value_in(look, column)));
-            }
-            ImGui::TableNextColumn();
-            cell_right(std::to_string(look.camera), theme().dim);
-            ImGui::PopID();
-        }
-    ImGui::EndTable();
+    const auto& photos_shown = looks_->photos;
+    gs::draw_table(looks_table(*looks_),
+                   {.id = "##looks",
+                    .flags = flags,
+                    .indent = 0.3F,
+                    .click =
+                        [&](std::size_t i) {
+                            commands.push("view.capture", {std::to_string(photos_shown[i].view)});
+                        },
+                    .chosen =
+                        [&](std::size_t i) {
+                            return static_cast<int>(photos_shown[i].view) ==
+                                   snapshot.view.capture_view;
+                        },
+                    .path = "photo"});
 }
 
 void ExposurePanel::draw(const Snapshot& snapshot, Commands& commands) {

@@ -8,6 +8,7 @@
 
 #include "panels/timeline/paint.h"
 #include "panels/widgets/plot.h"
+#include "panels/widgets/table_view.h"
 
 namespace gs {
 namespace {
@@ -106,71 +107,45 @@ void FindPanel::draw_histogram() {
 }
 
 void FindPanel::draw_groups(const TraceStore& trace) const {
-    const auto& groups = made_.figures().groups[static_cast<std::size_t>(group)];
-    constexpr ImGuiTableFlags kFlags =
-        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
-    if (!ImGui::BeginTable("##groups", 4, kFlags, {0, ImGui::GetContentRegionAvail().y})) return;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn(kHitGroupNames[static_cast<std::size_t>(group)],
-                            ImGuiTableColumnFlags_WidthStretch);
-    for (const char* name : {"count", "total", "median"})
-        ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthFixed, 4.7F * em());
-    ImGui::TableHeadersRow();
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(groups.size()));
-    while (clipper.Step())
-        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-            const HitFigures::Group& g = groups[static_cast<std::size_t>(i)];
-            ImGui::TableNextRow();
-            ImGui::TableNextColumn();
-            text(fitted(group_name(trace, group, g.key), ImGui::GetContentRegionAvail().x));
-            ImGui::TableNextColumn();
-            cell_right(format_count(static_cast<double>(g.count)));
-            ImGui::TableNextColumn();
-            cell_right(stretch(g.total_ns));
-            ImGui::TableNextColumn();
-            cell_right(stretch(g.median_ns));
-        }
-    ImGui::EndTable();
+    using Group = HitFigures::Group;
+    const auto by = static_cast<std::size_t>(group);
+    draw_table(
+        table_of<Group>(std::span(made_.figures().groups[by]),
+                        {{"", kHitGroupNames[by], nullptr,
+                          [&](const Group& g) { return group_name(trace, group, g.key); }, -1},
+                         {"", "count", format_count, &Group::count, 4.7F},
+                         {"", "total", format_ns, &Group::total_ns, 4.7F},
+                         {"", "median", format_ns, &Group::median_ns, 4.7F}}),
+        {.id = "##groups"});
 }
 
 void FindPanel::draw_hits(const TraceStore& trace, Commands&) {
-    const auto& hits = made_.figures().longest_first;
-    constexpr ImGuiTableFlags kFlags =
-        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
-    if (!ImGui::BeginTable("##hits", 4, kFlags, {0, ImGui::GetContentRegionAvail().y})) return;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn("duration", ImGuiTableColumnFlags_WidthFixed, 4.9F * em());
-    ImGui::TableSetupColumn("at", ImGuiTableColumnFlags_WidthFixed, 5.4F * em());
-    ImGui::TableSetupColumn("name", ImGuiTableColumnFlags_WidthStretch, 2);
-    ImGui::TableSetupColumn("on", ImGuiTableColumnFlags_WidthStretch, 1);
-    ImGui::TableHeadersRow();
-    const std::int64_t begin = trace.begin_ns();
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(hits.size()));
-    while (clipper.Step())
-        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-            const Hit& hit = hits[static_cast<std::size_t>(i)];
-            ImGui::TableNextRow();
-            ImGui::TableNextColumn();
-            ImGui::PushID(i);
-            const ImVec2 at = ImGui::GetCursorPos();
-            if (ImGui::Selectable("##hit", false, ImGuiSelectableFlags_SpanAllColumns))
-                view_.jump = TracePlace{{hit.begin_ns, hit.end_ns()}, hit.track, hit.row};
-            ImGui::PopID();
-            ImGui::SetCursorPos(at);
-            cell_right(stretch(static_cast<double>(hit.length_ns)));
-            ImGui::TableNextColumn();
-            cell_right(stretch(static_cast<double>(hit.begin_ns - begin)), theme().dim);
-            ImGui::TableNextColumn();
-            colored_text(
-                mix(stage_color(hit.stage), theme().text, 0.55F),
-                fitted(short_name(trace.name(hit.name)), ImGui::GetContentRegionAvail().x));
-            ImGui::TableNextColumn();
-            dim_text(fitted(group_name(trace, HitGroup::thread, hit.track),
-                            ImGui::GetContentRegionAvail().x));
-        }
-    ImGui::EndTable();
+    const std::span hits(made_.figures().longest_first);
+    draw_table(
+        table_of<Hit>(
+            hits,
+            {{"", "duration", format_ns, &Hit::length_ns, 4.9F},
+             {"", "at", format_ns,
+              [&](const Hit& hit) { return TableCell(hit.begin_ns - trace.begin_ns(), Tone::dim); },
+              5.4F},
+             {"", "name", nullptr, [&](const Hit& hit) { return short_name(trace.name(hit.name)); },
+              -2},
+             {"", "on", nullptr,
+              [&](const Hit& hit) {
+                  return TableCell(group_name(trace, HitGroup::thread, hit.track), Tone::dim);
+              },
+              -1}}),
+        {.id = "##hits",
+         .click =
+             [&](std::size_t i) {
+                 const Hit& hit = hits[i];
+                 view_.jump = TracePlace{{hit.begin_ns, hit.end_ns()}, hit.track, hit.row};
+             },
+         .draw = {{"name", [&](std::size_t i) {
+                       colored_text(mix(stage_color(hits[i].stage), theme().text, 0.55F),
+                                    fitted(short_name(trace.name(hits[i].name)),
+                                           ImGui::GetContentRegionAvail().x));
+                   }}}});
 }
 
 void FindPanel::draw(const Snapshot& snapshot, Commands& commands) {

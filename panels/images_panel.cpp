@@ -8,15 +8,12 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "panels/widgets/fuzzy.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
-
-enum Column { kName, kSplit, kPsnr, kSsim, kLoss, kUsed, kStep, kHistory, kColumns };
-// PhotoKey has the same order.
-static_assert(static_cast<int>(PhotoKey::name) == kName &&
-              static_cast<int>(PhotoKey::step) == kStep);
 
 void sparkline(const std::vector<CurvePoint>& points, ImU32 color) {
     const ImVec2 at = ImGui::GetCursorScreenPos(),
@@ -48,65 +45,41 @@ void sparkline(const std::vector<CurvePoint>& points, ImU32 color) {
                           format_count(static_cast<double>(points.back().step)).c_str());
 }
 
-void set_up_columns() {
-    constexpr ImGuiTableColumnFlags fixed = ImGuiTableColumnFlags_WidthFixed;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn(
-        "photo", ImGuiTableColumnFlags_WidthStretch | ImGuiTableColumnFlags_DefaultSort, 1.4F);
-    ImGui::TableSetupColumn("split", fixed, 3 * em());
-    ImGui::TableSetupColumn("PSNR dB", fixed, 4.6F * em());
-    ImGui::TableSetupColumn("SSIM", fixed, 4 * em());
-    ImGui::TableSetupColumn("loss", fixed, 4.4F * em());
-    ImGui::TableSetupColumn("used", fixed, 3.4F * em());
-    ImGui::TableSetupColumn("at step", fixed, 4.2F * em());
-    ImGui::TableSetupColumn("PSNR history",
-                            ImGuiTableColumnFlags_WidthStretch | ImGuiTableColumnFlags_NoSort, 1);
-    ImGui::TableHeadersRow();
+/// `rows`: CameraRow or pointers to them.
+template <class Rows>
+Table images_table(const Rows& rows, const PsnrOutliers& outlier) {
+    return table_of<CameraRow>(
+        std::span(rows),
+        {{"name", "photo", nullptr, &CameraRow::name, -1.4F},
+         {"split", "split", nullptr,
+          [](const CameraRow& row) { return row.test ? "test" : "train"; }, 3},
+         {"psnr_db", "PSNR dB", fixed<2>,
+          [=](const CameraRow& row) {
+              return outlier(row)
+                         ? TableCell(row.psnr, Tone::warning, words_of_outlier(row, outlier))
+                         : TableCell(row.psnr);
+          },
+          4.6F},
+         {"ssim", "SSIM", fixed<4>, &CameraRow::ssim, 4},
+         {"loss", "loss", fixed<5>, &CameraRow::loss, 4.4F},
+         {"times_sampled", "used", format_count,
+          [](const CameraRow& row) { return TableCell(row.times_sampled, Tone::dim); }, 3.4F},
+         {"measured_step", "at step", format_count,
+          [](const CameraRow& row) { return TableCell(value_of(row, PhotoKey::step), Tone::dim); },
+          4.2F},
+         {"",
+          "PSNR history",
+          nullptr,
+          [](const CameraRow&) { return TableCell(); },
+          -1,
+          {},
+          SortOrder::none}});
 }
 
 }  // namespace
 
 std::string images_csv(const std::vector<CameraRow>& rows) {
-    std::string out = "name,split,psnr_db,ssim,loss,times_sampled,measured_step\n";
-    for (const CameraRow& row : rows)
-        out +=
-            fmt::format("{},{},{},{},{},{},{}\n", csv_cell(row.name), row.test ? "test" : "train",
-                        csv_number(row.psnr), csv_number(row.ssim), csv_number(row.loss),
-                        row.times_sampled, csv_number(value_of(row, PhotoKey::step)));
-    return out;
-}
-
-void ImagesPanel::draw_row(const CameraRow& row, bool snapped, const PsnrOutliers& outlier,
-                           Commands& commands) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    ImGui::PushID(static_cast<int>(row.view));
-    if (ImGui::Selectable(
-            "##row", snapped,
-            ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap))
-        commands.push("view.capture", {std::to_string(row.view)});
-    ImGui::SameLine(0.3F * em());
-    text(fitted_path(row.name, ImGui::GetContentRegionAvail().x));
-    ImGui::TableNextColumn();
-    colored_text(row.test ? theme().test_camera : theme().train_camera,
-                 row.test ? "test" : "train");
-    const auto number = [](double value, int digits, ImU32 color) {
-        ImGui::TableNextColumn();
-        cell_right(std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-", color);
-    };
-    number(row.psnr, 2, outlier(row) ? theme().warning : theme().text);
-    if (outlier(row) && ImGui::IsItemHovered())
-        ImGui::SetTooltip("%s", words_of_outlier(row, outlier).c_str());
-    number(row.ssim, 4, theme().text);
-    number(row.loss, 5, theme().text);
-    ImGui::TableNextColumn();
-    cell_right(format_count(row.times_sampled), theme().dim);
-    ImGui::TableNextColumn();
-    const double step = value_of(row, PhotoKey::step);
-    cell_right(std::isfinite(step) ? format_count(step) : "-", theme().dim);
-    ImGui::TableNextColumn();
-    sparkline(row.psnr_history, row.test ? theme().test_camera : theme().train_camera);
-    ImGui::PopID();
+    return table_csv(images_table(rows, PsnrOutliers(rows)));
 }
 
 void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
@@ -124,26 +97,29 @@ void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                   ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable |
                                   ImGuiTableFlags_BordersInnerV;
-    if (!ImGui::BeginTable("##images", kColumns, flags)) return;
-    set_up_columns();
-    PhotoKey key = PhotoKey::name;
-    bool descending = false;
-    if (const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
-        specs && specs->SpecsCount > 0) {
-        key = static_cast<PhotoKey>(specs->Specs->ColumnIndex);
-        descending = specs->Specs->SortDirection == ImGuiSortDirection_Descending;
-    }
-    const auto rows = sorted_rows(*snapshot.cameras, filter, test_only, key, descending);
-    const PsnrOutliers outlier(*snapshot.cameras);
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(rows.size()));
-    while (clipper.Step())
-        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-            const CameraRow& row = *rows[static_cast<std::size_t>(i)];
-            draw_row(row, static_cast<int>(row.view) == snapshot.view.capture_view, outlier,
-                     commands);
-        }
-    ImGui::EndTable();
+    const auto rows = sorted_rows(*snapshot.cameras, filter, test_only, PhotoKey::name, false);
+    const auto color = [&](std::size_t i) {
+        return rows[i]->test ? theme().test_camera : theme().train_camera;
+    };
+    draw_table(
+        images_table(rows, PsnrOutliers(*snapshot.cameras)),
+        {.id = "##images",
+         .flags = flags,
+         .indent = 0.3F,
+         .click =
+             [&](std::size_t i) { commands.push("view.capture", {std::to_string(rows[i]->view)}); },
+         .chosen =
+             [&](std::size_t i) {
+                 return static_cast<int>(rows[i]->view) == snapshot.view.capture_view;
+             },
+         .sort_by = "photo",
+         .path = "photo",
+         .draw = {{"split",
+                   [&](std::size_t i) {
+                       colored_text(color(i), rows[i]->test ? "test" : "train");
+                   }},
+                  {"PSNR history",
+                   [&](std::size_t i) { sparkline(rows[i]->psnr_history, color(i)); }}}});
 }
 
 }  // namespace gs

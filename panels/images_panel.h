@@ -17,9 +17,6 @@ struct ImagesPanel {
     std::string filter;
     bool test_only = false;
 
-  private:
-    void draw_row(const CameraRow& row, bool snapped, const PsnrOutliers& outlier,
-                  Commands& commands);
 };
 
 /// The table as CSV, unmeasured values empty.

@@ -8,16 +8,17 @@
 
 #include "base/format.h"
 #include "panels/lab_panel.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
 
-ImU32 color_of_verdict(const std::string& verdict) {
-    return verdict == "better" || verdict == "holds"                          ? theme().good
-           : verdict == "worse" || verdict == "fails"                         ? theme().error
-           : verdict == "more" || verdict == "less" || verdict == "undecided" ? theme().warning
-                                                                              : theme().dim;
+Tone tone_of_verdict(const std::string& verdict) {
+    return verdict == "better" || verdict == "holds"                          ? Tone::good
+           : verdict == "worse" || verdict == "fails"                         ? Tone::error
+           : verdict == "more" || verdict == "less" || verdict == "undecided" ? Tone::warning
+                                                                              : Tone::dim;
 }
 
 void choose_side(const char* id, std::string& side, const std::vector<std::string>& names) {
@@ -31,40 +32,43 @@ void choose_side(const char* id, std::string& side, const std::vector<std::strin
 void draw_metrics(const LabComparison& compared) {
     constexpr ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                       ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
-    if (!ImGui::BeginTable("##metrics", 6, flags, {0.62F * ImGui::GetContentRegionAvail().x, 0}))
-        return;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn("metric", ImGuiTableColumnFlags_WidthStretch, 1.3F);
-    ImGui::TableSetupColumn("A", ImGuiTableColumnFlags_WidthStretch, 1);
-    ImGui::TableSetupColumn("B", ImGuiTableColumnFlags_WidthStretch, 1);
-    ImGui::TableSetupColumn("B - A", ImGuiTableColumnFlags_WidthStretch, 1);
-    ImGui::TableSetupColumn("95 % interval", ImGuiTableColumnFlags_WidthStretch, 1.5F);
-    ImGui::TableSetupColumn("verdict", ImGuiTableColumnFlags_WidthStretch, 0.9F);
-    ImGui::TableHeadersRow();
-    for (const LabComparison::Metric& m : compared.metrics) {
-        ImGui::TableNextRow();
-        ImGui::TableNextColumn();
-        text(m.name);
-        for (const double side : {m.a, m.b}) {
-            ImGui::TableNextColumn();
-            cell_right(m.unit == "bytes" ? format_bytes(side) : format_number(side, 5));
-        }
-        ImGui::TableNextColumn();
-        cell_right(std::isfinite(m.difference)
-                       ? fmt::format("{:+.3g} {}", m.difference, m.relative ? "%" : m.unit)
-                       : "-");
-        ImGui::TableNextColumn();
-        cell_right(std::isfinite(m.low) ? fmt::format("{:+.3g} to {:+.3g}", m.low, m.high) : "-");
-        ImGui::TableNextColumn();
-        colored_text(color_of_verdict(m.verdict), m.verdict);
-    }
-    ImGui::EndTable();
+    using Metric = LabComparison::Metric;
+    const auto side = [](const char* title, double Metric::*of) -> ColumnOf<Metric> {
+        return {"", title, significant<5>,
+                [of](const Metric& m) {
+                    return m.unit == "bytes" ? TableCell(format_bytes(m.*of)) : TableCell(m.*of);
+                },
+                -1};
+    };
+    const auto difference = [](const Metric& m) {
+        return std::isfinite(m.difference)
+                   ? fmt::format("{:+.3g} {}", m.difference, m.relative ? "%" : m.unit)
+                   : "-";
+    };
+    const auto interval = [](const Metric& m) {
+        return std::isfinite(m.low) ? fmt::format("{:+.3g} to {:+.3g}", m.low, m.high) : "-";
+    };
+    draw_table(
+        table_of<Metric>(
+            std::span(compared.metrics),
+            {{"", "metric", nullptr, &Metric::name, -1.3F},
+             side("A", &Metric::a),
+             side("B", &Metric::b),
+             {"", "B - A", significant<3>, difference, -1},
+             {"", "95 % interval", significant<3>, interval, -1.5F},
+             {"", "verdict", nullptr,
+              [](const Metric& m) { return TableCell(m.verdict, tone_of_verdict(m.verdict)); },
+              -0.9F}}),
+        {.id = "##metrics",
+         .flags = flags,
+         .size = {0.62F * ImGui::GetContentRegionAvail().x, 0},
+         .draw = {{"metric", [&](std::size_t i) { text(compared.metrics[i].name); }}}});
 }
 
 void draw_photos(const LabComparison& compared, Commands& commands) {
     ImGui::BeginChild("##photos");
     for (const LabComparison::Gate& gate : compared.gates) {
-        colored_text(color_of_verdict(gate.state), gate.state);
+        colored_text(color_of(tone_of_verdict(gate.state)), gate.state);
         ImGui::SameLine();
         text(gate.text);
     }

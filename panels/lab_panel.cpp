@@ -12,6 +12,7 @@
 #include <map>
 
 #include "base/format.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -20,27 +21,10 @@ namespace {
 constexpr std::array<ImU32, 6> kKindColors{color_rgb(0x56b4e9), color_rgb(0xe69f00),
                                            color_rgb(0x2fb58c), color_rgb(0xcc79a7),
                                            color_rgb(0xe6d84f), color_rgb(0xd55e00)};
-enum LabColumn {
-    kLabNumber,
-    kLabLabel,
-    kLabScene,
-    kLabSettings,
-    kLabSeed,
-    kLabPsnr,
-    kLabGaussians,
-    kLabSeconds,
-    kLabWorst,
-    kLabColumns
-};
-
 const Activity* running_suite(const Snapshot& snapshot) {
     for (const Activity& activity : snapshot.activities)
         if (activity.name == "lab") return &activity;
     return nullptr;
-}
-
-std::string known(double value, const std::string& text) {
-    return std::isfinite(value) ? text : "-";
 }
 
 bool mode_button(const char* label, bool on, const char* hint) {
@@ -51,33 +35,15 @@ bool mode_button(const char* label, bool on, const char* hint) {
     return clicked;
 }
 
-void draw_run_cells(const LabRunRow& row, Commands& commands) {
-    const auto cell = [](const std::string& value) {
-        ImGui::TableNextColumn();
-        text(fitted(value, ImGui::GetContentRegionAvail().x));
-    };
-    const auto right = [](const std::string& value) {
-        ImGui::TableNextColumn();
-        cell_right(value);
-    };
-    cell(row.label);
-    cell(row.scene);
-    cell(row.settings + (row.backend == "cpu" ? "" : ", " + row.backend));
-    right(std::to_string(row.seed));
-    if (row.failed) {
-        ImGui::TableNextColumn();
-        cell_right("failed", theme().error);
-        tooltip(row.error);
-        return;
-    }
-    right(known(row.psnr, fmt::format("{:.2f}", row.psnr)));
-    right(known(row.gaussians, format_short(row.gaussians)));
-    right(known(row.training_s, format_number(row.training_s, 3)));
-    ImGui::TableNextColumn();
-    if (row.worst_photo.empty()) return;
-    if (ImGui::SmallButton(fmt::format("{:.1f}", row.worst_psnr).c_str()))
-        commands.push("lab.photo", {std::to_string(row.id)});
-    tooltip("View from " + row.worst_photo + ", its worst photo (open the run first)");
+/// A number of a run; a failed one says so at the first of them.
+template <class Member>
+ColumnOf<LabRunRow> run_number(const char* title, CellFormat format, Member of, float width) {
+    return {"", title, format,
+            [of, first = std::string_view(title) == "dB"](const LabRunRow& row) {
+                if (!row.failed) return TableCell(row.*of);
+                return first ? TableCell("failed", Tone::error, row.error) : TableCell();
+            },
+            width};
 }
 
 }  // namespace
@@ -154,50 +120,54 @@ void LabPanel::draw_database(const LabState& lab, Commands& commands) {
 void LabPanel::draw_runs(const LabState& lab, const Snapshot& snapshot, Commands& commands) const {
     constexpr ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                       ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
-    if (!ImGui::BeginTable("##runs", kLabColumns, flags,
-                           {0.64F * ImGui::GetContentRegionAvail().x, 0}))
-        return;
-    constexpr ImGuiTableColumnFlags fixed = ImGuiTableColumnFlags_WidthFixed;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn("run", fixed, 1.9F * em());
-    ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthStretch, 1);
-    ImGui::TableSetupColumn("scene", ImGuiTableColumnFlags_WidthStretch, 1);
-    ImGui::TableSetupColumn("settings", ImGuiTableColumnFlags_WidthStretch, 1);
-    ImGui::TableSetupColumn("seed", fixed, 2.3F * em());
-    ImGui::TableSetupColumn("dB", fixed, 2.8F * em());
-    ImGui::TableSetupColumn("N", fixed, 3.2F * em());
-    ImGui::TableSetupColumn("s", fixed, 2.6F * em());
-    ImGui::TableSetupColumn("worst", fixed, 2.9F * em());
-    ImGui::TableHeadersRow();
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(lab.runs.size()));
-    while (clipper.Step())
-        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-            const LabRunRow& row = lab.runs[static_cast<std::size_t>(i)];
-            const bool open = snapshot.scene && !row.folder.empty() &&
-                              snapshot.scene->path.starts_with(row.folder);
-            ImGui::TableNextRow();
-            ImGui::TableNextColumn();
-            ImGui::PushID(static_cast<int>(row.id));
-            if (ImGui::Selectable(
-                    std::to_string(row.id).c_str(), open,
-                    ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap) &&
-                !row.folder.empty())
-                commands.push("lab.show", {std::to_string(row.id)});
-            if (ImGui::BeginPopupContextItem("##run")) {
-                if (ImGui::MenuItem("Open", nullptr, false, !row.folder.empty()))
-                    commands.push("lab.show", {std::to_string(row.id)});
-                if (ImGui::MenuItem("Open next to the scene", nullptr, false, !row.folder.empty()))
-                    commands.push("lab.beside", {std::to_string(row.id)});
-                if (ImGui::MenuItem("Show its curves behind these", nullptr, false,
-                                    !row.folder.empty()))
-                    commands.push("curves.show", {row.folder});
-                ImGui::EndPopup();
-            }
-            draw_run_cells(row, commands);
-            ImGui::PopID();
-        }
-    ImGui::EndTable();
+    const Table table = table_of<LabRunRow>(
+        std::span(lab.runs),
+        {{"", "run", nullptr, &LabRunRow::id, 1.9F},
+         {"", "label", nullptr, &LabRunRow::label, -1},
+         {"", "scene", nullptr, &LabRunRow::scene, -1},
+         {"", "settings", nullptr,
+          [](const LabRunRow& row) {
+              return row.settings + (row.backend == "cpu" ? "" : ", " + row.backend);
+          },
+          -1},
+         {"", "seed", fixed<0>, &LabRunRow::seed, 2.3F},
+         run_number("dB", fixed<2>, &LabRunRow::psnr, 2.8F),
+         run_number("N", format_short, &LabRunRow::gaussians, 3.2F),
+         run_number("s", significant<3>, &LabRunRow::training_s, 2.6F),
+         {"", "worst", nullptr, [](const LabRunRow& row) { return row.worst_psnr; }, 2.9F}});
+    const auto open = [&](std::size_t i) {
+        if (!lab.runs[i].folder.empty())
+            commands.push("lab.show", {std::to_string(lab.runs[i].id)});
+    };
+    const auto menu = [&](std::size_t i) {
+        const LabRunRow& row = lab.runs[i];
+        if (!ImGui::BeginPopupContextItem("##run")) return;
+        const bool there = !row.folder.empty();
+        if (ImGui::MenuItem("Open", nullptr, false, there)) open(i);
+        if (ImGui::MenuItem("Open next to the scene", nullptr, false, there))
+            commands.push("lab.beside", {std::to_string(row.id)});
+        if (ImGui::MenuItem("Show its curves behind these", nullptr, false, there))
+            commands.push("curves.show", {row.folder});
+        ImGui::EndPopup();
+    };
+    const auto worst = [&](std::size_t i) {
+        const LabRunRow& row = lab.runs[i];
+        if (row.failed || row.worst_photo.empty()) return;
+        if (ImGui::SmallButton(fmt::format("{:.1f}", row.worst_psnr).c_str()))
+            commands.push("lab.photo", {std::to_string(row.id)});
+        tooltip("View from " + row.worst_photo + ", its worst photo (open the run first)");
+    };
+    const auto is_open = [&](std::size_t i) {
+        const std::string& folder = lab.runs[i].folder;
+        return snapshot.scene && !folder.empty() && snapshot.scene->path.starts_with(folder);
+    };
+    draw_table(table, {.id = "##runs",
+                       .flags = flags,
+                       .size = {0.64F * ImGui::GetContentRegionAvail().x, 0},
+                       .click = open,
+                       .item = menu,
+                       .chosen = is_open,
+                       .draw = {{"worst", worst}}});
 }
 
 /// Makes the dots, once for each publication.

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "panels/problems_panel.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -16,57 +17,38 @@ namespace {
 // Findings of the doctor that concern single Gaussians one can see.
 constexpr std::array<std::string_view, 3> kDoctorsFloaters{"outliers", "blobs", "needles"};
 
-struct Heading {
-    const char* name;
-    float width;  // em; 0: stretches
-    const char* hint;
-};
-
-/// False: no space.
-bool begin_problem_table(const char* id, std::span<const Heading> headings, ImVec2 size) {
-    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
-                                  ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV;
-    // The remaining width, if any.
+/// Its last column of photos has the remaining width, if any.
+void draw_problems(Table table, TableView view) {
     const ImGuiStyle& style = ImGui::GetStyle();
     float rest = ImGui::GetContentRegionAvail().x - style.ScrollbarSize;
-    for (const Heading& h : headings) rest -= h.width * em() + 2 * style.CellPadding.x + 1;
-    if (!ImGui::BeginTable(id, static_cast<int>(headings.size()), flags, size)) return false;
-    ImGui::TableSetupScrollFreeze(1, 1);
-    for (const Heading& h : headings)
-        ImGui::TableSetupColumn(h.name, ImGuiTableColumnFlags_WidthFixed,
-                                h.width > 0 ? h.width * em() : std::max(rest, 5 * em()));
-    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-    for (const Heading& h : headings) {
-        table_heading(h.name, h.width > 0);
-        tooltip(h.hint);
-    }
-    return true;
+    for (const auto& c : table.columns)
+        rest -= std::max(c.width, 0.0F) * em() + 2 * style.CellPadding.x + 1;
+    for (auto& c : table.columns)
+        if (c.width < 0) c.width = std::max(rest / em(), 5.0F);
+    view.flags = ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+                 ImGuiTableFlags_BordersInnerV;
+    view.frozen = 1;
+    view.tight = true;
+    view.indent = 0.2F;
+    view.item = [](std::size_t) { tooltip("click to turn to it"); };
+    view.draw.emplace_back(
+        "#", [](std::size_t i) { colored_text(theme().accent, std::to_string(i + 1)); });
+    draw_table(table, view);
 }
 
-void number_cell(std::string_view words, ImU32 color = theme().text) {
-    ImGui::TableNextColumn();
-    cell_right(words, color);
+/// What `command` wants of row `i`.
+TableView::OfRow numbered(Commands& commands, const char* command, const char* kind) {
+    return [&commands, command, kind](std::size_t i) {
+        commands.push(command, {std::to_string(i + 1), kind});
+    };
 }
-
-/// A button that selects the Gaussians of number `i` (from 0) of a list.
-void select_button(Commands& commands, std::size_t i, const char* kind) {
-    if (ImGui::SmallButton("select"))
-        commands.push("problems.select", {std::to_string(i + 1), kind});
-}
-
-/// The row's cell that answers a click anywhere on it.
-bool row_clicked(std::size_t number) {
-    const bool clicked = ImGui::Selectable(
-        "##row", false,
-        ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap);
-    tooltip("click to turn to it");
-    ImGui::SameLine(0.2F * em());
-    colored_text(theme().accent, std::to_string(number));
-    return clicked;
+TableView::OfRow select_button(Commands& commands, const char* kind) {
+    return [of = numbered(commands, "problems.select", kind)](std::size_t i) {
+        if (ImGui::SmallButton("select")) of(i);
+    };
 }
 
 void photo_cell(const Snapshot& snapshot, std::size_t view, Commands& commands) {
-    ImGui::TableNextColumn();
     const std::string name = name_of_photo(snapshot, view);
     if (ImGui::SmallButton(fitted_path(name, ImGui::GetContentRegionAvail().x - em()).c_str()))
         commands.push("view.capture", {std::to_string(view)});
@@ -78,46 +60,6 @@ const char* words_of_excess(const BlamedGaussian& g) {
     constexpr double kOneSided = 0.6;
     if (!(g.error > 0) || std::abs(g.excess) < kOneSided * g.error) return "both ways";
     return g.excess > 0 ? "too bright" : "too dark";
-}
-
-void blamed_row(const Snapshot& snapshot, const FoundProblems& found, std::size_t i,
-                Commands& commands) {
-    const BlamedGaussian& g = found.gaussians[i];
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    ImGui::PushID(static_cast<int>(i));
-    if (row_clicked(i + 1)) commands.push("problems.go", {std::to_string(i + 1), "gaussian"});
-    number_cell(fmt::format("#{}", g.row), theme().dim);
-    number_cell(fmt::format("{:.1f}", g.error));
-    number_cell(fmt::format("{:.1f}", g.weight));
-    number_cell(g.weight > 0 ? format_number(g.error / g.weight, 3) : "-");
-    ImGui::TableNextColumn();
-    dim_text(words_of_excess(g));
-    number_cell(std::to_string(g.photos));
-    number_cell(format_number(static_cast<double>(g.opacity), 3));
-    number_cell(format_number(static_cast<double>(g.size), 3));
-    photo_cell(snapshot, g.view, commands);
-    ImGui::TableNextColumn();
-    select_button(commands, i, "gaussian");
-    ImGui::PopID();
-}
-
-void floater_row(const Snapshot& snapshot, const Floater& f, std::size_t i, Commands& commands) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    ImGui::PushID(static_cast<int>(i));
-    if (row_clicked(i + 1)) commands.push("problems.go", {std::to_string(i + 1), "floater"});
-    number_cell(format_count(static_cast<double>(f.rows.size())));
-    number_cell(fmt::format("{:.1f}", f.weight));
-    number_cell(fmt::format("{:.1f}", f.error));
-    number_cell(std::to_string(f.photos));
-    number_cell(f.nearness > 0 ? format_number(f.nearness, 2) : "-");
-    ImGui::TableNextColumn();
-    dim_text(f.near ? (f.apart ? "near, apart" : "near a camera") : "apart");
-    photo_cell(snapshot, f.view, commands);
-    ImGui::TableNextColumn();
-    select_button(commands, i, "floater");
-    ImGui::PopID();
 }
 
 /// The doctor's findings about single Gaussians, in its own words.
@@ -150,27 +92,36 @@ void draw_doctors_words(const Snapshot& snapshot, Commands& commands) {
 void draw_blamed_table(const Snapshot& snapshot, const PhotoProblems& of, Commands& commands) {
     const FoundProblems& found = *of.found;
     if (found.gaussians.empty()) return empty_note("No Gaussian contributes to an error");
-    static constexpr Heading kHeadings[] = {
-        {"", 2, "click a row to turn to its Gaussian"},
-        {"row", 4.6F, "id of the Gaussian, at the examined step"},
-        {"error px", 4.6F, "sum over all photos' pixels of its weight times the error"},
-        {"weight px", 4.8F, "its weight summed over all photos' pixels"},
-        {"mean", 3.6F, "mean error where it is"},
-        {"picture is", 5.4F,
-         "too bright, too dark, or both: then its shape is at fault, not its "
-         "colour"},
-        {"photos", 3.6F, "photos where its weight is half a pixel or more"},
-        {"opacity", 3.8F, ""},
-        {"size", 4, "largest standard deviation, world units"},
-        {"worst in", 0, "photo with the largest part of the sum"},
-        {" ", 3.6F, ""}};
-    if (!begin_problem_table("##gaussians", kHeadings, {0, 0})) return;
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(found.gaussians.size()));
-    while (clipper.Step())
-        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-            blamed_row(snapshot, found, static_cast<std::size_t>(i), commands);
-    ImGui::EndTable();
+    using Row = BlamedGaussian;
+    const auto drawn = [](const Row&) { return TableCell(); };
+    draw_problems(
+        table_of<Row>(
+            std::span(found.gaussians),
+            {{"", "#", nullptr, drawn, 2, "click a row to turn to its Gaussian"},
+             {"", "row", fixed<0>,
+              [](const Row& g) { return TableCell(fmt::format("#{}", g.row), Tone::dim); }, 4.6F,
+              "id of the Gaussian, at the examined step"},
+             {"", "error px", fixed<1>, &Row::error, 4.6F,
+              "sum over all photos' pixels of its weight times the error"},
+             {"", "weight px", fixed<1>, &Row::weight, 4.8F,
+              "its weight summed over all photos' pixels"},
+             {"", "mean", significant<3>,
+              [](const Row& g) { return g.weight > 0 ? g.error / g.weight : NAN; }, 3.6F,
+              "mean error where it is"},
+             {"", "picture is", nullptr,
+              [](const Row& g) { return TableCell(words_of_excess(g), Tone::dim); }, 5.4F,
+              "too bright, too dark, or both: then its shape is at fault, not its colour"},
+             {"", "photos", fixed<0>, &Row::photos, 3.6F,
+              "photos where its weight is half a pixel or more"},
+             {"", "opacity", significant<3>, &Row::opacity, 3.8F},
+             {"", "size", significant<3>, &Row::size, 4, "largest standard deviation, world units"},
+             {"", "worst in", nullptr, drawn, -1, "photo with the largest part of the sum"},
+             {"", " ", nullptr, drawn, 3.6F}}),
+        {.id = "##gaussians",
+         .click = numbered(commands, "problems.go", "gaussian"),
+         .draw = {{"worst in",
+                   [&](std::size_t i) { photo_cell(snapshot, found.gaussians[i].view, commands); }},
+                  {" ", select_button(commands, "gaussian")}}});
 }
 
 void draw_floater_table(const Snapshot& snapshot, const PhotoProblems& of, Commands& commands) {
@@ -179,25 +130,34 @@ void draw_floater_table(const Snapshot& snapshot, const PhotoProblems& of, Comma
     if (found.floaters.empty())
         return empty_note(
             "No floaters: no Gaussians that few photos see are near a camera or isolated");
-    static constexpr Heading kHeadings[] = {
-        {"", 2, "click a row to turn to its largest Gaussian"},
-        {"Gaussians", 4.8F, "number of touching Gaussians"},
-        {"weight px", 4.8F, "their weight summed over all photos' pixels"},
-        {"error px", 4.6F, "sum over all photos' pixels of their weight times the error"},
-        {"photos", 3.4F, "most photos that see one of them"},
-        {"nearness", 4.4F, "its depth over the typical depth of a photo that sees it"},
-        {"why", 6.4F, "near a camera (nearness below 0.3), or isolated"},
-        {"seen by", 0, "photo with the largest error it contributes to"},
-        {" ", 3.6F, ""}};
-    if (!begin_problem_table("##floaters", kHeadings, {0, 0})) return;
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(found.floaters.size()));
-    while (clipper.Step())
-        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-            const auto k = static_cast<std::size_t>(i);
-            floater_row(snapshot, found.floaters[k], k, commands);
-        }
-    ImGui::EndTable();
+    const auto drawn = [](const Floater&) { return TableCell(); };
+    draw_problems(
+        table_of<Floater>(
+            std::span(found.floaters),
+            {{"", "#", nullptr, drawn, 2, "click a row to turn to its largest Gaussian"},
+             {"", "Gaussians", format_count, [](const Floater& f) { return f.rows.size(); }, 4.8F,
+              "number of touching Gaussians"},
+             {"", "weight px", fixed<1>, &Floater::weight, 4.8F,
+              "their weight summed over all photos' pixels"},
+             {"", "error px", fixed<1>, &Floater::error, 4.6F,
+              "sum over all photos' pixels of their weight times the error"},
+             {"", "photos", fixed<0>, &Floater::photos, 3.4F, "most photos that see one of them"},
+             {"", "nearness", significant<2>,
+              [](const Floater& f) { return f.nearness > 0 ? f.nearness : NAN; }, 4.4F,
+              "its depth over the typical depth of a photo that sees it"},
+             {"", "why", nullptr,
+              [](const Floater& f) {
+                  return TableCell(f.near ? (f.apart ? "near, apart" : "near a camera") : "apart",
+                                   Tone::dim);
+              },
+              6.4F, "near a camera (nearness below 0.3), or isolated"},
+             {"", "seen by", nullptr, drawn, -1, "photo with the largest error it contributes to"},
+             {"", " ", nullptr, drawn, 3.6F}}),
+        {.id = "##floaters",
+         .click = numbered(commands, "problems.go", "floater"),
+         .draw = {{"seen by",
+                   [&](std::size_t i) { photo_cell(snapshot, found.floaters[i].view, commands); }},
+                  {" ", select_button(commands, "floater")}}});
 }
 
 }  // namespace gs

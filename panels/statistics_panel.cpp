@@ -7,58 +7,61 @@
 
 #include "panels/timeline/paint.h"
 #include "panels/widgets/fuzzy.h"
+#include "panels/widgets/table_view.h"
 
 namespace gs {
 namespace {
 
 constexpr std::array kSides{"ranges", "CUDA calls", "GPU work"};
-constexpr std::array kColumns{"name", "total", "%", "self", "count", "mean", "min", "max"};
-
-std::string ms_text(std::int64_t ns) { return format_ns(static_cast<double>(ns)); }
-
 double share_of(const NameFigures& row, std::int64_t outer_ns) {
     return outer_ns > 0 ? static_cast<double>(row.total_ns) / static_cast<double>(outer_ns) : 0;
 }
 
-double sort_value(const NameFigures& row, int column) {
-    switch (column) {
-        case 3:
-            return static_cast<double>(row.self_ns);
-        case 4:
-            return static_cast<double>(row.count);
-        case 5:
-            return row.mean_ns();
-        case 6:
-            return static_cast<double>(row.min_ns);
-        case 7:
-            return static_cast<double>(row.max_ns);
-        default:
-            return static_cast<double>(row.total_ns);
-    }
-}
-
-std::string shown_name(const TraceStore& trace, const NameFigures& row) {
-    const std::string_view name = trace.name(row.name);
-    return row.kind == TrackKind::gpu_stream ? short_name(name) : std::string(name);
+/// In the order of the file; the window shows short names of kernels.
+Table statistics_table(const TraceStore& trace, std::span<const NameFigures> rows,
+                       std::int64_t outer_ns) {
+    const auto time = [](const char* id, const char* title, auto ns) -> ColumnOf<NameFigures> {
+        return {id,
+                title,
+                [](double ms) { return format_ns(1e6 * ms); },
+                [ns](const NameFigures& row) {
+                    return 1e-6 * static_cast<double>(std::invoke(ns, row));
+                },
+                4.9F,
+                {},
+                SortOrder::descending,
+                fixed<6>};
+    };
+    return table_of<NameFigures>(
+        rows,
+        {{"name", "", nullptr, [&](const NameFigures& row) { return trace.name(row.name); }},
+         {"", "name", nullptr,
+          [&](const NameFigures& row) {
+              const std::string_view name = trace.name(row.name);
+              return row.kind == TrackKind::gpu_stream ? short_name(name) : std::string(name);
+          },
+          -1},
+         {"stage", "", nullptr, [](const NameFigures& row) { return name_of(row.stage); }},
+         time("total ms", "total", &NameFigures::total_ns),
+         {"percent",
+          "%",
+          [](double percent) { return format_share(percent / 100); },
+          [=](const NameFigures& row) { return 100 * share_of(row, outer_ns); },
+          3.4F,
+          {},
+          SortOrder::descending,
+          fixed<4>},
+         time("self ms", "self", &NameFigures::self_ns),
+         {"count", "count", format_count, &NameFigures::count, 4.9F, {}, SortOrder::descending},
+         time("mean ms", "mean", &NameFigures::mean_ns),
+         time("min ms", "min", &NameFigures::min_ns),
+         time("max ms", "max", &NameFigures::max_ns)});
 }
 
 }  // namespace
 
-std::string statistics_csv(const TraceStore& trace, std::span<const NameFigures> rows,
-                           std::int64_t outer_ns) {
-    std::string out = "name,stage,total ms,percent,self ms,count,mean ms,min ms,max ms\n";
-    for (const NameFigures& row : rows)
-        out += fmt::format("{},{},{:.6f},{:.4f},{:.6f},{},{:.6f},{:.6f},{:.6f}\n",
-                           csv_cell(trace.name(row.name)), name_of(row.stage),
-                           static_cast<double>(row.total_ns) * 1e-6, 100 * share_of(row, outer_ns),
-                           static_cast<double>(row.self_ns) * 1e-6, row.count, row.mean_ns() * 1e-6,
-                           static_cast<double>(row.min_ns) * 1e-6,
-                           static_cast<double>(row.max_ns) * 1e-6);
-    return out;
-}
-
 std::string StatisticsPanel::csv(const TraceStore& trace) const {
-    return statistics_csv(trace, rows_, made_.outer_ns());
+    return table_csv(statistics_table(trace, rows_, made_.outer_ns()));
 }
 
 void StatisticsPanel::draw_controls(const TraceStore& trace, Commands& commands) {
@@ -81,80 +84,39 @@ void StatisticsPanel::draw_controls(const TraceStore& trace, Commands& commands)
     range_note(view_, task_, making_.share());
 }
 
-void StatisticsPanel::sort_rows(const TraceStore& trace, int column, bool descending) {
-    if (!stale_ && rows_filter_ == filter && sorted_by_ == column && sorted_down_ == descending)
-        return;
-    stale_ = false;
-    rows_filter_ = filter;
-    sorted_by_ = column;
-    sorted_down_ = descending;
-    rows_.clear();
-    for (const NameFigures& row : made_.rows())
-        if (contains_text(trace.name(row.name), filter)) rows_.push_back(row);
-    std::stable_sort(rows_.begin(), rows_.end(), [&](const NameFigures& a, const NameFigures& b) {
-        if (column == 0)
-            return descending ? trace.name(a.name) > trace.name(b.name)
-                              : trace.name(a.name) < trace.name(b.name);
-        const double left = sort_value(a, column), right = sort_value(b, column);
-        return descending ? left > right : left < right;
-    });
-}
-
 void StatisticsPanel::draw_table(const TraceStore& trace, Commands& commands) {
-    constexpr ImGuiTableFlags kFlags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY |
-                                       ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit |
-                                       ImGuiTableFlags_Resizable;
-    if (!ImGui::BeginTable("##statistics", static_cast<int>(kColumns.size()), kFlags)) return;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    for (std::size_t i = 0; i < kColumns.size(); ++i) {
-        const ImGuiTableColumnFlags first =
-            i == 0 ? ImGuiTableColumnFlags_WidthStretch
-                   : ImGuiTableColumnFlags_WidthFixed | ImGuiTableColumnFlags_PreferSortDescending;
-        ImGui::TableSetupColumn(kColumns[i],
-                                first | (i == 1 ? ImGuiTableColumnFlags_DefaultSort : 0),
-                                i == 0   ? 1.0F
-                                : i == 2 ? 3.4F * em()
-                                         : 4.9F * em());
+    if (stale_ || rows_filter_ != filter) {
+        stale_ = false;
+        rows_filter_ = filter;
+        rows_.clear();
+        for (const NameFigures& row : made_.rows())
+            if (contains_text(trace.name(row.name), filter)) rows_.push_back(row);
+        order_.stale = true;
     }
-    ImGui::TableHeadersRow();
-    const ImGuiTableSortSpecs* order = ImGui::TableGetSortSpecs();
-    const bool any = order && order->SpecsCount > 0;
-    sort_rows(trace, any ? order->Specs[0].ColumnIndex : 1,
-              !any || order->Specs[0].SortDirection == ImGuiSortDirection_Descending);
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(rows_.size()));
-    while (clipper.Step())
-        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-            const NameFigures& row = rows_[static_cast<std::size_t>(i)];
-            ImGui::TableNextRow();
-            ImGui::TableNextColumn();
-            const ImVec2 at = ImGui::GetCursorScreenPos();
-            const float width = ImGui::GetContentRegionAvail().x;
-            ImDrawList& list = *ImGui::GetWindowDrawList();
-            const auto share =
-                static_cast<float>(std::clamp(share_of(row, made_.outer_ns()), 0.0, 1.0));
-            list.AddRectFilled(at, {at.x + width * share, at.y + 1.1F * em()},
-                               with_alpha(stage_color(row.stage), 60), 2);
-            ImGui::PushID(i);
-            if (ImGui::Selectable("##row", false, ImGuiSelectableFlags_SpanAllColumns))
-                commands.push("trace.find", {std::string(trace.name(row.name))});
-            if (ImGui::IsItemHovered())
-                ImGui::SetTooltip("%s\nstage: %s\nclick to find its spans",
-                                  std::string(trace.name(row.name)).c_str(), name_of(row.stage));
-            ImGui::PopID();
-            ImGui::SameLine(0, 0);
-            text(fitted(shown_name(trace, row), width));
-            const std::array<std::string, 7> cells{
-                ms_text(row.total_ns),    format_share(share_of(row, made_.outer_ns())),
-                ms_text(row.self_ns),     format_count(static_cast<double>(row.count)),
-                format_ns(row.mean_ns()), ms_text(row.min_ns),
-                ms_text(row.max_ns)};
-            for (const std::string& cell : cells) {
-                ImGui::TableNextColumn();
-                cell_right(cell);
-            }
-        }
-    ImGui::EndTable();
+    const auto mark = [&](std::size_t i) {
+        const NameFigures& row = rows_[i];
+        if (ImGui::IsItemHovered())
+            ImGui::SetTooltip("%s\nstage: %s\nclick to find its spans",
+                              std::string(trace.name(row.name)).c_str(), name_of(row.stage));
+        const ImVec2 at = ImGui::GetCursorScreenPos();
+        const auto share = static_cast<float>(std::clamp(share_of(row, made_.outer_ns()), 0., 1.));
+        ImGui::GetWindowDrawList()->AddRectFilled(
+            at, {at.x + ImGui::GetContentRegionAvail().x * share, at.y + 1.1F * em()},
+            with_alpha(stage_color(row.stage), 60), 2);
+    };
+    gs::draw_table(
+        statistics_table(trace, rows_, made_.outer_ns()),
+        {.id = "##statistics",
+         .flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+                  ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_Resizable,
+         .click =
+             [&](std::size_t i) {
+                 commands.push("trace.find", {std::string(trace.name(rows_[i].name))});
+             },
+         .item = mark,
+         .sort_by = "total",
+         .order = &order_});
+    order_.apply(rows_);
 }
 
 void StatisticsPanel::draw(const Snapshot& snapshot, Commands& commands) {

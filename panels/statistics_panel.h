@@ -9,6 +9,7 @@
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
 #include "panels/trace_task.h"
+#include "panels/widgets/table_view.h"
 #include "profiler/analysis/span_summary.h"
 
 namespace gs {
@@ -31,7 +32,6 @@ struct StatisticsPanel {
 
   private:
     void draw_controls(const TraceStore& trace, Commands& commands);
-    void sort_rows(const TraceStore& trace, int column, bool descending);
     void draw_table(const TraceStore& trace, Commands& commands);
 
     TraceView& view_;
@@ -39,12 +39,8 @@ struct StatisticsPanel {
     NameTable making_, made_;
     std::vector<NameFigures> rows_;
     std::string rows_filter_;
-    int sorted_by_ = -1;
-    bool sorted_down_ = true, stale_ = true, busy_ = false;
+    TableOrder order_;
+    bool stale_ = true, busy_ = false;
 };
-
-/// The table as CSV, times in milliseconds, percent of the time of outermost spans.
-std::string statistics_csv(const TraceStore& trace, std::span<const NameFigures> rows,
-                           std::int64_t outer_ns);
 
 }  // namespace gs

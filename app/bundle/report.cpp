@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "app/bundle/report_plot.h"
+#include "base/format.h"
 #include "base/machine.h"
 #include "base/try.h"
 
@@ -40,27 +41,6 @@ svg circle{stroke:none}svg .d0{fill:var(--accent)}svg .d1{fill:var(--second)}svg
 .over{position:absolute;top:0;left:0;height:100%;width:50%;overflow:hidden;resize:horizontal;border-right:2px solid var(--accent)}
 li{margin:.35rem 0}.error{color:var(--bad)}.warning{color:var(--second)}summary{cursor:pointer;color:var(--dim)}
 )";
-
-/// The bytes of the UTF-8 sequence that begins there; 0: none does.
-std::size_t sequence_at(std::string_view text, std::size_t at) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(at);
-    if (lead < 0x80) return 1;
-    const std::size_t length = lead >= 0xF0 && lead < 0xF5   ? 4
-                               : lead >= 0xE0 && lead < 0xF0 ? 3
-                               : lead >= 0xC2 && lead < 0xE0 ? 2
-                                                             : 0;
-    if (length == 0 || at + length > text.size()) return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((byte(at + i) & 0xC0U) != 0x80U) return 0;
-    // Too long, a surrogate, beyond U+10FFFF, or no character of XML.
-    const unsigned second = byte(at + 1);
-    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
-        (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F) ||
-        (lead == 0xEF && second == 0xBF && byte(at + 2) > 0xBD))
-        return 0;
-    return length;
-}
 
 std::string section_of(std::string_view title, const std::string& content) {
     if (content.empty()) return {};
@@ -153,28 +133,6 @@ std::string table_html(const ReportTable& table) {
 }
 
 }  // namespace
-
-std::string html_text(std::string_view text) {
-    std::string out;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = sequence_at(text, at);
-        const char c = text[at];
-        if (length == 0)
-            out += "\xEF\xBF\xBD";
-        else if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '&')
-            out += "&amp;";
-        else if (c == '"')
-            out += "&quot;";
-        else if (static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t')
-            out += text.substr(at, length);
-        at += std::max<std::size_t>(length, 1);
-    }
-    return out;
-}
 
 std::string base64_of(std::span<const std::byte> bytes) {
     constexpr char kLetters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -69,8 +69,6 @@ std::string report_html(const Report& report);
 /// JPEG.
 Result<ReportPicture> report_picture(std::string title, const fs::path& file);
 
-/// For texts inside HTML and XML.
-std::string html_text(std::string_view text);
 std::string base64_of(std::span<const std::byte> bytes);
 /// "gausscope 0.1.0, 2026-11-23 04:20 UTC, HOST".
 std::string made_by();

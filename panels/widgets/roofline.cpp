@@ -10,6 +10,7 @@
 
 #include "base/format.h"
 #include "panels/widgets/plot.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -219,17 +220,46 @@ std::vector<RooflinePoint> roofline_points(const StageCosts& costs, RooflineRang
     return points;
 }
 
-std::string costs_csv(const StageCosts& costs) {
-    std::string csv = "stage,measured_ms,floor_ms,ratio,bytes,operations,bound_by,counted\n";
-    for (const StageCost& cost : costs.stages)
-        csv += fmt::format(
-            "{},{},{},{},{},{},{},{}\n", csv_cell(name_of(cost.floor.stage)),
-            csv_number(cost.measured_ms), csv_number(cost.floor.floor_ms), csv_number(cost.ratio()),
-            csv_number(cost.floor.work.bytes), csv_number(cost.floor.work.operations),
-            csv_cell(cost.floor.limit == CostLimit::none ? "" : name_of(cost.floor.limit)),
-            cost.floor.work.counted ? "yes" : "no");
-    return csv;
+namespace {
+
+Table costs_table(const StageCosts& costs) {
+    const auto known = [](double ms) { return positive(ms) ? ms : NAN; };
+    return table_of<StageCost>(
+        std::span(costs.stages),
+        {{"stage", "stage", nullptr, [](const StageCost& c) { return name_of(c.floor.stage); }, -1},
+         {"measured_ms", "time, ms", significant<3>, &StageCost::measured_ms, 3.9F},
+         {"floor_ms", "", nullptr, [](const StageCost& c) { return c.floor.floor_ms; }},
+         {"", "floor, ms", significant<3>,
+          [=](const StageCost& c) {
+              const bool sure = c.floor.work.counted || !positive(c.floor.floor_ms);
+              return TableCell(
+                  (sure ? "" : "~") + cell_text(known(c.floor.floor_ms), significant<3>),
+                  Tone::dim);
+          },
+          3.9F},
+         {"ratio", "ratio", ratio_text,
+          [](const StageCost& c) {
+              const double r = c.ratio();
+              return TableCell(r, !positive(r) ? Tone::dim
+                                  : r <= 2     ? Tone::good
+                                  : r > 5      ? Tone::warning
+                                               : Tone::normal);
+          },
+          3.9F},
+         {"bytes", "", nullptr, [](const StageCost& c) { return c.floor.work.bytes; }},
+         {"operations", "", nullptr, [](const StageCost& c) { return c.floor.work.operations; }},
+         {"bound_by", "", nullptr,
+          [](const StageCost& c) {
+              return c.floor.limit == CostLimit::none ? "" : name_of(c.floor.limit);
+          }},
+         {"", "bound by", nullptr,
+          [](const StageCost& c) { return TableCell(name_of(c.floor.limit), Tone::dim); }, 5.6F},
+         {"counted", "", nullptr, [](const StageCost& c) { return c.floor.work.counted; }}});
 }
+
+}  // namespace
+
+std::string costs_csv(const StageCosts& costs) { return table_csv(costs_table(costs)); }
 
 void Roofline::draw_head(const StageCosts& costs) const {
     if (ImGui::Button("CSV")) ImGui::SetClipboardText(costs_csv(costs).c_str());
@@ -288,53 +318,29 @@ void Roofline::draw_table(const StageCosts& costs) {
     ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0.2F * em(), 0.1F * em()});
     const ImGuiTableFlags flags =
         ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
-    if (ImGui::BeginTable("##costs", 5, flags, ImGui::GetContentRegionAvail())) {
-        ImGui::TableSetupScrollFreeze(0, 1);
-        ImGui::TableSetupColumn("stage", ImGuiTableColumnFlags_WidthStretch);
-        for (const char* title : {"time, ms", "floor, ms", "ratio"})
-            ImGui::TableSetupColumn(title, ImGuiTableColumnFlags_WidthFixed, 3.9F * em());
-        ImGui::TableSetupColumn("bound by", ImGuiTableColumnFlags_WidthFixed, 5.6F * em());
-        ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-        for (int column = 0; column < 5; ++column)
-            table_heading(ImGui::TableGetColumnName(column), column > 0 && column < 4);
-        for (const StageCost& cost : costs.stages) {
-            const bool bright = hovered_ == cost.floor.stage;
-            ImGui::TableNextRow();
-            if (bright) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, theme().field);
-            ImGui::TableNextColumn();
-            const ImVec2 at = ImGui::GetCursorScreenPos();
-            ImGui::Selectable(fmt::format("##{}", name_of(cost.floor.stage)).c_str(), false,
-                              ImGuiSelectableFlags_SpanAllColumns);
-            if (ImGui::IsItemHovered()) {
-                hovering_ = cost.floor.stage;
-                cost_tooltip(costs, cost);
-            }
-            ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 0.2F * em()},
-                                                      {at.x + 0.55F * em(), at.y + 0.85F * em()},
-                                                      stage_color(cost.floor.stage), 2);
-            ImGui::SameLine(0, 0);
-            ImGui::SetCursorScreenPos({at.x + 0.8F * em(), at.y});
-            text(fitted(name_of(cost.floor.stage), ImGui::GetContentRegionAvail().x));
-            const double ratio = cost.ratio();
-            const auto plain = [](double ms) {
-                return positive(ms) ? format_number(ms, 3) : std::string("-");
-            };
-            ImGui::TableNextColumn();
-            cell_right(plain(cost.measured_ms));
-            ImGui::TableNextColumn();
-            cell_right((cost.floor.work.counted || !positive(cost.floor.floor_ms) ? "" : "~") +
-                           plain(cost.floor.floor_ms),
-                       theme().dim);
-            ImGui::TableNextColumn();
-            cell_right(ratio_text(ratio), !positive(ratio) ? theme().dim
-                                          : ratio <= 2     ? theme().good
-                                          : ratio > 5      ? theme().warning
-                                                           : theme().text);
-            ImGui::TableNextColumn();
-            dim_text(fitted(name_of(cost.floor.limit), ImGui::GetContentRegionAvail().x));
-        }
-        ImGui::EndTable();
-    }
+    const auto mark = [&](std::size_t i) {
+        const Stage stage = costs.stages[i].floor.stage;
+        if (hovered_ == stage) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, theme().field);
+        if (!ImGui::IsItemHovered()) return;
+        hovering_ = stage;
+        cost_tooltip(costs, costs.stages[i]);
+    };
+    const auto draw_stage = [&](std::size_t i) {
+        const Stage stage = costs.stages[i].floor.stage;
+        const ImVec2 at = ImGui::GetCursorScreenPos();
+        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 0.2F * em()},
+                                                  {at.x + 0.55F * em(), at.y + 0.85F * em()},
+                                                  stage_color(stage), 2);
+        ImGui::SetCursorScreenPos({at.x + 0.8F * em(), at.y});
+        text(fitted(name_of(stage), ImGui::GetContentRegionAvail().x));
+    };
+    gs::draw_table(costs_table(costs), {.id = "##costs",
+                                        .flags = flags,
+                                        .size = ImGui::GetContentRegionAvail(),
+                                        .tight = true,
+                                        .click = [](std::size_t) {},
+                                        .item = mark,
+                                        .draw = {{"stage", draw_stage}}});
     ImGui::PopStyleVar();
 }
 

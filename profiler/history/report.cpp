@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/format.h"
 #include "base/json_write.h"
 
 namespace gs::history {
@@ -28,23 +29,6 @@ double least_effect_for(const Series& series) {
     if (series.metric.unit != "dB" || series.points.empty()) return kTimeEffect;
     const double level = std::abs(series.points.front().of.p50);
     return level > 0 ? kDecibelEffect / level : kTimeEffect;
-}
-
-std::string html_text(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        if (c == '<')
-            out += "&lt;";
-        else if (c == '>')
-            out += "&gt;";
-        else if (c == '&')
-            out += "&amp;";
-        else if (c == '"')
-            out += "&quot;";
-        else
-            out += c;
-    }
-    return out;
 }
 
 Json change_json(const Series& series, const Change& change) {
