@@ -276,7 +276,7 @@ void print(const Json& out, const InspectArguments& a) {
         {"colour", "{color.0:.3f} {color.1:.3f} {color.2:.3f}"},
         {"adds", "{adds.0:.4f} {adds.1:.4f} {adds.2:.4f}"},
         {"gradient", "{gradient_share:percent}"},
-        {"", "{fate}", true},
+        {" ", "{fate}", true},
     };
     Json rows = Json::array();
     for (const Json& row : out["gaussians"])

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "app/cli/common.h"
 #include "base/check.h"
 #include "base/json_write.h"
+#include "base/table.h"
 
 namespace gs::cli {
 namespace {
@@ -62,24 +62,6 @@ std::string text_of(const Json& value, std::string_view how) {
     return json_text(value);
 }
 
-/// Printed width: bytes that begin a character of UTF-8.
-std::size_t width_of(const std::string& text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-        return (static_cast<unsigned char>(c) >> 6) != 2;
-    }));
-}
-
-void say_row(const std::vector<std::string>& cells, std::span<const Column> columns,
-             const std::vector<std::size_t>& widths, const TableStyle& style) {
-    std::string line = style.indent;
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-        const std::string space(widths[c] - width_of(cells[c]), ' ');
-        line += (c == 0 ? "" : "  ") + (columns[c].left ? cells[c] + space : space + cells[c]);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    fmt::print(style.to, "{}\n", line);
-}
-
 }  // namespace
 
 std::string filled(std::string_view pattern, const Json& from) {
@@ -104,20 +86,12 @@ void say(std::string_view pattern, const Json& from, std::FILE* to) {
 }
 
 void say_table(const Json& rows, std::span<const Column> columns, const TableStyle& style) {
-    if (rows.empty()) return;
-    std::vector<std::vector<std::string>> lines(1);
-    for (const Column& column : columns) lines[0].emplace_back(column.title);
-    for (std::size_t r = 0; r < std::min(rows.size(), style.most); ++r) {
-        std::vector<std::string>& cells = lines.emplace_back();
-        for (const Column& column : columns) cells.push_back(filled(column.pattern, rows[r]));
-    }
-    std::vector<std::size_t> widths(columns.size());
-    for (const auto& cells : lines)
-        for (std::size_t c = 0; c < cells.size(); ++c)
-            widths[c] = std::max(widths[c], width_of(cells[c]));
-    for (const auto& cells : lines) say_row(cells, columns, widths, style);
-    if (rows.size() > style.most)
-        fmt::print(style.to, "{}and {} more\n", style.indent, rows.size() - style.most);
+    Table table{rows.size(), {}};
+    for (const Column& column : columns)
+        table.columns.push_back(
+            {"", column.title, column.left ? nullptr : fixed<0>,
+             [&](const std::size_t& i) { return filled(column.pattern, rows[i]); }});
+    fmt::print(style.to, "{}", table_text(table, style.indent, style.most));
 }
 
 }  // namespace gs::cli

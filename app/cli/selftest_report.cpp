@@ -252,7 +252,7 @@ void say_report(const Json& report, std::FILE* to) {
         say("\nNot finished: written before {under_way}, which has not ended", report, to);
     if (!report["checks"].empty()) {
         say("\nChecks: {failed} failed, {absent} absent", report, to);
-        static constexpr Column kColumns[] = {{"", "{verdict}", true},
+        static constexpr Column kColumns[] = {{" ", "{verdict}", true},
                                               {"backend", "{backend}", true},
                                               {"check", "{name}", true},
                                               {"measured", "{measured}", true}};
