@@ -120,20 +120,25 @@ void Engine::run(const std::atomic<bool>& stop) {
 
 bool Engine::turn() {
     bool busy = take_commands();
-    if (const Jobs::News news = jobs_.follow(); news != Jobs::News::none) {
-        busy = tell_.status.changed = true;
-        if (news == Jobs::News::results || seconds_since(tell_.status.last) > 0.02)
-            tell_.status.at_once();
-    }
+    busy |= take_news(jobs_.follow());
     busy |= training_.advance();
     {
         const std::optional<Shown> now = shown_if_open();
         for (const auto& part : parts_) part->before_picture(now ? &*now : nullptr);
     }
     busy |= draw_when_due();
-    for (const auto& part : parts_) busy |= scene_ && part->work(shown());
+    if (scene_) busy |= take_news(jobs_.slice(shown(), viewer_));
     busy |= publish_when_due();
     return busy;
+}
+
+/// False: there is none.
+bool Engine::take_news(Jobs::News news) {
+    if (news == Jobs::News::none) return false;
+    tell_.status.changed = true;
+    if (news == Jobs::News::results || seconds_since(tell_.status.last) > 0.02)
+        tell_.status.at_once();
+    return true;
 }
 
 bool Engine::take_commands() {
@@ -330,9 +335,7 @@ void Engine::measure_limits(bool again) {
 }
 
 void Engine::cancel(const std::string& name) {
-    bool any = jobs_.cancel(name);
-    for (const auto& part : parts_) any |= part->cancel(name);
-    if (!any) tell_.done("nothing to cancel");
+    if (!jobs_.cancel(name)) tell_.done("nothing to cancel");
 }
 
 void Engine::undo() {
@@ -359,7 +362,9 @@ void Engine::redo() {
 /// Of a picture, say; a step that fails is the run's own concern.
 void Engine::stop_after_exception(const std::exception& error) {
     // Or the same would fail again and again.
-    for (const auto& part : parts_) part->give_up();
+    jobs_.cancel_slices();
+    viewer_.look_away();
+    values_.clear();
     if (scene_) described_step_ = scene_->steps_done();
     tell_.error(words_of(error));
     tell_.status.at_once();
@@ -370,10 +375,7 @@ void Engine::publish_status() {
     EngineStatus& status = view.status;
     view.activities = jobs_.activities();
     status.commands_done = jobs_.done(commands_done_);
-    for (const auto& part : parts_) {
-        part->describe(view);
-        status.commands_done = part->done(status.commands_done);
-    }
+    for (const auto& part : parts_) part->describe(view);
     const TaskProgress* loading = jobs_.progress_of("load");
     if (!loading) loading = jobs_.progress_of("compare");
     if (loading) {
