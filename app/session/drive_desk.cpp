@@ -54,9 +54,7 @@ void DriveDesk::open(const std::string& path) {
                                        log.state.format));
             take(std::move(log));
         },
-        [this, command = ctx_.tell.command](const Error& error) {
-            ctx_.tell.failed(error, "reading the recording was cancelled", command);
-        });
+        ctx_.tell.if_failed("reading the recording was cancelled"));
 }
 
 void DriveDesk::take(DriveLog log) {
@@ -147,6 +145,7 @@ void DriveDesk::look() {
     publish();
     if (ctx_.jobs.running(kSweepJob)) {
         again_ = true;
+        ctx_.jobs.wait_for(kSweepJob, command_);
         (void)ctx_.jobs.cancel(kSweepJob);
         return;
     }
@@ -216,9 +215,7 @@ void DriveDesk::score() {
             ctx_.tell.done(fmt::format("scored {} sweeps", state_->sweeps.size()));
             publish();
         },
-        [this, command = ctx_.tell.command](const Error& error) {
-            ctx_.tell.failed(error, "scoring the sweeps was cancelled", command);
-        });
+        ctx_.tell.if_failed("scoring the sweeps was cancelled"));
 }
 
 void DriveDesk::before_picture(const Shown* shown) {

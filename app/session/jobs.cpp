@@ -8,8 +8,13 @@ namespace gs {
 
 void Jobs::start_slices(JobLabel label, SliceWork work, OnDone on_done, OnError on_error) {
     drop(label.name);
-    jobs_.push_back(std::make_shared<Job>(std::move(label), std::move(on_error), nullptr,
-                                          std::move(work), std::move(on_done)));
+    const std::string what = label.what;
+    jobs_.push_back(std::make_shared<Job>(Job{std::move(label),
+                                              std::move(on_error),
+                                              nullptr,
+                                              std::move(work),
+                                              std::move(on_done),
+                                              {what}}));
 }
 
 const TaskProgress* Jobs::progress_of(std::string_view name) const {
@@ -81,7 +86,8 @@ Jobs::News Jobs::slice(const Shown& shown, Viewer& viewer) {
     News news = News::none;
     for (const auto& job : List(jobs_)) {
         const bool first = job->label.like_training;
-        if (!job->slice || !holds(job) || !(first || viewer.may_draw(shown))) continue;
+        if (!job->slice || !std::ranges::count(jobs_, job) || !(first || viewer.may_draw(shown)))
+            continue;
         const auto begin = std::chrono::steady_clock::now();
         const auto did =
             job->slice(shown, [&](std::string_view what, std::size_t n, std::size_t of) {

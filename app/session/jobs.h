@@ -60,8 +60,8 @@ class Jobs {
             return OnDone([held, on_done] { on_done(std::move(*held)); });
         };
         auto task = std::make_unique<Task<OnDone>>(label.name, label.what, std::move(whole), wake_);
-        jobs_.push_back(std::make_shared<Job>(std::move(label), std::move(on_error),
-                                              std::move(task), nullptr, nullptr));
+        jobs_.push_back(
+            std::make_shared<Job>(Job{std::move(label), std::move(on_error), std::move(task)}));
     }
     /// Starts work in slices; an earlier job of the same name is dropped. `work` does one piece, or
     /// waits, with each turn that has an open scene and time for it, until it ends or fails.
@@ -70,6 +70,11 @@ class Jobs {
         OnError on_error = [](const Error&) {});
     const TaskProgress* progress_of(std::string_view name) const;
     bool running(std::string_view name) const { return progress_of(name) != nullptr; }
+    /// The command that waits for a running job is this one from now on.
+    void wait_for(std::string_view name, std::uint64_t command) {
+        for (const auto& job : jobs_)
+            if (!job->orphan && job->label.name == name) job->label.command = command;
+    }
     /// Asks one job to end, or all when empty; its on_error follows. False: there is none.
     bool cancel(std::string_view name);
     /// After an exception: cancels all jobs in slices, or the same would fail again and again.
@@ -91,30 +96,20 @@ class Jobs {
 
   private:
     struct Job {
-        Job(JobLabel l, OnError error, std::unique_ptr<Task<OnDone>> t, SliceWork work, OnDone done)
-            : label(std::move(l)),
-              on_error(std::move(error)),
-              task(std::move(t)),
-              slice(std::move(work)),
-              on_done(std::move(done)),
-              sliced{label.what} {}
         const TaskProgress& newest() const { return task ? task->newest() : sliced; }
         double seconds() const { return task ? task->seconds() : seconds_since(begin); }
 
         JobLabel label;
         OnError on_error;
-        std::unique_ptr<Task<OnDone>> task;  ///< null: in slices
-        SliceWork slice;
-        OnDone on_done;
-        TaskProgress sliced;
+        std::unique_ptr<Task<OnDone>> task{};  ///< null: in slices
+        SliceWork slice{};
+        OnDone on_done{};
+        TaskProgress sliced{};
         std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
         bool orphan = false;  ///< its scene is gone
     };
     using List = std::vector<std::shared_ptr<Job>>;
 
-    bool holds(const std::shared_ptr<Job>& job) const {
-        return std::find(jobs_.begin(), jobs_.end(), job) != jobs_.end();
-    }
     void end(const std::shared_ptr<Job>& job, const Result<OnDone>& result);
 
     std::function<void()> wake_;

@@ -89,10 +89,7 @@ void ProblemFinder::start(std::shared_ptr<Search> search) {
             return more ? Jobs::Slice::worked : Jobs::Slice::ended;
         },
         [this, search, command = ctx_.tell.command] { take(*search, command); },
-        [this, command = ctx_.tell.command](const Error& error) {
-            ctx_.tell.failed(
-                error, "the search for problems was cancelled: earlier results were kept", command);
-        });
+        ctx_.tell.if_failed("the search for problems was cancelled: earlier results were kept"));
 }
 
 void ProblemFinder::find() {

@@ -124,6 +124,13 @@ TEST_F(JobsTest, silent_slices_are_ended_only_by_the_engine) {
     EXPECT_FALSE(jobs.running("silent"));
 }
 
+TEST_F(JobsTest, a_later_command_may_wait_for_a_running_job) {
+    start_waiting({"thread", "waiting"});
+    EXPECT_EQ(jobs.done(8), 8U);
+    jobs.wait_for("thread", 8);
+    EXPECT_EQ(jobs.done(8), 7U);
+}
+
 TEST_F(JobsTest, a_dropped_job_says_nothing) {
     start_waiting({"thread", "waiting"});
     start_counting({"slices", "counting"});
