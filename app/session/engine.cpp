@@ -42,6 +42,14 @@ constexpr double kStatusInterval = 0.1, kSceneInterval = 4.0;  // seconds
 
 bool is_restless(const std::unique_ptr<EnginePart>& part) { return part->is_restless(); }
 
+/// Publishes the status because of them. False: there is none.
+bool publish_news(Jobs::News news, Paced& status) {
+    if (news == Jobs::News::none) return false;
+    status.changed = true;
+    if (news == Jobs::News::results || seconds_since(status.last) > 0.02) status.at_once();
+    return true;
+}
+
 }  // namespace
 
 Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
@@ -120,25 +128,16 @@ void Engine::run(const std::atomic<bool>& stop) {
 
 bool Engine::turn() {
     bool busy = take_commands();
-    busy |= take_news(jobs_.follow());
+    busy |= publish_news(jobs_.follow(), tell_.status);
     busy |= training_.advance();
     {
         const std::optional<Shown> now = shown_if_open();
         for (const auto& part : parts_) part->before_picture(now ? &*now : nullptr);
     }
     busy |= draw_when_due();
-    if (scene_) busy |= take_news(jobs_.slice(shown(), viewer_));
+    if (scene_) busy |= publish_news(jobs_.slice(shown(), viewer_), tell_.status);
     busy |= publish_when_due();
     return busy;
-}
-
-/// False: there is none.
-bool Engine::take_news(Jobs::News news) {
-    if (news == Jobs::News::none) return false;
-    tell_.status.changed = true;
-    if (news == Jobs::News::results || seconds_since(tell_.status.last) > 0.02)
-        tell_.status.at_once();
-    return true;
 }
 
 bool Engine::take_commands() {

@@ -74,7 +74,6 @@ class Engine {
 
     bool turn();
     bool take_commands();
-    bool take_news(Jobs::News news);
     void adopt(LoadedScene scene, bool train);
     void adopt_beside(LoadedScene scene);
     void close_beside();
