@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "panels/activity.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -29,11 +30,6 @@ void line(const char* label, std::string_view words) {
     dim_text(label);
     ImGui::SameLine(4.6F * em());
     wrapped(theme().text, words);
-}
-
-bool busy(const Snapshot& snapshot, std::string_view name) {
-    return std::any_of(snapshot.activities.begin(), snapshot.activities.end(),
-                       [&](const Activity& a) { return a.name == name; });
 }
 
 void plan_row(const char* name, const MemoryPlan& plan, bool training, const DoctorReport& report) {
@@ -94,7 +90,7 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
     if (!report) return;
     const auto fixable = std::count_if(report->findings.begin(), report->findings.end(),
                                        [](const Finding& f) { return f.fixable; });
-    const bool mending = busy(snapshot, "mend");
+    const bool mending = find_activity(snapshot, "mend") != nullptr;
     // The button stays when nothing is left to fix, so that Undo after it does not move.
     if (fixable > 1 || !report->mended.empty()) {
         beside_if_fits("Fix all");
@@ -155,7 +151,7 @@ void DoctorPanel::draw_finding(const Snapshot& snapshot, const Finding& f,
         first = false;
     }
     if (f.fixable) {
-        ImGui::BeginDisabled(busy(snapshot, "mend"));
+        ImGui::BeginDisabled(find_activity(snapshot, "mend") != nullptr);
         if (ImGui::Button("Fix")) commands.push("doctor.fix", {f.id});
         ImGui::EndDisabled();
         tooltip("doctor.fix " + f.id);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "panels/activity.h"
 #include "panels/widgets/keys.h"
 #include "panels/widgets/widgets.h"
 
@@ -106,12 +107,6 @@ void draw_size(const Film& film, Commands& commands) {
     tooltip("Size of the film in pixels (any with film.size WIDTH HEIGHT)");
 }
 
-const Activity* filming(const Snapshot& snapshot) {
-    for (const Activity& activity : snapshot.activities)
-        if (activity.name == "film") return &activity;
-    return nullptr;
-}
-
 void draw_film(const Snapshot& snapshot, const FilmState& state, Commands& commands) {
     const Film& film = state.film;
     draw_size(film, commands);
@@ -138,7 +133,7 @@ void draw_film(const Snapshot& snapshot, const FilmState& state, Commands& comma
     beside(5 * em());
     if (ImGui::Button("Save...")) commands.push("browse", {"film.save"});
     tooltip("Save the path to a file");
-    if (filming(snapshot)) return;
+    if (find_activity(snapshot, "film")) return;
     beside(6 * em());
     if (icon_text_button(Icon::save, "Film...",
                          "Render the path, as the viewport shows the scene, into a video"))
@@ -146,7 +141,7 @@ void draw_film(const Snapshot& snapshot, const FilmState& state, Commands& comma
 }
 
 void draw_progress(const Snapshot& snapshot, Commands& commands) {
-    const Activity* const film = filming(snapshot);
+    const Activity* const film = find_activity(snapshot, "film");
     if (!film) return;
     const float button = 5 * em();
     ImGui::ProgressBar(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "panels/activity.h"
 #include "panels/state/drive_state.h"
 #include "panels/state/film_state.h"
 #include "panels/state/inspection.h"
@@ -89,10 +90,7 @@ bool has_lapse(const Snapshot& s) {
     return s.time_lapse && std::any_of(s.time_lapse->views.begin(), s.time_lapse->views.end(),
                                        [](const auto& v) { return !v.pictures.empty(); });
 }
-bool runs_suite(const Snapshot& s) {
-    return std::any_of(s.activities.begin(), s.activities.end(),
-                       [](const Activity& a) { return a.name == "lab"; });
-}
+bool runs_suite(const Snapshot& s) { return find_activity(s, "lab") != nullptr; }
 bool works(const Snapshot& s) { return !s.activities.empty(); }
 bool is_snapped(const Snapshot& s) { return s.view.capture_view >= 0; }
 bool is_marked(const Snapshot& s) { return s.marked != nullptr; }

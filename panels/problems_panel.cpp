@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "panels/activity.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -59,12 +60,12 @@ std::string name_of_photo(const Snapshot& snapshot, std::size_t view) {
 
 void ProblemsPanel::draw_head(const Snapshot& snapshot, Commands& commands) const {
     const PhotoProblems* of = snapshot.problems.get();
-    if (of && !of->doing.empty()) {
+    if (const Activity* search = find_activity(snapshot, "problems")) {
         if (ImGui::Button("Cancel")) commands.push("problems.cancel");
         ImGui::SameLine();
-        ImGui::ProgressBar(static_cast<float>(std::clamp(of->share, 0.0, 1.0)),
+        ImGui::ProgressBar(static_cast<float>(std::clamp(search->share, 0.0, 1.0)),
                            {std::min(24 * em(), ImGui::GetContentRegionAvail().x), 0},
-                           of->doing.c_str());
+                           search->what.c_str());
         return;
     }
     if (ImGui::Button(of && of->found ? "Find again" : "Find")) commands.push("problems.find");

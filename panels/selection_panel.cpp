@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "panels/activity.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -196,12 +197,11 @@ void SelectionPanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     }
     draw_counts(snapshot, commands);
-    for (const Activity& a : snapshot.activities)
-        if (a.name == "select") {
-            dim_text(a.what);
-            ImGui::SameLine();
-            if (ImGui::SmallButton("Cancel")) commands.push("cancel", {"select"});
-        }
+    if (const Activity* search = find_activity(snapshot, "select")) {
+        dim_text(search->what);
+        ImGui::SameLine();
+        if (ImGui::SmallButton("Cancel")) commands.push("cancel", {"select"});
+    }
     draw_select(snapshot, commands);
     draw_edit(snapshot, commands);
     draw_history(snapshot, commands);

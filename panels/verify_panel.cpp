@@ -8,17 +8,12 @@
 #include <string_view>
 
 #include "base/format.h"
+#include "panels/activity.h"
 #include "panels/state/verify_report.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
-
-const Activity* verifying(const Snapshot& snapshot) {
-    for (const Activity& activity : snapshot.activities)
-        if (activity.name == "verify") return &activity;
-    return nullptr;
-}
 
 /// The place of the worst difference; click a Gaussian to look at it.
 void draw_where(const VerifyRow& row, Commands& commands) {
@@ -101,7 +96,7 @@ void draw_report(const VerifyReport& report, Commands& commands) {
 
 void VerifyPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (snapshot.nothing_open()) return empty_note("Open a scene to verify its picture");
-    const Activity* busy = verifying(snapshot);
+    const Activity* busy = find_activity(snapshot, "verify");
     ImGui::BeginDisabled(busy != nullptr);
     if (ImGui::Button("Verify")) commands.push("verify.frame");
     ImGui::EndDisabled();

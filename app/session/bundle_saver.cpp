@@ -82,9 +82,7 @@ void BundleSaver::save(BundleRequest given, const Shown& shown) {
                 fmt::format("saved {} ({})", path, format_bytes(static_cast<double>(bytes))), true,
                 {}, command);
         },
-        [this, path, command](const Error& error) {
-            ctx_.tell.failed(error, "saving " + path + " was cancelled", command);
-        });
+        ctx_.tell.if_failed("saving " + path + " was cancelled"));
 }
 
 }  // namespace gs

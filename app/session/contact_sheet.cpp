@@ -14,6 +14,13 @@ constexpr double kRefreshInterval = 0.5;  // seconds between refreshed pictures 
 
 }  // namespace
 
+void ContactSheet::want(SheetRequest request) {
+    wanted_ = std::move(request);
+    ctx_.jobs.start_slices({"contact sheet"}, [this](const Shown& shown, const Progress&) {
+        return make_next(shown);
+    });
+}
+
 void ContactSheet::scene_changed(SceneChange change) {
     if (is_other_model(change)) ++generation_;
     if (change != SceneChange::scene) return;
@@ -76,24 +83,21 @@ void ContactSheet::drop_some() {
     }
 }
 
-bool ContactSheet::work(const Shown& shown) {
-    if (wanted_.width <= 0 || cells_.empty() || !viewer_.may_draw(shown)) return false;
-    Cell* const cell = next(shown);
-    if (!cell) return false;
-    const auto begin = std::chrono::steady_clock::now();
+/// Also when the model has changed; so it never ends.
+Jobs::Slice ContactSheet::make_next(const Shown& shown) {
+    Cell* const cell = wanted_.width > 0 ? next(shown) : nullptr;
+    if (!cell) return Jobs::Slice::waited;
     make(shown, *cell);
     drop_some();
     last_ = std::chrono::steady_clock::now();
-    viewer_.add_picture(shown, seconds_since(begin));
     publish();
-    return true;
+    return Jobs::Slice::worked;
 }
 
 void ContactSheet::publish() {
     auto pictures = std::make_shared<std::vector<std::shared_ptr<const SheetPicture>>>();
     for (const Cell& cell : cells_) pictures->push_back(cell.picture);
     ctx_.tell.changed().sheet = std::move(pictures);
-    ctx_.tell.status.changed = true;
 }
 
 }  // namespace gs

@@ -16,11 +16,8 @@ class ContactSheet final : public EnginePart {
     ContactSheet(EngineContext ctx, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
 
     /// Replaces the request. Unwanted pictures are kept, up to kMostBytes.
-    void want(SheetRequest request) { wanted_ = std::move(request); }
+    void want(SheetRequest request);
     void scene_changed(SceneChange change) override;
-    /// Makes the next picture.
-    bool work(const Shown& shown) override;
-    void give_up() override { want({}); }
     /// Size of all pictures in host memory.
     std::uint64_t bytes() const { return bytes_; }
 
@@ -32,6 +29,7 @@ class ContactSheet final : public EnginePart {
         int width = 0;  // that was asked for
         std::uint64_t generation = 0;
     };
+    Jobs::Slice make_next(const Shown& shown);
     Cell* next(const Shown& shown);
     void make(const Shown& shown, Cell& cell);
     void drop_some();

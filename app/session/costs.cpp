@@ -13,6 +13,7 @@ namespace gs {
 namespace {
 
 constexpr std::size_t kMostListed = 1000, kMostPhotos = 100;
+constexpr const char* kPhotosJob = "costs";
 
 /// Adds a tile's costs, `share` of them.
 struct Adder {
@@ -140,7 +141,7 @@ void Costs::measure(const Shown& shown, const ViewRequest& request) {
     std::uint64_t so_far = 0;
     while (report_->for_half < by_cost_.size() && 2 * so_far < report_->frame.evaluated)
         so_far += measured_.costs.evaluated[by_cost_[report_->for_half++]];
-    photos_.clear();
+    ctx_.jobs.drop(kPhotosJob);
     if (region && region->x1 <= measured_.width && region->y1 <= measured_.height) {
         region->sums = sums_of(measured_, *region);
         report_->region = region;  // stays where it was
@@ -208,23 +209,26 @@ void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t 
     out.photos = photos_.size();
     sum_ = sum_without_ = 0;
     publish();
+    if (photos_.empty()) return;
+    ctx_.jobs.start_slices(
+        {kPhotosJob}, [this](const Shown& now, const Progress&) { return measure_next(now); },
+        [this] { tell_change(); },
+        [this](const Error& error) {  // the remaining photos are not measured
+            if (report_->without->done == 0) report_->without.reset();
+            publish();
+            if (error.kind != ErrorKind::cancelled) ctx_.tell.warning(error.text());
+        });
 }
 
-bool Costs::work(const Shown& shown) {
-    if (photos_.empty() || !report_ || !report_->without || !viewer_.may_draw(shown)) return false;
-    const auto begin = std::chrono::steady_clock::now();
-    if (!follow_rows(shown.scene)) {
-        give_up();
-        ctx_.tell.warning(
-            "some of the Gaussians to leave out no longer exist: run the command again");
-        return true;
-    }
+Result<Jobs::Slice> Costs::measure_next(const Shown& shown) {
+    if (!follow_rows(shown.scene))
+        return fail(ErrorKind::usage, "",
+                    "some of the Gaussians to leave out no longer exist: run the command again");
     const std::size_t view = photos_.back();
     photos_.pop_back();
     measure_photo(shown, view);
-    viewer_.add_picture(shown, seconds_since(begin));
     publish();
-    return true;
+    return photos_.empty() ? Jobs::Slice::ended : Jobs::Slice::worked;
 }
 
 /// Density control of a run may have moved rows since: finds them by their ids. False: some no
@@ -259,26 +263,23 @@ void Costs::measure_photo(const Shown& shown, std::size_t index) {
     ++out.done;
     out.psnr = sum_ / static_cast<double>(out.done);
     out.psnr_without = sum_without_ / static_cast<double>(out.done);
-    if (photos_.empty())
-        ctx_.tell.done(
-            fmt::format("without the {} most expensive Gaussians {} photos have {} dB "
-                        "instead of {} dB",
-                        format_count(static_cast<double>(out.count)), out.done,
-                        format_number(out.psnr_without, 4), format_number(out.psnr, 4)));
 }
 
-void Costs::give_up() {
-    if (photos_.empty()) return;
-    photos_.clear();
-    if (report_->without->done == 0) report_->without.reset();
-    publish();
+void Costs::tell_change() {
+    const CostReport::Without& out = *report_->without;
+    if (out.done == 0) return;
+    ctx_.tell.done(
+        fmt::format("without the {} most expensive Gaussians {} photos have {} dB "
+                    "instead of {} dB",
+                    format_count(static_cast<double>(out.count)), out.done,
+                    format_number(out.psnr_without, 4), format_number(out.psnr, 4)));
 }
 
 void Costs::clear() {
     report_.reset();
     measured_ = {};
     by_cost_.clear();
-    photos_.clear();
+    ctx_.jobs.drop(kPhotosJob);
     hidden_ = without_ = nullptr;
     ids_.clear();
     ctx_.tell.changed().cost_report = nullptr;

@@ -33,13 +33,11 @@ class Costs final : public EnginePart {
     void scene_changed(SceneChange change) override {
         if (change != SceneChange::closing) clear();
     }
-    /// The remaining photos are not measured.
-    void give_up() override;
-    /// Measures the next photo.
-    bool work(const Shown& shown) override;
 
   private:
     void publish();
+    Result<Jobs::Slice> measure_next(const Shown& shown);
+    void tell_change();
     void list();
     void measure_photo(const Shown& shown, std::size_t view);
     bool follow_rows(const LoadedScene& scene);

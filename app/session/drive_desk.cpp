@@ -54,9 +54,7 @@ void DriveDesk::open(const std::string& path) {
                                        log.state.format));
             take(std::move(log));
         },
-        [this, command = ctx_.tell.command](const Error& error) {
-            ctx_.tell.failed(error, "reading the recording was cancelled", command);
-        });
+        ctx_.tell.if_failed("reading the recording was cancelled"));
 }
 
 void DriveDesk::take(DriveLog log) {
@@ -147,35 +145,32 @@ void DriveDesk::look() {
     publish();
     if (ctx_.jobs.running(kSweepJob)) {
         again_ = true;
+        ctx_.jobs.wait_for(kSweepJob, command_);
         (void)ctx_.jobs.cancel(kSweepJob);
         return;
     }
     again_ = false;
     LookRequest request{log_, state_->chosen, state_->channel};
     if (held_.shown && held_.shown->index == state_->chosen && held_.sweep) request.known = held_;
+    start_sweep(std::move(request), "reading");
+}
+
+/// Draws the sweep from the current model.
+void DriveDesk::draw_now() {
+    stale_ = false;
+    start_sweep({log_, state_->chosen, state_->channel, held_, model(), ctx_.scene->steps_done()},
+                "drawing");
+}
+
+void DriveDesk::start_sweep(LookRequest request, const char* verb) {
     ctx_.jobs.start<LookedAt>(
-        {kSweepJob, "reading sweep " + state_->sweeps[state_->chosen].name},
+        {kSweepJob, fmt::format("{} sweep {}", verb, state_->sweeps[state_->chosen].name),
+         command_},
         [request = std::move(request)](const Progress&) { return look_at_sweep(request); },
         [this, log = log_](LookedAt looked) {
             if (log == log_) take_sweep(std::move(looked));
             if (again_) return look();
             if (ctx_.scene && (stale_ || !held_.drawn)) return draw_now();
-            command_ = 0;
-        },
-        [this](const Error& error) { fail_sweep(error); });
-}
-
-/// Draws the sweep from the current model.
-void DriveDesk::draw_now() {
-    LookRequest request{log_,  state_->chosen, state_->channel,
-                        held_, model(),        ctx_.scene->steps_done()};
-    stale_ = false;
-    ctx_.jobs.start<LookedAt>(
-        {kSweepJob, "drawing sweep " + state_->sweeps[state_->chosen].name},
-        [request = std::move(request)](const Progress&) { return look_at_sweep(request); },
-        [this, log = log_](LookedAt looked) {
-            if (log == log_) take_sweep(std::move(looked));
-            if (again_) return look();
             command_ = 0;
         },
         [this](const Error& error) { fail_sweep(error); });
@@ -220,9 +215,7 @@ void DriveDesk::score() {
             ctx_.tell.done(fmt::format("scored {} sweeps", state_->sweeps.size()));
             publish();
         },
-        [this, command = ctx_.tell.command](const Error& error) {
-            ctx_.tell.failed(error, "scoring the sweeps was cancelled", command);
-        });
+        ctx_.tell.if_failed("scoring the sweeps was cancelled"));
 }
 
 void DriveDesk::before_picture(const Shown* shown) {

@@ -42,9 +42,6 @@ class DriveDesk final : public EnginePart {
     /// Continues playing; draws the chosen sweep again if the model changed and nothing trains.
     void before_picture(const Shown* shown) override;
     bool is_restless() const override { return state_ && state_->playing; }
-    std::uint64_t done(std::uint64_t carried_out) const override {
-        return command_ > 0 ? std::min(carried_out, command_ - 1) : carried_out;
-    }
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -52,6 +49,7 @@ class DriveDesk final : public EnginePart {
     bool is_open();
     void look();
     void draw_now();
+    void start_sweep(LookRequest request, const char* verb);
     void take_sweep(LookedAt looked);
     void fail_sweep(const Error& error);
     std::shared_ptr<const GaussianModel> model() const;

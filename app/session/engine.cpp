@@ -42,6 +42,14 @@ constexpr double kStatusInterval = 0.1, kSceneInterval = 4.0;  // seconds
 
 bool is_restless(const std::unique_ptr<EnginePart>& part) { return part->is_restless(); }
 
+/// Publishes the status because of them. False: there is none.
+bool publish_news(Jobs::News news, Paced& status) {
+    if (news == Jobs::News::none) return false;
+    status.changed = true;
+    if (news == Jobs::News::results || seconds_since(status.last) > 0.02) status.at_once();
+    return true;
+}
+
 }  // namespace
 
 Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
@@ -120,18 +128,14 @@ void Engine::run(const std::atomic<bool>& stop) {
 
 bool Engine::turn() {
     bool busy = take_commands();
-    if (const Jobs::News news = jobs_.follow(); news != Jobs::News::none) {
-        busy = tell_.status.changed = true;
-        if (news == Jobs::News::results || seconds_since(tell_.status.last) > 0.02)
-            tell_.status.at_once();
-    }
+    busy |= publish_news(jobs_.follow(), tell_.status);
     busy |= training_.advance();
     {
         const std::optional<Shown> now = shown_if_open();
         for (const auto& part : parts_) part->before_picture(now ? &*now : nullptr);
     }
     busy |= draw_when_due();
-    for (const auto& part : parts_) busy |= scene_ && part->work(shown());
+    if (scene_) busy |= publish_news(jobs_.slice(shown(), viewer_), tell_.status);
     busy |= publish_when_due();
     return busy;
 }
@@ -330,9 +334,7 @@ void Engine::measure_limits(bool again) {
 }
 
 void Engine::cancel(const std::string& name) {
-    bool any = jobs_.cancel(name);
-    for (const auto& part : parts_) any |= part->cancel(name);
-    if (!any) tell_.done("nothing to cancel");
+    if (!jobs_.cancel(name)) tell_.done("nothing to cancel");
 }
 
 void Engine::undo() {
@@ -359,7 +361,9 @@ void Engine::redo() {
 /// Of a picture, say; a step that fails is the run's own concern.
 void Engine::stop_after_exception(const std::exception& error) {
     // Or the same would fail again and again.
-    for (const auto& part : parts_) part->give_up();
+    jobs_.cancel_slices();
+    viewer_.look_away();
+    values_.clear();
     if (scene_) described_step_ = scene_->steps_done();
     tell_.error(words_of(error));
     tell_.status.at_once();
@@ -370,10 +374,7 @@ void Engine::publish_status() {
     EngineStatus& status = view.status;
     view.activities = jobs_.activities();
     status.commands_done = jobs_.done(commands_done_);
-    for (const auto& part : parts_) {
-        part->describe(view);
-        status.commands_done = part->done(status.commands_done);
-    }
+    for (const auto& part : parts_) part->describe(view);
     const TaskProgress* loading = jobs_.progress_of("load");
     if (!loading) loading = jobs_.progress_of("compare");
     if (loading) {

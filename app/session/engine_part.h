@@ -1,10 +1,8 @@
 // EnginePart: one piece of the engine: the work behind a group of commands, and what it publishes.
 // The engine keeps a list of its parts and calls each at the same points of every turn; a new part
-// is one row of that list (engine.cpp). All calls come on the engine's thread.
+// is one row of that list (engine.cpp). All calls come on the engine's thread. Long work is a job
+// (jobs.h).
 #pragma once
-
-#include <cstdint>
-#include <string>
 
 namespace gs {
 
@@ -32,17 +30,8 @@ class EnginePart {
     /// Every turn, after a training step and before the viewport's picture. `shown`: null when
     /// nothing is open.
     virtual void before_picture(const Shown* /*shown*/) {}
-    /// Every turn with an open scene, after the viewport's picture: does one small piece of work.
-    /// False: there was nothing to do, or training comes first.
-    virtual bool work(const Shown& /*shown*/) { return false; }
-    /// Cancels the work with this Activity::name, or all work when empty. False: there is none.
-    virtual bool cancel(const std::string& /*name*/) { return false; }
-    /// After an exception: drops work that would throw again.
-    virtual void give_up() {}
-    /// Adds its part of the status, its activities included.
+    /// Adds its part of the status.
     virtual void describe(Published&) const {}
-    /// Of the commands up to `carried_out`, the last one before any that is still being worked on.
-    virtual std::uint64_t done(std::uint64_t carried_out) const { return carried_out; }
     /// Whether it wants the next turn soon, without a bell.
     virtual bool is_restless() const { return false; }
 };

@@ -97,9 +97,7 @@ void Exporter::time_lapse(const std::string& path, const std::string& view, doub
                             video.view, static_cast<double>(video.pictures) / fps, video.encoder),
                 true, std::move(video.skipped), command);
         },
-        [this, command](const Error& error) {
-            ctx_.tell.failed(error, "the time lapse's video was cancelled", command);
-        });
+        ctx_.tell.if_failed("the time lapse's video was cancelled"));
 }
 
 }  // namespace gs

@@ -3,8 +3,6 @@
 // files. With a streamed set, each picture waits for its own camera's levels. Owned by the engine.
 #pragma once
 
-#include <chrono>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,33 +33,20 @@ class FilmRender final : public EnginePart {
 
     /// Reports errors: a film is in progress, no scene is open, the file cannot be written.
     void start(FilmRequest request);
-    bool cancel(const std::string& name) override;
-    void scene_changed(SceneChange change) override {
-        if (change == SceneChange::closing) (void)cancel({});
-    }
-    void give_up() override { (void)cancel({}); }
-    /// Makes the next picture, unless its levels are being read.
-    bool work(const Shown& shown) override;
-    void describe(Published& view) const override;
-    std::uint64_t done(std::uint64_t carried_out) const override;
 
   private:
-    struct Going {
+    struct Film {
         FilmRequest request;
-        std::optional<VideoWriter> video;  // none: PNG files
-        std::size_t next = 0;              // picture
-        std::uint64_t command = 0;
-        std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+        std::optional<VideoWriter> video{};  // none: PNG files
+        std::size_t next = 0;                // picture
     };
-    Result<void> add(const Image8& picture);
-    void fail_with(const Error& error);
-    void finish();
-    void end();
+    Result<Jobs::Slice> make_next(const Shown& shown, Film& film);
+    static std::string text_of(const Film& film);
 
     EngineContext ctx_;
     Viewer& viewer_;
     StreamedLevels& levels_;
-    std::unique_ptr<Going> going_;
+    std::string path_;  // of the newest film
 };
 
 }  // namespace gs

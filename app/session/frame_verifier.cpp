@@ -104,9 +104,7 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
             ctx_.tell.done(words_of(report), true);
             ctx_.tell.changed().verified = std::make_shared<const VerifyReport>(std::move(report));
         },
-        [this, command = ctx_.tell.command](const Error& error) {
-            ctx_.tell.failed(error, "verification was cancelled", command);
-        });
+        ctx_.tell.if_failed("verification was cancelled"));
 }
 
 void FrameVerifier::clear() {

@@ -12,6 +12,7 @@ namespace gs {
 namespace {
 
 constexpr std::size_t kMostTiles = 100;  // listed
+constexpr const char* kAgainJob = "inspect again";
 
 /// Whether the picture that is shown of a photo's camera is another one than training has of it.
 bool is_altered(const RenderOptions& shown, const RenderOptions& trained) {
@@ -113,7 +114,7 @@ void Inspector::listed_tile(int column, int row) {
 void Inspector::answer() {
     const auto begin = std::chrono::steady_clock::now();
     const LoadedScene& scene = *ctx_.scene;
-    stale_ = false;
+    ctx_.jobs.drop(kAgainJob);
     const auto camera = camera_of_question(asked_->request);
     if (!camera || asked_->x >= camera->width || asked_->y >= camera->height) return clear();
     RenderOptions options = render_options(scene, asked_->request.settings);
@@ -170,7 +171,7 @@ void Inspector::tiles(const ViewRequest& request) {
 
 void Inspector::clear() {
     asked_.reset();
-    stale_ = false;
+    ctx_.jobs.drop(kAgainJob);
     ctx_.tell.changed().inspection = nullptr;
 }
 
@@ -180,14 +181,11 @@ void Inspector::scene_changed(SceneChange change) {
     PixelInspection inspection = published();
     inspection.tiles = nullptr;  // of the model before
     publish(std::move(inspection));
-    stale_ = true;
-}
-
-bool Inspector::work(const Shown&) {
-    const auto& looked_at = viewer_.request();
-    if (!stale_ || (looked_at && looked_at->moving)) return false;
-    answer();
-    return true;
+    ctx_.jobs.start_slices({kAgainJob}, [this](const Shown&, const Progress&) {
+        if (viewer_.request() && viewer_.request()->moving) return Jobs::Slice::waited;
+        answer();
+        return Jobs::Slice::ended;
+    });
 }
 
 PixelInspection Inspector::published() {

@@ -30,11 +30,10 @@ class Inspector final : public EnginePart {
     /// Draws the request's picture with its counters, and lists its tiles.
     void tiles(const ViewRequest& request);
     void clear();
-    /// With another model the last question is answered again, by work().
+    /// With another model the last question is answered again: once for all changes of a turn, with
+    /// what is hidden after them; not while the camera moves, when a streamed set changes its
+    /// levels all the time.
     void scene_changed(SceneChange change) override;
-    /// Once for all changes of a turn, with what is hidden after them; not while the camera moves,
-    /// when a streamed set changes its levels all the time.
-    bool work(const Shown& shown) override;
 
   private:
     struct Question {
@@ -52,7 +51,6 @@ class Inspector final : public EnginePart {
     ShownTint& tint_;
     std::optional<Question> asked_;
     ViewRequest listed_;  ///< the picture whose tiles are published
-    bool stale_ = false;  // what is published is of the model before
 };
 
 }  // namespace gs

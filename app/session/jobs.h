@@ -1,9 +1,11 @@
-// Jobs: the engine's background jobs next to pictures and training (loading, examining, fixing,
-// writing, changing levels). A job's work runs on a thread of its own; its result is handled on the
-// engine's thread, from follow(), between two steps.
+// Jobs: the engine's background jobs next to pictures and training. Work on a thread of its own
+// (loading, examining, fixing, writing) hands over its result between two steps. Work in slices
+// (film, problems, costs, contact sheet) does one small piece a turn on the engine's thread.
+// All handlers run on the engine's thread.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,118 +20,100 @@
 
 namespace gs {
 
+struct Shown;
+class Viewer;
+
 /// A job's name and its command.
 struct JobLabel {
-    const char* name;           ///< Activity::name; there is one job of a name at a time
-    std::string what;           ///< shown until the work itself reports
-    std::uint64_t command = 0;  ///< done when the job is; 0: none
-    bool of_scene = false;      ///< the result needs the scene of its start
+    const char* name;  ///< Activity::name; there is one job of a name at a time
+    /// Shown until the work itself reports. Empty: a job in slices that is neither shown nor
+    /// cancelled by name.
+    std::string what{};
+    std::uint64_t command = 0;   ///< done when the job is; 0: none
+    bool of_scene = false;       ///< ends with the scene of its start
+    bool like_training = false;  ///< its slices earn the pictures' credit and never wait for it
 };
 
 class Jobs {
   public:
     enum class News { none, reports, results };
+    /// What a slice did.
+    enum class Slice { waited, worked, ended };
+    using SliceWork = std::function<Result<Slice>(const Shown&, const Progress&)>;
+    using OnDone = std::function<void()>;
+    using OnError = std::function<void(const Error&)>;
 
     /// `wake` is called from a job's thread when there is something to follow.
     explicit Jobs(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-    /// Starts `work`; an earlier job of the same name is dropped. On the engine's thread, `on_done`
-    /// gets its result, `on_error` its error, such as cancelled.
+    /// Starts `work` on a thread; an earlier job of the same name is dropped. `on_done` gets its
+    /// result, `on_error` its error, such as cancelled.
     template <class T>
     void start(JobLabel label, std::function<Result<T>(const Progress&)> work,
-               std::function<void(T)> on_done, std::function<void(const Error&)> on_error) {
+               std::function<void(T)> on_done, OnError on_error) {
         drop(label.name);
         // The handler travels back together with its value.
         auto whole = [work = std::move(work),
-                      on_done = std::move(on_done)](const Progress& progress) -> Result<Done> {
+                      on_done = std::move(on_done)](const Progress& progress) -> Result<OnDone> {
             GS_TRY(T value, work(progress));
             auto held = std::make_shared<T>(std::move(value));
-            return Done([held, on_done] { on_done(std::move(*held)); });
+            return OnDone([held, on_done] { on_done(std::move(*held)); });
         };
-        auto task = std::make_unique<Task<Done>>(label.name, label.what, std::move(whole), wake_);
-        jobs_.push_back({std::move(label), std::move(on_error), std::move(task), false});
+        auto task = std::make_unique<Task<OnDone>>(label.name, label.what, std::move(whole), wake_);
+        jobs_.push_back(
+            std::make_shared<Job>(Job{std::move(label), std::move(on_error), std::move(task)}));
     }
-    const TaskProgress* progress_of(std::string_view name) const {
-        for (const Job& job : jobs_)
-            if (!job.orphan && job.label.name == name) return &job.task->newest();
-        return nullptr;
-    }
+    /// Starts work in slices; an earlier job of the same name is dropped. `work` does one piece, or
+    /// waits, with each turn that has an open scene and time for it, until it ends or fails.
+    void start_slices(
+        JobLabel label, SliceWork work, OnDone on_done = [] {},
+        OnError on_error = [](const Error&) {});
+    const TaskProgress* progress_of(std::string_view name) const;
     bool running(std::string_view name) const { return progress_of(name) != nullptr; }
+    /// The command that waits for a running job is this one from now on.
+    void wait_for(std::string_view name, std::uint64_t command) {
+        for (const auto& job : jobs_)
+            if (!job->orphan && job->label.name == name) job->label.command = command;
+    }
     /// Asks one job to end, or all when empty; its on_error follows. False: there is none.
-    bool cancel(std::string_view name) {
-        bool any = false;
-        for (Job& job : jobs_)
-            if (!job.orphan && (name.empty() || name == job.label.name))
-                job.task->cancel(), any = true;
-        return any;
-    }
+    bool cancel(std::string_view name);
+    /// After an exception: cancels all jobs in slices, or the same would fail again and again.
+    void cancel_slices();
     /// Ends a job at once, and nothing follows.
-    void drop(std::string_view name) {
-        std::erase_if(jobs_, [&](const Job& job) { return !job.orphan && job.label.name == name; });
-    }
+    void drop(std::string_view name);
     /// The scene was closed or replaced: asks jobs that need it to end and discards their results.
     /// Returns their activities.
-    std::vector<std::string> scene_gone() {
-        std::vector<std::string> out;
-        for (Job& job : jobs_) {
-            if (!job.label.of_scene || job.orphan) continue;
-            job.task->cancel();
-            job.orphan = true;
-            job.label.command = 0;
-            out.push_back(job.label.what);
-        }
-        return out;
-    }
-    /// Takes reports and results, and runs the handlers of results.
-    News follow() {
-        News news = News::none;
-        for (Job& job : jobs_)
-            if (job.task->update()) news = News::reports;
-        for (std::size_t i = 0; i < jobs_.size();) {
-            auto result = jobs_[i].task->take();
-            if (!result) {
-                ++i;
-                continue;
-            }
-            news = News::results;
-            // Handlers may start and drop jobs.
-            const Job ended = std::move(jobs_[i]);
-            jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(i));
-            if (!ended.orphan && *result) (**result)();
-            if (!ended.orphan && !*result) ended.on_error(result->error());
-            i = 0;
-        }
-        return news;
-    }
-    /// Longest running first.
-    std::vector<Activity> activities() const {
-        std::vector<Activity> out;
-        for (const Job& job : jobs_)
-            if (!job.orphan)
-                out.push_back({job.label.name, job.task->newest().what, job.task->newest().share,
-                               job.task->seconds()});
-        std::stable_sort(out.begin(), out.end(), [](const Activity& a, const Activity& b) {
-            return a.seconds > b.seconds;
-        });
-        return out;
-    }
+    std::vector<std::string> scene_gone();
+    /// Takes reports and results of threads, and runs the handlers of results.
+    News follow();
+    /// Runs one slice of each job in slices that may work, within the pictures' share of the time
+    /// while something trains.
+    News slice(const Shown& shown, Viewer& viewer);
+    /// Longest running first. For jobs in slices with the time left.
+    std::vector<Activity> activities() const;
     /// The last of the commands up to `carried_out` before any whose job still runs.
-    std::uint64_t done(std::uint64_t carried_out) const {
-        for (const Job& job : jobs_)
-            if (job.label.command > 0) carried_out = std::min(carried_out, job.label.command - 1);
-        return carried_out;
-    }
+    std::uint64_t done(std::uint64_t carried_out) const;
 
   private:
-    using Done = std::function<void()>;
     struct Job {
+        const TaskProgress& newest() const { return task ? task->newest() : sliced; }
+        double seconds() const { return task ? task->seconds() : seconds_since(begin); }
+
         JobLabel label;
-        std::function<void(const Error&)> on_error;
-        std::unique_ptr<Task<Done>> task;
+        OnError on_error;
+        std::unique_ptr<Task<OnDone>> task{};  ///< null: in slices
+        SliceWork slice{};
+        OnDone on_done{};
+        TaskProgress sliced{};
+        std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
         bool orphan = false;  ///< its scene is gone
     };
+    using List = std::vector<std::shared_ptr<Job>>;
+
+    void end(const std::shared_ptr<Job>& job, const Result<OnDone>& result);
+
     std::function<void()> wake_;
-    std::vector<Job> jobs_;
+    List jobs_;  // handlers may change it: loops that call them run over a copy
 };
 
 }  // namespace gs

@@ -164,9 +164,7 @@ void LabDesk::report(const std::string& html) {
         [this, command = ctx_.tell.command](std::string said) {
             ctx_.tell.done(said, true, {}, command);
         },
-        [this, command = ctx_.tell.command](const Error& error) {
-            ctx_.tell.failed(error, "the lab's report was cancelled", command);
-        });
+        ctx_.tell.if_failed("the lab's report was cancelled"));
 }
 
 void LabDesk::before_picture(const Shown*) {

@@ -11,6 +11,8 @@
 namespace gs {
 namespace {
 
+constexpr const char* kSearchJob = "problems";
+
 /// As the model is drawn against its photos.
 RenderOptions options_for_photos(const LoadedScene& scene) {
     ViewSettings as_photos;
@@ -24,8 +26,18 @@ std::vector<std::size_t> all_views(const Capture& capture) {
     return out;
 }
 
-double share_of(std::size_t done, std::size_t total) {
-    return total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
+std::string text_of(const FoundProblems& found, double seconds) {
+    return fmt::format("searched {}: {}, {}, {} ({:.1f} s)", counted(found.photos, "photo"),
+                       counted(found.regions.size(), "bad region"),
+                       counted(found.holes.size(), "hole"),
+                       counted(found.floaters.size(), "floater"), seconds);
+}
+
+std::string text_of(const PointInPhotos& found) {
+    return fmt::format(
+        "{} this place, it is hidden in {} and outside of {}",
+        counted(found.photos.size(), "photo", found.photos.size() == 1 ? "sees" : "see"),
+        found.hidden, found.outside);
 }
 
 }  // namespace
@@ -43,134 +55,102 @@ bool ProblemFinder::may_look(const char* what) {
     return false;
 }
 
-/// A rasterizer of its own, and the model as it is now.
-bool ProblemFinder::prepare() {
-    search_.reset();
-    point_.reset();
+/// A rasterizer of its own, and the model as it is now. Null, with an error reported.
+std::shared_ptr<ProblemFinder::Search> ProblemFinder::prepare() {
     auto rasterizer = ctx_.options.make_rasterizer();
     if (!rasterizer) {
         ctx_.tell.error(rasterizer.error().text());
-        return false;
+        return nullptr;
     }
-    rasterizer_ = std::move(*rasterizer);
-    model_ = ctx_.scene->model;
+    std::shared_ptr<const GaussianModel> model = ctx_.scene->model;
     if (ctx_.scene->trainer)
-        model_ = std::make_shared<const GaussianModel>(ctx_.scene->trainer->model());
-    step_ = ctx_.scene->steps_done();
-    seconds_ = 0;
-    return true;
+        model = std::make_shared<const GaussianModel>(ctx_.scene->trainer->model());
+    return std::make_shared<Search>(
+        Search{std::move(*rasterizer), std::move(model), ctx_.scene->steps_done()});
 }
 
-void ProblemFinder::begin(std::uint64_t command) {
-    command_ = command;
-    begun_ = std::chrono::steady_clock::now();
+void ProblemFinder::start(std::shared_ptr<Search> search) {
+    const auto doing = [](const Search& one) {
+        if (one.photos) return one.photos->doing();
+        return fmt::format("searching the place in photo {} of {}", one.place->done() + 1,
+                           one.place->total());
+    };
+    of_photos_ = search->photos.has_value();
     publish();
+    ctx_.jobs.start_slices(
+        {kSearchJob, doing(*search), ctx_.tell.command},
+        [search, doing](const Shown&, const Progress& progress) {
+            const auto begin = std::chrono::steady_clock::now();
+            const bool more = search->photos ? search->photos->next() : search->place->next();
+            search->seconds += seconds_since(begin);
+            search->photos
+                ? progress(doing(*search), search->photos->done(), search->photos->total())
+                : progress(doing(*search), search->place->done(), search->place->total());
+            return more ? Jobs::Slice::worked : Jobs::Slice::ended;
+        },
+        [this, search, command = ctx_.tell.command] { take(*search, command); },
+        ctx_.tell.if_failed("the search for problems was cancelled: earlier results were kept"));
 }
 
 void ProblemFinder::find() {
     if (!may_look("find problems in")) return;
-    if (search_) return ctx_.tell.error("a search for problems is already running");
-    if (!prepare()) return;
-    search_.emplace(model_, ctx_.scene->capture, all_views(*ctx_.scene->capture), *rasterizer_,
-                    options_for_photos(*ctx_.scene));
-    search_ids_.clear();
-    if (ctx_.scene->trainer) search_ids_ = ctx_.scene->trainer->ids();
+    const bool searching = ctx_.jobs.running(kSearchJob) && of_photos_;
+    if (searching) return ctx_.tell.error("a search for problems is already running");
+    const auto search = prepare();
+    if (!search) return;
+    search->photos.emplace(search->model, ctx_.scene->capture, all_views(*ctx_.scene->capture),
+                           *search->rasterizer, options_for_photos(*ctx_.scene));
+    if (ctx_.scene->trainer) search->ids = ctx_.scene->trainer->ids();
     shown_.mark.reset();
-    begin(ctx_.tell.command);
+    start(search);
 }
 
 void ProblemFinder::point(const ViewRequest& request, double x, double y) {
     if (!may_look("find a place in")) return;
-    if (search_)
+    if (ctx_.jobs.running(kSearchJob) && of_photos_)
         return ctx_.tell.error(
             "a search for problems is running: wait for it, or run problems.cancel first");
-    if (!prepare()) return;
-    PhotoDrawer drawer(model_, *rasterizer_, options_for_photos(*ctx_.scene));
+    const auto search = prepare();
+    if (!search) return;
+    PhotoDrawer drawer(search->model, *search->rasterizer, options_for_photos(*ctx_.scene));
     const Camera camera = camera_of(*ctx_.scene, request, 1, false);
     const auto place = point_of_pixel(drawer, camera, static_cast<int>(x * camera.width),
                                       static_cast<int>(y * camera.height));
-    if (!place) return end("nothing at this pixel: half of the light passes through");
-    point_.emplace(std::move(drawer), ctx_.scene->capture, *place);
+    ctx_.jobs.drop(kSearchJob);  // of another place
+    if (!place) return ctx_.tell.done("nothing at this pixel: half of the light passes through");
+    search->place.emplace(std::move(drawer), ctx_.scene->capture, *place);
     shown_.point.reset();
-    begin(ctx_.tell.command);
+    start(search);
 }
 
-/// Without a viewport its share of the time is 0: use a quarter then.
-bool ProblemFinder::is_due(const Shown& shown) const {
-    if (viewer_.may_draw(shown)) return true;
-    return !viewer_.request() && seconds_since(last_.end) > 3 * last_.seconds;
-}
-
-bool ProblemFinder::work(const Shown& shown) {
-    if ((!search_ && !point_) || !is_due(shown)) return false;
-    const auto start = std::chrono::steady_clock::now();
-    const bool more = search_ ? search_->next() : point_->next();
-    const double spent = seconds_since(start);
-    seconds_ += spent;
-    last_ = {std::chrono::steady_clock::now(), spent};
-    viewer_.add_picture(shown, spent);
-    if (!more) return search_ ? tell_found() : tell_point(), true;
-    publish();
-    return true;
-}
-
-void ProblemFinder::tell_found() {
-    shown_.found = std::make_shared<const FoundProblems>(search_->found());
-    found_ids_ = std::move(search_ids_);
-    shown_.step = step_;
-    shown_.seconds = seconds_;
-    const FoundProblems& found = *shown_.found;
-    end(fmt::format("searched {}: {}, {}, {} ({:.1f} s)", counted(found.photos, "photo"),
-                    counted(found.regions.size(), "bad region"),
-                    counted(found.holes.size(), "hole"), counted(found.floaters.size(), "floater"),
-                    seconds_));
-}
-
-void ProblemFinder::tell_point() {
-    shown_.point = std::make_shared<const PointInPhotos>(point_->found());
-    shown_.point_step = step_;
-    const PointInPhotos& found = *shown_.point;
-    end(fmt::format(
-        "{} this place, it is hidden in {} and outside of {}",
-        counted(found.photos.size(), "photo", found.photos.size() == 1 ? "sees" : "see"),
-        found.hidden, found.outside));
-}
-
-void ProblemFinder::end(const std::string& told) {
-    const std::uint64_t command = command_;
-    search_.reset();
-    point_.reset();
-    rasterizer_.reset();
-    model_.reset();
-    command_ = 0;
+void ProblemFinder::take(Search& search, std::uint64_t command) {
     ++shown_.crops;
+    std::string text;
+    if (search.photos) {
+        shown_.found = std::make_shared<const FoundProblems>(search.photos->found());
+        found_ids_ = std::move(search.ids);
+        shown_.step = search.step;
+        shown_.seconds = search.seconds;
+        text = text_of(*shown_.found, search.seconds);
+    } else {
+        shown_.point = std::make_shared<const PointInPhotos>(search.place->found());
+        shown_.point_step = search.step;
+        text = text_of(*shown_.point);
+    }
     publish();
-    ctx_.tell.status.at_once();
-    ctx_.tell.done(told, false, {}, command);
-}
-
-bool ProblemFinder::cancel(const std::string& name) {
-    if ((!search_ && !point_) || !(name.empty() || name == "problems")) return false;
-    end("the search for problems was cancelled: earlier results were kept");
-    return true;
+    ctx_.tell.done(text, false, {}, command);
 }
 
 void ProblemFinder::clear() {
-    (void)cancel({});
+    (void)ctx_.jobs.cancel(kSearchJob);
     forget();
 }
 
 void ProblemFinder::forget() {
-    search_.reset();
-    point_.reset();
-    rasterizer_.reset();
-    model_.reset();
-    search_ids_ = {};
+    ctx_.jobs.drop(kSearchJob);
     found_ids_ = {};
-    command_ = 0;
-    shown_ = {shown_.serial, {}, 0, nullptr, 0, 0, nullptr, 0, shown_.crops + 1, {}};
+    shown_ = {shown_.serial, nullptr, 0, 0, nullptr, 0, shown_.crops + 1, {}};
     ctx_.tell.changed().problems = nullptr;
-    ctx_.tell.status.changed = true;
 }
 
 bool ProblemFinder::is_there(ProblemKind kind, std::size_t index) {
@@ -250,25 +230,9 @@ void ProblemFinder::select(ProblemKind kind, std::size_t index) {
         {fmt::format("{} {}", kProblemKindNames[static_cast<std::size_t>(kind)], index + 1)}, rows);
 }
 
-void ProblemFinder::describe(Published& view) const {
-    if (shown_.doing.empty()) return;
-    view.activities.push_back({"problems", shown_.doing, shown_.share, seconds_since(begun_)});
-}
-
 void ProblemFinder::publish() {
-    shown_.doing.clear();
-    shown_.share = 0;
-    if (search_) {
-        shown_.doing = search_->doing();
-        shown_.share = share_of(search_->done(), search_->total());
-    } else if (point_) {
-        shown_.doing = fmt::format("searching the place in photo {} of {}", point_->done() + 1,
-                                   point_->total());
-        shown_.share = share_of(point_->done(), point_->total());
-    }
     ++shown_.serial;
     ctx_.tell.changed().problems = std::make_shared<const PhotoProblems>(shown_);
-    ctx_.tell.status.changed = true;
 }
 
 }  // namespace gs

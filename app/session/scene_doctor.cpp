@@ -199,9 +199,7 @@ void SceneDoctor::fix(const std::string& name) {
                                        command);
             adopt(std::move(mended), name, command);
         },
-        [this, command](const Error& error) {
-            ctx_.tell.failed(error, "fix cancelled; the splats are unchanged", command);
-        });
+        ctx_.tell.if_failed("fix cancelled; the splats are unchanged"));
 }
 
 void SceneDoctor::undo() {

@@ -54,9 +54,7 @@ void Simplifier::start(const std::string& to) {
             editor_.adopt_whole(std::move(fewer.scene), {}, what, command);
             ctx_.tell.done(what, true, {}, command);
         },
-        [this, command](const Error& error) {
-            ctx_.tell.failed(error, "simplification cancelled; the splats are unchanged", command);
-        });
+        ctx_.tell.if_failed("simplification cancelled; the splats are unchanged"));
 }
 
 }  // namespace gs

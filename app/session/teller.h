@@ -51,6 +51,12 @@ class Teller {
     void failed(const Error& why, const std::string& cancelled, std::uint64_t of_command = 0) {
         why.kind == ErrorKind::cancelled ? done(cancelled) : error(why.text(), of_command);
     }
+    /// A job's on_error: failed() of the command that runs now.
+    std::function<void(const Error&)> if_failed(std::string cancelled) {
+        return [this, cancelled = std::move(cancelled), of = command](const Error& why) {
+            failed(why, cancelled, of);
+        };
+    }
     /// Passes on a run's message: an error, a notice, or a line for the log.
     void of_run(LogLevel level, const std::string& text) {
         if (level == LogLevel::error) return error(text);

@@ -18,6 +18,7 @@
 namespace gs {
 namespace {
 
+constexpr const char* kEvaluationJob = "evaluation";
 constexpr std::uint64_t kEveryStep = ~std::uint64_t{0};
 constexpr double kCurvesInterval = 0.25, kCamerasInterval = 1.0,
                  kLapseInterval = 1.0;  // seconds
@@ -50,7 +51,6 @@ void Training::scene_changed(SceneChange change) {
     if (change == SceneChange::closing) finish();
     if (change != SceneChange::scene) return;
     const LoadedScene* scene = ctx_.scene ? &*ctx_.scene : nullptr;
-    evaluation_.reset();
     run_to_ = 0;
     message_.clear();
     done_.clear();
@@ -443,15 +443,22 @@ void Training::save_checkpoint(const std::string& path) {
 void Training::evaluate() {
     if (!ctx_.scene || !ctx_.scene->capture)
         return ctx_.tell.error("cannot evaluate: no capture is open");
-    if (ctx_.scene->run) {
-        ctx_.scene->run->evaluate();
-    } else {
-        evaluation_.emplace(*ctx_.scene->capture, 0);
-    }
+    if (ctx_.scene->run) return ctx_.scene->run->evaluate();
+    const auto photos = std::make_shared<EvaluationJob>(*ctx_.scene->capture, 0);
+    ctx_.jobs.start_slices(
+        {.name = kEvaluationJob, .of_scene = true, .like_training = true},
+        [photos](const Shown& shown, const Progress&) {
+            LoadedScene& scene = shown.scene;
+            const auto measure = [&](const std::vector<std::size_t>& some) {
+                return evaluate_model(*scene.model, *scene.capture, some, *scene.rasterizer,
+                                      render_options(scene, {}), nullptr);
+            };
+            return photos->measure_next(measure) ? Jobs::Slice::worked : Jobs::Slice::ended;
+        },
+        [this, photos] { tell_evaluation(photos->result()); });
 }
 
-/// A step, or a photo of the run's evaluation.
-bool Training::train_once() {
+bool Training::advance() {
     if (!ctx_.scene || !ctx_.scene->run) return false;
     Run& run = *ctx_.scene->run;
     if (state_ != RunState::training && !run.evaluating()) return false;
@@ -492,21 +499,8 @@ void Training::rest(RunState state) {
 }
 
 bool Training::evaluating() const {
-    return evaluation_ || (ctx_.scene && ctx_.scene->run && ctx_.scene->run->evaluating());
-}
-
-bool Training::advance() {
-    if (!evaluation_) return train_once();
-    const auto begin = std::chrono::steady_clock::now();
-    const bool more = evaluation_->measure_next([&](const std::vector<std::size_t>& views) {
-        return evaluate_model(*ctx_.scene->model, *ctx_.scene->capture, views,
-                              *ctx_.scene->rasterizer, render_options(*ctx_.scene, {}), nullptr);
-    });
-    viewer_.add_work(seconds_since(begin));
-    if (more) return true;
-    tell_evaluation(evaluation_->result());
-    evaluation_.reset();
-    return true;
+    return ctx_.jobs.running(kEvaluationJob) ||
+           (ctx_.scene && ctx_.scene->run && ctx_.scene->run->evaluating());
 }
 
 void Training::tell_evaluation(const Evaluation& evaluation) {

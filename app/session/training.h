@@ -71,11 +71,10 @@ class Training final : public EnginePart {
     void scene_changed(SceneChange change) override;
     /// Nothing is open, and `why` not; empty: that was wanted.
     void not_opened(std::string why);
-    /// A step, or a photo of an evaluation. False: there was nothing to do.
+    /// A step, or a photo of the run's evaluation. False: there was nothing to do.
     bool advance();
     bool running() const { return state_ == RunState::training; }
     bool evaluating() const;
-    void give_up() override { evaluation_.reset(); }
     void describe(Published& view) const override;
     /// Curves and rows of cameras. True: something was.
     bool publish_when_due();
@@ -86,7 +85,6 @@ class Training final : public EnginePart {
   private:
     void finish();
     bool may_train(const char* verb);
-    bool train_once();
     void begin_training(std::uint64_t to);
     void rest(RunState state);
     void recall(const Run& run);
@@ -123,7 +121,6 @@ class Training final : public EnginePart {
     std::string message_;
     std::uint64_t run_to_ = 0;  // 0: to the end
     std::string last_checkpoint_;
-    std::optional<EvaluationJob> evaluation_;  // where nothing trains
     Paced curves_, cameras_, lapse_;
     std::uint64_t lapse_taken_ = 0;  // pictures that are shown
 };

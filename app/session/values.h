@@ -28,10 +28,10 @@ class Values final : public EnginePart {
     void scene_changed(SceneChange change) override {
         if (change != SceneChange::closing) clear();
     }
-    void give_up() override { clear(); }
+    /// Gaussians have their own colours again.
+    void clear();
 
   private:
-    void clear();
     void find(const Shown& shown, const ViewRequest& request);
     void paint(const ColorBy& wanted);
 

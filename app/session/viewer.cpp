@@ -146,7 +146,7 @@ void Viewer::forget_beside() {
 }
 
 void Viewer::add_work(double seconds) {
-    budget_.add_work(seconds, request_ ? request_->settings.viewer_budget : 0.0);
+    budget_.add_work(seconds, request_ ? request_->settings.viewer_budget : 0.25);
 }
 
 bool Viewer::due(const Shown& shown) const {

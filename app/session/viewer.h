@@ -42,7 +42,6 @@ class Viewer final : public EnginePart {
     }
     /// Nothing is drawn until the next look().
     void look_away() { request_.reset(); }
-    void give_up() override { look_away(); }
     /// Whether the viewport needs another picture, and training does not come first.
     bool due(const Shown& shown) const;
     /// The viewport's next picture; there is a request().
@@ -94,7 +93,8 @@ class Viewer final : public EnginePart {
     void add_picture(const Shown& shown, double seconds) {
         budget_.add_view(seconds, shown.training || shown.evaluating);
     }
-    /// Adds `seconds` of work other than viewport pictures.
+    /// Adds `seconds` of training, which earn time for pictures: the viewport's share, or without
+    /// one a quarter for jobs in slices.
     void add_work(double seconds);
     /// The pictures' share of the engine's time while training.
     double share() const { return budget_.share(); }

@@ -19,8 +19,6 @@ inline constexpr std::array<const char*, 5> kProblemKindNames{"region", "hole", 
 
 struct PhotoProblems {
     std::uint64_t serial = 0;  ///< changes with each update
-    std::string doing;         ///< "looking at photo 3 of 48"; empty: idle
-    double share = 0;          ///< of it, 0..1
     /// Null: not searched, or not found yet.
     std::shared_ptr<const FoundProblems> found;
     std::uint64_t step = 0;  ///< training step of `found`

@@ -59,7 +59,7 @@ TEST_F(ProblemsInStudio, are_found_gone_to_and_forgotten) {
     ASSERT_TRUE(found());
     EXPECT_EQ(found()->photos, 9u);
     EXPECT_EQ(h.state.problems->step, 0u);
-    EXPECT_TRUE(h.state.problems->doing.empty());
+    EXPECT_TRUE(h.state.activities.empty());
     EXPECT_EQ(h.state.problems_settings.shows, ProblemsShow::regions);
     ASSERT_FALSE(found()->regions.empty()) << "it was not trained";
     ASSERT_FALSE(found()->gaussians.empty());
@@ -125,7 +125,7 @@ TEST_F(ProblemsInStudio, are_found_while_training_goes_on) {
     h.session.send([](Engine& e) { e.part<ProblemFinder>().find(); });
     const std::uint64_t cancelled = h.session.send(jobs::cancel("problems"));
     ASSERT_TRUE(h.until_done(cancelled));
-    EXPECT_TRUE(h.until([&] { return h.state.problems->doing.empty(); }));
+    EXPECT_TRUE(h.until([&] { return h.state.activities.empty(); }));
     EXPECT_EQ(h.state.problems->step, step) << "what was found before stays";
     EXPECT_TRUE(h.errors.empty());
 }

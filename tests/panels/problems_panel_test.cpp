@@ -66,10 +66,7 @@ TEST_F(ProblemClicks, choose_what_is_shown_and_go_there) {
 }
 
 TEST_F(ProblemClicks, while_it_looks_it_can_be_cancelled) {
-    auto problems = *snapshot.problems;
-    problems.doing = "examining photo 3 of 48";
-    problems.share = 0.05;
-    snapshot.problems = std::make_shared<const PhotoProblems>(problems);
+    snapshot.activities = {{"problems", "examining photo 3 of 48", 0.05, 2}};
     const Given head = click_over(ProblemsShow::regions, 5, 30);
     EXPECT_TRUE(gave(head, "problems.cancel", {}));
     EXPECT_FALSE(gave(head, "problems.find", {}));
