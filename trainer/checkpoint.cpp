@@ -24,21 +24,16 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "checkpoints are copies of memory");
 constexpr char kMagic[8] = {'G', 'S', 'C', 'K', 'P', 'T', '0', '1'};
+/// Of the sections that hold no per-Gaussian array: each_row_array() has the others.
 enum class Tag : std::uint32_t {
     settings = 1,
     capture,
     run,
-    model,
-    adam_tables,
-    moments,
-    last_step,
-    statistics,
-    ids,  // this and the next: not in older files
-    births,
-    appearance,  // this and the next: where exposure and colour are learned
+    adam_tables = 5,  // after the model
+    births = 10,      // after identity, also not in older files
+    appearance,       // this and the next: where exposure and colour are learned
     appearance_moments,
     origin = 48,  // after the run's numbers, where the capture has one
-    filter = 40,  // after poses, where there is a 3D filter
     poses = 32    // after the run's numbers, where poses are corrected
 };
 
@@ -128,7 +123,14 @@ class Reader {
         std::memcpy(&out, payload.data(), sizeof(T));
         return {};
     }
-    /// Exactly `count` values into something with resize_discard() or of that size already.
+    /// Whether the next section is this one.
+    bool next_is(Tag tag) const {
+        std::uint32_t next = 0;
+        if (bytes_.size() - at_ < sizeof next) return false;
+        std::memcpy(&next, bytes_.data() + at_, sizeof next);
+        return next == static_cast<std::uint32_t>(tag);
+    }
+    /// Exactly `count` values.
     template <class T>
     Result<void> array(Tag tag, const char* what, std::size_t count, Buffer<T>& out) {
         GS_TRY(const auto payload, section(tag, what));
@@ -201,9 +203,7 @@ bool plausible(const RunNumbers& n, std::size_t file_size) {
            n.extent > 0;
 }
 
-Result<void> read_identity(Reader& reader, const RunNumbers& n, RowIdentity& identity) {
-    GS_TRY_VOID(
-        reader.array(Tag::ids, "identity", static_cast<std::size_t>(n.capacity), identity.tags));
+Result<void> read_births(Reader& reader, const RunNumbers& n, RowIdentity& identity) {
     GS_TRY(const auto payload, reader.section(Tag::births, "births"));
     // The id to be given next, then {first id, step} of every birth.
     if (payload.size() % sizeof(Birth) != sizeof(std::uint32_t))
@@ -276,51 +276,48 @@ Result<void> read_origin(Reader& reader, Vec3d& origin) {
     return {};
 }
 
-Result<void> read_filter(Reader& reader, const RunNumbers& n, Buffer<float>& filter) {
-    GS_TRY_VOID(
-        reader.array(Tag::filter, "3D filter", static_cast<std::size_t>(n.capacity), filter));
-    for (const float f : filter)
-        if (!(f >= 0 && std::isfinite(f)))
-            return reader.broken("3D filter", "has sizes that are not valid");
-    return {};
-}
-
-/// The sections after the numbers, in order. `looks`: exposure and colour are among them.
-Result<void> read_arrays(Reader& reader, const RunNumbers& n, bool looks, RunArrays& arrays) {
-    auto& [model, adam, statistics, identity, appearance, filter] = arrays;
-    const auto capacity = static_cast<std::size_t>(n.capacity);
-    model.count = static_cast<std::size_t>(n.count);
-    model.capacity = capacity;
-    model.sh_degree = static_cast<int>(n.sh_degree);
-    model.antialiased = n.antialiased != 0;
-    const auto planes = static_cast<std::size_t>(model.planes());
-    GS_TRY_VOID(reader.array(Tag::model, "model", planes * capacity, model.values));
-
-    adam.steps = n.steps;
-    adam.base = n.base;
-    adam.planes = static_cast<int>(n.planes);
-    std::copy_n(n.highest, kLearningGroups, adam.highest.begin());
+Result<void> read_adam_tables(Reader& reader, const RunNumbers& n, AdamClock& adam) {
     const std::size_t entries = n.steps - n.base + 1;
     Buffer<double> tables;
     GS_TRY_VOID(
         reader.array(Tag::adam_tables, "optimizer table", entries * kLearningGroups, tables));
     for (std::size_t g = 0; g < adam.pending.size(); ++g)
         adam.pending[g].assign(tables.data() + g * entries, tables.data() + (g + 1) * entries);
-    GS_TRY_VOID(reader.array(Tag::moments, "moments", 2 * planes * capacity, adam.moments));
-    GS_TRY_VOID(reader.array(Tag::last_step, "step", capacity, adam.last_step));
-    for (const std::uint32_t step : adam.last_step)
-        if (step < n.base || step > n.steps)
-            return reader.broken("step", "names a step that does not exist");
+    return {};
+}
 
-    Buffer<float>* const rows[3] = {&statistics.gradient_sum, &statistics.views,
-                                    &statistics.radius_px};
-    for (Buffer<float>* row : rows)
-        GS_TRY_VOID(reader.array(Tag::statistics, "statistics", capacity, *row));
-    // Files of older versions end here.
-    identity = RowIdentity(model.count, capacity);
-    if (reader.at_end() && !looks) return {};
-    GS_TRY_VOID(read_identity(reader, n, identity));
-    if (looks) GS_TRY_VOID(read_appearance(reader, appearance));
+/// The sections after the numbers, in order.
+Result<void> read_arrays(Reader& reader, const RunNumbers& n, const TrainingSettings& settings,
+                         RunArrays& arrays) {
+    GaussianModel& model = arrays.model;
+    model.count = static_cast<std::size_t>(n.count);
+    model.capacity = static_cast<std::size_t>(n.capacity);
+    model.sh_degree = static_cast<int>(n.sh_degree);
+    model.antialiased = n.antialiased != 0;
+    AdamState& adam = arrays.adam;
+    adam.steps = n.steps;
+    adam.base = n.base;
+    adam.batch = batch_of(settings);
+    adam.planes = static_cast<int>(n.planes);
+    std::copy_n(n.highest, kLearningGroups, adam.highest.begin());
+    const Result<void> rows = try_each_row_array(
+        [&](const RowArray& array, auto& values) -> Result<void> {
+            const auto tag = static_cast<Tag>(array.section);
+            if (!array.used(settings) || (!array.since_first && !reader.next_is(tag))) return {};
+            GS_TRY_VOID(reader.array(tag, array.name,
+                                     array.columns(model.planes()) * model.capacity, values));
+            if (const char* wrong = wrong_values(array, values, adam))
+                return reader.broken(array.name, wrong);
+            if (array.section == kModelSection) return read_adam_tables(reader, n, adam);
+            if (array.section == kIdentitySection) return read_births(reader, n, arrays.identity);
+            return {};
+        },
+        arrays);
+    GS_TRY_VOID(rows);
+    if (arrays.identity.tags.empty()) arrays.identity = RowIdentity(model.count, model.capacity);
+    add_missing_rows(arrays, settings);
+    if (appearance_of(settings) != AppearanceMode::none)
+        GS_TRY_VOID(read_appearance(reader, arrays.appearance));
     if (!reader.at_end()) return reader.broken("last", "is followed by unknown data");
     return {};
 }
@@ -357,11 +354,8 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
                         text_of_origin(out.arrays.model.origin), text_of_origin(capture->origin)),
             "load the capture with the run's own loading options (its run.json)");
     if (settings.refine_poses != 0) GS_TRY_VOID(read_poses(reader, out.poses));
-    if (settings.filter_3d != 0) GS_TRY_VOID(read_filter(reader, numbers, out.arrays.filter));
-    const bool looks = appearance_of(settings) != AppearanceMode::none;
-    GS_TRY_VOID(read_arrays(reader, numbers, looks, out.arrays));
-    out.arrays.adam.batch = batch_of(settings);
-    if (capture != nullptr && looks &&
+    GS_TRY_VOID(read_arrays(reader, numbers, settings, out.arrays));
+    if (capture != nullptr && appearance_of(settings) != AppearanceMode::none &&
         out.arrays.appearance.values.size() != AppearanceRows(*capture).values())
         return fail(ErrorKind::usage, path.string(),
                     "the checkpoint has exposure and colour of other cameras than " + capture->path,
@@ -369,9 +363,24 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
     return out;
 }
 
+void write_adam_tables(Writer& out, const AdamClock& adam) {
+    std::vector<double> tables;
+    for (const auto& table : adam.pending) tables.insert(tables.end(), table.begin(), table.end());
+    out.section(Tag::adam_tables, std::as_bytes(std::span<const double>(tables)));
+}
+void write_births(Writer& out, const IdBook& book) {
+    std::vector<std::uint32_t> births{book.next};
+    for (const Birth& birth : book.births) {
+        births.push_back(birth.first_id);
+        births.push_back(birth.step);
+    }
+    out.section(Tag::births, std::as_bytes(std::span<const std::uint32_t>(births)));
+}
+
 void write_contents(Writer& out, const Capture& capture, const TrainingSettings& settings,
-                    RunNumbers n, const PoseState& poses, const RunArraysView& arrays) {
-    const auto& [model, adam, statistics, identity, appearance, filter] = arrays;
+                    RunNumbers n, const PoseState& poses, const RunArrays& arrays) {
+    const GaussianModel& model = arrays.model;
+    const AdamState& adam = arrays.adam;
     out.raw(std::as_bytes(std::span(kMagic)));
     out.section(Tag::settings, std::as_bytes(std::span<const char>(settings_text(settings))));
     out.section(Tag::capture, bytes_of(numbers_of(capture)));
@@ -386,23 +395,15 @@ void write_contents(Writer& out, const Capture& capture, const TrainingSettings&
     out.section(Tag::run, bytes_of(n));
     if (!is_zero(capture.origin)) out.section(Tag::origin, bytes_of(capture.origin));
     if (settings.refine_poses != 0) out.section(Tag::poses, bytes_of(poses));
-    if (settings.filter_3d != 0) out.section(Tag::filter, std::as_bytes(filter));
-    out.section(Tag::model, bytes_of(model.values));
-    std::vector<double> tables;
-    for (const auto& table : adam.pending) tables.insert(tables.end(), table.begin(), table.end());
-    out.section(Tag::adam_tables, std::as_bytes(std::span<const double>(tables)));
-    out.section(Tag::moments, bytes_of(adam.moments));
-    out.section(Tag::last_step, bytes_of(adam.last_step));
-    for (const Buffer<float>* row :
-         {&statistics.gradient_sum, &statistics.views, &statistics.radius_px})
-        out.section(Tag::statistics, bytes_of(*row));
-    out.section(Tag::ids, bytes_of(identity.tags));
-    std::vector<std::uint32_t> births{identity.book.next};
-    for (const Birth& birth : identity.book.births) {
-        births.push_back(birth.first_id);
-        births.push_back(birth.step);
-    }
-    out.section(Tag::births, std::as_bytes(std::span<const std::uint32_t>(births)));
+    each_row_array(
+        [&](const RowArray& array, const auto& values) {
+            if (!array.used(settings)) return;
+            out.section(static_cast<Tag>(array.section), bytes_of(values));
+            if (array.section == kModelSection) write_adam_tables(out, adam);
+            if (array.section == kIdentitySection) write_births(out, arrays.identity.book);
+        },
+        arrays);
+    const AppearanceState& appearance = arrays.appearance;
     if (appearance.empty()) return;
     out.section(Tag::appearance, bytes_of(appearance.values));
     out.section(Tag::appearance_moments, bytes_of(appearance.moments));
@@ -415,7 +416,7 @@ Result<void> Trainer::save_checkpoint(const fs::path& path) const {
     GS_TRY(auto file, AtomicFile::create(path));
     Writer out(file);
     const PoseState poses = state_->pose_state();
-    state_->backend->look_at_arrays([&](const RunArraysView& arrays) {
+    state_->backend->look_at_arrays([&](const RunArrays& arrays) {
         RunNumbers numbers{};
         numbers.extent = state_->extent;
         numbers.drawn = state_->sampler.drawn();
@@ -496,11 +497,11 @@ Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {
     const Span span(Stage::checkpoint);
     GS_TRY(auto contents, read_contents(checkpoint, nullptr));
     CheckpointModel out;
+    LazyAdam(contents.arrays.model, contents.arrays.adam).flush(contents.arrays.model);
     out.model = std::move(contents.arrays.model);
     out.steps = contents.steps();
     out.sh_degree = std::min(sh_degree_at(contents.settings, out.steps), out.model.sh_degree);
     out.unscented = contents.settings.projection != 0;
-    LazyAdam(out.model, std::move(contents.arrays.adam)).flush(out.model);
     filter_model(out.model, std::as_const(contents.arrays.filter).span());
     return out;
 }

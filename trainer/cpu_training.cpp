@@ -17,7 +17,6 @@
 #include "trainer/nudge.h"
 #include "trainer/pose_refinement.h"
 #include "trainer/relocation.h"
-#include "trainer/run_edit.h"
 #include "trainer/training_backend.h"
 
 namespace gs {
@@ -146,28 +145,30 @@ class CpuTraining final : public TrainingBackend {
     StepOutcome step(const StepPlan& plan) override;
     DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
                                     bool prune_large) override {
-        return gs::densify_and_prune(model_, adam_, statistics_, identity_, settings, extent,
-                                     prune_large, &room_to_save_);
+        DensityReport report;
+        edit([&](RunArrays& run) {
+            report = gs::densify_and_prune(run, settings, extent, prune_large, &room_to_save_);
+        });
+        return report;
     }
     DensityReport relocate(const TrainingSettings& settings, double extent) override {
-        return gs::relocate(model_, adam_, statistics_, identity_, settings, extent,
-                            &room_to_save_);
+        DensityReport report;
+        edit([&](RunArrays& run) { report = gs::relocate(run, settings, extent, &room_to_save_); });
+        return report;
     }
-    void reset_opacity() override { gs::reset_opacity(model_, adam_, identity_); }
-    Buffer<float> filter() const override { return filter_; }
+    void reset_opacity() override { edit(gs::reset_opacity); }
+    Buffer<float> filter() const override { return run_.filter; }
     void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) override;
     bool takes_beams() const override { return true; }
-    std::uint64_t steps() const override { return adam_.steps(); }
-    std::size_t count() const override { return model_.count; }
-    int sh_degree() const override { return model_.sh_degree; }
-    RunArrays arrays() const override {
-        return {model_, adam_.state(), statistics_, identity_, appearance_, filter_};
+    std::uint64_t steps() const override { return run_.adam.steps; }
+    std::size_t count() const override { return run_.model.count; }
+    int sh_degree() const override { return run_.model.sh_degree; }
+    RunArrays arrays() const override { return run_; }
+    AppearanceState appearance() const override { return run_.appearance; }
+    void look_at_arrays(const std::function<void(const RunArrays&)>& look) const override {
+        look(run_);
     }
-    AppearanceState appearance() const override { return appearance_; }
-    void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const override {
-        look({model_, adam_.state(), statistics_, identity_, appearance_, filter_.span()});
-    }
-    RowIdentity identity() const override { return identity_; }
+    RowIdentity identity() const override { return run_.identity; }
     void edit(const std::function<void(RunArrays&)>& change) override;
     GaussianModel model() const override;
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override;
@@ -179,14 +180,10 @@ class CpuTraining final : public TrainingBackend {
   private:
     std::shared_ptr<const Capture> capture_;
     std::unique_ptr<Rasterizer> rasterizer_;
-    GaussianModel model_;
-    LazyAdam adam_;
-    DensityStatistics statistics_;
-    RowIdentity identity_;
-    AppearanceState appearance_;
-    Buffer<float> filter_;                           ///< RunArrays::filter
+    RunArrays run_;
+    LazyAdam adam_;                                  ///< of run_.adam
     std::vector<math::PhotoNeighbours> neighbours_;  ///< by photo, where appearance is learned
-    void take_over(RunArrays arrays);
+    void follow_run();
     void keep_room_to_save();
     LossTerms compare(const StepPlan& plan, const LentPhoto& lent);
     void end_step(const StepPlan& plan, TrainingSink& sink, bool sound);
@@ -207,45 +204,40 @@ void CpuTraining::start(std::shared_ptr<const Capture> capture, RunArrays arrays
     neighbours_ = arrays.appearance.empty()
                       ? std::vector<math::PhotoNeighbours>()
                       : photo_neighbours(*capture_, AppearanceRows(*capture_));
-    take_over(std::move(arrays));
+    run_ = std::move(arrays);
+    follow_run();
 }
 
-void CpuTraining::take_over(RunArrays arrays) {
-    CHECK(consistent(arrays), "{} rows", arrays.model.count);
-    model_ = std::move(arrays.model);
-    adam_ = LazyAdam(model_, std::move(arrays.adam));
-    statistics_ = std::move(arrays.statistics);
-    identity_ = std::move(arrays.identity);
-    appearance_ = std::move(arrays.appearance);
-    filter_ = std::move(arrays.filter);
-    adam_.set_filter(std::as_const(filter_).span());
+/// After run_ was given or changed.
+void CpuTraining::follow_run() {
+    CHECK(consistent(run_), "{} rows", run_.model.count);
+    adam_ = LazyAdam(run_.model, run_.adam);
+    adam_.set_filter(std::as_const(run_.filter).span());
 }
 
 /// In place: there may be no space for a second copy.
 void CpuTraining::edit(const std::function<void(RunArrays&)>& change) {
-    adam_.flush(model_);
-    RunArrays arrays{std::move(model_),    adam_.take_state(),     std::move(statistics_),
-                     std::move(identity_), std::move(appearance_), std::move(filter_)};
+    adam_.flush(run_.model);
     try {
-        change(arrays);
+        change(run_);
     } catch (...) {
-        take_over(std::move(arrays));
+        follow_run();
         throw;
     }
-    take_over(std::move(arrays));
+    follow_run();
 }
 
 void CpuTraining::size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) {
-    adam_.flush(model_);
-    gs::size_filter(std::as_const(model_.values).span().first(3 * model_.capacity), model_.count,
-                    cameras, near_plane, rows, filter_);
-    adam_.set_filter(std::as_const(filter_).span());
+    adam_.flush(run_.model);
+    gs::size_filter(std::as_const(run_.model.values).span().first(3 * run_.model.capacity),
+                    run_.model.count, cameras, near_plane, rows, run_.filter);
+    adam_.set_filter(std::as_const(run_.filter).span());
 }
 
 void CpuTraining::keep_room_to_save() {
-    if (room_to_save_.size() >= model_.values.size()) return;
+    if (room_to_save_.size() >= run_.model.values.size()) return;
     try {
-        room_to_save_ = Buffer<float>(model_.values.size());
+        room_to_save_ = Buffer<float>(run_.model.values.size());
     } catch (const std::bad_alloc&) {  // saving may still find some
     }
 }
@@ -258,7 +250,7 @@ void CpuTraining::end_step(const StepPlan& plan, TrainingSink& sink, bool sound)
     }
     if (!plan.nudge.on() || !sound) return;
     const Span span(nudge_stage());
-    nudge(model_, adam_, identity_, plan.nudge);
+    nudge(run_.model, adam_, run_.identity, plan.nudge);
 }
 
 /// How far the picture is from the photo, into gradients_ as well. Exposure and colour take their
@@ -268,7 +260,7 @@ LossTerms CpuTraining::compare(const StepPlan& plan, const LentPhoto& lent) {
     AppliedLook look;
     if (learns_look) {
         const Span span(appearance_stage());
-        look = look_of_photo(appearance_.values.data(), plan.appearance);
+        look = look_of_photo(run_.appearance.values.data(), plan.appearance);
         apply_look(look, picture_.color, &lent.photo(), shown_);
     }
     LossTerms terms;
@@ -279,7 +271,7 @@ LossTerms CpuTraining::compare(const StepPlan& plan, const LentPhoto& lent) {
     }
     if (learns_look && std::isfinite(terms.loss)) {
         const Span span(appearance_stage());
-        step_appearance(appearance_, plan.appearance,
+        step_appearance(run_.appearance, plan.appearance,
                         apply_look_vjp(look, picture_.color, lent.photo(), lent.mask(), shown_,
                                        plan.appearance.width, gradients_.color),
                         neighbours_);
@@ -296,10 +288,10 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     out.part = plan.part;
     if (plan.part.first()) {
         const Span span(Stage::adam);
-        adam_.begin_step(model_, plan.rates, plane_count(plan.options.sh_degree));
-        if (in_batch(plan)) batch_.begin(model_.blocks(), adam_.state().planes);
+        adam_.begin_step(run_.model, plan.rates, plane_count(plan.options.sh_degree));
+        if (in_batch(plan)) batch_.begin(run_.model.blocks(), adam_.state().planes);
     }
-    LazySource source(model_, adam_, plan.options.sh_degree);
+    LazySource source(run_.model, adam_, plan.options.sh_degree);
     rasterizer_->forward(source, plan.camera, plan.options, *forward_state_, picture_);
     out.counters = picture_.counters;
     out.terms = compare(plan, lent);
@@ -307,10 +299,10 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
 
     // Gradients, and an Adam step for every Gaussian seen.
     BlockHashes hashes;
-    TrainingSink sink(model_, adam_, in_batch(plan) ? &batch_ : nullptr, identity_.tags,
-                      plan.gathers_statistics ? &statistics_ : nullptr, plan.camera,
+    TrainingSink sink(run_.model, adam_, in_batch(plan) ? &batch_ : nullptr, run_.identity.tags,
+                      plan.gathers_statistics ? &run_.statistics : nullptr, plan.camera,
                       plan.hashes ? &hashes : nullptr, plan.options.motion ? &motion_ : nullptr);
-    if (plan.options.motion) motion_.assign(model_.blocks(), {});
+    if (plan.options.motion) motion_.assign(run_.model.blocks(), {});
     if (sound)
         rasterizer_->backward(source, plan.camera, plan.options, *forward_state_, picture_,
                               gradients_, sink);
@@ -329,14 +321,14 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     out.hashes[HashStage::gradients] = hash64(hashes.gradients);
     if (plan.part.last())
         out.hashes[HashStage::adam] =
-            hash64(hash_array(std::as_const(appearance_.values).span(), hashes.adam));
+            hash64(hash_array(std::as_const(run_.appearance.values).span(), hashes.adam));
     return out;
 }
 
 void CpuTraining::render(const Camera& camera, const RenderOptions& options, RenderResult& result) {
     RenderOptions wanted = options;
     wanted.gradients = false;
-    LazySource source(model_, adam_, options.sh_degree);
+    LazySource source(run_.model, adam_, options.sh_degree);
     rasterizer_->forward(source, camera, wanted, *view_state_, result);
 }
 
@@ -353,11 +345,11 @@ PictureScore CpuTraining::score(const View& view, const Camera& camera,
 
 GaussianModel CpuTraining::model() const {
     room_to_save_ = Buffer<float>();
-    GaussianModel out(model_.count, model_.sh_degree);
-    out.antialiased = model_.antialiased;
-    parallel_for(model_.blocks(), 64, [&](std::size_t block) {
+    GaussianModel out(run_.model.count, run_.model.sh_degree);
+    out.antialiased = run_.model.antialiased;
+    parallel_for(run_.model.blocks(), 64, [&](std::size_t block) {
         alignas(64) float values[kMaxPlanes * kBlock];
-        adam_.read(model_, block, 0, model_.planes(), values);
+        adam_.read(run_.model, block, 0, run_.model.planes(), values);
         const std::size_t first = block * kBlock, lanes = std::min(kBlock, out.count - first);
         for (int p = 0; p < out.planes(); ++p)
             std::copy_n(values + static_cast<std::size_t>(p) * kBlock, lanes, out.plane(p) + first);
@@ -372,12 +364,12 @@ std::vector<MemoryUse> CpuTraining::memory() const {
                r.depth.values.capacity_bytes() + r.contributors.capacity_bytes() +
                r.isects_per_tile.capacity_bytes() + r.pairs_per_tile.capacity_bytes();
     };
-    return {{"parameters", model_.bytes() + filter_.capacity_bytes()},
-            {"Adam moments", adam_.bytes()},
+    return {{"parameters", row_bytes(run_, "parameters")},
+            {"Adam moments", row_bytes(run_, "Adam moments") + adam_.bytes()},
             {"gradients of a batch", batch_.bytes()},
             {"rays", beams_.bytes()},
-            {"density statistics", statistics_.bytes() + identity_.bytes()},
-            {"exposure and colour", appearance_.bytes() + shown_.values.capacity_bytes()},
+            {"density statistics", row_bytes(run_, "density statistics")},
+            {"exposure and colour", run_.appearance.bytes() + shown_.values.capacity_bytes()},
             {"forward state", forward_state_->bytes()},
             {"view state", view_state_->bytes()},
             {"pictures", picture_bytes(picture_) + picture_bytes(view_picture_) +

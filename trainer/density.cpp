@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "trainer/row_arrays.h"
 
 namespace gs {
 namespace {
@@ -111,13 +112,6 @@ void place_children(GaussianModel& model, const RoundRows& rows, bool revised_op
 
 }  // namespace
 
-void DensityStatistics::clear(std::size_t capacity) {
-    for (Buffer<float>* buffer : {&gradient_sum, &views, &radius_px}) {
-        buffer->resize_discard(capacity);
-        buffer->fill(0.0f);
-    }
-}
-
 void DensityStatistics::add(const BlockGradients& gradients, std::uint32_t skip, int width,
                             int height) {
     const float to_ndc_x = 0.5f * static_cast<float>(width),
@@ -158,46 +152,49 @@ std::vector<Fate> fates_of(const GaussianModel& model, const DensityStatistics& 
 
 float reset_logit() { return std::log(kResetOpacity / (1.0f - kResetOpacity)); }
 
-DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
-                                RowIdentity& identity, const TrainingSettings& settings,
-                                double extent, bool prune_large, Buffer<float>* room_to_save) {
-    adam.flush(model);
+DensityReport densify_and_prune(RunArrays& arrays, const TrainingSettings& settings, double extent,
+                                bool prune_large, Buffer<float>* room_to_save) {
     DensityReport report;
+    GaussianModel& model = arrays.model;
+    const std::uint32_t steps = arrays.adam.steps;
+    RowIdentity& identity = arrays.identity;
     const DensityRules rules = density_rules(settings, extent, prune_large);
     const auto seed = static_cast<std::uint64_t>(settings.seed);
     std::size_t limit = std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
-    std::vector<Fate> fates = decide(model, statistics, identity, rules, limit, report);
-    RoundRows rows = collect(model, identity, fates, seed, adam.steps(), report);
-    if (const std::size_t room =
-            make_room(model, adam, identity, rows.source.size(), limit, room_to_save);
+    std::vector<Fate> fates = decide(model, arrays.statistics, identity, rules, limit, report);
+    RoundRows rows = collect(model, identity, fates, seed, steps, report);
+    if (const std::size_t room = make_room(arrays, rows.source.size(), limit, room_to_save);
         room < rows.source.size()) {
         limit = room;
         report = {};
         report.out_of_memory = true;
-        fates = decide(model, statistics, identity, rules, limit, report);
-        rows = collect(model, identity, fates, seed, adam.steps(), report);
+        fates = decide(model, arrays.statistics, identity, rules, limit, report);
+        rows = collect(model, identity, fates, seed, steps, report);
     }
     // A round never leaves an empty model: whatever made everything faint is not helped by that.
     if (!rows.source.empty()) {
         rows = in_morton_order(rows);
-        rearrange(model, adam, identity, rows);
+        rearrange(arrays, rows);
         place_children(model, rows, rules.revised_opacity);
-        identity.book.give(report.cloned + 2 * report.split, adam.steps());
+        identity.book.give(report.cloned + 2 * report.split, steps);
     } else {
         report = {};
     }
-    statistics.clear(model.capacity);
+    clear_round(arrays);
     return report;
 }
 
-void reset_opacity(GaussianModel& model, LazyAdam& adam, const RowIdentity& identity) {
-    adam.flush(model);
+void reset_opacity(RunArrays& arrays) {
+    GaussianModel& model = arrays.model;
     const float most = reset_logit();
     float* logits = model.plane(kOpacityLogits);
     parallel_for(model.count, 4096, [&](std::size_t row) {
-        if (!locked_tag(identity.tags[row])) logits[row] = std::min(logits[row], most);
+        if (!locked_tag(arrays.identity.tags[row])) logits[row] = std::min(logits[row], most);
     });
-    adam.clear_moments(kOpacityLogits);
+    const auto planes = static_cast<std::size_t>(model.planes());
+    for (std::size_t block = 0; block < model.capacity / kBlock; ++block)
+        std::fill_n(&arrays.adam.moments[(block * planes + kOpacityLogits) * 2 * kBlock],
+                    2 * kBlock, 0.0f);
 }
 
 }  // namespace gs

@@ -13,7 +13,6 @@
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/gaussian_model.h"
 #include "trainer/density_rules.h"
-#include "trainer/lazy_adam.h"
 #include "trainer/round_rows.h"
 #include "trainer/row_identity.h"
 #include "trainer/settings.h"
@@ -21,19 +20,17 @@
 
 namespace gs {
 
+struct RunArrays;
+
 /// Per row, since the last round. All of it belongs into a checkpoint.
 struct DensityStatistics {
     Buffer<float> gradient_sum;  ///< of |d loss / d projected mean|, NDC
     Buffer<float> views;         ///< steps in which it was visible
     Buffer<float> radius_px;     ///< largest on any picture
 
-    void clear(std::size_t capacity);
     /// One visible block of a picture of width x height pixels; lanes in `skip` are left out. From
     /// many threads.
     void add(const BlockGradients& gradients, std::uint32_t skip, int width, int height);
-    std::size_t bytes() const {
-        return gradient_sum.capacity_bytes() + views.capacity_bytes() + radius_px.capacity_bytes();
-    }
 };
 
 /// The settings' part in a round. `extent`: scene extent, world units.
@@ -44,16 +41,13 @@ std::vector<Fate> fates_of(const GaussianModel& model, const DensityStatistics& 
 /// Opacity logits above this become it in an opacity reset.
 float reset_logit();
 
-/// One round of clone, split and prune; rows end up in Morton order, moments and identity with
-/// them, statistics cleared. Locked rows stay as they are. `extent`: scene extent, world units.
-/// `prune_large`: also by size. Settles `adam` first. Storage grows only as far as the model could
-/// still be copied; that memory is left in `room_to_save` where it is not null.
-DensityReport densify_and_prune(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
-                                RowIdentity& identity, const TrainingSettings& settings,
-                                double extent, bool prune_large,
-                                Buffer<float>* room_to_save = nullptr);
-/// Opacities above 0.01 become 0.01 where the row is not locked, their moments zero. Settles `adam`
-/// first.
-void reset_opacity(GaussianModel& model, LazyAdam& adam, const RowIdentity& identity);
+/// One round of clone, split and prune of settled rows; they end up in Morton order with all that
+/// belongs to them, statistics cleared. Locked rows stay as they are. `extent`: scene extent, world
+/// units. `prune_large`: also by size. Storage grows only as far as the model could still be
+/// copied; that memory is left in `room_to_save` where it is not null.
+DensityReport densify_and_prune(RunArrays& arrays, const TrainingSettings& settings, double extent,
+                                bool prune_large, Buffer<float>* room_to_save = nullptr);
+/// Opacities above 0.01 become 0.01 where the row is not locked, their moments zero.
+void reset_opacity(RunArrays& arrays);
 
 }  // namespace gs

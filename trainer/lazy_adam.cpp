@@ -27,11 +27,11 @@ AdamState initial_adam_state(const GaussianModel& model, std::uint32_t batch) {
     return state;
 }
 
-LazyAdam::LazyAdam(const GaussianModel& model, AdamState state)
-    : state_(std::move(state)), model_planes_(model.planes()) {
-    CHECK(state_.last_step.size() == model.capacity);
-    CHECK(state_.moments.size() == model.capacity / kBlock * block_floats(model_planes_));
-    tables_.refresh(state_);
+LazyAdam::LazyAdam(const GaussianModel& model, AdamState& state)
+    : state_(&state), model_planes_(model.planes()) {
+    CHECK(state_->last_step.size() == model.capacity);
+    CHECK(state_->moments.size() == model.capacity / kBlock * block_floats(model_planes_));
+    tables_.refresh(*state_);
 }
 
 // Reading and stepping share one view; the const functions only ever read through it.
@@ -39,10 +39,10 @@ adam::Block LazyAdam::block_of(const GaussianModel& model, std::size_t block) co
     adam::Block b{};
     b.values = const_cast<float*>(model.values.data()) + block * kBlock;
     b.stride = model.capacity;
-    b.moments = const_cast<float*>(state_.moments.data()) + block * block_floats(model_planes_);
-    b.last_step = const_cast<std::uint32_t*>(state_.last_step.data()) + block * kBlock;
-    b.base = state_.base;
-    b.steps = state_.steps;
+    b.moments = state_->moments.data() + block * block_floats(model_planes_);
+    b.last_step = state_->last_step.data() + block * kBlock;
+    b.base = state_->base;
+    b.steps = state_->steps;
     for (int g = 0; g < kLearningGroups; ++g)
         b.pending[g] = tables_.pending(static_cast<std::size_t>(g)).data();
     b.decay1 = tables_.decay1().data();
@@ -51,12 +51,12 @@ adam::Block LazyAdam::block_of(const GaussianModel& model, std::size_t block) co
 }
 
 void LazyAdam::begin_step(GaussianModel& model, const LearningRates& rates, int planes) {
-    if (AdamTables::must_settle(state_, rates)) {
-        state_.planes = std::min(std::max(state_.planes, planes), model_planes_);
+    if (AdamTables::must_settle(*state_, rates)) {
+        state_->planes = std::min(std::max(state_->planes, planes), model_planes_);
         flush(model);
-        state_.highest = rates;
+        state_->highest = rates;
     }
-    tables_.begin_step(state_, rates, planes, model_planes_);
+    tables_.begin_step(*state_, rates, planes, model_planes_);
     if (!bounds_valid_) refresh_bounds(model);
 }
 
@@ -69,7 +69,7 @@ std::uint32_t LazyAdam::apply(GaussianModel& model, const BlockGradients& gradie
     return skipped;
 }
 
-void LazyAdam::end_step() { tables_.end_step(state_); }
+void LazyAdam::end_step() { tables_.end_step(*state_); }
 
 void LazyAdam::add_to_values(
     GaussianModel& model,
@@ -84,17 +84,17 @@ void LazyAdam::add_to_values(
 
 void LazyAdam::flush(GaussianModel& model) {
     bounds_valid_ = false;
-    if (state_.steps != state_.base) {
+    if (state_->steps != state_->base) {
         parallel_for(model.blocks(), kBlocksPerTask, [&](std::size_t block) {
-            if (!current(block)) adam::settle(block_of(model, block), state_.planes);
+            if (!current(block)) adam::settle(block_of(model, block), state_->planes);
         });
-        std::fill(state_.last_step.begin(), state_.last_step.end(), state_.steps);
+        std::fill(state_->last_step.begin(), state_->last_step.end(), state_->steps);
     }
-    tables_.restart(state_);
+    tables_.restart(*state_);
 }
 
 void LazyAdam::refresh_bounds(const GaussianModel& model) {
-    drift_ = AdamTables::drift(state_);
+    drift_ = AdamTables::drift(*state_);
     bounds_.resize_discard(model.blocks());
     parallel_for(model.blocks(), kBlocksPerTask, [&](std::size_t block) {
         bounds_[block] =
@@ -119,63 +119,18 @@ void LazyAdam::unfilter(const GaussianModel& model, BlockGradients& gradients) c
 }
 
 bool LazyAdam::current(std::size_t block) const {
-    const std::uint32_t* last = state_.last_step.data() + block * kBlock;
+    const std::uint32_t* last = state_->last_step.data() + block * kBlock;
     return std::all_of(last, last + kBlock,
-                       [&](std::uint32_t step) { return step == state_.steps; });
+                       [&](std::uint32_t step) { return step == state_->steps; });
 }
 
 void LazyAdam::read(const GaussianModel& model, std::size_t block, int first, int count,
                     float* out) const {
-    const int moving = std::clamp(state_.planes - first, 0, count);
+    const int moving = std::clamp(state_->planes - first, 0, count);
     if (moving > 0) adam::catch_up(block_of(model, block), first, moving, out);
     for (int p = moving; p < count; ++p)
         std::memcpy(out + static_cast<std::size_t>(p) * kBlock,
                     model.plane(first + p) + block * kBlock, kBlock * sizeof(float));
-}
-
-void LazyAdam::rearrange(const GaussianModel& model, std::span<const std::uint32_t> source,
-                         std::span<const std::uint8_t> keep) {
-    CHECK(state_.steps == state_.base && source.size() <= model.capacity &&
-          keep.size() == source.size());
-    const std::size_t per_block = block_floats(model_planes_);
-    scratch_.resize_discard(source.size());
-    for (std::size_t plane = 0; plane < static_cast<std::size_t>(2 * model_planes_); ++plane) {
-        const auto at = [&](std::size_t row) -> float& {
-            return state_.moments[row / kBlock * per_block + plane * kBlock + row % kBlock];
-        };
-        parallel_for(source.size(), 4096, [&](std::size_t row) {
-            scratch_[row] = keep[row] != 0 ? at(source[row]) : 0.0f;
-        });
-        parallel_for(source.size(), 4096, [&](std::size_t row) { at(row) = scratch_[row]; });
-        for (std::size_t row = source.size(); row % kBlock != 0; ++row) at(row) = 0.0f;
-    }
-    std::fill(state_.last_step.begin(), state_.last_step.end(), state_.steps);
-    bounds_valid_ = false;
-}
-
-bool LazyAdam::grow(std::size_t capacity) {
-    const std::size_t before = state_.last_step.size();
-    try {
-        state_.last_step.resize(capacity, state_.steps);
-        state_.moments.resize(capacity / kBlock * block_floats(model_planes_), 0.0f);
-    } catch (const std::bad_alloc&) {
-        state_.last_step.resize(std::min(before, state_.last_step.size()));
-        return false;
-    }
-    return true;
-}
-
-void LazyAdam::clear_moments(int plane) {
-    const std::size_t per_block = block_floats(model_planes_);
-    for (std::size_t block = 0; block < state_.moments.size() / per_block; ++block)
-        std::fill_n(
-            &state_.moments[block * per_block + static_cast<std::size_t>(plane) * 2 * kBlock],
-            2 * kBlock, 0.0f);
-}
-
-std::size_t LazyAdam::bytes() const {
-    return state_.moments.capacity_bytes() + state_.last_step.capacity_bytes() +
-           bounds_.capacity_bytes() + scratch_.capacity_bytes();
 }
 
 BlockView LazySource::geometry(std::size_t block, float* scratch) {

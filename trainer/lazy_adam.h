@@ -32,14 +32,11 @@ AdamState initial_adam_state(const GaussianModel& model, std::uint32_t batch = 1
 class LazyAdam {
   public:
     LazyAdam() = default;
-    /// Moments of zero for every row of `model`.
-    explicit LazyAdam(const GaussianModel& model) : LazyAdam(model, initial_adam_state(model)) {}
-    LazyAdam(const GaussianModel& model, AdamState state);
+    /// Works on `state`, the Adam state of the rows of `model`. Others may change it only after
+    /// flush(), and then make a new LazyAdam.
+    LazyAdam(const GaussianModel& model, AdamState& state);
 
-    const AdamState& state() const { return state_; }
-    /// Moves the state out: call nothing else until a new LazyAdam is assigned.
-    AdamState take_state() { return std::move(state_); }
-    std::uint32_t steps() const { return state_.steps; }
+    const AdamState& state() const { return *state_; }
 
     /// Opens step T + 1: `planes` as many as will have gradients. Raised rates settle every
     /// Gaussian first (bounds rely on them).
@@ -86,28 +83,21 @@ class LazyAdam {
         return bounds_valid_ ? bounds_.span() : std::span<const BlockBounds>{};
     }
 
-    /// New rows 0 .. n-1 take the moments of rows source[i] where keep[i], else zero. After flush()
-    /// only.
-    void rearrange(const GaussianModel& model, std::span<const std::uint32_t> source,
-                   std::span<const std::uint8_t> keep);
-    /// Reserves space for `capacity` rows. False (and unchanged) when memory is exhausted.
-    bool grow(std::size_t capacity);
-    void clear_moments(int plane);
-    std::size_t bytes() const;
+    /// Of the bounds.
+    std::size_t bytes() const { return bounds_.capacity_bytes(); }
 
   private:
     adam::Block block_of(const GaussianModel& model, std::size_t block) const;
     void refresh_bounds(const GaussianModel& model);
     BlockBounds bound(const adam::Block& block, std::size_t index, std::size_t lanes) const;
 
-    AdamState state_;
+    AdamState* state_ = nullptr;
     int model_planes_ = 0;
     AdamTables tables_;
     adam::Drift drift_{};
     Buffer<BlockBounds> bounds_;
     bool bounds_valid_ = false;
     std::span<const float> filter_;
-    Buffer<float> scratch_;  ///< one plane, for rearrange()
 };
 
 /// The model as training sees it, every slept step applied, filtered where it is, nothing stored.

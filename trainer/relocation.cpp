@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "base/rng.h"
+#include "trainer/row_arrays.h"
 
 namespace gs {
 namespace {
@@ -156,10 +157,12 @@ RelocationPlan plan_relocation(const RelocationInput& in) {
     return out;
 }
 
-DensityReport relocate(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
-                       RowIdentity& identity, const TrainingSettings& settings, double extent,
+DensityReport relocate(RunArrays& arrays, const TrainingSettings& settings, double extent,
                        Buffer<float>* room_to_save) {
-    adam.flush(model);
+    GaussianModel& model = arrays.model;
+    const DensityStatistics& statistics = arrays.statistics;
+    RowIdentity& identity = arrays.identity;
+    const std::uint32_t steps = arrays.adam.steps;
     const DensityRules rules = relocation_rules(settings, extent);
     const std::vector<Fate> fates = fates_of(model, statistics, identity, rules);
     const std::vector<float> pulls =
@@ -174,20 +177,20 @@ DensityReport relocate(GaussianModel& model, LazyAdam& adam, DensityStatistics& 
                                 pulls,
                                 identity.book.next,
                                 static_cast<std::uint64_t>(settings.seed),
-                                adam.steps(),
+                                steps,
                                 limit});
     };
     const auto limit = static_cast<std::size_t>(settings.max_gaussians);
     RelocationPlan plan = planned(limit);
     const std::size_t wanted = plan.rows.source.size();
-    const std::size_t room = make_room(model, adam, identity, wanted, limit, room_to_save);
+    const std::size_t room = make_room(arrays, wanted, limit, room_to_save);
     if (room < wanted) plan = planned(room);
     plan.report.out_of_memory = room < wanted;
     const RoundRows rows = in_morton_order(plan.rows);
-    rearrange(model, adam, identity, rows);
-    share_places(model, rows, sharing_rules(settings, adam.steps()));
-    identity.book.give(plan.report.relocated + plan.report.added, adam.steps());
-    statistics.clear(model.capacity);
+    rearrange(arrays, rows);
+    share_places(model, rows, sharing_rules(settings, steps));
+    identity.book.give(plan.report.relocated + plan.report.added, steps);
+    clear_round(arrays);
     return plan.report;
 }
 

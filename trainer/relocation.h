@@ -46,10 +46,8 @@ std::size_t rows_after_relocation(std::size_t rows, std::size_t limit);
 DensityRules relocation_rules(const TrainingSettings& settings, double extent);
 
 /// One round in host memory; rows end up in Morton order. Everybody that shares a place gets
-/// moments of zero, whoever was moved or added a new id. Settles `adam` first. See
-/// densify_and_prune() for the rest.
-DensityReport relocate(GaussianModel& model, LazyAdam& adam, DensityStatistics& statistics,
-                       RowIdentity& identity, const TrainingSettings& settings, double extent,
+/// moments of zero, whoever was moved or added a new id. See densify_and_prune() for the rest.
+DensityReport relocate(RunArrays& arrays, const TrainingSettings& settings, double extent,
                        Buffer<float>* room_to_save = nullptr);
 
 }  // namespace gs

@@ -4,8 +4,10 @@
 #include <new>
 #include <utility>
 
+#include "base/check.h"
 #include "base/parallel.h"
 #include "trainer/morton.h"
+#include "trainer/row_arrays.h"
 
 namespace gs {
 
@@ -28,44 +30,56 @@ std::size_t padded_capacity(std::size_t count) {
     return ((count + kBlock - 1) / kBlock | 1) * kBlock;
 }
 
-std::size_t make_room(GaussianModel& model, LazyAdam& adam, RowIdentity& identity,
-                      std::size_t wanted, std::size_t limit, Buffer<float>* room_to_save) {
-    if (wanted <= model.capacity) return wanted;
-    const std::size_t capacity = grown_capacity(model.capacity, wanted, limit);
+std::size_t make_room(RunArrays& arrays, std::size_t wanted, std::size_t limit,
+                      Buffer<float>* room_to_save) {
+    const std::size_t before = arrays.model.capacity;
+    if (wanted <= before) return wanted;
+    const std::size_t capacity = grown_capacity(before, wanted, limit);
     try {
-        GaussianModel larger = model.resized(capacity, model.sh_degree);
-        Buffer<float> room(larger.values.size());
-        Buffer<std::uint32_t> tags = identity.tags;
-        tags.resize(larger.capacity, 0u);
-        if (!adam.grow(larger.capacity)) return model.capacity;
-        identity.tags = std::move(tags);
+        Buffer<float> room(static_cast<std::size_t>(arrays.model.planes()) * capacity);
+        grow_rows(arrays, capacity);
         if (room_to_save != nullptr) *room_to_save = std::move(room);
-        model = std::move(larger);
     } catch (const std::bad_alloc&) {
-        return model.capacity;
+        return before;
     }
     return wanted;
 }
 
-void rearrange(GaussianModel& model, LazyAdam& adam, RowIdentity& identity, const RoundRows& rows) {
-    const std::size_t before = model.count, after = rows.source.size();
-    Buffer<float> scratch(after);
-    for (int p = 0; p < model.planes(); ++p) {
-        float* plane = model.plane(p);
-        parallel_for(after, 4096, [&](std::size_t i) { scratch[i] = plane[rows.source[i]]; });
-        parallel_for(after, 4096, [&](std::size_t i) { plane[i] = scratch[i]; });
-    }
-    model.count = after;
-    const GaussianModel padding(0, model.sh_degree);
-    for (int p = 0; p < model.planes(); ++p)
-        if (before > after)
-            std::fill(model.plane(p) + after, model.plane(p) + before, padding.at(p, 0));
-    std::vector<std::uint8_t> keeps(after);
-    std::transform(rows.origin.begin(), rows.origin.end(), keeps.begin(),
-                   [](Origin o) { return keeps_moments(o) ? 1 : 0; });
-    adam.rearrange(model, rows.source, keeps);
-    identity.tags.fill(0u);
-    std::copy(rows.tag.begin(), rows.tag.end(), identity.tags.begin());
+void rearrange(RunArrays& arrays, const RoundRows& rows) {
+    CHECK(settled(arrays) && rows.source.size() <= arrays.model.capacity);
+    const std::size_t before = arrays.model.count, after = rows.source.size();
+    Buffer<std::uint32_t> words(after);
+    const auto move = [&](const RowArray& array, const auto& column) {
+        using T = std::remove_cvref_t<decltype(column[0])>;
+        T* scratch = reinterpret_cast<T*>(words.data());
+        parallel_for(after, 4096, [&](std::size_t i) {
+            if (array.round == RowArray::tags)
+                scratch[i] = static_cast<T>(rows.tag[i]);
+            else if (array.round == RowArray::fresh && !keeps_moments(rows.origin[i]))
+                scratch[i] = 0;
+            else
+                scratch[i] = column[rows.source[i]];
+        });
+        parallel_for(after, 4096, [&](std::size_t i) { column[i] = scratch[i]; });
+        for (std::size_t row = after; row < before || row % kBlock != 0; ++row)
+            column[row] = column.unused;
+    };
+    each_row_array(
+        [&](const RowArray& array, auto& values) {
+            if (array.round == RowArray::unmoved || array.round == RowArray::cleared) return;
+            for (std::size_t c = 0; c < array.columns(arrays.model.planes()); ++c)
+                move(array, row_column(array, arrays, values, c));
+        },
+        arrays);
+    arrays.model.count = after;
+}
+
+void clear_round(RunArrays& arrays) {
+    each_row_array(
+        [](const RowArray& array, auto& values) {
+            if (array.round == RowArray::cleared) values.fill(0);
+        },
+        arrays);
 }
 
 }  // namespace gs

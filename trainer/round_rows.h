@@ -11,10 +11,11 @@
 #include "base/vec.h"
 #include "renderer/scene/gaussian_model.h"
 #include "trainer/density_rules.h"
-#include "trainer/lazy_adam.h"
 #include "trainer/row_identity.h"
 
 namespace gs {
+
+struct RunArrays;
 
 struct RoundRows {
     std::vector<std::uint32_t> source;  ///< row of the model as it is
@@ -40,11 +41,11 @@ std::size_t padded_capacity(std::size_t count);
 std::size_t grown_capacity(std::size_t capacity, std::size_t wanted, std::size_t limit);
 /// Makes room for `wanted` rows; returns how many there is room for. Storage grows only as far as
 /// the model could still be copied; that memory is left in `room_to_save` where it is not null.
-std::size_t make_room(GaussianModel& model, LazyAdam& adam, RowIdentity& identity,
-                      std::size_t wanted, std::size_t limit, Buffer<float>* room_to_save);
-
-/// Parameters, moments and tags move to their new rows, of which there is room; rows given up
-/// become padding again. After flush().
-void rearrange(GaussianModel& model, LazyAdam& adam, RowIdentity& identity, const RoundRows& rows);
+std::size_t make_room(RunArrays& arrays, std::size_t wanted, std::size_t limit,
+                      Buffer<float>* room_to_save);
+/// All arrays move to these rows, of which there is room; rows given up become unused. What a round
+/// clears is cleared by clear_round().
+void rearrange(RunArrays& arrays, const RoundRows& rows);
+void clear_round(RunArrays& arrays);
 
 }  // namespace gs

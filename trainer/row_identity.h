@@ -55,7 +55,6 @@ struct RowIdentity {
     /// What can be believed of a run of `count` rows and `steps` steps: ids were given, each to one
     /// row.
     bool plausible(std::size_t count, std::uint32_t steps) const;
-    std::size_t bytes() const { return tags.capacity_bytes(); }
 };
 
 /// Bit i: row 16 * block + i is locked. `tags`: of all rows.

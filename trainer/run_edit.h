@@ -8,31 +8,22 @@
 #include <vector>
 
 #include "renderer/scene/clip_box.h"
-#include "trainer/snapshot.h"
+#include "trainer/row_arrays.h"
 
 namespace gs {
 
 /// Rows that were taken out of a run, with all that belongs to them.
 struct TakenRows {
     std::vector<std::uint32_t> rows;  ///< where they were, ascending
-    GaussianModel model;
-    Buffer<float> moments;     ///< [row][2 x plane]: m, v
-    Buffer<float> statistics;  ///< [row][3], as DensityStatistics
-    Buffer<float> filter;      ///< by row, where the run has one
-    std::vector<std::uint32_t> tags;
+    RunArrays arrays;
     std::size_t bytes() const {
-        return model.bytes() + moments.capacity_bytes() + statistics.capacity_bytes() +
-               filter.capacity_bytes() +
-               (rows.capacity() + tags.capacity()) * sizeof(std::uint32_t);
+        return row_bytes(arrays) + rows.capacity() * sizeof(std::uint32_t);
     }
 };
 
 /// Rows that a crop removes: their means lie outside, and they are not locked. Ascending.
 std::vector<std::uint32_t> rows_to_crop(const GaussianModel& model, const RowIdentity& identity,
                                         const ClipBox& box);
-
-/// Sizes agree, and there is a row.
-bool consistent(const RunArrays& arrays);
 
 /// Takes `rows` out (ascending, each once, not all there are); the others keep their order.
 TakenRows take_rows(RunArrays& arrays, std::span<const std::uint32_t> rows);

@@ -3,37 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
-#include "base/buffer.h"
-#include "renderer/scene/gaussian_model.h"
-#include "trainer/appearance.h"
-#include "trainer/density.h"
-#include "trainer/lazy_adam.h"
 #include "trainer/pose_refinement.h"
-#include "trainer/row_identity.h"
-#include "trainer/settings.h"
+#include "trainer/row_arrays.h"
 
 namespace gs {
-
-/// Everything a run has learned: what a checkpoint holds of the model.
-struct RunArrays {
-    GaussianModel model;
-    AdamState adam;
-    DensityStatistics statistics;
-    RowIdentity identity;
-    AppearanceState appearance{};  ///< of photos and cameras
-    Buffer<float> filter{};        ///< by row (trainer/mip_filter.h); empty: nothing is filtered
-};
-/// The same where it lies.
-struct RunArraysView {
-    const GaussianModel& model;
-    const AdamState& adam;
-    const DensityStatistics& statistics;
-    const RowIdentity& identity;
-    const AppearanceState& appearance;
-    std::span<const float> filter{};
-};
 
 struct TrainingSnapshot {
     TrainingSettings settings;
@@ -43,11 +17,7 @@ struct TrainingSnapshot {
     RunArrays arrays;
 
     std::uint64_t steps() const { return arrays.adam.steps; }
-    std::uint64_t bytes() const {
-        return arrays.model.bytes() + arrays.adam.moments.capacity_bytes() +
-               arrays.adam.last_step.capacity_bytes() + arrays.statistics.bytes() +
-               arrays.identity.bytes() + arrays.appearance.bytes() + arrays.filter.capacity_bytes();
-    }
+    std::uint64_t bytes() const { return row_bytes(arrays) + arrays.appearance.bytes(); }
 };
 
 }  // namespace gs

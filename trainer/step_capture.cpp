@@ -55,35 +55,29 @@ Buffer<std::uint32_t> choose_sample(const StepInputs& in, const FrameProbe& list
     return out;
 }
 
-/// Values, moments and steps of the sampled blocks, as they are stored in `from`.
+/// The sampled blocks of the arrays that a captured step holds, as they are stored in `from`.
 RunArrays sampled(const RunArrays& from, std::span<const std::uint32_t> blocks) {
-    RunArrays out;
-    out.model = empty_like(from.model, blocks);
-    static_cast<AdamClock&>(out.adam) = from.adam;
-    const std::size_t moments = static_cast<std::size_t>(from.model.planes()) * 2 * kBlock;
-    out.adam.moments.resize_discard(blocks.size() * moments);
-    out.adam.last_step.resize_discard(blocks.size() * kBlock);
-    out.identity.tags.resize_discard(blocks.size() * kBlock);
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-        const std::size_t block = blocks[i];
-        for (int p = 0; p < from.model.planes(); ++p)
-            std::copy_n(from.model.plane(p) + block * kBlock, kBlock,
-                        out.model.plane(p) + i * kBlock);
-        std::copy_n(from.adam.moments.data() + block * moments, moments,
-                    out.adam.moments.data() + i * moments);
-        std::copy_n(from.adam.last_step.data() + block * kBlock, kBlock,
-                    out.adam.last_step.data() + i * kBlock);
-        std::copy_n(from.identity.tags.data() + block * kBlock, kBlock,
-                    out.identity.tags.data() + i * kBlock);
-    }
+    RunArrays out = rows_like(from, rows_of(blocks, from.model.count), blocks.size() * kBlock);
+    each_row_array(
+        [](const RowArray& array, auto& values) {
+            if (!array.step_entry) values = {};
+        },
+        out);
+    each_row_column(
+        [&](const auto& to, const auto& stored) {
+            for (std::size_t i = 0; i < blocks.size(); ++i)
+                std::copy_n(&stored[blocks[i] * kBlock], kBlock, &to[i * kBlock]);
+        },
+        out, from);
     return out;
 }
 
 /// The view's Gaussians as the step read them: with the steps they slept through.
 void read_model(const StepRecord& record, Rasterizer& rasterizer, StepInputs& in,
                 FrameProbe& lists) {
-    GaussianModel model = record.before.model;
-    LazyAdam adam(model, record.before.adam);
+    RunArrays run = record.before;
+    GaussianModel& model = run.model;
+    LazyAdam adam(model, run.adam);
     adam.set_filter(record.before.filter.span());
     adam.begin_step(model, in.rates, plane_count(in.options.sh_degree));
     LazySource source(model, adam, in.options.sh_degree);

@@ -39,10 +39,6 @@ std::vector<PackedArray> arrays_of(const CapturedStep& step) {
     std::vector<PackedArray> arrays{{"inputs/blocks", words_of(in.blocks)},
                                     {"inputs/model", words_of(in.model.values)},
                                     {"inputs/sample", words_of(in.sample)},
-                                    {"inputs/values", values},
-                                    {"inputs/moments", moments},
-                                    {"inputs/last_step", words_of(in.before.adam.last_step)},
-                                    {"inputs/tags", words_of(in.before.identity.tags)},
                                     {"outputs/rows", words_of(out.lists.rows)},
                                     {"outputs/splats", words_of(out.lists.splats)},
                                     {"outputs/tile_begin", words_of(out.lists.tile_begin)},
@@ -53,6 +49,13 @@ std::vector<PackedArray> arrays_of(const CapturedStep& step) {
                                     {"outputs/gradients", words_of(out.gradients)},
                                     {"outputs/values", words_of(out.values), values},
                                     {"outputs/moments", words_of(out.moments), moments}};
+    std::ptrdiff_t at = 3;  // after the other inputs
+    each_row_array(
+        [&](const RowArray& array, const auto& buffer) {
+            if (array.step_entry && !buffer.empty())
+                arrays.insert(arrays.begin() + at++, {array.step_entry, words_of(buffer)});
+        },
+        in.before);
     if (!in.filter.empty()) arrays.push_back({"inputs/filter", words_of(in.filter)});
     return arrays;
 }
@@ -367,6 +370,19 @@ GaussianModel sized_model(std::size_t rows, std::size_t blocks, int sh_degree) {
     return out;
 }
 
+Result<void> read_sampled_rows(const FileSet& from, const StepCounts& n, RunArrays& before) {
+    return try_each_row_array(
+        [&](const RowArray& array, auto& values) -> Result<void> {
+            if (!array.step_entry) return {};
+            const std::size_t columns = array.columns(plane_count(n.sh_degree));
+            GS_TRY_VOID(
+                steps::read_words(from, array.step_entry, columns * n.sample * kBlock, values));
+            const char* wrong = wrong_values(array, values, before.adam);
+            return wrong ? damaged(from, array.step_entry, wrong) : Result<void>();
+        },
+        before);
+}
+
 Result<void> read_inputs(const FileSet& from, const StepCounts& n, StepInputs& in) {
     using steps::read_words;
     const auto planes = static_cast<std::size_t>(plane_count(n.sh_degree));
@@ -383,15 +399,7 @@ Result<void> read_inputs(const FileSet& from, const StepCounts& n, StepInputs& i
     if (!ascending(std::as_const(in.sample).span(), n.blocks))
         return damaged(from, "inputs/sample", "names blocks that the file does not have");
     in.before.model = sized_model(n.sample_rows, n.sample, n.sh_degree);
-    GS_TRY_VOID(
-        read_words(from, "inputs/values", planes * n.sample * kBlock, in.before.model.values));
-    AdamState& adam = in.before.adam;
-    GS_TRY_VOID(read_words(from, "inputs/moments", 2 * planes * n.sample * kBlock, adam.moments));
-    GS_TRY_VOID(read_words(from, "inputs/last_step", n.sample * kBlock, adam.last_step));
-    for (const std::uint32_t step : adam.last_step)
-        if (step < adam.base || step > adam.steps)
-            return damaged(from, "inputs/last_step", "names a step that does not exist");
-    GS_TRY_VOID(read_words(from, "inputs/tags", n.sample * kBlock, in.before.identity.tags));
+    GS_TRY_VOID(read_sampled_rows(from, n, in.before));
     GS_TRY_VOID(read_image8(from, "inputs/photo", in.camera, 3, in.photo));
     if (n.masked) GS_TRY_VOID(read_image8(from, "inputs/mask", in.camera, 1, in.mask));
     return {};

@@ -86,8 +86,9 @@ class GradientTable final : public GradientSink {
 void step_optimizer(const StepInputs& in, const GradientTable& table, bool sound,
                     StepOutputs& out) {
     const Span span(Stage::adam);
-    GaussianModel model = in.before.model;
-    LazyAdam adam(model, in.before.adam);
+    RunArrays run = in.before;
+    GaussianModel& model = run.model;
+    LazyAdam adam(model, run.adam);
     adam.begin_step(model, in.rates, plane_count(in.options.sh_degree));
     // As the run does it: loops flush denormals.
     parallel_for(sound ? in.sample.size() : 0, 16, [&](std::size_t i) {
@@ -98,7 +99,7 @@ void step_optimizer(const StepInputs& in, const GradientTable& table, bool sound
     adam.end_step();
     if (sound && in.nudge.on()) nudge(model, adam, in.before.identity, in.nudge);
     out.values = std::move(model.values);
-    out.moments = adam.state().moments;
+    out.moments = std::move(run.adam.moments);
 }
 
 /// Two arrays beside each other, of which the first that differs is remembered.

@@ -118,17 +118,14 @@ Result<void> Trainer::State::begin() {
                 batch_of(settings), views.size()),
             fmt::format("choose a batch of {} at most", views.size()));
     const auto degree = static_cast<int>(std::clamp(settings.sh_degree, 0.0, 3.0));
-    RunArrays arrays;
-    GS_TRY(arrays.model, gaussians_from_points(*capture, degree, 0,
-                                               {static_cast<float>(settings.init_opacity),
-                                                static_cast<float>(settings.init_scale),
-                                                settings.init_surfaces != 0}));
+    GS_TRY(GaussianModel model, gaussians_from_points(*capture, degree, 0,
+                                                      {static_cast<float>(settings.init_opacity),
+                                                       static_cast<float>(settings.init_scale),
+                                                       settings.init_surfaces != 0}));
     GS_TRY_VOID(may_learn_from_lidar());
     learns_from_lidar();  // where there is none, that is said at once
-    arrays.model.antialiased = draws_antialiased(settings);
-    arrays.adam = initial_adam_state(arrays.model, batch_of(settings));
-    arrays.statistics.clear(arrays.model.capacity);
-    arrays.identity = RowIdentity(arrays.model.count, arrays.model.capacity);
+    model.antialiased = draws_antialiased(settings);
+    RunArrays arrays = new_run(std::move(model), settings);
     arrays.appearance = initial_appearance(rows, appearance_of(settings));
     GS_TRY_VOID(crop_at_start(arrays, settings));
     extent = static_cast<double>(scene_extent_of(*capture));
@@ -360,7 +357,7 @@ void Trainer::edit(const std::function<void(RunArrays&)>& change) {
     state_->backend->edit(change);
     if (state_->settings.filter_3d != 0) state_->size_filter(FilterRows::fresh);
 }
-void Trainer::look_at_arrays(const std::function<void(const RunArraysView&)>& look) const {
+void Trainer::look_at_arrays(const std::function<void(const RunArrays&)>& look) const {
     state_->backend->look_at_arrays(look);
 }
 
@@ -419,10 +416,12 @@ std::shared_ptr<const TrainingSnapshot> Trainer::snapshot() const {
 }
 
 std::uint64_t Trainer::snapshot_bytes() const {
-    // A value and two moments a plane; the step of the last update, identity, filter and three
-    // statistics a row; and storage grows by half.
-    const auto planes = static_cast<std::uint64_t>(plane_count(state_->backend->sh_degree()));
-    return padded_capacity(state_->backend->count() * 3 / 2) * (3 * planes + 6) * sizeof(float);
+    std::uint64_t words = 0;
+    each_row_array([&](const RowArray& array) {
+        words += array.columns(plane_count(state_->backend->sh_degree()));
+    });
+    // Storage grows by half.
+    return padded_capacity(state_->backend->count() * 3 / 2) * words * sizeof(float);
 }
 
 void Trainer::restore(const TrainingSnapshot& snapshot) {

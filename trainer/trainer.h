@@ -51,7 +51,6 @@ struct StepReport {
 class TrainingBackend;
 struct RowIdentity;
 struct RunArrays;
-struct RunArraysView;
 struct StepHashes;  // step_hashes.h
 struct StepRecord;  // step_record.h
 struct TrainingSnapshot;
@@ -114,7 +113,7 @@ class Trainer {
     /// DeviceError; the run goes on without the edit then.
     void edit(const std::function<void(RunArrays&)>& change);
     /// Everything, as it is now; see TrainingBackend::look_at_arrays().
-    void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const;
+    void look_at_arrays(const std::function<void(const RunArrays&)>& look) const;
     /// Which Gaussian each row is (row_identity.h).
     RowIdentity identity() const;
     /// By row: the id; the steps done when it was born; whether it is locked (1).

@@ -94,10 +94,8 @@ class TrainingBackend {
     virtual RunArrays arrays() const = 0;
     /// The same without a copy if they are in host memory, so that a run can be saved when memory
     /// is short.
-    virtual void look_at_arrays(const std::function<void(const RunArraysView&)>& look) const {
-        const RunArrays copy = arrays();
-        look({copy.model, copy.adam, copy.statistics, copy.identity, copy.appearance,
-              copy.filter.span()});
+    virtual void look_at_arrays(const std::function<void(const RunArrays&)>& look) const {
+        look(arrays());
     }
     /// Which Gaussian each row is. Waits for the device.
     virtual RowIdentity identity() const = 0;

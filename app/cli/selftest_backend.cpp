@@ -81,20 +81,11 @@ StepPlan plan_of(const Capture& capture, std::size_t view, std::uint64_t step) {
     plan.lambda_dssim = 0.2;
     return plan;
 }
-RunArrays arrays_of(const GaussianModel& model) {
-    RunArrays arrays;
-    arrays.model = model;
-    arrays.adam = initial_adam_state(model);
-    arrays.statistics.clear(model.capacity);
-    arrays.identity = RowIdentity(model.count, model.capacity);
-    return arrays;
-}
-
 CheckRow check_loss(const Backend& backend, const SelftestEffort& effort) {
     const auto capture = proof_capture(effort);
     const GaussianModel model = make_proof_model({200, 1, 31});
     const auto training = training_of(backend);
-    training->start(capture, arrays_of(model));
+    training->start(capture, new_run(model));
     StepOutcome outcome;
     for (std::uint64_t step = 0; outcome.step == 0 && step < 100;
          ++step)  // a device reports a few steps later
@@ -177,7 +168,7 @@ CheckRow check_adam(const Backend& backend, const SelftestEffort& effort, std::u
         capture->views[v].camera.cx += (v % 2 == 0 ? 0.5 : -0.5) * capture->views[v].camera.width;
     const GaussianModel start = make_proof_model({160, 1, 32});
     const auto training = training_of(backend);
-    RunArrays arrays = arrays_of(start);
+    RunArrays arrays = new_run(start);
     arrays.adam.batch = batch;
     training->start(capture, std::move(arrays));
     reference::Parameters dense(start);

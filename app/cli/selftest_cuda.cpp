@@ -127,12 +127,8 @@ CheckRow check_losses(const Backend& backend, const SelftestEffort& effort) {
 
 /// Statistics that call for clones, splits and prunes of every kind.
 RunArrays before_a_round(std::size_t count) {
-    RunArrays arrays;
-    arrays.model = make_proof_model({count, 1, 33, 0.005f, 0.5f});
-    arrays.adam = initial_adam_state(arrays.model);
+    RunArrays arrays = new_run(make_proof_model({count, 1, 33, 0.005f, 0.5f}));
     DensityStatistics& s = arrays.statistics;
-    s.clear(arrays.model.capacity);
-    arrays.identity = RowIdentity(count, arrays.model.capacity);
     for (std::size_t i = 0; i < count; ++i) {
         s.views[i] = static_cast<float>(random_bits(34, 0, i) % 5);
         s.gradient_sum[i] = s.views[i] * 6e-4f * random_uniform(34, 1, i);

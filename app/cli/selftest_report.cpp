@@ -117,15 +117,6 @@ Json counters_json(const RenderCounters& c) {
               {"live_sub_tiles", c.warps.live_sub_tiles}}}};
 }
 
-RunArrays run_arrays_of(const GaussianModel& model) {
-    RunArrays arrays;
-    arrays.model = model;
-    arrays.adam = initial_adam_state(model);
-    arrays.statistics.clear(model.capacity);
-    arrays.identity = RowIdentity(model.count, model.capacity);
-    return arrays;
-}
-
 /// A scene, drawn, counted and timed on one backend.
 class SceneRun {
   public:
@@ -194,7 +185,7 @@ class SceneRun {
         source_.reset();
         rasterizer_.reset();
         GS_TRY(const auto training, backend_.make_training());
-        training->start(capture, run_arrays_of(model_));
+        training->start(capture, new_run(model_));
         const TrainingSettings settings;
         return time_stages(scene_.steps, backend_.cuda, prediction, [&](int i) {
             StepPlan plan;

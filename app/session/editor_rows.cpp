@@ -210,7 +210,8 @@ void Editor::follow_presence(EditStep& step, bool goes, bool first) {
     if (goes) return;
     if (first) return step.rows.name_rows(ids_);
     std::vector<std::uint32_t> ids;
-    for (const std::uint32_t tag : step.taken.tags) ids.push_back(id_of_tag(tag));
+    for (std::size_t i = 0; i < step.taken.rows.size(); ++i)
+        ids.push_back(id_of_tag(step.taken.arrays.identity.tags[i]));
     const std::vector<std::uint32_t> rows = rows_of_ids(ids, ids_);
     for (std::size_t k = 0; k < rows.size(); ++k)
         if (rows[k] != kNoSuchRow) flags_[rows[k]] = step.taken_flags[k];

@@ -28,7 +28,7 @@ std::pair<float, float> log_scales(const GaussianModel& model, std::size_t row) 
         {model.at(kLogScales, row), model.at(kLogScales + 1, row), model.at(kLogScales + 2, row)});
 }
 
-float second_moment(const RunArraysView& run, std::size_t row) {
+float second_moment(const RunArrays& run, std::size_t row) {
     const auto planes = static_cast<std::size_t>(run.model.planes());
     const float* block = run.adam.moments.data() + row / kBlock * planes * 2 * kBlock;
     float sum = 0;
@@ -104,7 +104,7 @@ void values_of_model(GaussianValue value, const GaussianModel& model, Buffer<flo
         });
 }
 
-void values_of_run(GaussianValue value, const RunArraysView& run, Buffer<float>& out) {
+void values_of_run(GaussianValue value, const RunArrays& run, Buffer<float>& out) {
     const std::size_t rows = run.model.count;
     const DensityStatistics& seen = run.statistics;
     out.resize_discard(0);

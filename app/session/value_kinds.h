@@ -33,7 +33,7 @@ void values_of_model(GaussianValue value, const GaussianModel& model, Buffer<flo
 /// Those of is_of_run(), by row. age: steps since birth; second_moment: the norm of Adam's v over
 /// all planes, as of each Gaussian's last step; density: what density control compares with its
 /// threshold; views: steps in which it was visible since the last round.
-void values_of_run(GaussianValue value, const RunArraysView& run, Buffer<float>& out);
+void values_of_run(GaussianValue value, const RunArrays& run, Buffer<float>& out);
 /// Levels of detail by row; NaN for what is of every level.
 void values_of_levels(std::span<const LevelRun> runs, std::size_t rows, Buffer<float>& out);
 

@@ -118,7 +118,7 @@ void Values::find(const Shown& shown, const ViewRequest& request) {
         found_.problem = "only in a training run: open a capture or a checkpoint";
     } else if (is_of_run(value)) {
         scene.trainer->look_at_arrays(
-            [&](const RunArraysView& run) { values_of_run(value, run, by_row_); });
+            [&](const RunArrays& run) { values_of_run(value, run, by_row_); });
         if (value == GaussianValue::density || value == GaussianValue::views)
             found_.note = "since the last round of density control";
         if (by_row_.empty()) found_.problem = "no data gathered yet";

@@ -19,11 +19,7 @@ using test::cuda_training;
 /// A settled run in which every fourth row is pulled, half of those being large; rows 0, 8, 16, ...
 /// are locked.
 RunArrays pulled_arrays(std::size_t count) {
-    RunArrays arrays;
-    arrays.model = GaussianModel(count, 1, padded_capacity(count));
-    arrays.adam = initial_adam_state(arrays.model);
-    arrays.statistics.clear(arrays.model.capacity);
-    arrays.identity = RowIdentity(count, arrays.model.capacity);
+    RunArrays arrays = new_run(GaussianModel(count, 1, padded_capacity(count)));
     std::vector<std::uint32_t> locked;
     for (std::size_t row = 0; row < count; ++row) {
         const auto i = static_cast<float>(row);

@@ -29,26 +29,24 @@ float opacity_at(const GaussianModel& model, std::size_t row) {
 
 /// Rows at x = their number, of this opacity and size.
 struct Line {
-    GaussianModel model;
-    LazyAdam adam;
-    DensityStatistics statistics;
-    RowIdentity identity;
+    RunArrays run;
+    GaussianModel& model = run.model;
+    LazyAdam adam{model, run.adam};
+    DensityStatistics& statistics = run.statistics;
+    RowIdentity& identity = run.identity;
     TrainingSettings settings = defaults_of(StrategyKind::mcmc);
 
     explicit Line(std::size_t count, float opacity = 0.5f, float scale = 0.01f)
-        : model(count, 0, padded_capacity(count)) {
+        : run(new_run({count, 0, padded_capacity(count)})) {
         for (std::size_t i = 0; i < count; ++i) {
             model.at(kMeans, i) = static_cast<float>(i);
             model.at(kQuats, i) = 1;
             model.at(kOpacityLogits, i) = std::log(opacity / (1 - opacity));
             for (int axis = 0; axis < 3; ++axis) model.at(kLogScales + axis, i) = std::log(scale);
         }
-        adam = LazyAdam(model);
-        statistics.clear(model.capacity);
-        identity = RowIdentity(count, model.capacity);
         settings.max_gaussians = static_cast<double>(count);
     }
-    DensityReport round() { return relocate(model, adam, statistics, identity, settings, 1.0); }
+    DensityReport round() { return relocate(run, settings, 1.0); }
 };
 
 TEST(Strategy, DefaultsAndScaling) {
@@ -294,8 +292,7 @@ TEST(Revised, ClonesAndSplits) {
     for (int axis = 0; axis < 3; ++axis) s.model.at(kLogScales + axis, 5) = std::log(0.05f);
     TrainingSettings settings;
     settings.revised_opacity = 1;
-    const DensityReport r =
-        densify_and_prune(s.model, s.adam, s.statistics, s.identity, settings, 1.0, false);
+    const DensityReport r = densify_and_prune(s.run, settings, 1.0, false);
     EXPECT_EQ(r.cloned + r.split, 2u);
     std::size_t revised = 0;
     for (std::size_t i = 0; i < s.model.count; ++i)

@@ -112,7 +112,8 @@ double worst_error(const GaussianModel& model, const LazyAdam& adam, const Dense
 
 TEST(LazyAdam, EqualsDenseAdam) {
     GaussianModel model = random_model();
-    LazyAdam adam(model);
+    AdamState state = initial_adam_state(model);
+    LazyAdam adam(model, state);
     Dense dense(model);
     for (int step = 0; step < 400; ++step) {
         run_step(model, adam, step, &dense);
@@ -128,7 +129,8 @@ TEST(LazyAdam, EqualsDenseAdam) {
 TEST(LazyAdam, LongSleep) {
     // Longer than the tables live: rows wake up where dense Adam has them.
     GaussianModel model = random_model();
-    LazyAdam adam(model);
+    AdamState state = initial_adam_state(model);
+    LazyAdam adam(model, state);
     Dense dense(model);
     for (int step = 0; step < 3; ++step) run_step(model, adam, step, &dense);
     for (int step = 3; step < 1500; ++step) {
@@ -145,7 +147,8 @@ TEST(LazyAdam, LongSleep) {
 
 TEST(LazyAdam, ReadingChangesNothing) {
     GaussianModel model = random_model();
-    LazyAdam adam(model);
+    AdamState state = initial_adam_state(model);
+    LazyAdam adam(model, state);
     for (int step = 0; step < 20; ++step) run_step(model, adam, step, nullptr);
     const GaussianModel before = model;
     const std::vector<float> moments(adam.state().moments.begin(), adam.state().moments.end());
@@ -163,7 +166,8 @@ TEST(LazyAdam, ReadingChangesNothing) {
 
 TEST(LazyAdam, SourceReadsWhatFlushStores) {
     GaussianModel model = random_model();
-    LazyAdam adam(model);
+    AdamState state = initial_adam_state(model);
+    LazyAdam adam(model, state);
     for (int step = 0; step < 33; ++step) run_step(model, adam, step, nullptr);
     LazySource source(model, adam, 3);
     std::vector<float> seen;
@@ -187,7 +191,8 @@ TEST(LazyAdam, SourceReadsWhatFlushStores) {
 
 TEST(LazyAdam, PoisonGradientsAreLeftOut) {
     GaussianModel model = random_model();
-    LazyAdam adam(model);
+    AdamState state = initial_adam_state(model);
+    LazyAdam adam(model, state);
     adam.begin_step(model, rates_at(0), model.planes());
     BlockGradients g{};
     g.mask = 0xff;
@@ -205,7 +210,8 @@ TEST(LazyAdam, PoisonGradientsAreLeftOut) {
 
 TEST(LazyAdam, ASteppedBlockIsCurrentButForItsLockedLanes) {
     GaussianModel model = random_model();
-    LazyAdam adam(model);
+    AdamState state = initial_adam_state(model);
+    LazyAdam adam(model, state);
     for (int step = 0; step < 5; ++step) run_step(model, adam, step, nullptr);
     BlockGradients g{};
     g.mask = 0x0f;
@@ -227,7 +233,8 @@ TEST(LazyAdam, BoundsHoldSleepers) {
     GaussianModel model = random_model();
     for (int axis = 0; axis < 3; ++axis)
         for (std::size_t i = 0; i < model.count; ++i) model.at(kLogScales + axis, i) -= 4.0f;
-    LazyAdam adam(model);
+    AdamState state = initial_adam_state(model);
+    LazyAdam adam(model, state);
     for (int step = 0; step < 300; ++step) {
         run_step(model, adam, step, nullptr);
         adam.begin_step(model, rates_at(step + 1), model.planes());

@@ -86,29 +86,25 @@ TEST(TrainerEdit, IdsStayAndNewOnesAreBornInTheirRound) {
 }
 
 TEST(TrainerEdit, AClonedGaussianKeepsItsIdAndASplitOneDoesNot) {
-    GaussianModel model(3, 0, padded_capacity(3));
+    RunArrays run = new_run({3, 0, padded_capacity(3)});
+    GaussianModel& model = run.model;
     for (std::size_t row = 0; row < 3; ++row) {
         model.at(kMeans, row) = static_cast<float>(row);
         model.at(kOpacityLogits, row) = 2;
         for (int axis = 0; axis < 3; ++axis)
             model.at(kLogScales + axis, row) = std::log(row == 1 ? 0.05f : 0.005f);
     }
-    LazyAdam adam(model);
-    DensityStatistics statistics;
-    statistics.clear(model.capacity);
-    RowIdentity identity(3, model.capacity);
     for (std::size_t row = 0; row < 2; ++row) {
-        statistics.gradient_sum[row] = 1;
-        statistics.views[row] = 1;
+        run.statistics.gradient_sum[row] = 1;
+        run.statistics.views[row] = 1;
     }
-    const DensityReport report =
-        densify_and_prune(model, adam, statistics, identity, TrainingSettings(), 1.0, false);
+    const DensityReport report = densify_and_prune(run, TrainingSettings(), 1.0, false);
     ASSERT_EQ(report.cloned, 1u);
     ASSERT_EQ(report.split, 1u);
     std::multiset<std::uint32_t> at_zero, at_one, at_two;
     for (std::size_t row = 0; row < model.count; ++row) {
         const float x = model.at(kMeans, row);
-        (x < 0.5f ? at_zero : x < 1.5f ? at_one : at_two).insert(identity.tags[row]);
+        (x < 0.5f ? at_zero : x < 1.5f ? at_one : at_two).insert(run.identity.tags[row]);
     }
     EXPECT_EQ(at_zero, (std::multiset<std::uint32_t>{0, 3}));
     EXPECT_EQ(at_one, (std::multiset<std::uint32_t>{4, 5}));
@@ -214,7 +210,7 @@ TEST(TrainerEdit, AnEditThatFailsChangesNothing) {
 std::string without_identity(const fs::path& path, const Trainer& trainer) {
     std::ifstream file(path, std::ios::binary);
     std::string bytes((std::istreambuf_iterator<char>(file)), {});
-    trainer.look_at_arrays([&](const RunArraysView& arrays) {
+    trainer.look_at_arrays([&](const RunArrays& arrays) {
         const std::size_t ids = 16 + 4 * arrays.identity.tags.size(),
                           births = 16 + 4 + 8 * arrays.identity.book.births.size();
         bytes.resize(bytes.size() - ids - births);

@@ -326,7 +326,8 @@ TEST(TrainerFilter, BoundsHoldWhatIsDrawn) {
     }
     GaussianModel drawn = arrays.model;
     filter_model(drawn, arrays.filter.span());
-    LazyAdam adam(arrays.model);
+    arrays.adam = initial_adam_state(arrays.model);
+    LazyAdam adam(arrays.model, arrays.adam);
     adam.set_filter(arrays.filter.span());
     adam.begin_step(arrays.model, {}, kShRest);
     const auto spheres = adam.bounds();

@@ -8,9 +8,9 @@
 
 #include "base/rng.h"
 #include "renderer/scene/covariance.h"
-#include "trainer/density.h"
 #include "trainer/init.h"
 #include "trainer/morton.h"
+#include "trainer/row_arrays.h"
 #include "trainer/sampler.h"
 #include "trainer/schedule.h"
 
@@ -202,10 +202,9 @@ TEST(Init, DuplicatesGetASize) {
 }
 
 struct Scene {
-    GaussianModel model{40, 1, padded_capacity(40)};
-    LazyAdam adam;
-    DensityStatistics statistics;
-    RowIdentity identity{model.count, model.capacity};
+    RunArrays run = new_run({40, 1, padded_capacity(40)});
+    GaussianModel& model = run.model;
+    DensityStatistics& statistics = run.statistics;
     TrainingSettings settings;
     Scene() {
         for (std::size_t i = 0; i < model.count; ++i) {
@@ -214,8 +213,6 @@ struct Scene {
             model.at(kOpacityLogits, i) = 2.0f;
             model.at(kSh0, i) = static_cast<float>(100 + i);
         }
-        adam = LazyAdam(model);
-        statistics.clear(model.capacity);
         settings.prune_opacity = 0.005;
     }
     void pull(std::size_t row, float gradient) {
@@ -236,8 +233,7 @@ TEST(Density, ClonesSplitsAndPrunes) {
     s.model.at(kOpacityLogits, 7) = -8.0f;        // faint
     s.model.at(kMeans, 9) = std::nanf("");        // broken
     s.model.at(kLogScales, 11) = std::log(0.5f);  // oversized
-    const DensityReport r =
-        densify_and_prune(s.model, s.adam, s.statistics, s.identity, s.settings, 1.0, true);
+    const DensityReport r = densify_and_prune(s.run, s.settings, 1.0, true);
     EXPECT_EQ(r.cloned, 1u);
     EXPECT_EQ(r.split, 1u);
     EXPECT_EQ(r.pruned, 3u);
@@ -261,8 +257,7 @@ TEST(Density, LimitKeepsTheHardestPulled) {
     Scene s;
     for (std::size_t i = 0; i < 40; ++i) s.pull(i, 1e-3f + 1e-5f * static_cast<float>(i));
     s.settings.max_gaussians = 45;
-    const DensityReport r =
-        densify_and_prune(s.model, s.adam, s.statistics, s.identity, s.settings, 1.0, false);
+    const DensityReport r = densify_and_prune(s.run, s.settings, 1.0, false);
     EXPECT_EQ(r.wanted, 40u);
     EXPECT_EQ(s.model.count, 45u);
     for (int i = 0; i < 40; ++i)
@@ -271,25 +266,27 @@ TEST(Density, LimitKeepsTheHardestPulled) {
 
 TEST(Density, MomentsFollowTheirRows) {
     Scene s;
-    s.adam.begin_step(s.model, {1e-9, 1e-9, 1e-9, 1e-9, 1e-9, 1e-9}, s.model.planes());
+    LazyAdam adam(s.model, s.run.adam);
+    adam.begin_step(s.model, {1e-9, 1e-9, 1e-9, 1e-9, 1e-9, 1e-9}, s.model.planes());
     for (std::size_t block = 0; block < s.model.blocks(); ++block) {
         BlockGradients g{};
         g.block = block;
         g.mask = block == 2 ? 0xffu : 0xffffu;
         for (std::size_t lane = 0; lane < kBlock; ++lane)
             g.planes[kSh0][lane] = static_cast<float>(1 + block * kBlock + lane);
-        s.adam.apply(s.model, g);
+        adam.apply(s.model, g);
     }
-    s.adam.end_step();
+    adam.end_step();
+    adam.flush(s.model);
     s.pull(6, 1e-3f);
     s.model.at(kOpacityLogits, 0) = -9.0f;
-    densify_and_prune(s.model, s.adam, s.statistics, s.identity, s.settings, 1.0, false);
+    densify_and_prune(s.run, s.settings, 1.0, false);
     int copies = 0;
     for (std::size_t i = 0; i < s.model.count; ++i) {
         const std::size_t at =
             (i / kBlock * static_cast<std::size_t>(s.model.planes()) + kSh0) * 2 * kBlock +
             i % kBlock;
-        const float moment = s.adam.state().moments[at];
+        const float moment = s.run.adam.moments[at];
         const float gradient = std::round(s.model.at(kSh0, i)) - 99.0f;
         copies += moment == 0.0f;
         if (moment != 0.0f) {
@@ -302,14 +299,14 @@ TEST(Density, MomentsFollowTheirRows) {
 TEST(Density, NeverLeavesAnEmptyModel) {
     Scene s;
     for (std::size_t i = 0; i < 40; ++i) s.model.at(kOpacityLogits, i) = -50.0f;
-    densify_and_prune(s.model, s.adam, s.statistics, s.identity, s.settings, 1.0, false);
+    densify_and_prune(s.run, s.settings, 1.0, false);
     EXPECT_EQ(s.model.count, 40u);
 }
 
 TEST(Density, ResetLowersOpacities) {
     Scene s;
     s.model.at(kOpacityLogits, 1) = -7.0f;
-    reset_opacity(s.model, s.adam, s.identity);
+    reset_opacity(s.run);
     EXPECT_NEAR(1 / (1 + std::exp(-s.model.at(kOpacityLogits, 0))), 0.01, 1e-6);
     EXPECT_EQ(s.model.at(kOpacityLogits, 1), -7.0f);
 }

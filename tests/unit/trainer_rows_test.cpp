@@ -15,13 +15,9 @@ using Rows = std::vector<std::uint32_t>;
 
 /// A settled run after 7 steps in which every number differs.
 RunArrays numbered_arrays(std::size_t count) {
-    RunArrays arrays;
-    arrays.model = GaussianModel(count, 1, padded_capacity(count));
-    arrays.adam = initial_adam_state(arrays.model);
+    RunArrays arrays = new_run(GaussianModel(count, 1, padded_capacity(count)));
     arrays.adam.base = arrays.adam.steps = 7;
     std::fill(arrays.adam.last_step.begin(), arrays.adam.last_step.end(), 7u);
-    arrays.statistics.clear(arrays.model.capacity);
-    arrays.identity = RowIdentity(count, arrays.model.capacity);
     float number = 1;
     const std::size_t per_block = static_cast<std::size_t>(arrays.model.planes()) * 2 * kBlock;
     for (std::size_t row = 0; row < count; ++row) {
@@ -73,8 +69,8 @@ TEST(TrainerRows, WhatIsTakenComesBackWithAllItsBits) {
                 ASSERT_EQ(arrays.identity.tags[row], 0u);
             }
             for (std::size_t i = 0; i < rows.size(); ++i) {
-                ASSERT_EQ(taken.model.at(kMeans, i), before.model.at(kMeans, rows[i]));
-                ASSERT_EQ(taken.tags[i], rows[i]);
+                ASSERT_EQ(taken.arrays.model.at(kMeans, i), before.model.at(kMeans, rows[i]));
+                ASSERT_EQ(taken.arrays.identity.tags[i], rows[i]);
             }
             put_back(arrays, taken);
             EXPECT_TRUE(same(arrays, before));

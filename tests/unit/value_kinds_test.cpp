@@ -43,20 +43,18 @@ TEST(ValueKinds, of_the_model) {
 
 TEST(ValueKinds, of_a_run) {
     const GaussianModel m = model();
-    AdamState adam = initial_adam_state(m);
+    RunArrays run = new_run(m);
+    AdamState& adam = run.adam;
     adam.steps = 100;
     // Row 17 is lane 1 of the second block: v of planes 0 and 2 are 3 and 4.
     float* block = adam.moments.data() + static_cast<std::size_t>(m.planes()) * 2 * kBlock;
     block[1 * kBlock + 1] = 3;
     block[5 * kBlock + 1] = 4;
-    DensityStatistics seen;
-    seen.clear(m.capacity);
+    DensityStatistics& seen = run.statistics;
     seen.gradient_sum[3] = 6;
     seen.views[3] = 4;
-    RowIdentity identity(m.count, m.capacity);
+    RowIdentity& identity = run.identity;
     identity.tags[2] = identity.book.give(1, 70) | kLockedTag;
-    const AppearanceState no_looks;
-    const RunArraysView run{m, adam, seen, identity, no_looks};
     Buffer<float> out;
     values_of_run(GaussianValue::second_moment, run, out);
     EXPECT_EQ(out[17], 5.0f);

@@ -1,7 +1,6 @@
 #include "trainer/cuda/density_round.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -74,6 +73,7 @@ class Round {
         return out;
     }
     void limit_growth(std::size_t room, std::size_t wanted);
+    void move_array(const RowArray& array, float* values, std::size_t rows);
     template <class Memory>
     NewRows new_rows(Memory& memory) const {
         const auto words = [&] { return memory.template take<std::uint32_t>(most_); };
@@ -153,32 +153,46 @@ void Round::list(std::uint64_t seed, std::size_t rows_wanted) {
 }
 
 void Round::move(std::size_t rows_wanted) {
-    const ModelView model = run_.view(false);
-    const auto n = static_cast<std::uint32_t>(rows_wanted);
-    const std::size_t before = count_;
-    float* const scratch = Region{working_}.take<float>(kGatheredPlanes * rows_wanted);
-    const auto cleared =
-        static_cast<std::uint32_t>(std::max(before, (rows_wanted + kBlock - 1) / kBlock * kBlock));
-    for (int first = 0; first < run_.planes(); first += kGatheredPlanes) {
-        const int planes = std::min(kGatheredPlanes, run_.planes() - first);
-        launch_gather_values(stream_, model, sorted_, n, first, planes, scratch);
-        launch_store_values(stream_, model, n, first, planes, scratch);
-    }
-    // Rows given up become padding again: they draw nothing.
-    for (int p = 0; p < run_.planes() && before > rows_wanted; ++p)
-        launch_fill(stream_,
-                    run_.values() + static_cast<std::size_t>(p) * run_.capacity() + rows_wanted,
-                    std::bit_cast<std::uint32_t>(run_.padding(p)), before - rows_wanted);
-    for (int first = 0; first < 2 * run_.planes(); first += kGatheredPlanes) {
-        const int planes = std::min(kGatheredPlanes, 2 * run_.planes() - first);
-        launch_gather_moments(stream_, model, sorted_, n, first, planes, scratch);
-        launch_store_moments(stream_, model, n, cleared, first, planes, scratch);
-    }
-    copy_on_device(run_.tags(), sorted_.tag, rows_wanted * sizeof(std::uint32_t), stream_);
-    launch_fill(stream_, run_.tags() + rows_wanted, 0, run_.capacity() - rows_wanted);
+    each_row_array(
+        [&](const RowArray& array, auto& values) {
+            if (array.round == RowArray::tags) {
+                copy_on_device(values.data(), sorted_.tag, rows_wanted * sizeof(std::uint32_t),
+                               stream_);
+                launch_fill(stream_, values.data() + rows_wanted, 0, run_.capacity() - rows_wanted);
+            } else if (values.size() > 0 && array.round != RowArray::unmoved &&
+                       array.round != RowArray::cleared) {
+                move_array(array, reinterpret_cast<float*>(values.data()), rows_wanted);
+            }
+        },
+        run_.rows());
     run_.set_count(rows_wanted);
     run_.set_last_step(static_cast<std::uint32_t>(step_));
     stream_.synchronize();
+}
+
+void Round::move_array(const RowArray& array, float* values, std::size_t rows_wanted) {
+    ModelView model = run_.view(false);
+    const auto n = static_cast<std::uint32_t>(rows_wanted);
+    float* const scratch = Region{working_}.take<float>(kGatheredPlanes * rows_wanted);
+    const auto cleared =
+        static_cast<std::uint32_t>(std::max(count_, (rows_wanted + kBlock - 1) / kBlock * kBlock));
+    const auto columns = static_cast<int>(array.columns(run_.planes()));
+    const bool moments = array.layout == RowArray::moments;
+    if (!moments) model.values = values;
+    for (int first = 0; first < columns; first += kGatheredPlanes) {
+        const int planes = std::min(kGatheredPlanes, columns - first);
+        (moments ? launch_gather_moments : launch_gather_values)(stream_, model, sorted_, n, first,
+                                                                 planes, scratch);
+        if (moments)
+            launch_store_moments(stream_, model, n, cleared, first, planes, scratch);
+        else
+            launch_store_values(stream_, model, n, first, planes, scratch);
+    }
+    // Rows given up are unused again: they draw nothing.
+    for (std::size_t p = 0; p < array.columns(run_.planes()) && !moments && count_ > rows_wanted;
+         ++p)
+        launch_fill(stream_, values + p * run_.capacity() + rows_wanted, unused_word(array, p),
+                    count_ - rows_wanted);
 }
 
 RelocationPlan Round::plan(const TrainingSettings& settings, std::size_t limit) const {

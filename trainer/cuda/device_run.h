@@ -12,6 +12,28 @@
 
 namespace gs::cuda {
 
+/// Members as RunArrays', for each_row_array().
+struct DeviceRows {
+    struct {
+        DeviceBuffer<float> values{"Gaussians"};
+    } model;
+    struct {
+        DeviceBuffer<float> moments{"Adam moments"};
+        DeviceBuffer<std::uint32_t> last_step{"steps of Gaussians"};
+    } adam;
+    struct {
+        DeviceBuffer<float> gradient_sum{"density statistics"}, views{"density statistics"},
+            radius_px{"density statistics"};
+    } statistics;
+    struct {
+        DeviceBuffer<std::uint32_t> tags{"ids of Gaussians"};
+    } identity;
+    DeviceBuffer<float> filter{"3D filter"};
+};
+
+/// Bits of the rows of an array's plane that are not in use.
+std::uint32_t unused_word(const RowArray& array, std::size_t plane);
+
 class DeviceRun {
   public:
     explicit DeviceRun(const Stream& stream) : stream_(stream) {}
@@ -25,9 +47,11 @@ class DeviceRun {
     /// `bounded`: bounds are valid.
     ModelView view(bool bounded) const;
     StatisticsView statistics() {
-        return {tags_.data(), gradient_sum_.data(), views_.data(), radius_px_.data()};
+        auto& s = rows_.statistics;
+        return {tags(), s.gradient_sum.data(), s.views.data(), s.radius_px.data()};
     }
-    std::uint32_t* tags() { return tags_.data(); }
+    DeviceRows& rows() { return rows_; }
+    std::uint32_t* tags() { return rows_.identity.tags.data(); }
     IdBook& book() { return book_; }
     /// Positions [3][capacity], as stored. Waits.
     Buffer<float> means() const;
@@ -45,7 +69,6 @@ class DeviceRun {
     int sh_degree() const { return sh_degree_; }
     int planes() const { return plane_count(sh_degree_); }
     bool antialiased() const { return antialiased_; }
-    float padding(int plane) const { return padding_[static_cast<std::size_t>(plane)]; }
 
     /// After density control has put `count` rows in place.
     void set_count(std::size_t count) { count_ = count; }
@@ -57,7 +80,7 @@ class DeviceRun {
     /// Every row was stepped last at step `step`.
     void set_last_step(std::uint32_t step);
 
-    float* values() { return values_.data(); }
+    float* values() { return rows_.model.values.data(); }
     float* look_values() { return look_values_.data(); }
     float* look_moments() { return look_moments_.data(); }
     math::PhotoNeighbours* look_neighbours() { return look_neighbours_.data(); }
@@ -70,12 +93,8 @@ class DeviceRun {
     std::size_t count_ = 0, capacity_ = 0;
     int sh_degree_ = 0;
     bool antialiased_ = false;
-    std::vector<float> padding_;  ///< by plane: what a row that draws nothing holds
-    DeviceBuffer<float> values_{"Gaussians"}, moments_{"Adam moments"}, filter_{"3D filter"};
-    DeviceBuffer<std::uint32_t> last_step_{"steps of Gaussians"}, tags_{"ids of Gaussians"};
+    DeviceRows rows_;
     IdBook book_;
-    DeviceBuffer<float> gradient_sum_{"density statistics"}, views_{"density statistics"},
-        radius_px_{"density statistics"};
     DeviceBuffer<BlockBounds> bounds_{"bounds of Gaussians"};
     DeviceBuffer<float> look_values_{"exposure and colour"}, look_moments_{"exposure and colour"};
     DeviceBuffer<math::PhotoNeighbours> look_neighbours_{"exposure and colour"};

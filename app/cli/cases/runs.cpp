@@ -36,12 +36,7 @@ std::shared_ptr<Capture> case_capture(int width, int height, bool masked) {
 }
 
 RunArrays fresh_run(const GaussianModel& model) {
-    RunArrays arrays;
-    arrays.model = model.resized(padded_capacity(model.count), model.sh_degree);
-    arrays.adam = initial_adam_state(arrays.model);
-    arrays.statistics.clear(arrays.model.capacity);
-    arrays.identity = RowIdentity(model.count, arrays.model.capacity);
-    return arrays;
+    return new_run(model.resized(padded_capacity(model.count), model.sh_degree));
 }
 
 RunArrays busy_run(std::size_t count, std::uint64_t seed, bool locks) {
