@@ -122,8 +122,8 @@ TEST(TrainAdam, LossesMatchTheReference) {
     const auto rasterizer = make_cpu_rasterizer();
     const auto state = rasterizer->make_state();
     GaussianModel model = initial_model(a);
-    AdamState state = initial_adam_state(model);
-    LazyAdam adam(model, state);
+    AdamState moments = initial_adam_state(model);
+    LazyAdam adam(model, moments);
     Sink sink(model, adam);
     RenderOptions options;
     options.depth = false;

@@ -7,7 +7,6 @@
 #ifdef GAUSSCOPE_TOOLKIT_NVTX
 #include <nvtx3/nvToolsExt.h>
 #else
-#include "tests/support/fork_at_rest.h"
 #include "tests/support/nvtx_client.h"
 #endif
 
@@ -25,6 +24,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/fork_at_rest.h"
 #include "tests/support/nvtx_payload_program.h"
 
 namespace {

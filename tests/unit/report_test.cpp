@@ -10,6 +10,7 @@
 #include "app/bundle/notes_file.h"
 #include "app/bundle/report.h"
 #include "app/bundle/run_report.h"
+#include "base/format.h"
 #include "base/rng.h"
 #include "renderer/io/images/image_io.h"
 #include "tests/support/temporary_folder.h"
