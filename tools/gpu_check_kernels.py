@@ -15,6 +15,7 @@ import hashlib
 import pathlib
 import re
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COSTS = ROOT / "assets/gpu/kernel_costs.csv"
@@ -122,8 +123,8 @@ def markdown(now: Prints, measured: Prints) -> str:
     told, about = compare(now, measured), measured.about
     by = "by their machine code" if now.code and measured.code else "by what was counted in their machine code"
     return "\n".join([
-        f"Last measured on {about['gpu']}, {about['date']}, kernels of commit {about['commit']}; compared {by}, architecture "
-        f"{about['architecture']}, toolkit {about['toolkit']}. Of {len(now.counts)} kernels:", "",
+        textwrap.fill(f"Last measured on {about['gpu']}, {about['date']}, kernels of commit {about['commit']}; compared {by}, "
+                      f"architecture {about['architecture']}, toolkit {about['toolkit']}. Of {len(now.counts)} kernels:", 100), "",
         "| | kernels | |", "| --- | ---: | --- |",
         f"| new, never measured | {len(told.new)} | {names(told.new)} |",
         f"| changed since | {len(told.changed)} | {names(told.changed)} |",

@@ -214,7 +214,7 @@ std::string validation_table(const ModelValidation& validation) {
     return out +
            fmt::format(
                "\nBands (log): memory {:.2f}, with the misses {:.2f}; instructions {:.2f} (its "
-               "one row alone {:.2f}); latencies and launches {:.2f}.\n",
+               "one row alone {:.2f});\nlatencies and launches {:.2f}.\n",
                validation.fit.memory_log_sd, validation.log_sd_with_misses,
                validation.fit.instruction_log_sd, validation.instruction_rows_log_sd,
                validation.fit.latency_log_sd);

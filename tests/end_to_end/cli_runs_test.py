@@ -292,7 +292,7 @@ class Runs(Case):
         self.assertEqual(len(pictures(again)), 1)
         name, script = json.loads((out / "timelapse" / "views.json").read_text())["views"][0]["name"], self.folder / "lapse.txt"
         for line, code, says in ((f"timelapse.show {name} 10", 0, ""), ("timelapse.play on", 0, ""), ("timelapse.play", 0, ""),
-                                 ("timelapse.show nobody", 1, "no pictures of"), (f"timelapse.show {name} soon", 1, "the step")):
+                                 ("timelapse.show nobody", 1, "no pictures of"), (f"timelapse.show {name} soon", 1, "STEP must be a whole number")):
             script.write_text(f"wait-loaded\n{line}\nquit\n")
             self.expect(code, "view", out / "point_cloud.ply", "--headless", "--script", script, says=says)
         self.expect(0, *train, "--overwrite")
