@@ -296,6 +296,21 @@ TEST(Density, MomentsFollowTheirRows) {
     EXPECT_EQ(copies, 1);
 }
 
+// Otherwise the next Gaussians in these rows would begin with them.
+TEST(Density, RemovedRowsLeaveNoMoments) {
+    Scene s;
+    s.run.adam.moments.fill(1);
+    for (std::size_t row = 3; row < 9; ++row) s.model.at(kOpacityLogits, row) = -9.0f;
+    densify_and_prune(s.run, s.settings, 1.0, false);
+    ASSERT_EQ(s.model.count, 34u);
+    const std::size_t columns = 2 * static_cast<std::size_t>(s.model.planes());
+    for (std::size_t row = 0; row < 40; ++row)
+        for (std::size_t c = 0; c < columns; ++c)
+            ASSERT_EQ(s.run.adam.moments[(row / kBlock * columns + c) * kBlock + row % kBlock],
+                      row < 34 ? 1.0f : 0.0f)
+                << row;
+}
+
 TEST(Density, NeverLeavesAnEmptyModel) {
     Scene s;
     for (std::size_t i = 0; i < 40; ++i) s.model.at(kOpacityLogits, i) = -50.0f;
