@@ -90,11 +90,11 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
     if (!report) return;
     const auto fixable = std::count_if(report->findings.begin(), report->findings.end(),
                                        [](const Finding& f) { return f.fixable; });
-    const bool mending = find_activity(snapshot, "mend") != nullptr;
+    const bool fixing = find_activity(snapshot, "mend") != nullptr;
     // The button stays when nothing is left to fix, so that Undo after it does not move.
-    if (fixable > 1 || !report->mended.empty()) {
+    if (fixable > 1 || !report->fixes.empty()) {
         beside_if_fits("Fix all");
-        ImGui::BeginDisabled(mending || fixable == 0);
+        ImGui::BeginDisabled(fixing || fixable == 0);
         if (ImGui::Button("Fix all")) commands.push("doctor.fix");
         ImGui::EndDisabled();
         tooltip(
@@ -102,13 +102,13 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
                         "doctor.undo",
                         fixable == 1 ? "the one finding" : fmt::format("all {}", fixable)));
     }
-    if (report->mended.empty()) return;
+    if (report->fixes.empty()) return;
     beside_if_fits("Undo");
-    ImGui::BeginDisabled(mending);
+    ImGui::BeginDisabled(fixing);
     if (ImGui::Button("Undo")) commands.push("doctor.undo");
     ImGui::EndDisabled();
     tooltip("Undo the fix of " +
-            (report->mended.back().empty() ? "everything" : report->mended.back()));
+            (report->fixes.back().empty() ? "everything" : report->fixes.back()));
     if (report->unsaved)
         wrapped(theme().warning, "Fixed but not saved. Export the splats to keep the changes.");
     else

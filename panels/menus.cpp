@@ -68,8 +68,8 @@ bool can_run(const Snapshot& s) { return runs(s) || stands(s); }
 bool has_run(const Snapshot& s) {
     return can_run(s) || (!s.nothing_to_train() && s.training.state == RunState::finished);
 }
-bool can_mend(const Snapshot& s) { return s.doctor && s.doctor->can_mend; }
-bool was_mended(const Snapshot& s) { return s.doctor && !s.doctor->mended.empty(); }
+bool can_fix(const Snapshot& s) { return s.doctor && s.doctor->can_fix; }
+bool was_fixed(const Snapshot& s) { return s.doctor && !s.doctor->fixes.empty(); }
 bool was_changed(const Snapshot& s) {
     return !s.training.undo.empty() || (s.selection && s.selection->done > 0);
 }
@@ -159,8 +159,8 @@ constexpr Need kNeeds[] = {
     {"train.revert", has_snapshots},
     {"train.branch", has_snapshots},
     {"doctor.examine", has_scene},
-    {"doctor.fix", can_mend},
-    {"doctor.undo", was_mended},
+    {"doctor.fix", can_fix},
+    {"doctor.undo", was_fixed},
     {"cancel", works},
     {"inspect.pixel", has_inspected},
     {"inspect.tiles", has_frame},

@@ -4,7 +4,7 @@
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/lab_desk.h"
+#include "app/session/lab_part.h"
 #include "app/studio/studio.h"
 
 namespace gs {
@@ -19,13 +19,13 @@ Result<void> show_panel(S state) {
 Result<void> open(S state, const std::optional<std::string>& given) {
     GS_TRY_VOID(show_panel(state));
     return send(state, [file = given.value_or(state.lab->database)](Engine& e) {
-        e.part<LabDesk>().open(file);
+        e.part<LabPart>().open(file);
     });
 }
 Result<void> run(S state, const std::string& suite, const std::string& label,
                  const std::string& captures) {
     GS_TRY_VOID(show_panel(state));
-    return send(state, [=](Engine& e) { e.part<LabDesk>().run(suite, label, captures); });
+    return send(state, [=](Engine& e) { e.part<LabPart>().run(suite, label, captures); });
 }
 
 /// A run whose files are there.
@@ -77,9 +77,9 @@ const CommandRow kRows[] = {
      "Stop the running suite; the same lab.run resumes it.", &Engine::cancel, always(std::string("lab"))},
     {"lab.compare", "Compare runs",          "",     "",
      "Compare B with A, with intervals, verdicts and gates: labels, settings, backends or commits.",
-     &LabDesk::compare, word("A"), word("B")},
+     &LabPart::compare, word("A"), word("B")},
     {"lab.report",  "Report of the lab",     "",     "",
-     "Write all runs, the comparison and the worst photos as one page.", &LabDesk::report, word("FILE.html")},
+     "Write all runs, the comparison and the worst photos as one page.", &LabPart::report, word("FILE.html")},
     {"lab.show",    "Open a run of the lab", "",     "",
      "Open this run's model with its capture; RUN is its number in the Lab panel.", show, recorded_run()},
     {"lab.beside",  "Compare with a run",    "",     "",

@@ -45,7 +45,7 @@ Result<void> write_parts(BundleRequest& request, const BundleScene& scene,
 
 void BundleSaver::save(BundleRequest given, const Shown& shown) {
     if (const TaskProgress* running = ctx_.jobs.progress_of("bundle"))
-        return ctx_.tell.error(running->what + " is in progress: one bundle at a time");
+        return ctx_.events.error(running->what + " is in progress: one bundle at a time");
     const LoadedScene& open = shown.scene;
     auto scene = std::make_shared<BundleScene>();
     scene->picture = viewer_.picture(shown, given.view)->rgba;
@@ -60,7 +60,7 @@ void BundleSaver::save(BundleRequest given, const Shown& shown) {
     scene->facts.sh_degree = render_options(open, ViewSettings()).sh_degree;
     scene->facts.step = open.bundle ? open.bundle->facts.step : open.steps_done();
     scene->facts.photos = given.photos && open.capture;
-    const std::uint64_t command = ctx_.tell.command;
+    const std::uint64_t command = ctx_.events.command;
     const std::string path = given.path;
     auto request = std::make_shared<BundleRequest>(std::move(given));
     ctx_.jobs.start<std::uint64_t>(
@@ -78,11 +78,11 @@ void BundleSaver::save(BundleRequest given, const Shown& shown) {
                 editor_.exported();
                 doctor_.exported();
             }
-            ctx_.tell.done(
+            ctx_.events.done(
                 fmt::format("saved {} ({})", path, format_bytes(static_cast<double>(bytes))), true,
                 {}, command);
         },
-        ctx_.tell.if_failed("saving " + path + " was cancelled"));
+        ctx_.events.if_failed("saving " + path + " was cancelled"));
 }
 
 }  // namespace gs

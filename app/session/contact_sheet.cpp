@@ -97,7 +97,7 @@ Jobs::Slice ContactSheet::make_next(const Shown& shown) {
 void ContactSheet::publish() {
     auto pictures = std::make_shared<std::vector<std::shared_ptr<const SheetPicture>>>();
     for (const Cell& cell : cells_) pictures->push_back(cell.picture);
-    ctx_.tell.changed().sheet = std::move(pictures);
+    ctx_.events.changed().sheet = std::move(pictures);
 }
 
 }  // namespace gs

@@ -160,8 +160,8 @@ void Costs::region(const Shown& shown, const ViewRequest& request, const Box& wa
         std::minmax({pixel(wanted.y0, measured_.height), pixel(wanted.y1, measured_.height)});
     CostReport::Region box{x0, y0, x1, y1, {}};
     if (box.x0 >= box.x1 || box.y0 >= box.y1)
-        return ctx_.tell.error(fmt::format("the region contains no pixel of the {} x {} frame",
-                                           measured_.width, measured_.height));
+        return ctx_.events.error(fmt::format("the region contains no pixel of the {} x {} frame",
+                                             measured_.width, measured_.height));
     box.sums = sums_of(measured_, box);
     report_->region = box;
     publish();
@@ -186,7 +186,7 @@ void Costs::list() {
 void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t count) {
     measure(shown, request);
     count = std::min(count, by_cost_.size());
-    if (count == 0) return ctx_.tell.error("no visible Gaussians here to leave out");
+    if (count == 0) return ctx_.events.error("no visible Gaussians here to leave out");
     std::vector<std::uint32_t> rows;
     if (hidden_) rows = hidden_rows(*hidden_);
     CostReport::Without& out = report_->without.emplace();
@@ -216,7 +216,7 @@ void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t 
         [this](const Error& error) {  // the remaining photos are not measured
             if (report_->without->done == 0) report_->without.reset();
             publish();
-            if (error.kind != ErrorKind::cancelled) ctx_.tell.warning(error.text());
+            if (error.kind != ErrorKind::cancelled) ctx_.events.warning(error.text());
         });
 }
 
@@ -268,7 +268,7 @@ void Costs::measure_photo(const Shown& shown, std::size_t index) {
 void Costs::tell_change() {
     const CostReport::Without& out = *report_->without;
     if (out.done == 0) return;
-    ctx_.tell.done(
+    ctx_.events.done(
         fmt::format("without the {} most expensive Gaussians {} photos have {} dB "
                     "instead of {} dB",
                     format_count(static_cast<double>(out.count)), out.done,
@@ -282,11 +282,11 @@ void Costs::clear() {
     ctx_.jobs.drop(kPhotosJob);
     hidden_ = without_ = nullptr;
     ids_.clear();
-    ctx_.tell.changed().cost_report = nullptr;
+    ctx_.events.changed().cost_report = nullptr;
 }
 
 void Costs::publish() {
-    ctx_.tell.changed().cost_report = std::make_shared<const CostReport>(*report_);
+    ctx_.events.changed().cost_report = std::make_shared<const CostReport>(*report_);
 }
 
 }  // namespace gs

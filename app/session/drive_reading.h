@@ -1,5 +1,5 @@
 // The slow work on lidar recordings for the Drive panel: opening one, reading a sweep and drawing
-// it from a model, scoring all of them. Run by the engine's DriveDesk as jobs.
+// it from a model, scoring all of them. Run by the engine's DrivePart as jobs.
 #pragma once
 
 #include <memory>

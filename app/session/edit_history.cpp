@@ -23,10 +23,10 @@ std::vector<std::string> EditHistory::names() const {
     return out;
 }
 
-std::vector<const WholeChange*> EditHistory::mendings() const {
+std::vector<const WholeChange*> EditHistory::fixes() const {
     std::vector<const WholeChange*> out;
     for (std::size_t i = 0; i < done_; ++i)
-        if (steps_[i].whole.mending) out.push_back(&steps_[i].whole);
+        if (steps_[i].whole.is_fix) out.push_back(&steps_[i].whole);
     return out;
 }
 

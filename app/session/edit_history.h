@@ -17,7 +17,7 @@ namespace gs {
 struct WholeChange {
     std::shared_ptr<const GaussianModel> model;  ///< null: nothing changes
     Flags flags{};
-    bool mending = false;                ///< the doctor's
+    bool is_fix = false;                 ///< the doctor's
     std::string fix{};                   ///< name of the fix; empty: all
     std::vector<std::string> changes{};  ///< one line each
 };
@@ -56,8 +56,8 @@ class EditHistory {
     std::uint64_t dropped() const { return dropped_; }
     std::vector<std::string> names() const;
     /// Applied fixes, oldest first.
-    std::vector<const WholeChange*> mendings() const;
-    bool newest_is_mending() const { return done_ > 0 && steps_[done_ - 1].whole.mending; }
+    std::vector<const WholeChange*> fixes() const;
+    bool newest_is_fix() const { return done_ > 0 && steps_[done_ - 1].whole.is_fix; }
     std::uint64_t bytes() const;
     /// Stamp of the newest applied change of rows, which identifies the model. 0: as opened.
     std::uint64_t model_stamp() const;

@@ -58,7 +58,7 @@ std::string Editor::why_not() const {
 
 bool Editor::may_edit() {
     if (const std::string problem = why_not(); !problem.empty()) {
-        ctx_.tell.error(problem);
+        ctx_.events.error(problem);
         return false;
     }
     follow_rows();
@@ -127,7 +127,7 @@ bool Editor::select_rows(const Selecting& how, const std::vector<std::uint64_t>&
     Hits hits(flags_.size(), 0);
     for (const std::uint64_t row : rows) {
         if (row >= hits.size()) {
-            ctx_.tell.error(fmt::format("no Gaussian #{}: the scene has {}", row, hits.size()));
+            ctx_.events.error(fmt::format("no Gaussian #{}: the scene has {}", row, hits.size()));
             return false;
         }
         hits[static_cast<std::size_t>(row)] = 1;
@@ -139,7 +139,7 @@ bool Editor::select_rows(const Selecting& how, const std::vector<std::uint64_t>&
 bool Editor::choose(const std::vector<std::uint64_t>& rows, std::optional<std::uint64_t> step) {
     if (rows.empty()) return true;
     if (ctx_.scene && step && *step != ctx_.scene->steps_done()) {
-        ctx_.tell.error(
+        ctx_.events.error(
             fmt::format("these ids are from step {}, the model is at step {}: pause and inspect "
                         "the pixel again (inspect.pixel)",
                         *step, ctx_.scene->steps_done()));
@@ -159,7 +159,7 @@ void Editor::select_neighbours(NeighbourStep step, double reach) {
             ? std::make_shared<const GaussianModel>(viewer_.current_model(*ctx_.scene))
             : ctx_.scene->model;
     ctx_.jobs.start<Hits>(
-        {"select", "searching neighbours", ctx_.tell.command, true},
+        {"select", "searching neighbours", ctx_.events.command, true},
         [model, flags = flags_, step, reach](const Progress& progress) -> Result<Hits> {
             if (progress && !progress("searching neighbours", 0, flags.size()))
                 return fail(ErrorKind::cancelled, "", "was cancelled");
@@ -168,18 +168,18 @@ void Editor::select_neighbours(NeighbourStep step, double reach) {
             if (step == NeighbourStep::shrink) return neighbours.shrunk(flags, reach);
             return neighbours.connected(flags, reach, progress);
         },
-        [this, name, ids = ids_, changes = changes_, command = ctx_.tell.command](Hits hits) {
+        [this, name, ids = ids_, changes = changes_, command = ctx_.events.command](Hits hits) {
             if (changes != changes_)
-                return ctx_.tell.error(
+                return ctx_.events.error(
                     "Gaussians were selected or edited during the search for neighbours");
             follow_rows();
             if (ids != ids_) hits = hits_of_ids(hits, ids, ids_);  // it trains
-            ctx_.tell.command = command;                           // it is done only now
+            ctx_.events.command = command;                         // it is done only now
             select({name}, [&](const GaussianModel&) { return std::move(hits); });
-            ctx_.tell.command = 0;
+            ctx_.events.command = 0;
         },
         [this](const Error& why) {
-            ctx_.tell.failed(why, "the search for neighbours was cancelled");
+            ctx_.events.failed(why, "the search for neighbours was cancelled");
         });
 }
 
@@ -189,7 +189,7 @@ void Editor::mark(const std::string& verb, std::uint8_t of, std::uint8_t set, st
     if ((of & kSelected) != 0 && !any_selected()) return;
     Flags after = with_bits(flags_, of, set, clear);
     const std::uint64_t changed = FlagChange(flags_, after).count();
-    if (changed == 0) return ctx_.tell.done("nothing to do: already " + verb);
+    if (changed == 0) return ctx_.events.done("nothing to do: already " + verb);
     make(verb + " " + counted_gaussians(changed), {},
          [&](const Flags&) { return std::move(after); });
 }
@@ -207,7 +207,7 @@ void Editor::solo() {
 
 bool Editor::any_selected() {
     if (count_flags(flags_).selected > 0) return true;
-    ctx_.tell.error(
+    ctx_.events.error(
         "no Gaussians selected: select some first (the tools above the picture, or "
         "select.all)");
     return false;
@@ -215,7 +215,7 @@ bool Editor::any_selected() {
 
 void Editor::make(std::string name, RowChange rows,
                   const std::function<Flags(const Flags&)>& flags) {
-    EditStep step{std::move(name), ctx_.tell.command, std::move(rows), {}};
+    EditStep step{std::move(name), ctx_.events.command, std::move(rows), {}};
     if (!change_rows(step)) return;
     if (flags) {
         Flags after = flags(flags_);
@@ -228,7 +228,7 @@ void Editor::make(std::string name, RowChange rows,
         if (ctx_.scene->trainer) step.flags.name_rows(ids_);
     }
     ++changes_;
-    ctx_.tell.done(step.name);
+    ctx_.events.done(step.name);
     if (step.rows.any() || step.flags.count() > 0) history_.add(std::move(step));
     show();
 }
@@ -258,11 +258,11 @@ bool Editor::undo() {
     follow_rows();
     EditStep* step = history_.to_undo();
     if (!step) {
-        ctx_.tell.error("nothing to undo");
+        ctx_.events.error("nothing to undo");
         return false;
     }
     if (!toggle(*step, false)) return false;
-    ctx_.tell.done("undo: " + step->name);
+    ctx_.events.done("undo: " + step->name);
     history_.undone();
     show();
     if (step->whole.model) on_whole_change();
@@ -272,9 +272,9 @@ bool Editor::undo() {
 void Editor::redo() {
     follow_rows();
     EditStep* step = history_.to_redo();
-    if (!step) return ctx_.tell.error("nothing to redo");
+    if (!step) return ctx_.events.error("nothing to redo");
     if (!toggle(*step, true)) return;
-    ctx_.tell.done("redo: " + step->name);
+    ctx_.events.done("redo: " + step->name);
     history_.redone();
     show();
     if (step->whole.model) on_whole_change();
@@ -285,7 +285,7 @@ void Editor::go_to(std::size_t done) {
     const std::size_t steps = history_.names().size();
     bool whole = false;
     if (done > steps)
-        return ctx_.tell.error(fmt::format("the history has {} steps, no step {}", steps, done));
+        return ctx_.events.error(fmt::format("the history has {} steps, no step {}", steps, done));
     while (history_.done() > done) {
         if (!toggle(*history_.to_undo(), false)) break;
         whole = whole || history_.to_undo()->whole.model;
@@ -368,7 +368,7 @@ bool Editor::unsaved() const {
 void Editor::show() {
     tint_.set_flags(flags_);
     if (!ctx_.scene) {
-        ctx_.tell.changed().selection = nullptr;
+        ctx_.events.changed().selection = nullptr;
         return;
     }
     auto out = std::make_shared<SelectionState>();
@@ -387,8 +387,8 @@ void Editor::show() {
     out->dropped = history_.dropped();
     out->unsaved = unsaved();
     out->why_not = why_not();
-    ctx_.tell.changed().selection = std::move(out);
-    ctx_.tell.status.at_once();
+    ctx_.events.changed().selection = std::move(out);
+    ctx_.events.status.at_once();
 }
 
 }  // namespace gs

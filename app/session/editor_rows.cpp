@@ -40,10 +40,10 @@ std::vector<std::uint32_t> Editor::editable_rows(const char* verb) {
     auto rows = rows_with(flags_, kSelected, kLocked);
     const std::uint64_t locked = count_flags(flags_).selected - rows.size();
     if (rows.empty())
-        ctx_.tell.error(fmt::format("all selected Gaussians ({}) are locked: run edit.unlock",
-                                    counted_gaussians(locked)));
+        ctx_.events.error(fmt::format("all selected Gaussians ({}) are locked: run edit.unlock",
+                                      counted_gaussians(locked)));
     else if (locked > 0)
-        ctx_.tell.done(fmt::format("{} not {}: locked", counted_gaussians(locked), verb));
+        ctx_.events.done(fmt::format("{} not {}: locked", counted_gaussians(locked), verb));
     return rows;
 }
 
@@ -56,7 +56,7 @@ void Editor::remove() {
 
 void Editor::remove_rows(const std::string& name, std::vector<std::uint32_t> rows) {
     if (rows.size() == flags_.size())
-        return ctx_.tell.error("cannot delete all Gaussians: keep at least one");
+        return ctx_.events.error("cannot delete all Gaussians: keep at least one");
     make(name, RowChange::removal(std::move(rows)), {});
 }
 
@@ -68,7 +68,7 @@ void Editor::crop(const ClipBox& box) {
     for (std::size_t i = 0; i < inside.size(); ++i)
         if (inside[i] == 0 && (flags_[i] & kLocked) == 0)
             rows.push_back(static_cast<std::uint32_t>(i));
-    if (rows.empty()) return ctx_.tell.done("nothing outside the box");
+    if (rows.empty()) return ctx_.events.done("nothing outside the box");
     const std::string name = "cropped: deleted " + counted_gaussians(rows.size());
     remove_rows(name, std::move(rows));
 }
@@ -92,7 +92,7 @@ void Editor::transform(const std::string& verb, const Mat3d& linear, Vec3d shift
     const GaussianModel& model = viewer_.current_model(*ctx_.scene);
     Vec3f lo, hi;
     if (!bounds_of_selection(model, flags_, lo, hi))
-        return ctx_.tell.error("no selected Gaussian has a valid position");
+        return ctx_.events.error("no selected Gaussian has a valid position");
     const Vec3f middle = 0.5f * (lo + hi);
     const Vec3d about{middle.x, middle.y, middle.z};
     // Leave out the additions of a run's 3D filter.
@@ -128,7 +128,7 @@ bool Editor::change_whole(WholeChange& change) {
     LoadedScene next = same_scene(*ctx_.scene);
     const std::shared_ptr<const GaussianModel> before = ctx_.scene->model;
     if (auto shown = show_model(next, change.model, ctx_.options); !shown) {
-        ctx_.tell.error(shown.error().text());
+        ctx_.events.error(shown.error().text());
         return false;
     }
     ctx_.replace_model(std::move(next));
@@ -160,7 +160,7 @@ bool Editor::change_rows(EditStep& step) {
     change.toggle(*model, flags_);
     if (auto shown = show_model(next, model, ctx_.options); !shown) {
         change.toggle(*model, flags_);
-        ctx_.tell.error(shown.error().text());
+        ctx_.events.error(shown.error().text());
         return false;
     }
     ctx_.replace_model(std::move(next));
@@ -174,7 +174,7 @@ bool Editor::change_run(EditStep& step) {
     if (!first) change.find_rows(ids_);
     const bool goes = change.moves_rows() && change.present();
     if (goes && change.rows().size() == flags_.size()) {
-        ctx_.tell.error("cannot delete all Gaussians of the run: keep at least one");
+        ctx_.events.error("cannot delete all Gaussians of the run: keep at least one");
         return false;
     }
     if (first && (goes || !change.moves_rows())) change.name_rows(ids_);
@@ -189,7 +189,7 @@ bool Editor::change_run(EditStep& step) {
             put_back(arrays, step.taken);
     });
     if (!done) {
-        ctx_.tell.error(done.error().text());
+        ctx_.events.error(done.error().text());
         return false;
     }
     if (change.moves_rows()) follow_presence(step, goes, first);
@@ -231,7 +231,7 @@ bool Editor::sync_locks(const std::string& what, const Flags& before) {
         lock_rows(arrays, locked, true);
         lock_rows(arrays, freed, false);
     });
-    if (!done) ctx_.tell.error(done.error().text());
+    if (!done) ctx_.events.error(done.error().text());
     return done.has_value();
 }
 

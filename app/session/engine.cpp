@@ -7,7 +7,7 @@
 #include "app/session/bundle_saver.h"
 #include "app/session/contact_sheet.h"
 #include "app/session/costs.h"
-#include "app/session/drive_desk.h"
+#include "app/session/drive_part.h"
 #include "app/session/editor.h"
 #include "app/session/engine_context.h"
 #include "app/session/exporter.h"
@@ -15,7 +15,7 @@
 #include "app/session/film_render.h"
 #include "app/session/frame_verifier.h"
 #include "app/session/inspector.h"
-#include "app/session/lab_desk.h"
+#include "app/session/lab_part.h"
 #include "app/session/photo_problems.h"
 #include "app/session/place_finder.h"
 #include "app/session/predictor.h"
@@ -56,7 +56,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
                std::function<void()> wake)
     : options_(std::move(options)),
       in_(in),
-      tell_(out, std::move(wake)),
+      events_(out, std::move(wake)),
       tint_(add<ShownTint>()),
       viewer_(add<Viewer>()),
       training_(add<Training>(context(), options_.settings, viewer_)),
@@ -76,10 +76,10 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
     add<PlaceFinder>(context(), viewer_);
     add<Predictor>(context(), tint_);
     add<FrameVerifier>(context(), viewer_);
-    add<LabDesk>(context());
-    add<DriveDesk>(context());
+    add<LabPart>(context());
+    add<DrivePart>(context());
     backend_ = options_.backend;
-    editor_.on_whole_change = [this] { doctor_.mendings_changed(); };
+    editor_.on_whole_change = [this] { doctor_.fixes_changed(); };
     if (backend_.empty())
         if (const auto rasterizer = options_.make_rasterizer()) backend_ = (*rasterizer)->name();
 }
@@ -98,7 +98,7 @@ EngineContext Engine::context() {
     return {options_,
             scene_,
             jobs_,
-            tell_,
+            events_,
             [this](LoadedScene scene) { replace_model(std::move(scene)); },
             [this](SceneChange change) {
                 report(change);
@@ -120,7 +120,7 @@ void Engine::run(const std::atomic<bool>& stop) {
             stop_after_exception(error);
         }
         if (!busy && !stop)
-            in_.bell.take_within(tell_.status.changed || std::ranges::any_of(parts_, is_restless)
+            in_.bell.take_within(events_.status.changed || std::ranges::any_of(parts_, is_restless)
                                      ? kShortSleep
                                      : kSleep);
     }
@@ -128,14 +128,14 @@ void Engine::run(const std::atomic<bool>& stop) {
 
 bool Engine::turn() {
     bool busy = take_commands();
-    busy |= publish_news(jobs_.follow(), tell_.status);
+    busy |= publish_news(jobs_.follow(), events_.status);
     busy |= training_.advance();
     {
         const std::optional<Shown> now = shown_if_open();
         for (const auto& part : parts_) part->before_picture(now ? &*now : nullptr);
     }
     busy |= draw_when_due();
-    if (scene_) busy |= publish_news(jobs_.slice(shown(), viewer_), tell_.status);
+    if (scene_) busy |= publish_news(jobs_.slice(shown(), viewer_), events_.status);
     busy |= publish_when_due();
     return busy;
 }
@@ -144,24 +144,24 @@ bool Engine::take_commands() {
     bool any = false;
     while (auto command = in_.commands.try_take()) {
         any = true;
-        tell_.command = command->serial;
+        events_.command = command->serial;
         try {
             command->run(*this);
         } catch (const FrameTooLarge& error) {  // of this command; what is shown stays
-            tell_.error(words_of(error));
+            events_.error(words_of(error));
         } catch (const std::exception& error) {
             stop_after_exception(error);
         }
         commands_done_ = command->serial;
-        tell_.command = 0;
-        tell_.status.at_once();
+        events_.command = 0;
+        events_.status.at_once();
     }
     return any;
 }
 
 void Engine::open(const OpenRequest& request) {
     if (request.beside && !scene_ && !jobs_.running("load"))
-        return tell_.error("nothing to compare with: open a capture or splats first");
+        return events_.error("nothing to compare with: open a capture or splats first");
     next_beside_.reset();
     // Use the coordinates of the scene it is compared with.
     if (request.beside && jobs_.running("load")) {
@@ -189,18 +189,18 @@ void Engine::open(const OpenRequest& request) {
             else
                 adopt(std::move(scene), full.train);
         },
-        [this, full, command = tell_.command](const Error& error) {
+        [this, full, command = events_.command](const Error& error) {
             if (!full.beside) next_beside_.reset();
             if (!scene_ && !full.beside)
                 training_.not_opened(error.kind == ErrorKind::cancelled ? "" : error.text());
-            tell_.failed(error, "opening " + full.path + " was cancelled", command);
+            events_.failed(error, "opening " + full.path + " was cancelled", command);
         });
 }
 
 /// Results of its jobs are discarded.
 void Engine::end_scene() {
     for (const std::string& what : jobs_.scene_gone())
-        tell_.done(what + " was cancelled: the scene is closed");
+        events_.done(what + " was cancelled: the scene is closed");
     report(SceneChange::closing);
     scene_.reset();  // as a whole: its parts refer to each other
 }
@@ -212,13 +212,13 @@ void Engine::begin_scene() {
 }
 
 void Engine::close() {
-    if (jobs_.running("load")) tell_.done("loading was cancelled");
+    if (jobs_.running("load")) events_.done("loading was cancelled");
     jobs_.drop("load");
     close_beside();
     end_scene();
     begin_scene();
-    tell_.changed().scene = nullptr;
-    tell_.changed().frame = nullptr;
+    events_.changed().scene = nullptr;
+    events_.changed().frame = nullptr;
 }
 
 void Engine::adopt(LoadedScene scene, bool train) {
@@ -227,7 +227,7 @@ void Engine::adopt(LoadedScene scene, bool train) {
     begin_scene();
     if (scene_->trainer && options_.backend.empty())
         backend_ = scene_->trainer->rasterizer().name();
-    tell_.done(
+    events_.done(
         fmt::format("opened {} ({}) in {:.2f} s", scene_->name, scene_->format, scene_->seconds));
     for (const std::string& note : scene_->notes) log_info("{}: {}", scene_->name, note);
     info_ = describe_scene(*scene_);
@@ -253,9 +253,9 @@ void Engine::adopt_beside(LoadedScene scene) {
     info.memory = {{"parameters", beside_->model->bytes(), options_.on_device},
                    {"forward state", beside_->state->bytes(), options_.on_device,
                     beside_->state->high_water()}};
-    tell_.changed().other = std::make_shared<const SceneInfo>(std::move(info));
-    tell_.done(fmt::format("comparing with {} ({}), opened in {:.2f} s", beside_->name,
-                           beside_->format, beside_->seconds));
+    events_.changed().other = std::make_shared<const SceneInfo>(std::move(info));
+    events_.done(fmt::format("comparing with {} ({}), opened in {:.2f} s", beside_->name,
+                             beside_->format, beside_->seconds));
 }
 
 void Engine::close_beside() {
@@ -263,14 +263,14 @@ void Engine::close_beside() {
     jobs_.drop("compare");
     beside_.reset();
     viewer_.forget_beside();
-    tell_.changed().other = nullptr;
+    events_.changed().other = nullptr;
 }
 
 void Engine::end_compare() {
     if (!beside_ && !next_beside_ && !jobs_.running("compare"))
-        return tell_.error("no comparison to end");
+        return events_.error("no comparison to end");
     close_beside();
-    tell_.done("comparison ended");
+    events_.done("comparison ended");
 }
 
 bool Engine::draw_when_due() {
@@ -283,12 +283,12 @@ bool Engine::draw_when_due() {
     if (!scene_ || !viewer_.due(shown())) return false;
     values_.follow(shown(), *viewer_.request());
     try {
-        tell_.changed().frame = viewer_.next_picture(shown());
+        events_.changed().frame = viewer_.next_picture(shown());
     } catch (const FrameTooLarge& error) {  // skip this picture; other work continues
         viewer_.look_away();
-        tell_.error(words_of(error));
+        events_.error(words_of(error));
     }
-    tell_.status.changed = true;
+    events_.status.changed = true;
     return true;
 }
 
@@ -302,44 +302,45 @@ std::optional<Shown> Engine::shown_if_open() {
 }
 
 std::optional<Shown> Engine::open_scene() {
-    if (!scene_) tell_.error("no scene is open");
+    if (!scene_) events_.error("no scene is open");
     return shown_if_open();
 }
 
 void Engine::picture(const PictureRequest& request) {
-    if (!scene_) return tell_.error("no picture to save: open a scene first");
+    if (!scene_) return events_.error("no picture to save: open a scene first");
     const Camera& camera = request.request.camera;
     if (camera.width < 1 || camera.height < 1 || camera.width > 16384 || camera.height > 16384)
-        return tell_.error(fmt::format("cannot make a picture of {} x {} pixels (1 to 16384 each)",
-                                       camera.width, camera.height));
+        return events_.error(
+            fmt::format("cannot make a picture of {} x {} pixels (1 to 16384 each)", camera.width,
+                        camera.height));
     if (viewer_.looks()) values_.follow(shown(), *viewer_.request());  // as the viewport shows it
-    tell_.picture({tell_.command, request, viewer_.picture(shown(), request.request)});
+    events_.picture({events_.command, request, viewer_.picture(shown(), request.request)});
 }
 
 void Engine::save_bundle(BundleRequest request) {
-    if (!scene_) return tell_.error("nothing to save: open a scene first");
+    if (!scene_) return events_.error("nothing to save: open a scene first");
     bundle_.save(std::move(request), shown());
 }
 
 void Engine::tell_of_fast(const ViewRequest& request) {
-    if (scene_) tell_.done(words_of_fast(*scene_, request, options_.on_device), true);
+    if (scene_) events_.done(words_of_fast(*scene_, request, options_.on_device), true);
 }
 
 void Engine::measure_limits(bool again) {
-    if (!options_.limits) return tell_.error("this machine's limits cannot be measured here");
+    if (!options_.limits) return events_.error("this machine's limits cannot be measured here");
     auto limits = options_.limits(again);
-    if (!limits) return tell_.error(limits.error().text());
-    tell_.done("measured the limits of " + limits->machine);
-    tell_.changed().limits = std::move(*limits);
+    if (!limits) return events_.error(limits.error().text());
+    events_.done("measured the limits of " + limits->machine);
+    events_.changed().limits = std::move(*limits);
 }
 
 void Engine::cancel(const std::string& name) {
-    if (!jobs_.cancel(name)) tell_.done("nothing to cancel");
+    if (!jobs_.cancel(name)) events_.done("nothing to cancel");
 }
 
 void Engine::undo() {
     const std::uint64_t edit = editor_.undo_stamp(), setting = training_.undo_stamp();
-    if (edit == 0 && setting == 0) return tell_.error("nothing to undo");
+    if (edit == 0 && setting == 0) return events_.error("nothing to undo");
     // A crop of a run is both.
     if (edit >= setting && !editor_.undo()) return;
     if (setting >= edit) training_.undo();
@@ -353,7 +354,7 @@ void Engine::redo() {
     };
     const std::uint64_t edit = valid(editor_.redo_stamp()), setting = valid(training_.redo_stamp());
     if (std::min(edit, setting) == std::numeric_limits<std::uint64_t>::max())
-        return tell_.error("nothing to redo");
+        return events_.error("nothing to redo");
     if (setting <= edit && !training_.redo()) return;
     if (edit <= setting) editor_.redo();
 }
@@ -365,12 +366,12 @@ void Engine::stop_after_exception(const std::exception& error) {
     viewer_.look_away();
     values_.clear();
     if (scene_) described_step_ = scene_->steps_done();
-    tell_.error(words_of(error));
-    tell_.status.at_once();
+    events_.error(words_of(error));
+    events_.status.at_once();
 }
 
 void Engine::publish_status() {
-    Published& view = tell_.changed();
+    Published& view = events_.changed();
     EngineStatus& status = view.status;
     view.activities = jobs_.activities();
     status.commands_done = jobs_.done(commands_done_);
@@ -387,7 +388,7 @@ void Engine::publish_status() {
     status.run_folder = scene_ && scene_->run ? scene_->run->keeper().folder().string() : "";
     view.backend = backend_;
     view.bundle = scene_ ? scene_->bundle : nullptr;
-    tell_.status.told();
+    events_.status.published();
 }
 
 void Engine::describe_memory() {
@@ -410,7 +411,7 @@ void Engine::describe_memory() {
     if (beside_)
         info_.memory.push_back({"second scene", beside_->model->bytes(), options_.on_device});
     described_sheet_ = sheet_.bytes();
-    tell_.changed().scene = std::make_shared<const SceneInfo>(info_);
+    events_.changed().scene = std::make_shared<const SceneInfo>(info_);
 }
 
 void Engine::publish_scene() {
@@ -435,8 +436,8 @@ bool Engine::publish_when_due() {
         last_scene_ = Clock::now();
         describe_memory();
     }
-    if (tell_.status.due(kStatusInterval)) publish_status();
-    tell_.publish();
+    if (events_.status.due(kStatusInterval)) publish_status();
+    events_.publish();
     return any;
 }
 

@@ -1,6 +1,6 @@
 // Engine: the engine thread's work, one turn after another: commands, finished jobs, one training
 // step, one picture for the viewport when the budget allows. It owns the scene, and a list of parts
-// (engine_part.h) that own everything else. Results and events leave through the Teller. Lives on
+// (engine_part.h) that own everything else. Results and events leave through Events. Lives on
 // the engine thread alone (session.cpp starts it).
 #pragma once
 
@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "app/session/engine_part.h"
+#include "app/session/events.h"
 #include "app/session/jobs.h"
 #include "app/session/loading.h"
 #include "app/session/session.h"
-#include "app/session/teller.h"
 #include "base/check.h"
 
 namespace gs {
@@ -96,7 +96,7 @@ class Engine {
 
     SessionOptions options_;
     SessionInbox& in_;
-    Teller tell_;
+    Events events_;
 
     std::optional<LoadedScene> scene_, beside_;
     std::optional<OpenRequest> next_beside_;  // when what is being loaded is there

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "app/session/engine_part.h"
+#include "app/session/events.h"
 #include "app/session/jobs.h"
 #include "app/session/loading.h"
-#include "app/session/teller.h"
 
 namespace gs {
 
@@ -16,7 +16,7 @@ struct EngineContext {
     const SessionOptions& options;
     const std::optional<LoadedScene>& scene;
     Jobs& jobs;
-    Teller& tell;
+    Events& events;
     /// Shows the same scene with another model: SceneChange::model. Camera and photos stay.
     std::function<void(LoadedScene)> replace_model;
     /// Reports a change of the run's model to all parts: SceneChange::edited or restarted.

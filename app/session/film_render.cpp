@@ -34,18 +34,18 @@ Result<void> prepare_folder(const std::string& folder) {
 
 void FilmRender::start(FilmRequest request) {
     if (ctx_.jobs.running(kFilmJob))
-        return ctx_.tell.error("the film " + path_ +
-                               " is in progress: one at a time (run cancel film to stop it)");
-    if (!ctx_.scene) return ctx_.tell.error("nothing to film: open a scene first");
-    if (request.poses.empty()) return ctx_.tell.error("the camera path has no keyframes");
+        return ctx_.events.error("the film " + path_ +
+                                 " is in progress: one at a time (run cancel film to stop it)");
+    if (!ctx_.scene) return ctx_.events.error("nothing to film: open a scene first");
+    if (request.poses.empty()) return ctx_.events.error("the camera path has no keyframes");
     const auto film = std::make_shared<Film>();
     if (is_video_name(request.path)) {
         auto video = VideoWriter::create(request.path, {request.width, request.height, request.fps,
                                                         request.codec, request.quality});
-        if (!video) return ctx_.tell.error(video.error().text());
+        if (!video) return ctx_.events.error(video.error().text());
         film->video = std::move(*video);
     } else if (auto prepared = prepare_folder(request.path); !prepared) {
-        return ctx_.tell.error(prepared.error().text());
+        return ctx_.events.error(prepared.error().text());
     }
     request.settings.capture_view = -1;
     request.settings.compare = Compare::off;
@@ -54,7 +54,7 @@ void FilmRender::start(FilmRequest request) {
     const std::string what = "filming " + fs::path(path_).filename().string();
     film->request = std::move(request);
     ctx_.jobs.start_slices(
-        {kFilmJob, what, ctx_.tell.command, true},
+        {kFilmJob, what, ctx_.events.command, true},
         [this, film, what](const Shown& shown, const Progress& progress) {
             auto did = make_next(shown, *film);
             const std::size_t count = film->request.poses.size();
@@ -62,17 +62,17 @@ void FilmRender::start(FilmRequest request) {
                      count);
             return did;
         },
-        [this, film, command = ctx_.tell.command] {
+        [this, film, command = ctx_.events.command] {
             levels_.choose_for_viewport();
-            ctx_.tell.done(text_of(*film), true, {}, command);
+            ctx_.events.done(text_of(*film), true, {}, command);
         },
-        [this, film, command = ctx_.tell.command](const Error& error) {
+        [this, film, command = ctx_.events.command](const Error& error) {
             levels_.choose_for_viewport();
             const bool pictures = !film->video && film->next > 0;
-            ctx_.tell.failed(error,
-                             fmt::format("the film {} was cancelled{}", film->request.path,
-                                         pictures ? ": its first pictures were kept" : ""),
-                             command);
+            ctx_.events.failed(error,
+                               fmt::format("the film {} was cancelled{}", film->request.path,
+                                           pictures ? ": its first pictures were kept" : ""),
+                               command);
         });
 }
 

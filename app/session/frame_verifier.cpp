@@ -64,7 +64,7 @@ std::string words_of(const VerifyReport& report) {
 void FrameVerifier::verify(const std::optional<reference::Region>& region) {
     const auto& request = viewer_.request();
     if (!ctx_.scene || !request || request->camera.width <= 0)
-        return ctx_.tell.error("nothing to verify: open a scene first");
+        return ctx_.events.error("nothing to verify: open a scene first");
     const LoadedScene& scene = *ctx_.scene;
     VerifySubject subject;
     subject.camera = camera_of(scene, *request, 1.0, false);
@@ -74,8 +74,8 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
                        height =
                            std::min(subject.region.y1, subject.camera.height) - subject.region.y0;
     if (width <= 0 || height <= 0)
-        return ctx_.tell.error(fmt::format("the region is outside the picture of {} x {} pixels",
-                                           subject.camera.width, subject.camera.height));
+        return ctx_.events.error(fmt::format("the region is outside the picture of {} x {} pixels",
+                                             subject.camera.width, subject.camera.height));
     subject.options = render_options(scene, request->settings);
     subject.capture = scene.capture;
     subject.photo = photo_of(scene, request->settings.capture_view, subject.camera);
@@ -92,7 +92,7 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
                               format_count(static_cast<double>(kMostGradientPixels)))
                 : "verifying the backward pass needs a perspective camera and scale 1";
     ctx_.jobs.start<VerifyReport>(
-        {"verify", "verifying the frame", ctx_.tell.command, true},
+        {"verify", "verifying the frame", ctx_.events.command, true},
         [subject = std::move(subject)](const Progress& progress) {
             return verify_subject(subject, progress);
         },
@@ -101,21 +101,22 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
             report.scene = name;
             report.step = step;
             report.note = note;
-            ctx_.tell.done(words_of(report), true);
-            ctx_.tell.changed().verified = std::make_shared<const VerifyReport>(std::move(report));
+            ctx_.events.done(words_of(report), true);
+            ctx_.events.changed().verified =
+                std::make_shared<const VerifyReport>(std::move(report));
         },
-        ctx_.tell.if_failed("verification was cancelled"));
+        ctx_.events.if_failed("verification was cancelled"));
 }
 
 void FrameVerifier::clear() {
     ctx_.jobs.cancel("verify");
-    ctx_.tell.changed().verified = nullptr;
+    ctx_.events.changed().verified = nullptr;
 }
 
 void FrameVerifier::scene_changed(SceneChange change) {
     if (change != SceneChange::scene) return;
     ctx_.jobs.drop("verify");
-    ctx_.tell.changed().verified = nullptr;
+    ctx_.events.changed().verified = nullptr;
 }
 
 }  // namespace gs

@@ -64,13 +64,13 @@ TileTable table_of(const RenderResult& drawn) {
 
 std::optional<Camera> Inspector::camera_of_question(const ViewRequest& request) {
     if (!ctx_.scene) {
-        ctx_.tell.error("nothing to inspect: open a scene first");
+        ctx_.events.error("nothing to inspect: open a scene first");
         return {};
     }
     const View* const view = photo_view(*ctx_.scene, request.settings.capture_view);
     const Camera camera = view ? view->camera : camera_of(*ctx_.scene, request, 1, false);
     if (camera.valid()) return camera;
-    ctx_.tell.error("no picture to inspect yet");
+    ctx_.events.error("no picture to inspect yet");
     return {};
 }
 
@@ -86,7 +86,7 @@ void Inspector::pixel(const ViewRequest& request, double x, double y) {
 
 void Inspector::again() {
     if (!ctx_.scene || !asked_)
-        return ctx_.tell.error("no pixel inspected yet: run inspect.pixel X Y");
+        return ctx_.events.error("no pixel inspected yet: run inspect.pixel X Y");
     answer();
 }
 
@@ -96,7 +96,7 @@ void Inspector::tile(const ViewRequest& request, int column, int row) {
     const int columns = (camera->width + kTileSize - 1) / kTileSize,
               rows = (camera->height + kTileSize - 1) / kTileSize;
     if (column >= columns || row >= rows)
-        return ctx_.tell.error(
+        return ctx_.events.error(
             fmt::format("no tile ({}, {}): a picture of {} x {} pixels has {} x {}", column, row,
                         camera->width, camera->height, columns, rows));
     asked_ = {request, std::min(column * kTileSize + kTileSize / 2, camera->width - 1),
@@ -106,7 +106,7 @@ void Inspector::tile(const ViewRequest& request, int column, int row) {
 
 void Inspector::listed_tile(int column, int row) {
     if (!published().tiles)
-        return ctx_.tell.error(
+        return ctx_.events.error(
             "no tiles are listed: run inspect.tiles to list those of this picture");
     tile(listed_, column, row);
 }
@@ -172,7 +172,7 @@ void Inspector::tiles(const ViewRequest& request) {
 void Inspector::clear() {
     asked_.reset();
     ctx_.jobs.drop(kAgainJob);
-    ctx_.tell.changed().inspection = nullptr;
+    ctx_.events.changed().inspection = nullptr;
 }
 
 void Inspector::scene_changed(SceneChange change) {
@@ -189,12 +189,13 @@ void Inspector::scene_changed(SceneChange change) {
 }
 
 PixelInspection Inspector::published() {
-    const auto& now = ctx_.tell.changed().inspection;
+    const auto& now = ctx_.events.changed().inspection;
     return now ? *now : PixelInspection{};
 }
 
 void Inspector::publish(PixelInspection inspection) {
-    ctx_.tell.changed().inspection = std::make_shared<const PixelInspection>(std::move(inspection));
+    ctx_.events.changed().inspection =
+        std::make_shared<const PixelInspection>(std::move(inspection));
 }
 
 }  // namespace gs

@@ -1,4 +1,4 @@
-// Reads a lab's database for the Lab panel. Called on a worker's thread by the engine's LabDesk.
+// Reads a lab's database for the Lab panel. Called on a worker's thread by the engine's LabPart.
 #pragma once
 
 #include <optional>

@@ -45,9 +45,9 @@ std::string text_of(const PointInPhotos& found) {
 bool ProblemFinder::may_look(const char* what) {
     const auto& scene = ctx_.scene;
     if (!scene)
-        ctx_.tell.error(fmt::format("no scene is open to {}", what));
+        ctx_.events.error(fmt::format("no scene is open to {}", what));
     else if (!scene->capture || scene->capture->views.empty())
-        ctx_.tell.error(
+        ctx_.events.error(
             fmt::format("{} has no photos to {}: open it with its capture (open SPLATS CAPTURE)",
                         scene->name, what));
     else
@@ -59,7 +59,7 @@ bool ProblemFinder::may_look(const char* what) {
 std::shared_ptr<ProblemFinder::Search> ProblemFinder::prepare() {
     auto rasterizer = ctx_.options.make_rasterizer();
     if (!rasterizer) {
-        ctx_.tell.error(rasterizer.error().text());
+        ctx_.events.error(rasterizer.error().text());
         return nullptr;
     }
     std::shared_ptr<const GaussianModel> model = ctx_.scene->model;
@@ -78,7 +78,7 @@ void ProblemFinder::start(std::shared_ptr<Search> search) {
     of_photos_ = search->photos.has_value();
     publish();
     ctx_.jobs.start_slices(
-        {kSearchJob, doing(*search), ctx_.tell.command},
+        {kSearchJob, doing(*search), ctx_.events.command},
         [search, doing](const Shown&, const Progress& progress) {
             const auto begin = std::chrono::steady_clock::now();
             const bool more = search->photos ? search->photos->next() : search->place->next();
@@ -88,14 +88,14 @@ void ProblemFinder::start(std::shared_ptr<Search> search) {
                 : progress(doing(*search), search->place->done(), search->place->total());
             return more ? Jobs::Slice::worked : Jobs::Slice::ended;
         },
-        [this, search, command = ctx_.tell.command] { take(*search, command); },
-        ctx_.tell.if_failed("the search for problems was cancelled: earlier results were kept"));
+        [this, search, command = ctx_.events.command] { take(*search, command); },
+        ctx_.events.if_failed("the search for problems was cancelled: earlier results were kept"));
 }
 
 void ProblemFinder::find() {
     if (!may_look("find problems in")) return;
     const bool searching = ctx_.jobs.running(kSearchJob) && of_photos_;
-    if (searching) return ctx_.tell.error("a search for problems is already running");
+    if (searching) return ctx_.events.error("a search for problems is already running");
     const auto search = prepare();
     if (!search) return;
     search->photos.emplace(search->model, ctx_.scene->capture, all_views(*ctx_.scene->capture),
@@ -108,7 +108,7 @@ void ProblemFinder::find() {
 void ProblemFinder::point(const ViewRequest& request, double x, double y) {
     if (!may_look("find a place in")) return;
     if (ctx_.jobs.running(kSearchJob) && of_photos_)
-        return ctx_.tell.error(
+        return ctx_.events.error(
             "a search for problems is running: wait for it, or run problems.cancel first");
     const auto search = prepare();
     if (!search) return;
@@ -117,7 +117,7 @@ void ProblemFinder::point(const ViewRequest& request, double x, double y) {
     const auto place = point_of_pixel(drawer, camera, static_cast<int>(x * camera.width),
                                       static_cast<int>(y * camera.height));
     ctx_.jobs.drop(kSearchJob);  // of another place
-    if (!place) return ctx_.tell.done("nothing at this pixel: half of the light passes through");
+    if (!place) return ctx_.events.done("nothing at this pixel: half of the light passes through");
     search->place.emplace(std::move(drawer), ctx_.scene->capture, *place);
     shown_.point.reset();
     start(search);
@@ -138,7 +138,7 @@ void ProblemFinder::take(Search& search, std::uint64_t command) {
         text = text_of(*shown_.point);
     }
     publish();
-    ctx_.tell.done(text, false, {}, command);
+    ctx_.events.done(text, false, {}, command);
 }
 
 void ProblemFinder::clear() {
@@ -150,7 +150,7 @@ void ProblemFinder::forget() {
     ctx_.jobs.drop(kSearchJob);
     found_ids_ = {};
     shown_ = {shown_.serial, nullptr, 0, 0, nullptr, 0, shown_.crops + 1, {}};
-    ctx_.tell.changed().problems = nullptr;
+    ctx_.events.changed().problems = nullptr;
 }
 
 bool ProblemFinder::is_there(ProblemKind kind, std::size_t index) {
@@ -161,10 +161,10 @@ bool ProblemFinder::is_there(ProblemKind kind, std::size_t index) {
         shown_.point ? shown_.point->photos.size() : 0};
     const auto k = static_cast<std::size_t>(kind);
     if (index < counts[k]) return true;
-    ctx_.tell.error(fmt::format("no {} {}: {}", kProblemKindNames[k], index + 1,
-                                counts[k] == 0
-                                    ? std::string("none found; run problems.find to search")
-                                    : fmt::format("the last one is {}", counts[k])));
+    ctx_.events.error(fmt::format("no {} {}: {}", kProblemKindNames[k], index + 1,
+                                  counts[k] == 0
+                                      ? std::string("none found; run problems.find to search")
+                                      : fmt::format("the last one is {}", counts[k])));
     return false;
 }
 
@@ -194,7 +194,7 @@ std::vector<std::uint64_t> ProblemFinder::rows_of(ProblemKind kind, std::size_t 
     }
     auto now = rows_now(then);
     if (now.empty())
-        ctx_.tell.error(fmt::format(
+        ctx_.events.error(fmt::format(
             "{} {} no longer exists: training removed it after step {}; run problems.find again",
             kProblemKindNames[static_cast<std::size_t>(kind)], index + 1, shown_.step));
     return now;
@@ -232,7 +232,7 @@ void ProblemFinder::select(ProblemKind kind, std::size_t index) {
 
 void ProblemFinder::publish() {
     ++shown_.serial;
-    ctx_.tell.changed().problems = std::make_shared<const PhotoProblems>(shown_);
+    ctx_.events.changed().problems = std::make_shared<const PhotoProblems>(shown_);
 }
 
 }  // namespace gs

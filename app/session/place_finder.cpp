@@ -7,36 +7,36 @@ namespace gs {
 
 void PlaceFinder::focus(const Shown& shown, const ViewRequest& request, double x, double y) {
     const auto point = viewer_.focus(shown, request, x, y);
-    if (!point) return ctx_.tell.done("nothing at this pixel");
-    ctx_.tell.focus(*point);
+    if (!point) return ctx_.events.done("nothing at this pixel");
+    ctx_.events.focus(*point);
 }
 
 void PlaceFinder::pick(const Shown& shown, const ViewRequest& request,
                        const std::vector<std::array<double, 2>>& places, PickedFor what) {
     PickedPoints picked{what, viewer_.points_at(shown, request, places)};
     if (picked.points.size() < places.size())
-        return ctx_.tell.error("nothing at this pixel: no point was picked");
-    ctx_.tell.picked(std::move(picked));
+        return ctx_.events.error("nothing at this pixel: no point was picked");
+    ctx_.events.picked(std::move(picked));
 }
 
 void PlaceFinder::locate(const Shown& shown, const ViewRequest& request, double x, double y) {
     const auto point = viewer_.focus(shown, request, x, y);
-    if (!point) return ctx_.tell.error("nothing at this pixel to pin a note to");
-    ctx_.tell.found({ctx_.tell.command, *point, ctx_.scene->steps_done()});
+    if (!point) return ctx_.events.error("nothing at this pixel to pin a note to");
+    ctx_.events.found({ctx_.events.command, *point, ctx_.scene->steps_done()});
 }
 
 void PlaceFinder::locate_gaussian(std::uint64_t row) {
-    if (!ctx_.scene) return ctx_.tell.error("no scene is open");
+    if (!ctx_.scene) return ctx_.events.error("no scene is open");
     const GaussianModel& model = viewer_.current_model(*ctx_.scene);
     if (row >= model.count)
-        return ctx_.tell.error(fmt::format("no Gaussian {}: the scene has {}", row, model.count));
+        return ctx_.events.error(fmt::format("no Gaussian {}: the scene has {}", row, model.count));
     const Vec3f mean = model.mean(row);
     if (!std::isfinite(mean.x + mean.y + mean.z))
-        return ctx_.tell.error(
+        return ctx_.events.error(
             fmt::format("cannot pin a note to Gaussian {}: its position is not a number", row));
-    FoundPoint found{ctx_.tell.command, {mean.x, mean.y, mean.z}, ctx_.scene->steps_done()};
+    FoundPoint found{ctx_.events.command, {mean.x, mean.y, mean.z}, ctx_.scene->steps_done()};
     if (ctx_.scene->trainer) found.id = ctx_.scene->trainer->ids()[row];
-    ctx_.tell.found(found);
+    ctx_.events.found(found);
 }
 
 void PlaceFinder::focus_on_id(std::uint32_t id) {
@@ -44,10 +44,10 @@ void PlaceFinder::focus_on_id(std::uint32_t id) {
     const std::vector<std::uint32_t> ids = ctx_.scene->trainer->ids();
     const auto it = std::find(ids.begin(), ids.end(), id);
     if (it == ids.end())
-        return ctx_.tell.done("this Gaussian no longer exists: showing where it was", true);
+        return ctx_.events.done("this Gaussian no longer exists: showing where it was", true);
     const Vec3f mean =
         viewer_.current_model(*ctx_.scene).mean(static_cast<std::size_t>(it - ids.begin()));
-    ctx_.tell.focus({mean.x, mean.y, mean.z});
+    ctx_.events.focus({mean.x, mean.y, mean.z});
 }
 
 }  // namespace gs

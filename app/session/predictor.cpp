@@ -55,7 +55,7 @@ void Predictor::choose_first() {
 void Predictor::measure(const Shown& shown, const ViewRequest& request) {
     const View* const view = photo_view(shown.scene, request.settings.capture_view);
     const Camera camera = view ? view->camera : camera_of(shown.scene, request, 1, false);
-    if (!camera.valid()) return ctx_.tell.error("no picture yet to predict a time for");
+    if (!camera.valid()) return ctx_.events.error("no picture yet to predict a time for");
     LoadedScene& scene = shown.scene;
     RenderOptions options = render_options(scene, request.settings);
     options.tint = tint_.tint();
@@ -84,7 +84,7 @@ void Predictor::measure(const Shown& shown, const ViewRequest& request) {
 void Predictor::gpus(const std::string& list) {
     choose_first();
     auto wanted = gpu_devices_named(list);
-    if (!wanted) return ctx_.tell.error(wanted.error().text());
+    if (!wanted) return ctx_.events.error(wanted.error().text());
     chosen_ = std::move(*wanted);
     publish();
 }
@@ -120,7 +120,7 @@ void Predictor::scene_changed(SceneChange change) {
     kept.map = state_.map;
     kept.step = state_.step;
     state_ = std::move(kept);
-    ctx_.tell.changed().prediction = nullptr;
+    ctx_.events.changed().prediction = nullptr;
 }
 
 void Predictor::publish() {
@@ -154,7 +154,7 @@ void Predictor::publish() {
             state_.tile_us = predicted_tile_us(
                 state_.step ? state_.gpus[0].step : state_.gpus[0].frame, work.tiles);
     }
-    ctx_.tell.changed().prediction = std::make_shared<const PredictionState>(state_);
+    ctx_.events.changed().prediction = std::make_shared<const PredictionState>(state_);
 }
 
 }  // namespace gs

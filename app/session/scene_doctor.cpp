@@ -12,7 +12,7 @@
 
 namespace gs {
 
-struct Mended {
+struct FixedScene {
     LoadedScene scene;
     std::vector<std::string> changes;
 };
@@ -87,16 +87,16 @@ Result<DoctorReport> examine_scene(const CheckupSubject& subject, const Progress
 }
 
 /// Applies the fix called `name` ("": all fixes) to `original`, ready to be drawn as `scene`.
-Result<Mended> mend_scene(LoadedScene scene, std::shared_ptr<const GaussianModel> original,
-                          const std::string& name, const SessionOptions& options,
-                          const Progress& progress) {
+Result<FixedScene> fix_scene(LoadedScene scene, std::shared_ptr<const GaussianModel> original,
+                             const std::string& name, const SessionOptions& options,
+                             const Progress& progress) {
     const Progress told = [&](std::string_view, std::size_t done, std::size_t total) {
         return !progress || progress("fixing splats", done, total);
     };
     const std::vector<std::string> ids =
         name.empty() ? std::vector<std::string>() : std::vector{name};
     GS_TRY(auto fixed, fix(*original, ids, told));
-    Mended out{std::move(scene), std::move(fixed.changes)};
+    FixedScene out{std::move(scene), std::move(fixed.changes)};
     GS_TRY_VOID(show_model(out.scene, std::make_shared<const GaussianModel>(std::move(fixed.model)),
                            options));
     return out;
@@ -132,21 +132,21 @@ void SceneDoctor::start(bool asked) {
             return examine_scene(subject, progress);
         },
         [this](DoctorReport report) { adopt_report(std::move(report)); },
-        [this](const Error& error) { ctx_.tell.failed(error, "examining was cancelled"); });
+        [this](const Error& error) { ctx_.events.failed(error, "examining was cancelled"); });
 }
 
 void SceneDoctor::publish() {
-    report_.can_mend = may_mend().empty();
-    report_.mended.clear();
+    report_.can_fix = why_not_fixable().empty();
+    report_.fixes.clear();
     report_.changes.clear();
-    for (const WholeChange* mending : editor_.history().mendings()) {
-        report_.mended.push_back(mending->fix);
-        report_.changes.insert(report_.changes.end(), mending->changes.begin(),
-                               mending->changes.end());
+    for (const WholeChange* change : editor_.history().fixes()) {
+        report_.fixes.push_back(change->fix);
+        report_.changes.insert(report_.changes.end(), change->changes.begin(),
+                               change->changes.end());
     }
-    report_.unsaved = !report_.mended.empty() && editor_.unsaved();
-    for (Finding& f : report_.findings) f.fixable = f.fixable && report_.can_mend;
-    ctx_.tell.changed().doctor = std::make_shared<const DoctorReport>(report_);
+    report_.unsaved = !report_.fixes.empty() && editor_.unsaved();
+    for (Finding& f : report_.findings) f.fixable = f.fixable && report_.can_fix;
+    ctx_.events.changed().doctor = std::make_shared<const DoctorReport>(report_);
 }
 
 void SceneDoctor::adopt_report(DoctorReport report) {
@@ -159,17 +159,17 @@ void SceneDoctor::adopt_report(DoctorReport report) {
                                      [&](const Finding& f) { return f.severity == s; });
         return counted(static_cast<std::uint64_t>(n), name_of(s));
     };
-    ctx_.tell.done(fmt::format("examined {}: {}, {}, {} ({:.2f} s)", ctx_.scene->name,
-                               count(Severity::error), count(Severity::warning),
-                               count(Severity::note), report_.seconds));
+    ctx_.events.done(fmt::format("examined {}: {}, {}, {} ({:.2f} s)", ctx_.scene->name,
+                                 count(Severity::error), count(Severity::warning),
+                                 count(Severity::note), report_.seconds));
 }
 
 void SceneDoctor::examine() {
-    if (!ctx_.scene) return ctx_.tell.error("nothing to examine: open a scene first");
+    if (!ctx_.scene) return ctx_.events.error("nothing to examine: open a scene first");
     start(true);
 }
 
-std::string SceneDoctor::may_mend() const {
+std::string SceneDoctor::why_not_fixable() const {
     if (!ctx_.scene) return "nothing to fix: open a scene first";
     if (ctx_.scene->trainer)
         return "a training run cannot be fixed: export the splats and open them";
@@ -178,56 +178,58 @@ std::string SceneDoctor::may_mend() const {
 }
 
 void SceneDoctor::fix(const std::string& name) {
-    if (const std::string problem = may_mend(); !problem.empty()) return ctx_.tell.error(problem);
+    if (const std::string problem = why_not_fixable(); !problem.empty())
+        return ctx_.events.error(problem);
     const auto fixable = [&](const Finding& f) {
         return f.fixable && (name.empty() || f.id == name);
     };
     if (!name.empty() && !report_.findings.empty() &&
         std::none_of(report_.findings.begin(), report_.findings.end(), fixable))
-        return ctx_.tell.error(fmt::format("the doctor found no \"{}\" to fix", name));
-    if (ctx_.jobs.running("mend")) return ctx_.tell.error("splats are already being fixed");
-    const std::uint64_t command = ctx_.tell.command;
-    ctx_.jobs.start<Mended>(
+        return ctx_.events.error(fmt::format("the doctor found no \"{}\" to fix", name));
+    if (ctx_.jobs.running("mend")) return ctx_.events.error("splats are already being fixed");
+    const std::uint64_t command = ctx_.events.command;
+    ctx_.jobs.start<FixedScene>(
         {"mend", "fixing", command, true},
         [scene = std::make_shared<LoadedScene>(same_scene(*ctx_.scene)),
          original = ctx_.scene->model, name, options = ctx_.options](const Progress& progress) {
-            return mend_scene(std::move(*scene), original, name, options, progress);
+            return fix_scene(std::move(*scene), original, name, options, progress);
         },
-        [this, name, command, original = ctx_.scene->model](Mended mended) {
+        [this, name, command, original = ctx_.scene->model](FixedScene fixes) {
             if (ctx_.scene->model != original)
-                return ctx_.tell.error("the splats were edited during the fix: run it again",
-                                       command);
-            adopt(std::move(mended), name, command);
+                return ctx_.events.error("the splats were edited during the fix: run it again",
+                                         command);
+            adopt(std::move(fixes), name, command);
         },
-        ctx_.tell.if_failed("fix cancelled; the splats are unchanged"));
+        ctx_.events.if_failed("fix cancelled; the splats are unchanged"));
 }
 
 void SceneDoctor::undo() {
     const EditHistory& history = editor_.history();
-    if (history.mendings().empty()) return ctx_.tell.error("no fix to undo");
-    if (!history.newest_is_mending())
-        return ctx_.tell.error("the splats were edited after the fix: undo the newer edits first");
+    if (history.fixes().empty()) return ctx_.events.error("no fix to undo");
+    if (!history.newest_is_fix())
+        return ctx_.events.error(
+            "the splats were edited after the fix: undo the newer edits first");
     editor_.undo();
 }
 
-void SceneDoctor::adopt(Mended mended, const std::string& name, std::uint64_t command) {
+void SceneDoctor::adopt(FixedScene fixes, const std::string& name, std::uint64_t command) {
     const std::uint64_t before = ctx_.scene->gaussian_count();
-    for (const std::string& change : mended.changes) log_info("fixed: {}", change);
-    editor_.adopt_whole(std::move(mended.scene), {{}, {}, true, name, std::move(mended.changes)},
+    for (const std::string& change : fixes.changes) log_info("fixed: {}", change);
+    editor_.adopt_whole(std::move(fixes.scene), {{}, {}, true, name, std::move(fixes.changes)},
                         "fixed " + (name.empty() ? "everything" : name), command);
-    ctx_.tell.done(
+    ctx_.events.done(
         fmt::format("fixed: {}, {} before", counted(ctx_.scene->gaussian_count(), "Gaussian"),
                     format_count(static_cast<double>(before))),
         true, {}, command);
 }
 
-void SceneDoctor::mendings_changed() {
+void SceneDoctor::fixes_changed() {
     publish();
     start(true);
 }
 
 void SceneDoctor::exported() {
-    if (!editor_.history().mendings().empty()) publish();
+    if (!editor_.history().fixes().empty()) publish();
 }
 
 void SceneDoctor::scene_changed(SceneChange change) {
@@ -236,8 +238,8 @@ void SceneDoctor::scene_changed(SceneChange change) {
     ctx_.jobs.drop("doctor");
     ctx_.jobs.drop("mend");
     report_ = {};
-    ctx_.tell.changed().doctor = nullptr;
-    ctx_.tell.changed().marked = nullptr;
+    ctx_.events.changed().doctor = nullptr;
+    ctx_.events.changed().marked = nullptr;
 }
 
 void SceneDoctor::start_first() {
@@ -253,15 +255,15 @@ void SceneDoctor::forget_rows() {
 }
 
 void SceneDoctor::mark(std::uint64_t row) {
-    if (!ctx_.scene) return ctx_.tell.error("no scene is open");
+    if (!ctx_.scene) return ctx_.events.error("no scene is open");
     const GaussianModel& model = viewer_.current_model(*ctx_.scene);
     if (row >= model.count)
-        return ctx_.tell.error(fmt::format("no Gaussian #{}: the last one is #{}", row,
-                                           model.count - std::min<std::size_t>(1, model.count)));
+        return ctx_.events.error(fmt::format("no Gaussian #{}: the last one is #{}", row,
+                                             model.count - std::min<std::size_t>(1, model.count)));
     const auto i = static_cast<std::size_t>(row);
     MarkedGaussian marked{row, model.mean(i), {}, 0};
     if (!std::isfinite(marked.mean.x + marked.mean.y + marked.mean.z))
-        return ctx_.tell.error(
+        return ctx_.events.error(
             fmt::format("cannot look at Gaussian #{}: its position is not a number", row));
     marked.opacity = 1 / (1 + std::exp(-model.at(kOpacityLogits, i)));
     Quatd quat{model.at(kQuats, i), model.at(kQuats + 1, i), model.at(kQuats + 2, i),
@@ -277,7 +279,7 @@ void SceneDoctor::mark(std::uint64_t row) {
         };
         marked.axes[axis] = {along(0), along(1), along(2)};
     }
-    ctx_.tell.changed().marked = std::make_shared<const MarkedGaussian>(marked);
+    ctx_.events.changed().marked = std::make_shared<const MarkedGaussian>(marked);
 }
 
 }  // namespace gs

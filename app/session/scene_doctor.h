@@ -14,7 +14,7 @@
 
 namespace gs {
 
-struct Mended;
+struct FixedScene;
 
 class SceneDoctor final : public EnginePart {
   public:
@@ -29,7 +29,7 @@ class SceneDoctor final : public EnginePart {
     void undo();
     /// Looks at one Gaussian; answered through SessionView::marked.
     void mark(std::uint64_t row);
-    void unmark() { ctx_.tell.changed().marked = nullptr; }
+    void unmark() { ctx_.events.changed().marked = nullptr; }
 
     /// Examines. `asked`: by the user, so a large model of a run may be copied for it.
     void start(bool asked);
@@ -39,16 +39,16 @@ class SceneDoctor final : public EnginePart {
     /// The open scene was written to a file.
     void exported();
     /// A fix was applied or undone.
-    void mendings_changed();
+    void fixes_changed();
 
   private:
     /// Discards ids in the report, which now belong to other Gaussians.
     void forget_rows();
     void adopt_report(DoctorReport report);
-    void adopt(Mended mended, const std::string& name, std::uint64_t command);
+    void adopt(FixedScene fixes, const std::string& name, std::uint64_t command);
     void publish();
     /// Why not; empty: it may.
-    std::string may_mend() const;
+    std::string why_not_fixable() const;
 
     EngineContext ctx_;
     Viewer& viewer_;

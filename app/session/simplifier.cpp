@@ -15,20 +15,20 @@ struct Fewer {
 }  // namespace
 
 void Simplifier::start(const std::string& to) {
-    if (!ctx_.scene) return ctx_.tell.error("nothing to simplify: open a scene first");
+    if (!ctx_.scene) return ctx_.events.error("nothing to simplify: open a scene first");
     if (ctx_.scene->trainer)
-        return ctx_.tell.error(
+        return ctx_.events.error(
             "a training run cannot be simplified: export the splats and open them");
     if (ctx_.scene->levels)
-        return ctx_.tell.error(
+        return ctx_.events.error(
             "a streamed set cannot be simplified: convert one level and open it");
     if (editor_.locked() > 0)
-        return ctx_.tell.error("locked Gaussians cannot be merged: unlock all of them first");
+        return ctx_.events.error("locked Gaussians cannot be merged: unlock all of them first");
     const auto n = simplified_count(to, ctx_.scene->model->count);
-    if (!n) return ctx_.tell.error(n.error().text());
+    if (!n) return ctx_.events.error(n.error().text());
     if (ctx_.jobs.running("simplify"))
-        return ctx_.tell.error("splats are already being simplified");
-    const std::uint64_t command = ctx_.tell.command;
+        return ctx_.events.error("splats are already being simplified");
+    const std::uint64_t command = ctx_.events.command;
     const auto model = ctx_.scene->model;
     auto cameras =
         ctx_.scene->capture ? cameras_to_look_from(*ctx_.scene->capture) : std::vector<Camera>();
@@ -46,15 +46,15 @@ void Simplifier::start(const std::string& to) {
         },
         [this, model, command](Fewer fewer) {
             if (ctx_.scene->model != model)
-                return ctx_.tell.error(
+                return ctx_.events.error(
                     "the splats were edited during the simplification: run it again", command);
             const std::string what =
                 fmt::format("simplified {} to {}", counted_gaussians(fewer.before),
                             format_count(static_cast<double>(fewer.scene.model->count)));
             editor_.adopt_whole(std::move(fewer.scene), {}, what, command);
-            ctx_.tell.done(what, true, {}, command);
+            ctx_.events.done(what, true, {}, command);
         },
-        ctx_.tell.if_failed("simplification cancelled; the splats are unchanged"));
+        ctx_.events.if_failed("simplification cancelled; the splats are unchanged"));
 }
 
 }  // namespace gs

@@ -70,7 +70,7 @@ bool StreamedLevels::choose() {
         },
         [this, choice](const Error& error) {
             refused_ = choice;
-            if (error.kind != ErrorKind::cancelled) ctx_.tell.error(error.text());
+            if (error.kind != ErrorKind::cancelled) ctx_.events.error(error.text());
         });
     return true;
 }
@@ -86,7 +86,7 @@ void StreamedLevels::show(Gathered gathered) {
 }
 
 void StreamedLevels::publish() {
-    auto& levels = ctx_.tell.changed().levels;
+    auto& levels = ctx_.events.changed().levels;
     levels = nullptr;
     if (ctx_.scene && ctx_.scene->levels)
         levels = std::make_shared<const LevelsState>(

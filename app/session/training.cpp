@@ -44,7 +44,7 @@ std::string words_of_edit(const TrainingSettings& before, const TrainingSettings
 
 Training::Training(EngineContext ctx, TrainingSettings& settings, Viewer& viewer)
     : ctx_(std::move(ctx)), settings_(settings), viewer_(viewer) {
-    ctx_.tell.changed().settings = setting_rows(settings_);
+    ctx_.events.changed().settings = setting_rows(settings_);
 }
 
 void Training::scene_changed(SceneChange change) {
@@ -63,14 +63,14 @@ void Training::scene_changed(SceneChange change) {
              : steps_done() > 0                             ? RunState::paused
                                                             : RunState::ready;
     plots_.begin(scene && scene->capture ? camera_rows(*scene->capture) : std::vector<CameraRow>());
-    Published& view = ctx_.tell.changed();
+    Published& view = ctx_.events.changed();
     view.cameras = plots_.cameras();
     view.curves = plots_.curves();
     publish_lapse();
     publish_looks();
     if (!scene || !scene->run) return;
-    scene->run->options().tell = [&tell = ctx_.tell](LogLevel level, const std::string& text) {
-        tell.of_run(level, text);
+    scene->run->options().tell = [&events = ctx_.events](LogLevel level, const std::string& text) {
+        events.of_run(level, text);
     };
     scene->run->options().last_view = [&viewer = viewer_]() -> std::optional<Camera> {
         const auto& request = viewer.request();
@@ -110,12 +110,12 @@ bool Training::may_train(const char* verb) {
         !ctx_.scene->trainer->finished())
         return true;
     if (!ctx_.scene)
-        ctx_.tell.error(fmt::format("cannot {}: no capture is open", verb));
+        ctx_.events.error(fmt::format("cannot {}: no capture is open", verb));
     else if (!ctx_.scene->run)
-        ctx_.tell.error(fmt::format("cannot {}: {} is a splat file; open a capture to train", verb,
-                                    ctx_.scene->name));
+        ctx_.events.error(fmt::format("cannot {}: {} is a splat file; open a capture to train",
+                                      verb, ctx_.scene->name));
     else
-        ctx_.tell.error(fmt::format("cannot {}: the run ended at step {}", verb, steps_done()));
+        ctx_.events.error(fmt::format("cannot {}: the run ended at step {}", verb, steps_done()));
     return false;
 }
 
@@ -140,17 +140,17 @@ void Training::capture_step(const std::string& path) {
     if (!may_train("capture a step")) return;
     std::error_code error;
     if (!path.empty() && fs::exists(path, error))
-        return ctx_.tell.error(path + " already exists: choose another name");
+        return ctx_.events.error(path + " already exists: choose another name");
     ctx_.scene->run->keeper().steps().capture(steps_done() + 1, path);
     if (state_ != RunState::training) step(1);
 }
 
 void Training::set_hashes(bool on) {
     if (!ctx_.scene || !ctx_.scene->run)
-        return ctx_.tell.error("nothing to train: open a capture first");
+        return ctx_.events.error("nothing to train: open a capture first");
     ctx_.scene->run->keeper().steps().set_hashes(on);
-    ctx_.tell.done(on ? "writing hashes of every step to hashes.txt in the run's folder"
-                      : "stopped hashing steps");
+    ctx_.events.done(on ? "writing hashes of every step to hashes.txt in the run's folder"
+                        : "stopped hashing steps");
 }
 
 void Training::step(std::uint64_t count) { run_to(steps_done() + count); }
@@ -158,14 +158,14 @@ void Training::step(std::uint64_t count) { run_to(steps_done() + count); }
 void Training::run_to(std::uint64_t step) {
     if (!may_train("train")) return;
     if (step <= steps_done())
-        return ctx_.tell.error(
+        return ctx_.events.error(
             fmt::format("cannot run to step {}: step {} is already done", step, steps_done()));
     run_to_ = step;
     begin_training(step);
 }
 
 void Training::stop() {
-    if (!ctx_.scene || !ctx_.scene->run) return ctx_.tell.error("nothing is training");
+    if (!ctx_.scene || !ctx_.scene->run) return ctx_.events.error("nothing is training");
     finish();
     rest(RunState::finished);
     if (!told_finished_) tell_finished(*ctx_.scene->run);
@@ -184,14 +184,14 @@ bool Training::remember(const NamedValues& values) {
         before.emplace_back(name, was.*field->value);
         after.emplace_back(name, settings_.*field->value);
     }
-    done_.push_back({std::move(before), std::move(after), ctx_.tell.command});
+    done_.push_back({std::move(before), std::move(after), ctx_.events.command});
     undone_.clear();
     return true;
 }
 
 bool Training::crop(const std::optional<ClipBox>& box) {
     if (!ctx_.scene || !ctx_.scene->run) {
-        ctx_.tell.error("cannot crop: no training run is open");
+        ctx_.events.error("cannot crop: no training run is open");
         return false;
     }
     const NamedValues wanted = crop_values(box);
@@ -224,19 +224,19 @@ bool Training::edit(const NamedValues& values) {
             changed = with_strategy(
                 changed, static_cast<StrategyKind>(std::clamp(static_cast<int>(value), 0, 2)));
         if (auto set = set_setting(changed, name, value); !set) {
-            ctx_.tell.error(set.error().text());
+            ctx_.events.error(set.error().text());
             return false;
         }
         const SettingField* field = find_setting(name);
         if (!field->live && steps_done() > 0 && settings_.*field->value != changed.*field->value) {
-            ctx_.tell.error(fmt::format("{} cannot change during a run", name));
+            ctx_.events.error(fmt::format("{} cannot change during a run", name));
             return false;
         }
     }
     std::string text = words_of_edit(settings_, changed);
     if (text.empty()) return false;
     if (const std::string problem = why_not_crop(changed); !problem.empty()) {
-        ctx_.tell.error(problem);
+        ctx_.events.error(problem);
         return false;
     }
     bool anew = false;
@@ -244,7 +244,7 @@ bool Training::edit(const NamedValues& values) {
         Run& run = *ctx_.scene->run;
         const auto done = run.change(changed, text);
         if (!done) {
-            ctx_.tell.error(done.error().text());
+            ctx_.events.error(done.error().text());
             return false;
         }
         anew = *done;
@@ -254,15 +254,15 @@ bool Training::edit(const NamedValues& values) {
     }
     settings_ = changed;
     if (!others_.empty()) publish_others();
-    ctx_.tell.done(fmt::format("step {}: {}{}", steps_done(), text,
-                               anew ? "; the run restarts without edits of Gaussians" : ""));
-    ctx_.tell.changed().settings = setting_rows(changed);
+    ctx_.events.done(fmt::format("step {}: {}{}", steps_done(), text,
+                                 anew ? "; the run restarts without edits of Gaussians" : ""));
+    ctx_.events.changed().settings = setting_rows(changed);
     if (anew) ctx_.run_changed(SceneChange::restarted);
     return true;
 }
 
 void Training::undo() {
-    if (done_.empty()) return ctx_.tell.error("no setting change to undo");
+    if (done_.empty()) return ctx_.events.error("no setting change to undo");
     const Edit last = done_.back();
     done_.pop_back();  // what is fixed by now is not asked for again
     if (edit(last.before)) undone_.push_back(last);
@@ -270,7 +270,7 @@ void Training::undo() {
 
 bool Training::redo() {
     if (undone_.empty()) {
-        ctx_.tell.error("no setting change to redo");
+        ctx_.events.error("no setting change to redo");
         return false;
     }
     const Edit last = undone_.back();
@@ -284,13 +284,14 @@ bool Training::redo() {
 Run* Training::run_to_go_back(Which& which) {
     Run* run = ctx_.scene ? ctx_.scene->run.get() : nullptr;
     if (!run || run->snapshots().all().empty()) {
-        ctx_.tell.error("no snapshot to go back to: one is taken before each edit during training");
+        ctx_.events.error(
+            "no snapshot to go back to: one is taken before each edit during training");
         return nullptr;
     }
     if (which.number != 0) return run;
     const auto number = run->snapshots().newest_of(which.step);
     if (number) which.number = *number;
-    if (!number) ctx_.tell.error(number.error().text());
+    if (!number) ctx_.events.error(number.error().text());
     return number ? run : nullptr;
 }
 
@@ -298,7 +299,7 @@ Run* Training::run_to_go_back(Which& which) {
 void Training::went_back(std::string what) {
     const Run& run = *ctx_.scene->run;
     settings_ = ctx_.scene->trainer->settings();
-    ctx_.tell.changed().settings = setting_rows(settings_);
+    ctx_.events.changed().settings = setting_rows(settings_);
     plots_.begin(camera_rows(*ctx_.scene->capture));
     recall(run);
     done_.clear();
@@ -310,7 +311,7 @@ void Training::went_back(std::string what) {
                            : RunState::paused);
     publish_others();
     publish_lapse();
-    if (message_.empty()) ctx_.tell.done(what, true);
+    if (message_.empty()) ctx_.events.done(what, true);
     ctx_.run_changed(SceneChange::restarted);
 }
 
@@ -319,7 +320,7 @@ void Training::revert(Which which) {
     if (!run) return;
     const std::uint64_t before = steps_done();
     const auto done = run->snapshots().revert(which.number);
-    if (!done) ctx_.tell.error(done.error().text());
+    if (!done) ctx_.events.error(done.error().text());
     if (!done && run->failure().empty()) return;  // it stands where it stood
     went_back(fmt::format("back at step {}, from {}", steps_done(), before));
 }
@@ -330,7 +331,7 @@ void Training::branch(Which which) {
     const Curves before = *plots_.curves();
     const TrainingSettings settings = settings_;
     const auto done = run->snapshots().branch(which.number);
-    if (!done) ctx_.tell.error(done.error().text());
+    if (!done) ctx_.events.error(done.error().text());
     if (!done && run->failure().empty()) return;
     last_checkpoint_.clear();
     const std::string parent = run->options().parent.empty() ? "before" : run->options().parent;
@@ -345,8 +346,8 @@ void Training::show_other(const std::string& folder) {
     log.take_earlier(fs::path(folder) / "metrics.csv", kEveryStep);
     const auto description = read_run_description(folder);
     if (!there || (log.rows().empty() && !description))
-        return ctx_.tell.error(folder +
-                               " is not a run with curves: metrics.csv or run.json is missing");
+        return ctx_.events.error(folder +
+                                 " is not a run with curves: metrics.csv or run.json is missing");
     RunPlots plots;
     for (const StepReport& step : log.rows()) plots.add_step(step);
     if (description) {
@@ -369,7 +370,7 @@ void Training::hide_other(const std::string& name) {
     if (std::erase_if(others_, [&](const Other& o) {
             return name.empty() || o.shown.name == name || o.shown.folder == name;
         }) == 0)
-        return ctx_.tell.error("no curves of that run are shown");
+        return ctx_.events.error("no curves of that run are shown");
     publish_others();
 }
 
@@ -384,7 +385,7 @@ void Training::publish_others() {
                                                              *other.settings.*field.value,
                                                              settings_.*field.value));
     }
-    ctx_.tell.changed().other_curves =
+    ctx_.events.changed().other_curves =
         std::make_shared<const std::vector<OtherCurves>>(std::move(out));
 }
 
@@ -395,19 +396,19 @@ void Training::set_time_lapse(std::optional<LapsePace> pace, const std::string& 
     std::vector<LapseCamera> cameras;
     if (!names.empty() || !run.keeper().lapse().has_cameras()) {
         auto chosen = choose_lapse_cameras(names, saved, *ctx_.scene->capture);
-        if (!chosen) return ctx_.tell.error(chosen.error().text());
+        if (!chosen) return ctx_.events.error(chosen.error().text());
         cameras = std::move(*chosen);
     }
     if (!pace)
         pace = run.keeper().lapse().pace().on() ? run.keeper().lapse().pace() : LapsePace{0, true};
     run.keeper().set_time_lapse(*pace, std::move(cameras));
-    ctx_.tell.done("time lapse: " + text_of(*pace));
+    ctx_.events.done("time lapse: " + text_of(*pace));
     publish_lapse();
 }
 
 void Training::publish_looks() {
     const Trainer* trainer = ctx_.scene ? ctx_.scene->trainer : nullptr;
-    ctx_.tell.changed().looks = trainer ? photo_looks(*trainer, pose_arrows_) : nullptr;
+    ctx_.events.changed().looks = trainer ? photo_looks(*trainer, pose_arrows_) : nullptr;
 }
 
 void Training::show_pose_arrows(std::optional<bool> on) {
@@ -418,31 +419,31 @@ void Training::show_pose_arrows(std::optional<bool> on) {
 void Training::publish_lapse() {
     const auto state = ctx_.scene ? lapse_state(*ctx_.scene) : nullptr;
     lapse_taken_ = state ? state->taken : 0;
-    ctx_.tell.changed().time_lapse = state;
-    lapse_.told();
+    ctx_.events.changed().time_lapse = state;
+    lapse_.published();
 }
 
 void Training::profile(std::uint64_t first, std::uint64_t last) {
     if (!may_train("profile steps")) return;
     if (last <= steps_done())
-        return ctx_.tell.error(
+        return ctx_.events.error(
             fmt::format("step {} is already done: nothing left to profile", last));
     if (!ctx_.options.run.set_profiling)
-        return ctx_.tell.error("cannot profile steps: not training on a CUDA device");
+        return ctx_.events.error("cannot profile steps: not training on a CUDA device");
     ctx_.scene->run->profile({first, last});
-    ctx_.tell.done(fmt::format("steps {} to {} will be marked for nsys and ncu", first, last));
+    ctx_.events.done(fmt::format("steps {} to {} will be marked for nsys and ncu", first, last));
 }
 
 void Training::save_checkpoint(const std::string& path) {
     if (!ctx_.scene || !ctx_.scene->run)
-        return ctx_.tell.error("cannot save a checkpoint: nothing is training");
+        return ctx_.events.error("cannot save a checkpoint: nothing is training");
     if (const auto saved = ctx_.scene->run->keeper().save_checkpoint(path); !saved)
-        ctx_.tell.error(saved.error().text());
+        ctx_.events.error(saved.error().text());
 }
 
 void Training::evaluate() {
     if (!ctx_.scene || !ctx_.scene->capture)
-        return ctx_.tell.error("cannot evaluate: no capture is open");
+        return ctx_.events.error("cannot evaluate: no capture is open");
     if (ctx_.scene->run) return ctx_.scene->run->evaluate();
     const auto photos = std::make_shared<EvaluationJob>(*ctx_.scene->capture, 0);
     ctx_.jobs.start_slices(
@@ -467,7 +468,7 @@ bool Training::advance() {
     if (did == Run::Did::evaluation) tell_evaluation(run.record().evaluation);
     if (did == Run::Did::step) {
         plots_.add_step(run.record().last);
-        ctx_.tell.status.changed = curves_.changed = cameras_.changed = true;
+        ctx_.events.status.changed = curves_.changed = cameras_.changed = true;
     }
     if (run.keeper().lapse().pictures() != lapse_taken_) lapse_.changed = true;
     take_marks(run);
@@ -492,7 +493,7 @@ void Training::rest(RunState state) {
     state_ = state;
     run_to_ = 0;
     if (state == RunState::paused) log_info("paused after step {}", steps_done());
-    ctx_.tell.status.at_once();
+    ctx_.events.status.at_once();
     publish_lapse();
     cameras_.at_once();
     curves_.changed = true;
@@ -506,10 +507,10 @@ bool Training::evaluating() const {
 void Training::tell_evaluation(const Evaluation& evaluation) {
     plots_.add_evaluation(evaluation);
     if (!std::isnan(evaluation.psnr))
-        ctx_.tell.done(fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)",
-                                   evaluation.step, evaluation.psnr, evaluation.ssim,
-                                   evaluation.images.size(), evaluation.seconds));
-    ctx_.tell.status.at_once();
+        ctx_.events.done(fmt::format(
+            "step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)", evaluation.step,
+            evaluation.psnr, evaluation.ssim, evaluation.images.size(), evaluation.seconds));
+    ctx_.events.status.at_once();
     cameras_.at_once();
     curves_.at_once();
 }
@@ -526,10 +527,10 @@ void Training::tell_finished(Run& run) {
     std::vector<std::string> files;
     for (const auto& [what, where] : run.keeper().files().all())
         files.push_back(what + ": " + where);
-    ctx_.tell.done(fmt::format("finished at step {}: {} steps in {}{}, {} Gaussians", steps_done(),
-                               taken, format_duration(run.times().seconds), score,
-                               format_count(static_cast<double>(run.trainer().gaussian_count()))),
-                   true, std::move(files));
+    ctx_.events.done(fmt::format("finished at step {}: {} steps in {}{}, {} Gaussians",
+                                 steps_done(), taken, format_duration(run.times().seconds), score,
+                                 format_count(static_cast<double>(run.trainer().gaussian_count()))),
+                     true, std::move(files));
 }
 
 void Training::finish() {
@@ -601,9 +602,9 @@ bool Training::publish_when_due() {
     if (cameras_.due(kCamerasInterval)) {
         if (ctx_.scene && ctx_.scene->trainer && ctx_.scene->trainer->settings().refine_poses != 0)
             plots_.take_poses(*ctx_.scene->trainer);
-        ctx_.tell.changed().cameras = plots_.cameras();
+        ctx_.events.changed().cameras = plots_.cameras();
         publish_looks();
-        cameras_.told();
+        cameras_.published();
         any = true;
     }
     if (lapse_.due(kLapseInterval)) {
@@ -611,8 +612,8 @@ bool Training::publish_when_due() {
         any = true;
     }
     if (curves_.due(running() ? kCurvesInterval : 0)) {
-        ctx_.tell.changed().curves = plots_.curves();
-        curves_.told();
+        ctx_.events.changed().curves = plots_.curves();
+        curves_.published();
         any = true;
     }
     return any;

@@ -73,7 +73,7 @@ void Values::follow(const Shown& shown, const ViewRequest& request) {
 std::optional<Hits> Values::within(const Shown& shown, const ViewRequest& request) {
     follow(shown, request);
     const auto no_values = [&](const std::string& why) {
-        ctx_.tell.error("cannot select by value: " + why);
+        ctx_.events.error("cannot select by value: " + why);
         return std::nullopt;
     };
     if (key_.value == GaussianValue::none)
@@ -102,7 +102,7 @@ void Values::clear() {
     key_ = {};
     by_row_.resize_discard(0);
     tint_.set_values({});
-    ctx_.tell.changed().values = nullptr;
+    ctx_.events.changed().values = nullptr;
 }
 
 void Values::find(const Shown& shown, const ViewRequest& request) {
@@ -164,7 +164,7 @@ void Values::paint(const ColorBy& wanted) {
     found_.within = count_rows(by_row_, [&](float v) { return v >= lo && v <= hi; });
     tint_.set_values({by_row_.span(), found_.lo, found_.hi, found_.histogram.logarithmic,
                       wanted.filter, wanted.map});
-    ctx_.tell.changed().values = std::make_shared<const GaussianValues>(found_);
+    ctx_.events.changed().values = std::make_shared<const GaussianValues>(found_);
 }
 
 }  // namespace gs

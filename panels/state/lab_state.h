@@ -1,5 +1,5 @@
 // LabState: the Lab panel's data: suites that can be run, runs recorded in a database, and
-// comparisons of runs. Made by the engine's part for it (app/session/lab_desk.h) from the records
+// comparisons of runs. Made by the engine's part for it (app/session/lab_part.h) from the records
 // and results of `gausscope lab`.
 #pragma once
 

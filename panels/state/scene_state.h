@@ -44,10 +44,10 @@ struct DoctorReport {
     std::uint64_t photo_bytes = 0;
     int width = 0, height = 0;  ///< of the pictures the plan is for
     MemoryRoom host, device;
-    double seconds = 0;     ///< duration of the examination
-    bool can_mend = false;  ///< false: a training run, a streamed set
+    double seconds = 0;    ///< duration of the examination
+    bool can_fix = false;  ///< false: a training run, a streamed set
     std::vector<std::string>
-        mended;  ///< fixes applied, oldest first; doctor.undo undoes the last one
+        fixes;  ///< fixes applied, oldest first; doctor.undo undoes the last one
     std::vector<std::string> changes;  ///< what they changed, one line each
     bool unsaved = false;              ///< fixed since the splats were opened or exported
 };

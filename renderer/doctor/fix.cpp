@@ -48,9 +48,9 @@ void repair_row(GaussianModel& m, std::size_t i, Repair repair) {
     }
 }
 
-class Mender {
+class Fixer {
   public:
-    Mender(const GaussianModel& model, std::span<const std::string> ids)
+    Fixer(const GaussianModel& model, std::span<const std::string> ids)
         : model_(model), ids_(ids) {}
     /// False when there was nothing left to do, or the meter was cancelled.
     bool round(Meter& meter);
@@ -70,7 +70,7 @@ class Mender {
     bool wanted(std::string_view id) const {
         return ids_.empty() || std::find(ids_.begin(), ids_.end(), id) != ids_.end();
     }
-    bool mend_rows(const std::vector<std::uint16_t>& faults);
+    bool fix_rows(const std::vector<std::uint16_t>& faults);
     bool remove_copies(Meter& meter);
     bool undo_activations(const SceneBox& box);
 
@@ -80,7 +80,7 @@ class Mender {
     std::vector<std::string> notes_;
 };
 
-bool Mender::mend_rows(const std::vector<std::uint16_t>& faults) {
+bool Fixer::fix_rows(const std::vector<std::uint16_t>& faults) {
     std::vector<std::uint8_t> gone(model_.count, 0);
     bool removed = false, changed = false;
     for (std::size_t i = 0; i < model_.count; ++i) {
@@ -102,7 +102,7 @@ bool Mender::mend_rows(const std::vector<std::uint16_t>& faults) {
     return changed;
 }
 
-bool Mender::remove_copies(Meter& meter) {
+bool Fixer::remove_copies(Meter& meter) {
     if (!wanted("duplicates")) return false;
     const Repeats repeats = find_repeats(model_, meter);
     if (repeats.copies.empty() || meter.cancelled()) return false;
@@ -113,7 +113,7 @@ bool Mender::remove_copies(Meter& meter) {
     return true;
 }
 
-bool Mender::undo_activations(const SceneBox& box) {
+bool Fixer::undo_activations(const SceneBox& box) {
     Activated found = activated_values(model_, box);
     found.opacities = found.opacities && wanted(kActivatedOpacities);
     found.sizes = found.sizes && wanted(kActivatedSizes);
@@ -123,12 +123,12 @@ bool Mender::undo_activations(const SceneBox& box) {
     return found.opacities || found.sizes;
 }
 
-bool Mender::round(Meter& meter) {
+bool Fixer::round(Meter& meter) {
     std::vector<std::uint16_t> faults;
     const RowScan scan = scan_rows(model_, 1, 1, &faults, meter);
     if (meter.cancelled()) return false;
     if (undo_activations(scan.box)) return true;
-    bool changed = mend_rows(faults);
+    bool changed = fix_rows(faults);
     changed = remove_copies(meter) || changed;
     if (!changed && model_.count > 0 && scan.used_degree < model_.sh_degree &&
         wanted("unused-harmonics")) {
@@ -144,22 +144,22 @@ bool Mender::round(Meter& meter) {
 
 // Every round removes rows or repairs what stays repaired, so this ends.
 Fixed fix(const GaussianModel& model, std::span<const std::string> ids) {
-    Mender mender(model, ids);
-    for (Meter meter; mender.round(meter);) {
+    Fixer fixer(model, ids);
+    for (Meter meter; fixer.round(meter);) {
     }
-    return mender.result();
+    return fixer.result();
 }
 
 Result<Fixed> fix(const GaussianModel& model, std::span<const std::string> ids,
                   const Progress& progress) {
-    Mender mender(model, ids);
+    Fixer fixer(model, ids);
     for (bool more = true; more;) {
-        GS_TRY_VOID(run_metered(progress, mender.marks(), [&](Meter& meter) -> Result<void> {
-            more = mender.round(meter);
+        GS_TRY_VOID(run_metered(progress, fixer.marks(), [&](Meter& meter) -> Result<void> {
+            more = fixer.round(meter);
             return {};
         }));
     }
-    return mender.result();
+    return fixer.result();
 }
 
 }  // namespace gs

@@ -87,7 +87,7 @@ TEST_F(Doctor, examines_what_is_opened_without_being_asked) {
     ASSERT_TRUE(h.until([&] { return h.state.doctor && !find(h, "duplicates"); }));
     EXPECT_TRUE(h.state.doctor->planned);
     EXPECT_EQ(h.state.doctor->photo_bytes, 9u * 80 * 60 * 3);
-    EXPECT_FALSE(h.state.doctor->can_mend);
+    EXPECT_FALSE(h.state.doctor->can_fix);
     EXPECT_FALSE(find(h, "unused-harmonics"))
         << "of a model that was not trained, only memory is of interest";
 }
@@ -98,17 +98,17 @@ TEST_F(Doctor, mends_and_takes_back_one_after_the_other) {
     EXPECT_EQ(h.state.scene->gaussians, 398u);
     EXPECT_FALSE(find(h, "duplicates"));
     EXPECT_TRUE(find(h, "invisible"));
-    EXPECT_EQ(h.state.doctor->mended, std::vector<std::string>{"duplicates"});
+    EXPECT_EQ(h.state.doctor->fixes, std::vector<std::string>{"duplicates"});
     ASSERT_TRUE(done_and_examined(jobs::fix()));
     EXPECT_FALSE(find(h, "reader"));
     EXPECT_EQ(h.state.scene->gaussians, 391u);
     for (const Finding& f : h.state.doctor->findings) EXPECT_FALSE(f.fixable) << f.id;
     EXPECT_GE(h.state.doctor->changes.size(), 3u);
 
-    const std::string mended = (h.folder.path() / "mended.ply").string();
+    const std::string fixes = (h.folder.path() / "fixes.ply").string();
     EXPECT_TRUE(h.state.doctor->unsaved);
-    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(mended))));
-    const auto written = read_splats(mended);
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(fixed))));
+    const auto written = read_splats(fixed);
     ASSERT_TRUE(written);
     EXPECT_EQ(written->model.count, 391u) << "what is shown is exported";
     EXPECT_TRUE(h.until([&] { return !h.state.doctor->unsaved; })) << "and nothing would be lost";
@@ -118,7 +118,7 @@ TEST_F(Doctor, mends_and_takes_back_one_after_the_other) {
         ASSERT_TRUE(done_and_examined(jobs::undo_fix()));
         EXPECT_EQ(h.state.scene->gaussians, left);
     }
-    EXPECT_TRUE(h.state.doctor->mended.empty());
+    EXPECT_TRUE(h.state.doctor->fixes.empty());
     EXPECT_EQ(find(h, "not-finite-positions")->count, 3u);
     EXPECT_TRUE(h.errors.empty()) << h.errors[0].text;
     h.session.send(jobs::undo_fix());

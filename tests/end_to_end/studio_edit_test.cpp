@@ -257,7 +257,7 @@ TEST_F(Editing, simplifying_is_a_step_of_the_history) {
     EXPECT_EQ(h.state.scene->gaussians, 400u) << "an error, and no change";
     ASSERT_TRUE(give("edit.simplify", {"25%"}));
     ASSERT_TRUE(h.until([&] { return h.state.scene->gaussians == 100 && !working(); }));
-    EXPECT_TRUE(h.state.doctor == nullptr || h.state.doctor->mended.empty())
+    EXPECT_TRUE(h.state.doctor == nullptr || h.state.doctor->fixes.empty())
         << "nothing was repaired";
     EXPECT_EQ(exported().count, 100u);
     ASSERT_TRUE(give("undo"));
@@ -305,7 +305,7 @@ TEST_F(Editing, undo_takes_the_newest_of_every_kind) {
     ASSERT_TRUE(give("edit.duplicate"));
     ASSERT_TRUE(give("doctor.examine"));
     ASSERT_TRUE(give("doctor.fix", {"duplicates"}));
-    ASSERT_TRUE(h.until([&] { return !h.state.doctor->mended.empty() && !working(); }));
+    ASSERT_TRUE(h.until([&] { return !h.state.doctor->fixes.empty() && !working(); }));
     EXPECT_EQ(h.state.scene->gaussians, 397u);
     EXPECT_TRUE(h.state.would_lose());
     ASSERT_TRUE(give("select.row", {"0"}));
@@ -315,7 +315,7 @@ TEST_F(Editing, undo_takes_the_newest_of_every_kind) {
     ASSERT_TRUE(give("undo"));
     ASSERT_TRUE(give("undo"));
     EXPECT_EQ(h.state.scene->gaussians, 398u) << "the repair is undone";
-    EXPECT_TRUE(h.until([&] { return h.state.doctor->mended.empty(); }));
+    EXPECT_TRUE(h.until([&] { return h.state.doctor->fixes.empty(); }));
     ASSERT_TRUE(give("undo"));
     ASSERT_TRUE(give("undo"));
     ASSERT_TRUE(give("undo"));

@@ -238,7 +238,7 @@ TEST(LevelsInTheStudio, switch_with_the_camera_and_the_budget) {
     EXPECT_TRUE(h.errors.empty()) << h.errors[0].text;
     // The doctor examines the model once the levels are chosen, but cannot repair it.
     ASSERT_TRUE(h.until([&] { return h.state.doctor != nullptr; }));
-    EXPECT_FALSE(h.state.doctor->can_mend);
+    EXPECT_FALSE(h.state.doctor->can_fix);
     h.session.send(jobs::fix());
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     // Another scene has no levels.

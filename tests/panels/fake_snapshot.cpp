@@ -400,8 +400,8 @@ DoctorReport doctor() {
     r.height = 640;
     r.host = {4'000'000'000, 3'190'000};
     r.seconds = 0.31;
-    r.can_mend = true;
-    r.mended = {"duplicates"};
+    r.can_fix = true;
+    r.fixes = {"duplicates"};
     r.unsaved = true;
     r.changes = {"12 Gaussians removed as copies"};
     return r;

@@ -373,12 +373,12 @@ TEST_F(Click, TakeBackDoesNotComeToWhereMendAllWas) {
     DoctorPanel doctor;
     const auto draw = alone(doctor);
     auto report = *snapshot.doctor;
-    report.mended.clear();
+    report.fixes.clear();
     snapshot.doctor = std::make_shared<const DoctorReport>(report);
-    auto mended = report;
-    mended.mended = {""};
-    for (Finding& f : mended.findings) f.fixable = false;
-    const auto after = std::make_shared<const DoctorReport>(mended);
+    auto fixed = report;
+    fixed.fixes = {""};
+    for (Finding& f : fixed.findings) f.fixable = false;
+    const auto after = std::make_shared<const DoctorReport>(fixed);
     int mends = 0;
     for (float y = 5; y < 60; y += 5)
         for (float x = 5; x < 490; x += 7) {

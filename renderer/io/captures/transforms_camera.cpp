@@ -162,7 +162,7 @@ Problem read_matrix(const Json& frame, const char* key, PoseMatrix& out) {
 
 // Gram-Schmidt on the columns: files hold six digits or a scaled rotation; both are fixed,
 // anything else is refused. `scale`: of the file's rotation.
-Problem mend_rotation(const PoseMatrix& in, const char* key, Mat3d& out, double& scale) {
+Problem fix_rotation(const PoseMatrix& in, const char* key, Mat3d& out, double& scale) {
     const auto& m = in.m;
     Vec3d x{m[0][0], m[1][0], m[2][0]}, y{m[0][1], m[1][1], m[2][1]}, z{m[0][2], m[1][2], m[2][2]};
     scale = std::sqrt(dot(x, x));
@@ -188,7 +188,7 @@ Problem read_pose(const Json& frame, Camera& camera) {
     double scale = 1;
     if (Problem problem = read_matrix(frame, "transform_matrix", matrix); !problem.empty())
         return problem;
-    if (Problem problem = mend_rotation(matrix, "transform_matrix", r, scale); !problem.empty())
+    if (Problem problem = fix_rotation(matrix, "transform_matrix", r, scale); !problem.empty())
         return problem;
     for (std::size_t i = 0; i < 3; ++i) {
         camera.rotation.m[0][i] = r.m[i][0];
@@ -208,7 +208,7 @@ Problem read_shutter_pose(const Json& frame, const std::string& end, Pose& out) 
         double scale = 1;
         if (Problem problem = read_matrix(frame, matrix_key.c_str(), matrix); !problem.empty())
             return problem;
-        if (Problem problem = mend_rotation(matrix, matrix_key.c_str(), out.rotation, scale);
+        if (Problem problem = fix_rotation(matrix, matrix_key.c_str(), out.rotation, scale);
             !problem.empty())
             return problem;
         const auto& m = matrix.m;

@@ -1,25 +1,25 @@
-#include "app/session/teller.h"
+#include "app/session/events.h"
 
 #include <utility>
 
 namespace gs {
 
-Teller::Teller(SessionOutbox& out, std::function<void()> wake)
+Events::Events(SessionOutbox& out, std::function<void()> wake)
     : out_(out), wake_(wake ? std::move(wake) : [] {}) {}
 
-void Teller::publish() {
+void Events::publish() {
     if (!std::exchange(changed_, false)) return;
     out_.view.put(view_);
     wake_();
 }
 
-void Teller::error(const std::string& text, std::uint64_t of_command) {
+void Events::error(const std::string& text, std::uint64_t of_command) {
     log_error("{}", text);
     out_.events.try_put({of_command != 0 ? of_command : command, true, text, true});
     wake_();
 }
 
-void Teller::done(const std::string& text, bool notice, std::vector<std::string> lines,
+void Events::done(const std::string& text, bool notice, std::vector<std::string> lines,
                   std::uint64_t of_command) {
     log_info("{}", text);
     for (const std::string& line : lines) log_info("  {}", line);
@@ -28,28 +28,28 @@ void Teller::done(const std::string& text, bool notice, std::vector<std::string>
     wake_();
 }
 
-void Teller::warning(const std::string& text) {
+void Events::warning(const std::string& text) {
     log_warning("{}", text);
     out_.events.try_put({command, false, text, true, {}, true});
     wake_();
 }
 
-void Teller::focus(const Vec3d& point) {
+void Events::focus(const Vec3d& point) {
     out_.focus.put(point);
     wake_();
 }
 
-void Teller::picked(PickedPoints points) {
+void Events::picked(PickedPoints points) {
     out_.picked.try_put(std::move(points));
     wake_();
 }
 
-void Teller::found(FoundPoint found) {
+void Events::found(FoundPoint found) {
     out_.found.try_put(found);
     wake_();
 }
 
-void Teller::picture(Picture picture) {
+void Events::picture(Picture picture) {
     out_.pictures.try_put(std::make_shared<const Picture>(std::move(picture)));
     wake_();
 }

@@ -1,4 +1,4 @@
-// Teller: publishes the results of the engine and its parts: the shown state as a whole at the end
+// Events: publishes the results of the engine and its parts: the shown state as a whole at the end
 // of a turn, and events, one after the other. Lives on the engine thread.
 #pragma once
 
@@ -23,16 +23,16 @@ struct Paced {
         last = {};
     }
     bool due(double interval) const { return changed && seconds_since(last) > interval; }
-    void told() {
+    void published() {
         changed = false;
         last = std::chrono::steady_clock::now();
     }
 };
 
-class Teller {
+class Events {
   public:
     /// `wake` is called after anything went out.
-    Teller(SessionOutbox& out, std::function<void()> wake);
+    Events(SessionOutbox& out, std::function<void()> wake);
 
     /// The next state to publish, to be changed.
     Published& changed() {

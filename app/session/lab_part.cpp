@@ -1,4 +1,4 @@
-#include "app/session/lab_desk.h"
+#include "app/session/lab_part.h"
 
 #include <unistd.h>
 
@@ -23,14 +23,14 @@ class SuiteProgress {
         : progress_(progress), what_(std::move(suite)) {}
     void begins(const std::string& run, std::size_t number, std::size_t planned) {
         what_ = run, done_ = number - 1, planned_ = planned;
-        (void)tell();
+        (void)report();
     }
-    bool stopped() { return seconds_since(told_) < kInterval ? stopped_ : tell(); }
+    bool stopped() { return seconds_since(reported_) < kInterval ? stopped_ : report(); }
 
   private:
     static constexpr double kInterval = 0.25;
-    bool tell() {
-        told_ = std::chrono::steady_clock::now();
+    bool report() {
+        reported_ = std::chrono::steady_clock::now();
         return stopped_ = !progress_(what_, done_, planned_);
     }
 
@@ -38,7 +38,7 @@ class SuiteProgress {
     std::string what_;
     std::size_t done_ = 0, planned_ = 0;
     bool stopped_ = false;
-    std::chrono::steady_clock::time_point told_{};
+    std::chrono::steady_clock::time_point reported_{};
 };
 
 struct RanSuite {
@@ -72,25 +72,25 @@ std::string words_of_suite(const RanSuite& ran) {
 
 }  // namespace
 
-LabDesk::LabDesk(EngineContext ctx) : ctx_(std::move(ctx)) {
+LabPart::LabPart(EngineContext ctx) : ctx_(std::move(ctx)) {
     state_.database = "lab.db";
     state_.suites = lab::built_in_suites();
     publish();
 }
 
-void LabDesk::publish() { ctx_.tell.changed().lab = std::make_shared<const LabState>(state_); }
+void LabPart::publish() { ctx_.events.changed().lab = std::make_shared<const LabState>(state_); }
 
-void LabDesk::open(const std::string& database) {
+void LabPart::open(const std::string& database) {
     const std::string wanted = database.empty() ? state_.database : database;
     if (ctx_.jobs.running(kSuiteJob) && wanted != state_.database)
-        return ctx_.tell.error("a suite is running into " + state_.database +
-                               ": run lab.stop to end it");
+        return ctx_.events.error("a suite is running into " + state_.database +
+                                 ": run lab.stop to end it");
     state_ = {wanted, false, state_.suites, {}, {}, {}};
     compared_.reset();
-    read(ctx_.tell.command);
+    read(ctx_.events.command);
 }
 
-void LabDesk::read(std::uint64_t command) {
+void LabPart::read(std::uint64_t command) {
     ctx_.jobs.start<LabReading>(
         {kReadJob, "reading " + state_.database, command},
         [database = state_.database, compared = compared_](const Progress&) {
@@ -103,19 +103,19 @@ void LabDesk::read(std::uint64_t command) {
             state_.compared = std::move(reading.compared);
             if (!reading.not_compared.empty()) {
                 compared_.reset();
-                ctx_.tell.error(reading.not_compared, command);
+                ctx_.events.error(reading.not_compared, command);
             }
             publish();
         },
         [this, command](const Error& error) {
             publish();
-            ctx_.tell.failed(error, "reading the lab's database was cancelled", command);
+            ctx_.events.failed(error, "reading the lab's database was cancelled", command);
         });
 }
 
-void LabDesk::run(const std::string& suite, const std::string& label, const std::string& captures) {
+void LabPart::run(const std::string& suite, const std::string& label, const std::string& captures) {
     if (ctx_.jobs.running(kSuiteJob))
-        return ctx_.tell.error("a suite is already running: run lab.stop to end it");
+        return ctx_.events.error("a suite is already running: run lab.stop to end it");
     lab::LabOptions options;
     options.database = state_.database;
     options.captures = captures;
@@ -125,29 +125,29 @@ void LabDesk::run(const std::string& suite, const std::string& label, const std:
         [suite, options = std::move(options)](const Progress& progress) {
             return run_named(suite, options, progress);
         },
-        [this, command = ctx_.tell.command](RanSuite ran) {
+        [this, command = ctx_.events.command](RanSuite ran) {
             if (ran.tally.failed > 0)
-                ctx_.tell.warning(words_of_suite(ran));
+                ctx_.events.warning(words_of_suite(ran));
             else
-                ctx_.tell.done(words_of_suite(ran), true, {}, command);
+                ctx_.events.done(words_of_suite(ran), true, {}, command);
             read(0);
         },
-        [this, command = ctx_.tell.command](const Error& error) {
-            ctx_.tell.error(error.text(), command);
+        [this, command = ctx_.events.command](const Error& error) {
+            ctx_.events.error(error.text(), command);
         });
 }
 
-void LabDesk::compare(const std::string& a, const std::string& b) {
+void LabPart::compare(const std::string& a, const std::string& b) {
     compared_ = {a, b};
-    read(ctx_.tell.command);
+    read(ctx_.events.command);
 }
 
-void LabDesk::report(const std::string& html) {
+void LabPart::report(const std::string& html) {
     std::vector<std::string> words{lab::own_program().string(), "lab", "report"};
     if (compared_) words.insert(words.end(), {compared_->first, compared_->second});
     words.insert(words.end(), {"--database", state_.database, "--html", html});
     ctx_.jobs.start<std::string>(
-        {kReportJob, "writing " + html, ctx_.tell.command},
+        {kReportJob, "writing " + html, ctx_.events.command},
         [words](const Progress& progress) -> Result<std::string> {
             const fs::path log =
                 fs::temp_directory_path() / fmt::format("gausscope-lab-report-{}.log", ::getpid());
@@ -161,13 +161,13 @@ void LabDesk::report(const std::string& html) {
             if (!ended->done()) return fail(ErrorKind::unwritable, words.back(), said);
             return said;
         },
-        [this, command = ctx_.tell.command](std::string said) {
-            ctx_.tell.done(said, true, {}, command);
+        [this, command = ctx_.events.command](std::string said) {
+            ctx_.events.done(said, true, {}, command);
         },
-        ctx_.tell.if_failed("the lab's report was cancelled"));
+        ctx_.events.if_failed("the lab's report was cancelled"));
 }
 
-void LabDesk::before_picture(const Shown*) {
+void LabPart::before_picture(const Shown*) {
     const TaskProgress* running = ctx_.jobs.progress_of(kSuiteJob);
     if (!running) return said_.clear();
     if (running->what == said_ || ctx_.jobs.running(kReadJob)) return;

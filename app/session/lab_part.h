@@ -1,4 +1,4 @@
-// LabDesk: the engine's part for the lab: it runs suites with the code of `gausscope lab run`, each
+// LabPart: the engine's part for the lab: it runs suites with the code of `gausscope lab run`, each
 // training in a process of its own, and reads the recorded runs, all as background jobs. Publishes
 // SessionView::lab. Owned by the engine; commands call it there.
 #pragma once
@@ -12,9 +12,9 @@
 
 namespace gs {
 
-class LabDesk final : public EnginePart {
+class LabPart final : public EnginePart {
   public:
-    explicit LabDesk(EngineContext ctx);
+    explicit LabPart(EngineContext ctx);
 
     /// Opens another database. Reports an unreadable one.
     void open(const std::string& database);

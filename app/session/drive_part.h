@@ -1,4 +1,4 @@
-// DriveDesk: the engine's part for lidar recordings: the open drive's, or another one opened with
+// DrivePart: the engine's part for lidar recordings: the open drive's, or another one opened with
 // the scene. It reads the chosen sweep and draws it from the model as a job, plays sweeps in real
 // time, and scores all sweeps on request. Publishes SessionView::drive. Owned by the engine;
 // commands (app/commands/drive.cpp) call it there.
@@ -18,9 +18,9 @@
 
 namespace gs {
 
-class DriveDesk final : public EnginePart {
+class DrivePart final : public EnginePart {
   public:
-    explicit DriveDesk(EngineContext ctx) : ctx_(std::move(ctx)) {}
+    explicit DrivePart(EngineContext ctx) : ctx_(std::move(ctx)) {}
 
     /// Opens the scene's own recording; draws the sweep again with another model.
     void scene_changed(SceneChange change) override;

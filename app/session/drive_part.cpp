@@ -1,4 +1,4 @@
-#include "app/session/drive_desk.h"
+#include "app/session/drive_part.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ std::size_t nearest_sweep(const std::vector<DriveRow>& rows, double seconds) {
 
 }  // namespace
 
-void DriveDesk::scene_changed(SceneChange change) {
+void DrivePart::scene_changed(SceneChange change) {
     if (is_other_model(change)) stale_ = true;
     if (change != SceneChange::scene) return;
     for (const char* job : {kSweepJob, kDriveLogJob, kScoreJob}) ctx_.jobs.drop(job);
@@ -41,23 +41,23 @@ void DriveDesk::scene_changed(SceneChange change) {
     if (auto log = open_drive(capture->path, capture)) take(std::move(*log));
 }
 
-void DriveDesk::open(const std::string& path) {
+void DrivePart::open(const std::string& path) {
     const std::shared_ptr<const Capture> capture = ctx_.scene ? ctx_.scene->capture : nullptr;
     if (path.empty() && !capture)
-        return ctx_.tell.error("no drive is open: name a lidar recording");
+        return ctx_.events.error("no drive is open: name a lidar recording");
     const std::string which = path.empty() ? capture->path : path;
     ctx_.jobs.start<DriveLog>(
-        {kDriveLogJob, "reading " + which, ctx_.tell.command},
+        {kDriveLogJob, "reading " + which, ctx_.events.command},
         [which, capture](const Progress&) { return open_drive(which, capture.get()); },
         [this](DriveLog log) {
-            ctx_.tell.done(fmt::format("{}: {} sweeps, {}", log.state.path, log.state.sweeps.size(),
-                                       log.state.format));
+            ctx_.events.done(fmt::format("{}: {} sweeps, {}", log.state.path,
+                                         log.state.sweeps.size(), log.state.format));
             take(std::move(log));
         },
-        ctx_.tell.if_failed("reading the recording was cancelled"));
+        ctx_.events.if_failed("reading the recording was cancelled"));
 }
 
-void DriveDesk::take(DriveLog log) {
+void DrivePart::take(DriveLog log) {
     ctx_.jobs.drop(kScoreJob);
     log_ = std::move(log.log);
     held_ = {};
@@ -69,16 +69,16 @@ void DriveDesk::take(DriveLog log) {
     look();
 }
 
-bool DriveDesk::is_open() {
+bool DrivePart::is_open() {
     if (state_) return true;
-    ctx_.tell.error("no lidar sweeps are open: run drive.open PATH");
+    ctx_.events.error("no lidar sweeps are open: run drive.open PATH");
     return false;
 }
 
-void DriveDesk::choose(std::size_t sweep) {
+void DrivePart::choose(std::size_t sweep) {
     if (!is_open()) return;
     if (sweep >= state_->sweeps.size())
-        return ctx_.tell.error(
+        return ctx_.events.error(
             fmt::format("no sweep {}: the recording has {}", sweep + 1, state_->sweeps.size()));
     state_->playing = false;
     state_->chosen = sweep;
@@ -87,14 +87,14 @@ void DriveDesk::choose(std::size_t sweep) {
     look();
 }
 
-void DriveDesk::step(int by) {
+void DrivePart::step(int by) {
     if (!is_open()) return;
     const auto last = static_cast<std::ptrdiff_t>(state_->sweeps.size()) - 1;
     choose(static_cast<std::size_t>(
         std::clamp(static_cast<std::ptrdiff_t>(state_->chosen) + by, std::ptrdiff_t{0}, last)));
 }
 
-void DriveDesk::go(double seconds) {
+void DrivePart::go(double seconds) {
     if (!is_open()) return;
     state_->playing = false;
     state_->seconds = std::clamp(seconds, 0.0, state_->length());
@@ -104,43 +104,43 @@ void DriveDesk::go(double seconds) {
     publish();
 }
 
-void DriveDesk::show_channel(SweepChannel channel) {
+void DrivePart::show_channel(SweepChannel channel) {
     if (!is_open()) return;
     state_->channel = channel;
     look();
 }
 
-void DriveDesk::play(bool on) {
+void DrivePart::play(bool on) {
     if (!is_open()) return;
     if (on && state_->sweeps.size() < 2)
-        return ctx_.tell.error("nothing to play: the recording has a single sweep");
+        return ctx_.events.error("nothing to play: the recording has a single sweep");
     if (on && state_->seconds >= state_->length()) state_->seconds = 0;
     state_->playing = on;
     ticked_ = Clock::now();
     publish();
 }
 
-void DriveDesk::follow_photos(bool on) {
+void DrivePart::follow_photos(bool on) {
     if (!is_open()) return;
     state_->following = on;
     publish();
 }
 
-void DriveDesk::show_in_picture(bool on) {
+void DrivePart::show_in_picture(bool on) {
     if (!is_open()) return;
     state_->in_picture = on;
     publish();
 }
 
-std::shared_ptr<const GaussianModel> DriveDesk::model() const {
+std::shared_ptr<const GaussianModel> DrivePart::model() const {
     if (!ctx_.scene) return nullptr;
     if (!ctx_.scene->trainer) return ctx_.scene->model;
     return std::make_shared<const GaussianModel>(ctx_.scene->trainer->model());
 }
 
 /// Shows the chosen sweep, without waiting for a sweep that is being read.
-void DriveDesk::look() {
-    if (ctx_.tell.command > 0) command_ = ctx_.tell.command;
+void DrivePart::look() {
+    if (ctx_.events.command > 0) command_ = ctx_.events.command;
     if (state_->shown && state_->shown->index != state_->chosen) state_->shown = nullptr;
     publish();
     if (ctx_.jobs.running(kSweepJob)) {
@@ -156,13 +156,13 @@ void DriveDesk::look() {
 }
 
 /// Draws the sweep from the current model.
-void DriveDesk::draw_now() {
+void DrivePart::draw_now() {
     stale_ = false;
     start_sweep({log_, state_->chosen, state_->channel, held_, model(), ctx_.scene->steps_done()},
                 "drawing");
 }
 
-void DriveDesk::start_sweep(LookRequest request, const char* verb) {
+void DrivePart::start_sweep(LookRequest request, const char* verb) {
     ctx_.jobs.start<LookedAt>(
         {kSweepJob, fmt::format("{} sweep {}", verb, state_->sweeps[state_->chosen].name),
          command_},
@@ -177,7 +177,7 @@ void DriveDesk::start_sweep(LookRequest request, const char* verb) {
 }
 
 /// Also of a sweep that is not the chosen one any more: its row is known from now on.
-void DriveDesk::take_sweep(LookedAt looked) {
+void DrivePart::take_sweep(LookedAt looked) {
     held_ = std::move(looked);
     held_.shown->serial = ++serial_;
     DriveRow& row = state_->sweeps[held_.shown->index];
@@ -188,11 +188,11 @@ void DriveDesk::take_sweep(LookedAt looked) {
     publish();
 }
 
-void DriveDesk::fail_sweep(const Error& error) {
+void DrivePart::fail_sweep(const Error& error) {
     if (again_) return look();
     if (error.kind != ErrorKind::cancelled) {
         state_->sweeps[state_->chosen].problem = error.text();
-        ctx_.tell.error(
+        ctx_.events.error(
             fmt::format("sweep {}: {}", state_->sweeps[state_->chosen].name, error.text()),
             command_);
     }
@@ -202,23 +202,23 @@ void DriveDesk::fail_sweep(const Error& error) {
     publish();
 }
 
-void DriveDesk::score() {
+void DrivePart::score() {
     if (!is_open()) return;
     const std::uint64_t step = ctx_.scene ? ctx_.scene->steps_done() : 0;
     ctx_.jobs.start<std::vector<DriveRow>>(
-        {kScoreJob, "drawing all sweeps", ctx_.tell.command},
+        {kScoreJob, "drawing all sweeps", ctx_.events.command},
         [log = log_, rows = state_->sweeps, model = model(), step](const Progress& progress) {
             return score_drive(*log, rows, model.get(), step, progress);
         },
         [this](std::vector<DriveRow> rows) {
             state_->sweeps = std::move(rows);
-            ctx_.tell.done(fmt::format("scored {} sweeps", state_->sweeps.size()));
+            ctx_.events.done(fmt::format("scored {} sweeps", state_->sweeps.size()));
             publish();
         },
-        ctx_.tell.if_failed("scoring the sweeps was cancelled"));
+        ctx_.events.if_failed("scoring the sweeps was cancelled"));
 }
 
-void DriveDesk::before_picture(const Shown* shown) {
+void DrivePart::before_picture(const Shown* shown) {
     const bool trains = shown && shown->training;
     if (!state_) return;
     const bool busy = ctx_.jobs.running(kSweepJob);
@@ -238,13 +238,13 @@ void DriveDesk::before_picture(const Shown* shown) {
     if (!busy && !trains && old && held_.shown->index == state_->chosen) draw_now();
 }
 
-void DriveDesk::publish() {
+void DrivePart::publish() {
     published_ = Clock::now();
     if (state_)
         state_->world_from_sensor =
             log_->world_from_sensor.at(log_->sweeps.front().time + state_->seconds);
-    ctx_.tell.changed().drive = state_ ? std::make_shared<const DriveState>(*state_) : nullptr;
-    ctx_.tell.status.changed = true;
+    ctx_.events.changed().drive = state_ ? std::make_shared<const DriveState>(*state_) : nullptr;
+    ctx_.events.status.changed = true;
 }
 
 }  // namespace gs
