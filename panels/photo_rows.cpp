@@ -62,18 +62,6 @@ std::vector<const CameraRow*> sorted_rows(const std::vector<CameraRow>& rows,
     return out;
 }
 
-void sort_by_change(std::vector<const CameraRow*>& rows, std::span<const PoseChange> changes,
-                    bool moved, bool descending) {
-    const auto value = [&](const CameraRow* row) {
-        const PoseChange* const change = change_of(changes, row->view);
-        if (!change) return std::numeric_limits<double>::quiet_NaN();
-        return moved ? change->length() : change->degrees;
-    };
-    std::stable_sort(rows.begin(), rows.end(), [&](const CameraRow* a, const CameraRow* b) {
-        return comes_before(value(a), value(b), descending);
-    });
-}
-
 PsnrOutliers::PsnrOutliers(const std::vector<CameraRow>& rows) {
     for (const bool test : {false, true}) {
         std::vector<double> values;

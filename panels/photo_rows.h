@@ -20,10 +20,6 @@ std::vector<const CameraRow*> sorted_rows(const std::vector<CameraRow>& rows,
                                           std::string_view filter, bool test_only, PhotoKey key,
                                           bool descending);
 
-/// Sorted by how far a run has moved or turned them; uncorrected ones last in either direction.
-void sort_by_change(std::vector<const CameraRow*>& rows, std::span<const PoseChange> changes,
-                    bool moved, bool descending);
-
 /// PSNR below which a photo is an outlier among those of its split: three robust standard
 /// deviations (1.4826 times the median absolute deviation; Rousseeuw and Croux 1993), and 1 dB at
 /// least, under the median. -infinity with fewer than 5 measured photos.

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "panels/photo_rows.h"
 #include "panels/state/pose_change.h"
 
 namespace gs {
@@ -53,26 +52,6 @@ TEST(PoseArrows, AChangeTellsHowFarACameraWasCorrected) {
     c.changes.erase(c.changes.begin() + 1);
     EXPECT_EQ(change_of(c.changes, 1), nullptr);
     EXPECT_EQ(change_of(c.changes, 9), nullptr);
-}
-
-TEST(PoseArrows, TablesAreSortedByCorrections) {
-    Corrected c;
-    c.add({0, 0, -4}, {0.01, 0, 0}, 0.5);
-    c.add({0, 0, -4}, {0.03, 0, 0}, 0.1);
-    c.add({0, 0, -4}, {0.02, 0, 0}, 0.3);
-    c.add({0, 0, -4}, {}, 0);
-    c.changes.pop_back();  // held out: it comes last
-    const auto order = [&](bool moved, bool down) {
-        auto rows = sorted_rows(c.rows, "", false, PhotoKey::name, false);
-        sort_by_change(rows, c.changes, moved, down);
-        std::string out;
-        for (const CameraRow* row : rows) out += row->name;
-        return out;
-    };
-    EXPECT_EQ(order(false, true), "acbd");
-    EXPECT_EQ(order(false, false), "bcad");
-    EXPECT_EQ(order(true, true), "bcad");
-    EXPECT_EQ(order(true, false), "acbd");
 }
 
 TEST(PoseArrows, ArrowsAreAsLongAsCanBeSeen) {
