@@ -57,13 +57,15 @@ void draw_cell(const ColumnOf<std::size_t>& column, const TableView& view, std::
     for (const auto& [title, draw] : view.draw)
         if (title == column.title) return draw(row);
     const TableCell cell = column.cell(row);
-    const std::string words = cell_text(cell, column.format);
+    std::string words = cell_text(cell, column.format);
     const float space = ImGui::GetContentRegionAvail().x;
-    if (column.format)
+    if (column.format) {
         cell_right(words, color_of(cell.tone));
-    else
-        colored_text(color_of(cell.tone),
-                     column.title == view.path ? fitted_path(words, space) : fitted(words, space));
+    } else {
+        if (column.width != 0 && std::holds_alternative<std::string>(cell.value))
+            words = column.title == view.path ? fitted_path(words, space) : fitted(words, space);
+        colored_text(color_of(cell.tone), words);
+    }
     tooltip(cell.hint);
 }
 
