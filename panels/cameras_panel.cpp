@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,17 +40,11 @@ Table cameras_table(const std::vector<const CameraRow*>& rows, std::span<const P
         {"", "PSNR dB", fixed<2>,
          [](const CameraRow& row) { return TableCell(row.psnr, Tone::dim); }, 4.4F}};
     const auto add = [&](const char* title, CellFormat format, float width, auto value) {
-        columns.push_back({"",
-                           title,
-                           format,
-                           [=](const CameraRow& row) {
-                               const PoseChange* const change = change_of(changes, row.view);
-                               return TableCell(change ? std::invoke(value, *change) : NAN,
-                                                Tone::dim);
-                           },
-                           width,
-                           {},
-                           SortOrder::descending});
+        const auto cell = [=](const CameraRow& row) {
+            const PoseChange* const change = change_of(changes, row.view);
+            return TableCell(change ? std::invoke(value, *change) : NAN, Tone::dim);
+        };
+        columns.push_back({"", title, format, cell, width, {}, SortOrder::descending});
     };
     if (corrected) add("turned deg", fixed<3>, 5, &PoseChange::degrees);
     if (corrected) add("moved", significant<2>, 4, &PoseChange::length);
@@ -89,32 +82,24 @@ void CamerasPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (snapshot.looks) changes = snapshot.looks->poses;
     // In a narrow panel, only the tooltip shows the corrections.
     const bool corrected = !changes.empty() && ImGui::GetContentRegionAvail().x >= 18 * em();
-    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
-                                  ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_Sortable;
     auto rows = sorted_rows(*snapshot.cameras, filter, false, PhotoKey::name, false);
     if (split != 0)
         std::erase_if(rows, [this](const CameraRow* row) { return row->test != (split == 2); });
     const int snapped = snapshot.view.capture_view;
-    const auto is_snapped = [&](std::size_t i) {
-        return static_cast<int>(rows[i]->view) == snapped;
+    TableView view{.id = corrected ? "##corrected" : "##cameras"};
+    view.flags |= ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_Sortable;
+    view.indent = 1.1F;
+    view.click = [&](std::size_t i) {
+        commands.push("view.capture", {std::to_string(rows[i]->view)});
     };
-    std::optional<std::size_t> follow;  // the list follows the viewport
-    if (snapped != last_snapped && snapped >= 0)
+    view.item = [&](std::size_t i) { camera_item(*rows[i], change_of(changes, rows[i]->view)); };
+    view.chosen = [&](std::size_t i) { return static_cast<int>(rows[i]->view) == snapped; };
+    view.sort_by = view.path = "photo";
+    if (snapped != last_snapped && snapped >= 0)  // the list follows the viewport
         for (std::size_t i = 0; i < rows.size(); ++i)
-            if (is_snapped(i)) follow = i;
+            if (view.chosen(i)) view.follow = i;
     last_snapped = snapped;
-    draw_table(
-        cameras_table(rows, changes, corrected),
-        {.id = corrected ? "##corrected" : "##cameras",
-         .flags = flags,
-         .indent = 1.1F,
-         .click =
-             [&](std::size_t i) { commands.push("view.capture", {std::to_string(rows[i]->view)}); },
-         .item = [&](std::size_t i) { camera_item(*rows[i], change_of(changes, rows[i]->view)); },
-         .chosen = is_snapped,
-         .sort_by = "photo",
-         .path = "photo",
-         .follow = follow});
+    draw_table(cameras_table(rows, changes, corrected), view);
 }
 
 }  // namespace gs

@@ -74,57 +74,49 @@ void draw_sweep_choices(const DriveState& drive, const Snapshot& snapshot, Comma
 }
 
 Table sweeps_table(const std::vector<DriveRow>& sweeps) {
+    using Row = DriveRow;
     const auto column = [](const char* title, CellFormat format, float width, const char* help,
                            auto value) {
-        return ColumnOf<DriveRow>{
-            "",     title,
-            format, [=](const DriveRow& row) { return TableCell(value(row), Tone::dim); },
-            width,  help};
+        const auto cell = [=](const Row& row) { return TableCell(value(row), Tone::dim); };
+        return ColumnOf<Row>{"", title, format, cell, width, help};
     };
-    const auto count = [](const std::optional<std::size_t>& n) {
-        return n ? static_cast<double>(*n) : NAN;
+    const auto name = [](const Row& row) {
+        return TableCell(row.name, row.problem.empty() ? Tone::normal : Tone::error);
     };
-    return table_of<DriveRow>(
+    const auto count = [](std::optional<std::size_t> Row::*of) {
+        return [=](const Row& row) { return row.*of ? static_cast<double>(*(row.*of)) : NAN; };
+    };
+    const CellFormat percent = [](double v) { return format_fixed(100 * v, 0) + " %"; };
+    return table_of<Row>(
         std::span(sweeps),
-        {{"", "sweep", nullptr,
-          [](const DriveRow& row) {
-              return TableCell(row.name, row.problem.empty() ? Tone::normal : Tone::error);
-          },
-          -1, "The sweep's name"},
+        {{"", "sweep", nullptr, name, -1, "The sweep's name"},
          column("s", fixed<2>, 2.6F, "Seconds after the first sweep",
-                [](const DriveRow& row) { return row.seconds; }),
-         column("returns", format_short, 3.4F, "Beams with a return",
-                [=](const DriveRow& row) { return count(row.returns); }),
+                [](const Row& row) { return row.seconds; }),
+         column("returns", format_short, 3.4F, "Beams with a return", count(&Row::returns)),
          column("moving", format_short, 3.4F,
                 "Points that this sweep was the first to see but other sweeps saw through: they "
                 "are not used as initial points",
-                [=](const DriveRow& row) { return count(row.moving); }),
+                count(&Row::moving)),
          column("cm", fixed<1>, 2.6F, "Median error of the rendered ranges, over all returns",
-                [](const DriveRow& row) { return 100 * row.median_m; }),
-         column(
-             "10 cm", [](double v) { return format_fixed(100 * v, 0) + " %"; }, 3,
-             "Returns whose rendered range is within 10 cm",
-             [](const DriveRow& row) { return row.within_10cm; })});
+                [](const Row& row) { return 100 * row.median_m; }),
+         column("10 cm", percent, 3, "Returns whose rendered range is within 10 cm",
+                [](const Row& row) { return row.within_10cm; })});
 }
 
 }  // namespace
 
 void DrivePanel::draw_table(const DriveState& drive, float width, float height,
                             Commands& commands) {
-    constexpr ImGuiTableFlags flags =
-        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV;
     const float room = width > 0 ? width : ImGui::GetContentRegionAvail().x;
     const bool few = room < kTable * em() - 1;
-    TableView view{
-        .id = few ? "##few" : "##sweeps",
-        .flags = few ? flags | ImGuiTableFlags_Hideable : flags,
-        .size = {width, height},
-        .tight = true,
-        .indent = 0.3F,
-        .click = [&](std::size_t i) { commands.push("drive.sweep", {std::to_string(i + 1)}); },
-        .item = [&](std::size_t i) { tooltip(drive.sweeps[i].problem); },
-        .chosen = [&](std::size_t i) { return i == drive.chosen; },
-        .path = "sweep"};
+    TableView view{.id = few ? "##few" : "##sweeps", .size = {width, height}};
+    view.flags |= ImGuiTableFlags_BordersInnerV | (few ? ImGuiTableFlags_Hideable : 0);
+    view.tight = true;
+    view.indent = 0.3F;
+    view.click = [&](std::size_t i) { commands.push("drive.sweep", {std::to_string(i + 1)}); };
+    view.item = [&](std::size_t i) { tooltip(drive.sweeps[i].problem); };
+    view.chosen = [&](std::size_t i) { return i == drive.chosen; };
+    view.path = "sweep";
     if (few) view.hidden = {"s", "moving"};
     if (std::exchange(last_chosen, drive.chosen) != drive.chosen) view.follow = drive.chosen;
     gs::draw_table(sweeps_table(drive.sweeps), view);

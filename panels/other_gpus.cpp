@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "base/format.h"
 #include "panels/widgets/table_view.h"
@@ -163,21 +164,19 @@ TableCell predicted_name(const std::vector<PredictedStage>& stages, std::size_t 
 Table predicted_table(const PredictionState& state, const StageCosts* measured) {
     const auto& stages = of(state, state.gpus[0]).stages;
     Table out{stages.size() + 3, {}};
-    out.columns.push_back({"", "predicted, ms", nullptr,
-                           [&](const std::size_t& i) { return predicted_name(stages, i); }, 8.2F});
+    const auto name = [&](const std::size_t& i) { return predicted_name(stages, i); };
+    out.columns.push_back({"", "predicted, ms", nullptr, name, 8.2F});
     const auto here = [&](const char* title, const char* hint, Tone tone, auto value) {
-        out.columns.push_back({"", title, predicted_ms,
-                               [=, &stages](const std::size_t& i) -> TableCell {
-                                   if (i >= stages.size()) return {};
-                                   const StageCost* cost = cost_of(measured, stages[i].stage);
-                                   if (!cost) return {NAN, tone};
-                                   return {value(*cost), tone, hint + measured->machine};
-                               },
-                               3.6F});
+        const auto cell = [=, &stages](const std::size_t& i) -> TableCell {
+            if (i >= stages.size()) return {};
+            const StageCost* cost = cost_of(measured, stages[i].stage);
+            if (!cost) return {NAN, tone};
+            return {std::invoke(value, *cost), tone, hint + measured->machine};
+        };
+        out.columns.push_back({"", title, predicted_ms, cell, 3.6F});
     };
     if (measured) {
-        here("here", "measured on ", Tone::normal,
-             [](const StageCost& c) { return c.measured_ms; });
+        here("here", "measured on ", Tone::normal, &StageCost::measured_ms);
         here("floor", "lower bound on ", Tone::dim,
              [](const StageCost& c) { return c.floor.floor_ms; });
     }

@@ -75,13 +75,11 @@ void beside(const SceneInfo& other) {
 void levels_table(const LevelsState& levels, bool colors) {
     using Level = LevelsState::Level;
     const auto column = [](const char* title, float width, auto value) {
-        return ColumnOf<Level>{"", title, format_short,
-                               [=](const Level& level) {
-                                   const auto n = static_cast<double>(level.*value);
-                                   return TableCell(n, n > 0 ? Tone::normal : Tone::faint,
-                                                    format_count(n));
-                               },
-                               width};
+        const auto cell = [=](const Level& level) {
+            const auto n = static_cast<double>(level.*value);
+            return TableCell(n, n > 0 ? Tone::normal : Tone::faint, format_count(n));
+        };
+        return ColumnOf<Level>{"", title, format_short, cell, width};
     };
     const auto draw_level = [&](std::size_t i) {
         const Rgb8 c = color_of_level(i);
