@@ -94,32 +94,24 @@ void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::Checkbox("test only", &test_only);
     ImGui::SameLine();
     if (ImGui::Button("Copy CSV")) ImGui::SetClipboardText(images_csv(*snapshot.cameras).c_str());
-    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
-                                  ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable |
-                                  ImGuiTableFlags_BordersInnerV;
     const auto rows = sorted_rows(*snapshot.cameras, filter, test_only, PhotoKey::name, false);
     const auto color = [&](std::size_t i) {
         return rows[i]->test ? theme().test_camera : theme().train_camera;
     };
-    draw_table(
-        images_table(rows, PsnrOutliers(*snapshot.cameras)),
-        {.id = "##images",
-         .flags = flags,
-         .indent = 0.3F,
-         .click =
-             [&](std::size_t i) { commands.push("view.capture", {std::to_string(rows[i]->view)}); },
-         .chosen =
-             [&](std::size_t i) {
-                 return static_cast<int>(rows[i]->view) == snapshot.view.capture_view;
-             },
-         .sort_by = "photo",
-         .path = "photo",
-         .draw = {{"split",
-                   [&](std::size_t i) {
-                       colored_text(color(i), rows[i]->test ? "test" : "train");
-                   }},
-                  {"PSNR history",
-                   [&](std::size_t i) { sparkline(rows[i]->psnr_history, color(i)); }}}});
+    TableView view{.id = "##images", .indent = 0.3F};
+    view.flags |=
+        ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
+    view.click = [&](std::size_t i) {
+        commands.push("view.capture", {std::to_string(rows[i]->view)});
+    };
+    view.chosen = [&](std::size_t i) {
+        return static_cast<int>(rows[i]->view) == snapshot.view.capture_view;
+    };
+    view.sort_by = view.path = "photo";
+    view.draw = {
+        {"split", [&](std::size_t i) { colored_text(color(i), rows[i]->test ? "test" : "train"); }},
+        {"PSNR history", [&](std::size_t i) { sparkline(rows[i]->psnr_history, color(i)); }}};
+    draw_table(images_table(rows, PsnrOutliers(*snapshot.cameras)), view);
 }
 
 }  // namespace gs

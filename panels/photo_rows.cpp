@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/table.h"
 #include "panels/widgets/fuzzy.h"
 
 namespace gs {
@@ -19,14 +20,10 @@ double middle_of(std::vector<double> values) {
     return *middle;
 }
 
-/// NaN last in either direction.
-bool comes_before(double x, double y, bool descending) {
-    if (std::isnan(x) || std::isnan(y)) return !std::isnan(x) && std::isnan(y);
-    return descending ? y < x : x < y;
-}
+/// What was not measured comes last in either direction.
 bool comes_before(const CameraRow& a, const CameraRow& b, PhotoKey key, bool descending) {
     if (key == PhotoKey::name) return descending ? b.name < a.name : a.name < b.name;
-    return comes_before(value_of(a, key), value_of(b, key), descending);
+    return sorts_before(value_of(a, key), value_of(b, key), descending);
 }
 
 }  // namespace
