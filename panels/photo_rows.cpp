@@ -1,6 +1,7 @@
 #include "panels/photo_rows.h"
 
 #include <fmt/format.h>
+#include <imgui.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +9,7 @@
 
 #include "base/table.h"
 #include "panels/widgets/fuzzy.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -57,6 +59,22 @@ std::vector<const CameraRow*> sorted_rows(const std::vector<CameraRow>& rows,
         return comes_before(*a, *b, key, descending);
     });
     return out;
+}
+
+void order_choice(Commands& commands, const char* command, PhotoKey key, bool descending) {
+    const char* const name = kPhotoKeyNames[static_cast<std::size_t>(key)];
+    ImGui::SetNextItemWidth(5.5F * em());
+    if (ImGui::BeginCombo("##sort", name)) {
+        for (const char* const other : kPhotoKeyNames)
+            if (ImGui::Selectable(other, other == name))
+                commands.push(command, {other, descending ? "down" : "up"});
+        ImGui::EndCombo();
+    }
+    tooltip("Sort the photos by this value");
+    ImGui::SameLine(0, 2);
+    if (ImGui::Button(descending ? "largest first" : "smallest first"))
+        commands.push(command, {name, descending ? "up" : "down"});
+    tooltip("Reverse the order");
 }
 
 PsnrOutliers::PsnrOutliers(const std::vector<CameraRow>& rows) {

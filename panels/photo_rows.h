@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "panels/state/pose_change.h"
+#include "panels/state/command.h"
 #include "panels/state/snapshot.h"
 
 namespace gs {
@@ -19,6 +19,9 @@ double value_of(const CameraRow& row, PhotoKey key);
 std::vector<const CameraRow*> sorted_rows(const std::vector<CameraRow>& rows,
                                           std::string_view filter, bool test_only, PhotoKey key,
                                           bool descending);
+
+/// Choices of that order; they give `command`.
+void order_choice(Commands& commands, const char* command, PhotoKey key, bool descending);
 
 /// PSNR below which a photo is an outlier among those of its split: three robust standard
 /// deviations (1.4826 times the median absolute deviation; Rousseeuw and Croux 1993), and 1 dB at

@@ -46,16 +46,12 @@ double mean_of(const StageStats& stats) { return stats.samples > 0 ? stats.mean_
 void stage_cell(Stage stage, double share) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
-    ImDrawList& list = *ImGui::GetWindowDrawList();
     if (std::isfinite(share))
-        list.AddRectFilled(
+        ImGui::GetWindowDrawList()->AddRectFilled(
             {at.x, at.y},
             {at.x + width * static_cast<float>(std::clamp(share, 0.0, 1.0)), at.y + 1.1F * em()},
             with_alpha(stage_color(stage), 60), 2);
-    list.AddRectFilled({at.x, at.y + 0.2F * em()}, {at.x + 0.55F * em(), at.y + 0.85F * em()},
-                       stage_color(stage), 2);
-    ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 0.8F * em());
-    text(fitted(name_of(stage), width - 0.8F * em()));
+    stage_label(stage);
 }
 
 }  // namespace

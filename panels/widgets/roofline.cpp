@@ -325,15 +325,7 @@ void Roofline::draw_table(const StageCosts& costs) {
         hovering_ = stage;
         cost_tooltip(costs, costs.stages[i]);
     };
-    const auto draw_stage = [&](std::size_t i) {
-        const Stage stage = costs.stages[i].floor.stage;
-        const ImVec2 at = ImGui::GetCursorScreenPos();
-        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 0.2F * em()},
-                                                  {at.x + 0.55F * em(), at.y + 0.85F * em()},
-                                                  stage_color(stage), 2);
-        ImGui::SetCursorScreenPos({at.x + 0.8F * em(), at.y});
-        text(fitted(name_of(stage), ImGui::GetContentRegionAvail().x));
-    };
+    const auto draw_stage = [&](std::size_t i) { stage_label(costs.stages[i].floor.stage); };
     gs::draw_table(costs_table(costs), {.id = "##costs",
                                         .flags = flags,
                                         .size = ImGui::GetContentRegionAvail(),
