@@ -48,32 +48,26 @@ void sparkline(const std::vector<CurvePoint>& points, ImU32 color) {
 /// `rows`: CameraRow or pointers to them.
 template <class Rows>
 Table images_table(const Rows& rows, const PsnrOutliers& outlier) {
-    return table_of<CameraRow>(
-        std::span(rows),
-        {{"name", "photo", nullptr, &CameraRow::name, -1.4F},
-         {"split", "split", nullptr,
-          [](const CameraRow& row) { return row.test ? "test" : "train"; }, 3},
-         {"psnr_db", "PSNR dB", fixed<2>,
-          [=](const CameraRow& row) {
-              return outlier(row)
-                         ? TableCell(row.psnr, Tone::warning, words_of_outlier(row, outlier))
-                         : TableCell(row.psnr);
-          },
-          4.6F},
-         {"ssim", "SSIM", fixed<4>, &CameraRow::ssim, 4},
-         {"loss", "loss", fixed<5>, &CameraRow::loss, 4.4F},
-         {"times_sampled", "used", format_count,
-          [](const CameraRow& row) { return TableCell(row.times_sampled, Tone::dim); }, 3.4F},
-         {"measured_step", "at step", format_count,
-          [](const CameraRow& row) { return TableCell(value_of(row, PhotoKey::step), Tone::dim); },
-          4.2F},
-         {"",
-          "PSNR history",
-          nullptr,
-          [](const CameraRow&) { return TableCell(); },
-          -1,
-          {},
-          SortOrder::none}});
+    using Row = CameraRow;
+    const auto split = [](const Row& row) { return row.test ? "test" : "train"; };
+    const auto psnr = [=](const Row& row) {
+        if (!outlier(row)) return TableCell(row.psnr);
+        return TableCell(row.psnr, Tone::warning, words_of_outlier(row, outlier));
+    };
+    const auto used = [](const Row& row) { return TableCell(row.times_sampled, Tone::dim); };
+    const auto step = [](const Row& row) {
+        return TableCell(value_of(row, PhotoKey::step), Tone::dim);
+    };
+    const auto drawn = [](const Row&) { return TableCell(); };
+    return table_of<Row>(std::span(rows),
+                         {{"name", "photo", nullptr, &Row::name, -1.4F},
+                          {"split", "split", nullptr, split, 3},
+                          {"psnr_db", "PSNR dB", fixed<2>, psnr, 4.6F},
+                          {"ssim", "SSIM", fixed<4>, &Row::ssim, 4},
+                          {"loss", "loss", fixed<5>, &Row::loss, 4.4F},
+                          {"times_sampled", "used", format_count, used, 3.4F},
+                          {"measured_step", "at step", format_count, step, 4.2F},
+                          {"", "PSNR history", nullptr, drawn, -1, {}, SortOrder::none}});
 }
 
 }  // namespace

@@ -316,8 +316,6 @@ void Roofline::draw_plot(const StageCosts& costs, float height) {
 
 void Roofline::draw_table(const StageCosts& costs) {
     ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0.2F * em(), 0.1F * em()});
-    const ImGuiTableFlags flags =
-        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
     const auto mark = [&](std::size_t i) {
         const Stage stage = costs.stages[i].floor.stage;
         if (hovered_ == stage) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, theme().field);
@@ -326,13 +324,12 @@ void Roofline::draw_table(const StageCosts& costs) {
         cost_tooltip(costs, costs.stages[i]);
     };
     const auto draw_stage = [&](std::size_t i) { stage_label(costs.stages[i].floor.stage); };
-    gs::draw_table(costs_table(costs), {.id = "##costs",
-                                        .flags = flags,
-                                        .size = ImGui::GetContentRegionAvail(),
-                                        .tight = true,
-                                        .click = [](std::size_t) {},
-                                        .item = mark,
-                                        .draw = {{"stage", draw_stage}}});
+    TableView view{.id = "##costs", .size = ImGui::GetContentRegionAvail(), .tight = true};
+    view.flags |= ImGuiTableFlags_SizingStretchProp;
+    view.click = [](std::size_t) {};
+    view.item = mark;
+    view.draw = {{"stage", draw_stage}};
+    gs::draw_table(costs_table(costs), view);
     ImGui::PopStyleVar();
 }
 
