@@ -58,8 +58,8 @@ TEST(PoseArrows, AChangeTellsHowFarACameraWasCorrected) {
     EXPECT_EQ(change_of(c.changes, 9), nullptr);
 }
 
-/// Names of the photos as the Cameras panel lists them after a click on a heading, whose middle is
-/// so many em from the right.
+/// Names of the photos as the Cameras panel lists them after a click on a heading, N em from the
+/// right.
 struct Listed {
     explicit Listed(const Corrected& c) {
         snapshot.cameras = std::make_shared<const std::vector<CameraRow>>(c.rows);
