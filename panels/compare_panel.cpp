@@ -149,8 +149,6 @@ void ComparePanel::draw_medians(const ComparedRow& row, double most) {
 }
 
 void ComparePanel::draw_table(Commands&) {
-    constexpr ImGuiTableFlags kFlags =
-        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingFixedFit;
     const float room = ImGui::GetContentRegionAvail().y;
     const float height = result_->matched.empty() ? room : std::max(0.68F * room, room - 9 * em());
     double most = 1e-9;
@@ -167,27 +165,27 @@ void ComparePanel::draw_table(Commands&) {
             fitted(kind.empty() || row.name.starts_with(kind) ? row.name : kind + " " + row.name,
                    ImGui::GetContentRegionAvail().x));
     };
+    using Row = ComparedRow;
+    const auto a = [](const Row& row) { return row.a.median_ms; };
+    const auto b = [](const Row& row) { return row.b.median_ms; };
+    const auto verdict = [](const Row& row) {
+        return TableCell(name_of(row.verdict), verdict_tone(row.verdict));
+    };
+    const CellFormat change = [](double v) { return (v > 0 ? "+" : "") + format_share(v); };
+    TableView view{.id = "##compared", .size = {0, height}};
+    view.flags |= ImGuiTableFlags_SizingFixedFit;
+    view.draw = {{"per iteration", draw_name},
+                 {"medians, to P95", [&](std::size_t i) { draw_medians(rows[i], most); }}};
     gs::draw_table(
-        table_of<ComparedRow>(
-            std::span(rows),
-            {{"", "per iteration", nullptr, &ComparedRow::name, -1.2F},
-             {"", "medians, to P95", nullptr, [](const ComparedRow&) { return TableCell(); },
-              -1.6F},
-             {"", "A", format_ms, [](const ComparedRow& row) { return row.a.median_ms; }, 4.6F},
-             {"", "B", format_ms, [](const ComparedRow& row) { return row.b.median_ms; }, 4.6F},
-             {"", "B - A, ms (95 %)", format_ms, difference_text, 10},
-             {"", "%", [](double v) { return (v > 0 ? "+" : "") + format_share(v); },
-              &ComparedRow::relative, 3.6F},
-             {"", "verdict", nullptr,
-              [](const ComparedRow& row) {
-                  return TableCell(name_of(row.verdict), verdict_tone(row.verdict));
-              },
-              5}}),
-        {.id = "##compared",
-         .flags = kFlags,
-         .size = {0, height},
-         .draw = {{"per iteration", draw_name},
-                  {"medians, to P95", [&](std::size_t i) { draw_medians(rows[i], most); }}}});
+        table_of<Row>(std::span(rows),
+                      {{"", "per iteration", nullptr, &Row::name, -1.2F},
+                       {"", "medians, to P95", nullptr, [](const Row&) { return ""; }, -1.6F},
+                       {"", "A", format_ms, a, 4.6F},
+                       {"", "B", format_ms, b, 4.6F},
+                       {"", "B - A, ms (95 %)", format_ms, difference_text, 10},
+                       {"", "%", change, &Row::relative, 3.6F},
+                       {"", "verdict", nullptr, verdict, 5}}),
+        view);
 }
 
 /// The same iterations on both sides, those whose time differs most first.
@@ -216,19 +214,16 @@ void ComparePanel::draw_matched(const Snapshot& snapshot, Commands& commands) {
             tooltip("Show it in the timeline");
         };
     };
-    const auto drawn = [](const MatchedIteration&) { return TableCell(); };
-    gs::draw_table(table_of<MatchedIteration>(
-                       std::span(order), {{"", "matched iteration", nullptr,
-                                           [](const MatchedIteration& m) {
-                                               return format_count(static_cast<double>(m.number));
-                                           }},
-                                          {"", "A", nullptr, drawn},
-                                          {"", "B", nullptr, drawn},
-                                          {"", "B - A, ms", nullptr,
-                                           [&](const MatchedIteration& m) {
-                                               return (change(m) > 0 ? "+" : "") +
-                                                      format_compact(change(m));
-                                           }}}),
+    using Row = MatchedIteration;
+    const auto number = [](const Row& m) { return format_count(static_cast<double>(m.number)); };
+    const auto drawn = [](const Row&) { return ""; };
+    const auto slower = [&](const Row& m) {
+        return (change(m) > 0 ? "+" : "") + format_compact(change(m));
+    };
+    gs::draw_table(table_of<Row>(std::span(order), {{"", "matched iteration", nullptr, number},
+                                                    {"", "A", nullptr, drawn},
+                                                    {"", "B", nullptr, drawn},
+                                                    {"", "B - A, ms", nullptr, slower}}),
                    {.id = "##matched", .draw = {{"A", show(0)}, {"B", show(1)}}});
 }
 

@@ -128,19 +128,7 @@ void ContactSheetPanel::draw_choices(const Snapshot& snapshot, Commands& command
                    static_cast<std::size_t>(now.shows), 5.5F,
                    "Show photo, render and error side by side, or one of them");
     ImGui::SameLine();
-    ImGui::SetNextItemWidth(5.5F * em());
-    if (ImGui::BeginCombo("##sort", kPhotoKeyNames[static_cast<std::size_t>(now.key)])) {
-        for (std::size_t i = 0; i < kPhotoKeyNames.size(); ++i)
-            if (ImGui::Selectable(kPhotoKeyNames[i], i == static_cast<std::size_t>(now.key)))
-                commands.push("sheet.sort", {kPhotoKeyNames[i], now.descending ? "down" : "up"});
-        ImGui::EndCombo();
-    }
-    tooltip("Sort the photos by this value");
-    ImGui::SameLine(0, 2);
-    if (ImGui::Button(now.descending ? "largest first" : "smallest first"))
-        commands.push("sheet.sort", {kPhotoKeyNames[static_cast<std::size_t>(now.key)],
-                                     now.descending ? "up" : "down"});
-    tooltip("Reverse the order");
+    order_choice(commands, "sheet.sort", now.key, now.descending);
     ImGui::SameLine();
     ImGui::SetNextItemWidth(6 * em());
     auto width = static_cast<float>(now.width);

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <vector>
 
 #include "base/format.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -15,48 +18,43 @@ namespace {
 std::string cost_ms(double ns) { return format_number(ns / 1e6, 3) + " ms"; }
 std::string pair_count(std::uint64_t count) { return format_short(static_cast<double>(count)); }
 
-/// A line of the table of sums: its name, and a value for the frame and for the region.
-template <class F>
-void cost_row(const CostReport& report, const char* name, const char* hint, F&& value) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    text(name);
-    tooltip(hint);
-    ImGui::TableNextColumn();
-    cell_right(value(report.frame));
-    if (!report.region) return;
-    ImGui::TableNextColumn();
-    cell_right(value(report.region->sums));
-}
+/// A line of the table of sums.
+struct CostLine {
+    const char *name, *hint;
+    bool backward;  ///< only where the backward pass was measured
+    std::string (*value)(const CostSums&);
+};
+constexpr CostLine kCostLines[] = {
+    {"blending", "time of all tiles, summed over threads or thread blocks", false,
+     [](const CostSums& s) { return cost_ms(s.forward_ns); }},
+    {"its gradients", "the same, backward", true,
+     [](const CostSums& s) { return cost_ms(s.backward_ns); }},
+    {"in the lists", "(Gaussian, tile) pairs", false,
+     [](const CostSums& s) { return pair_count(s.isects); }},
+    {"pairs evaluated", "(Gaussian, pixel) pairs whose exponent was computed", false,
+     [](const CostSums& s) { return pair_count(s.evaluated); }},
+    {"blended", "pairs that contributed to a pixel", false,
+     [](const CostSums& s) { return pair_count(s.blended); }},
+    {"wasted", "evaluated pairs that changed no pixel", false,
+     [](const CostSums& s) { return format_share(s.wasted()); }},
+    {"backward", "pairs in the backward pass", true,
+     [](const CostSums& s) { return pair_count(s.backward); }}};
 
 void draw_cost_sums(const CostReport& report) {
-    const int columns = report.region ? 3 : 2;
-    if (!ImGui::BeginTable("##sums", columns, ImGuiTableFlags_RowBg)) return;
-    ImGui::TableSetupColumn("", ImGuiTableColumnFlags_WidthStretch);
-    ImGui::TableSetupColumn("frame", ImGuiTableColumnFlags_WidthFixed, 4.6F * em());
-    if (report.region)
-        ImGui::TableSetupColumn("region", ImGuiTableColumnFlags_WidthFixed, 4.6F * em());
-    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-    for (int i = 0; i < columns; ++i)
-        table_heading(i == 0 ? "" : i == 1 ? "frame" : "region", i > 0);
-    const bool backward = report.frame.backward > 0;
-    cost_row(report, "blending", "time of all tiles, summed over threads or thread blocks",
-             [](const CostSums& s) { return cost_ms(s.forward_ns); });
-    if (backward)
-        cost_row(report, "its gradients", "the same, backward",
-                 [](const CostSums& s) { return cost_ms(s.backward_ns); });
-    cost_row(report, "in the lists", "(Gaussian, tile) pairs",
-             [](const CostSums& s) { return pair_count(s.isects); });
-    cost_row(report, "pairs evaluated", "(Gaussian, pixel) pairs whose exponent was computed",
-             [](const CostSums& s) { return pair_count(s.evaluated); });
-    cost_row(report, "blended", "pairs that contributed to a pixel",
-             [](const CostSums& s) { return pair_count(s.blended); });
-    cost_row(report, "wasted", "evaluated pairs that changed no pixel",
-             [](const CostSums& s) { return format_share(s.wasted()); });
-    if (backward)
-        cost_row(report, "backward", "pairs in the backward pass",
-                 [](const CostSums& s) { return pair_count(s.backward); });
-    ImGui::EndTable();
+    std::vector<CostLine> rows(std::begin(kCostLines), std::end(kCostLines));
+    if (report.frame.backward == 0)
+        std::erase_if(rows, [](const CostLine& l) { return l.backward; });
+    std::vector<ColumnOf<CostLine>> columns{
+        {"", " ", nullptr,
+         [](const CostLine& l) { return TableCell(l.name, Tone::normal, l.hint); }, -1}};
+    const auto add = [&](const char* title, const CostSums& sums) {
+        columns.push_back(
+            {"", title, format_share, [&](const CostLine& l) { return l.value(sums); }, 4.6F});
+    };
+    add("frame", report.frame);
+    if (report.region) add("region", report.region->sums);
+    draw_table(table_of<CostLine>(std::span(rows), std::move(columns)),
+               {.id = "##sums", .flags = ImGuiTableFlags_RowBg, .tight = true});
     if (!report.region) return;
     const CostReport::Region& r = *report.region;
     ImGui::PushTextWrapPos(0);
@@ -108,28 +106,23 @@ void draw_top(const CostReport& report, const Snapshot& snapshot, Commands& comm
                          format_count(static_cast<double>(report.for_half)),
                          format_count(static_cast<double>(report.gaussians))));
     select_top(report, snapshot, commands);
-    if (!ImGui::BeginTable("##top", 4, ImGuiTableFlags_RowBg)) return;
-    constexpr const char* kNames[] = {"Gaussian", "pairs", "share", "wasted"};
-    for (const char* name : kNames)
-        ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthStretch);
-    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-    for (const char* name : kNames) table_heading(name, name != kNames[0]);
-    for (const CostlyGaussian& g : report.top) {
-        ImGui::TableNextRow();
-        ImGui::TableNextColumn();
-        const std::string row = std::to_string(g.row);
-        if (ImGui::Selectable(("#" + row).c_str(), false, ImGuiSelectableFlags_SpanAllColumns))
-            commands.push("view.gaussian", {row});
-        tooltip("Look at it");
-        ImGui::TableNextColumn();
-        cell_right(pair_count(g.evaluated));
-        ImGui::TableNextColumn();
-        cell_right(format_share(static_cast<double>(g.evaluated) /
-                                std::max(static_cast<double>(report.frame.evaluated), 1.0)));
-        ImGui::TableNextColumn();
-        cell_right(format_share(CostSums{0, 0, 0, g.evaluated, g.blended, 0}.wasted()));
-    }
-    ImGui::EndTable();
+    using Row = CostlyGaussian;
+    const auto share = [all = std::max(static_cast<double>(report.frame.evaluated), 1.0)](
+                           const Row& g) { return static_cast<double>(g.evaluated) / all; };
+    const auto wasted = [](const Row& g) {
+        return CostSums{0, 0, 0, g.evaluated, g.blended, 0}.wasted();
+    };
+    std::vector<ColumnOf<Row>> columns{
+        {"", "Gaussian", nullptr, [](const Row& g) { return fmt::format("#{}", g.row); }},
+        {"", "pairs", format_short, &Row::evaluated},
+        {"", "share", format_share, share},
+        {"", "wasted", format_share, wasted}};
+    TableView view{.id = "##top", .flags = ImGuiTableFlags_RowBg, .tight = true};
+    view.click = [&](std::size_t i) {
+        commands.push("view.gaussian", {std::to_string(report.top[i].row)});
+    };
+    view.item = [](std::size_t) { tooltip("Look at it"); };
+    draw_table(table_of<Row>(std::span(report.top), std::move(columns)), view);
 }
 
 }  // namespace

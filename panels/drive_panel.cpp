@@ -4,28 +4,19 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "base/format.h"
 #include "panels/drive_pictures.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
 
 constexpr float kTable = 25, kWide = 66, kNarrow = 34;  // em
-enum DriveColumn {
-    kDriveName,
-    kDriveTime,
-    kDriveReturns,
-    kDriveMoving,
-    kDriveMedian,
-    kDriveWithin,
-    kDriveColumns
-};
-
 const Activity* scoring(const Snapshot& snapshot) {
     for (const Activity& activity : snapshot.activities)
         if (activity.name == "drive score") return &activity;
@@ -82,83 +73,53 @@ void draw_sweep_choices(const DriveState& drive, const Snapshot& snapshot, Comma
     }
 }
 
-void draw_row_cells(const DriveRow& row) {
-    const auto cell = [](const std::string& words) {
-        ImGui::TableNextColumn();
-        cell_right(words, theme().dim);
+Table sweeps_table(const std::vector<DriveRow>& sweeps) {
+    using Row = DriveRow;
+    const auto column = [](const char* title, CellFormat format, float width, const char* help,
+                           auto value) {
+        const auto cell = [=](const Row& row) { return TableCell(value(row), Tone::dim); };
+        return ColumnOf<Row>{"", title, format, cell, width, help};
     };
-    const auto count = [](const std::optional<std::size_t>& n) {
-        return n ? format_short(static_cast<double>(*n)) : std::string("-");
+    const auto name = [](const Row& row) {
+        return TableCell(row.name, row.problem.empty() ? Tone::normal : Tone::error);
     };
-    cell(fmt::format("{:.2f}", row.seconds));
-    cell(count(row.returns));
-    cell(count(row.moving));
-    cell(std::isfinite(row.median_m) ? fmt::format("{:.1f}", 100 * row.median_m) : "-");
-    cell(std::isfinite(row.within_10cm) ? fmt::format("{:.0f} %", 100 * row.within_10cm) : "-");
-}
-
-/// `few`: only the columns that fit a narrow table.
-void set_up_drive_columns(bool few) {
-    constexpr ImGuiTableColumnFlags fixed = ImGuiTableColumnFlags_WidthFixed;
-    const ImGuiTableColumnFlags spare = few ? fixed | ImGuiTableColumnFlags_DefaultHide : fixed;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    ImGui::TableSetupColumn("sweep", ImGuiTableColumnFlags_WidthStretch, 1);
-    ImGui::TableSetupColumn("s", spare, 2.6F * em());
-    ImGui::TableSetupColumn("returns", fixed, 3.4F * em());
-    ImGui::TableSetupColumn("moving", spare, 3.4F * em());
-    ImGui::TableSetupColumn("cm", fixed, 2.6F * em());
-    ImGui::TableSetupColumn("10 cm", fixed, 3 * em());
-    constexpr std::array<const char*, kDriveColumns> hints{
-        "The sweep's name",
-        "Seconds after the first sweep",
-        "Beams with a return",
-        "Points that this sweep was the first to see but other sweeps saw through: they are "
-        "not used as initial points",
-        "Median error of the rendered ranges, over all returns",
-        "Returns whose rendered range is within 10 cm"};
-    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-    for (int column = 0; column < kDriveColumns; ++column) {
-        table_heading(ImGui::TableGetColumnName(column), column != kDriveName);
-        if ((ImGui::TableGetColumnFlags(column) & ImGuiTableColumnFlags_IsVisible) != 0)
-            tooltip(hints[static_cast<std::size_t>(column)]);
-    }
+    const auto count = [](std::optional<std::size_t> Row::*of) {
+        return [=](const Row& row) { return row.*of ? static_cast<double>(*(row.*of)) : NAN; };
+    };
+    const CellFormat percent = [](double v) { return format_fixed(100 * v, 0) + " %"; };
+    return table_of<Row>(
+        std::span(sweeps),
+        {{"", "sweep", nullptr, name, -1, "The sweep's name"},
+         column("s", fixed<2>, 2.6F, "Seconds after the first sweep",
+                [](const Row& row) { return row.seconds; }),
+         column("returns", format_short, 3.4F, "Beams with a return", count(&Row::returns)),
+         column("moving", format_short, 3.4F,
+                "Points that this sweep was the first to see but other sweeps saw through: they "
+                "are not used as initial points",
+                count(&Row::moving)),
+         column("cm", fixed<1>, 2.6F, "Median error of the rendered ranges, over all returns",
+                [](const Row& row) { return 100 * row.median_m; }),
+         column("10 cm", percent, 3, "Returns whose rendered range is within 10 cm",
+                [](const Row& row) { return row.within_10cm; })});
 }
 
 }  // namespace
 
 void DrivePanel::draw_table(const DriveState& drive, float width, float height,
                             Commands& commands) {
-    constexpr ImGuiTableFlags flags =
-        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerV;
     const float room = width > 0 ? width : ImGui::GetContentRegionAvail().x;
     const bool few = room < kTable * em() - 1;
-    if (!ImGui::BeginTable(few ? "##few" : "##sweeps", kDriveColumns,
-                           few ? flags | ImGuiTableFlags_Hideable : flags, {width, height}))
-        return;
-    set_up_drive_columns(few);
-    if (std::exchange(last_chosen, drive.chosen) != drive.chosen)  // the list follows
-        ImGui::SetScrollY(std::max(0.0F, static_cast<float>(drive.chosen) - 3) *
-                          ImGui::GetTextLineHeightWithSpacing());
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(drive.sweeps.size()));
-    while (clipper.Step())
-        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
-            const auto index = static_cast<std::size_t>(i);
-            const DriveRow& row = drive.sweeps[index];
-            ImGui::TableNextRow();
-            ImGui::TableNextColumn();
-            ImGui::PushID(i);
-            if (ImGui::Selectable("##sweep", index == drive.chosen,
-                                  ImGuiSelectableFlags_SpanAllColumns))
-                commands.push("drive.sweep", {std::to_string(index + 1)});
-            if (!row.problem.empty()) tooltip(row.problem);
-            ImGui::SameLine(0.3F * em());
-            const std::string name = fitted_path(row.name, ImGui::GetContentRegionAvail().x);
-            colored_text(row.problem.empty() ? theme().text : theme().error, name);
-            draw_row_cells(row);
-            ImGui::PopID();
-        }
-    ImGui::EndTable();
+    TableView view{.id = few ? "##few" : "##sweeps", .size = {width, height}};
+    view.flags |= ImGuiTableFlags_BordersInnerV | (few ? ImGuiTableFlags_Hideable : 0);
+    view.tight = true;
+    view.indent = 0.3F;
+    view.click = [&](std::size_t i) { commands.push("drive.sweep", {std::to_string(i + 1)}); };
+    view.item = [&](std::size_t i) { tooltip(drive.sweeps[i].problem); };
+    view.chosen = [&](std::size_t i) { return i == drive.chosen; };
+    view.path = "sweep";
+    if (few) view.hidden = {"s", "moving"};
+    if (std::exchange(last_chosen, drive.chosen) != drive.chosen) view.follow = drive.chosen;
+    gs::draw_table(sweeps_table(drive.sweeps), view);
 }
 
 void DrivePanel::draw(const Snapshot& snapshot, Commands& commands) {

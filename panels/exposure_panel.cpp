@@ -105,24 +105,17 @@ void ExposurePanel::draw_curves(float height) {
 }
 
 void ExposurePanel::draw_table(const Snapshot& snapshot, Commands& commands) {
-    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
-                                  ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate |
-                                  ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
     const auto& photos_shown = looks_->photos;
-    gs::draw_table(looks_table(*looks_),
-                   {.id = "##looks",
-                    .flags = flags,
-                    .indent = 0.3F,
-                    .click =
-                        [&](std::size_t i) {
-                            commands.push("view.capture", {std::to_string(photos_shown[i].view)});
-                        },
-                    .chosen =
-                        [&](std::size_t i) {
-                            return static_cast<int>(photos_shown[i].view) ==
-                                   snapshot.view.capture_view;
-                        },
-                    .path = "photo"});
+    TableView view{.id = "##looks", .indent = 0.3F, .path = "photo"};
+    view.flags |= ImGuiTableFlags_Sortable | ImGuiTableFlags_SortTristate |
+                  ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
+    view.click = [&](std::size_t i) {
+        commands.push("view.capture", {std::to_string(photos_shown[i].view)});
+    };
+    view.chosen = [&](std::size_t i) {
+        return static_cast<int>(photos_shown[i].view) == snapshot.view.capture_view;
+    };
+    gs::draw_table(looks_table(*looks_), view);
 }
 
 void ExposurePanel::draw(const Snapshot& snapshot, Commands& commands) {

@@ -121,31 +121,27 @@ void FindPanel::draw_groups(const TraceStore& trace) const {
 
 void FindPanel::draw_hits(const TraceStore& trace, Commands&) {
     const std::span hits(made_.figures().longest_first);
-    draw_table(
-        table_of<Hit>(
-            hits,
-            {{"", "duration", format_ns, &Hit::length_ns, 4.9F},
-             {"", "at", format_ns,
-              [&](const Hit& hit) { return TableCell(hit.begin_ns - trace.begin_ns(), Tone::dim); },
-              5.4F},
-             {"", "name", nullptr, [&](const Hit& hit) { return short_name(trace.name(hit.name)); },
-              -2},
-             {"", "on", nullptr,
-              [&](const Hit& hit) {
-                  return TableCell(group_name(trace, HitGroup::thread, hit.track), Tone::dim);
-              },
-              -1}}),
-        {.id = "##hits",
-         .click =
-             [&](std::size_t i) {
-                 const Hit& hit = hits[i];
-                 view_.jump = TracePlace{{hit.begin_ns, hit.end_ns()}, hit.track, hit.row};
-             },
-         .draw = {{"name", [&](std::size_t i) {
-                       colored_text(mix(stage_color(hits[i].stage), theme().text, 0.55F),
-                                    fitted(short_name(trace.name(hits[i].name)),
-                                           ImGui::GetContentRegionAvail().x));
-                   }}}});
+    const auto at = [&](const Hit& hit) {
+        return TableCell(hit.begin_ns - trace.begin_ns(), Tone::dim);
+    };
+    const auto name = [&](const Hit& hit) { return short_name(trace.name(hit.name)); };
+    const auto on = [&](const Hit& hit) {
+        return TableCell(group_name(trace, HitGroup::thread, hit.track), Tone::dim);
+    };
+    TableView view{.id = "##hits"};
+    view.click = [&](std::size_t i) {
+        const Hit& hit = hits[i];
+        view_.jump = TracePlace{{hit.begin_ns, hit.end_ns()}, hit.track, hit.row};
+    };
+    view.draw = {{"name", [&](std::size_t i) {
+                      colored_text(mix(stage_color(hits[i].stage), theme().text, 0.55F),
+                                   fitted(name(hits[i]), ImGui::GetContentRegionAvail().x));
+                  }}};
+    draw_table(table_of<Hit>(hits, {{"", "duration", format_ns, &Hit::length_ns, 4.9F},
+                                    {"", "at", format_ns, at, 5.4F},
+                                    {"", "name", nullptr, name, -2},
+                                    {"", "on", nullptr, on, -1}}),
+               view);
 }
 
 void FindPanel::draw(const Snapshot& snapshot, Commands& commands) {

@@ -148,18 +148,7 @@ void HeatStrip::draw(const Snapshot& snapshot, Commands& commands) {
     choice_command(commands, "##of", "problems.history", kOf, now.loss ? 1 : 0, 4,
                    "Colour by this value");
     ImGui::SameLine();
-    ImGui::SetNextItemWidth(5.5F * em());
-    if (ImGui::BeginCombo("##sort", kPhotoKeyNames[static_cast<std::size_t>(now.key)])) {
-        for (std::size_t i = 0; i < kPhotoKeyNames.size(); ++i)
-            if (ImGui::Selectable(kPhotoKeyNames[i], i == static_cast<std::size_t>(now.key)))
-                commands.push("problems.sort", {kPhotoKeyNames[i], now.descending ? "down" : "up"});
-        ImGui::EndCombo();
-    }
-    tooltip("Sort the photos by this value");
-    ImGui::SameLine(0, 2);
-    if (ImGui::Button(now.descending ? "largest first" : "smallest first"))
-        commands.push("problems.sort", {kPhotoKeyNames[static_cast<std::size_t>(now.key)],
-                                        now.descending ? "up" : "down"});
+    order_choice(commands, "problems.sort", now.key, now.descending);
     if (!any_)
         return empty_note(
             "No photos evaluated yet. They are evaluated during training, or run train.evaluate.");

@@ -48,32 +48,26 @@ void sparkline(const std::vector<CurvePoint>& points, ImU32 color) {
 /// `rows`: CameraRow or pointers to them.
 template <class Rows>
 Table images_table(const Rows& rows, const PsnrOutliers& outlier) {
-    return table_of<CameraRow>(
-        std::span(rows),
-        {{"name", "photo", nullptr, &CameraRow::name, -1.4F},
-         {"split", "split", nullptr,
-          [](const CameraRow& row) { return row.test ? "test" : "train"; }, 3},
-         {"psnr_db", "PSNR dB", fixed<2>,
-          [=](const CameraRow& row) {
-              return outlier(row)
-                         ? TableCell(row.psnr, Tone::warning, words_of_outlier(row, outlier))
-                         : TableCell(row.psnr);
-          },
-          4.6F},
-         {"ssim", "SSIM", fixed<4>, &CameraRow::ssim, 4},
-         {"loss", "loss", fixed<5>, &CameraRow::loss, 4.4F},
-         {"times_sampled", "used", format_count,
-          [](const CameraRow& row) { return TableCell(row.times_sampled, Tone::dim); }, 3.4F},
-         {"measured_step", "at step", format_count,
-          [](const CameraRow& row) { return TableCell(value_of(row, PhotoKey::step), Tone::dim); },
-          4.2F},
-         {"",
-          "PSNR history",
-          nullptr,
-          [](const CameraRow&) { return TableCell(); },
-          -1,
-          {},
-          SortOrder::none}});
+    using Row = CameraRow;
+    const auto split = [](const Row& row) { return row.test ? "test" : "train"; };
+    const auto psnr = [=](const Row& row) {
+        if (!outlier(row)) return TableCell(row.psnr);
+        return TableCell(row.psnr, Tone::warning, words_of_outlier(row, outlier));
+    };
+    const auto used = [](const Row& row) { return TableCell(row.times_sampled, Tone::dim); };
+    const auto step = [](const Row& row) {
+        return TableCell(value_of(row, PhotoKey::step), Tone::dim);
+    };
+    const auto drawn = [](const Row&) { return TableCell(); };
+    return table_of<Row>(std::span(rows),
+                         {{"name", "photo", nullptr, &Row::name, -1.4F},
+                          {"split", "split", nullptr, split, 3},
+                          {"psnr_db", "PSNR dB", fixed<2>, psnr, 4.6F},
+                          {"ssim", "SSIM", fixed<4>, &Row::ssim, 4},
+                          {"loss", "loss", fixed<5>, &Row::loss, 4.4F},
+                          {"times_sampled", "used", format_count, used, 3.4F},
+                          {"measured_step", "at step", format_count, step, 4.2F},
+                          {"", "PSNR history", nullptr, drawn, -1, {}, SortOrder::none}});
 }
 
 }  // namespace
@@ -94,32 +88,24 @@ void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::Checkbox("test only", &test_only);
     ImGui::SameLine();
     if (ImGui::Button("Copy CSV")) ImGui::SetClipboardText(images_csv(*snapshot.cameras).c_str());
-    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
-                                  ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable |
-                                  ImGuiTableFlags_BordersInnerV;
     const auto rows = sorted_rows(*snapshot.cameras, filter, test_only, PhotoKey::name, false);
     const auto color = [&](std::size_t i) {
         return rows[i]->test ? theme().test_camera : theme().train_camera;
     };
-    draw_table(
-        images_table(rows, PsnrOutliers(*snapshot.cameras)),
-        {.id = "##images",
-         .flags = flags,
-         .indent = 0.3F,
-         .click =
-             [&](std::size_t i) { commands.push("view.capture", {std::to_string(rows[i]->view)}); },
-         .chosen =
-             [&](std::size_t i) {
-                 return static_cast<int>(rows[i]->view) == snapshot.view.capture_view;
-             },
-         .sort_by = "photo",
-         .path = "photo",
-         .draw = {{"split",
-                   [&](std::size_t i) {
-                       colored_text(color(i), rows[i]->test ? "test" : "train");
-                   }},
-                  {"PSNR history",
-                   [&](std::size_t i) { sparkline(rows[i]->psnr_history, color(i)); }}}});
+    TableView view{.id = "##images", .indent = 0.3F};
+    view.flags |=
+        ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
+    view.click = [&](std::size_t i) {
+        commands.push("view.capture", {std::to_string(rows[i]->view)});
+    };
+    view.chosen = [&](std::size_t i) {
+        return static_cast<int>(rows[i]->view) == snapshot.view.capture_view;
+    };
+    view.sort_by = view.path = "photo";
+    view.draw = {
+        {"split", [&](std::size_t i) { colored_text(color(i), rows[i]->test ? "test" : "train"); }},
+        {"PSNR history", [&](std::size_t i) { sparkline(rows[i]->psnr_history, color(i)); }}};
+    draw_table(images_table(rows, PsnrOutliers(*snapshot.cameras)), view);
 }
 
 }  // namespace gs

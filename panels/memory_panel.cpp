@@ -4,9 +4,11 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/format.h"
 #include "panels/widgets/plot.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 #include "profiler/store/store.h"
 
@@ -46,74 +48,68 @@ void share_bar(const std::vector<MemoryUse>& rows, double whole, double rest = 0
     part(rest, theme().faint);
 }
 
-class Table {
-  public:
-    explicit Table(const char* id)
-        : open_(
-              ImGui::BeginTable(id, 3, ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp)) {
-        if (!open_) return;
-        ImGui::TableSetupColumn("category", ImGuiTableColumnFlags_WidthStretch);
-        ImGui::TableSetupColumn("size", ImGuiTableColumnFlags_WidthFixed, 5 * em());
-        ImGui::TableSetupColumn("share", ImGuiTableColumnFlags_WidthFixed, 4 * em());
-        ImGui::TableHeadersRow();
-    }
-    ~Table() {
-        if (open_) ImGui::EndTable();
-    }
-    Table(const Table&) = delete;
-    Table& operator=(const Table&) = delete;
-
-    /// `total`: what shares are of; 0: no share.
-    void line(std::string_view name, std::uint64_t bytes, ImU32 color = 0, std::uint64_t total = 0,
-              std::string_view hint = {}) const {
-        if (!open_) return;
-        ImGui::TableNextRow();
-        ImGui::TableNextColumn();
-        const ImVec2 at = ImGui::GetCursorScreenPos();
-        ImGui::GetWindowDrawList()->AddRectFilled(
-            {at.x, at.y + 0.2F * em()}, {at.x + 0.6F * em(), at.y + 0.8F * em()}, color, 2);
-        ImGui::SetCursorPosX(ImGui::GetCursorPosX() + em());
-        text(fitted(name, ImGui::GetContentRegionAvail().x));
-        tooltip(hint);
-        ImGui::TableNextColumn();
-        cell_right(format_bytes(static_cast<double>(bytes)));
-        ImGui::TableNextColumn();
-        if (total > 0)
-            cell_right(format_share(static_cast<double>(bytes) / static_cast<double>(total)),
-                       theme().dim);
-    }
-    /// Rows with their colours; of an arena also what of it was ever used.
-    void lines(const std::vector<MemoryUse>& rows, std::uint64_t total) const {
-        for (std::size_t i = 0; i < rows.size(); ++i) {
-            line(rows[i].category, rows[i].bytes, category_color(i), total);
-            if (rows[i].peak > 0)
-                line("  most in use", rows[i].peak, 0, 0,
-                     "high-water mark: most of this reservation in use at once");
-        }
-    }
-
-  private:
-    bool open_;
+struct MemoryLine {
+    std::string name;
+    std::uint64_t bytes = 0;
+    ImU32 color = 0;
+    std::uint64_t total = 0;  ///< what the share is of; 0: no share
+    const char* hint = "";
 };
+
+/// Rows with their colours; of an arena also what of it was ever used.
+std::vector<MemoryLine> lines_of(const std::vector<MemoryUse>& rows, std::uint64_t total) {
+    std::vector<MemoryLine> out;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        out.push_back({rows[i].category, rows[i].bytes, category_color(i), total});
+        if (rows[i].peak > 0)
+            out.push_back({"  most in use", rows[i].peak, 0, 0,
+                           "high-water mark: most of this reservation in use at once"});
+    }
+    return out;
+}
+
+void draw_lines(const char* id, const std::vector<MemoryLine>& lines) {
+    const auto draw_name = [&](std::size_t i) {
+        const ImVec2 at = ImGui::GetCursorScreenPos();
+        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 0.2F * em()},
+                                                  {at.x + 0.6F * em(), at.y + 0.8F * em()},
+                                                  lines[i].color, 2);
+        ImGui::SetCursorPosX(ImGui::GetCursorPosX() + em());
+        text(fitted(lines[i].name, ImGui::GetContentRegionAvail().x));
+        tooltip(lines[i].hint);
+    };
+    const auto share = [](const MemoryLine& l) {
+        return l.total > 0 ? TableCell(static_cast<double>(l.bytes) / static_cast<double>(l.total),
+                                       Tone::dim)
+                           : TableCell();
+    };
+    draw_table(
+        table_of<MemoryLine>(std::span(lines), {{"", "category", nullptr, &MemoryLine::name, -1},
+                                                {"", "size", format_bytes, &MemoryLine::bytes, 5},
+                                                {"", "share", format_share, share, 4}}),
+        {.id = id,
+         .flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp,
+         .draw = {{"category", draw_name}}});
+}
 
 void draw_host(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
     const std::uint64_t total = sum_of(rows), resident = snapshot.process_bytes;
     const std::uint64_t rest = resident - std::min(total, resident),
                         whole = std::max(total, resident);
     share_bar(rows, static_cast<double>(whole), static_cast<double>(rest));
-    const Table table("##host");
-    table.lines(rows, whole);
-    table.line("sum of these", total, 0, whole);
+    std::vector<MemoryLine> lines = lines_of(rows, whole);
+    lines.push_back({"sum of these", total, 0, whole});
     if (resident > 0) {
-        table.line("the rest", rest, theme().faint, whole,
-                   "of the process: program and libraries, OpenGL and its textures, threads' "
-                   "stacks, and what the allocator keeps for later");
-        table.line("whole process, resident", resident);
+        lines.push_back({"the rest", rest, theme().faint, whole,
+                         "of the process: program and libraries, OpenGL and its textures, threads' "
+                         "stacks, and what the allocator keeps for later"});
+        lines.push_back({"whole process, resident", resident});
     }
     if (snapshot.process_peak_bytes > 0)
-        table.line("  most so far", snapshot.process_peak_bytes, 0, 0,
-                   "highest resident size since the program started");
-    if (snapshot.machine_bytes > 0) table.line("machine", snapshot.machine_bytes);
+        lines.push_back({"  most so far", snapshot.process_peak_bytes, 0, 0,
+                         "highest resident size since the program started"});
+    if (snapshot.machine_bytes > 0) lines.push_back({"machine", snapshot.machine_bytes});
+    draw_lines("##host", lines);
 }
 
 void draw_device(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
@@ -128,28 +124,27 @@ void draw_device(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
                   static_cast<double>(taken - std::min(taken, total)));
     else
         share_bar(rows, static_cast<double>(total));
-    const Table table("##device");
-    table.lines(rows, total);
-    table.line("sum of these", total);
-    if (!whole) return;
-    table.line("held by gausscope", whole->held_bytes, 0, 0,
-               "all device memory allocated by this process");
-    table.line("used in total", taken, theme().faint, whole->total_bytes,
-               "by every process, and by the driver");
-    table.line("free", whole->free_bytes, theme().field, whole->total_bytes);
-    table.line(snapshot.device.empty() ? "device" : snapshot.device, whole->total_bytes);
+    std::vector<MemoryLine> lines = lines_of(rows, total);
+    lines.push_back({"sum of these", total});
+    if (!whole) return draw_lines("##device", lines);
+    lines.push_back({"held by gausscope", whole->held_bytes, 0, 0,
+                     "all device memory allocated by this process"});
+    lines.push_back({"used in total", taken, theme().faint, whole->total_bytes,
+                     "by every process, and by the driver"});
+    lines.push_back({"free", whole->free_bytes, theme().field, whole->total_bytes});
+    lines.push_back({snapshot.device.empty() ? "device" : snapshot.device, whole->total_bytes});
+    draw_lines("##device", lines);
 }
 
-std::string memory_csv(const std::vector<MemoryUse>& host, const std::vector<MemoryUse>& device) {
-    std::string csv = "where,category,bytes,most_in_use\n";
-    const auto add = [&](const char* where, const std::vector<MemoryUse>& rows) {
-        for (const MemoryUse& row : rows)
-            csv += fmt::format("{},{},{},{}\n", where, csv_cell(row.category), row.bytes,
-                               row.peak > 0 ? fmt::format("{}", row.peak) : std::string());
-    };
-    add("host", host);
-    add("device", device);
-    return csv;
+std::string memory_csv(std::vector<MemoryUse> rows, const std::vector<MemoryUse>& device) {
+    rows.insert(rows.end(), device.begin(), device.end());
+    return table_csv(table_of<MemoryUse>(
+        std::span(rows),
+        {{"where", "", nullptr, [](const MemoryUse& r) { return r.device ? "device" : "host"; }},
+         {"category", "", nullptr, &MemoryUse::category},
+         {"bytes", "", nullptr, &MemoryUse::bytes},
+         {"most_in_use", "", nullptr,
+          [](const MemoryUse& r) { return r.peak > 0 ? TableCell(r.peak) : TableCell(); }}}));
 }
 
 std::vector<MemoryUse> known_memory(const Snapshot& snapshot, bool on_device) {
@@ -241,18 +236,17 @@ void draw_of_trace(const TraceEntry& entry, const TraceStore& trace, PlotRange& 
     const std::vector<MemoryCounter> known = memory_counters(trace);
     dim_text("of " + fitted(entry.name, ImGui::GetContentRegionAvail().x - 2 * em()));
     if (known.empty()) return empty_note("This trace has no memory counters");
+    const auto bytes = [](double mib) {  // of a file: any number
+        return static_cast<std::uint64_t>(mib > 0 ? std::min(mib, 1e12) * kMiB : 0);
+    };
     std::vector<PlotLine> lines;
-    {
-        const Table table("##trace");
-        const auto bytes = [](double mib) {  // of a file: any number
-            return static_cast<std::uint64_t>(mib > 0 ? std::min(mib, 1e12) * kMiB : 0);
-        };
-        for (std::size_t i = 0; i < known.size(); ++i) {
-            table.line(known[i].name, bytes(known[i].newest), category_color(i));
-            table.line("  most so far", bytes(known[i].most));
-            lines.push_back({known[i].name, category_color(i), known[i].points});
-        }
+    std::vector<MemoryLine> rows;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+        rows.push_back({known[i].name, bytes(known[i].newest), category_color(i)});
+        rows.push_back({"  most so far", bytes(known[i].most)});
+        lines.push_back({known[i].name, category_color(i), known[i].points});
     }
+    draw_lines("##trace", rows);
     PlotLook look;
     look.title = "memory", look.unit = "MiB", look.x_name = "seconds";
     look.from_zero = true;

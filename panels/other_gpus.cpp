@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "base/format.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -128,85 +130,70 @@ void number_choice(Commands& commands, const char* id, const std::string& now, c
     tooltip(hint);
 }
 
-/// With this machine's measurement and lower bound: two more columns.
-void draw_columns(const PredictionState& state, bool measured) {
-    ImGui::TableSetupScrollFreeze(1, 1);
-    ImGui::TableSetupColumn("predicted, ms", ImGuiTableColumnFlags_WidthFixed, 8.2F * em());
-    if (measured)
-        for (const char* name : {"here", "floor"})
-            ImGui::TableSetupColumn(name, ImGuiTableColumnFlags_WidthFixed, 3.6F * em());
-    const float room = ImGui::GetContentRegionAvail().x - (measured ? 16.5F : 9) * em();
-    const float width =
-        std::clamp(room / static_cast<float>(state.gpus.size()) - em(), 9.5F * em(), 18 * em());
+/// Below the stages: of a frame, of a step, and the memory, and whether it fits.
+TableCell whole_cell(const PredictionState& state, const PredictionState::OfGpu& gpu,
+                     std::size_t below) {
+    if (below < 2) {
+        const PredictedMs& ms = (below == 1 ? gpu.step : gpu.frame).total;
+        return {fmt::format("{}  ({} to {})", predicted_ms(ms.p50), predicted_ms(ms.p10),
+                            predicted_ms(ms.p90)),
+                Tone::normal,
+                "Predicted: the first figure is the median; 8 of 10 times are between the other "
+                "two"};
+    }
+    const std::string takes = format_bytes(of(state, gpu).memory_bytes);
+    if (of(state, gpu).fits) return takes;
+    return {takes + ": does not fit", Tone::warning,
+            gpu.name + " has less memory than that. Use fewer Gaussians or smaller pictures"};
+}
+
+/// What a row is of: stages first.
+TableCell predicted_name(const std::vector<PredictedStage>& stages, std::size_t i) {
+    if (i == stages.size()) return "whole frame";
+    if (i == stages.size() + 1) return "whole step";
+    if (i > stages.size())
+        return {"memory", Tone::normal,
+                "Approximate size of the arrays of a frame, or of training with its state"};
+    if (stages[i].counted) return name_of(stages[i].stage);
+    return {"~ " + std::string(name_of(stages[i].stage)), Tone::normal,
+            "not all of its work was counted: a guess"};
+}
+
+/// Stages, totals and memory on each GPU; where `measured`, beside this machine's measurement and
+/// lower bound. The cells of GPUs are drawn.
+Table predicted_table(const PredictionState& state, const StageCosts* measured) {
+    const auto& stages = of(state, state.gpus[0]).stages;
+    Table out{stages.size() + 3, {}};
+    const auto name = [&](const std::size_t& i) { return predicted_name(stages, i); };
+    out.columns.push_back({"", "predicted, ms", nullptr, name, 8.2F});
+    const auto here = [&](const char* title, const char* hint, Tone tone, auto value) {
+        const auto cell = [=, &stages](const std::size_t& i) -> TableCell {
+            if (i >= stages.size()) return {};
+            const StageCost* cost = cost_of(measured, stages[i].stage);
+            if (!cost) return {NAN, tone};
+            return {std::invoke(value, *cost), tone, hint + measured->machine};
+        };
+        out.columns.push_back({"", title, predicted_ms, cell, 3.6F});
+    };
+    if (measured) {
+        here("here", "measured on ", Tone::normal, &StageCost::measured_ms);
+        here("floor", "lower bound on ", Tone::dim,
+             [](const StageCost& c) { return c.floor.floor_ms; });
+    }
+    const float room = ImGui::GetContentRegionAvail().x / em() - (measured ? 16.5F : 9);
+    const float width = std::clamp(room / static_cast<float>(state.gpus.size()) - 1, 9.5F, 18.0F);
     for (const PredictionState::OfGpu& gpu : state.gpus)
-        ImGui::TableSetupColumn(gpu.id.c_str(), ImGuiTableColumnFlags_WidthFixed, width);
-    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-    for (int column = 0; column < ImGui::TableGetColumnCount(); ++column)
-        table_heading(ImGui::TableGetColumnName(column), measured && (column == 1 || column == 2));
+        out.columns.push_back(
+            {"", gpu.id, nullptr, [](const std::size_t&) { return TableCell(); }, width});
+    return out;
 }
 
-/// The `i`-th stage of all GPUs; bars end at `most` ms.
-void draw_stage(const PredictionState& state, std::size_t i, const StageCosts* measured,
-                double most) {
-    const PredictedStage& first = of(state, state.gpus[0]).stages[i];
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    text((first.counted ? "" : "~ ") + std::string(name_of(first.stage)));
-    if (!first.counted) tooltip("not all of its work was counted: a guess");
-    if (measured != nullptr) {
-        const StageCost* cost = cost_of(measured, first.stage);
-        ImGui::TableNextColumn();
-        cell_right(cost ? predicted_ms(cost->measured_ms) : "-");
-        if (cost) tooltip("measured on " + measured->machine);
-        ImGui::TableNextColumn();
-        cell_right(cost ? predicted_ms(cost->floor.floor_ms) : "-", theme().dim);
-        if (cost) tooltip("lower bound on " + measured->machine);
-    }
-    for (const PredictionState::OfGpu& gpu : state.gpus) {
-        ImGui::TableNextColumn();
-        const PredictedStage& stage = of(state, gpu).stages[i];
-        ImGui::BeginGroup();
-        interval_cell(stage.ms, most, mix(stage_color(stage.stage), theme().panel, 0.25F));
-        ImGui::EndGroup();
-        if (ImGui::IsItemHovered()) prediction_tooltip(gpu, stage);
-    }
-}
-
-void draw_total(const PredictionState& state, bool step, bool measured) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    text(step ? "whole step" : "whole frame");
-    for (int skipped = 0; skipped < (measured ? 2 : 0); ++skipped) ImGui::TableNextColumn();
-    for (const PredictionState::OfGpu& gpu : state.gpus) {
-        ImGui::TableNextColumn();
-        const PredictedMs& ms = (step ? gpu.step : gpu.frame).total;
-        text(fmt::format("{}  ({} to {})", predicted_ms(ms.p50), predicted_ms(ms.p10),
-                         predicted_ms(ms.p90)));
-        tooltip(
-            "Predicted: the first figure is the median; 8 of 10 times are between the "
-            "other two");
-    }
-}
-
-/// The memory that a frame or a step needs on each GPU, and whether it fits.
-void draw_memory(const PredictionState& state, bool measured) {
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    text("memory");
-    tooltip("Approximate size of the arrays of a frame, or of training with its state");
-    for (int skipped = 0; skipped < (measured ? 2 : 0); ++skipped) ImGui::TableNextColumn();
-    for (const PredictionState::OfGpu& gpu : state.gpus) {
-        ImGui::TableNextColumn();
-        const Prediction& prediction = of(state, gpu);
-        const std::string takes = format_bytes(prediction.memory_bytes);
-        if (prediction.fits) {
-            text(takes);
-            continue;
-        }
-        colored_text(theme().warning, takes + ": does not fit");
-        tooltip(fmt::format("{} has less memory than that. Use fewer Gaussians or smaller pictures",
-                            gpu.name));
-    }
+/// A stage on a GPU; bars end at `most` ms.
+void draw_stage(const PredictionState::OfGpu& gpu, const PredictedStage& stage, double most) {
+    ImGui::BeginGroup();
+    interval_cell(stage.ms, most, mix(stage_color(stage.stage), theme().panel, 0.25F));
+    ImGui::EndGroup();
+    if (ImGui::IsItemHovered()) prediction_tooltip(gpu, stage);
 }
 
 }  // namespace
@@ -294,15 +281,21 @@ void OtherGpus::draw_table(const PredictionState& state, const StageCosts* measu
         for (const PredictedStage& stage : of(state, gpu).stages)
             if (std::isfinite(stage.ms.p90)) most = std::max(most, stage.ms.p90);
     const std::size_t stages = of(state, state.gpus[0]).stages.size();
-    const int columns = static_cast<int>(state.gpus.size()) + (measured != nullptr ? 3 : 1);
-    const ImGuiTableFlags flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollX;
     const float height = static_cast<float>(stages + 4) * 1.3F * em() + 0.5F * em();
-    if (!ImGui::BeginTable("##predicted", columns, flags, {0, std::max(height, 6 * em())})) return;
-    draw_columns(state, measured != nullptr);
-    for (std::size_t i = 0; i < stages; ++i) draw_stage(state, i, measured, most);
-    for (const bool step : {false, true}) draw_total(state, step, measured != nullptr);
-    draw_memory(state, measured != nullptr);
-    ImGui::EndTable();
+    TableView view{.id = "##predicted",
+                   .flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_ScrollX,
+                   .size = {0, std::max(height, 6 * em())},
+                   .frozen = 1,
+                   .tight = true};
+    for (const PredictionState::OfGpu& gpu : state.gpus)
+        view.draw.push_back({gpu.id, [&](std::size_t i) {
+                                 if (i < stages)
+                                     return draw_stage(gpu, of(state, gpu).stages[i], most);
+                                 const TableCell cell = whole_cell(state, gpu, i - stages);
+                                 colored_text(color_of(cell.tone), cell_text(cell, nullptr));
+                                 tooltip(cell.hint);
+                             }});
+    gs::draw_table(predicted_table(state, measured), view);
 }
 
 void OtherGpus::draw_otherwise(const PredictionState& state) const {

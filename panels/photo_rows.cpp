@@ -1,12 +1,15 @@
 #include "panels/photo_rows.h"
 
 #include <fmt/format.h>
+#include <imgui.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "base/table.h"
 #include "panels/widgets/fuzzy.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
@@ -19,14 +22,10 @@ double middle_of(std::vector<double> values) {
     return *middle;
 }
 
-/// NaN last in either direction.
-bool comes_before(double x, double y, bool descending) {
-    if (std::isnan(x) || std::isnan(y)) return !std::isnan(x) && std::isnan(y);
-    return descending ? y < x : x < y;
-}
+/// What was not measured comes last in either direction.
 bool comes_before(const CameraRow& a, const CameraRow& b, PhotoKey key, bool descending) {
     if (key == PhotoKey::name) return descending ? b.name < a.name : a.name < b.name;
-    return comes_before(value_of(a, key), value_of(b, key), descending);
+    return sorts_before(value_of(a, key), value_of(b, key), descending);
 }
 
 }  // namespace
@@ -62,16 +61,20 @@ std::vector<const CameraRow*> sorted_rows(const std::vector<CameraRow>& rows,
     return out;
 }
 
-void sort_by_change(std::vector<const CameraRow*>& rows, std::span<const PoseChange> changes,
-                    bool moved, bool descending) {
-    const auto value = [&](const CameraRow* row) {
-        const PoseChange* const change = change_of(changes, row->view);
-        if (!change) return std::numeric_limits<double>::quiet_NaN();
-        return moved ? change->length() : change->degrees;
-    };
-    std::stable_sort(rows.begin(), rows.end(), [&](const CameraRow* a, const CameraRow* b) {
-        return comes_before(value(a), value(b), descending);
-    });
+void order_choice(Commands& commands, const char* command, PhotoKey key, bool descending) {
+    const char* const name = kPhotoKeyNames[static_cast<std::size_t>(key)];
+    ImGui::SetNextItemWidth(5.5F * em());
+    if (ImGui::BeginCombo("##sort", name)) {
+        for (const char* const other : kPhotoKeyNames)
+            if (ImGui::Selectable(other, other == name))
+                commands.push(command, {other, descending ? "down" : "up"});
+        ImGui::EndCombo();
+    }
+    tooltip("Sort the photos by this value");
+    ImGui::SameLine(0, 2);
+    if (ImGui::Button(descending ? "largest first" : "smallest first"))
+        commands.push(command, {name, descending ? "up" : "down"});
+    tooltip("Reverse the order");
 }
 
 PsnrOutliers::PsnrOutliers(const std::vector<CameraRow>& rows) {

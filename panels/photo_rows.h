@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "panels/state/pose_change.h"
+#include "panels/state/command.h"
 #include "panels/state/snapshot.h"
 
 namespace gs {
@@ -20,9 +20,8 @@ std::vector<const CameraRow*> sorted_rows(const std::vector<CameraRow>& rows,
                                           std::string_view filter, bool test_only, PhotoKey key,
                                           bool descending);
 
-/// Sorted by how far a run has moved or turned them; uncorrected ones last in either direction.
-void sort_by_change(std::vector<const CameraRow*>& rows, std::span<const PoseChange> changes,
-                    bool moved, bool descending);
+/// Choices of that order; they give `command`.
+void order_choice(Commands& commands, const char* command, PhotoKey key, bool descending);
 
 /// PSNR below which a photo is an outlier among those of its split: three robust standard
 /// deviations (1.4826 times the median absolute deviation; Rousseeuw and Croux 1993), and 1 dB at

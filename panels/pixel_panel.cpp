@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
+#include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/format.h"
 #include "panels/pixel_tiles.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -135,10 +137,41 @@ void row_words(const PixelEntry& e) {
     ImGui::EndTooltip();
 }
 
-void number_cell(double value, int digits, ImU32 color) {
-    ImGui::TableNextColumn();
-    const bool nothing = std::abs(value) < kNothing;
-    cell_right(nothing ? std::string("0") : format_number(value, digits), color);
+template <int kDigits>
+std::string pixel_number(double value) {
+    return std::abs(value) < kNothing ? "0" : format_number(value, kDigits);
+}
+
+/// `narrow`: a digit less.
+Table entries_table(const std::vector<const PixelEntry*>& rows, bool photo, bool narrow) {
+    const auto column = [](const char* title, CellFormat format, float width, auto value) {
+        const auto cell = [=](const PixelEntry& e) {
+            const bool blended = e.fate == PixelFate::blended;
+            return TableCell(std::invoke(value, e), blended ? Tone::normal : Tone::faint);
+        };
+        return ColumnOf<PixelEntry>{"", title, format, cell, -width};
+    };
+    const CellFormat number = narrow ? pixel_number<2> : pixel_number<3>;
+    std::vector<ColumnOf<PixelEntry>> columns{
+        column("row", nullptr, 3.3F, &PixelEntry::row),
+        column("colour", nullptr, 3.4F, [](const PixelEntry&) { return ""; }),
+        column("weight", number, 3.4F, &PixelEntry::weight),
+        column("alpha", number, 3.2F, &PixelEntry::alpha),
+        column("light", number, 3.4F, &PixelEntry::before),
+        column("depth", narrow ? pixel_number<3> : pixel_number<4>, 2.8F, &PixelEntry::depth)};
+    if (photo)
+        columns.push_back(column("grad.", format_share, 3.8F, [](const PixelEntry& e) {
+            return e.fate == PixelFate::blended ? format_share(e.share) : "";
+        }));
+    return table_of<PixelEntry>(std::span(rows), std::move(columns));
+}
+
+void draw_color(const PixelEntry& e) {
+    if (e.fate != PixelFate::blended)
+        return colored_text(theme().faint, kShortFates[static_cast<std::size_t>(e.fate)]);
+    swatch(e.color, 0.9F);
+    ImGui::SameLine(0, 2);
+    swatch(e.running, 0.9F);
 }
 
 /// Actions on the chosen Gaussian. Its row belongs to the inspected model: in another model it may
@@ -176,49 +209,6 @@ void draw_actions(std::optional<std::uint64_t> chosen, std::uint64_t step, const
 
 }  // namespace
 
-void PixelPanel::draw_entry(const PixelInspection& inspection, std::size_t index,
-                            Commands& commands) {
-    const PixelAnswer& answer = *inspection.pixel;
-    const PixelEntry& e = answer.report.entries[index];
-    const bool blended = e.fate == PixelFate::blended;
-    const ImU32 color = blended ? theme().text : theme().faint;
-    ImGui::PushID(static_cast<int>(index));
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    const std::string row = std::to_string(e.row);
-    const bool chosen = inspection.marked == e.row;
-    if (ImGui::Selectable(
-            "##row", chosen,
-            ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowDoubleClick)) {
-        if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left))
-            commands.push("view.gaussian", {row});
-        else
-            commands.push("inspect.mark", chosen ? std::vector<std::string>() : std::vector{row});
-    }
-    if (ImGui::IsItemHovered()) pointed = e.row;
-    row_words(e);
-    ImGui::SameLine(0, 0);
-    colored_text(color, fmt::format("{}", e.row));
-    ImGui::TableNextColumn();
-    if (blended) {
-        swatch(e.color, 0.9F);
-        ImGui::SameLine(0, 2);
-        swatch(e.running, 0.9F);
-    } else {
-        colored_text(color, kShortFates[static_cast<std::size_t>(e.fate)]);
-    }
-    const int digits = ImGui::GetWindowWidth() < 23 * em() ? 2 : 3;
-    number_cell(e.weight, digits, color);
-    number_cell(e.alpha, digits, color);
-    number_cell(e.before, digits, color);
-    number_cell(e.depth, digits + 1, color);
-    if (answer.photo) {
-        ImGui::TableNextColumn();
-        cell_right(blended ? format_share(e.share) : "", color);
-    }
-    ImGui::PopID();
-}
-
 void PixelPanel::draw_entries(const PixelInspection& inspection, const Snapshot& snapshot,
                               Commands& commands) {
     const PixelAnswer& answer = *inspection.pixel;
@@ -230,36 +220,32 @@ void PixelPanel::draw_entries(const PixelInspection& inspection, const Snapshot&
     ImGui::Checkbox(fmt::format("and {} skipped", left_out).c_str(), &with_left_out);
     tooltip("Also list the tile's Gaussians that add nothing to this pixel, and why");
     draw_actions(inspection.marked, answer.step, snapshot, commands);
-    std::vector<std::size_t> rows(entries.size());
-    std::iota(rows.begin(), rows.end(), std::size_t{0});
-    if (!with_left_out)
-        std::erase_if(rows, [&](std::size_t i) { return entries[i].fate != PixelFate::blended; });
+    std::vector<const PixelEntry*> rows;
+    for (const PixelEntry& e : entries)
+        if (with_left_out || e.fate == PixelFate::blended) rows.push_back(&e);
+    const auto row = [&](std::size_t i) { return std::to_string(rows[i]->row); };
     const float line = ImGui::GetTextLineHeightWithSpacing();
     const float height = std::min(14.0F, static_cast<float>(rows.size()) + 1.6F) * line;
-    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY |
-                                  ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp |
-                                  ImGuiTableFlags_BordersInnerV;
     // In a narrow window the columns extend to the right.
-    const float room = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
-    if (!ImGui::BeginTable("##entries", answer.photo ? 7 : 6, flags, {0, height},
-                           std::max(room, kLeastTable * em())))
-        return;
-    ImGui::TableSetupScrollFreeze(1, 1);
-    const std::pair<const char*, float> columns[] = {
-        {"row", 3.3F},   {"colour", 3.4F}, {"weight", 3.4F}, {"alpha", 3.2F},
-        {"light", 3.4F}, {"depth", 2.8F},  {"grad.", 3.8F}};
-    const std::size_t shown = answer.photo ? 7 : 6;
-    for (std::size_t i = 0; i < shown; ++i)
-        ImGui::TableSetupColumn(columns[i].first, ImGuiTableColumnFlags_WidthStretch,
-                                columns[i].second);
-    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-    for (std::size_t i = 0; i < shown; ++i) table_heading(columns[i].first, i >= 2);
-    ImGuiListClipper clipper;
-    clipper.Begin(static_cast<int>(rows.size()));
-    while (clipper.Step())
-        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i)
-            draw_entry(inspection, rows[static_cast<std::size_t>(i)], commands);
-    ImGui::EndTable();
+    const float room = ImGui::GetContentRegionAvail().x;
+    TableView view{.id = "##entries", .size = {0, height}};
+    view.flags |=
+        ImGuiTableFlags_ScrollX | ImGuiTableFlags_SizingStretchProp | ImGuiTableFlags_BordersInnerV;
+    view.inner_width = std::max(room - ImGui::GetStyle().ScrollbarSize, kLeastTable * em());
+    view.frozen = 1;
+    view.tight = true;
+    view.chosen = [&](std::size_t i) { return inspection.marked == rows[i]->row; };
+    view.click = [&](std::size_t i) {
+        commands.push("inspect.mark",
+                      view.chosen(i) ? std::vector<std::string>() : std::vector{row(i)});
+    };
+    view.twice = [&](std::size_t i) { commands.push("view.gaussian", {row(i)}); };
+    view.item = [&](std::size_t i) {
+        if (ImGui::IsItemHovered()) pointed = rows[i]->row;
+        row_words(*rows[i]);
+    };
+    view.draw = {{"colour", [&](std::size_t i) { draw_color(*rows[i]); }}};
+    draw_table(entries_table(rows, answer.photo.has_value(), room < 23 * em()), view);
 }
 
 void PixelPanel::draw(const Snapshot& snapshot, Commands& commands) {

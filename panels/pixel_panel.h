@@ -21,7 +21,6 @@ struct PixelPanel {
   private:
     void draw_entries(const PixelInspection& inspection, const Snapshot& snapshot,
                       Commands& commands);
-    void draw_entry(const PixelInspection& inspection, std::size_t index, Commands& commands);
 };
 
 }  // namespace gs

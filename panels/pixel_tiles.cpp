@@ -4,11 +4,12 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/format.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 #include "renderer/maps/colormap.h"
 
@@ -79,31 +80,18 @@ void draw_time(const TileTable& table, const PixelAnswer& answer) {
                                  table.us > 0 ? 100 * cost.us / table.us : 0.0));
 }
 
-void tile_row(const TileCost& cost, const TileTable& table, const PixelAnswer* answer,
-              Commands& commands) {
-    ImGui::PushID(cost.row);
-    ImGui::PushID(cost.column);
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
-    const bool here = answer && is_of(table, *answer) && is_tile_of(cost, answer->report.tile);
-    const std::string name = fmt::format("({}, {})", cost.column, cost.row);
-    if (ImGui::Selectable(name.c_str(), here, ImGuiSelectableFlags_SpanAllColumns))
-        commands.push("inspect.tile",
-                      {std::to_string(cost.column), std::to_string(cost.row), "listed"});
-    tooltip(pair_share(cost.pairs, table.pairs) + " of all pairs");
-    ImGui::TableNextColumn();
-    cell_right(whole(cost.listed));
-    ImGui::TableNextColumn();
-    cell_right(whole(cost.pairs));
-    if (table.timed) {
-        ImGui::TableNextColumn();
-        cell_right(pair_share(cost.pairs - std::min(cost.pairs, cost.blended), cost.pairs),
-                   theme().dim);
-        ImGui::TableNextColumn();
-        cell_right(format_compact(cost.us));
-    }
-    ImGui::PopID();
-    ImGui::PopID();
+Table tiles_table(const TileTable& table) {
+    const auto name = [](const TileCost& t) { return fmt::format("({}, {})", t.column, t.row); };
+    const auto wasted = [](const TileCost& t) {
+        return TableCell(pair_share(t.pairs - std::min(t.pairs, t.blended), t.pairs), Tone::dim);
+    };
+    std::vector<ColumnOf<TileCost>> columns{{"", "tile", nullptr, name},
+                                            {"", "list", format_count, &TileCost::listed},
+                                            {"", "pairs", format_count, &TileCost::pairs},
+                                            {"", "wasted", format_share, wasted},
+                                            {"", "us", format_compact, &TileCost::us}};
+    if (!table.timed) columns.resize(3);
+    return table_of<TileCost>(std::span(table.worst), std::move(columns));
 }
 
 }  // namespace
@@ -149,18 +137,21 @@ void draw_tile_table(const TileTable* table, const PixelAnswer* answer, Commands
         tooltip(
             "Sum of the tiles' times, each the least of three. Threads work on several tiles at "
             "once, and measuring slows");
-    const ImGuiTableFlags flags =
-        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
-    const float height = 10 * ImGui::GetTextLineHeightWithSpacing();
-    const int columns = table->timed ? 5 : 3;
-    if (!ImGui::BeginTable("##tiles", columns, flags, {0, height})) return;
-    ImGui::TableSetupScrollFreeze(0, 1);
-    constexpr std::array<const char*, 5> kNames{"tile", "list", "pairs", "wasted", "us"};
-    for (int i = 0; i < columns; ++i) ImGui::TableSetupColumn(kNames[static_cast<std::size_t>(i)]);
-    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-    for (int i = 0; i < columns; ++i) table_heading(kNames[static_cast<std::size_t>(i)], i > 0);
-    for (const TileCost& cost : table->worst) tile_row(cost, *table, answer, commands);
-    ImGui::EndTable();
+    const auto& tiles = table->worst;
+    TableView view{.id = "##tiles", .size = {0, 10 * ImGui::GetTextLineHeightWithSpacing()}};
+    view.flags |= ImGuiTableFlags_SizingStretchProp;
+    view.tight = true;
+    view.click = [&](std::size_t i) {
+        commands.push("inspect.tile",
+                      {std::to_string(tiles[i].column), std::to_string(tiles[i].row), "listed"});
+    };
+    view.item = [&](std::size_t i) {
+        tooltip(pair_share(tiles[i].pairs, table->pairs) + " of all pairs");
+    };
+    view.chosen = [&](std::size_t i) {
+        return answer && is_of(*table, *answer) && is_tile_of(tiles[i], answer->report.tile);
+    };
+    draw_table(tiles_table(*table), view);
 }
 
 }  // namespace gs

@@ -4,9 +4,11 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/format.h"
 #include "panels/widgets/plot.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 #include "renderer/maps/colormap.h"
 
@@ -71,36 +73,28 @@ void beside(const SceneInfo& other) {
 }
 
 void levels_table(const LevelsState& levels, bool colors) {
-    if (!ImGui::BeginTable("##levels", 4,
-                           ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp))
-        return;
-    ImGui::TableSetupColumn("level", ImGuiTableColumnFlags_WidthFixed, 2.2F * em());
-    ImGui::TableSetupColumn("regions", ImGuiTableColumnFlags_WidthFixed, 3.4F * em());
-    for (const char* name : {"drawn", "of"}) ImGui::TableSetupColumn(name);
-    ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-    table_heading("level", false);
-    for (const char* name : {"regions", "drawn", "of"}) table_heading(name, true);
-    const auto cell = [](std::uint64_t n) {
-        ImGui::TableNextColumn();
-        cell_right(format_short(static_cast<double>(n)), n > 0 ? theme().text : theme().faint);
-        tooltip(format_count(static_cast<double>(n)));
+    using Level = LevelsState::Level;
+    const auto column = [](const char* title, float width, auto value) {
+        const auto cell = [=](const Level& level) {
+            const auto n = static_cast<double>(level.*value);
+            return TableCell(n, n > 0 ? Tone::normal : Tone::faint, format_count(n));
+        };
+        return ColumnOf<Level>{"", title, format_short, cell, width};
     };
-    for (std::size_t i = 0; i < levels.levels.size(); ++i) {
-        const LevelsState::Level& level = levels.levels[i];
-        ImGui::TableNextRow();
-        ImGui::TableNextColumn();
-        if (colors) {
-            const Rgb8 c = color_of_level(i);
-            colored_text(IM_COL32(c.r, c.g, c.b, 255), std::to_string(i));
-        } else {
-            text(std::to_string(i));
-        }
+    const auto draw_level = [&](std::size_t i) {
+        const Rgb8 c = color_of_level(i);
+        colored_text(colors ? IM_COL32(c.r, c.g, c.b, 255) : theme().text, std::to_string(i));
         if (i == 0) tooltip("the finest");
-        cell(level.regions);
-        cell(level.drawn);
-        cell(level.stored);
-    }
-    ImGui::EndTable();
+    };
+    draw_table(table_of<Level>(std::span(levels.levels),
+                               {{"", "level", nullptr, [](const Level&) { return ""; }, 2.2F},
+                                column("regions", 3.4F, &Level::regions),
+                                column("drawn", 0, &Level::drawn),
+                                column("of", 0, &Level::stored)}),
+               {.id = "##levels",
+                .flags = ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp,
+                .tight = true,
+                .draw = {{"level", draw_level}}});
 }
 
 /// The budget changes when the slider is released, not while it moves: each change reads files.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <span>
 
 #include "base/format.h"
 #include "panels/widgets/widgets.h"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr std::array<const char*, 4> kScopeTitles{"per iteration", "per view frame", "per UI frame",
                                                   "per call"};
+constexpr float kNarrow = 27;  // em
 constexpr std::array<int, 4> kWindows{64, 256, 1024, 8192};
 
 /// Three digits; the unit is in the table's head.
@@ -34,51 +37,24 @@ std::string age_text(double seconds) {
                             : fmt::format("{:.0f} h", seconds / 3600);
 }
 
-/// Absent is last, whatever the order.
-bool less(double a, double b) { return std::isfinite(a) && (!std::isfinite(b) || a < b); }
+std::string whole_share(double share) {
+    return share >= 0.9995 && share < 1.0005 ? "100 %" : format_share(share);
+}
 
 double mean_of(const StageStats& stats) { return stats.samples > 0 ? stats.mean_ms : NAN; }
 
 void stage_cell(Stage stage, double share) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
-    ImDrawList& list = *ImGui::GetWindowDrawList();
     if (std::isfinite(share))
-        list.AddRectFilled(
+        ImGui::GetWindowDrawList()->AddRectFilled(
             {at.x, at.y},
             {at.x + width * static_cast<float>(std::clamp(share, 0.0, 1.0)), at.y + 1.1F * em()},
             with_alpha(stage_color(stage), 60), 2);
-    list.AddRectFilled({at.x, at.y + 0.2F * em()}, {at.x + 0.55F * em(), at.y + 0.85F * em()},
-                       stage_color(stage), 2);
-    ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 0.8F * em());
-    text(fitted(name_of(stage), width - 0.8F * em()));
+    stage_label(stage);
 }
 
 }  // namespace
-
-bool StagesPanel::comes_before(const Row& a, const Row& b, int column) const {
-    const StageStats &left = shows_gpu() ? a.gpu : a.cpu, &right = shows_gpu() ? b.gpu : b.cpu;
-    switch (column) {
-        case 0:
-            return a.stage < b.stage;
-        case 1:
-            return less(mean_of(a.cpu), mean_of(b.cpu));
-        case 2:
-            return less(mean_of(a.gpu), mean_of(b.gpu));
-        case 3:
-            return less(left.p50_ms, right.p50_ms);
-        case 4:
-            return less(left.p95_ms, right.p95_ms);
-        case 5:
-            return less(left.p99_ms, right.p99_ms);
-        case 6:
-            return less(left.share, right.share);
-        case 7:
-            return left.samples < right.samples;
-        default:
-            return left.newest_ns > right.newest_ns;
-    }
-}
 
 void StagesPanel::draw_tabs() {
     const auto tab = [&](View which, const char* label, const char* hint) {
@@ -132,11 +108,9 @@ void StagesPanel::draw_controls(std::size_t frames) {
         "time is the work that a sample launched, even if it ran later");
 }
 
-void StagesPanel::draw_row(const Row& row, std::int64_t now_ns) const {
+void StagesPanel::draw_stage(const Row& row) const {
     const StageStats& stats = shows_gpu() ? row.gpu : row.cpu;
     const bool known = stats.samples > 0;
-    ImGui::TableNextRow();
-    ImGui::TableNextColumn();
     stage_cell(row.stage, row.stage == frame_stage_of(scope) || !known ? NAN : stats.share);
     if (known)
         tooltip(fmt::format("{} on the {}: {} calls in {} samples, min {}, p99 {}, max {}{}",
@@ -146,70 +120,63 @@ void StagesPanel::draw_row(const Row& row, std::int64_t now_ns) const {
                             std::isfinite(stats.self_mean_ms)
                                 ? ", without inner spans " + format_ms(stats.self_mean_ms)
                                 : std::string()));
-    if (ImGui::TableNextColumn())
-        cell_right(milliseconds(mean_of(row.cpu)), shows_gpu() ? theme().dim : theme().text);
-    if (ImGui::TableNextColumn())
-        cell_right(milliseconds(mean_of(row.gpu)), shows_gpu() ? theme().text : theme().dim);
-    for (const double value : {stats.p50_ms, stats.p95_ms, stats.p99_ms})
-        if (ImGui::TableNextColumn()) cell_right(milliseconds(known ? value : NAN));
-    ImGui::TableNextColumn();
-    cell_right(!known                                          ? "-"
-               : stats.share >= 0.9995 && stats.share < 1.0005 ? "100 %"
-                                                               : format_share(stats.share),
-               theme().dim);
-    ImGui::TableNextColumn();
-    cell_right(known ? format_count(static_cast<double>(stats.samples)) : "-", theme().dim);
-    ImGui::TableNextColumn();
-    const double age = known ? stats.age_s(now_ns) : NAN;
-    cell_right(age_text(age), age > 10 ? theme().faint : theme().dim);
+}
+
+/// `room`: em.
+Table StagesPanel::table(float room, std::int64_t now_ns) const {
+    // A narrow column does without p99 (the tooltip has it), so that share, count and age stay
+    // in view.
+    const bool narrow = room < kNarrow, gpu = shows_gpu();
+    const float name = narrow ? 5.6F : 7.2F,
+                cell = std::max((room - name - 1.4F) / (narrow ? 7.0F : 8.0F) - 0.35F, 2.0F);
+    const auto column = [&](const char* title, CellFormat format, float width, auto value) {
+        return ColumnOf<Row>{"", title, format, std::move(value), width, {}, SortOrder::descending};
+    };
+    const auto mean = [&](const char* title, StageStats Row::*of, bool shown) {
+        return column(title, milliseconds, cell, [=](const Row& row) {
+            return TableCell(mean_of(row.*of), shown ? Tone::normal : Tone::dim);
+        });
+    };
+    const auto of_side = [&](const char* title, CellFormat format, float width, Tone tone,
+                             auto value) {
+        return column(title, format, width, [=](const Row& row) {
+            const StageStats& stats = gpu ? row.gpu : row.cpu;
+            const double v =
+                stats.samples > 0 ? static_cast<double>(std::invoke(value, stats)) : NAN;
+            return TableCell(v, format == age_text && v > 10 ? Tone::faint : tone);
+        });
+    };
+    std::vector<ColumnOf<Row>> columns{
+        {"", "stage, ms", nullptr, [](const Row& row) { return static_cast<int>(row.stage); },
+         name},
+        mean("CPU", &Row::cpu, !gpu),
+        mean("GPU", &Row::gpu, gpu),
+        of_side("p50", milliseconds, cell, Tone::normal, &StageStats::p50_ms),
+        of_side("p95", milliseconds, cell, Tone::normal, &StageStats::p95_ms),
+        of_side("p99", milliseconds, cell, Tone::normal, &StageStats::p99_ms),
+        of_side("share", whole_share, cell + 0.5F, Tone::dim, &StageStats::share),
+        of_side("count", format_count, cell, Tone::dim, &StageStats::samples),
+        of_side("age", age_text, cell, Tone::dim,
+                [=](const StageStats& stats) { return stats.age_s(now_ns); })};
+    if (narrow) std::erase_if(columns, [](const auto& c) { return c.title == "p99"; });
+    return table_of<Row>(std::span(rows_), std::move(columns));
 }
 
 void StagesPanel::draw_table(const TraceStore& trace) {
-    constexpr std::array<const char*, 9> kTitles{"stage, ms", "CPU",   "GPU",   "p50", "p95",
-                                                 "p99",       "share", "count", "age"};
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const float history_height =
         history && scope != StatScope::call ? std::min(12 * em(), 0.42F * room.y) : 0;
-    const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX |
-                                  ImGuiTableFlags_RowBg | ImGuiTableFlags_Sortable |
-                                  ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_SortTristate |
-                                  ImGuiTableFlags_NoKeepColumnsVisible;
     ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0.16F * em(), 0.1F * em()});
-    const ImVec2 size{0, std::max(room.y - history_height - 0.4F * em(), 4 * em())};
-    if (ImGui::BeginTable("##stages", static_cast<int>(kTitles.size()), flags, size)) {
-        ImGui::TableSetupScrollFreeze(1, 1);
-        // A narrow column does without p99 (the tooltip has it), so that share, count and age stay
-        // in view.
-        const bool narrow = room.x < 27 * em();
-        const float name = (narrow ? 5.6F : 7.2F) * em();
-        const float cell = std::max(
-            (room.x - name - 1.4F * em()) / (narrow ? 7.0F : 8.0F) - 0.35F * em(), 2 * em());
-        for (const std::string_view title : kTitles) {
-            const bool first = title == kTitles[0];
-            ImGui::TableSetupColumn(
-                title.data(),
-                ImGuiTableColumnFlags_WidthFixed |
-                    (first ? 0 : ImGuiTableColumnFlags_PreferSortDescending) |
-                    (narrow && title == "p99" ? ImGuiTableColumnFlags_Disabled : 0),
-                first              ? name
-                : title == "share" ? cell + 0.5F * em()
-                                   : cell);
-        }
-        ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
-        for (int column = 0; column < static_cast<int>(kTitles.size()); ++column)
-            table_heading(ImGui::TableGetColumnName(column), column > 0);
-        std::vector<Row> sorted = rows_;
-        if (const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
-            specs && specs->SpecsCount > 0) {
-            const int column = specs->Specs->ColumnIndex;
-            const bool descending = specs->Specs->SortDirection == ImGuiSortDirection_Descending;
-            std::stable_sort(sorted.begin(), sorted.end(), [&](const Row& a, const Row& b) {
-                return descending ? comes_before(b, a, column) : comes_before(a, b, column);
-            });
-        }
-        for (const Row& row : sorted) draw_row(row, trace.sources().read_ns());
-        ImGui::EndTable();
-    }
+    gs::draw_table(
+        table(room.x / em(), trace.sources().read_ns()),
+        {.id = room.x < kNarrow * em() ? "##narrow" : "##stages",
+         .flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX | ImGuiTableFlags_RowBg |
+                  ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingFixedFit |
+                  ImGuiTableFlags_SortTristate | ImGuiTableFlags_NoKeepColumnsVisible,
+         .size = {0, std::max(room.y - history_height - 0.4F * em(), 4 * em())},
+         .frozen = 1,
+         .tight = true,
+         .draw = {{"stage, ms", [this](std::size_t i) { draw_stage(rows_[i]); }}}});
     ImGui::PopStyleVar();
 }
 

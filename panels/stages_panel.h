@@ -11,6 +11,7 @@
 #include "panels/state/snapshot.h"
 #include "panels/widgets/plot.h"
 #include "panels/widgets/roofline.h"
+#include "panels/widgets/table_view.h"
 #include "profiler/store/statistics.h"
 
 namespace gs {
@@ -43,13 +44,13 @@ struct StagesPanel {
     void share_gpu_time(const TraceStore& trace);
     /// `other`: whose trace it is, null: of this session.
     void draw_times(const TraceStore& trace, const TraceEntry* other);
+    Table table(float room, std::int64_t now_ns) const;
     void draw_table(const TraceStore& trace);
-    void draw_row(const Row& row, std::int64_t now_ns) const;
+    void draw_stage(const Row& row) const;
     void draw_history(const TraceStore& trace);
     bool shows_gpu() const {
         return side == Side::gpu || (side == Side::automatic && !gpu_rows_.empty());
     }
-    bool comes_before(const Row& a, const Row& b, int column) const;
 
     std::array<std::vector<CurvePoint>, kStageCount> layers_;
     std::vector<StageStats> cpu_rows_, gpu_rows_;  // for the next four members

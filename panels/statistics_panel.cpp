@@ -104,18 +104,13 @@ void StatisticsPanel::draw_table(const TraceStore& trace, Commands& commands) {
             at, {at.x + ImGui::GetContentRegionAvail().x * share, at.y + 1.1F * em()},
             with_alpha(stage_color(row.stage), 60), 2);
     };
-    gs::draw_table(
-        statistics_table(trace, rows_, made_.outer_ns()),
-        {.id = "##statistics",
-         .flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
-                  ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_Resizable,
-         .click =
-             [&](std::size_t i) {
-                 commands.push("trace.find", {std::string(trace.name(rows_[i].name))});
-             },
-         .item = mark,
-         .sort_by = "total",
-         .order = &order_});
+    TableView view{.id = "##statistics", .item = mark, .sort_by = "total", .order = &order_};
+    view.flags |=
+        ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_Resizable;
+    view.click = [&](std::size_t i) {
+        commands.push("trace.find", {std::string(trace.name(rows_[i].name))});
+    };
+    gs::draw_table(statistics_table(trace, rows_, made_.outer_ns()), view);
     order_.apply(rows_);
 }
 

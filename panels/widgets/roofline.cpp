@@ -316,8 +316,6 @@ void Roofline::draw_plot(const StageCosts& costs, float height) {
 
 void Roofline::draw_table(const StageCosts& costs) {
     ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0.2F * em(), 0.1F * em()});
-    const ImGuiTableFlags flags =
-        ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg | ImGuiTableFlags_SizingStretchProp;
     const auto mark = [&](std::size_t i) {
         const Stage stage = costs.stages[i].floor.stage;
         if (hovered_ == stage) ImGui::TableSetBgColor(ImGuiTableBgTarget_RowBg0, theme().field);
@@ -325,22 +323,13 @@ void Roofline::draw_table(const StageCosts& costs) {
         hovering_ = stage;
         cost_tooltip(costs, costs.stages[i]);
     };
-    const auto draw_stage = [&](std::size_t i) {
-        const Stage stage = costs.stages[i].floor.stage;
-        const ImVec2 at = ImGui::GetCursorScreenPos();
-        ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 0.2F * em()},
-                                                  {at.x + 0.55F * em(), at.y + 0.85F * em()},
-                                                  stage_color(stage), 2);
-        ImGui::SetCursorScreenPos({at.x + 0.8F * em(), at.y});
-        text(fitted(name_of(stage), ImGui::GetContentRegionAvail().x));
-    };
-    gs::draw_table(costs_table(costs), {.id = "##costs",
-                                        .flags = flags,
-                                        .size = ImGui::GetContentRegionAvail(),
-                                        .tight = true,
-                                        .click = [](std::size_t) {},
-                                        .item = mark,
-                                        .draw = {{"stage", draw_stage}}});
+    const auto draw_stage = [&](std::size_t i) { stage_label(costs.stages[i].floor.stage); };
+    TableView view{.id = "##costs", .size = ImGui::GetContentRegionAvail(), .tight = true};
+    view.flags |= ImGuiTableFlags_SizingStretchProp;
+    view.click = [](std::size_t) {};
+    view.item = mark;
+    view.draw = {{"stage", draw_stage}};
+    gs::draw_table(costs_table(costs), view);
     ImGui::PopStyleVar();
 }
 

@@ -20,16 +20,19 @@ void set_up(const Columns& columns, const TableView& view) {
             c->order == SortOrder::descending ? ImGuiTableColumnFlags_PreferSortDescending
             : c->order == SortOrder::none     ? ImGuiTableColumnFlags_NoSort
                                               : ImGuiTableColumnFlags_None;
+        const bool hidden =
+            std::find(view.hidden.begin(), view.hidden.end(), c->title) != view.hidden.end();
         ImGui::TableSetupColumn(
             c->title.c_str(),
-            width | order | (c->title == view.sort_by ? ImGuiTableColumnFlags_DefaultSort : 0),
+            width | order | (hidden ? ImGuiTableColumnFlags_DefaultHide : 0) |
+                (c->title == view.sort_by ? ImGuiTableColumnFlags_DefaultSort : 0),
             c->width > 0 ? c->width * em() : -c->width);
     }
     if (!view.tight) return ImGui::TableHeadersRow();
     ImGui::TableNextRow(ImGuiTableRowFlags_Headers);
     for (const auto* c : columns) {
         table_heading(c->title.c_str(), c->format != nullptr);
-        tooltip(c->help);
+        if ((ImGui::TableGetColumnFlags() & ImGuiTableColumnFlags_IsVisible) != 0) tooltip(c->help);
     }
 }
 
@@ -54,13 +57,15 @@ void draw_cell(const ColumnOf<std::size_t>& column, const TableView& view, std::
     for (const auto& [title, draw] : view.draw)
         if (title == column.title) return draw(row);
     const TableCell cell = column.cell(row);
-    const std::string words = cell_text(cell, column.format);
+    std::string words = cell_text(cell, column.format);
     const float space = ImGui::GetContentRegionAvail().x;
-    if (column.format)
+    if (column.format) {
         cell_right(words, color_of(cell.tone));
-    else
-        colored_text(color_of(cell.tone),
-                     column.title == view.path ? fitted_path(words, space) : fitted(words, space));
+    } else {
+        if (column.width != 0 && std::holds_alternative<std::string>(cell.value))
+            words = column.title == view.path ? fitted_path(words, space) : fitted(words, space);
+        colored_text(color_of(cell.tone), words);
+    }
     tooltip(cell.hint);
 }
 
@@ -70,10 +75,13 @@ void draw_row(const Columns& columns, const TableView& view, std::size_t row) {
     for (const auto* column : columns) {
         if (!ImGui::TableNextColumn() && column != columns[0]) continue;
         if (column == columns[0] && view.click) {
-            if (ImGui::Selectable(
-                    "##row", view.chosen && view.chosen(row),
-                    ImGuiSelectableFlags_SpanAllColumns | ImGuiSelectableFlags_AllowItemOverlap))
-                view.click(row);
+            if (ImGui::Selectable("##row", view.chosen && view.chosen(row),
+                                  ImGuiSelectableFlags_SpanAllColumns |
+                                      ImGuiSelectableFlags_AllowItemOverlap |
+                                      (view.twice ? ImGuiSelectableFlags_AllowDoubleClick : 0)))
+                (view.twice && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)
+                     ? view.twice
+                     : view.click)(row);
             ImGui::SameLine(view.indent * em(), 0);
             if (view.item) view.item(row);
         }

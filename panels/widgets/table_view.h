@@ -42,10 +42,12 @@ struct TableView {
     bool tight = false;  ///< headings over the numbers, without space for an arrow
     float indent = 0;    ///< em, of the first cell of clickable rows
     OfRow click = {};    ///< a click anywhere on the row
+    OfRow twice = {};    ///< a double click on it
     OfRow item = {};     ///< after the clickable row is drawn, before its cells: tooltip, menu
     std::function<bool(std::size_t row)> chosen = {};  ///< drawn as selected
     std::string_view sort_by = {};                     ///< title of the column sorted at first
     std::string_view path = {};                        ///< title of a column of paths
+    std::vector<std::string_view> hidden = {};         ///< titles of columns hidden at first
     std::optional<std::size_t> follow = {};            ///< scroll to this row now
     TableOrder* order = nullptr;                       ///< nullptr: sorts in each frame
     std::vector<std::pair<std::string_view, OfRow>> draw = {};  ///< titles of columns drawn by this

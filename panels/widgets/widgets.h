@@ -27,6 +27,8 @@ bool icon_text_button(Icon icon, const char* label, const char* tooltip, bool en
 void text(std::string_view text);
 void dim_text(std::string_view text);
 void colored_text(ImU32 color, std::string_view text);
+/// The stage's colour and its name, as long as fits.
+void stage_label(Stage stage);
 /// Right-aligned text in the current table cell.
 void cell_right(std::string_view text, ImU32 color = theme().text);
 /// A table's heading without ImGui's space for the sorting arrow, so that names fit in

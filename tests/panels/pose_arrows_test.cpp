@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 #include <numbers>
 #include <string>
 #include <vector>
 
-#include "panels/photo_rows.h"
+#include "panels/cameras_panel.h"
+#include "panels/state/photo_looks.h"
 #include "panels/state/pose_change.h"
+#include "tests/panels/headless.h"
 
 namespace gs {
 namespace {
@@ -55,6 +58,37 @@ TEST(PoseArrows, AChangeTellsHowFarACameraWasCorrected) {
     EXPECT_EQ(change_of(c.changes, 9), nullptr);
 }
 
+/// Names of the photos as the Cameras panel lists them after a click on a heading, N em from the
+/// right.
+struct Listed {
+    explicit Listed(const Corrected& c) {
+        snapshot.cameras = std::make_shared<const std::vector<CameraRow>>(c.rows);
+        PhotoLooks looks;
+        looks.poses = c.changes;
+        snapshot.looks = std::make_shared<const PhotoLooks>(std::move(looks));
+    }
+    std::string after_click(float from_right) {
+        const auto draw = [&] { test::draw_alone(panel, snapshot, commands); };
+        ui.frame(draw);
+        const ImGuiStyle& style = ImGui::GetStyle();
+        const float line = ImGui::GetTextLineHeight() + 2 * style.CellPadding.y,
+                    top = style.WindowPadding.y + ImGui::GetFrameHeight() + style.ItemSpacing.y;
+        ui.click({600 - style.WindowPadding.x - from_right * em(), top + 0.5F * line}, draw);
+        std::string out;
+        for (float row = 1.5F; row < 5; ++row) {
+            ui.click({60, top + row * line}, draw);
+            for (const auto& [name, arguments] : commands.take())
+                out += static_cast<char>('a' + std::stoi(arguments.at(0)));
+        }
+        return out;
+    }
+    test::Headless ui{600, 300};
+    CamerasPanel panel;
+    Snapshot snapshot;
+    std::vector<CommandInfo> table;
+    Commands commands{table};
+};
+
 TEST(PoseArrows, TablesAreSortedByCorrections) {
     Corrected c;
     c.add({0, 0, -4}, {0.01, 0, 0}, 0.5);
@@ -62,17 +96,12 @@ TEST(PoseArrows, TablesAreSortedByCorrections) {
     c.add({0, 0, -4}, {0.02, 0, 0}, 0.3);
     c.add({0, 0, -4}, {}, 0);
     c.changes.pop_back();  // held out: it comes last
-    const auto order = [&](bool moved, bool down) {
-        auto rows = sorted_rows(c.rows, "", false, PhotoKey::name, false);
-        sort_by_change(rows, c.changes, moved, down);
-        std::string out;
-        for (const CameraRow* row : rows) out += row->name;
-        return out;
-    };
-    EXPECT_EQ(order(false, true), "acbd");
-    EXPECT_EQ(order(false, false), "bcad");
-    EXPECT_EQ(order(true, true), "bcad");
-    EXPECT_EQ(order(true, false), "acbd");
+    Listed list(c);
+    constexpr float kMoved = 2, kTurned = 7;
+    EXPECT_EQ(list.after_click(kTurned), "acbd") << "the largest first";
+    EXPECT_EQ(list.after_click(kTurned), "bcad");
+    EXPECT_EQ(list.after_click(kMoved), "bcad");
+    EXPECT_EQ(list.after_click(kMoved), "acbd");
 }
 
 TEST(PoseArrows, ArrowsAreAsLongAsCanBeSeen) {
