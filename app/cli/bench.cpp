@@ -410,10 +410,7 @@ void BenchRun::print(const Json& out) const {
         "{gradient:.1e}\n",
         out["verified"]);
     say_table(stages_table(stages_));
-    if (!batches_.empty()) {
-        fmt::print("\n");
-        say_table(batches_table(batches_));
-    }
+    if (!batches_.empty()) fmt::print("\n{}", table_text(batches_table(batches_)));
     if (machine_.waited > kQuiet) fmt::print("the machine was busy: {}\n", machine_text(machine_));
     say("\nN {gaussians}  V {visible}  I {isects}  list pairs {list_pairs:rate}  E "
         "{evaluated_pairs:rate}  B {blended_pairs:rate}  longest tile {longest_tile}",

@@ -34,11 +34,10 @@ void say_ceilings(const Json& c) {
 }
 
 void say_limits(const Table& limits) {
-    fmt::print("\n");
-    say_table(limits);
     fmt::print(
-        "times are measured; bytes, operations and floors follow from the counts above and the "
-        "records' layout\n");
+        "\n{}times are measured; bytes, operations and floors follow from the counts above and "
+        "the records' layout\n",
+        table_text(limits));
 }
 
 Json ceilings_json(const Ceilings& c) {
