@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "app/backend/counted_work.h"
@@ -17,33 +18,26 @@ Json ms_json(const PredictedMs& ms) {
 
 /// Rows of a frame's and a step's stages side by side.
 Json stage_rows(const Json& gpu) {
-    Json rows = Json::array();
-    const auto row_of = [&](const Json& name) -> Json& {
-        for (Json& row : rows)
-            if (row["name"] == name) return row;
-        const Json none = ms_json({});
-        rows.push_back({{"name", name},
-                        {"frame", none},
-                        {"frame_bound", nullptr},
-                        {"step", none},
-                        {"step_bound", nullptr}});
-        return rows.back();
+    const auto told = [](const Json& prediction, const Json& name) -> Json {
+        if (name == "all") return {{"ms", prediction["ms"]}, {"bound", nullptr}};
+        for (const Json& stage : prediction["stages"])
+            if (stage["name"] == name)
+                return {{"ms", stage["ms"]},
+                        {"bound", stage["bound_by"].get<std::string>() +
+                                      (stage["counted"] == true ? "" : " (not all counted)")}};
+        return {{"ms", ms_json({})}, {"bound", nullptr}};
     };
-    for (const char* what : {"frame", "step"}) {
-        const Json& prediction = gpu[what];
-        for (const Json& stage : prediction["stages"]) {
-            Json& row = row_of(stage["name"]);
-            row[what] = stage["ms"];
-            row[std::string(what) + "_bound"] =
-                stage["bound_by"].get<std::string>() +
-                (stage["counted"].get<bool>() ? "" : " (not all counted)");
-        }
-        Json& row = row_of("all");
-        row[what] = prediction["ms"];
-    }
-    const auto all = std::find_if(rows.begin(), rows.end(),
-                                  [](const Json& row) { return row["name"] == "all"; });
-    std::rotate(all, all + 1, rows.end());
+    std::vector<std::string> names;
+    for (const char* what : {"frame", "step"})
+        for (const Json& stage : gpu[what]["stages"])
+            if (const std::string name = stage["name"]; std::ranges::count(names, name) == 0)
+                names.push_back(name);
+    names.push_back("all");
+    Json rows = Json::array();
+    for (const std::string& name : names)
+        rows.push_back({{"name", name},
+                        {"frame", told(gpu["frame"], name)},
+                        {"step", told(gpu["step"], name)}});
     return rows;
 }
 
@@ -113,12 +107,12 @@ Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
 
 void say_predictions(const Json& out) {
     constexpr Column kStages[] = {{"stage", "{name}", true},
-                                  {"frame ms", "{frame.p50:.3f}"},
-                                  {"P10 .. P90", "{frame.p10:.3f} .. {frame.p90:.3f}"},
-                                  {"bound by", "{frame_bound}", true},
-                                  {"step ms", "{step.p50:.3f}"},
-                                  {"P10 .. P90", "{step.p10:.3f} .. {step.p90:.3f}"},
-                                  {"bound by", "{step_bound}", true}};
+                                  {"frame ms", "{frame.ms.p50:.3f}"},
+                                  {"P10 .. P90", "{frame.ms.p10:.3f} .. {frame.ms.p90:.3f}"},
+                                  {"bound by", "{frame.bound}", true},
+                                  {"step ms", "{step.ms.p50:.3f}"},
+                                  {"P10 .. P90", "{step.ms.p10:.3f} .. {step.ms.p90:.3f}"},
+                                  {"bound by", "{step.bound}", true}};
     if (out["views"] != 0)
         say(out["sizes_differ"] == true
                 ? "{scene}: {views} views of up to {width} x {height}, counted by {counted_by}"
