@@ -51,18 +51,6 @@ std::size_t width_of(const std::string& text) {
     }));
 }
 
-/// The titles, then the rows.
-std::vector<std::vector<std::string>> printed(const Table& table, std::size_t most) {
-    std::vector<std::vector<std::string>> lines(1 + std::min(table.rows, most));
-    for (const Column& column : table.columns) {
-        if (column.title.empty()) continue;
-        lines[0].push_back(column.title);
-        for (std::size_t r = 1; r < lines.size(); ++r)
-            lines[r].push_back(cell_text(column.cell(r - 1), column.format));
-    }
-    return lines;
-}
-
 }  // namespace
 
 std::string cell_text(const TableCell& cell, CellFormat format) {
@@ -94,14 +82,20 @@ bool sorts_before(const TableCell& a, const TableCell& b, bool descending) {
 
 std::string table_text(const Table& table, std::string_view indent, std::size_t most) {
     if (table.rows == 0) return {};
-    const auto lines = printed(table, most);
-    std::vector<std::size_t> widths(lines[0].size());
-    for (const auto& cells : lines)
-        for (std::size_t c = 0; c < cells.size(); ++c)
-            widths[c] = std::max(widths[c], width_of(cells[c]));
+    // The titles, then the rows.
+    std::vector<std::vector<std::string>> lines(1 + std::min(table.rows, most));
+    std::vector<std::size_t> widths;
     std::vector<bool> right;
-    for (const Column& column : table.columns)
-        if (!column.title.empty()) right.push_back(column.format != nullptr);
+    for (const Column& column : table.columns) {
+        if (column.title.empty()) continue;
+        right.push_back(column.format != nullptr);
+        std::size_t& width = widths.emplace_back();
+        for (std::size_t r = 0; r < lines.size(); ++r) {
+            lines[r].push_back(r == 0 ? column.title
+                                      : cell_text(column.cell(r - 1), column.format));
+            width = std::max(width, width_of(lines[r].back()));
+        }
+    }
     std::string out;
     for (const auto& cells : lines) {
         std::string line(indent);
@@ -141,22 +135,6 @@ nlohmann::ordered_json table_json(const Table& table) {
         out.push_back(std::move(row));
     }
     return out;
-}
-
-std::string table_html(const Table& table) {
-    if (table.rows == 0) return {};
-    std::string out;
-    for (const auto& cells : printed(table, table.rows)) {
-        const bool head = out.empty();
-        out += head ? "<table><thead><tr>" : "<tr>";
-        for (const std::string& cell : cells)
-            out += (head                           ? "<th>"
-                    : cell.find('\n') == cell.npos ? "<td>"
-                                                   : "<td class=\"text\">") +
-                   html_text(cell) + (head ? "</th>" : "</td>");
-        out += head ? "</tr></thead><tbody>\n" : "</tr>\n";
-    }
-    return out + "</tbody></table>";
 }
 
 }  // namespace gs

@@ -1,5 +1,5 @@
-// Table: rows of typed cells under columns. It is made where the numbers are; terminals, CSV, JSON
-// and HTML print it here, windows in panels/widgets/table_view.h. A column says once how its cells
+// Table: rows of typed cells under columns. It is made where the numbers are; terminals, CSV and
+// JSON print it here, windows in panels/widgets/table_view.h. A column says once how its cells
 // are read, formatted and explained. Cells are read when they are printed, so a long table costs
 // only its visible rows.
 #pragma once
@@ -113,7 +113,5 @@ std::string table_text(const Table& table, std::string_view indent = {},
 std::string table_csv(const Table& table);
 /// A list of objects, numbers in full.
 nlohmann::ordered_json table_json(const Table& table);
-/// A <table>; cells of several lines have the class "text". Nothing without rows.
-std::string table_html(const Table& table);
 
 }  // namespace gs

@@ -363,8 +363,8 @@ Json BenchRun::json() const {
                        {"gradient", number(verified_.gradient)},
                        {"pixels", verified_.pixels},
                        {"fragile", verified_.fragile}};
-    out["stages"] = stage_times_json(stages_);
-    if (!batches_.empty()) out["batches"] = batches_json(batches_);
+    out["stages"] = table_json(stages_table(stages_));
+    if (!batches_.empty()) out["batches"] = table_json(batches_table(batches_));
     out["machine"] = machine_json(machine_);
     out["counters"] = {{"gaussians", counters_.gaussians},
                        {"candidates", counters_.candidates},
@@ -386,7 +386,7 @@ Json BenchRun::json() const {
     out["timer_pair_ns"] = number(span_.timer_pair_ns);
     out["copy_bytes_per_second"] = a_.no_ceilings ? Json() : number(ceilings_.copy_bytes);
     out["ceilings"] = a_.no_ceilings ? Json() : ceilings_json(ceilings_);
-    out["limits"] = limits_json(limits_);
+    out["limits"] = table_json(limits_table(limits_));
     if (a_.predict) {
         PredictedWork work = work_;
         work.frame.training = training_;  // Adam runs only there
@@ -405,17 +405,12 @@ std::string BenchRun::config() const {
 }
 
 void BenchRun::print(const Json& out) const {
-    constexpr Column kStages[] = {{"stage", "{name}", true},
-                                  {"p50 ms", "{ms_p50:.3f}"},
-                                  {"95 % interval", "{ms_p50_lo:.3f} .. {ms_p50_hi:.3f}"},
-                                  {"p95 ms", "{ms_p95:.3f}"},
-                                  {"share", "{share:percent}"}};
     say("{scene}, {width} x {height}, {backend}", out);
     say("verified against the reference: colour {color:.1e}, alpha {alpha:.1e}, gradient "
         "{gradient:.1e}\n",
         out["verified"]);
-    say_table(out["stages"], kStages);
-    if (!batches_.empty()) say_batches(out["batches"]);
+    say_table(stages_table(stages_));
+    if (!batches_.empty()) fmt::print("\n{}", table_text(batches_table(batches_)));
     if (machine_.waited > kQuiet) fmt::print("the machine was busy: {}\n", machine_text(machine_));
     say("\nN {gaussians}  V {visible}  I {isects}  list pairs {list_pairs:rate}  E "
         "{evaluated_pairs:rate}  B {blended_pairs:rate}  longest tile {longest_tile}",
@@ -435,7 +430,7 @@ void BenchRun::print(const Json& out) const {
             out);
     if (!a_.no_ceilings) {
         say_ceilings(out["ceilings"]);
-        say_limits(out["limits"]);
+        say_limits(limits_table(limits_));
     }
     if (a_.predict) say_predicted_beside(out["predicted"]);
 }

@@ -75,26 +75,18 @@ Result<std::vector<BatchTime>> time_batches(Trainer& trainer, std::span<const in
     return out;
 }
 
-Json batches_json(const std::vector<BatchTime>& times) {
-    Json out = Json::array();
-    for (const BatchTime& t : times)
-        out.push_back({{"batch", t.batch},
-                       {"ms_photo", t.ms_photo},
-                       {"ms_photo_lo", t.ms_lo},
-                       {"ms_photo_hi", t.ms_hi},
-                       {"photos_per_second", t.ms_photo > 0 ? Json(1e3 / t.ms_photo) : Json()},
-                       {"photos", t.photos},
-                       {"gaussians", t.gaussians}});
-    return out;
-}
-
-void say_batches(const Json& batches) {
-    constexpr Column kColumns[] = {{"photos a step", "{batch}"},
-                                   {"ms a photo", "{ms_photo:.3f}"},
-                                   {"95 % interval", "{ms_photo_lo:.3f} .. {ms_photo_hi:.3f}"},
-                                   {"photos/s", "{photos_per_second:.1f}"}};
-    fmt::print("\n");
-    say_table(batches, kColumns);
+Table batches_table(std::span<const BatchTime> times) {
+    return table_of<BatchTime>(
+        times,
+        {{"batch", "photos a step", fixed<0>, &BatchTime::batch},
+         {"ms_photo", "ms a photo", fixed<3>, &BatchTime::ms_photo},
+         {"ms_photo_lo", "", nullptr, &BatchTime::ms_lo},
+         {"ms_photo_hi", "", nullptr, &BatchTime::ms_hi},
+         {"", "95 % interval", fixed<3>,
+          [](auto& t) { return fmt::format("{:.3f} .. {:.3f}", t.ms_lo, t.ms_hi); }},
+         {"photos_per_second", "photos/s", fixed<1>, [](auto& t) { return 1e3 / t.ms_photo; }},
+         {"photos", "", nullptr, &BatchTime::photos},
+         {"gaussians", "", nullptr, &BatchTime::gaussians}});
 }
 
 }  // namespace gs::cli

@@ -23,7 +23,6 @@ struct BatchTime {
 Result<std::vector<BatchTime>> time_batches(Trainer& trainer, std::span<const int> batches,
                                             std::size_t photos);
 /// [{batch, ms_photo, ms_photo_lo, ms_photo_hi, photos_per_second, photos, gaussians}]
-Json batches_json(const std::vector<BatchTime>& times);
-void say_batches(const Json& batches);
+Table batches_table(std::span<const BatchTime> times);
 
 }  // namespace gs::cli

@@ -33,21 +33,11 @@ void say_ceilings(const Json& c) {
                microseconds(c["launch_seconds"]), microseconds(c["launch_interval_seconds"]));
 }
 
-void say_limits(const Json& limits) {
-    constexpr Column kColumns[] = {{"stage", "{name}", true},
-                                   {"p50 ms", "{measured_ms:.3f}"},
-                                   {"floor ms", "{floor_ms:.3f}"},
-                                   {"ratio", "{ratio:.2f}"},
-                                   {"bytes", "{bytes:rate}"},
-                                   {"operations", "{operations:rate}"},
-                                   {"bound by", "{bound_by}{uncounted}", true}};
-    Json rows = limits;
-    for (Json& row : rows) row["uncounted"] = row["counted"] ? "" : " (not all counted)";
-    fmt::print("\n");
-    say_table(rows, kColumns);
+void say_limits(const Table& limits) {
     fmt::print(
-        "times are measured; bytes, operations and floors follow from the counts above and the "
-        "records' layout\n");
+        "\n{}times are measured; bytes, operations and floors follow from the counts above and "
+        "the records' layout\n",
+        table_text(limits));
 }
 
 Json ceilings_json(const Ceilings& c) {
@@ -66,18 +56,22 @@ Json ceilings_json(const Ceilings& c) {
             {"measured_in_seconds", number(c.measured_in_seconds)}};
 }
 
-Json limits_json(std::span<const StageCost> limits) {
-    Json out = Json::array();
-    for (const StageCost& l : limits)
-        out.push_back({{"name", name_of(l.floor.stage)},
-                       {"measured_ms", number(l.measured_ms)},
-                       {"floor_ms", number(l.floor.floor_ms)},
-                       {"ratio", number(l.ratio())},
-                       {"bound_by", name_of(l.floor.limit)},
-                       {"bytes", number(l.floor.work.bytes)},
-                       {"operations", number(l.floor.work.operations)},
-                       {"counted", l.floor.work.counted}});
-    return out;
+Table limits_table(std::span<const StageCost> limits) {
+    const auto bound_by = [](const StageCost& l) {
+        return fmt::format("{}{}", name_of(l.floor.limit),
+                           l.floor.work.counted ? "" : " (not all counted)");
+    };
+    return table_of<StageCost>(
+        limits,
+        {{"name", "stage", nullptr, [](auto& l) { return name_of(l.floor.stage); }},
+         {"measured_ms", "p50 ms", fixed<3>, &StageCost::measured_ms},
+         {"floor_ms", "floor ms", fixed<3>, [](auto& l) { return l.floor.floor_ms; }},
+         {"ratio", "ratio", fixed<2>, &StageCost::ratio},
+         {"bound_by", "", nullptr, [](auto& l) { return name_of(l.floor.limit); }},
+         {"bytes", "bytes", format_rate, [](auto& l) { return l.floor.work.bytes; }},
+         {"operations", "operations", format_rate, [](auto& l) { return l.floor.work.operations; }},
+         {"counted", "", nullptr, [](auto& l) { return l.floor.work.counted; }},
+         {"", "bound by", nullptr, bound_by}});
 }
 
 }  // namespace gs::cli

@@ -12,10 +12,10 @@ namespace gs::cli {
 /// Figures that were not measured are null. Times are measured, everything else is derived from
 /// counts and layouts.
 Json ceilings_json(const Ceilings& ceilings);
-Json limits_json(std::span<const StageCost> limits);
+Table limits_table(std::span<const StageCost> limits);
 
 /// The same as text.
 void say_ceilings(const Json& ceilings);
-void say_limits(const Json& limits);
+void say_limits(const Table& limits);
 
 }  // namespace gs::cli

@@ -144,20 +144,20 @@ std::string identity_of(const Capture& capture) {
     return id.text();
 }
 
-Json stage_times_json(const std::vector<StageTime>& stages) {
-    Json out = Json::array();
-    for (const StageTime& s : stages)
-        out.push_back({{"name", s.name},
-                       {"device", s.gpu ? "gpu" : "cpu"},
-                       {"ms_p50", s.ms_p50},
-                       {"ms_p50_lo", s.ms_lo},
-                       {"ms_p50_hi", s.ms_hi},
-                       {"ms_mean", s.ms_mean},
-                       {"ms_p95", s.ms_p95},
-                       {"ms_p99", s.ms_p99},
-                       {"share", s.share},
-                       {"samples", s.samples}});
-    return out;
+Table stages_table(std::span<const StageTime> stages) {
+    return table_of<StageTime>(
+        stages, {{"name", "stage", nullptr, &StageTime::name},
+                 {"device", "", nullptr, [](auto& s) { return s.gpu ? "gpu" : "cpu"; }},
+                 {"ms_p50", "p50 ms", fixed<3>, &StageTime::ms_p50},
+                 {"ms_p50_lo", "", nullptr, &StageTime::ms_lo},
+                 {"ms_p50_hi", "", nullptr, &StageTime::ms_hi},
+                 {"", "95 % interval", fixed<3>,
+                  [](auto& s) { return fmt::format("{:.3f} .. {:.3f}", s.ms_lo, s.ms_hi); }},
+                 {"ms_mean", "", nullptr, &StageTime::ms_mean},
+                 {"ms_p95", "p95 ms", fixed<3>, &StageTime::ms_p95},
+                 {"ms_p99", "", nullptr, &StageTime::ms_p99},
+                 {"share", "share", format_share, &StageTime::share},
+                 {"samples", "", nullptr, &StageTime::samples}});
 }
 
 Result<Json> read_base(const std::string& path) {

@@ -33,7 +33,7 @@ std::vector<StageTime> gpu_stage_times(std::span<const FrameSample> frames);
 /// "Performance Evaluation", 2.2). `values` get sorted.
 void median_interval(std::vector<double>& values, double& median, double& lo, double& hi);
 
-Json stage_times_json(const std::vector<StageTime>& stages);
+Table stages_table(std::span<const StageTime> stages);
 
 /// A stage is significantly slower if its interval is above the base's and its median is more than
 /// `tolerance` above as well, even without the share of its time that threads `waited` for a CPU

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -152,41 +153,35 @@ Result<int> run_lab(const LabArguments& a, const CommonArguments& common) {
 Result<int> list_lab(const LabArguments& a, const CommonArguments& common) {
     GS_TRY(const lab::LabFile file, lab::LabFile::open_to_read(a.database));
     GS_TRY(const std::vector<lab::LabRun> runs, file.runs());
-    Json out{{"command", "lab list"}, {"database", a.database}, {"runs", Json::array()}};
-    for (const lab::LabRun& run : runs)
-        out["runs"].push_back({{"label", run.of.label},
-                               {"commit", run.of.commit},
-                               {"suite", run.of.suite},
-                               {"scene", run.of.scene},
-                               {"settings", run.of.settings},
-                               {"backend", run.of.backend},
-                               {"seed", run.of.seed},
-                               {"failed", run.failed},
-                               {"error", run.error},
-                               {"psnr", number(run.psnr())},
-                               {"ssim", number(run.ssim())},
-                               {"gaussians", number(run.value_of("Gaussians"))},
-                               {"training", number(run.value_of("training"))},
-                               {"total", number(run.value_of("total"))},
-                               {"peak_bytes", number(run.value_of("peak memory"))},
-                               {"folder", run.folder}});
-    constexpr Column kColumns[] = {{"label", "{label}", true},
-                                   {"scene", "{scene}", true},
-                                   {"settings", "{settings}", true},
-                                   {"backend", "{backend}", true},
-                                   {"seed", "{seed}"},
-                                   {"PSNR", "{psnr:.3f}"},
-                                   {"SSIM", "{ssim:.4f}"},
-                                   {"Gaussians", "{gaussians:.0f}"},
-                                   {"training s", "{training:.1f}"},
-                                   {"peak", "{peak_bytes:bytes}"}};
-    say_table(out["runs"], kColumns);
+    using Run = lab::LabRun;
+    const CellFormat bytes = [](double n) { return human_bytes(static_cast<std::uint64_t>(n)); };
+    const Table table = table_of<Run>(
+        std::span(runs),
+        {{"label", "label", nullptr, [](auto& run) { return run.of.label; }},
+         {"commit", "", nullptr, [](auto& run) { return run.of.commit; }},
+         {"suite", "", nullptr, [](auto& run) { return run.of.suite; }},
+         {"scene", "scene", nullptr, [](auto& run) { return run.of.scene; }},
+         {"settings", "settings", nullptr, [](auto& run) { return run.of.settings; }},
+         {"backend", "backend", nullptr, [](auto& run) { return run.of.backend; }},
+         {"seed", "seed", fixed<0>, [](auto& run) { return run.of.seed; }},
+         {"failed", "", nullptr, &Run::failed},
+         {"error", "", nullptr, &Run::error},
+         {"psnr", "PSNR", fixed<3>, &Run::psnr},
+         {"ssim", "SSIM", fixed<4>, &Run::ssim},
+         {"gaussians", "Gaussians", fixed<0>, [](auto& run) { return run.value_of("Gaussians"); }},
+         {"training", "training s", fixed<1>, [](auto& run) { return run.value_of("training"); }},
+         {"total", "", nullptr, [](auto& run) { return run.value_of("total"); }},
+         {"peak_bytes", "peak", bytes, [](auto& run) { return run.value_of("peak memory"); }},
+         {"folder", "", nullptr, &Run::folder}});
+    say_table(table);
     for (const lab::LabRun& run : runs)
         if (run.failed)
             fmt::print("failed: {} {} seed {}: {}\n", run.of.scene, run.of.settings, run.of.seed,
                        run.error);
     if (runs.empty()) fmt::print("no runs recorded\n");
-    if (common.json) print_json(out);
+    if (common.json)
+        print_json(
+            {{"command", "lab list"}, {"database", a.database}, {"runs", table_json(table)}});
     return kDone;
 }
 
@@ -228,23 +223,23 @@ void print_comparison(const Json& out, const lab::RunComparison& comparison) {
     say("{b} against {a}: {pairs} pairs of runs, {photos} of photos; {same_bits} pairs have the "
         "same scores to the last bit",
         out);
-    Json rows = Json::array();
-    for (const Json& metric : out["metrics"]) {
-        Json row = metric;
-        const Json& d = metric["difference"];
-        row["interval"] = d["low"].is_null()
-                              ? std::string("-")
-                              : fmt::format("{:+.4g} to {:+.4g}", d["low"].get<double>(),
-                                            d["high"].get<double>());
-        row["change"] = d["mean"].is_null() ? std::string("-")
-                                            : fmt::format("{:+.4g}", d["mean"].get<double>());
-        rows.push_back(std::move(row));
-    }
-    constexpr Column kColumns[] = {
-        {"metric", "{metric}", true},  {"A", "{a:.5g}"},         {"B", "{b:.5g}"},
-        {"B - A", "{change}"},         {"unit", "{unit}", true}, {"95 % interval", "{interval}"},
-        {"verdict", "{verdict}", true}};
-    say_table(rows, kColumns, {.indent = "  "});
+    using Row = lab::MetricRow;
+    const auto interval = [](const Row& row) {
+        return std::isfinite(row.difference.low)
+                   ? fmt::format("{:+.4g} to {:+.4g}", row.difference.low, row.difference.high)
+                   : "-";
+    };
+    const CellFormat change = [](double value) { return fmt::format("{:+.4g}", value); };
+    say_table(table_of<Row>(
+                  std::span(comparison.metrics),
+                  {{"", "metric", nullptr, &Row::metric},
+                   {"", "A", significant<5>, &Row::a},
+                   {"", "B", significant<5>, &Row::b},
+                   {"", "B - A", change, [](auto& row) { return row.difference.mean; }},
+                   {"", "unit", nullptr, [](auto& row) { return row.relative ? "%" : row.unit; }},
+                   {"", "95 % interval", fixed<0>, interval},
+                   {"", "verdict", nullptr, &Row::verdict}}),
+              {.indent = "  "});
     for (const lab::GateRow& row : comparison.gates)
         fmt::print("gate {}: {} ({})\n", row.gate.text, name_of(row.state),
                    row.low == row.low

@@ -48,15 +48,6 @@ Result<Json> for_sweeps(const GaussianModel& model, const std::string& lidar, co
                 {"ms_mean", milliseconds / static_cast<double>(done)}};
 }
 
-Json sweep_json(const SweepScore& s) {
-    return {{"sweep", s.name},
-            {"returns", s.returns},
-            {"met", s.met},
-            {"median_m", number(s.median_m)},
-            {"within_10cm", s.within_10cm},
-            {"chamfer_m", number(s.chamfer_m)}};
-}
-
 }  // namespace
 
 Result<int> render_lidar(const std::string& scene, const std::string& lidar,
@@ -101,17 +92,17 @@ Result<Json> evaluate_sweeps(const GaussianModel& model, const std::string& lida
                           return {};
                       }));
     scores.push_back(score_sweeps(scores, std::move(differences)));
-    Json rows = Json::array();
-    for (const SweepScore& s : scores) rows.push_back(sweep_json(s));
-    const Column columns[] = {{"sweep", "{sweep}", true},
-                              {"returns", "{returns}"},
-                              {"met", "{met}"},
-                              {"median m", "{median_m:.3f}"},
-                              {"in 10 cm", "{within_10cm:percent}"},
-                              {"Chamfer m", "{chamfer_m:.3f}"}};
+    const Table table = table_of<SweepScore>(
+        std::span(scores), {{"sweep", "sweep", nullptr, &SweepScore::name},
+                            {"returns", "returns", fixed<0>, &SweepScore::returns},
+                            {"met", "met", fixed<0>, &SweepScore::met},
+                            {"median_m", "median m", fixed<3>, &SweepScore::median_m},
+                            {"within_10cm", "in 10 cm", format_share, &SweepScore::within_10cm},
+                            {"chamfer_m", "Chamfer m", fixed<3>, &SweepScore::chamfer_m}});
     fmt::print("lidar, {}: {:.1f} ms a sweep\n",
                all ? "all columns" : "every fourth column, held out", out["ms_mean"].get<double>());
-    say_table(rows, columns);
+    say_table(table);
+    Json rows = table_json(table);
     out["columns"] = all ? "all" : "held out";
     out["all"] = rows.back();
     rows.erase(rows.size() - 1);

@@ -183,11 +183,10 @@ Result<int> run(const PredictArguments& a, const CommonArguments& common) {
     catch_interrupts();
     if (a.list || a.validation) {
         const Json out =
-            a.list ? devices_json(gpu_devices())
-                   : validation_json(validate_model(published_times(), gpu_devices()),
+            a.list ? tell_devices(gpu_devices())
+                   : tell_validation(validate_model(published_times(), gpu_devices()),
                                      compare_measured(measured_times(), KernelCosts::built_in(),
                                                       gpu_devices(), published_fit()));
-        a.list ? say_devices(out) : say_validation(out);
         if (common.json) print_json(out);
         return kDone;
     }

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "app/backend/counted_work.h"
 #include "app/cli/common.h"
 #include "base/format.h"
@@ -15,33 +18,26 @@ Json ms_json(const PredictedMs& ms) {
 
 /// Rows of a frame's and a step's stages side by side.
 Json stage_rows(const Json& gpu) {
-    Json rows = Json::array();
-    const auto row_of = [&](const Json& name) -> Json& {
-        for (Json& row : rows)
-            if (row["name"] == name) return row;
-        const Json none = ms_json({});
-        rows.push_back({{"name", name},
-                        {"frame", none},
-                        {"frame_bound", nullptr},
-                        {"step", none},
-                        {"step_bound", nullptr}});
-        return rows.back();
+    const auto told = [](const Json& prediction, const Json& name) -> Json {
+        if (name == "all") return {{"ms", prediction["ms"]}, {"bound", nullptr}};
+        for (const Json& stage : prediction["stages"])
+            if (stage["name"] == name)
+                return {{"ms", stage["ms"]},
+                        {"bound", stage["bound_by"].get<std::string>() +
+                                      (stage["counted"] == true ? "" : " (not all counted)")}};
+        return {{"ms", ms_json({})}, {"bound", nullptr}};
     };
-    for (const char* what : {"frame", "step"}) {
-        const Json& prediction = gpu[what];
-        for (const Json& stage : prediction["stages"]) {
-            Json& row = row_of(stage["name"]);
-            row[what] = stage["ms"];
-            row[std::string(what) + "_bound"] =
-                stage["bound_by"].get<std::string>() +
-                (stage["counted"].get<bool>() ? "" : " (not all counted)");
-        }
-        Json& row = row_of("all");
-        row[what] = prediction["ms"];
-    }
-    const auto all = std::find_if(rows.begin(), rows.end(),
-                                  [](const Json& row) { return row["name"] == "all"; });
-    std::rotate(all, all + 1, rows.end());
+    std::vector<std::string> names;
+    for (const char* what : {"frame", "step"})
+        for (const Json& stage : gpu[what]["stages"])
+            if (const std::string name = stage["name"]; std::ranges::count(names, name) == 0)
+                names.push_back(name);
+    names.push_back("all");
+    Json rows = Json::array();
+    for (const std::string& name : names)
+        rows.push_back({{"name", name},
+                        {"frame", told(gpu["frame"], name)},
+                        {"step", told(gpu["step"], name)}});
     return rows;
 }
 
@@ -111,12 +107,12 @@ Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
 
 void say_predictions(const Json& out) {
     constexpr Column kStages[] = {{"stage", "{name}", true},
-                                  {"frame ms", "{frame.p50:.3f}"},
-                                  {"P10 .. P90", "{frame.p10:.3f} .. {frame.p90:.3f}"},
-                                  {"bound by", "{frame_bound}", true},
-                                  {"step ms", "{step.p50:.3f}"},
-                                  {"P10 .. P90", "{step.p10:.3f} .. {step.p90:.3f}"},
-                                  {"bound by", "{step_bound}", true}};
+                                  {"frame ms", "{frame.ms.p50:.3f}"},
+                                  {"P10 .. P90", "{frame.ms.p10:.3f} .. {frame.ms.p90:.3f}"},
+                                  {"bound by", "{frame.bound}", true},
+                                  {"step ms", "{step.ms.p50:.3f}"},
+                                  {"P10 .. P90", "{step.ms.p10:.3f} .. {step.ms.p90:.3f}"},
+                                  {"bound by", "{step.bound}", true}};
     if (out["views"] != 0)
         say(out["sizes_differ"] == true
                 ? "{scene}: {views} views of up to {width} x {height}, counted by {counted_by}"
@@ -183,99 +179,81 @@ void say_predicted_beside(const Json& beside) {
     say_table(beside["stages"], kRows);
 }
 
-Json devices_json(const std::vector<GpuDevice>& gpus) {
-    Json out{{"command", "predict"}, {"gpus", Json::array()}};
-    for (const GpuDevice& gpu : gpus) {
-        Json sources;
-        for (const auto& [figure, source] : gpu.sources) sources[figure] = source;
-        out["gpus"].push_back({{"gpu", gpu.id},
-                               {"name", gpu.name},
-                               {"architecture", gpu.architecture.name},
-                               {"code", gpu.architecture.code},
-                               {"multiprocessors", gpu.multiprocessors},
-                               {"clock_ghz", gpu.clock_ghz},
-                               {"memory_gb", gpu.memory_gb},
-                               {"bandwidth_gb_s", gpu.bandwidth_gb_s},
-                               {"sustained_gb_s", gpu.sustained_gb_s},
-                               {"l2_mb", gpu.l2_mb},
-                               {"l2_latency", gpu.l2_latency},
-                               {"memory_latency", gpu.memory_latency},
-                               {"sources", std::move(sources)}});
-    }
+Json tell_devices(const std::vector<GpuDevice>& gpus) {
+    using Row = GpuDevice;
+    const Table table = table_of<Row>(
+        std::span(gpus),
+        {{"gpu", "--gpu", nullptr, &Row::id},
+         {"name", "name", nullptr, &Row::name},
+         {"architecture", "", nullptr, [](auto& gpu) { return gpu.architecture.name; }},
+         {"code", "", nullptr, [](auto& gpu) { return gpu.architecture.code; }},
+         {"multiprocessors", "SMs", fixed<0>, &Row::multiprocessors},
+         {"clock_ghz", "GHz", fixed<2>, &Row::clock_ghz},
+         {"memory_gb", "", nullptr, &Row::memory_gb},
+         {"bandwidth_gb_s", "GB/s", fixed<0>, &Row::bandwidth_gb_s},
+         {"sustained_gb_s", "sustained", fixed<0>, &Row::sustained_gb_s},
+         {"l2_mb", "L2 MB", significant<6>, &Row::l2_mb},
+         {"l2_latency", "", nullptr, &Row::l2_latency},
+         {"memory_latency", "", nullptr, &Row::memory_latency},
+         {"", "GB", significant<6>, &Row::memory_gb},
+         {"", "code of", nullptr,
+          [](auto& gpu) { return fmt::format("sm_{}", gpu.architecture.code); }}});
+    say_table(table);
+    fmt::print("--list --json has the source of every figure; docs/model.md how to add a GPU\n");
+    Json out{{"command", "predict"}, {"gpus", table_json(table)}};
+    for (std::size_t i = 0; i < gpus.size(); ++i) out["gpus"][i]["sources"] = gpus[i].sources;
     return out;
 }
 
-void say_devices(const Json& out) {
-    constexpr Column kGpus[] = {
-        {"--gpu", "{gpu}", true},         {"name", "{name}", true},
-        {"SMs", "{multiprocessors:.0f}"}, {"GHz", "{clock_ghz:.2f}"},
-        {"GB/s", "{bandwidth_gb_s:.0f}"}, {"sustained", "{sustained_gb_s:.0f}"},
-        {"L2 MB", "{l2_mb:g}"},           {"GB", "{memory_gb:g}"},
-        {"code of", "sm_{code}", true}};
-    say_table(out["gpus"], kGpus);
-    fmt::print("--list --json has the source of every figure; docs/model.md how to add a GPU\n");
-}
-
-Json validation_json(const ModelValidation& validation,
+Json tell_validation(const ModelValidation& validation,
                      const std::vector<ComparedStage>& measured) {
-    Json rows = Json::array();
-    constexpr const char* kKinds[] = {"throughput", "fixed", "ratio"};
-    for (const ValidatedTime& v : validation.rows)
-        rows.push_back({{"id", v.row.id},
-                        {"kind", kKinds[static_cast<std::size_t>(v.row.kind)]},
-                        {"what", v.row.what},
-                        {"gpu", v.row.gpu},
-                        {"published", v.row.published},
-                        {"predicted", v.predicted},
-                        {"least", v.least},
-                        {"most", v.most},
-                        {"error", v.predicted / v.row.published - 1},
-                        {"source", v.row.source},
-                        {"missed", v.row.miss.empty() ? Json(nullptr) : Json(v.row.miss)}});
-    Json ours = Json::array();
-    for (const ComparedStage& row : measured)
-        ours.push_back(
-            {{"what", row.what},
-             {"work", row.kind},
-             {"gpu", row.gpu},
-             {"stage", name_of(row.measured.stage)},
-             {"measured_ms", row.measured.ms},
-             {"blind_ms", row.measured.blind},
-             {"predicted_ms", row.replaced ? Json(nullptr) : number(row.now)},
-             {"error", row.replaced ? Json(nullptr) : number(row.now / row.measured.ms - 1)}});
-    return {{"command", "predict"},
-            {"rows", std::move(rows)},
-            {"measured", std::move(ours)},
-            {"bandwidth_use", validation.fit.bandwidth_use},
-            {"memory_log_sd", validation.fit.memory_log_sd},
-            {"instruction_log_sd", validation.fit.instruction_log_sd},
-            {"instruction_rows_log_sd", validation.instruction_rows_log_sd},
-            {"log_sd_with_misses", validation.log_sd_with_misses}};
-}
-
-void say_validation(const Json& out) {
-    constexpr Column kRows[] = {
-        {"published", "{what}", true},      {"GPU", "{gpu}", true},
-        {"ms or ratio", "{published:.3g}"}, {"predicted", "{predicted:.3g}"},
-        {"error", "{error:percent}"},       {"missed because", "{missed}", true}};
-    say_table(out["rows"], kRows);
-    constexpr Column kOurs[] = {{"measured", "{what}", true},
-                                {"work", "{work}", true},
-                                {"GPU", "{gpu}", true},
-                                {"stage", "{stage}", true},
-                                {"ms", "{measured_ms:.3f}"},
-                                {"predicted blind", "{blind_ms:.3f}"},
-                                {"predicted now", "{predicted_ms:.3f}"},
-                                {"error", "{error:percent}"}};
-    fmt::print("\n");
-    say_table(out["measured"], kOurs);
-    fmt::print("\n");
+    static constexpr const char* kKinds[] = {"throughput", "fixed", "ratio"};
+    static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    using Published = ValidatedTime;
+    const Table rows = table_of<Published>(
+        std::span(validation.rows),
+        {{"id", "", nullptr, [](auto& v) { return v.row.id; }},
+         {"kind", "", nullptr, [](auto& v) { return kKinds[static_cast<int>(v.row.kind)]; }},
+         {"what", "published", nullptr, [](auto& v) { return v.row.what; }},
+         {"gpu", "GPU", nullptr, [](auto& v) { return v.row.gpu; }},
+         {"published", "ms or ratio", significant<3>, [](auto& v) { return v.row.published; }},
+         {"predicted", "predicted", significant<3>, &Published::predicted},
+         {"least", "", nullptr, &Published::least},
+         {"most", "", nullptr, &Published::most},
+         {"error", "error", format_share,
+          [](auto& v) { return v.predicted / v.row.published - 1; }},
+         {"source", "", nullptr, [](auto& v) { return v.row.source; }},
+         {"missed", "missed because", nullptr,
+          [](auto& v) { return v.row.miss.empty() ? TableCell(kNone) : TableCell(v.row.miss); }}});
+    using Ours = ComparedStage;
+    const Table ours = table_of<Ours>(
+        std::span(measured),
+        {{"what", "measured", nullptr, &Ours::what},
+         {"work", "work", nullptr, &Ours::kind},
+         {"gpu", "GPU", nullptr, &Ours::gpu},
+         {"stage", "stage", nullptr, [](auto& row) { return name_of(row.measured.stage); }},
+         {"measured_ms", "ms", fixed<3>, [](auto& row) { return row.measured.ms; }},
+         {"blind_ms", "predicted blind", fixed<3>, [](auto& row) { return row.measured.blind; }},
+         {"predicted_ms", "predicted now", fixed<3>,
+          [](auto& row) { return row.replaced ? kNone : row.now; }},
+         {"error", "error", format_share,
+          [](auto& row) { return row.replaced ? kNone : row.now / row.measured.ms - 1; }}});
+    const Json out{{"command", "predict"},
+                   {"rows", table_json(rows)},
+                   {"measured", table_json(ours)},
+                   {"bandwidth_use", validation.fit.bandwidth_use},
+                   {"memory_log_sd", validation.fit.memory_log_sd},
+                   {"instruction_log_sd", validation.fit.instruction_log_sd},
+                   {"instruction_rows_log_sd", validation.instruction_rows_log_sd},
+                   {"log_sd_with_misses", validation.log_sd_with_misses}};
+    fmt::print("{}\n{}\n", table_text(rows), table_text(ours));
     say("published times: each predicted from a fit to the others. Bands of predictions (log): "
         "limited by memory "
         "{memory_log_sd:.2f}, the spread of its rows ({log_sd_with_misses:.2f} with those missed); "
         "limited by instructions {instruction_log_sd:.2f}, of which one row "
         "({instruction_rows_log_sd:.2f}) does not give the spread",
         out);
+    return out;
 }
 
 }  // namespace gs::cli

@@ -43,9 +43,8 @@ Json predicted_beside(std::span<const StageStats> measured, const PredictedWork&
                       const NamedDevice& device);
 void say_predicted_beside(const Json& beside);
 
-Json devices_json(const std::vector<GpuDevice>& gpus);
-void say_devices(const Json& devices);
-Json validation_json(const ModelValidation& validation, const std::vector<ComparedStage>& measured);
-void say_validation(const Json& validation);
+/// Print and return a list.
+Json tell_devices(const std::vector<GpuDevice>& gpus);
+Json tell_validation(const ModelValidation& validation, const std::vector<ComparedStage>& measured);
 
 }  // namespace gs::cli

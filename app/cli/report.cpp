@@ -7,18 +7,9 @@
 #include "app/cli/common.h"
 #include "base/check.h"
 #include "base/json_write.h"
-#include "base/table.h"
 
 namespace gs::cli {
 namespace {
-
-/// "4.81 T", "310 G".
-std::string rate(double value) {
-    const char* prefix[] = {"", "k", "M", "G", "T", "P"};
-    std::size_t i = 0;
-    for (; value >= 1000 && i < 5; ++i) value /= 1000;
-    return fmt::format("{:.3g} {}", value, prefix[i]);
-}
 
 std::string shortened(const std::string& text) {
     constexpr std::size_t kMost = 64;
@@ -49,7 +40,7 @@ std::string text_of(const Json& value, std::string_view how) {
     if (how == "list") return joined(value);
     if (how == "percent") return fmt::format("{:.1f} %", 100 * value.get<double>());
     if (how == "short") return shortened(value.get<std::string>());
-    if (how == "rate") return rate(value.get<double>());
+    if (how == "rate") return format_rate(value.get<double>());
     if (how == "bytes") return human_bytes(value.get<std::uint64_t>());
     const std::string format = fmt::format("{{:{}}}", how);
     if (value.is_string()) return fmt::format(fmt::runtime(format), value.get<std::string>());
@@ -81,8 +72,19 @@ std::string filled(std::string_view pattern, const Json& from) {
     return out;
 }
 
+std::string format_rate(double value) {
+    const char* prefix[] = {"", "k", "M", "G", "T", "P"};
+    std::size_t i = 0;
+    for (; value >= 1000 && i < 5; ++i) value /= 1000;
+    return fmt::format("{:.3g} {}", value, prefix[i]);
+}
+
 void say(std::string_view pattern, const Json& from, std::FILE* to) {
     fmt::print(to, "{}\n", filled(pattern, from));
+}
+
+void say_table(const Table& table, const TableStyle& style) {
+    fmt::print(style.to, "{}", table_text(table, style.indent, style.most));
 }
 
 void say_table(const Json& rows, std::span<const Column> columns, const TableStyle& style) {
@@ -91,7 +93,7 @@ void say_table(const Json& rows, std::span<const Column> columns, const TableSty
         table.columns.push_back(
             {"", column.title, column.left ? nullptr : fixed<0>,
              [&](const std::size_t& i) { return filled(column.pattern, rows[i]); }});
-    fmt::print(style.to, "{}", table_text(table, style.indent, style.most));
+    say_table(table, style);
 }
 
 }  // namespace gs::cli

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/table.h"
+
 namespace gs::cli {
 
 using Json = nlohmann::ordered_json;
@@ -22,6 +24,9 @@ std::string filled(std::string_view pattern, const Json& from);
 /// The same, printed, with a line end.
 void say(std::string_view pattern, const Json& from, std::FILE* to = stdout);
 
+/// "4.81 T", "310 G".
+std::string format_rate(double value);
+
 struct Column {
     const char* title;
     const char* pattern;  ///< of a row
@@ -32,7 +37,8 @@ struct TableStyle {
     std::size_t most = std::numeric_limits<std::size_t>::max();  ///< rows; then "and N more"
     std::FILE* to = stdout;
 };
-/// A line per row under the titles, columns as wide as what is in them. Nothing without rows.
+/// As table_text.
+void say_table(const Table& table, const TableStyle& style = {});
 void say_table(const Json& rows, std::span<const Column> columns, const TableStyle& style = {});
 
 }  // namespace gs::cli

@@ -3,16 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
+
+#include "base/format.h"
 
 namespace gs::cli {
 namespace {
 
 constexpr std::size_t kMostRows = 50;
-
-std::string digits(double value, int decimals) {
-    return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "-";
-}
 
 }  // namespace
 
@@ -21,8 +18,8 @@ void print_scores(const Evaluation& evaluation) {
     std::size_t width = 4;
     for (const ImageScore& s : evaluation.images) width = std::max(width, s.name.size());
     const auto row = [&](const std::string& name, double psnr, double ssim, double fitted) {
-        fmt::print("{:<{}}  {:>8}  {:>6}  {:>9}\n", name, width, digits(psnr, 3), digits(ssim, 4),
-                   digits(fitted, 3));
+        fmt::print("{:<{}}  {:>8}  {:>6}  {:>9}\n", name, width, format_fixed(psnr, 3),
+                   format_fixed(ssim, 4), format_fixed(fitted, 3));
     };
     // Fitted: the right half after a fit of its colours on the left one.
     fmt::print("{:<{}}   PSNR dB    SSIM  fitted dB\n", "photo", width);

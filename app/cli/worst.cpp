@@ -9,81 +9,63 @@
 namespace gs::cli {
 namespace {
 
-Json regions_json(const std::vector<PhotoRegion>& regions, const Capture& capture, double all) {
-    Json out = Json::array();
-    for (const PhotoRegion& r : regions)
-        out.push_back({{"photo", capture.views[r.view].name},
-                       {"x", r.rect.x0},
-                       {"y", r.rect.y0},
-                       {"width", r.rect.width()},
-                       {"height", r.rect.height()},
-                       {"psnr", number(r.psnr)},
-                       {"mean_error", number(r.mean_error)},
-                       {"error_share", number(all > 0 ? r.error_sum / all : 0)},
-                       {"mean_alpha", number(r.mean_alpha)},
-                       {"bare_pixels", r.bare}});
-    return out;
-}
+std::string row_number(double row) { return fmt::format("#{:.0f}", row); }
 
-Json gaussians_json(const FoundProblems& found, const Capture& capture) {
-    Json out = Json::array();
-    for (const BlamedGaussian& g : found.gaussians)
-        out.push_back({{"row", g.row},
-                       {"error", number(g.error)},
-                       {"weight", number(g.weight)},
-                       {"excess", number(g.excess)},
-                       {"photos", g.photos},
-                       {"opacity", number(static_cast<double>(g.opacity))},
-                       {"size", number(static_cast<double>(g.size))},
-                       {"worst_photo", capture.views[g.view].name}});
-    return out;
-}
-
-Json floaters_json(const FoundProblems& found, const Capture& capture) {
-    Json out = Json::array();
-    for (const Floater& f : found.floaters)
-        out.push_back({{"gaussians", f.rows.size()},
-                       {"row", f.row},
-                       {"weight", number(f.weight)},
-                       {"error", number(f.error)},
-                       {"photos", f.photos},
-                       {"nearness", number(f.nearness)},
-                       {"near", f.near},
-                       {"apart", f.apart},
-                       {"photo", capture.views[f.view].name}});
-    return out;
-}
-
-void print_worst(const Json& worst) {
-    static constexpr Column kRegions[] = {
-        {"photo", "{photo}", true},         {"at", "{x},{y}"},
-        {"size", "{width} x {height}"},     {"PSNR dB", "{psnr:.2f}"},
-        {"mean error", "{mean_error:.4f}"}, {"of all errors", "{error_share:percent}"}};
-    static constexpr Column kHoles[] = {{"photo", "{photo}", true},
-                                        {"at", "{x},{y}"},
-                                        {"size", "{width} x {height}"},
-                                        {"bare pixels", "{bare_pixels}"},
-                                        {"mean alpha", "{mean_alpha:.3f}"}};
-    static constexpr Column kGaussians[] = {{"row", "#{row}"},
-                                            {"error px", "{error:.1f}"},
-                                            {"weight px", "{weight:.1f}"},
-                                            {"excess px", "{excess:.1f}"},
-                                            {"photos", "{photos}"},
-                                            {"opacity", "{opacity:.3f}"},
-                                            {"size", "{size:.4g}"},
-                                            {"worst in", "{worst_photo}", true}};
-    static constexpr Column kFloaters[] = {
-        {"row", "#{row}"},      {"Gaussians", "{gaussians}"},   {"weight px", "{weight:.1f}"},
-        {"photos", "{photos}"}, {"nearness", "{nearness:.3f}"}, {"seen by", "{photo}", true}};
-    const auto list = [&](const char* key, const char* title, std::span<const Column> columns) {
-        if (worst[key].empty()) return fmt::print("\n{}: none\n", title);
-        fmt::print("\n{}\n", title);
-        say_table(worst[key], columns, {.indent = "  "});
+/// `holes`: with the figures of a hole, not of an error.
+Table regions_table(const std::vector<PhotoRegion>& regions, const Capture& capture, double all,
+                    bool holes) {
+    using Row = PhotoRegion;
+    const auto shown = [](bool is, const char* title) { return is ? title : ""; };
+    const auto size = [](const Row& r) {
+        return fmt::format("{} x {}", r.rect.width(), r.rect.height());
     };
-    list("regions", "worst regions", kRegions);
-    list("holes", "holes: the photo shows something, the model nothing", kHoles);
-    list("floaters", "floaters: near a camera or isolated, seen by few", kFloaters);
-    list("by_gaussian", "Gaussians that take part in the largest errors", kGaussians);
+    return table_of<Row>(
+        std::span(regions),
+        {{"photo", "photo", nullptr, [&capture](auto& r) { return capture.views[r.view].name; }},
+         {"", "at", fixed<0>, [](auto& r) { return fmt::format("{},{}", r.rect.x0, r.rect.y0); }},
+         {"", "size", fixed<0>, size},
+         {"x", "", nullptr, [](auto& r) { return r.rect.x0; }},
+         {"y", "", nullptr, [](auto& r) { return r.rect.y0; }},
+         {"width", "", nullptr, [](auto& r) { return r.rect.width(); }},
+         {"height", "", nullptr, [](auto& r) { return r.rect.height(); }},
+         {"psnr", shown(!holes, "PSNR dB"), fixed<2>, &Row::psnr},
+         {"mean_error", shown(!holes, "mean error"), fixed<4>, &Row::mean_error},
+         {"error_share", shown(!holes, "of all errors"), format_share,
+          [all](auto& r) { return all > 0 ? r.error_sum / all : 0; }},
+         {"", shown(holes, "bare pixels"), argument, &Row::bare},
+         {"mean_alpha", shown(holes, "mean alpha"), fixed<3>, &Row::mean_alpha},
+         {"bare_pixels", "", nullptr, &Row::bare}});
+}
+
+Table gaussians_table(const std::vector<BlamedGaussian>& gaussians, const Capture& capture) {
+    using Row = BlamedGaussian;
+    return table_of<Row>(std::span(gaussians),
+                         {{"row", "row", row_number, &Row::row},
+                          {"error", "error px", fixed<1>, &Row::error},
+                          {"weight", "weight px", fixed<1>, &Row::weight},
+                          {"excess", "excess px", fixed<1>, &Row::excess},
+                          {"photos", "photos", fixed<0>, &Row::photos},
+                          {"opacity", "opacity", fixed<3>, &Row::opacity},
+                          {"size", "size", significant<4>, &Row::size},
+                          {"worst_photo", "worst in", nullptr,
+                           [&capture](auto& g) { return capture.views[g.view].name; }}});
+}
+
+Table floaters_table(const std::vector<Floater>& floaters, const Capture& capture) {
+    using Row = Floater;
+    return table_of<Row>(
+        std::span(floaters),
+        {{"", "row", row_number, &Row::row},
+         {"gaussians", "Gaussians", fixed<0>, [](auto& f) { return f.rows.size(); }},
+         {"row", "", nullptr, &Row::row},
+         {"weight", "weight px", fixed<1>, &Row::weight},
+         {"error", "", nullptr, &Row::error},
+         {"photos", "photos", fixed<0>, &Row::photos},
+         {"nearness", "nearness", fixed<3>, &Row::nearness},
+         {"near", "", nullptr, &Row::near},
+         {"apart", "", nullptr, &Row::apart},
+         {"photo", "seen by", nullptr,
+          [&capture](auto& f) { return capture.views[f.view].name; }}});
 }
 
 }  // namespace
@@ -104,11 +86,19 @@ Json tell_worst(std::shared_ptr<const GaussianModel> model, std::shared_ptr<cons
              {"mean_error", number(found.mean_error)},
              {"region_limit", number(found.region_limit)},
              {"floaters_seen_by_at_most", found.few_photos}};
-    out["regions"] = regions_json(found.regions, search.capture(), found.error_sum);
-    out["holes"] = regions_json(found.holes, search.capture(), found.error_sum);
-    out["floaters"] = floaters_json(found, search.capture());
-    out["by_gaussian"] = gaussians_json(found, search.capture());
-    print_worst(out);
+    const auto list = [&out](const char* key, const char* title, const Table& table) {
+        fmt::print("\n{}{}\n", title, table.rows == 0 ? ": none" : "");
+        say_table(table, {.indent = "  "});
+        out[key] = table_json(table);
+    };
+    const Capture& photos = search.capture();
+    list("regions", "worst regions", regions_table(found.regions, photos, found.error_sum, false));
+    list("holes", "holes: the photo shows something, the model nothing",
+         regions_table(found.holes, photos, found.error_sum, true));
+    list("floaters", "floaters: near a camera or isolated, seen by few",
+         floaters_table(found.floaters, photos));
+    list("by_gaussian", "Gaussians that take part in the largest errors",
+         gaussians_table(found.gaussians, photos));
     return out;
 }
 

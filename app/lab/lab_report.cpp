@@ -16,10 +16,6 @@ namespace {
 constexpr std::size_t kLeastPoints = 3;  // of a reported history
 constexpr const char* kOverTime[] = {"training", "Gaussians", "peak memory"};
 
-std::string number_text(double value, int digits) {
-    return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "-";
-}
-
 double total_of(const LabRun& run) { return run.value_of("total"); }
 double gaussians_of(const LabRun& run) { return run.value_of("Gaussians"); }
 
@@ -37,10 +33,10 @@ ReportTable kinds_table(const std::vector<RunKind>& kinds) {
         };
         const bool time = on_front(total_of), size = on_front(gaussians_of);
         out.rows.push_back(
-            {k.scene, k.name, std::to_string(k.runs.size()), number_text(k.mean(&LabRun::psnr), 3),
-             number_text(k.deviation(&LabRun::psnr), 3), number_text(k.mean(&LabRun::ssim), 4),
-             format_count(k.mean("Gaussians")), number_text(k.mean("training"), 1),
-             number_text(k.mean("total"), 1), format_bytes(k.mean("peak memory")),
+            {k.scene, k.name, std::to_string(k.runs.size()), format_fixed(k.mean(&LabRun::psnr), 3),
+             format_fixed(k.deviation(&LabRun::psnr), 3), format_fixed(k.mean(&LabRun::ssim), 4),
+             format_count(k.mean("Gaussians")), format_fixed(k.mean("training"), 1),
+             format_fixed(k.mean("total"), 1), format_bytes(k.mean("peak memory")),
              time && size ? "time, size"
              : time       ? "time"
              : size       ? "size"
@@ -59,7 +55,7 @@ ReportTable stages_table(const std::vector<RunKind>& kinds) {
     for (const RunKind& k : kinds) out.columns.push_back(k.scene + " " + k.name);
     for (const std::string& stage : stages) {
         std::vector<std::string> row{stage.starts_with("stage ") ? stage.substr(6) : stage};
-        for (const RunKind& k : kinds) row.push_back(number_text(k.mean(stage.c_str()), 3));
+        for (const RunKind& k : kinds) row.push_back(format_fixed(k.mean(stage.c_str()), 3));
         out.rows.push_back(std::move(row));
     }
     return out;
@@ -125,8 +121,8 @@ void add_comparison(const RunComparison& c, Report& out) {
     out.first.push_back(std::move(metrics));
     ReportTable worst{"Photos that lost most", {"photo", "scene", c.a, c.b, "difference dB"}, {}};
     for (const PhotoChange& p : c.worst)
-        worst.rows.push_back({p.photo, p.scene, number_text(p.psnr_a, 2), number_text(p.psnr_b, 2),
-                              signed_text(p.psnr_b - p.psnr_a)});
+        worst.rows.push_back({p.photo, p.scene, format_fixed(p.psnr_a, 2),
+                              format_fixed(p.psnr_b, 2), signed_text(p.psnr_b - p.psnr_a)});
     out.tables.push_back(std::move(worst));
     out.notes = c.notes;
     out.notes.push_back(method_text());

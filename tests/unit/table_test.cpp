@@ -1,4 +1,4 @@
-// Tables of typed cells as text, CSV, JSON and HTML, and their order.
+// Tables of typed cells as text, CSV and JSON, and their order.
 #include "base/table.h"
 
 #include <gtest/gtest.h>
@@ -45,13 +45,6 @@ TEST(Table, IsJsonWithTypes) {
     EXPECT_EQ(table_json(kernels_table(kKernels)).dump(),
               R"([{"name":"blend <a>","ms":12.345,"bytes":2048,"slow":true},)"
               "{\"name\":\"sort, \xC3\xA9\",\"ms\":null,\"bytes\":null,\"slow\":false}]");
-}
-
-TEST(Table, IsHtmlWithoutMarkupInCells) {
-    const std::string html = table_html(kernels_table(kKernels));
-    EXPECT_NE(html.find("<th>kernel</th><th>time, ms</th><th>size</th></tr>"), std::string::npos);
-    EXPECT_NE(html.find("<td>blend &lt;a&gt;</td><td>12.35</td>"), std::string::npos) << html;
-    EXPECT_EQ(table_html(kernels_table({})), "");
 }
 
 TEST(Table, RowsMayBePointers) {
