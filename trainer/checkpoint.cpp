@@ -475,10 +475,9 @@ std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint) {
         return std::nullopt;
     const auto settings =
         parse_settings(reader, {reinterpret_cast<const char*>(text->data()), text->size()});
-    if (!settings) return std::nullopt;
-    Vec3d origin;
-    if (!read_origin(reader, origin)) return std::nullopt;
-    return CheckpointHead{*settings, run.steps, origin};
+    if (Vec3d origin; settings && read_origin(reader, origin))
+        return CheckpointHead{*settings, run.steps, origin};
+    return std::nullopt;
 }
 
 std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint) {

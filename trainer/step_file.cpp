@@ -60,11 +60,6 @@ std::vector<PackedArray> arrays_of(const CapturedStep& step) {
     return arrays;
 }
 
-Json look_json(const std::optional<AppliedLook>& look) {
-    if (!look) return nullptr;
-    return {{"simple", look->simple}, {"parts", look->look.at}};
-}
-
 Json options_json(const RenderOptions& o) {
     return {{"background", {o.background.x, o.background.y, o.background.z}},
             {"sh_degree", o.sh_degree},
@@ -77,58 +72,57 @@ Json options_json(const RenderOptions& o) {
 }
 
 Json clock_json(const AdamClock& clock) {
-    Json pending = Json::array();
-    for (const auto& table : clock.pending) pending.push_back(table);
     return {{"steps", clock.steps},
             {"base", clock.base},
             {"planes", clock.planes},
             {"highest", clock.highest},
-            {"pending", pending}};
+            {"pending", clock.pending}};
 }
 
 Json manifest_of(const CapturedStep& step) {
     const auto& [origin, in, out] = step;
     const RenderCounters& c = out.counters;
-    Json manifest{{"format", kStepFormat},
-                  {"version", kStepVersion},
-                  {"program", origin.program},
-                  {"backend", origin.backend},
-                  {"machine", origin.machine},
-                  {"capture", origin.capture},
-                  {"view", origin.view},
-                  {"extent", origin.extent},
-                  {"agreement", origin.agreement},
-                  {"same_bits", origin.same_bits},
-                  {"settings", settings_json(origin.settings)},
-                  {"step", in.step},
-                  {"gaussians", in.gaussians},
-                  {"blocks", in.blocks.size()},
-                  {"rows", in.model.count},
-                  {"sh_degree", in.model.sh_degree},
-                  {"camera", camera_json(in.camera)},
-                  {"options", options_json(in.options)},
-                  {"masked", !in.mask.empty()},
-                  {"filtered", !in.filter.empty()},
-                  {"lambda_dssim", in.lambda_dssim},
-                  {"look", look_json(in.look)},
-                  {"rates", in.rates},
-                  {"sample", in.sample.size()},
-                  {"sample_rows", in.before.model.count},
-                  {"clock", clock_json(in.before.adam)},
-                  {"visible", out.lists.visible()},
-                  {"isects", out.lists.row_from_isect.size()},
-                  {"counters",
-                   {{"candidates", c.candidates},
-                    {"list_pairs", c.list_pairs},
-                    {"evaluated_pairs", c.evaluated_pairs},
-                    {"longest_tile", c.longest_tile}}},
-                  {"loss",
-                   {{"loss", json_number(out.terms.loss)},
-                    {"l1", json_number(out.terms.l1)},
-                    {"mse", json_number(out.terms.mse)},
-                    {"ssim", json_number(out.terms.ssim)},
-                    {"pixels", out.terms.pixels}}},
-                  {"gradients_hash", fmt::format("{:016x}", out.gradients_hash)}};
+    Json manifest{
+        {"format", kStepFormat},
+        {"version", kStepVersion},
+        {"program", origin.program},
+        {"backend", origin.backend},
+        {"machine", origin.machine},
+        {"capture", origin.capture},
+        {"view", origin.view},
+        {"extent", origin.extent},
+        {"agreement", origin.agreement},
+        {"same_bits", origin.same_bits},
+        {"settings", settings_json(origin.settings)},
+        {"step", in.step},
+        {"gaussians", in.gaussians},
+        {"blocks", in.blocks.size()},
+        {"rows", in.model.count},
+        {"sh_degree", in.model.sh_degree},
+        {"camera", camera_json(in.camera)},
+        {"options", options_json(in.options)},
+        {"masked", !in.mask.empty()},
+        {"filtered", !in.filter.empty()},
+        {"lambda_dssim", in.lambda_dssim},
+        {"look", in.look ? Json{{"simple", in.look->simple}, {"parts", in.look->look.at}} : Json()},
+        {"rates", in.rates},
+        {"sample", in.sample.size()},
+        {"sample_rows", in.before.model.count},
+        {"clock", clock_json(in.before.adam)},
+        {"visible", out.lists.visible()},
+        {"isects", out.lists.row_from_isect.size()},
+        {"counters",
+         {{"candidates", c.candidates},
+          {"list_pairs", c.list_pairs},
+          {"evaluated_pairs", c.evaluated_pairs},
+          {"longest_tile", c.longest_tile}}},
+        {"loss",
+         {{"loss", json_number(out.terms.loss)},
+          {"l1", json_number(out.terms.l1)},
+          {"mse", json_number(out.terms.mse)},
+          {"ssim", json_number(out.terms.ssim)},
+          {"pixels", out.terms.pixels}}},
+        {"gradients_hash", fmt::format("{:016x}", out.gradients_hash)}};
     if (auto times = json_or_discarded<Json>(origin.stage_times); !times.is_discarded())
         manifest["stages"] = std::move(times);
     return manifest;
@@ -472,8 +466,7 @@ Result<void> write_step(const CapturedStep& step, const fs::path& path) {
         GS_TRY_VOID(zip.add(arrays[i].name, entry));
     }
     const auto add_bytes = [&](const char* name, const Image8& image) -> Result<void> {
-        GS_TRY(const auto entry,
-               ZipWriter::deflated(std::as_bytes(std::span<const std::uint8_t>(image.bytes))));
+        GS_TRY(const auto entry, ZipWriter::deflated(std::as_bytes(std::span(image.bytes))));
         return zip.add(name, entry);
     };
     GS_TRY_VOID(add_bytes("inputs/photo", step.inputs.photo));

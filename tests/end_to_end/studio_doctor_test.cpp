@@ -105,7 +105,7 @@ TEST_F(Doctor, mends_and_takes_back_one_after_the_other) {
     for (const Finding& f : h.state.doctor->findings) EXPECT_FALSE(f.fixable) << f.id;
     EXPECT_GE(h.state.doctor->changes.size(), 3u);
 
-    const std::string fixes = (h.folder.path() / "fixes.ply").string();
+    const std::string fixed = (h.folder.path() / "fixed.ply").string();
     EXPECT_TRUE(h.state.doctor->unsaved);
     ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(fixed))));
     const auto written = read_splats(fixed);
