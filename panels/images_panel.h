@@ -16,7 +16,6 @@ struct ImagesPanel {
 
     std::string filter;
     bool test_only = false;
-
 };
 
 /// The table as CSV, unmeasured values empty.
