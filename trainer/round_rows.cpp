@@ -51,6 +51,7 @@ void rearrange(RunArrays& arrays, const RoundRows& rows) {
     Buffer<std::uint32_t> words(after);
     const auto move = [&](const RowArray& array, const auto& column) {
         using T = std::remove_cvref_t<decltype(column[0])>;
+        static_assert(sizeof(T) == sizeof words[0]);
         T* scratch = reinterpret_cast<T*>(words.data());
         parallel_for(after, 4096, [&](std::size_t i) {
             if (array.round == RowArray::tags)

@@ -47,8 +47,9 @@ Run::Did Run::train() {
     if (run_.step() == 0) keeper_.take_lapse(0);
     if (!take_step()) return Did::nothing;
     keeper_.after_step();
-    if (!trainer().finished() && run_.has_tests() &&
-        evaluation_due(trainer().settings(), run_.options.evaluate_every, run_.step()))
+    if (!trainer().finished() &&
+        evaluation_due(trainer().settings(), run_.options.evaluate_every, run_.step()) &&
+        run_.has_tests())
         evaluate();
     return Did::step;
 }

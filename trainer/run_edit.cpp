@@ -61,6 +61,8 @@ void put_back(RunArrays& arrays, const TakenRows& taken) {
                 column[row] = row == place(left - 1) ? from[--left] : column[row - left];
         },
         arrays, taken.arrays);
+    // Taken rows name the step of that time: they were settled then, as all are now.
+    arrays.adam.last_step.fill(arrays.adam.steps);
     arrays.model.count = after;
 }
 

@@ -73,10 +73,12 @@ void StepKeeper::begin_hashes() {
     const std::string& backend = run_.options.backend;
     auto log = HashLog::open(run_.options.folder / "hashes.txt",
                              backend.empty() ? trainer.rasterizer().name() : backend, run_.step());
-    if (log)
+    if (log) {
         log_ = std::make_unique<HashLog>(std::move(*log));
-    else
+    } else {
+        trainer.hash_steps(false);
         run_.tell(LogLevel::warning, "step hashes are not written: " + log.error().text());
+    }
 }
 
 void StepKeeper::take_hashes(bool all) {

@@ -167,6 +167,27 @@ TEST(TrainerEdit, WhatAnEditDoesNotTouchGoesOnAsItWas) {
     EXPECT_EQ(plain->ids(), edited->ids());
 }
 
+TEST(TrainerEdit, RowsPutBackAfterMoreStepsAreTrainedAndSaved) {
+    const auto trainer = editable();
+    steps(*trainer, 7);
+    TakenRows taken;
+    trainer->edit([&](RunArrays& arrays) {
+        taken = take_rows(arrays, std::vector<std::uint32_t>{0, 5, 40});
+    });
+    steps(*trainer, 5);
+    trainer->edit([&](RunArrays& arrays) {
+        put_back(arrays, taken);
+        for (const std::uint32_t step : arrays.adam.last_step) ASSERT_EQ(step, 12u);
+    });
+    const TemporaryFile file;
+    ASSERT_TRUE(trainer->save_checkpoint(file.path));
+    const auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_rasterizer());
+    ASSERT_TRUE(resumed) << resumed.error().text();
+    steps(*trainer, 5);
+    steps(**resumed, 5);
+    EXPECT_TRUE(equal(trainer->model(), (*resumed)->model()));
+}
+
 TEST(TrainerEdit, AnEditedRunIsResumedWithTheSameBits) {
     const TemporaryFile file;
     const auto straight = editable();
