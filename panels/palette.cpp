@@ -112,10 +112,12 @@ void Palette::draw_search(Commands& commands) {
     if (chosen) choose(*chosen, commands);
 }
 
-/// The command of "view.save door": its whole name, a blank, then its arguments.
+/// The command of "view.save door": its whole name, a blank, then its arguments. Names without a
+/// dot are words that a search may begin with.
 const CommandInfo* Palette::named_in_query(const Commands& commands) const {
     const std::size_t blank = query_.find(' ');
-    if (blank == std::string::npos) return nullptr;
+    if (query_.substr(0, blank).find('.') == std::string::npos || blank == std::string::npos)
+        return nullptr;
     const CommandInfo* info = commands.find(std::string_view(query_).substr(0, blank));
     return info && !info->arguments.empty() ? info : nullptr;
 }

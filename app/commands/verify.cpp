@@ -18,7 +18,7 @@ Parameter<reference::Region> region() {
             [read = sides.read](StudioState& state, Words& words) -> Result<reference::Region> {
                 GS_TRY(const auto v, read(state, words));
                 const auto at = [&](std::size_t i) { return static_cast<int>(v[i]); };
-                if (v[0] < v[2] && v[1] < v[3])
+                if (at(0) < at(2) && at(1) < at(3))
                     return reference::Region{at(0), at(1), at(2), at(3)};
                 return fail(ErrorKind::usage, "", "the region is empty",
                             "X0 must be below X1, and Y0 below Y1");

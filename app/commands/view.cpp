@@ -18,8 +18,6 @@ Result<void> range(S state, RangeMode mode, const std::optional<std::vector<doub
                         "the lower end of a range must be below the upper end");
         state.view.range_lo = (*ends)[0];
         state.view.range_hi = (*ends)[1];
-    } else if (mode == RangeMode::manual) {
-        return fail(ErrorKind::usage, "", "a manual range needs ends: view.range manual LO HI");
     }
     state.view.range = mode;
     return {};

@@ -128,6 +128,7 @@ void Costs::measure(const Shown& shown, const ViewRequest& request) {
     hidden_ = tint ? tint_without(hidden_rows(*tint)) : nullptr;
     const std::string note = viewer_.draw_costs(shown, request, hidden_, true, measured_);
     std::optional<CostReport::Region> region = report_ ? report_->region : std::nullopt;
+    ctx_.jobs.drop(kPhotosJob);
     report_.emplace();
     report_->step = shown.scene.steps_done();
     report_->width = measured_.width;
@@ -141,7 +142,6 @@ void Costs::measure(const Shown& shown, const ViewRequest& request) {
     std::uint64_t so_far = 0;
     while (report_->for_half < by_cost_.size() && 2 * so_far < report_->frame.evaluated)
         so_far += measured_.costs.evaluated[by_cost_[report_->for_half++]];
-    ctx_.jobs.drop(kPhotosJob);
     if (region && region->x1 <= measured_.width && region->y1 <= measured_.height) {
         region->sums = sums_of(measured_, *region);
         report_->region = region;  // stays where it was

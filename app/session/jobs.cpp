@@ -71,7 +71,9 @@ std::vector<std::string> Jobs::scene_gone() {
 
 Jobs::News Jobs::follow() {
     News news = News::none;
-    for (const auto& job : List(jobs_)) {
+    List threads = jobs_;  // no slices: one that is dropped meanwhile must go before its scene
+    std::erase_if(threads, [](const auto& job) { return !job->task; });
+    for (const auto& job : threads) {
         if (!job->task) continue;
         if (job->task->update()) news = std::max(news, News::reports);
         if (const auto result = job->task->take()) {
@@ -99,7 +101,11 @@ Jobs::News Jobs::slice(const Shown& shown, Viewer& viewer) {
         const double seconds = seconds_since(begin);
         first ? viewer.add_work(seconds) : viewer.add_picture(shown, seconds);
         news = std::max(news, News::reports);
-        if (did && *did == Slice::worked) continue;
+        if (did && *did == Slice::worked) {  // the others come first next time
+            const auto at = std::ranges::find(jobs_, job);
+            if (at != jobs_.end()) std::rotate(at, at + 1, jobs_.end());
+            continue;
+        }
         news = News::results;
         end(job, did.map([&](Slice) { return job->on_done; }));
     }

@@ -96,6 +96,7 @@ void ProblemFinder::find() {
     if (!may_look("find problems in")) return;
     const bool searching = ctx_.jobs.running(kSearchJob) && of_photos_;
     if (searching) return ctx_.events.error("a search for problems is already running");
+    ctx_.jobs.drop(kSearchJob);  // before another rasterizer is made
     const auto search = prepare();
     if (!search) return;
     search->photos.emplace(search->model, ctx_.scene->capture, all_views(*ctx_.scene->capture),
@@ -110,13 +111,13 @@ void ProblemFinder::point(const ViewRequest& request, double x, double y) {
     if (ctx_.jobs.running(kSearchJob) && of_photos_)
         return ctx_.events.error(
             "a search for problems is running: wait for it, or run problems.cancel first");
+    ctx_.jobs.drop(kSearchJob);  // of another place
     const auto search = prepare();
     if (!search) return;
     PhotoDrawer drawer(search->model, *search->rasterizer, options_for_photos(*ctx_.scene));
     const Camera camera = camera_of(*ctx_.scene, request, 1, false);
     const auto place = point_of_pixel(drawer, camera, static_cast<int>(x * camera.width),
                                       static_cast<int>(y * camera.height));
-    ctx_.jobs.drop(kSearchJob);  // of another place
     if (!place) return ctx_.events.done("nothing at this pixel: half of the light passes through");
     search->place.emplace(std::move(drawer), ctx_.scene->capture, *place);
     shown_.point.reset();

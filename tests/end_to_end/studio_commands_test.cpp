@@ -141,6 +141,7 @@ TEST(Commands, say_what_is_wrong_with_their_arguments) {
     EXPECT_NE(error_of("train.run-to", {"12x"}).find("12x"), std::string::npos);
     EXPECT_NE(error_of("train.set", {"lr_nothing", "1"}).find("lr_nothing"), std::string::npos);
     EXPECT_NE(error_of("view.range", {"manual", "2", "1"}).find("below"), std::string::npos);
+    EXPECT_EQ(error_of("view.range", {"manual"}), "") << "with the ends that it has";
     EXPECT_NE(error_of("wait-idle", {}).find("scripts"), std::string::npos);
     EXPECT_NE(error_of("layout.reset", {"now"}).find("layout.reset takes no arguments, not 1"),
               std::string::npos);
