@@ -117,7 +117,7 @@ Result<void> scene_up(S state, const Arguments& a) {
 const CommandRow kRows[] = {
     {"measure.points", "Measure a distance",        "", "",
      "Measure the distance between the points at two pixels of the picture; saved with the scene.",
-     pick_distance, shown_view(), pixel_x("X0"), pixel_y("Y0"), pixel_x("X1"), pixel_y("Y1")},
+     pick_distance, shown_view(), any_x("X0"), any_y("Y0"), any_x("X1"), any_y("Y1")},
     {"measure.point",  "Measure: next point",       "", "",
      "Set the start of a distance at this pixel, or its end.", pick_next, shown_view(), pixel_x(), pixel_y()},
     {"measure.remove", "Measure: remove",           "", "",

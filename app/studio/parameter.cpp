@@ -36,7 +36,7 @@ Result<std::vector<double>> take_numbers(const ArgumentInfo& info, double least,
     return out;
 }
 
-/// A place in the shown picture, as a fraction of its width or height. A drag may end beyond it.
+/// A place in the shown picture, as a fraction of its width or height.
 Parameter<double> place(const std::string& name, bool across, bool inside) {
     return {one(name, "pixels"),
             [name, across, inside](StudioState& state, Words& words) -> Result<double> {
@@ -44,8 +44,8 @@ Parameter<double> place(const std::string& name, bool across, bool inside) {
                 if (!state.frame) return fail(ErrorKind::usage, "", "there is no picture yet");
                 const Camera& shown = state.frame->camera;
                 const double size = across ? shown.width : shown.height;
-                GS_TRY(const double pixel,
-                       number_argument(words.take(), inside ? 0 : -kFar, kFar, name));
+                GS_TRY(const double pixel, number_argument(words.take(), inside ? 0 : -kFar,
+                                                           inside ? size : kFar, name));
                 return pixel / size;
             }};
 }

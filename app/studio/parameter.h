@@ -83,7 +83,7 @@ Parameter<ViewRequest> shown_view();
 /// A column or row of the shown picture, as a fraction of its size.
 Parameter<double> pixel_x(const std::string& name = "X");
 Parameter<double> pixel_y(const std::string& name = "Y");
-/// The same, but pixels outside the picture are allowed.
+/// The same, but pixels outside the picture are allowed, where a drag may end.
 Parameter<double> any_x(const std::string& name);
 Parameter<double> any_y(const std::string& name);
 
