@@ -141,8 +141,8 @@ Run::Did Run::measure_photo() {
 Result<bool> Run::change(const TrainingSettings& settings, std::string what) {
     const TrainingSettings before = trainer().settings();
     snapshots_.take_before(what);
-    GS_TRY(const bool anew, trainer().set_settings(settings));
-    if (anew) run_.saved_step = run_.step();  // there is nothing to save yet
+    GS_TRY(const bool restarted, trainer().set_settings(settings));
+    if (restarted) run_.saved_step = run_.step();  // there is nothing to save yet
     // What the loss is made of: it cannot be compared with what it was.
     for (const auto part : {&TrainingSettings::lambda_dssim, &TrainingSettings::random_background,
                             &TrainingSettings::background_r, &TrainingSettings::background_g,
@@ -150,7 +150,7 @@ Result<bool> Run::change(const TrainingSettings& settings, std::string what) {
         if (before.*part != settings.*part) run_.record.alarms.forget();
     run_.mark(std::move(what));
     if (!run_.stopped && !trainer().finished()) run_.ended = false;
-    return anew;
+    return restarted;
 }
 
 Result<void> Run::edit(std::string what, const std::function<void(RunArrays&)>& change) {

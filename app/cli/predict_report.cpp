@@ -18,7 +18,7 @@ Json ms_json(const PredictedMs& ms) {
 
 /// Rows of a frame's and a step's stages side by side.
 Json stage_rows(const Json& gpu) {
-    const auto told = [](const Json& prediction, const Json& name) -> Json {
+    const auto of_stage = [](const Json& prediction, const Json& name) -> Json {
         if (name == "all") return {{"ms", prediction["ms"]}, {"bound", nullptr}};
         for (const Json& stage : prediction["stages"])
             if (stage["name"] == name)
@@ -36,8 +36,8 @@ Json stage_rows(const Json& gpu) {
     Json rows = Json::array();
     for (const std::string& name : names)
         rows.push_back({{"name", name},
-                        {"frame", told(gpu["frame"], name)},
-                        {"step", told(gpu["step"], name)}});
+                        {"frame", of_stage(gpu["frame"], name)},
+                        {"step", of_stage(gpu["step"], name)}});
     return rows;
 }
 

@@ -10,19 +10,20 @@ namespace {
 
 using namespace args;
 
-constexpr double kMostSide = 65536;
-
 Parameter<reference::Region> region() {
-    const auto sides = numbers("X0 Y0 X1 Y1", 0, kMostSide);
-    return {sides,
-            [read = sides.read](StudioState& state, Words& words) -> Result<reference::Region> {
-                GS_TRY(const auto v, read(state, words));
-                const auto at = [&](std::size_t i) { return static_cast<int>(v[i]); };
-                if (at(0) < at(2) && at(1) < at(3))
-                    return reference::Region{at(0), at(1), at(2), at(3)};
-                return fail(ErrorKind::usage, "", "the region is empty",
-                            "X0 must be below X1, and Y0 below Y1");
-            }};
+    const auto side = [](const char* name) { return whole(name, 0, 65536); };
+    const auto sides = both(both(side("X0"), side("Y0")), both(side("X1"), side("Y1")));
+    return {
+        sides, [read = sides.read](StudioState& state, Words& words) -> Result<reference::Region> {
+            GS_TRY(const auto corners, read(state, words));
+            const auto& [from, to] = corners;
+            if (from.first < to.first && from.second < to.second)
+                return reference::Region{static_cast<int>(from.first),
+                                         static_cast<int>(from.second), static_cast<int>(to.first),
+                                         static_cast<int>(to.second)};
+            return fail(ErrorKind::usage, "", "the region is empty",
+                        "X0 must be below X1, and Y0 below Y1");
+        }};
 }
 
 // clang-format off

@@ -239,7 +239,7 @@ bool Training::edit(const NamedValues& values) {
         ctx_.events.error(problem);
         return false;
     }
-    bool anew = false;
+    bool restarted = false;
     if (ctx_.scene && ctx_.scene->run) {
         Run& run = *ctx_.scene->run;
         const auto done = run.change(changed, text);
@@ -247,7 +247,7 @@ bool Training::edit(const NamedValues& values) {
             ctx_.events.error(done.error().text());
             return false;
         }
-        anew = *done;
+        restarted = *done;
         if (state_ == RunState::finished && !run.ended() && !run.trainer().finished())
             rest(RunState::paused);
         take_marks(run);
@@ -255,9 +255,9 @@ bool Training::edit(const NamedValues& values) {
     settings_ = changed;
     if (!others_.empty()) publish_others();
     ctx_.events.done(fmt::format("step {}: {}{}", steps_done(), text,
-                                 anew ? "; the run restarts without edits of Gaussians" : ""));
+                                 restarted ? "; the run restarts without edits of Gaussians" : ""));
     ctx_.events.changed().settings = setting_rows(changed);
-    if (anew) ctx_.run_changed(SceneChange::restarted);
+    if (restarted) ctx_.run_changed(SceneChange::restarted);
     return true;
 }
 

@@ -40,12 +40,11 @@ Result<std::vector<double>> take_numbers(const ArgumentInfo& info, double least,
 Parameter<double> place(const std::string& name, bool across, bool inside) {
     return {one(name, "pixels"),
             [name, across, inside](StudioState& state, Words& words) -> Result<double> {
-                constexpr double kFar = 1e6;
                 if (!state.frame) return fail(ErrorKind::usage, "", "there is no picture yet");
                 const Camera& shown = state.frame->camera;
                 const double size = across ? shown.width : shown.height;
-                GS_TRY(const double pixel, number_argument(words.take(), inside ? 0 : -kFar,
-                                                           inside ? size : kFar, name));
+                GS_TRY(const double pixel, number_argument(words.take(), inside ? 0 : -kUnbounded,
+                                                           inside ? size : kUnbounded, name));
                 return pixel / size;
             }};
 }
