@@ -325,7 +325,7 @@ TEST(Fuzz, Png) {
 
 TEST(Fuzz, WebpExifAndInks) {
     for (const std::string& whole :
-         {webp_bytes(pattern(23, 17, 3)), webp_bytes(pattern(23, 17, 4), 6),
+         {webp_bytes(pattern(23, 17, 3)), webp_bytes(pattern(23, 17, 4), 6, 9),
           jpeg_bytes(pattern(23, 17, 3), 6), jpeg_bytes(pattern(16, 16, 4))})
         hammer_image(whole, 700);
     hammer(exif_bytes(6), 3000, [&](const std::string& bytes) {
@@ -348,6 +348,7 @@ TEST(Fuzz, Tiff) {
         for (const int tile : {0, 16}) {
             made.compression = compression, made.tile = tile, made.planes = tile > 0;
             made.predicted = made.big = compression == 8;
+            made.huge = compression == 5;
             hammer_image(tiff_bytes(made), 500);
         }
     made.bits = 4, made.samples = 1, made.photometric = 3, made.tile = 0;

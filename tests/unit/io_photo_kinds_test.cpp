@@ -38,14 +38,26 @@ TEST(PhotoKinds, OrientationIsReadFromEveryFormat) {
         png.insert(33, std::string("\0\0\0", 3) + static_cast<char>(exif.size()) + "eXIf" + exif +
                            std::string(4, '\0'));  // its checksum is not looked at
     }
-    for (const auto& [name, bytes] : {std::pair("jpeg", jpeg_bytes(pattern(24, 18, 3), 6)),
-                                      std::pair("webp", webp_bytes(pattern(24, 18, 3), 6)),
-                                      std::pair("tiff", tiff_bytes(tiff)), std::pair("png", png)}) {
+    TiffMade huge = tiff;
+    huge.huge = true;
+    TiffMade huge_big = huge;
+    huge_big.big = true;
+    constexpr std::size_t kLate = (16 << 20) + 1;
+    for (const auto& [name, bytes] :
+         {std::pair("jpeg", jpeg_bytes(pattern(24, 18, 3), 6)),
+          std::pair("webp", webp_bytes(pattern(24, 18, 3), 6)),
+          std::pair("late webp", webp_bytes(pattern(24, 18, 3), 6, kLate)),
+          std::pair("tiff", tiff_bytes(tiff)), std::pair("BigTIFF", tiff_bytes(huge)),
+          std::pair("BigTIFF, big-endian", tiff_bytes(huge_big)), std::pair("png", png)}) {
         folder.write("p", bytes);
         const auto size = probe_image(folder / "p");
         ASSERT_TRUE(size) << name << size.error().text();
         EXPECT_EQ(size->orientation, 6) << name;
         EXPECT_EQ(size->width, 24) << name;
+        ImageSize read;
+        ASSERT_TRUE(read_image(folder / "p", &read)) << name;
+        EXPECT_EQ(read.orientation, 6) << name;
+        EXPECT_EQ(read.height, 18) << name;
     }
     folder.write("p", jpeg_bytes(pattern(24, 18, 3), 9));
     EXPECT_EQ(probe_image(folder / "p")->orientation, 1);

@@ -45,8 +45,8 @@ inline std::string jpeg_bytes(const Image8& image, int orientation = 0) {
     return out.substr(0, 2) + head + exif + out.substr(2);
 }
 
-/// Lossless; with EXIF at the end where `orientation` is not 0.
-inline std::string webp_bytes(const Image8& image, int orientation = 0) {
+/// Lossless; with EXIF at the end where `orientation` is not 0, after a chunk of `between` bytes.
+inline std::string webp_bytes(const Image8& image, int orientation = 0, std::size_t between = 0) {
     std::uint8_t* bytes = nullptr;
     const std::size_t size = image.channels == 4
                                  ? WebPEncodeLosslessRGBA(image.bytes.data(), image.width,
@@ -65,6 +65,7 @@ inline std::string webp_bytes(const Image8& image, int orientation = 0) {
     std::string body = "WEBPVP8X" + number(10, 4) + number(8 | (image.channels == 4 ? 16 : 0), 4) +
                        number(static_cast<std::size_t>(image.width - 1), 3) +
                        number(static_cast<std::size_t>(image.height - 1), 3) + plain.substr(12) +
+                       "XMP " + number(between, 4) + std::string(between + between % 2, ' ') +
                        "EXIF" + number(exif.size(), 4) + exif;
     return "RIFF" + number(body.size(), 4) + body;
 }
@@ -72,6 +73,7 @@ inline std::string webp_bytes(const Image8& image, int orientation = 0) {
 struct TiffMade {
     int width = 0, height = 0, bits = 8, samples = 3, photometric = 2;
     int compression = 1;  ///< 1 none, 5 LZW, 8 Deflate, 32773 PackBits
+    bool huge = false;    ///< BigTIFF: offsets of 8 bytes
     bool big = false, planes = false, predicted = false;
     int tile = 0;   ///< its sides; 0: strips
     int rows = 3;   ///< of a strip
@@ -191,6 +193,8 @@ inline std::string tiff_bytes(const TiffMade& m) {
             out += static_cast<char>(value >> (8 * (m.big ? count - 1 - i : i)) & 255);
         return out;
     };
+    const int word = m.huge ? 8 : 4;  // bytes of offsets, and of values inside an entry
+    const std::size_t first = m.huge ? 16 : 8;
     const int wide = m.tile > 0 ? m.tile : m.width, high = m.tile > 0 ? m.tile : m.rows;
     std::string data;
     std::vector<std::size_t> offsets, lengths;
@@ -200,7 +204,7 @@ inline std::string tiff_bytes(const TiffMade& m) {
                 const int rows = m.tile > 0 ? high : std::min(high, m.height - top);
                 const std::string bytes = tiff_made::packed(
                     tiff_made::chunk(m, left, top, wide, rows, plane), m.compression);
-                offsets.push_back(8 + data.size());
+                offsets.push_back(first + data.size());
                 lengths.push_back(bytes.size());
                 data += bytes;
                 if (data.size() % 2 != 0) data += '\0';
@@ -227,23 +231,27 @@ inline std::string tiff_bytes(const TiffMade& m) {
         tags[278] = {4, {size(m.rows)}};
     tags[m.tile > 0 ? 324 : 273] = {4, offsets};
     tags[m.tile > 0 ? 325 : 279] = {4, lengths};
-    const std::size_t directory = 8 + data.size();
-    std::string entries = number(tags.size(), 2), more;
-    const std::size_t after = directory + 2 + 12 * tags.size() + 4;
+    const std::size_t directory = first + data.size();
+    const std::string count = number(tags.size(), m.huge ? 8 : 2);
+    const std::size_t after =
+        directory + count.size() + (4 + 2 * size(word)) * tags.size() + size(word);
+    std::string entries = count, more;
     for (const auto& [tag, field] : tags) {
         const auto& [bytes, values] = field;
         std::string packed;
         for (const std::size_t v : values) packed += number(v, bytes);
-        entries += number(size(tag), 2) + number(bytes == 2 ? 3 : 4, 2) + number(values.size(), 4);
-        if (packed.size() <= 4) {
-            entries += packed + std::string(4 - packed.size(), '\0');
+        entries +=
+            number(size(tag), 2) + number(bytes == 2 ? 3 : 4, 2) + number(values.size(), word);
+        if (packed.size() <= size(word)) {
+            entries += packed + std::string(size(word) - packed.size(), '\0');
         } else {
-            entries += number(after + more.size(), 4);
+            entries += number(after + more.size(), word);
             more += packed;
         }
     }
-    return (m.big ? std::string("MM\0*", 4) : std::string("II*\0", 4)) + number(directory, 4) +
-           data + entries + number(0, 4) + more;
+    const std::string head = (m.big ? "MM" : "II") + number(m.huge ? 43 : 42, 2) +
+                             (m.huge ? number(8, 2) + number(0, 2) : "");
+    return head + number(directory, word) + data + entries + number(0, word) + more;
 }
 
 }  // namespace gs::test

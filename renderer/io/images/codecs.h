@@ -33,16 +33,16 @@ Result<ImageSize> probe_png(std::span<const std::byte> bytes, const std::string&
 Result<ImageSize> probe_webp(std::span<const std::byte> bytes, const std::string& path);
 /// Fills `out` from byte `at` of a file; false where it is shorter.
 using ReadAt = std::function<bool(std::uint64_t at, std::span<std::byte> out)>;
+/// Reads from `bytes`, which must outlive it.
+ReadAt reader_of(std::span<const std::byte> bytes);
 /// A TIFF's header may be anywhere in its file of this many bytes.
 Result<ImageSize> probe_tiff(std::uint64_t bytes, const ReadAt& read, const std::string& path);
 /// Decodes by content.
 Result<Image8> decode_image(std::span<const std::byte> bytes, const std::string& path);
 
-/// EXIF's orientation, 1 to 8; 1 where the file has none. Of a JPEG or PNG the beginning up to the
-/// pixels is enough.
-int exif_orientation(std::span<const std::byte> bytes);
-/// A WebP says in its beginning that EXIF comes, but has it at its end.
-bool webp_has_exif(std::span<const std::byte> bytes);
+/// EXIF's orientation, 1 to 8, in a JPEG, PNG or WebP file of this many bytes; 1 where it has none.
+/// `head`: the beginning of the file, of a JPEG up to the pixels.
+int exif_orientation(std::span<const std::byte> head, std::uint64_t bytes, const ReadAt& read);
 /// The content of a JPEG's first segment of this marker that begins with `head`; empty: none comes
 /// before the pixels.
 std::span<const std::byte> jpeg_segment(std::span<const std::byte> bytes, int marker,

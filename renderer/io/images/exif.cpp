@@ -1,12 +1,16 @@
-// EXIF's orientation: a number in a small TIFF structure that JPEG, PNG and WebP carry, and that
-// TIFF is. Also what is done with it.
+// EXIF's orientation: a number in a small TIFF structure that JPEG, PNG and WebP carry. Also what
+// is done with it. Orientations of TIFF files come from libtiff (tiff.cpp).
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
 #include "renderer/io/images/codecs.h"
 
 namespace gs {
 namespace {
+
+constexpr int kMostChunks = 1000;
+constexpr std::uint64_t kLargestExif = 1 << 20;
 
 std::uint32_t number_at(std::span<const std::byte> bytes, std::size_t at, std::size_t size,
                         bool big) {
@@ -42,17 +46,22 @@ int orientation_in(std::span<const std::byte> tiff) {
     return 1;
 }
 
-// Chunks of PNG (length, name, content, checksum) or RIFF (name, length, content): the content of
-// the one that is looked for.
-std::span<const std::byte> chunk_of(std::span<const std::byte> bytes, bool png,
-                                    std::string_view name) {
-    for (std::size_t at = png ? 8 : 12; at + 8 <= bytes.size();) {
-        const std::size_t size = number_at(bytes, at + (png ? 0 : 4), 4, png);
-        const auto content = bytes.subspan(at + 8);
-        const auto called = bytes.subspan(at + (png ? 4 : 0), 4);
-        if (size > content.size() || (png && begins(called, "IDAT"))) return {};
-        if (begins(called, name)) return content.first(size);
-        at += 8 + size + (png ? 4 : size % 2);
+// Chunks of PNG (length, name, content, checksum) or RIFF (name, length, content): the beginning of
+// the content of the first one of this name. PNG's are searched up to the pixels.
+std::vector<std::byte> chunk_of(std::uint64_t bytes, const ReadAt& read, bool png,
+                                std::string_view name) {
+    std::array<std::byte, 8> head{};
+    std::uint64_t at = png ? 8 : 12;
+    for (int i = 0; i < kMostChunks && at + head.size() <= bytes && read(at, head); ++i) {
+        const std::uint64_t size = number_at(head, png ? 0 : 4, 4, png);
+        const auto called = std::span(head).subspan(png ? 4 : 0, 4);
+        at += head.size();
+        if (size > bytes - at || (png && begins(called, "IDAT"))) break;
+        if (begins(called, name)) {
+            std::vector<std::byte> out(std::min(size, kLargestExif));
+            return read(at, out) ? out : std::vector<std::byte>();
+        }
+        at += size + (png ? 4 : size % 2);
     }
     return {};
 }
@@ -78,17 +87,11 @@ std::span<const std::byte> jpeg_segment(std::span<const std::byte> bytes, int ma
     return {};
 }
 
-bool webp_has_exif(std::span<const std::byte> bytes) {
-    using std::string_view_literals::operator""sv;
-    return is_webp(bytes) && bytes.size() > 20 && begins(bytes.subspan(12), "VP8X"sv) &&
-           (static_cast<unsigned>(bytes[20]) & 8u) != 0;
-}
-
-int exif_orientation(std::span<const std::byte> bytes) {
-    if (is_jpeg(bytes)) return orientation_in(jpeg_segment(bytes, 0xE1, "Exif"));
-    if (is_png(bytes)) return orientation_in(chunk_of(bytes, true, "eXIf"));
-    if (is_webp(bytes)) return orientation_in(chunk_of(bytes, false, "EXIF"));
-    return is_tiff(bytes) ? orientation_in(bytes) : 1;
+int exif_orientation(std::span<const std::byte> head, std::uint64_t bytes, const ReadAt& read) {
+    if (is_jpeg(head)) return orientation_in(jpeg_segment(head, 0xE1, "Exif"));
+    const bool png = is_png(head);
+    return png || is_webp(head) ? orientation_in(chunk_of(bytes, read, png, png ? "eXIf" : "EXIF"))
+                                : 1;
 }
 
 Image8 turned(const Image8& image, int orientation) {

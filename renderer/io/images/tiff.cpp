@@ -132,10 +132,7 @@ Result<ImageSize> probe_tiff(std::uint64_t bytes, const ReadAt& read, const std:
 }
 
 Result<Image8> decode_tiff(std::span<const std::byte> bytes, const std::string& path) {
-    const ReadAt read = [&](std::uint64_t at, std::span<std::byte> out) {
-        std::memcpy(out.data(), bytes.data() + at, out.size());  // within `size`: read_proc()
-        return true;
-    };
+    const ReadAt read = reader_of(bytes);
     TiffBytes file{read, bytes.size(), bytes.data()};
     const TiffFile tiff = open_tiff(file);
     if (!tiff) return tiff_damaged(path);
