@@ -68,11 +68,14 @@ void FilmRender::start(FilmRequest request) {
         },
         [this, film, command = ctx_.events.command](const Error& error) {
             levels_.choose_for_viewport();
-            const bool pictures = !film->video && film->next > 0;
-            ctx_.events.failed(error,
-                               fmt::format("the film {} was cancelled{}", film->request.path,
-                                           pictures ? ": its first pictures were kept" : ""),
-                               command);
+            const std::string made = what_is_left(*film);
+            Error why = error;
+            why.message = fmt::format("picture {} of {}: {} ({})", film->next + 1,
+                                      film->request.poses.size(), error.message, made);
+            if (why.kind == ErrorKind::unsupported) why.advice = "set a smaller size: film.size";
+            ctx_.events.failed(
+                why, fmt::format("the film {} was cancelled: {}", film->request.path, made),
+                command);
         });
 }
 
@@ -97,6 +100,13 @@ Result<Jobs::Slice> FilmRender::make_next(const Shown& shown, Film& film) {
     if (++film.next < request.poses.size()) return Jobs::Slice::worked;
     if (film.video) GS_TRY_VOID(film.video->finish());
     return Jobs::Slice::ended;
+}
+
+/// Of a film that ended early.
+std::string FilmRender::what_is_left(const Film& film) {
+    if (film.video) return "no video was written";
+    return film.next > 0 ? fmt::format("the first {} pictures were kept", film.next)
+                         : "no picture was written";
 }
 
 std::string FilmRender::text_of(const Film& film) {

@@ -41,6 +41,7 @@ class FilmRender final : public EnginePart {
         std::size_t next = 0;                // picture
     };
     Result<Jobs::Slice> make_next(const Shown& shown, Film& film);
+    static std::string what_is_left(const Film& film);
     static std::string text_of(const Film& film);
 
     EngineContext ctx_;

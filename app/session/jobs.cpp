@@ -1,8 +1,10 @@
 #include "app/session/jobs.h"
 
 #include "app/session/viewer.h"
+#include "base/exception_words.h"
 #include "base/format.h"
 #include "base/seconds.h"
+#include "renderer/raster/frame_size.h"
 
 namespace gs {
 
@@ -91,12 +93,17 @@ Jobs::News Jobs::slice(const Shown& shown, Viewer& viewer) {
         if (!job->slice || !std::ranges::count(jobs_, job) || !(first || viewer.may_draw(shown)))
             continue;
         const auto begin = std::chrono::steady_clock::now();
-        const auto did =
-            job->slice(shown, [&](std::string_view what, std::size_t n, std::size_t of) {
-                job->sliced = {std::string(what),
-                               of > 0 ? static_cast<double>(n) / static_cast<double>(of) : 0.0};
-                return true;
-            });
+        const auto progress = [&](std::string_view what, std::size_t n, std::size_t of) {
+            job->sliced = {std::string(what),
+                           of > 0 ? static_cast<double>(n) / static_cast<double>(of) : 0.0};
+            return true;
+        };
+        Result<Slice> did = Slice::waited;
+        try {
+            did = job->slice(shown, progress);
+        } catch (const FrameTooLarge& error) {  // ends this job; other work continues
+            did = fail(ErrorKind::unsupported, "", words_of(error));
+        }
         if (did && *did == Slice::waited) continue;
         const double seconds = seconds_since(begin);
         first ? viewer.add_work(seconds) : viewer.add_picture(shown, seconds);

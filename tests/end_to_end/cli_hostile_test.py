@@ -230,6 +230,15 @@ class Size(Hostile):
         for word in re.findall(r"--[a-z-]+", refused.err.replace("--simplify", "")):
             self.assertIn(word, options, "it has what it advises")
 
+    def test_pictures_before_a_refused_one_are_kept(self):
+        cameras, out = self.folder / "cameras.json", self.folder / "p"
+        camera = {"position": [0, 0, -40], "rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}
+        cameras.write_text(json.dumps([{**camera, "name": str(side), "width": side, "height": side, "fx": side, "fy": side,
+                                        "cx": side / 2, "cy": side / 2} for side in (64, 24_000, 32)]))
+        self.refused(1, "render", self.wide, "-o", out, "--cameras", cameras,
+                     says=["picture 2 of 3: ", "would fit", "(the first 1 are whole and were kept)"])
+        self.assertEqual(len(list(out.iterdir())), 1)
+
     def test_the_studio_lives_on(self):
         picture = self.folder / "small.png"
         self.studio(1, f"wait-loaded\nscreenshot {self.folder}/x.png 16000 16000\nquit\n", self.wide, says="would fit")

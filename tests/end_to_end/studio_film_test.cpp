@@ -1,6 +1,7 @@
 // Films of the studio: commands make the path, the engine draws it between training steps, into
 // pictures or a video; what cannot be done is said, and cancelled films leave nothing behind.
 #include "app/session/exporter.h"
+#include "app/session/film_render.h"
 #include "base/beside_program.h"
 #include "renderer/io/images/image_io.h"
 #include "studio_harness.h"
@@ -150,6 +151,14 @@ TEST_F(FilmStudio, CancelledOrClosedItEnds) {
     ASSERT_TRUE(h.until([&] { return !films(); }));
     for (const auto& entry : fs::directory_iterator(h.folder.path()))
         EXPECT_FALSE(entry.path().filename().string().starts_with("film.mp4")) << entry.path();
+}
+
+TEST_F(FilmStudio, APictureThatIsRefusedSaysWhatIsWholeAndWhatToDo) {
+    FilmRequest request{.path = frames.string(), .poses = {{}, {}}, .width = 600'000, .height = 16};
+    h.session.send([request](Engine& e) { e.part<FilmRender>().start(request); });
+    ASSERT_TRUE(h.until([&] { return said("picture 1 of 2: cannot draw"); }));
+    EXPECT_TRUE(said("(no picture was written) (set a smaller size: film.size)"));
+    EXPECT_FALSE(films());
 }
 
 TEST_F(FilmStudio, ASecondVideoOfATimeLapseDoesNotEndTheFirst) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/session/viewer.h"
+#include "renderer/raster/frame_size.h"
 
 namespace gs {
 namespace {
@@ -99,6 +100,18 @@ TEST_F(JobsTest, a_slice_may_wait_or_fail) {
     EXPECT_EQ(slice(), News::results);
     EXPECT_THAT(heard, ElementsAre("file: is gone"));
     EXPECT_FALSE(jobs.running("slices"));
+}
+
+TEST_F(JobsTest, a_picture_that_is_refused_ends_only_its_job) {
+    start_counting({"others", "counting"});
+    jobs.start_slices(
+        {"slices", "drawing"},
+        [](const Shown&, const Progress&) -> Result<Slice> { throw FrameTooLarge("too large"); },
+        [] {}, [this](const Error& error) { heard.push_back(error.text()); });
+    EXPECT_EQ(slice(), News::results);
+    EXPECT_THAT(heard, ElementsAre("too large"));
+    EXPECT_FALSE(jobs.running("slices"));
+    EXPECT_TRUE(jobs.running("others"));
 }
 
 TEST_F(JobsTest, both_kinds_are_cancelled_by_name_or_all) {
