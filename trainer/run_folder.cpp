@@ -19,6 +19,7 @@
 #include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/try.h"
+#include "renderer/io/captures/colmap_folders.h"
 #include "renderer/scene/origin.h"
 #include "trainer/checkpoint.h"
 #include "trainer/run_pictures.h"
@@ -236,7 +237,9 @@ Result<RunDescription> read_run_description(const fs::path& folder, std::uint64_
         return fail(ErrorKind::unsupported, path.string(), "is not a run of this version");
     RunDescription out;
     out.capture = text_of(member(json, "capture"));
-    out.loading = loading_of(member(json, "loading"));
+    const nlohmann::json& loading = member(json, "loading");
+    out.loading = loading_of(loading);
+    if (member(loading, "model").is_null()) out.loading.model = first_model_in(out.capture);
     const double widest = number_or_none(member(json, "widest_angle"));
     out.widest_angle = widest >= 0 && widest <= 180 ? widest : 0;
     const nlohmann::json& parent = member(json, "parent");

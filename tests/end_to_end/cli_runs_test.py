@@ -192,6 +192,23 @@ class Runs(Case):
         self.expect(0, "eval", out)
         self.expect(0, "train", "--resume", out, "--steps", 5)
 
+    def test_a_run_that_does_not_name_its_model_has_the_first(self):
+        """As runs were before a capture's largest model was used."""
+        capture, out = self.copy_of_capture(), self.folder / "out"
+        shutil.copytree(capture / "sparse" / "0", capture / "sparse" / "1")
+        images = capture / "sparse" / "0" / "images.txt"
+        images.write_text("\n".join(images.read_text().splitlines()[:-4]) + "\n")  # two photos less
+        self.small(capture, "-o", out, "--steps", 3, "--model", "sparse/0")
+        run = json.loads((out / "run.json").read_text())
+        del run["loading"]["model"]
+        (out / "run.json").write_text(json.dumps(run))
+        script = self.folder / "script.txt"
+        script.write_text("wait-loaded\nquit\n")
+        self.expect(0, "view", out, "--headless", "--script", script, says="using sparse/0")
+        self.expect(0, "eval", out, says="6 photos")
+        self.expect(0, "train", "--resume", out, "--steps", 5)
+        self.assertEqual(json.loads((out / "run.json").read_text())["loading"]["model"], "sparse/0")
+
     def test_random_points_in_place_of_its_own(self):
         out = self.folder / "out"
         made = self.small(self.capture, "-o", out, "--init", "random:300", "--photo-memory", 1, "--steps", 6)

@@ -102,6 +102,15 @@ std::vector<ColmapFolder> colmap_folders(const fs::path& path) {
     return std::move(search.found_);
 }
 
+std::string first_model_in(const fs::path& path) {
+    const auto folders = colmap_folders(path);
+    if (folders.size() > 1)
+        for (const char* name :
+             {"sparse/0", "sparse", ".", "colmap/sparse/0", "sparse_txt/0", "sparse_txt"})
+            if (std::ranges::count(folders, name, &ColmapFolder::name) > 0) return name;
+    return {};
+}
+
 tl::unexpected<Error> no_such_model(const fs::path& path, const std::string& wanted,
                                     const std::vector<std::string>& all) {
     if (all.empty())

@@ -19,6 +19,10 @@ struct ColmapFolder {
 /// that win where photos are as many.
 std::vector<ColmapFolder> colmap_folders(const fs::path& path);
 
+/// The one of several models that was read before there was a choice; empty where there are none
+/// to choose from.
+std::string first_model_in(const fs::path& path);
+
 struct ChosenModel {
     ColmapFolder model;
     std::vector<std::string> all;  ///< "sparse/0 (12 photos)" each, where there are several
