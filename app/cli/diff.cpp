@@ -9,6 +9,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
+#include "app/cli/train_settings.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "trainer/checkpoint.h"
@@ -149,7 +150,8 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
             "train with --keep-every or --capture-step, or allow more: --most-steps N");
     if (!side.description)
         return fail(ErrorKind::usage, side.folder.string(), "does not name its capture");
-    GS_TRY(const Backend backend, backend_of(common));
+    GS_TRY(const CommonArguments on, on_what_sees_lidar(side.settings, common));
+    GS_TRY(const Backend backend, backend_of(on));
     GS_TRY(auto computes, backend.make_training());
     CaptureOptions loading = side.description->loading_here({});
     if (const auto head = read_checkpoint_head(checkpoint)) loading.origin = head->origin;

@@ -251,7 +251,9 @@ Result<void> TrainCommand::prepare() {
     GS_TRY(given_, given_settings(a_.settings, a_.loading.background, common_));
     GS_TRY(const TrainingSettings settings, make_settings(given_));
     GS_TRY(RunOptions run, run_from(a_, common_, background_of(settings)));
-    GS_TRY(backend_, backend_of(common_));
+    GS_TRY(const TrainingSettings resumed, settings_of(run.resumed_from, given_));
+    GS_TRY(const CommonArguments common, on_what_sees_lidar(resumed, common_));
+    GS_TRY(backend_, backend_of(common));
     // Output first: an hour of training must not end at a folder that cannot be written.
     if (!a_.trace.empty()) GS_TRY_VOID(prepare_output_file(a_.trace));
     GS_TRY(history_, history_of(a_.history));
@@ -431,10 +433,7 @@ Result<ViewArguments> to_view(const TrainArguments& a) {
 
 namespace {
 
-Result<int> run(const TrainArguments& a, const CommonArguments& given) {
-    GS_TRY(const NamedValues values, given_settings(a.settings, a.loading.background, given));
-    GS_TRY(const TrainingSettings settings, make_settings(values));
-    GS_TRY(const CommonArguments common, on_what_sees_lidar(settings, given));
+Result<int> run(const TrainArguments& a, const CommonArguments& common) {
     if (!a.view && !a.window.script.empty())
         return fail(ErrorKind::usage, "", "--script drives the studio", "add --view");
     if (a.run.keep.best && (a.eval_every ? *a.eval_every == 0 : !a.view))

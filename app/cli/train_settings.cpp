@@ -11,6 +11,8 @@
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/try.h"
+#include "trainer/checkpoint.h"
+#include "trainer/run_folder.h"
 #include "trainer/setting_text.h"
 
 namespace gs::cli {
@@ -114,18 +116,29 @@ Result<NamedValues> given_settings(const NamedValues& flags, const std::string& 
     return out;
 }
 
+Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& given) {
+    GS_TRY(TrainingSettings out, make_settings(given));
+    if (run.empty()) return out;
+    const auto contents = run_in(run);
+    const auto head = read_checkpoint_head(contents ? contents->checkpoint : run);
+    if (!head) return out;
+    out = head->settings;
+    for (const auto& [name, value] : given) GS_TRY_VOID(set_setting(out, name, value));
+    return out;
+}
+
 Result<CommonArguments> on_what_sees_lidar(const TrainingSettings& settings,
                                            const CommonArguments& common) {
     CommonArguments out = common;
     if (settings.lidar_weight <= 0 || common.backend == "cpu") return out;
     if (common.backend == "cuda" || common.device)
         return fail(ErrorKind::usage, "", "--lidar-weight needs rays, which only the CPU evaluates",
-                    "train with --backend cpu, or omit --lidar-weight");
+                    "use --backend cpu, or --lidar-weight 0");
     out.backend = "cpu";
     GS_TRY(const Backend usual, backend_of(common));
     if (usual.cuda)
         log_warning(
-            "training on the CPU, not on {}: --lidar-weight needs rays, which only the CPU "
+            "computing on the CPU, not on {}: --lidar-weight needs rays, which only the CPU "
             "evaluates",
             usual.name);
     return out;

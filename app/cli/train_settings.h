@@ -1,5 +1,5 @@
-// Reads training settings from defaults, a config file and flags; later ones win. Called by train
-// and view.
+// Reads training settings from defaults, a run, a config file and flags; later ones win. Called by
+// train and view.
 #pragma once
 
 #include <optional>
@@ -20,6 +20,8 @@ Result<NamedValues> read_config(const std::string& path);
 /// All given settings: config file, flags, --background, --seed, in this order.
 Result<NamedValues> given_settings(const NamedValues& flags, const std::string& background,
                                    const CommonArguments& common);
+/// The settings with which the run or checkpoint at this path resumes; of no run: as given.
+Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& given);
 /// Only the CPU evaluates rays: a run that learns from a lidar uses the CPU by default. Errors
 /// (usage): another backend is named.
 Result<CommonArguments> on_what_sees_lidar(const TrainingSettings& settings,

@@ -1,11 +1,14 @@
 """A drive with a lidar on the command line: what is in it, trained, its sweeps drawn and scored. Run: cli_lidar_test.py Lidar"""
 import json
 import math
+import pathlib
+import shutil
 import struct
+import subprocess
 import sys
 import unittest
 
-from cli_support import Case, run
+from cli_support import GAUSSCOPE, Case, run
 
 
 class Lidar(Case):
@@ -61,6 +64,19 @@ class Lidar(Case):
         (self.folder / "lidar.cfg").write_text("lidar_weight = 0.1\n")
         self.expect(2, *words[:-2], "--config", self.folder / "lidar.cfg", "--backend", "cuda", says="--backend cpu")
         self.expect(0, *words, "--test-every", 2, "--backend", "cpu")
+
+    def test_a_run_with_a_lidar_resumes_where_rays_are(self):
+        out = self.folder / "run"
+        shutil.copytree(self.shared / "run", out)
+        for words in (["train", "--resume", out], ["train", "--resume", out, "--view", "--headless"], ["view", out, "--headless"]):
+            self.expect(2, *words, "--backend", "cuda", says=["only the CPU evaluates", "--backend cpu"])
+        emulated = pathlib.Path(GAUSSCOPE).with_name("gausscope_emulated")
+        if not emulated.exists():
+            self.skipTest("this build has no CUDA backend")
+        resumed = subprocess.run([emulated, "train", "--resume", out, "--steps", "5"], capture_output=True, text=True, timeout=300)
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        self.assertEqual(resumed.stderr.count("computing on the CPU, not on CUDA"), 1, resumed.stderr)
+        self.assertIn("resuming from step 3", resumed.stderr)
 
     def test_the_lidar_is_learned_from(self):
         rows = (self.shared / "run" / "metrics.csv").read_text().splitlines()
