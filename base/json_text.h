@@ -66,16 +66,21 @@ Json with_names(Json json, std::string_view text) {
     return json;
 }
 
+/// `own`: bytes of names come back; anyone's text stays as it is written.
+enum class JsonBy { own, anyone };
+
 /// Errors: malformed, with the byte; nested deeper than kDeepestJson. `name` is for messages;
 /// `comments`: the text may have comments as C++ has them.
 template <class Json = nlohmann::json>
-Result<Json> parse_json(std::string_view text, const std::string& name, bool comments = false) {
+Result<Json> parse_json(std::string_view text, const std::string& name, bool comments = false,
+                        JsonBy by = JsonBy::own) {
     if (const auto deep = too_deep_at(text, comments))
         return fail_at_byte(
             name, *deep, fmt::format("nests lists and objects deeper than {} levels", kDeepestJson),
             "the file is damaged");
     try {
-        return with_names(Json::parse(text, nullptr, true, comments), text);
+        Json json = Json::parse(text, nullptr, true, comments);
+        return by == JsonBy::own ? with_names(std::move(json), text) : json;
     } catch (const typename Json::parse_error& error) {
         return fail_at_byte(name, error.byte, "is not valid JSON", "the file is cut or damaged");
     } catch (const typename Json::exception&) {
@@ -93,8 +98,9 @@ Json json_or_discarded(std::string_view text) {
 
 /// Errors: those of parse_json(); not an object.
 inline Result<nlohmann::json> parse_json_object(std::span<const std::byte> bytes,
-                                                const std::string& name) {
-    auto json = parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name);
+                                                const std::string& name, JsonBy by = JsonBy::own) {
+    auto json =
+        parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, name, false, by);
     if (json && !json->is_object()) return fail_at_byte(name, 0, "is JSON, but not an object");
     return json;
 }

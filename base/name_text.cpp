@@ -79,7 +79,7 @@ std::string name_from_text(std::string_view text) {
             out += text[i++];
         }
     }
-    return out;
+    return text_from_name(out) == text ? out : std::string(text);
 }
 
 }  // namespace gs

@@ -15,7 +15,7 @@ inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 /// Whether text_from_name() would change it.
 bool needs_text(std::string_view name);
 std::string text_from_name(std::string_view name);
-/// The bytes that text_from_name() was given; other text stays as it is.
+/// The bytes that text_from_name() was given; text that it does not write stays as it is.
 std::string name_from_text(std::string_view text);
 
 }  // namespace gs

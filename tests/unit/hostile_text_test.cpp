@@ -53,6 +53,11 @@ TEST(NameText, EveryNameComesBack) {
         EXPECT_EQ(name_from_text(text), name);
         EXPECT_NO_THROW((void)Json(text).dump()) << text;
     }
+    // Other programs' text that looks like an escape.
+    for (const char* text : {"caf\ufffdE9", "\ufffdc3\ufffda9", "\ufffd41", "\ufffd", "\ufffde"})
+        EXPECT_EQ(name_from_text(text), text);
+    const auto theirs = parse_json(R"({"\ufffde9": "caf\ufffde9"})", "file", false, JsonBy::anyone);
+    EXPECT_EQ(theirs->at("\ufffde9"), "caf\ufffde9");
     Json json{{"capture", "caf\xe9"}, {"views", {"\xff.png", 3}}, {"\xe9", true}};
     const auto read = parse_json<Json>(json_text(json), "file");
     ASSERT_TRUE(read);

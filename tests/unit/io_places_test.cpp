@@ -25,6 +25,17 @@ std::vector<std::string> names_of(const Capture& capture) {
 }
 std::string notes_of(const Capture& capture) { return joined(texts_of(capture.notes)); }
 
+TEST(Places, AReplacementCharacterBeforeDigitsIsItselfInOthersNames) {
+    const TempFolder folder;
+    folder.write("transforms.json",
+                 "{\"camera_angle_x\": 0.8, \"frames\": [{\"file_path\": \"caf\ufffde9.png\", "
+                 "\"transform_matrix\": [[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}]}");
+    put_png(folder / "caf\xe9.png", pattern(12, 9, 3));  // as our own files name it
+    EXPECT_THAT(names_of(load(folder.path())), ElementsAre("caf\xe9.png"));
+    put_png(folder / "caf\ufffde9.png", pattern(12, 9, 3));
+    EXPECT_THAT(names_of(load(folder.path())), ElementsAre("caf\ufffde9.png"));
+}
+
 TEST(Places, TheLargestOfSeveralModelsIsUsedOrTheNamedOne) {
     const TempFolder folder;
     ColmapFiles files;

@@ -1,10 +1,10 @@
 #include "renderer/io/files/capture_json.h"
 
 #include <fmt/format.h>
-#include "base/json_text.h"
 
 #include <cmath>
 
+#include "base/json_text.h"
 #include "base/try.h"
 
 namespace gs {
@@ -38,7 +38,7 @@ Result<nlohmann::json> read_capture_json(const fs::path& path) {
     GS_TRY(auto text, read_text_file(path, 1ull << 30));
     if (text.empty()) return fail(ErrorKind::malformed, path.string(), "is empty", "copy it again");
     replace_not_finite(text);
-    return parse_json(text, path.string());
+    return parse_json(text, path.string(), false, JsonBy::anyone);
 }
 
 std::string why_no_number(const Json& value, const char* key) {

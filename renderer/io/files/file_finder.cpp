@@ -7,6 +7,7 @@
 #include <charconv>
 #include <span>
 
+#include "base/name_text.h"
 #include "base/text.h"
 
 namespace gs {
@@ -148,9 +149,9 @@ FileFinder::Found FileFinder::find(std::string_view written, Kind kind) const {
     const std::lock_guard lock(mutex_);
     const std::string form = portable_name(written);
     Found out = find_form(form, kind);
-    if (out.path.empty() && out.problem.empty())
-        if (const std::string decoded = percent_decoded(form);
-            !decoded.empty() && decoded.find('\0') == std::string::npos)
+    for (const std::string& decoded : {percent_decoded(form), name_from_text(form)})
+        if (out.path.empty() && out.problem.empty() && !decoded.empty() && decoded != form &&
+            decoded.find('\0') == std::string::npos)
             out = find_form(decoded, kind);
     out.as_written = false;
     return out;

@@ -47,8 +47,8 @@ class FileFinder {
     explicit FileFinder(std::vector<fs::path> folders, Reach reach = Reach::anywhere);
 
     /// By the name as it is written; else, each only where exactly one file fits: with other
-    /// separators, letter case or extension, percent signs decoded, in images_N for a missing
-    /// images, and by the longest end of the name that exists.
+    /// separators, letter case or extension, percent signs or escaped bytes (name_text.h)
+    /// decoded, in images_N for a missing images, and by the longest end of the name that exists.
     Found find(std::string_view written, Kind kind) const;
     /// A folder, found in the same ways (but not by an end of its name); empty: there is none.
     fs::path folder(std::string_view written) const;

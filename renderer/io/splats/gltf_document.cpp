@@ -118,7 +118,7 @@ Result<void> GltfDocument::read_binary_chunks(InputFile file) {
                             "the file is cut or damaged");
     std::vector<std::byte> text(json_size);
     GS_TRY_VOID(file.read_at(sizeof head, text));
-    auto json = parse_json_object(text, path_);
+    auto json = parse_json_object(text, path_, JsonBy::anyone);
     if (!json) {
         if (json.error().byte) *json.error().byte += sizeof head;
         return tl::unexpected(json.error());
@@ -198,7 +198,7 @@ Result<GltfDocument> GltfDocument::open(const fs::path& path) {
         GS_TRY_VOID(out.read_binary_chunks(std::move(file)));
     } else {
         GS_TRY(const auto text, read_file(path, 1ull << 32));
-        GS_TRY(auto json, parse_json_object(text, out.path_));
+        GS_TRY(auto json, parse_json_object(text, out.path_, JsonBy::anyone));
         out.json_ = std::move(json);
     }
     GS_TRY_VOID(out.open_buffers());

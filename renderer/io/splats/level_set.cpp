@@ -159,7 +159,7 @@ Result<LevelSet> read_level_set(const fs::path& lod_meta) {
     const std::string meta_name = lod_meta.filename().string();
     GS_TRY(const auto bytes, folder->read(meta_name, kLargestMeta));
     const std::string name = folder->describe(meta_name);
-    GS_TRY(const auto json, parse_json_object(bytes, name));
+    GS_TRY(const auto json, parse_json_object(bytes, name, JsonBy::anyone));
     LevelSet out;
     out.path = lod_meta;
     GS_TRY_VOID(add_file_names(json, name, out));

@@ -103,7 +103,7 @@ void read_tables_2(MetaReader& reader, SogMeta& out) {
 Result<SogMeta> read_sog_meta(const FileSet& files, const std::string& meta_name) {
     GS_TRY(const auto bytes, files.read(meta_name, kLargestSogMeta));
     const std::string name = files.describe(meta_name);
-    GS_TRY(const auto json, parse_json_object(bytes, name));
+    GS_TRY(const auto json, parse_json_object(bytes, name, JsonBy::anyone));
     MetaReader reader(json, name);
     SogMeta out;
     const Json& version = reader.part("version");
