@@ -431,7 +431,7 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
                                                  std::unique_ptr<TrainingBackend> backend) {
     const Span span(Stage::checkpoint);
     GS_TRY(auto contents, read_contents(checkpoint, capture.get()));
-    std::vector<std::size_t> views = trainable_views(*capture);
+    std::vector<std::size_t> views = drawn_views(*capture);
     if (views.empty())
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
     auto state = std::make_unique<State>(std::move(capture), contents.settings, std::move(backend));

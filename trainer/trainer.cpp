@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "base/try.h"
 #include "renderer/scene/crop.h"
+#include "renderer/scene/lost_views.h"
 #include "renderer/scene/near_plane.h"
 #include "trainer/init.h"
 #include "trainer/metrics.h"
@@ -58,6 +59,13 @@ std::vector<std::size_t> trainable_views(const Capture& capture) {
     return views;
 }
 
+std::vector<std::size_t> drawn_views(const Capture& capture) {
+    std::vector<std::size_t> views = trainable_views(capture), all = views;
+    const std::vector<std::uint8_t> blind = blind_lost_views(capture);
+    std::erase_if(views, [&](std::size_t v) { return blind[v] != 0; });
+    return views.empty() ? all : views;
+}
+
 Trainer::State::State(std::shared_ptr<const Capture> given_capture,
                       const TrainingSettings& given_settings,
                       std::unique_ptr<TrainingBackend> given_backend)
@@ -65,7 +73,15 @@ Trainer::State::State(std::shared_ptr<const Capture> given_capture,
       settings(given_settings),
       backend(std::move(given_backend)),
       rows(*capture),
-      lidar(capture->path, capture->origin) {}
+      lidar(capture->path, capture->origin) {
+    const std::vector<std::size_t> drawn = drawn_views(*capture);
+    for (const std::size_t v : trainable_views(*capture))
+        if (!std::ranges::binary_search(drawn, v))
+            log_warning(
+                "not training on {}: its pose is far from all others and sees no point (pose it "
+                "again to use it)",
+                capture->views[v].name);
+}
 
 int Trainer::State::sh_degree() const {
     return std::min(sh_degree_at(settings, steps()), backend->sh_degree());
@@ -106,7 +122,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> 
 }
 
 Result<void> Trainer::State::begin() {
-    const std::vector<std::size_t> views = trainable_views(*capture);
+    const std::vector<std::size_t> views = drawn_views(*capture);
     if (views.empty())
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on",
                     "hold out fewer test views, or check the photos");
@@ -130,7 +146,8 @@ Result<void> Trainer::State::begin() {
     GS_TRY_VOID(crop_at_start(arrays, settings));
     extent = static_cast<double>(scene_extent_of(*capture));
     sampler = Sampler(views, static_cast<std::uint64_t>(settings.seed));
-    poses = settings.refine_poses != 0 ? PoseRefinement(*capture, views) : PoseRefinement();
+    poses = settings.refine_poses != 0 ? PoseRefinement(*capture, trainable_views(*capture))
+                                       : PoseRefinement();
     if (settings.filter_3d != 0)
         gs::size_filter(std::as_const(arrays.model.values).span().first(3 * arrays.model.capacity),
                         arrays.model.count, filter_cameras(), filter_near(), FilterRows::all,
@@ -430,7 +447,7 @@ void Trainer::restore(const TrainingSnapshot& snapshot) {
     state_->backend->start(state_->capture, std::move(arrays));
     state_->settings = snapshot.settings;
     state_->extent = snapshot.extent;
-    state_->sampler = Sampler(trainable_views(*state_->capture),
+    state_->sampler = Sampler(drawn_views(*state_->capture),
                               static_cast<std::uint64_t>(snapshot.settings.seed), snapshot.drawn);
     CHECK(state_->restore_poses(snapshot.poses), "a snapshot of another capture");
     state_->told.clear();

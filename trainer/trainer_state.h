@@ -80,5 +80,7 @@ struct Trainer::State {
 
 /// Views that can be trained on: not held out, and with a photo of the camera's size.
 std::vector<std::size_t> trainable_views(const Capture& capture);
+/// Those of them that steps draw: without photos of lost poses that see nothing.
+std::vector<std::size_t> drawn_views(const Capture& capture);
 
 }  // namespace gs

@@ -20,10 +20,9 @@ constexpr std::size_t kFewPoints = 100, kFewViews = 3;
 constexpr int kTinyPhoto = 64, kHugePhoto = 8192;  // pixels: longest side below, or above
 constexpr double kOffCentre = 0.05;                // of the side
 constexpr double kLeastBaseline = 1e-3;            // of the distance to the points
-constexpr std::size_t kPointsLookedAt = 20000;
-constexpr double kCornersOfACircle = 0.25;  // 1 - pi / 4 of a square, and a little
-constexpr double kFewPixels = 0.01;         // share that a wide lens may lack in its corners
-constexpr double kRoughPoses = 2;           // pixels: good reconstructions have 0.3 to 1.2
+constexpr double kCornersOfACircle = 0.25;         // 1 - pi / 4 of a square, and a little
+constexpr double kFewPixels = 0.01;                // share that a wide lens may lack in its corners
+constexpr double kRoughPoses = 2;                  // pixels: good reconstructions have 0.3 to 1.2
 
 using Findings = std::vector<Finding>;
 
@@ -279,24 +278,6 @@ struct Box {
     Vec3d centre() const { return 0.5 * (lo + hi); }
 };
 
-std::vector<Vec3d> points_looked_at(const Capture& capture) {
-    std::vector<Vec3d> out;
-    const std::size_t stride = capture.points.size() / kPointsLookedAt + 1;
-    for (std::size_t i = 0; i < capture.points.size(); i += stride) {
-        const Vec3f p = capture.points[i].position;
-        out.push_back({p.x, p.y, p.z});
-    }
-    return out;
-}
-
-bool sees_any(const Camera& c, const std::vector<Vec3d>& points) {
-    const auto lens = math::make_lens(c);
-    return std::any_of(points.begin(), points.end(), [&](Vec3d world) {
-        const auto at = math::lens_project(lens, c.rotation * world + c.translation);
-        return at.valid && at.uv.x >= 0 && at.uv.y >= 0 && at.uv.x < c.width && at.uv.y < c.height;
-    });
-}
-
 void add_geometry(const Capture& capture, Findings& out) {
     const std::vector<std::uint8_t> lost = lost_views(capture);
     add_views(
@@ -311,7 +292,7 @@ void add_geometry(const Capture& capture, Findings& out) {
         if (lost[i] == 0) cameras.add(capture.views[i].camera.position());
     if (!cameras.any) return;
     const std::vector<Vec3d> points =
-        capture.points_are_random ? std::vector<Vec3d>() : points_looked_at(capture);
+        capture.points_are_random ? std::vector<Vec3d>() : some_points(capture.points);
     const double baseline = cameras.extent();
     std::vector<double> distances;
     for (const Vec3d p : points) distances.push_back(distance_between(p, cameras.centre()));

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "renderer/scene/camera_lens.h"
+
 namespace gs {
 namespace {
 
@@ -31,9 +33,8 @@ Vec3d median_place(const std::vector<Vec3d>& places) {
 // Nine of ten points are at most so far away; 0: there is none.
 double points_reach(const std::vector<SparsePoint>& points, Vec3d middle) {
     std::vector<double> distances;
-    for (std::size_t i = 0; i < points.size(); i += points.size() / kPointsSampled + 1) {
-        const Vec3f p = points[i].position;
-        const double distance = distance_from({p.x, p.y, p.z}, middle);
+    for (const Vec3d p : some_points(points)) {
+        const double distance = distance_from(p, middle);
         if (std::isfinite(distance)) distances.push_back(distance);
     }
     if (distances.empty()) return 0;
@@ -72,6 +73,34 @@ std::vector<std::uint8_t> lost_views(const std::vector<View>& views,
     for (std::size_t m = 0; m < found; ++m)
         lost[furthest[m]] = distances[furthest[m]] > kLostReach * reach ? 1 : 0;
     return lost;
+}
+
+std::vector<Vec3d> some_points(const std::vector<SparsePoint>& points) {
+    std::vector<Vec3d> out;
+    for (std::size_t i = 0; i < points.size(); i += points.size() / kPointsSampled + 1) {
+        const Vec3f p = points[i].position;
+        out.push_back({p.x, p.y, p.z});
+    }
+    return out;
+}
+
+bool sees_any(const Camera& camera, const std::vector<Vec3d>& points) {
+    const auto lens = math::make_lens(camera);
+    return std::any_of(points.begin(), points.end(), [&](Vec3d world) {
+        const auto at = math::lens_project(lens, camera.rotation * world + camera.translation);
+        return at.valid && at.uv.x >= 0 && at.uv.y >= 0 && at.uv.x < camera.width &&
+               at.uv.y < camera.height;
+    });
+}
+
+std::vector<std::uint8_t> blind_lost_views(const Capture& capture) {
+    std::vector<std::uint8_t> out(capture.views.size(), 0);
+    if (capture.points_are_random || capture.points.empty()) return out;
+    out = lost_views(capture);
+    const std::vector<Vec3d> points = some_points(capture.points);
+    for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = out[i] != 0 && !sees_any(capture.views[i].camera, points) ? 1 : 0;
+    return out;
 }
 
 }  // namespace gs

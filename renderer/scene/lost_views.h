@@ -1,5 +1,5 @@
 // Lost poses: single cameras that a reconstruction put far from everything else. The scene's size
-// does not count them, and the doctor names them.
+// does not count them, the doctor names them, and training skips those that see nothing.
 #pragma once
 
 #include <cstdint>
@@ -21,5 +21,12 @@ std::vector<std::uint8_t> lost_views(const std::vector<View>& views,
 inline std::vector<std::uint8_t> lost_views(const Capture& capture) {
     return lost_views(capture.views, capture.points, !capture.points_are_random);
 }
+/// Every Nth of them, about 20,000 at most.
+std::vector<Vec3d> some_points(const std::vector<SparsePoint>& points);
+/// Whether any of `points` is in the camera's picture.
+bool sees_any(const Camera& camera, const std::vector<Vec3d>& points);
+/// By view: 1 where its pose is lost and none of the capture's points is in its picture. Its photo
+/// teaches nothing.
+std::vector<std::uint8_t> blind_lost_views(const Capture& capture);
 
 }  // namespace gs
