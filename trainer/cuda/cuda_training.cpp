@@ -64,11 +64,7 @@ class CudaTraining final : public TrainingBackend {
     void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) override {
         wait();
         engine_->settle();
-        DeviceRun& run = engine_->arrays();
-        Buffer<float> filter = run.filter();
-        const Buffer<float> means = run.means();
-        gs::size_filter(means.span(), run.count(), cameras, near_plane, rows, filter);
-        run.set_filter(filter);
+        engine_->arrays().size_filter(cameras, near_plane, rows);
     }
     Buffer<float> filter() const override {
         wait();

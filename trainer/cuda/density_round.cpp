@@ -165,8 +165,7 @@ void Round::move(std::size_t rows_wanted) {
             }
         },
         run_.rows());
-    run_.set_count(rows_wanted);
-    run_.set_last_step(static_cast<std::uint32_t>(step_));
+    run_.rows_moved(rows_wanted, static_cast<std::uint32_t>(step_));
     stream_.synchronize();
 }
 
@@ -201,7 +200,8 @@ RelocationPlan Round::plan(const TrainingSettings& settings, std::size_t limit) 
     std::vector<std::uint32_t> tags(count_);
     const auto plane = [&](std::vector<float>& to, int p) {
         to.resize(count_);
-        copy_to_host(to.data(), run_.values() + static_cast<std::size_t>(p) * run_.capacity(),
+        copy_to_host(to.data(),
+                     run_.view(false).values + static_cast<std::size_t>(p) * run_.capacity(),
                      count_ * sizeof(float), stream_);
     };
     copy_to_host(fates.data(), fates_, count_ * sizeof(Fate), stream_);

@@ -33,24 +33,19 @@ void DeviceRun::upload(const RunArrays& arrays, std::size_t table_rows) {
         [&](const RowArray&, auto& to, const auto& from) { to.upload(from.span(), stream_); },
         rows_, arrays);
     book_ = arrays.identity.book;
-    look_values_.upload(arrays.appearance.values.span(), stream_);
-    look_moments_.upload(arrays.appearance.moments.span(), stream_);
+    looks_.values.upload(arrays.appearance.values.span(), stream_);
+    looks_.moments.upload(arrays.appearance.moments.span(), stream_);
     bounds_.resize_discard(capacity_ / kBlock, stream_);
-    pending_.resize_discard(table_rows * kPendingColumns, stream_);
+    tables_.pending.resize_discard(table_rows * kPendingColumns, stream_);
     std::vector<float> decay;
     for (std::size_t age = 0; age < table_rows; ++age) {
         decay.push_back(AdamTables::decay1(age, arrays.adam.batch));
         decay.push_back(AdamTables::decay2(age, arrays.adam.batch));
     }
-    decay_.upload(decay, stream_);
-    clock_.resize_discard(1, stream_);
+    tables_.decay.upload(decay, stream_);
+    tables_.clock.resize_discard(1, stream_);
     flags_.resize_discard(1, stream_);
     fill_bytes(flags_.data(), 0, sizeof(RunFlags), stream_);
-    stream_.synchronize();
-}
-
-void DeviceRun::upload_neighbours(const std::vector<math::PhotoNeighbours>& neighbours) {
-    look_neighbours_.upload(neighbours, stream_);
     stream_.synchronize();
 }
 
@@ -70,16 +65,9 @@ RunArrays DeviceRun::download() const {
 
 AppearanceState DeviceRun::appearance() const {
     AppearanceState out;
-    if (look_values_.size() == 0) return out;
-    fetch(out.values, look_values_, stream_);
-    fetch(out.moments, look_moments_, stream_);
-    stream_.synchronize();
-    return out;
-}
-
-Buffer<float> DeviceRun::means() const {
-    Buffer<float> out(3 * capacity_);
-    rows_.model.values.download({out.data(), out.size()}, stream_);
+    if (looks_.values.size() == 0) return out;
+    fetch(out.values, looks_.values, stream_);
+    fetch(out.moments, looks_.moments, stream_);
     stream_.synchronize();
     return out;
 }
@@ -92,22 +80,27 @@ Buffer<float> DeviceRun::filter() const {
     return out;
 }
 
-void DeviceRun::set_filter(const Buffer<float>& filter) {
-    CHECK(filter.size() == capacity_, "{} filters for {} rows", filter.size(), capacity_);
-    rows_.filter.upload(filter.span(), stream_);
+void DeviceRun::size_filter(std::span<const Camera> cameras, float near_plane, FilterRows which) {
+    Buffer<float> means(3 * capacity_), sizes = filter();
+    rows_.model.values.download({means.data(), means.size()}, stream_);
+    stream_.synchronize();
+    gs::size_filter(means.span(), count_, cameras, near_plane, which, sizes);
+    CHECK(sizes.size() == capacity_, "{} filters for {} rows", sizes.size(), capacity_);
+    rows_.filter.upload(sizes.span(), stream_);
     stream_.synchronize();
 }
 
 RowIdentity DeviceRun::identity() const {
     RowIdentity out;
-    fetch(out.tags, rows_.identity.tags, stream_);
+    out.tags.resize_discard(count_);
+    rows_.identity.tags.download({out.tags.data(), count_}, stream_);
     out.book = book_;
     stream_.synchronize();
     return out;
 }
 
 ModelView DeviceRun::view(bool bounded) const {
-    // Kernels write through views of it; the run itself is const only to who reads.
+    // Kernels write through views; a const run hands them out for reading.
     DeviceRun& self = const_cast<DeviceRun&>(*this);
     ModelView view;
     view.values = self.rows_.model.values.data();
@@ -117,9 +110,9 @@ ModelView DeviceRun::view(bool bounded) const {
     view.bounds = bounded ? self.bounds_.data() : nullptr;
     view.lazy = {self.rows_.adam.moments.data(),
                  self.rows_.adam.last_step.data(),
-                 pending_.data(),
-                 decay_.data(),
-                 clock_.data(),
+                 tables_.pending.data(),
+                 tables_.decay.data(),
+                 tables_.clock.data(),
                  plane_count(sh_degree_),
                  rows_.filter.size() > 0 ? rows_.filter.data() : nullptr};
     return view;
@@ -178,17 +171,19 @@ void DeviceRun::clear_moments(int plane) {
                      capacity_ / kBlock, per_block, per_plane);
 }
 
-void DeviceRun::set_last_step(std::uint32_t step) {
+void DeviceRun::rows_moved(std::size_t count, std::uint32_t step) {
+    count_ = count;
     launch_fill(stream_, rows_.adam.last_step.data(), step, rows_.adam.last_step.size());
 }
 
 std::vector<MemoryUse> DeviceRun::memory() const {
-    return {{"parameters", row_bytes(rows_, "parameters") + bounds_.capacity_bytes()},
-            {"Adam moments", row_bytes(rows_, "Adam moments") + pending_.capacity_bytes() +
-                                 decay_.capacity_bytes()},
-            {"density statistics", row_bytes(rows_, "density statistics")},
-            {"exposure and colour", look_values_.capacity_bytes() + look_moments_.capacity_bytes() +
-                                        look_neighbours_.capacity_bytes()}};
+    return {
+        {"parameters", row_bytes(rows_, "parameters") + bounds_.capacity_bytes()},
+        {"Adam moments", row_bytes(rows_, "Adam moments") + tables_.pending.capacity_bytes() +
+                             tables_.decay.capacity_bytes()},
+        {"density statistics", row_bytes(rows_, "density statistics")},
+        {"exposure and colour", looks_.values.capacity_bytes() + looks_.moments.capacity_bytes() +
+                                    looks_.neighbours.capacity_bytes()}};
 }
 
 }  // namespace gs::cuda

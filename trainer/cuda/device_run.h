@@ -1,5 +1,6 @@
-// DeviceRun: what a run has learned, in device memory: parameters, moments, statistics, bounds, and
-// the tables lazy Adam reads. Same layouts as RunArrays. Owned by StepEngine.
+// DeviceRun: what a run has learned, in device memory: the rows of its Gaussians, exposure and
+// colour of its photos, and the tables that lazy Adam reads. Same layouts as RunArrays. Owned by
+// StepEngine.
 #pragma once
 
 #include <string>
@@ -31,16 +32,26 @@ struct DeviceRows {
     DeviceBuffer<float> filter{"3D filter"};
 };
 
+/// AppearanceState, and what its step reads.
+struct DeviceLooks {
+    DeviceBuffer<float> values{"exposure and colour"}, moments{"exposure and colour"};
+    DeviceBuffer<math::PhotoNeighbours> neighbours{"exposure and colour"};  ///< by photo
+};
+/// What LazyView reads besides the rows.
+struct DeviceTables {
+    DeviceBuffer<float> pending{"optimizer tables"}, decay{"optimizer tables"};
+    DeviceBuffer<LazyClock> clock{"optimizer clock"};
+};
+
 /// Bits of the rows of an array's plane that are not in use.
 std::uint32_t unused_word(const RowArray& array, std::size_t plane);
 
 class DeviceRun {
   public:
     explicit DeviceRun(const Stream& stream) : stream_(stream) {}
-    /// Takes the arrays to the device. Waits. `table_rows`: room for LazyView::pending and decay.
+    /// Copies the arrays to the device. Waits. `table_rows`: capacity of LazyView::pending and
+    /// decay.
     void upload(const RunArrays& arrays, std::size_t table_rows);
-    /// By photo; where exposure and colour are learned. Waits.
-    void upload_neighbours(const std::vector<math::PhotoNeighbours>& neighbours);
     /// The arrays without the clock. Waits.
     RunArrays download() const;
 
@@ -53,16 +64,16 @@ class DeviceRun {
     DeviceRows& rows() { return rows_; }
     std::uint32_t* tags() { return rows_.identity.tags.data(); }
     IdBook& book() { return book_; }
-    /// Positions [3][capacity], as stored. Waits.
-    Buffer<float> means() const;
-    /// RunArrays::filter, [capacity] or empty. Both wait.
-    Buffer<float> filter() const;
-    void set_filter(const Buffer<float>& filter);
-    /// Waits.
-    RowIdentity identity() const;
+    DeviceLooks& looks() { return looks_; }
+    DeviceTables& tables() { return tables_; }
     RunFlags* flags() { return flags_.data(); }
-    LazyClock* clock() { return clock_.data(); }
-    float* pending() { return pending_.data(); }
+
+    // Copies for the host. Each waits.
+    /// RunArrays::filter, [capacity] or empty.
+    Buffer<float> filter() const;
+    /// Of the rows in use.
+    RowIdentity identity() const;
+    AppearanceState appearance() const;
 
     std::size_t count() const { return count_; }
     std::size_t capacity() const { return capacity_; }
@@ -70,22 +81,15 @@ class DeviceRun {
     int planes() const { return plane_count(sh_degree_); }
     bool antialiased() const { return antialiased_; }
 
-    /// After density control has put `count` rows in place.
-    void set_count(std::size_t count) { count_ = count; }
-    /// Room for `capacity` rows, content kept; new rows are padding that draws nothing. False, with
-    /// the device's words in `why`, and nothing changed, when memory is exhausted.
+    /// Density control has put `count` rows in place, all of them as of step `step`.
+    void rows_moved(std::size_t count, std::uint32_t step);
+    /// Reserves `capacity` rows; new ones are padding that draws nothing. False, with the device's
+    /// reason in `why`, and nothing changed, when memory is exhausted.
     bool grow(std::size_t capacity, std::string& why);
     void clear_statistics();
     void clear_moments(int plane);
-    /// Every row was stepped last at step `step`.
-    void set_last_step(std::uint32_t step);
-
-    float* values() { return rows_.model.values.data(); }
-    float* look_values() { return look_values_.data(); }
-    float* look_moments() { return look_moments_.data(); }
-    math::PhotoNeighbours* look_neighbours() { return look_neighbours_.data(); }
-    /// What was learned of photos and cameras. Waits.
-    AppearanceState appearance() const;
+    /// size_filter() of trainer/mip_filter.h. On the host; waits.
+    void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows which);
     std::vector<MemoryUse> memory() const;
 
   private:
@@ -96,10 +100,8 @@ class DeviceRun {
     DeviceRows rows_;
     IdBook book_;
     DeviceBuffer<BlockBounds> bounds_{"bounds of Gaussians"};
-    DeviceBuffer<float> look_values_{"exposure and colour"}, look_moments_{"exposure and colour"};
-    DeviceBuffer<math::PhotoNeighbours> look_neighbours_{"exposure and colour"};
-    DeviceBuffer<float> pending_{"optimizer tables"}, decay_{"optimizer tables"};
-    DeviceBuffer<LazyClock> clock_{"optimizer clock"};
+    DeviceLooks looks_;
+    DeviceTables tables_;
     DeviceBuffer<RunFlags> flags_{"flags of a run"};
 };
 

@@ -71,8 +71,11 @@ void StepEngine::start(const Capture& capture, RunArrays arrays) {
     // A table longer than that is settled by the first step.
     table_rows_ = std::max<std::size_t>(AdamTables::kLongestSleep, clock_.pending[0].size()) + 2;
     run_.upload(arrays, table_rows_);
-    if (!arrays.appearance.empty())
-        run_.upload_neighbours(photo_neighbours(capture, AppearanceRows(capture)));
+    if (!arrays.appearance.empty()) {
+        const auto neighbours = photo_neighbours(capture, AppearanceRows(capture));
+        run_.looks().neighbours.upload(neighbours, stream_);
+        stream_.synchronize();
+    }
     photos_.upload(capture, stream_);
     feed_.start(table_rows_);
     rooms_.start(capture.views.size(), run_.count());
@@ -148,7 +151,8 @@ void StepEngine::rows_changed(double factor) {
 void StepEngine::send_tables() {
     feed_.open();
     feed_.send(clock_, tables_);
-    launch_intake(stream_, {feed_.inputs(), feed_.rows(), nullptr, run_.clock(), run_.pending()});
+    launch_intake(stream_, {feed_.inputs(), feed_.rows(), nullptr, run_.tables().clock.data(),
+                            run_.tables().pending.data()});
 }
 
 void StepEngine::enqueue(const StepPlan& plan) {
@@ -225,8 +229,8 @@ void StepEngine::enqueue_step(const StepPlan& plan, const FrameLimits& limits) {
 void StepEngine::enqueue_kernels(const StepShape& shape) {
     const FrameLimits& limits = shape.limits;
     const StepInputs* inputs = feed_.inputs();
-    launch_intake(stream_, {inputs, feed_.rows(), pipeline_.arrays().constants, run_.clock(),
-                            run_.pending()});
+    launch_intake(stream_, {inputs, feed_.rows(), pipeline_.arrays().constants,
+                            run_.tables().clock.data(), run_.tables().pending.data()});
     const ModelView model = run_.view(true);
     if (!bounds_valid_) launch_bounds(stream_, model, inputs, Blocks::all);
     bounds_valid_ = true;
@@ -277,9 +281,10 @@ void StepEngine::enqueue_update(const StepShape& shape) {
 void StepEngine::enqueue_look(const StepShape& shape, bool backward) {
     const StageScope scope(&timers_, appearance_stage());
     const StepInputs* inputs = feed_.inputs();
+    DeviceLooks& looks = run_.looks();
     const LookJob job{
-        &inputs->loss,     &inputs->appearance,       picture_.data(),     shown_.data(),
-        gradient_.data(),  run_.look_values(),        run_.look_moments(), run_.look_neighbours(),
+        &inputs->loss,     &inputs->appearance,       picture_.data(),      shown_.data(),
+        gradient_.data(),  looks.values.data(),       looks.moments.data(), looks.neighbours.data(),
         look_sums_.data(), pipeline_.arrays().counts, run_.flags()};
     (backward ? launch_look_backward : launch_look)(stream_, shape.limits.width,
                                                     shape.limits.height, job);
