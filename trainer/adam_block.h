@@ -56,8 +56,8 @@ void settle(const Block& block, int planes);
 /// One Adam step. Lanes that are not in gradients.mask take it with a gradient of zero, which is
 /// what they would have slept through: their moments are in the cache, and a block whose lanes are
 /// all current is read as it is until another view leaves it out. Lanes with a gradient that is not
-/// finite are left as they are; returns their bits. Lanes in `locked` are left as they are, too,
-/// untold.
+/// finite are left as they are; returns their bits. Lanes in `locked` are
+/// left as they are without a report.
 std::uint32_t apply(const Block& block, const Step& step, const BlockGradients& gradients,
                     std::uint32_t locked = 0);
 /// Adds one view's gradients of a block to `sums` [planes][16], lane by lane, but for lanes in

@@ -31,8 +31,8 @@ struct RelocationPlan {
     DensityReport report;
 };
 /// Who goes where. Draws depend on seed, step and ids alone; weights are whole millionths of
-/// opacity, so that sums are exact. Locked Gaussians neither move nor are moved to. Where nobody
-/// is alive nobody moves.
+/// opacity, so that sums are exact. Locked Gaussians neither move nor are moved to. Nothing
+/// moves if no Gaussian is alive.
 RelocationPlan plan_relocation(const RelocationInput& input);
 /// By row how hard gradients pull its mean, over the pull that makes adaptive density control add
 /// one there; empty unless the settings ask for it. Spans: DensityStatistics'.
@@ -42,11 +42,11 @@ std::vector<float> relocation_pulls(const TrainingSettings& settings,
 SharingRules sharing_rules(const TrainingSettings& settings, std::uint64_t step);
 /// Rows there are to be: a twentieth more, `limit` at most, never fewer.
 std::size_t rows_after_relocation(std::size_t rows, std::size_t limit);
-/// density_rules() by which Fate::remove is what is dead, and nobody grows.
+/// density_rules() by which Fate::remove means dead, and no row grows.
 DensityRules relocation_rules(const TrainingSettings& settings, double extent);
 
-/// One round in host memory; rows end up in Morton order. Everybody that shares a place gets
-/// moments of zero, whoever was moved or added a new id. See densify_and_prune() for the rest.
+/// One round in host memory; rows end up in Morton order. Rows that share a place get
+/// moments of zero; moved and added rows get new ids. See densify_and_prune() for the rest.
 DensityReport relocate(RunArrays& arrays, const TrainingSettings& settings, double extent,
                        Buffer<float>* room_to_save = nullptr);
 

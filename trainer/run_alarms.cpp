@@ -30,16 +30,16 @@ std::optional<std::string> RunAlarms::look_at(const StepReport& report,
         best_psnr_ = kNotMeasured;
     }
     const bool full = static_cast<double>(report.gaussians) >= settings.max_gaussians;
-    if (full && !std::exchange(told_full_, true))
+    if (full && !std::exchange(reported_full_, true))
         return fmt::format("the limit of {:.0f} Gaussians is reached (max_gaussians)",
                            settings.max_gaussians);
-    told_full_ = full;
+    reported_full_ = full;
     if (report.measured_step == 0) return std::nullopt;
     if (!std::isfinite(report.loss)) {
-        if (std::exchange(told_nan_, true)) return std::nullopt;
+        if (std::exchange(reported_nan_, true)) return std::nullopt;
         return std::string("the loss is not a number");
     }
-    told_nan_ = false;
+    reported_nan_ = false;
     return look_at_loss(report.loss, report.step);
 }
 
@@ -62,11 +62,11 @@ std::optional<std::string> RunAlarms::look_at_loss(double loss, std::uint64_t st
     const bool worse = means_.size() >= kFewestWindows && mean > kLeastRise * before &&
                        mean > before + kSigmas * std::sqrt(spread);
     // What is said stays out of what is compared with: it is said again only after it was over.
-    if (worse && std::exchange(told_worse_, true)) return std::nullopt;
+    if (worse && std::exchange(reported_worse_, true)) return std::nullopt;
     if (worse)
         return fmt::format("the loss rose from {:.4g} to {:.4g} (means of {} steps)", before, mean,
                            window_);
-    told_worse_ = false;
+    reported_worse_ = false;
     means_.push_back(mean);
     if (means_.size() > kMostWindows) means_.pop_front();
     return std::nullopt;

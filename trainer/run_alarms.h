@@ -32,7 +32,7 @@ class RunAlarms {
     std::deque<double> means_;         // of the windows before, the newest last
     std::uint64_t quiet_until_ = 0;    // an opacity reset raises the loss, as it should
     double best_psnr_ = kNotMeasured;  // dB
-    bool told_nan_ = false, told_full_ = false, told_worse_ = false;
+    bool reported_nan_ = false, reported_full_ = false, reported_worse_ = false;
 };
 
 }  // namespace gs

@@ -1,6 +1,6 @@
 // What a run leaves behind, one by one: the log of its steps, its scores as JSON, and writing files
-// so that nothing is lost when the output folder cannot take them any more. Called by Run; `eval`
-// tells its scores the same way.
+// so that nothing is lost when the output folder cannot take them any more. Called by Run;
+// `eval` reports its scores the same way.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ using Tell = std::function<void(LogLevel, const std::string&)>;
 class RunFiles {
   public:
     /// Writes `what`. When that fails, a file of the same name in "gausscope-rescue-PID" of the
-    /// system's temporary folder; what did not go as wanted is told. False: it is lost.
+    /// system's temporary folder; problems are reported. False: it is lost.
     bool leave(const std::string& what, const fs::path& path, const WriteFile& write,
                const Tell& tell);
     /// Written without leave().

@@ -88,7 +88,7 @@ struct RunContext {
     /// The work until the next step belongs to no step.
     void pause() { profile.close(); }
     void tell(LogLevel level, const std::string& text) const { options.tell(level, text); }
-    /// Tells an error. True: there was none.
+    /// Reports an error. True: there was none.
     bool report(LogLevel level, const Result<void>& done) const {
         if (!done) tell(level, done.error().text());
         return done.has_value();

@@ -16,13 +16,13 @@
 
 namespace gs {
 
-/// The stages that are told apart, in the order of a step.
+/// The stages of a step that are hashed separately, in order.
 enum class HashStage { lists, picture, loss, gradients, adam, density };
 inline constexpr std::size_t kHashStages = 6;
 inline constexpr std::array<const char*, kHashStages> kHashStageNames{
     "lists", "picture", "loss", "gradients", "adam", "density"};
 
-/// Of one step. 0: there is none: a stage that did not run, or that this backend does not tell.
+/// Of one step. 0: there is none: a stage that did not run, or that this backend does not report.
 struct StepHashes {
     std::uint64_t step = 0;  ///< done with it
     std::uint64_t view = 0;  ///< that it trained on

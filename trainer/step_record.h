@@ -1,5 +1,5 @@
-// What is kept of a step for who has to explain it: hashes of its stages, one line a step, and the
-// whole of what it was made from and did, for one step that is captured. Filled by Trainer::step();
+// What is kept of a step to explain it: hashes of its stages, one line a step, and all inputs and
+// results of one captured step. Filled by Trainer::step();
 // step_hashes.h writes the first into the run's folder, step_capture.h the second into a file.
 #pragma once
 

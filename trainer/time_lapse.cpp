@@ -202,7 +202,7 @@ void TimeLapse::move_in(const fs::path& run_folder) {
     std::error_code ignored;
     const bool same = home_.empty() || fs::equivalent(home_, run_folder, ignored);
     home_ = run_folder;
-    if (!same) return begin_anew();
+    if (!same) return restart();
     set_left_aside();
     // If the folder was removed during the run, it is recreated.
     written_ = written_ && fs::exists(home_ / kTimeLapseFolder / kCamerasFile, ignored);
@@ -328,7 +328,7 @@ void TimeLapse::set_left_aside() {
 }
 
 /// In another folder, from its first picture on, by the same cameras.
-void TimeLapse::begin_anew() {
+void TimeLapse::restart() {
     views_.clear();
     left_.clear();
     written_ = false;

@@ -101,7 +101,7 @@ class TimeLapse {
     LapseView& view_of(const LapseCamera& camera);
     std::string free_name(const std::string& wanted) const;
     bool is_free(const LapseView& view) const;
-    void begin_anew();
+    void restart();
     void set_left_aside();
 
     LapsePace pace_;

@@ -1,5 +1,5 @@
-// Plain values that a training run is told about with. The trainer and its backends fill them, app
-// shows them. A number that nobody could measure is NaN, never 0.
+// Plain values that a training run reports. The trainer and its backends fill them, app shows them.
+// A number that could not be measured is NaN, never 0.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Evaluation {
     double seconds = 0;
     std::vector<ImageScore> images;
 
-    /// Appends the images of `more`, of the same step, and takes the means anew.
+    /// Appends the images of `more`, of the same step, and recomputes the means.
     void add(const Evaluation& more);
 };
 
@@ -38,9 +38,9 @@ struct DensityReport {
     std::size_t wanted = 0;  ///< clones and splits there would have been without a limit
     std::size_t dead = 0, relocated = 0,
                 added = 0;   ///< of a round that relocates: too faint; of these, moved; new ones
-    std::size_t target = 0;  ///< Gaussians the strategy is heading for; 0: nobody said
+    std::size_t target = 0;  ///< Gaussians the strategy is heading for; 0: none is set
     bool out_of_memory = false;  ///< storage could not grow
-    std::string why;             ///< what the device said then
+    std::string why;             ///< the device's reason
 };
 
 }  // namespace gs

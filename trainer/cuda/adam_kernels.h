@@ -1,6 +1,5 @@
-// The kernels of lazy Adam beside the step itself: taking in a step's numbers, stepping the
-// visible, refreshing bounds, settling everybody, reading a plane as it is now. Each call only
-// enqueues.
+// The kernels of lazy Adam: taking in a step's numbers, stepping visible rows, refreshing bounds,
+// settling every row, reading a plane as it is now. Each call only enqueues.
 #pragma once
 
 #include "renderer/raster/cuda/pipeline.h"
