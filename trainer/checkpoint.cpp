@@ -24,6 +24,10 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "checkpoints are copies of memory");
 constexpr char kMagic[8] = {'G', 'S', 'C', 'K', 'P', 'T', '0', '1'};
+bool begins_with_magic(std::ifstream& file) {
+    char magic[sizeof kMagic] = {};
+    return file.read(magic, sizeof magic) && std::memcmp(magic, kMagic, sizeof magic) == 0;
+}
 /// Of the sections that hold no per-Gaussian array: each_row_array() has the others.
 enum class Tag : std::uint32_t {
     settings = 1,
@@ -160,9 +164,10 @@ std::string settings_text(const TrainingSettings& settings) {
     return text;
 }
 
-/// Fields the file does not name keep their defaults; names this version does not know are passed
-/// over.
-Result<TrainingSettings> parse_settings(const Reader& reader, std::string_view text) {
+/// Fields that the file does not name keep their defaults; unknown names are skipped.
+Result<TrainingSettings> read_settings(Reader& reader) {
+    GS_TRY(const auto payload, reader.section(Tag::settings, "settings"));
+    std::string_view text(reinterpret_cast<const char*>(payload.data()), payload.size());
     TrainingSettings settings;
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
@@ -268,8 +273,7 @@ Result<void> read_poses(Reader& reader, PoseState& out) {
 
 /// Zero where there is no section of it.
 Result<void> read_origin(Reader& reader, Vec3d& origin) {
-    Reader ahead = reader;
-    if (!ahead.section(Tag::origin, "origin")) return {};
+    if (!reader.next_is(Tag::origin)) return {};
     GS_TRY_VOID(reader.numbers(Tag::origin, "origin", origin));
     if (!std::isfinite(origin.x + origin.y + origin.z))
         return reader.broken("origin", "has values that are not finite");
@@ -327,10 +331,8 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
     GS_TRY(const auto bytes, read_file(path));
     Reader reader(path.string(), bytes);
     GS_TRY_VOID(reader.magic());
-    GS_TRY(const auto text, reader.section(Tag::settings, "settings"));
-    GS_TRY(const auto settings,
-           parse_settings(reader, {reinterpret_cast<const char*>(text.data()), text.size()}));
     TrainingSnapshot out;
+    GS_TRY(const auto settings, read_settings(reader));
     out.settings = settings;
     CaptureNumbers from{};
     GS_TRY_VOID(reader.numbers(Tag::capture, "capture", from));
@@ -431,16 +433,10 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
                                                  std::unique_ptr<TrainingBackend> backend) {
     const Span span(Stage::checkpoint);
     GS_TRY(auto contents, read_contents(checkpoint, capture.get()));
-    std::vector<std::size_t> views = drawn_views(*capture);
-    if (views.empty())
+    if (drawn_views(*capture).empty())
         return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
     auto state = std::make_unique<State>(std::move(capture), contents.settings, std::move(backend));
-    state->at_start = contents.arrays.identity.book.first_given();
-    state->backend->start(state->capture, std::move(contents.arrays));
-    state->extent = contents.extent;
-    state->sampler = Sampler(std::move(views), static_cast<std::uint64_t>(contents.settings.seed),
-                             contents.drawn);
-    if (!state->restore_poses(contents.poses))
+    if (!state->restore(std::move(contents)))
         return fail(ErrorKind::malformed, checkpoint.string(),
                     "its pose corrections do not belong to this capture");
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
@@ -450,17 +446,13 @@ bool is_checkpoint(const fs::path& path) {
     std::error_code error;
     if (!fs::is_regular_file(path, error)) return false;
     std::ifstream file(path, std::ios::binary);
-    char magic[sizeof kMagic] = {};
-    return path.extension() == ".gsc" ||
-           (file.read(magic, sizeof magic) && std::memcmp(magic, kMagic, sizeof magic) == 0);
+    return path.extension() == ".gsc" || begins_with_magic(file);
 }
 
 std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint) {
-    // Folders full of other files are asked, too: of those only the first bytes are read.
+    // Of the other files in a folder only the first bytes are read.
     std::ifstream file(checkpoint, std::ios::binary);
-    char magic[sizeof kMagic] = {};
-    if (!file.read(magic, sizeof magic) || std::memcmp(magic, kMagic, sizeof magic) != 0)
-        return std::nullopt;
+    if (!begins_with_magic(file)) return std::nullopt;
     file.seekg(0);
     std::vector<std::byte> bytes(64 << 10);  // the sections before the model are small
     file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -469,13 +461,11 @@ std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint) {
     CaptureNumbers capture{};
     RunNumbers run{};
     if (!reader.magic()) return std::nullopt;
-    const auto text = reader.section(Tag::settings, "settings");
-    if (!text || !reader.numbers(Tag::capture, "capture", capture) ||
+    const auto settings = read_settings(reader);
+    if (!settings || !reader.numbers(Tag::capture, "capture", capture) ||
         !reader.numbers(Tag::run, "run", run))
         return std::nullopt;
-    const auto settings =
-        parse_settings(reader, {reinterpret_cast<const char*>(text->data()), text->size()});
-    if (Vec3d origin; settings && read_origin(reader, origin))
+    if (Vec3d origin; read_origin(reader, origin))
         return CheckpointHead{*settings, run.steps, origin};
     return std::nullopt;
 }

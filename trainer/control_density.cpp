@@ -28,8 +28,8 @@ bool Trainer::State::control_density(StepReport& report) {
             "Gaussians of {}",
             steps(), round.cloned, round.split, round.pruned, round.relocated, round.dead,
             round.added, backend->count(), round.target);
-        if (round.out_of_memory && !told_memory) {
-            told_memory = true;
+        if (round.out_of_memory && !warned_memory) {
+            warned_memory = true;
             log_warning(
                 "step {}: no memory for more than {} Gaussians; training continues with these{}{}",
                 steps(), backend->count(), round.why.empty() ? "" : ": ", round.why);

@@ -168,12 +168,14 @@ class CpuTraining final : public TrainingBackend {
     void look_at_arrays(const std::function<void(const RunArrays&)>& look) const override {
         look(run_);
     }
-    RowIdentity identity() const override { return run_.identity; }
+    RowIdentity identity() const override {
+        RowIdentity out = run_.identity;
+        out.tags.resize(run_.model.count);
+        return out;
+    }
     void edit(const std::function<void(RunArrays&)>& change) override;
     GaussianModel model() const override;
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override;
-    PictureScore score(const View& view, const Camera& camera, const RenderOptions& options,
-                       const AppliedLook* look, bool fitted) override;
     std::vector<MemoryUse> memory() const override;
     Rasterizer& rasterizer() override { return *rasterizer_; }
 
@@ -191,7 +193,7 @@ class CpuTraining final : public TrainingBackend {
     mutable Buffer<float> room_to_save_;
     // Memory that steps and views use again and again.
     std::unique_ptr<ForwardState> forward_state_, view_state_;
-    RenderResult picture_, view_picture_;
+    RenderResult picture_;
     ImageF shown_;  ///< picture_ through its photo's look
     PixelGradients gradients_;
     std::vector<BlockMotion> motion_;
@@ -332,17 +334,6 @@ void CpuTraining::render(const Camera& camera, const RenderOptions& options, Ren
     rasterizer_->forward(source, camera, wanted, *view_state_, result);
 }
 
-PictureScore CpuTraining::score(const View& view, const Camera& camera,
-                                const RenderOptions& options, const AppliedLook* look,
-                                bool fitted) {
-    RenderOptions wanted = options;
-    wanted.depth = wanted.median_depth = wanted.counters = false;
-    render(camera, wanted, view_picture_);
-    if (look != nullptr) apply_look(*look, view_picture_.color, nullptr, view_picture_.color);
-    const LentPhoto lent = lend_photo(view);
-    return score_picture(view_picture_.color, lent.photo(), lent.mask(), fitted);
-}
-
 GaussianModel CpuTraining::model() const {
     room_to_save_ = Buffer<float>();
     GaussianModel out(run_.model.count, run_.model.sh_degree);
@@ -359,11 +350,6 @@ GaussianModel CpuTraining::model() const {
 
 std::vector<MemoryUse> CpuTraining::memory() const {
     const std::uint64_t photos = photo_bytes(*capture_);
-    const auto picture_bytes = [](const RenderResult& r) {
-        return r.color.values.capacity_bytes() + r.alpha.values.capacity_bytes() +
-               r.depth.values.capacity_bytes() + r.contributors.capacity_bytes() +
-               r.isects_per_tile.capacity_bytes() + r.pairs_per_tile.capacity_bytes();
-    };
     return {{"parameters", row_bytes(run_, "parameters")},
             {"Adam moments", row_bytes(run_, "Adam moments") + adam_.bytes()},
             {"gradients of a batch", batch_.bytes()},
@@ -372,13 +358,18 @@ std::vector<MemoryUse> CpuTraining::memory() const {
             {"exposure and colour", run_.appearance.bytes() + shown_.values.capacity_bytes()},
             {"forward state", forward_state_->bytes()},
             {"view state", view_state_->bytes()},
-            {"pictures", picture_bytes(picture_) + picture_bytes(view_picture_) +
-                             gradients_.color.values.capacity_bytes()},
+            {"pictures", picture_bytes(picture_) + gradients_.color.values.capacity_bytes()},
             {"photos", photos},
             {"points", capture_->points.capacity() * sizeof(SparsePoint)}};
 }
 
 }  // namespace
+
+std::uint64_t picture_bytes(const RenderResult& r) {
+    return r.color.values.capacity_bytes() + r.alpha.values.capacity_bytes() +
+           r.depth.values.capacity_bytes() + r.contributors.capacity_bytes() +
+           r.isects_per_tile.capacity_bytes() + r.pairs_per_tile.capacity_bytes();
+}
 
 std::unique_ptr<TrainingBackend> make_cpu_training(std::unique_ptr<Rasterizer> rasterizer) {
     return std::make_unique<CpuTraining>(std::move(rasterizer));

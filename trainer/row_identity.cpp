@@ -30,6 +30,18 @@ RowIdentity::RowIdentity(std::size_t count, std::size_t capacity) {
         tags[row] = later_id(first, static_cast<std::uint32_t>(row));
 }
 
+std::vector<std::uint32_t> RowIdentity::ids() const {
+    std::vector<std::uint32_t> out(tags.size());
+    std::transform(tags.begin(), tags.end(), out.begin(), id_of_tag);
+    return out;
+}
+
+std::vector<std::uint8_t> RowIdentity::locked() const {
+    std::vector<std::uint8_t> out(tags.size());
+    std::transform(tags.begin(), tags.end(), out.begin(), locked_tag);
+    return out;
+}
+
 bool RowIdentity::plausible(std::size_t count, std::uint32_t steps) const {
     if (book.next > kLastId || tags.size() < count) return false;
     for (std::size_t i = 0; i < book.births.size(); ++i) {

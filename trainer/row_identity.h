@@ -1,8 +1,8 @@
 // RowIdentity: which Gaussian a row is, for as long as its run lives, and whether it is locked.
 // Rows move with every round of density control; ids stay. They are given in ascending order: a
 // clone's original keeps its own, its copy gets a new one, both parts of a split get new ones.
-// Carried along by density control and edits on every backend, kept in checkpoints. Read by whoever
-// has to find Gaussians again, or asks how old they are.
+// Carried along by density control and edits on every backend, kept in checkpoints. The studio
+// finds Gaussians again by it, and their age.
 #pragma once
 
 #include <cstdint>
@@ -46,12 +46,16 @@ struct IdBook {
 };
 
 struct RowIdentity {
-    Buffer<std::uint32_t> tags;  ///< [capacity]; zero beyond the rows in use
+    /// [capacity]; zero beyond the rows in use. Of TrainingBackend::identity(): those only.
+    Buffer<std::uint32_t> tags;
     IdBook book;
 
     RowIdentity() = default;
     /// Ids are the numbers of the rows, born at step 0, nothing is locked.
     RowIdentity(std::size_t count, std::size_t capacity);
+    /// Of every tag: its id; whether it is locked (1).
+    std::vector<std::uint32_t> ids() const;
+    std::vector<std::uint8_t> locked() const;
     /// What can be believed of a run of `count` rows and `steps` steps: ids were given, each to one
     /// row.
     bool plausible(std::size_t count, std::uint32_t steps) const;

@@ -170,7 +170,7 @@ nlohmann::ordered_json settings_json(const TrainingSettings& settings) {
 nlohmann::ordered_json appearance_json(const Trainer& trainer) {
     using Json = nlohmann::ordered_json;
     const AppearanceMode mode = appearance_of(trainer.settings());
-    const AppearanceState learned = trainer.appearance();
+    const AppearanceState learned = trainer.backend().appearance();
     if (learned.empty()) return nullptr;
     const AppearanceRows rows(trainer.capture());
     const auto values = [&](std::size_t first, int count) {

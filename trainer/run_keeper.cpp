@@ -152,9 +152,9 @@ void RunKeeper::after_step() {
 void RunKeeper::save_while_training() {
     std::error_code error;
     const fs::space_info disk = fs::space(run_.options.folder, error);
-    const std::uint64_t needed = run_.trainer->snapshot_bytes();
+    const std::uint64_t needed = snapshot_bytes(run_.trainer->backend());
     // Once, while there is still space.
-    if (!error && disk.available < 3 * needed && !std::exchange(told_disk_, true))
+    if (!error && disk.available < 3 * needed && !std::exchange(reported_disk_, true))
         run_.alarm(fmt::format("{} has only {} free; a checkpoint needs {}",
                                run_.options.folder.string(),
                                format_bytes(static_cast<double>(disk.available)),
@@ -381,7 +381,7 @@ void RunKeeper::branch(RunFolder folder, std::uint64_t step) {
     options.overwrite = false;
     files_ = {};
     kept_.clear();
-    told_disk_ = false;
+    reported_disk_ = false;
     move_in();
 }
 

@@ -73,7 +73,7 @@ class RunKeeper {
     RunFiles files_;
     std::vector<std::uint64_t> kept_;  // steps of older checkpoints that this process wrote
     double best_psnr_ = kNotMeasured;  // of best.gsc
-    bool told_disk_ = false;
+    bool reported_disk_ = false;
 };
 
 }  // namespace gs

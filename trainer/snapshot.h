@@ -1,5 +1,5 @@
-// TrainingSnapshot: a run as it stood after a step, in host memory: what a checkpoint holds. Taken
-// and gone back to by Trainer; kept by Run before an edit, so that it can be taken back.
+// TrainingSnapshot: a run after a step, in host memory, with what a checkpoint holds. Trainer takes
+// and restores it; Run keeps one before an edit, so that the edit can be undone.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +19,9 @@ struct TrainingSnapshot {
     std::uint64_t steps() const { return arrays.adam.steps; }
     std::uint64_t bytes() const { return row_bytes(arrays) + arrays.appearance.bytes(); }
 };
+
+class TrainingBackend;
+/// What a snapshot of its run needs at most, in bytes of host memory.
+std::uint64_t snapshot_bytes(const TrainingBackend& of);
 
 }  // namespace gs

@@ -37,6 +37,14 @@ double milliseconds_since(Clock::time_point start) {
 constexpr std::uint64_t kBackgroundStream =
     0xBAC6000000000000ull;  // apart from other users of the seed
 
+/// `look`: what was learned of the view's camera.
+PictureScore score_view(ImageF& picture, const View& view, const std::optional<AppliedLook>& look,
+                        bool fitted) {
+    if (look) apply_look(*look, picture, nullptr, picture);
+    const LentPhoto photo = lend_photo(view);
+    return score_picture(picture, photo.photo(), photo.mask(), fitted);
+}
+
 /// Errors (usage): nothing is in the box.
 Result<void> crop_at_start(RunArrays& arrays, const TrainingSettings& settings) {
     const std::optional<ClipBox> crop = crop_of(settings);
@@ -102,18 +110,6 @@ Trainer::~Trainer() = default;
 
 Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> capture,
                                                  const TrainingSettings& settings,
-                                                 std::unique_ptr<Rasterizer> rasterizer) {
-    return create(std::move(capture), settings, make_cpu_training(std::move(rasterizer)));
-}
-
-Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
-                                                 std::shared_ptr<const Capture> capture,
-                                                 std::unique_ptr<Rasterizer> rasterizer) {
-    return resume(checkpoint, std::move(capture), make_cpu_training(std::move(rasterizer)));
-}
-
-Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> capture,
-                                                 const TrainingSettings& settings,
                                                  std::unique_ptr<TrainingBackend> backend) {
     const Span span(Stage::init);
     auto state = std::make_unique<State>(std::move(capture), settings, std::move(backend));
@@ -139,7 +135,7 @@ Result<void> Trainer::State::begin() {
                                                        static_cast<float>(settings.init_scale),
                                                        settings.init_surfaces != 0}));
     GS_TRY_VOID(may_learn_from_lidar());
-    learns_from_lidar();  // where there is none, that is said at once
+    learns_from_lidar();  // warns now if there is no lidar
     model.antialiased = draws_antialiased(settings);
     RunArrays arrays = new_run(std::move(model), settings);
     arrays.appearance = initial_appearance(rows, appearance_of(settings));
@@ -162,6 +158,7 @@ Result<void> Trainer::State::begin() {
 /// A device reports a step's results one to three steps later, and not always equally late. So
 /// every gradient is taken when three more steps have been planned, on every backend.
 void Trainer::State::refine_poses() {
+    if (poses.empty()) return;
     constexpr std::uint64_t kDelay = 3;
     const PosePrior prior = pose_prior(settings.pose_sigma, extent);
     for (; !pose_gradients.empty() && pose_gradients.front().step + kDelay <= steps();
@@ -178,7 +175,7 @@ void Trainer::State::refine_poses() {
 PoseState Trainer::State::pose_state() const {
     if (poses.empty()) return {};
     PoseState out{poses.rows(), {pose_gradients.begin(), pose_gradients.end()}};
-    for (const StepOutcome& outcome : backend->untold())
+    for (const StepOutcome& outcome : backend->pending_outcomes())
         if (outcome.motion)
             out.gradients.push_back(
                 {outcome.step, outcome.view_index, *outcome.motion, residual_of(outcome.terms)});
@@ -196,8 +193,8 @@ bool Trainer::State::restore_poses(const PoseState& from) {
     return poses.restore(from.rows);
 }
 
-/// Read before anything of the step is done: one that cannot be read leaves the run as it was.
-/// Whoever computes the step gets the same pixels once more.
+/// Read before the step begins: an unreadable photo leaves the run as it was. The backend then gets
+/// the same pixels again.
 std::vector<LentPhoto> Trainer::State::photos_of_step() {
     std::vector<LentPhoto> out;
     if (!capture->source) return out;
@@ -257,14 +254,14 @@ Result<void> Trainer::State::may_learn_from_lidar() const {
 bool Trainer::State::learns_from_lidar() {
     if (settings.lidar_weight <= 0) return false;
     if (lidar.open()) return true;
-    if (!std::exchange(told_beams, true))
+    if (!std::exchange(warned_beams, true))
         log_warning("lidar_weight has no effect: {} has no lidar that can be read", capture->path);
     return false;
 }
 
 namespace {
 
-/// A capture that does not fit into memory is not worth a run.
+/// Without memory for a record, training continues.
 void keep_arrays(const TrainingBackend& backend, RunArrays& to, StepRecord& record) {
     if (!record.problem.empty()) return;
     try {
@@ -284,12 +281,13 @@ StepReport Trainer::step(StepRecord* record) {
     const Span span(Stage::iteration, s.steps() + 1);
     const std::vector<LentPhoto> photos = s.photos_of_step();
     if (record != nullptr) keep_arrays(*s.backend, record->before, *record);
-    if (!s.poses.empty()) s.refine_poses();
+    s.refine_poses();
     StepReport report;
     StepPlan plan;
     std::vector<StepOutcome> outcomes;
     for (BatchPart part{0, batch_of(s.settings)}; part.index < part.count; ++part.index) {
         plan = s.next_plan(part);
+        // Forward, loss, backward; Adam after the last photo.
         outcomes.push_back(s.backend->step(plan));
         s.take(outcomes.back(), report);
     }
@@ -319,18 +317,18 @@ const TrainingSettings& Trainer::settings() const { return state_->settings; }
 
 Result<bool> Trainer::set_settings(const TrainingSettings& settings) {
     TrainingSettings wanted = settings;
-    bool anew = false;
+    bool restarts = false;
     for (const SettingField& field : setting_fields()) {
         if (field.live || wanted.*field.value == state_->settings.*field.value) continue;
-        anew = state_->steps() == 0;
-        if (!anew) wanted.*field.value = state_->settings.*field.value;
+        restarts = state_->steps() == 0;
+        if (!restarts) wanted.*field.value = state_->settings.*field.value;
     }
     const TrainingSettings before = std::exchange(state_->settings, wanted);
     if (auto may = state_->may_learn_from_lidar(); !may) {
         state_->settings = before;
         return tl::unexpected(std::move(may).error());
     }
-    if (!anew) return false;
+    if (!restarts) return false;
     if (auto begun = state_->begin(); !begun) {
         state_->settings = before;
         return tl::unexpected(std::move(begun).error());
@@ -357,13 +355,15 @@ Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progre
     const AppearanceMode mode = appearance_of(s.settings);
     const AppearanceState learned =
         mode == AppearanceMode::ppisp ? s.backend->appearance() : AppearanceState();
+    RenderOptions options = s.options();
+    options.depth = options.median_depth = options.counters = false;
     Evaluation out = score_views(
         *s.capture, views,
         [&](std::size_t index) {
-            const auto look = look_of_camera(learned, s.rows, index, mode);
-            return s.backend->score(s.capture->views[index], s.poses.camera(*s.capture, index),
-                                    s.options(), look ? &*look : nullptr,
-                                    fitted || mode != AppearanceMode::none);
+            render(camera_of(index), options, s.evaluated);
+            return score_view(s.evaluated.color, s.capture->views[index],
+                              look_of_camera(learned, s.rows, index, mode),
+                              fitted || mode != AppearanceMode::none);
         },
         progress);
     out.step = s.steps();
@@ -374,54 +374,22 @@ void Trainer::edit(const std::function<void(RunArrays&)>& change) {
     state_->backend->edit(change);
     if (state_->settings.filter_3d != 0) state_->size_filter(FilterRows::fresh);
 }
-void Trainer::look_at_arrays(const std::function<void(const RunArrays&)>& look) const {
-    state_->backend->look_at_arrays(look);
-}
-
-RowIdentity Trainer::identity() const { return state_->backend->identity(); }
-
-std::vector<std::uint32_t> Trainer::ids() const {
-    const RowIdentity identity = state_->backend->identity();
-    std::vector<std::uint32_t> out(state_->backend->count());
-    std::transform(identity.tags.begin(), identity.tags.begin() + out.size(), out.begin(),
-                   id_of_tag);
-    return out;
-}
-
-std::vector<std::uint32_t> Trainer::births() const {
-    const RowIdentity identity = state_->backend->identity();
-    std::vector<std::uint32_t> out(state_->backend->count());
-    std::transform(identity.tags.begin(), identity.tags.begin() + out.size(), out.begin(),
-                   [&](std::uint32_t tag) { return identity.book.birth_step(id_of_tag(tag)); });
-    return out;
-}
-
-std::vector<std::uint8_t> Trainer::locked() const {
-    const RowIdentity identity = state_->backend->identity();
-    std::vector<std::uint8_t> out(state_->backend->count());
-    std::transform(identity.tags.begin(), identity.tags.begin() + out.size(), out.begin(),
-                   [](std::uint32_t tag) { return static_cast<std::uint8_t>(locked_tag(tag)); });
-    return out;
-}
-
+const TrainingBackend& Trainer::backend() const { return *state_->backend; }
+RowIdentity Trainer::identity() const { return backend().identity(); }
 GaussianModel Trainer::model() const {
-    GaussianModel out = unfiltered_model();
-    filter_model(out, std::as_const(*state_).backend->filter().span());
-    return out;
-}
-GaussianModel Trainer::unfiltered_model() const {
-    GaussianModel out = state_->backend->model();
+    GaussianModel out = backend().model();
     out.origin = state_->capture->origin;
+    const Buffer<float> filter = backend().filter();
+    filter_model(out, filter.span());
     return out;
 }
-AppearanceState Trainer::appearance() const { return state_->backend->appearance(); }
 std::size_t Trainer::gaussian_count() const { return state_->backend->count(); }
 const Capture& Trainer::capture() const { return *state_->capture; }
 Camera Trainer::camera_of(std::size_t view) const {
     return state_->poses.camera(*state_->capture, view);
 }
-float Trainer::scene_extent() const { return static_cast<float>(state_->extent); }
 Rasterizer& Trainer::rasterizer() { return state_->backend->rasterizer(); }
+
 std::shared_ptr<const TrainingSnapshot> Trainer::snapshot() const {
     auto out = std::make_shared<TrainingSnapshot>();
     out->settings = state_->settings;
@@ -432,32 +400,35 @@ std::shared_ptr<const TrainingSnapshot> Trainer::snapshot() const {
     return out;
 }
 
-std::uint64_t Trainer::snapshot_bytes() const {
+std::uint64_t snapshot_bytes(const TrainingBackend& of) {
     std::uint64_t words = 0;
-    each_row_array([&](const RowArray& array) {
-        words += array.columns(plane_count(state_->backend->sh_degree()));
-    });
+    each_row_array(
+        [&](const RowArray& array) { words += array.columns(plane_count(of.sh_degree())); });
     // Storage grows by half.
-    return padded_capacity(state_->backend->count() * 3 / 2) * words * sizeof(float);
+    return padded_capacity(of.count() * 3 / 2) * words * sizeof(float);
+}
+
+bool Trainer::State::restore(TrainingSnapshot from) {
+    const std::uint64_t steps_then = from.steps();
+    at_start = from.arrays.identity.book.first_given();
+    backend->start(capture, std::move(from.arrays));
+    settings = from.settings;
+    extent = from.extent;
+    sampler = Sampler(drawn_views(*capture), static_cast<std::uint64_t>(settings.seed), from.drawn);
+    newest_outcome = {steps_then, ~0u};
+    measured.clear();
+    hashed.clear();
+    return restore_poses(from.poses);
 }
 
 void Trainer::restore(const TrainingSnapshot& snapshot) {
-    RunArrays arrays = snapshot.arrays;
-    state_->at_start = arrays.identity.book.first_given();
-    state_->backend->start(state_->capture, std::move(arrays));
-    state_->settings = snapshot.settings;
-    state_->extent = snapshot.extent;
-    state_->sampler = Sampler(drawn_views(*state_->capture),
-                              static_cast<std::uint64_t>(snapshot.settings.seed), snapshot.drawn);
-    CHECK(state_->restore_poses(snapshot.poses), "a snapshot of another capture");
-    state_->told.clear();
-    state_->newest_outcome = {snapshot.steps(), ~0u};
-    state_->hashed.clear();
+    CHECK(state_->restore(snapshot), "a snapshot of another capture");
 }
 
 std::vector<MemoryUse> Trainer::memory() const {
     std::vector<MemoryUse> out = state_->backend->memory();
     if (!state_->lidar.empty()) out.push_back({"sweeps", state_->lidar.bytes()});
+    out.push_back({"evaluation", picture_bytes(state_->evaluated)});
     return out;
 }
 
@@ -479,11 +450,10 @@ Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
         [&](std::size_t index) {
             const View& view = capture.views[index];
             rasterizer.forward(source, view.camera, wanted, *state, picture);
-            const auto look =
-                looks ? look_of_camera(looks->state, rows, index, looks->mode) : std::nullopt;
-            if (look) apply_look(*look, picture.color, nullptr, picture.color);
-            const LentPhoto lent = lend_photo(view);
-            return score_picture(picture.color, lent.photo(), lent.mask(), looks != nullptr);
+            return score_view(
+                picture.color, view,
+                looks ? look_of_camera(looks->state, rows, index, looks->mode) : std::nullopt,
+                looks != nullptr);
         },
         progress);
 }

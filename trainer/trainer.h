@@ -11,11 +11,10 @@
 #include "base/expected.h"
 #include "base/file.h"
 #include "renderer/io/captures/capture_io.h"
-#include "renderer/raster/rasterizer.h"
 #include "renderer/scene/capture.h"
-#include "trainer/appearance.h"
 #include "trainer/settings.h"
 #include "trainer/trainer_types.h"
+#include "trainer/training_backend.h"
 
 namespace gs {
 
@@ -48,12 +47,7 @@ struct StepReport {
     std::vector<MeasuredPhoto> photos;
 };
 
-class TrainingBackend;
-struct RowIdentity;
-struct RunArrays;
-struct StepHashes;  // step_hashes.h
 struct StepRecord;  // step_record.h
-struct TrainingSnapshot;
 
 class Trainer {
   public:
@@ -66,30 +60,23 @@ class Trainer {
     static Result<std::unique_ptr<Trainer>> resume(const fs::path& checkpoint,
                                                    std::shared_ptr<const Capture> capture,
                                                    std::unique_ptr<TrainingBackend> backend);
-    /// The same with the CPU's backend around `rasterizer`.
-    static Result<std::unique_ptr<Trainer>> create(std::shared_ptr<const Capture> capture,
-                                                   const TrainingSettings& settings,
-                                                   std::unique_ptr<Rasterizer> rasterizer);
-    static Result<std::unique_ptr<Trainer>> resume(const fs::path& checkpoint,
-                                                   std::shared_ptr<const Capture> capture,
-                                                   std::unique_ptr<Rasterizer> rasterizer);
     ~Trainer();
 
-    /// `record`: everything of this step is put there, without changing any bit of it; where memory
-    /// does not do, it says so.
+    /// One iteration. `record`: gets everything of the step, which keeps its bits; says so if
+    /// memory is too short.
     StepReport step(StepRecord* record = nullptr);
-    /// From now on every step is hashed.
+    /// Hashes every step from now on.
     void hash_steps(bool on);
-    /// Hashes of steps that nobody took yet, oldest first; with `all` also those of which a device
-    /// has not told everything.
+    /// Hashes of steps that were not taken yet, oldest first; with `all` also those that a device
+    /// has not reported completely.
     std::vector<StepHashes> take_hashes(bool all);
     bool finished() const;
     std::uint64_t steps_done() const;
 
     const TrainingSettings& settings() const;
-    /// Takes effect with the next step. What is fixed in a run that goes on changes before the
-    /// first step only: then the run begins anew (true), with other Gaussians. Errors: of create();
-    /// then nothing has changed.
+    /// Takes effect with the next step. Settings that are fixed during a run change before its
+    /// first step only: the run then starts from scratch (true), with other Gaussians. Errors: of
+    /// create(); nothing has changed then.
     Result<bool> set_settings(const TrainingSettings& settings);
 
     /// Draws the current model from any camera, without changing any bit of the training.
@@ -98,50 +85,41 @@ class Trainer {
     std::shared_ptr<const DevicePicture> render_for_display(const Camera& camera,
                                                             const RenderOptions& options,
                                                             RenderResult& result);
-    /// Options that draw as training does: background, degree reached, antialiasing.
+    /// Options that draw as training does: background, current degree, antialiasing.
     RenderOptions render_options() const;
-    /// PSNR and SSIM of the given views (indices into capture.views), through what was learned of
-    /// their cameras but not of photos; `progress` may cancel, then what is done is returned.
-    /// `fitted`: psnr_fitted, too; where appearance is learned it is always measured.
+    /// PSNR and SSIM of the given views (indices into capture.views), with the learned appearance
+    /// of their cameras but not of photos. `progress` may cancel; the scores so far are returned
+    /// then. `fitted`: also psnr_fitted, which is always measured if appearance is learned.
     Evaluation evaluate(const std::vector<std::size_t>& views, const Progress& progress = {},
                         bool fitted = false);
 
-    /// Changes the run between two steps: `change` gets everything settled, and may alter values,
-    /// take rows out, add and lock some (trainer/run_edit.h). What it does not touch goes on as it
-    /// is, moments included. Values that are not finite draw nothing and go with the next round.
-    /// CHECKs that the arrays still belong together. Throws what `change` does, std::bad_alloc and
-    /// DeviceError; the run goes on without the edit then.
+    /// Edits the run between two steps: `change` gets every pending optimizer step applied, and may
+    /// change values, remove, add and lock rows (trainer/run_edit.h). Other rows keep their values
+    /// and moments. Values that are not finite draw nothing; the next round removes their rows.
+    /// CHECKs that the arrays are consistent. Throws what `change` throws, std::bad_alloc and
+    /// DeviceError; the run then continues without the edit.
     void edit(const std::function<void(RunArrays&)>& change);
-    /// Everything, as it is now; see TrainingBackend::look_at_arrays().
-    void look_at_arrays(const std::function<void(const RunArrays&)>& look) const;
-    /// Which Gaussian each row is (row_identity.h).
-    RowIdentity identity() const;
-    /// By row: the id; the steps done when it was born; whether it is locked (1).
-    std::vector<std::uint32_t> ids() const;
-    std::vector<std::uint32_t> births() const;
-    std::vector<std::uint8_t> locked() const;
 
-    /// What was learned of photos and cameras; empty where nothing is.
-    AppearanceState appearance() const;
+    /// Reads the run's arrays where they are: all of them, the unfiltered model, exposure and
+    /// colour.
+    const TrainingBackend& backend() const;
+    /// Which Gaussian each row in use is.
+    RowIdentity identity() const;
     /// A copy of the model with every pending optimizer step applied, as it is drawn: filtered
     /// where the run has a 3D filter.
     GaussianModel model() const;
-    /// The same as the run's arrays hold it: for who makes an edit of it.
-    GaussianModel unfiltered_model() const;
     std::size_t gaussian_count() const;
     const Capture& capture() const;
     /// What a view's photo is trained on and measured from: as given, or as corrected by now.
     Camera camera_of(std::size_t view) const;
-    float scene_extent() const;
     Rasterizer& rasterizer();
 
     /// Atomic: the old file stays until the new one is complete.
     Result<void> save_checkpoint(const fs::path& path) const;
-    /// The run as it stands. Throws std::bad_alloc.
+    /// A copy of the run (snapshot.h). Throws std::bad_alloc.
     std::shared_ptr<const TrainingSnapshot> snapshot() const;
-    /// What snapshot() will need at most, in bytes of host memory.
-    std::uint64_t snapshot_bytes() const;
-    /// Goes back to (or on to) a snapshot of this trainer: the next step has the bits it had then.
+    /// Restores a snapshot of this trainer, earlier or later: the next step has the bits it had
+    /// then.
     void restore(const TrainingSnapshot& snapshot);
     std::vector<MemoryUse> memory() const;
 

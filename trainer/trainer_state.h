@@ -12,7 +12,6 @@
 #include "trainer/pose_refinement.h"
 #include "trainer/sampler.h"
 #include "trainer/trainer.h"
-#include "trainer/training_backend.h"
 
 namespace gs {
 
@@ -33,15 +32,16 @@ struct Trainer::State {
     PoseRefinement poses;                     ///< empty: they are taken as given
     std::deque<PoseGradient> pose_gradients;  ///< reported and not taken yet, oldest first
     std::pair<std::uint64_t, std::uint32_t> newest_outcome{};  ///< reported: its step, its part
-    std::vector<MeasuredPhoto> told;  ///< of a step whose photos are not all reported yet
-    bool hashes = false;              ///< of every step
+    std::vector<MeasuredPhoto> measured;  ///< of a step whose photos are not all reported yet
+    bool hashes = false;                  ///< of every step
     struct HashedStep {
         StepHashes hashes;
         std::uint32_t missing;  ///< views of which the device has not reported yet
     };
     std::deque<HashedStep> hashed;  ///< not taken yet
-    // Complaints are logged once.
-    bool told_poison = false, told_memory = false, told_beams = false;
+    RenderResult evaluated;         ///< memory that evaluations reuse
+    // Each is logged once.
+    bool warned_poison = false, warned_memory = false, warned_beams = false;
 
     State(std::shared_ptr<const Capture> given_capture, const TrainingSettings& given_settings,
           std::unique_ptr<TrainingBackend> given_backend);
@@ -60,7 +60,8 @@ struct Trainer::State {
     std::vector<LentPhoto> photos_of_step();
     void refine_poses();
     PoseState pose_state() const;
-    /// False: they cannot be this capture's.
+    /// Both return false if the poses cannot be this capture's.
+    bool restore(TrainingSnapshot from);
     bool restore_poses(const PoseState& poses);
     void take(const StepOutcome& outcome, StepReport& report);
     bool control_density(StepReport& report);

@@ -97,7 +97,7 @@ class TrainingBackend {
     virtual void look_at_arrays(const std::function<void(const RunArrays&)>& look) const {
         look(arrays());
     }
-    /// Which Gaussian each row is. Waits for the device.
+    /// Which Gaussian each row in use is. Waits for the device.
     virtual RowIdentity identity() const = 0;
     /// Settles every row, lets `change` alter the arrays, and continues with the result; see
     /// Trainer::edit().
@@ -113,19 +113,19 @@ class TrainingBackend {
                                                                     RenderResult& /*result*/) {
         return nullptr;
     }
-    /// Scores a picture from `camera` against the view's photo. `look`: applied between the two;
-    /// null: nothing. `fitted`: also PictureScore::psnr_fitted.
-    virtual PictureScore score(const View& view, const Camera& camera, const RenderOptions& options,
-                               const AppliedLook* look, bool fitted) = 0;
     /// Outcomes that step() has not returned yet, oldest first; it still will. Waits for the
     /// device.
-    virtual std::vector<StepOutcome> untold() const { return {}; }
+    virtual std::vector<StepOutcome> pending_outcomes() const { return {}; }
     /// What was learned of photos and cameras. Waits for the device.
     virtual AppearanceState appearance() const = 0;
     virtual std::vector<MemoryUse> memory() const = 0;
     virtual Rasterizer& rasterizer() = 0;
 };
 
-std::unique_ptr<TrainingBackend> make_cpu_training(std::unique_ptr<Rasterizer> rasterizer);
+/// Host memory of a picture.
+std::uint64_t picture_bytes(const RenderResult& picture);
+
+std::unique_ptr<TrainingBackend> make_cpu_training(
+    std::unique_ptr<Rasterizer> rasterizer = make_cpu_rasterizer());
 
 }  // namespace gs

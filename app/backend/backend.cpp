@@ -14,9 +14,7 @@ Backend cpu_backend() {
     return {make_cpu_rasterizer()->name(),
             false,
             []() -> Result<std::unique_ptr<Rasterizer>> { return make_cpu_rasterizer(); },
-            []() -> Result<std::unique_ptr<TrainingBackend>> {
-                return make_cpu_training(make_cpu_rasterizer());
-            },
+            []() -> Result<std::unique_ptr<TrainingBackend>> { return make_cpu_training(); },
             {},
             -1};
 }

@@ -76,7 +76,7 @@ CheckRow check_determinism(const SelftestEffort& effort) {
     double first_loss = 0, last_loss = 0;
     for (const int threads : {1, 2, 4}) {
         set_thread_count(threads);
-        auto trainer = Trainer::create(capture, settings, make_cpu_rasterizer());
+        auto trainer = Trainer::create(capture, settings, make_cpu_training());
         if (!trainer) return {"CPU", "training", trainer.error().text(), false};
         for (int i = 0; i < steps; ++i) {
             last_loss = (*trainer)->step().loss;

@@ -71,9 +71,7 @@ CheckRow check_sorts(std::size_t items, int index) {
             r->wrong_by_depth == 0 && r->wrong_by_tile == 0};
 }
 
-Result<std::unique_ptr<TrainingBackend>> cpu_training() {
-    return make_cpu_training(make_cpu_rasterizer());
-}
+Result<std::unique_ptr<TrainingBackend>> cpu_training() { return make_cpu_training(); }
 
 /// Loss by step, and Gaussians at the end.
 struct Run {

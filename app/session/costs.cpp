@@ -204,7 +204,7 @@ void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t 
     out.ns_without = sums_of(frame).forward_ns;
     followed_ = shown.scene.steps_done();
     ids_.clear();
-    if (shown.scene.trainer) ids_ = shown.scene.trainer->ids();
+    if (shown.scene.trainer) ids_ = shown.scene.trainer->identity().ids();
     photos_ = photos_to_measure(shown.scene);
     out.photos = photos_.size();
     sum_ = sum_without_ = 0;
@@ -236,7 +236,7 @@ Result<Jobs::Slice> Costs::measure_next(const Shown& shown) {
 bool Costs::follow_rows(const LoadedScene& scene) {
     if (!scene.trainer || followed_ == scene.steps_done()) return true;
     followed_ = scene.steps_done();
-    std::vector<std::uint32_t> ids = scene.trainer->ids();
+    std::vector<std::uint32_t> ids = scene.trainer->identity().ids();
     if (ids == ids_) return true;
     without_ = moved(*without_, ids_, ids);
     if (!without_) return false;  // holds all of hidden_

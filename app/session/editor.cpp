@@ -330,8 +330,8 @@ void Editor::scene_changed(SceneChange change) {
 
 /// Takes the ids of a run's rows; Gaussians locked in it before stay locked.
 void Editor::take_names() {
-    ids_ = ctx_.scene->trainer->ids();
-    const std::vector<std::uint8_t> locked = ctx_.scene->trainer->locked();
+    ids_ = ctx_.scene->trainer->identity().ids();
+    const std::vector<std::uint8_t> locked = ctx_.scene->trainer->identity().locked();
     for (std::size_t row = 0; row < flags_.size(); ++row)
         if (locked[row] != 0) flags_[row] |= kLocked;
 }
@@ -346,7 +346,7 @@ void Editor::follow_rows() {
     if (!other_count && (followed_ == before ||
                          (followed_ == before + 1 && !ctx_.scene->run->record().last.densified)))
         return;
-    std::vector<std::uint32_t> ids = trainer->ids();
+    std::vector<std::uint32_t> ids = trainer->identity().ids();
     if (ids == ids_) return;
     end_live();
     flags_ = moved_flags(flags_, ids_, ids);

@@ -97,7 +97,7 @@ void Editor::transform(const std::string& verb, const Mat3d& linear, Vec3d shift
     const Vec3d about{middle.x, middle.y, middle.z};
     // Leave out the additions of a run's 3D filter.
     const auto& trainer = ctx_.scene->trainer;
-    GaussianModel after = gathered(trainer ? trainer->unfiltered_model() : model, rows);
+    GaussianModel after = gathered(trainer ? trainer->backend().model() : model, rows);
     transform_rows(after, 0, after.count, {linear, about + shift - linear * about});
     const bool moves = linear.m[0][0] == 1 && linear.m[1][1] == 1 && linear.m[2][2] == 1 &&
                        linear.m[0][1] == 0 && linear.m[0][2] == 0 && linear.m[1][2] == 0;
@@ -203,7 +203,7 @@ void Editor::follow_presence(EditStep& step, bool goes, bool first) {
         step.taken_flags.clear();
         for (const std::uint32_t row : step.rows.rows()) step.taken_flags.push_back(flags_[row]);
     }
-    std::vector<std::uint32_t> now = ctx_.scene->trainer->ids();
+    std::vector<std::uint32_t> now = ctx_.scene->trainer->identity().ids();
     flags_ = moved_flags(flags_, ids_, now);
     ids_ = std::move(now);
     step.rows.set_present(!goes);

@@ -30,7 +30,7 @@ CameraLook camera_look(const float* values) {
 void add_looks(const Trainer& trainer, PhotoLooks& out) {
     const AppearanceMode mode = appearance_of(trainer.settings());
     if (mode == AppearanceMode::none) return;
-    const AppearanceState state = trainer.appearance();
+    const AppearanceState state = trainer.backend().appearance();
     if (state.empty()) return;
     const AppearanceRows rows(trainer.capture());
     for (std::size_t p = 0; p < rows.photos(); ++p) {
@@ -70,7 +70,7 @@ std::optional<AppliedLook> shown_look(const LoadedScene& scene, const ViewSettin
     const auto view = static_cast<std::size_t>(settings.capture_view);
     const AppearanceMode mode = appearance_of(trainer.settings());
     if (mode == AppearanceMode::none) return std::nullopt;
-    const AppearanceState learned = trainer.appearance();
+    const AppearanceState learned = trainer.backend().appearance();
     if (learned.empty()) return std::nullopt;
     const AppearanceRows rows(trainer.capture());
     if (rows.photo_of_view[view] == AppearanceRows::kNone)

@@ -101,7 +101,7 @@ void ProblemFinder::find() {
     if (!search) return;
     search->photos.emplace(search->model, ctx_.scene->capture, all_views(*ctx_.scene->capture),
                            *search->rasterizer, options_for_photos(*ctx_.scene));
-    if (ctx_.scene->trainer) search->ids = ctx_.scene->trainer->ids();
+    if (ctx_.scene->trainer) search->ids = ctx_.scene->trainer->identity().ids();
     shown_.mark.reset();
     start(search);
 }
@@ -176,7 +176,7 @@ std::vector<std::uint64_t> ProblemFinder::rows_now(std::span<const std::uint32_t
     std::vector<std::uint32_t> ids;
     for (const std::uint32_t row : rows) ids.push_back(found_ids_[row]);
     std::vector<std::uint64_t> out;
-    for (const std::uint32_t row : rows_of_ids(ids, ctx_.scene->trainer->ids()))
+    for (const std::uint32_t row : rows_of_ids(ids, ctx_.scene->trainer->identity().ids()))
         if (row != kNoSuchRow) out.push_back(row);
     return out;
 }

@@ -35,13 +35,13 @@ void PlaceFinder::locate_gaussian(std::uint64_t row) {
         return ctx_.events.error(
             fmt::format("cannot pin a note to Gaussian {}: its position is not a number", row));
     FoundPoint found{ctx_.events.command, {mean.x, mean.y, mean.z}, ctx_.scene->steps_done()};
-    if (ctx_.scene->trainer) found.id = ctx_.scene->trainer->ids()[row];
+    if (ctx_.scene->trainer) found.id = ctx_.scene->trainer->identity().ids()[row];
     ctx_.events.found(found);
 }
 
 void PlaceFinder::focus_on_id(std::uint32_t id) {
     if (!ctx_.scene || !ctx_.scene->trainer) return;
-    const std::vector<std::uint32_t> ids = ctx_.scene->trainer->ids();
+    const std::vector<std::uint32_t> ids = ctx_.scene->trainer->identity().ids();
     const auto it = std::find(ids.begin(), ids.end(), id);
     if (it == ids.end())
         return ctx_.events.done("this Gaussian no longer exists: showing where it was", true);

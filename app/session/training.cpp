@@ -210,7 +210,7 @@ std::string Training::why_not_crop(const TrainingSettings& changed) const {
     if (!ctx_.scene || !ctx_.scene->run) return {};
     const Trainer& trainer = ctx_.scene->run->trainer();
     std::size_t outside = 0;
-    trainer.look_at_arrays([&](const RunArrays& arrays) {
+    trainer.backend().look_at_arrays([&](const RunArrays& arrays) {
         outside = rows_to_crop(arrays.model, arrays.identity, *box).size();
     });
     if (outside < trainer.gaussian_count()) return {};

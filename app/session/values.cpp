@@ -117,7 +117,7 @@ void Values::find(const Shown& shown, const ViewRequest& request) {
     if (is_of_run(value) && !scene.trainer) {
         found_.problem = "only in a training run: open a capture or a checkpoint";
     } else if (is_of_run(value)) {
-        scene.trainer->look_at_arrays(
+        scene.trainer->backend().look_at_arrays(
             [&](const RunArrays& run) { values_of_run(value, run, by_row_); });
         if (value == GaussianValue::density || value == GaussianValue::views)
             found_.note = "since the last round of density control";

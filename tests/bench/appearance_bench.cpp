@@ -48,7 +48,7 @@ using Stops = std::vector<std::array<double, 3>>;  // by photo
 Stops stops_of(const Trainer& trainer, AppearanceMode mode) {
     Stops out;
     const AppearanceRows rows(trainer.capture());
-    const AppearanceState state = trainer.appearance();
+    const AppearanceState state = trainer.backend().appearance();
     for (const std::size_t v : rows.view_of_photo)
         out.push_back(learned_stops(state, rows, v, mode));
     return out;

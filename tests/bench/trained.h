@@ -47,7 +47,7 @@ struct Trained {
 };
 inline Trained train(std::shared_ptr<const Capture> capture, const NamedValues& values) {
     Trained out{or_end(
-        Trainer::create(std::move(capture), or_end(make_settings(values)), make_cpu_rasterizer()))};
+        Trainer::create(std::move(capture), or_end(make_settings(values)), make_cpu_training()))};
     const auto start = std::chrono::steady_clock::now();
     while (!out.trainer->finished()) out.trainer->step();
     out.seconds = seconds_since(start);

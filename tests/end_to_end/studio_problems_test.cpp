@@ -140,8 +140,8 @@ TEST_F(ProblemsInStudio, are_found_again_when_training_has_moved_them) {
     ASSERT_TRUE(found());
     const auto ids_of_run = [&] {
         std::vector<std::uint32_t> ids;
-        EXPECT_TRUE(h.until_done(
-            h.session.send([&](Engine& e) { ids = e.open_scene()->scene.trainer->ids(); })));
+        EXPECT_TRUE(h.until_done(h.session.send(
+            [&](Engine& e) { ids = e.open_scene()->scene.trainer->identity().ids(); })));
         return ids;
     };
     const auto then = ids_of_run();

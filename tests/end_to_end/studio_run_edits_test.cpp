@@ -53,13 +53,13 @@ struct RunEditing : ::testing::Test {
     }
     std::uint64_t locked() {
         return ask<std::uint64_t>([](Trainer& t) {
-            const auto rows = t.locked();
+            const auto rows = t.identity().locked();
             return static_cast<std::uint64_t>(std::count(rows.begin(), rows.end(), 1));
         });
     }
     bool ids_are_unique() {
         return ask<bool>([](Trainer& t) {
-            const auto ids = t.ids();
+            const auto ids = t.identity().ids();
             return std::set<std::uint32_t>(ids.begin(), ids.end()).size() == ids.size();
         });
     }

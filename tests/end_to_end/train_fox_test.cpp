@@ -19,7 +19,7 @@ TEST(TrainFox, ShortRunLearnsTheScene) {
     ASSERT_FALSE(held_out.empty());
     const double steps = 150;
     auto trainer =
-        Trainer::create(shared, scaled_to_steps(TrainingSettings{}, steps), make_cpu_rasterizer());
+        Trainer::create(shared, scaled_to_steps(TrainingSettings{}, steps), make_cpu_training());
     ASSERT_TRUE(trainer) << trainer.error().text();
     const Evaluation before = (*trainer)->evaluate(held_out);
     while (!(*trainer)->finished()) (*trainer)->step();

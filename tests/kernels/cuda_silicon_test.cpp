@@ -126,7 +126,7 @@ StepPlan plan_of(const Capture& capture, std::uint64_t step) {
     return plan;
 }
 RunArrays first_arrays(const std::shared_ptr<Capture>& capture) {
-    auto backend = cpu_training();
+    auto backend = make_cpu_training();
     TrainingBackend* kept = backend.get();
     const auto trainer = trainer_on(std::move(backend), capture, busy_settings());
     return kept->arrays();

@@ -137,8 +137,8 @@ TEST(FrameCheck, NamesTheGaussianThatIsElsewhere) {
 TEST(CudaSteps, AreCapturedAndRunOnTheOtherBackend) {
     for (const bool cuda : {true, false}) {
         SCOPED_TRACE(cuda);
-        const auto trainer =
-            trainer_on(cuda ? cuda_training() : cpu_training(), small_capture(), busy_settings());
+        const auto trainer = trainer_on(cuda ? cuda_training() : make_cpu_training(),
+                                        small_capture(), busy_settings());
         trainer->hash_steps(true);
         for (int i = 0; i < 11; ++i) trainer->step();
         StepRecord record;

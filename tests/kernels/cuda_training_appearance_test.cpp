@@ -13,7 +13,6 @@
 namespace gs {
 namespace {
 
-using test::cpu_training;
 using test::cuda_training;
 using test::trainer_on;
 
@@ -49,7 +48,7 @@ bool same_bits(const AppearanceState& a, const AppearanceState& b) {
 TEST(CudaAppearance, LearnsWhatTheCpuLearns) {
     const auto capture = spoilt_capture();
     for (const AppearanceMode mode : {AppearanceMode::exposure, AppearanceMode::ppisp}) {
-        const auto cpu = trainer_on(cpu_training(), capture, settings_of(mode)),
+        const auto cpu = trainer_on(make_cpu_training(), capture, settings_of(mode)),
                    device = trainer_on(cuda_training(), capture, settings_of(mode));
         const auto step_both = [&] {
             cpu->step();
@@ -58,7 +57,7 @@ TEST(CudaAppearance, LearnsWhatTheCpuLearns) {
         // Until the first density round they differ by rounding alone; that may then decide which
         // Gaussians it grows.
         for (int step = 0; step < 7; ++step) step_both();
-        EXPECT_LT(apart(cpu->appearance(), device->appearance()), 2e-4);
+        EXPECT_LT(apart(cpu->backend().appearance(), device->backend().appearance()), 2e-4);
         step_both();
         EXPECT_LT(test::share_without_twin(cpu->model(), device->model(), 0.03), 0.05);
         const Evaluation a = cpu->evaluate({0}), b = device->evaluate({0});
@@ -77,7 +76,7 @@ TEST(CudaAppearance, SameBitsInAnySchedule) {
         const auto trainer =
             trainer_on(cuda_training(), capture, settings_of(AppearanceMode::ppisp));
         for (int step = 0; step < 12; ++step) trainer->step();
-        return trainer->appearance();
+        return trainer->backend().appearance();
     };
     const AppearanceState first = run(1, false), second = run(2, true);
     emulator::set_execution(emulator::Execution::eager);
@@ -92,12 +91,12 @@ TEST(CudaAppearance, ACheckpointGoesOnOnTheOtherBackend) {
     const auto device = trainer_on(cuda_training(), capture, settings_of(AppearanceMode::ppisp));
     for (int step = 0; step < 5; ++step) device->step();
     ASSERT_TRUE(device->save_checkpoint(folder / "device.gsc"));
-    auto cpu = Trainer::resume(folder / "device.gsc", capture, cpu_training());
+    auto cpu = Trainer::resume(folder / "device.gsc", capture, make_cpu_training());
     ASSERT_TRUE(cpu) << cpu.error().text();
-    EXPECT_TRUE(same_bits(device->appearance(), (*cpu)->appearance()));
+    EXPECT_TRUE(same_bits(device->backend().appearance(), (*cpu)->backend().appearance()));
     device->step();
     (*cpu)->step();
-    EXPECT_LT(apart(device->appearance(), (*cpu)->appearance()), 2e-3);
+    EXPECT_LT(apart(device->backend().appearance(), (*cpu)->backend().appearance()), 2e-3);
 }
 
 }  // namespace

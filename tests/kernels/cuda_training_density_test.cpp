@@ -10,7 +10,6 @@
 namespace gs {
 namespace {
 
-using test::cpu_training;
 using test::cuda_training;
 
 struct After {
@@ -71,7 +70,7 @@ TEST(CudaDensity, RowForRowAsOnTheCpu) {
             for (const bool large : {false, true}) {
                 SCOPED_TRACE(fmt::format("{} rows, limit {}, {}", count, limit, large));
                 const After cpu =
-                    round(cpu_training(), cli::busy_run(count, 3), settings_of(limit), large);
+                    round(make_cpu_training(), cli::busy_run(count, 3), settings_of(limit), large);
                 compare(cpu,
                         round(cuda_training(), cli::busy_run(count, 3), settings_of(limit), large));
             }
@@ -80,7 +79,7 @@ TEST(CudaDensity, RowForRowAsOnTheCpu) {
 TEST(CudaDensity, AnEmptyRoundKeepsTheModel) {
     RunArrays faint = cli::busy_run(50, 1);
     for (std::size_t i = 0; i < 50; ++i) faint.model.at(kOpacityLogits, i) = -9.0f;
-    compare(round(cpu_training(), faint, settings_of(1000), false),
+    compare(round(make_cpu_training(), faint, settings_of(1000), false),
             round(cuda_training(), faint, settings_of(1000), false));
 }
 
@@ -129,7 +128,7 @@ TEST(CudaDensity, OpacityResetAsOnTheCpu) {
         backend->reset_opacity();
         return backend->arrays();
     };
-    const RunArrays cpu = reset(cpu_training()), device = reset(cuda_training());
+    const RunArrays cpu = reset(make_cpu_training()), device = reset(cuda_training());
     for (std::size_t i = 0; i < 200; ++i) {
         EXPECT_NEAR(device.model.at(kOpacityLogits, i), cpu.model.at(kOpacityLogits, i), 1e-5f);
         EXPECT_EQ(moment(device, i, 2 * kOpacityLogits), 0.0f);

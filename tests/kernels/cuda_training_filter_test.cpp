@@ -14,7 +14,6 @@
 namespace gs {
 namespace {
 
-using test::cpu_training;
 using test::cuda_training;
 using test::small_capture;
 using test::trainer_on;
@@ -26,7 +25,7 @@ TrainingSettings mip_settings() {
 }
 std::unique_ptr<Trainer> mip_run(bool device, const std::shared_ptr<Capture>& capture, int steps,
                                  const TrainingSettings& settings = mip_settings()) {
-    auto trainer = trainer_on(device ? cuda_training() : cpu_training(), capture, settings);
+    auto trainer = trainer_on(device ? cuda_training() : make_cpu_training(), capture, settings);
     for (int i = 0; i < steps; ++i) trainer->step();
     return trainer;
 }
@@ -152,7 +151,7 @@ TEST_F(CudaTrainingFilter, TheModelIsAsItIsDrawn) {
         rasterizer->forward(source, camera, options, *state, out);
     };
     draw(trainer->model(), saved);
-    draw(trainer->unfiltered_model(), raw);
+    draw(trainer->backend().model(), raw);
     float worst = 0, apart = 0;
     for (std::size_t i = 0; i < shown.color.values.size(); ++i) {
         worst = std::max(worst, std::abs(shown.color.values[i] - saved.color.values[i]));

@@ -18,7 +18,6 @@ namespace gs {
 namespace {
 
 using test::busy_settings;
-using test::cpu_training;
 using test::cuda_training;
 using test::small_capture;
 using test::trainer_on;
@@ -65,7 +64,7 @@ StepPlan plan_of(const Capture& capture, std::uint64_t step) {
 }
 RunArrays arrays_of(const std::shared_ptr<Capture>& capture) {
     return [&] {
-        auto backend = cpu_training();
+        auto backend = make_cpu_training();
         TrainingBackend* kept = backend.get();
         const auto trainer = trainer_on(std::move(backend), capture, busy_settings());
         return kept->arrays();
@@ -93,7 +92,7 @@ double worst_loss(const std::vector<double>& a, const std::vector<double>& b, st
 TEST_F(CudaTrainingRun, FollowsTheCpu) {
     const auto capture = small_capture();
     const TrainingSettings settings = busy_settings();
-    const auto cpu = trainer_on(cpu_training(), capture, settings);
+    const auto cpu = trainer_on(make_cpu_training(), capture, settings);
     const auto device = trainer_on(cuda_training(), capture, settings);
     const std::size_t at_first = device->gaussian_count();
     const std::vector<double> expected = losses_of(*cpu, 22), got = losses_of(*device, 22);
@@ -105,7 +104,7 @@ TEST_F(CudaTrainingRun, FollowsTheCpu) {
     // each show the order of magnitude.
     double drift = 0, strangers = 0;
     for (const float towards : {1e9f, -1e9f, 0.0f}) {
-        const auto other = trainer_on(cpu_training(), nudged(*capture, towards), settings);
+        const auto other = trainer_on(make_cpu_training(), nudged(*capture, towards), settings);
         drift = std::max(drift, worst_loss(expected, losses_of(*other, 22), 8, 22));
         strangers =
             std::max(strangers, test::share_without_twin(cpu->model(), other->model(), 0.02));
@@ -130,7 +129,7 @@ TEST_F(CudaTrainingRun, ManyStepsWithSleepersFollowTheCpu) {
     TrainingSettings settings = busy_settings();
     settings.densify_until = 0;
     settings.sh_interval = 5;
-    const auto cpu = trainer_on(cpu_training(), capture, settings);
+    const auto cpu = trainer_on(make_cpu_training(), capture, settings);
     const auto device = trainer_on(cuda_training(), capture, settings);
     losses_of(*cpu, 12);
     losses_of(*device, 12);
@@ -145,7 +144,7 @@ TEST_F(CudaTrainingRun, StepByStepAsTheCpu) {
         camera.cx += v % 2 == 0 ? 14 : -14;
     }
     const RunArrays arrays = arrays_of(capture);
-    auto cpu = cpu_training(), device = cuda_training();
+    auto cpu = make_cpu_training(), device = cuda_training();
     cpu->start(capture, arrays);
     device->start(capture, arrays);
     for (std::uint64_t step = 0; step < 12; ++step) {
@@ -221,7 +220,7 @@ TEST_F(CudaTrainingRun, CheckpointsMoveBetweenBackends) {
     const auto capture = small_capture(24, 20, 100);
     const test::TemporaryFolder folder;
     const fs::path path = folder / "run.gsc";
-    const auto make = [](bool device) { return device ? cuda_training() : cpu_training(); };
+    const auto make = [](bool device) { return device ? cuda_training() : make_cpu_training(); };
     for (const bool from_device : {false, true})
         for (const bool to_device : {false, true}) {
             SCOPED_TRACE(fmt::format("{} to {}", from_device, to_device));
@@ -420,7 +419,7 @@ TEST_F(CudaTrainingRun, PoisonIsCountedAndLeftOut) {
         return backend->model();
     };
     std::size_t told_cpu = 0, told = 0;
-    const GaussianModel expected = run(cpu_training(), told_cpu),
+    const GaussianModel expected = run(make_cpu_training(), told_cpu),
                         model = run(cuda_training(), told);
     EXPECT_EQ(told, told_cpu);
     std::size_t broken = 0;
@@ -465,7 +464,7 @@ TEST_F(CudaTrainingRun, RefusesToLearnFromALidar) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().kind, ErrorKind::usage);
     EXPECT_NE(refused.error().text().find("--backend cpu"), std::string::npos);
-    EXPECT_TRUE(Trainer::create(small_capture(), settings, cpu_training()));
+    EXPECT_TRUE(Trainer::create(small_capture(), settings, make_cpu_training()));
     // Nor while it trains.
     const auto trainer = trainer_on(cuda_training(), small_capture(), busy_settings());
     trainer->step();

@@ -64,7 +64,6 @@ std::unique_ptr<TrainingBackend> cuda_training() {
     EXPECT_TRUE(backend) << (backend ? "" : backend.error().text());
     return std::move(*backend);
 }
-std::unique_ptr<TrainingBackend> cpu_training() { return make_cpu_training(make_cpu_rasterizer()); }
 
 std::unique_ptr<Trainer> trainer_on(std::unique_ptr<TrainingBackend> backend,
                                     const std::shared_ptr<Capture>& capture,

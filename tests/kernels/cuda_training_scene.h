@@ -14,7 +14,6 @@ std::shared_ptr<Capture> small_capture(int width = 40, int height = 36, std::siz
 /// A run of 30 steps with rounds of density control and an opacity reset.
 TrainingSettings busy_settings();
 std::unique_ptr<TrainingBackend> cuda_training();
-std::unique_ptr<TrainingBackend> cpu_training();
 std::unique_ptr<Trainer> trainer_on(std::unique_ptr<TrainingBackend> backend,
                                     const std::shared_ptr<Capture>& capture,
                                     const TrainingSettings& settings);

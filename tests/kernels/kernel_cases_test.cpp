@@ -53,9 +53,7 @@ Backend on_cpu() {
     return {"CPU",
             false,
             []() -> Result<std::unique_ptr<Rasterizer>> { return make_cpu_rasterizer(); },
-            []() -> Result<std::unique_ptr<TrainingBackend>> {
-                return make_cpu_training(make_cpu_rasterizer());
-            },
+            []() -> Result<std::unique_ptr<TrainingBackend>> { return make_cpu_training(); },
             {}};
 }
 

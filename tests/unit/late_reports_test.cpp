@@ -63,7 +63,7 @@ TEST(RunPlots, CamerasStandWhereTheRunHasThem) {
     TrainingSettings settings = testing::busy_settings();
     settings.refine_poses = 1;
     settings.pose_from = 0;
-    auto trainer = Trainer::create(capture, settings, make_cpu_rasterizer());
+    auto trainer = Trainer::create(capture, settings, make_cpu_training());
     ASSERT_TRUE(trainer);
     std::vector<CameraRow> rows(capture->views.size());
     for (std::size_t v = 0; v < rows.size(); ++v) {

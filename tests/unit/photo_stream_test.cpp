@@ -46,7 +46,7 @@ class StreamedRun : public RunTest {
     }
     static std::unique_ptr<Trainer> trainer(const std::shared_ptr<Capture>& capture,
                                             TrainingSettings settings = busy_settings()) {
-        auto out = Trainer::create(capture, settings, make_cpu_rasterizer());
+        auto out = Trainer::create(capture, settings, make_cpu_training());
         EXPECT_TRUE(out) << out.error().text();
         (*out)->hash_steps(true);
         return std::move(*out);
@@ -99,7 +99,7 @@ TEST_F(StreamedRun, ResumesInTheMiddleOfAnEpoch) {
     const auto whole = trainer(load(0)), first = trainer(load(2 * kOnePhoto));
     expect_same(*whole, *first, 7);
     ASSERT_TRUE(first->save_checkpoint(folder_ / "at7.gsc"));
-    auto on = Trainer::resume(folder_ / "at7.gsc", load(2 * kOnePhoto), make_cpu_rasterizer());
+    auto on = Trainer::resume(folder_ / "at7.gsc", load(2 * kOnePhoto), make_cpu_training());
     ASSERT_TRUE(on) << on.error().text();
     (*on)->hash_steps(true);
     expect_same(*whole, **on, 12);
@@ -118,7 +118,7 @@ TEST_F(StreamedRun, APhotoThatVanishesEndsTheRunWithACheckpointAsGoodAsAny) {
     const std::uint64_t done = run->trainer().steps_done();
     EXPECT_LT(done, 5u);
     fs::rename(folder_ / "away.png", files() / "images" / "view3.png");
-    auto on = Trainer::resume(folder_ / "out" / "checkpoint.gsc", load(1), make_cpu_rasterizer());
+    auto on = Trainer::resume(folder_ / "out" / "checkpoint.gsc", load(1), make_cpu_training());
     ASSERT_TRUE(on) << on.error().text();
     while (!(*on)->finished()) (*on)->step();
     const GaussianModel a = whole->model(), b = (*on)->model();

@@ -265,7 +265,7 @@ struct Disturbed {
                                              {"densify_until", 0},
                                              {"opacity_reset_every", 0},
                                              {"sh_degree", 0}});
-        auto trainer = Trainer::create(capture, *settings, make_cpu_rasterizer());
+        auto trainer = Trainer::create(capture, *settings, make_cpu_training());
         EXPECT_TRUE(trainer);
         return std::move(*trainer);
     }
@@ -335,7 +335,7 @@ TEST(PoseRefinement, ResumesWithTheSameBits) {
     for (int i = 0; i < 13; ++i) first->step();
     const TemporaryFolder folder;
     ASSERT_TRUE(first->save_checkpoint(folder / "run.gsc"));
-    auto second = Trainer::resume(folder / "run.gsc", disturbed.capture, make_cpu_rasterizer());
+    auto second = Trainer::resume(folder / "run.gsc", disturbed.capture, make_cpu_training());
     ASSERT_TRUE(second) << second.error().text();
     const auto snapshot = first->snapshot();
     for (int i = 13; i < 30; ++i) (*second)->step();

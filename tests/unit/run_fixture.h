@@ -42,7 +42,8 @@ class RunTest : public ::testing::Test {
         };
         TrainingSettings settings = busy_settings();
         settings.max_gaussians = 1e5;  // that it is reached is an alarm
-        auto trainer = Trainer::create(std::move(capture), settings, std::move(rasterizer));
+        auto trainer =
+            Trainer::create(std::move(capture), settings, make_cpu_training(std::move(rasterizer)));
         EXPECT_TRUE(trainer);
         return std::make_unique<TrainingRun>(std::move(*trainer), options_);
     }

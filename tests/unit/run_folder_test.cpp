@@ -107,7 +107,7 @@ TEST_F(RunFolders, another_run_is_replaced_only_when_told) {
 
 TEST_F(RunFolders, a_later_step_is_not_replaced_by_an_earlier_one) {
     const auto capture = testing::small_capture();
-    auto trainer = Trainer::create(capture, testing::busy_settings(), make_cpu_rasterizer());
+    auto trainer = Trainer::create(capture, testing::busy_settings(), make_cpu_training());
     ASSERT_TRUE(trainer);
     fs::create_directories(folder_);
     const fs::path early = folder_ / "early.gsc", newest = folder_ / "checkpoint.gsc";

@@ -152,7 +152,7 @@ TEST_F(RunHistory, ABranchOfAFinishedRunIsSaved) {
 TEST_F(RunHistory, SnapshotsKeepWithinTheirMemory) {
     const auto run = make();
     train_to(*run, 25);  // nothing grows any more
-    const std::uint64_t one = run->trainer().snapshot_bytes();
+    const std::uint64_t one = snapshot_bytes(run->trainer().backend());
     budget_ = 3 * one;
     for (std::uint64_t step = 26; step <= 29; ++step) {
         train_to(*run, step);
@@ -207,7 +207,7 @@ TEST_F(RunHistory, ARunThatWasOnlyOpenedLeavesItsFolderAlone) {
     options_.resumed_from = (folder_ / "out" / "checkpoint-15.gsc").string();
     options_.folder = folder_ / "out";
     auto trainer =
-        Trainer::resume(options_.resumed_from, testing::small_capture(), make_cpu_rasterizer());
+        Trainer::resume(options_.resumed_from, testing::small_capture(), make_cpu_training());
     ASSERT_TRUE(trainer);
     TrainingRun run(std::move(*trainer), options_);
     edit(run, 0.01);
@@ -282,7 +282,7 @@ TEST_F(RunHistory, AnOlderCheckpointBringsItsRecordsBack) {
     { drive(*make()); }
     options_.resumed_from = (folder_ / "out" / "checkpoint-15.gsc").string();
     auto trainer =
-        Trainer::resume(options_.resumed_from, testing::small_capture(), make_cpu_rasterizer());
+        Trainer::resume(options_.resumed_from, testing::small_capture(), make_cpu_training());
     ASSERT_TRUE(trainer);
     options_.folder = folder_ / "again";
     TrainingRun run(std::move(*trainer), options_);

@@ -244,7 +244,7 @@ TEST_F(RunTest, GoesOnWithWhatWasOnRecord) {
     }
     options_.resumed_from = (folder_ / "out" / "checkpoint.gsc").string();
     options_.folder = folder_ / "out";
-    auto trainer = Trainer::resume(options_.resumed_from, small_capture(), make_cpu_rasterizer());
+    auto trainer = Trainer::resume(options_.resumed_from, small_capture(), make_cpu_training());
     ASSERT_TRUE(trainer);
     TrainingRun run(std::move(*trainer), options_);
     ASSERT_EQ(run.record().steps.rows().size(), 12u);

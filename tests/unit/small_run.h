@@ -3,15 +3,22 @@
 #pragma once
 
 #include <cmath>
+#include <cstring>
 #include <memory>
 
 #include "base/rng.h"
 #include "renderer/scene/capture.h"
+#include "renderer/scene/gaussian_model.h"
 #include "trainer/settings.h"
 
 namespace gs::testing {
 
 inline constexpr int kViews = 6;
+
+inline bool same_bits(const GaussianModel& a, const GaussianModel& b) {
+    return a.count == b.count && a.values.size() == b.values.size() &&
+           std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
+}
 
 /// A textured ball of points seen from a ring of cameras; photos are a smooth pattern that moves
 /// with the view.

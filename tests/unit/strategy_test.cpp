@@ -316,12 +316,12 @@ TrainingSettings settings_of(StrategyKind kind) {
 
 GaussianModel trained(const TrainingSettings& settings, const fs::path& through = {}) {
     const auto capture = testing::small_capture();
-    auto trainer = std::move(*Trainer::create(capture, settings, make_cpu_rasterizer()));
+    auto trainer = std::move(*Trainer::create(capture, settings, make_cpu_training()));
     while (!trainer->finished()) {
         (void)trainer->step();
         if (!through.empty() && trainer->steps_done() == 17) {
             EXPECT_TRUE(trainer->save_checkpoint(through));
-            trainer = std::move(*Trainer::resume(through, capture, make_cpu_rasterizer()));
+            trainer = std::move(*Trainer::resume(through, capture, make_cpu_training()));
         }
     }
     return trainer->model();
@@ -359,7 +359,7 @@ TEST_P(StrategyRun, SameBitsResumedAndOnOtherThreads) {
 TEST(StrategyRun, BudgetFollowsItsCurve) {
     const TrainingSettings settings = settings_of(StrategyKind::budget);
     const auto trainer =
-        std::move(*Trainer::create(testing::small_capture(), settings, make_cpu_rasterizer()));
+        std::move(*Trainer::create(testing::small_capture(), settings, make_cpu_training()));
     std::size_t rounds = 0;
     while (!trainer->finished()) {
         const StepReport report = trainer->step();

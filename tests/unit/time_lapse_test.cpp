@@ -214,7 +214,7 @@ class RunPictures : public RunTest {
             EXPECT_TRUE(own);
             options_.taken = std::make_shared<RunFolder>(std::move(*own));
         }
-        auto trainer = Trainer::resume(from, small_capture(), make_cpu_rasterizer());
+        auto trainer = Trainer::resume(from, small_capture(), make_cpu_training());
         EXPECT_TRUE(trainer);
         auto out = std::make_unique<TrainingRun>(std::move(*trainer), options_);
         options_.taken.reset();

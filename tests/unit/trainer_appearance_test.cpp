@@ -327,10 +327,10 @@ TEST(Appearance, IsHeldAtZeroMeanAndStaysFinite) {
               std::uint8_t{255});  // one of nothing but white
     capture->views[1].mask = Image8{48, 32, 1, std::vector<std::uint8_t>(48 * 32, 0)};
     for (const AppearanceMode mode : {AppearanceMode::exposure, AppearanceMode::ppisp}) {
-        auto trainer = Trainer::create(capture, settings_of(mode, 60), make_cpu_rasterizer());
+        auto trainer = Trainer::create(capture, settings_of(mode, 60), make_cpu_training());
         ASSERT_TRUE(trainer) << trainer.error().text();
         while (!(*trainer)->finished()) (*trainer)->step();
-        const AppearanceState state = (*trainer)->appearance();
+        const AppearanceState state = (*trainer)->backend().appearance();
         ASSERT_FALSE(state.empty());
         double mean = 0, moved = 0;
         for (const float x : state.values) ASSERT_TRUE(std::isfinite(x));
@@ -350,17 +350,17 @@ TEST(Appearance, ResumesToTheSameBits) {
     const test::TemporaryFolder folder;
     const auto capture = small_capture();
     const auto settings = settings_of(AppearanceMode::ppisp, 40);
-    auto whole = Trainer::create(capture, settings, make_cpu_rasterizer());
-    auto half = Trainer::create(capture, settings, make_cpu_rasterizer());
+    auto whole = Trainer::create(capture, settings, make_cpu_training());
+    auto half = Trainer::create(capture, settings, make_cpu_training());
     ASSERT_TRUE(whole && half);
     while (!(*whole)->finished()) (*whole)->step();
     for (int i = 0; i < 17; ++i) (*half)->step();
     const fs::path file = folder.path() / "half.gsc";
     ASSERT_TRUE((*half)->save_checkpoint(file));
-    auto rest = Trainer::resume(file, capture, make_cpu_rasterizer());
+    auto rest = Trainer::resume(file, capture, make_cpu_training());
     ASSERT_TRUE(rest) << rest.error().text();
     while (!(*rest)->finished()) (*rest)->step();
-    const AppearanceState a = (*whole)->appearance(), b = (*rest)->appearance();
+    const AppearanceState a = (*whole)->backend().appearance(), b = (*rest)->backend().appearance();
     ASSERT_EQ(a.values.size(), b.values.size());
     EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), b.values.begin()));
     EXPECT_TRUE(std::equal(a.moments.begin(), a.moments.end(), b.moments.begin()));
@@ -387,7 +387,7 @@ TEST(Appearance, ResumesToTheSameBits) {
     // Another lens: resuming fails with an error instead of using values of other cameras.
     auto other = std::make_shared<Capture>(*capture);
     other->views[1].camera.fx *= 1.02;
-    const auto refused = Trainer::resume(file, other, make_cpu_rasterizer());
+    const auto refused = Trainer::resume(file, other, make_cpu_training());
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().text().find("cameras"), std::string::npos);
 }
@@ -402,14 +402,14 @@ TEST(Appearance, TakesAKnownExposureOutOfTheScore) {
                           {"densify_until", 0.0},
                           {"lr_appearance", 0.02},
                           {"appearance", static_cast<double>(mode)}};
-        auto trainer = Trainer::create(spoilt, *make_settings(given), make_cpu_rasterizer());
+        auto trainer = Trainer::create(spoilt, *make_settings(given), make_cpu_training());
         while (!(*trainer)->finished()) (*trainer)->step();
         return std::move(*trainer);
     };
     const auto without = trained(AppearanceMode::none), with = trained(AppearanceMode::exposure);
     double apart = 0;
     const AppearanceRows rows(*spoilt);
-    const AppearanceState state = with->appearance();
+    const AppearanceState state = with->backend().appearance();
     for (std::size_t p = 0; p < rows.photos(); ++p)
         for (std::size_t q = 0; q < p; ++q) {
             const auto stops = [&](std::size_t i) {
@@ -420,7 +420,7 @@ TEST(Appearance, TakesAKnownExposureOutOfTheScore) {
             apart = std::max(apart, std::abs(stops(p) - stops(q)));
         }
     EXPECT_LT(apart, 0.15);  // photos of a picture that is no scene: roughly
-    EXPECT_TRUE(without->appearance().empty());
+    EXPECT_TRUE(without->backend().appearance().empty());
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "base/parallel.h"
@@ -20,6 +19,7 @@ namespace gs::test {
 namespace {
 
 using gs::testing::busy_settings;
+using gs::testing::same_bits;
 using gs::testing::small_capture;
 
 TrainingSettings batch_settings(double batch) {
@@ -29,14 +29,10 @@ TrainingSettings batch_settings(double batch) {
 }
 std::unique_ptr<Trainer> train(const std::shared_ptr<Capture>& capture,
                                const TrainingSettings& settings, int steps = 0) {
-    auto trainer = Trainer::create(capture, settings, make_cpu_rasterizer());
+    auto trainer = Trainer::create(capture, settings, make_cpu_training());
     EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
     for (int i = 0; i < steps; ++i) (*trainer)->step();
     return std::move(*trainer);
-}
-bool same_bits(const GaussianModel& a, const GaussianModel& b) {
-    return a.count == b.count && a.values.size() == b.values.size() &&
-           std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
 }
 /// Photos of other sizes, one of them through a lens: the kinds of sensors of one rig.
 std::shared_ptr<Capture> mixed_capture() {
@@ -78,14 +74,14 @@ TEST(TrainerBatch, GradientsAreTheMeanOfTheViews) {
     const std::size_t views[] = {1, 2, 3};
     std::vector<double> means(trainer->snapshot()->arrays.adam.moments.size());
     RunArrays together = start_of(*trainer, 3);
-    auto backend = make_cpu_training(make_cpu_rasterizer());
+    auto backend = make_cpu_training();
     backend->start(capture, std::move(together));
     for (std::uint32_t i = 0; i < 3; ++i) {
         EXPECT_EQ(backend->steps(), 0u);
         const StepOutcome outcome = backend->step(plan_of(*capture, views[i], {i, 3}));
         EXPECT_EQ(outcome.step, 1u);
         EXPECT_EQ(outcome.part.index, i);
-        auto alone = make_cpu_training(make_cpu_rasterizer());
+        auto alone = make_cpu_training();
         alone->start(capture, start_of(*trainer, 1));
         const StepOutcome single = alone->step(plan_of(*capture, views[i], {}));
         EXPECT_EQ(outcome.terms.loss, single.terms.loss);
@@ -140,7 +136,7 @@ TEST(TrainerBatch, ResumesWithTheSameBits) {
     const auto straight = train(capture, settings, 24), first = train(capture, settings, 14);
     const fs::path path = folder / "run.gsc";
     ASSERT_TRUE(first->save_checkpoint(path));
-    auto second = Trainer::resume(path, capture, make_cpu_rasterizer());
+    auto second = Trainer::resume(path, capture, make_cpu_training());
     ASSERT_TRUE(second) << second.error().text();
     EXPECT_EQ((*second)->settings().batch, 3);
     const auto snapshot = first->snapshot();
@@ -208,7 +204,7 @@ TEST(TrainerBatch, EpochsNeedNotDivide) {
 
 TEST(TrainerBatch, NeedsAsManyPhotos) {
     const auto capture = small_capture();
-    auto trainer = Trainer::create(capture, batch_settings(6), make_cpu_rasterizer());
+    auto trainer = Trainer::create(capture, batch_settings(6), make_cpu_training());
     ASSERT_FALSE(trainer);
     EXPECT_EQ(trainer.error().kind, ErrorKind::usage);
     EXPECT_NE(trainer.error().text().find("6 photos"), std::string::npos);
@@ -226,7 +222,7 @@ TEST(TrainerBatch, NeedsAsManyPhotos) {
 TEST(TrainerBatch, AViewWithoutALossIsLeftOut) {
     const auto capture = small_capture();
     const auto trainer = train(capture, batch_settings(1));
-    auto backend = make_cpu_training(make_cpu_rasterizer());
+    auto backend = make_cpu_training();
     backend->start(capture, start_of(*trainer, 2));
     StepPlan broken = plan_of(*capture, 2, {1, 2});
     broken.options.background.x = std::nanf("");

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <set>
@@ -18,27 +17,32 @@ namespace gs {
 namespace {
 
 using testing::busy_settings;
+using testing::same_bits;
 using testing::small_capture;
 
 std::unique_ptr<Trainer> editable(const TrainingSettings& settings = busy_settings()) {
-    auto trainer = Trainer::create(small_capture(), settings, make_cpu_rasterizer());
+    auto trainer = Trainer::create(small_capture(), settings, make_cpu_training());
     EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
     return std::move(*trainer);
 }
 void steps(Trainer& trainer, int count) {
     for (int i = 0; i < count; ++i) EXPECT_TRUE(std::isfinite(trainer.step().loss));
 }
-bool equal(const GaussianModel& a, const GaussianModel& b) {
-    return a.count == b.count && a.values.size() == b.values.size() &&
-           std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
-}
 /// Parameters by id.
 std::map<std::uint32_t, std::vector<float>> by_id(const Trainer& trainer) {
     const GaussianModel model = trainer.model();
-    const std::vector<std::uint32_t> ids = trainer.ids();
+    const std::vector<std::uint32_t> ids = trainer.identity().ids();
     std::map<std::uint32_t, std::vector<float>> out;
     for (std::size_t row = 0; row < model.count; ++row)
         for (int p = 0; p < model.planes(); ++p) out[ids[row]].push_back(model.at(p, row));
+    return out;
+}
+
+/// By row: the steps done when it was born.
+std::vector<std::uint32_t> births_of(const Trainer& trainer) {
+    const RowIdentity identity = trainer.identity();
+    std::vector<std::uint32_t> out = identity.ids();
+    for (std::uint32_t& id : out) id = identity.book.birth_step(id);
     return out;
 }
 
@@ -54,15 +58,15 @@ struct TemporaryFile {
 
 TEST(TrainerEdit, IdsStayAndNewOnesAreBornInTheirRound) {
     const auto trainer = editable();
-    std::vector<std::uint32_t> ids = trainer->ids();
+    std::vector<std::uint32_t> ids = trainer->identity().ids();
     for (std::size_t row = 0; row < ids.size(); ++row) ASSERT_EQ(ids[row], row);
     std::uint32_t given = static_cast<std::uint32_t>(ids.size());
     bool born = false, gone = false;
     for (std::uint32_t step = 1; step <= 30; ++step) {
         const std::set<std::uint32_t> before(ids.begin(), ids.end());
         const bool densified = trainer->step().densified;
-        ids = trainer->ids();
-        const std::vector<std::uint32_t> births = trainer->births();
+        ids = trainer->identity().ids();
+        const std::vector<std::uint32_t> births = births_of(*trainer);
         const std::set<std::uint32_t> after(ids.begin(), ids.end());
         ASSERT_EQ(after.size(), ids.size()) << "two rows are one Gaussian";
         if (!densified) {
@@ -122,7 +126,7 @@ TEST(TrainerEdit, LockedOnesKeepTheirBitsThroughEverything) {
     });
     const auto before = by_id(*trainer);
     std::set<std::uint32_t> locked;
-    for (const std::uint32_t row : rows) locked.insert(trainer->ids()[row]);
+    for (const std::uint32_t row : rows) locked.insert(trainer->identity().ids()[row]);
     steps(*trainer, 2);  // no round yet
     std::size_t moved = 0;
     for (const auto& [id, values] : by_id(*trainer)) moved += values != before.at(id);
@@ -134,7 +138,7 @@ TEST(TrainerEdit, LockedOnesKeepTheirBitsThroughEverything) {
         ASSERT_EQ(after.count(id), 1u) << "id " << id << " was removed or split";
         ASSERT_EQ(after.at(id), before.at(id)) << "id " << id;
     }
-    const std::vector<std::uint8_t> flags = trainer->locked();
+    const std::vector<std::uint8_t> flags = trainer->identity().locked();
     EXPECT_EQ(static_cast<std::size_t>(std::count(flags.begin(), flags.end(), 1)), locked.size());
     trainer->edit([&](RunArrays& arrays) {
         rows.clear();
@@ -163,8 +167,8 @@ TEST(TrainerEdit, WhatAnEditDoesNotTouchGoesOnAsItWas) {
     });
     steps(*plain, 20);
     steps(*edited, 20);
-    EXPECT_TRUE(equal(plain->model(), edited->model()));
-    EXPECT_EQ(plain->ids(), edited->ids());
+    EXPECT_TRUE(same_bits(plain->model(), edited->model()));
+    EXPECT_EQ(plain->identity().ids(), edited->identity().ids());
 }
 
 TEST(TrainerEdit, RowsPutBackAfterMoreStepsAreTrainedAndSaved) {
@@ -181,11 +185,11 @@ TEST(TrainerEdit, RowsPutBackAfterMoreStepsAreTrainedAndSaved) {
     });
     const TemporaryFile file;
     ASSERT_TRUE(trainer->save_checkpoint(file.path));
-    const auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_rasterizer());
+    const auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_training());
     ASSERT_TRUE(resumed) << resumed.error().text();
     steps(*trainer, 5);
     steps(**resumed, 5);
-    EXPECT_TRUE(equal(trainer->model(), (*resumed)->model()));
+    EXPECT_TRUE(same_bits(trainer->model(), (*resumed)->model()));
 }
 
 TEST(TrainerEdit, AnEditedRunIsResumedWithTheSameBits) {
@@ -201,20 +205,20 @@ TEST(TrainerEdit, AnEditedRunIsResumedWithTheSameBits) {
     });
     const auto snapshot = straight->snapshot();
     ASSERT_TRUE(straight->save_checkpoint(file.path));
-    auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_rasterizer());
+    auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_training());
     ASSERT_TRUE(resumed) << resumed.error().text();
-    EXPECT_EQ((*resumed)->locked(), straight->locked());
-    EXPECT_EQ((*resumed)->births(), straight->births());
+    EXPECT_EQ((*resumed)->identity().locked(), straight->identity().locked());
+    EXPECT_EQ(births_of(**resumed), births_of(*straight));
     steps(*straight, 18);
     steps(**resumed, 18);
-    EXPECT_TRUE(equal(straight->model(), (*resumed)->model()));
-    EXPECT_EQ(straight->ids(), (*resumed)->ids());
+    EXPECT_TRUE(same_bits(straight->model(), (*resumed)->model()));
+    EXPECT_EQ(straight->identity().ids(), (*resumed)->identity().ids());
     // And gone back to.
     const GaussianModel end = straight->model();
     straight->restore(*snapshot);
     steps(*straight, 18);
-    EXPECT_TRUE(equal(straight->model(), end));
-    EXPECT_EQ(straight->ids(), (*resumed)->ids());
+    EXPECT_TRUE(same_bits(straight->model(), end));
+    EXPECT_EQ(straight->identity().ids(), (*resumed)->identity().ids());
 }
 
 TEST(TrainerEdit, AnEditThatFailsChangesNothing) {
@@ -223,7 +227,7 @@ TEST(TrainerEdit, AnEditThatFailsChangesNothing) {
     trainer->edit([](RunArrays&) {});
     const GaussianModel before = trainer->model();
     EXPECT_THROW(trainer->edit([](RunArrays&) { throw std::bad_alloc(); }), std::bad_alloc);
-    EXPECT_TRUE(equal(trainer->model(), before));
+    EXPECT_TRUE(same_bits(trainer->model(), before));
     steps(*trainer, 5);
 }
 
@@ -231,7 +235,7 @@ TEST(TrainerEdit, AnEditThatFailsChangesNothing) {
 std::string without_identity(const fs::path& path, const Trainer& trainer) {
     std::ifstream file(path, std::ios::binary);
     std::string bytes((std::istreambuf_iterator<char>(file)), {});
-    trainer.look_at_arrays([&](const RunArrays& arrays) {
+    trainer.backend().look_at_arrays([&](const RunArrays& arrays) {
         const std::size_t ids = 16 + 4 * arrays.identity.tags.size(),
                           births = 16 + 4 + 8 * arrays.identity.book.births.size();
         bytes.resize(bytes.size() - ids - births);
@@ -246,16 +250,16 @@ TEST(TrainerEdit, CheckpointsFromBeforeHaveTheirRowsForIds) {
     ASSERT_TRUE(straight->save_checkpoint(file.path));
     const std::string old = without_identity(file.path, *straight);
     std::ofstream(file.path, std::ios::binary | std::ios::trunc) << old;
-    auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_rasterizer());
+    auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_training());
     ASSERT_TRUE(resumed) << resumed.error().text();
-    const std::vector<std::uint32_t> ids = (*resumed)->ids(), births = (*resumed)->births();
+    const auto ids = (*resumed)->identity().ids(), births = births_of(**resumed);
     for (std::size_t row = 0; row < ids.size(); ++row) {
         ASSERT_EQ(ids[row], row);
         ASSERT_EQ(births[row], 0u);
     }
     steps(*straight, 18);
     steps(**resumed, 18);
-    EXPECT_TRUE(equal(straight->model(), (*resumed)->model()));
+    EXPECT_TRUE(same_bits(straight->model(), (*resumed)->model()));
     EXPECT_TRUE(read_checkpoint_model(file.path));
 }
 
@@ -274,14 +278,15 @@ TEST(TrainerEdit, OutsideTheCropBoxNothingStays) {
     ASSERT_TRUE(round);
     // Split means may be drawn outside; the others are inside at the end of a round.
     const GaussianModel model = cropped->model();
-    const std::vector<std::uint32_t> births = cropped->births();
+    const std::vector<std::uint32_t> births = births_of(*cropped);
     for (const std::uint32_t row : rows_outside(model, box)) EXPECT_GT(births[row], 0u);
     // Switched on later: with the next round, but for locked ones.
     const auto late = editable();
     steps(*late, 6);
     const std::vector<std::uint32_t> outside = rows_outside(late->model(), box);
     ASSERT_GT(outside.size(), 1u);
-    const std::uint32_t kept = late->ids()[outside[0]], lost = late->ids()[outside[1]];
+    std::vector<std::uint32_t> ids = late->identity().ids();
+    const std::uint32_t kept = ids[outside[0]], lost = ids[outside[1]];
     late->edit([&](RunArrays& arrays) {
         lock_rows(arrays, std::vector<std::uint32_t>{outside[0]}, true);
     });
@@ -289,7 +294,7 @@ TEST(TrainerEdit, OutsideTheCropBoxNothingStays) {
     EXPECT_TRUE(crop_of(late->settings()).has_value());
     while (!late->step().densified) {
     }
-    const std::vector<std::uint32_t> ids = late->ids();
+    ids = late->identity().ids();
     EXPECT_NE(std::find(ids.begin(), ids.end(), kept), ids.end());
     EXPECT_EQ(std::find(ids.begin(), ids.end(), lost), ids.end());
 }
@@ -298,7 +303,7 @@ TEST(TrainerEdit, ACropBoxWithoutPointsIsAnError) {
     TrainingSettings settings = busy_settings();
     for (const auto& [name, value] : crop_values(ClipBox{{90, 90, 90}, {91, 91, 91}}))
         ASSERT_TRUE(set_setting(settings, name, value));
-    const auto trainer = Trainer::create(small_capture(), settings, make_cpu_rasterizer());
+    const auto trainer = Trainer::create(small_capture(), settings, make_cpu_training());
     ASSERT_FALSE(trainer);
     EXPECT_NE(trainer.error().text().find("no point of the capture is in the crop box"),
               std::string::npos);

@@ -28,7 +28,7 @@ constexpr Vec3d kUtm{500123.5, 4500678.25, 321.125};
 std::unique_ptr<Trainer> make_far(const std::shared_ptr<Capture>& capture) {
     TrainingSettings settings = busy_settings();
     settings.refine_poses = 1;
-    auto trainer = Trainer::create(capture, settings, make_cpu_rasterizer());
+    auto trainer = Trainer::create(capture, settings, make_cpu_training());
     EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
     return std::move(*trainer);
 }
@@ -49,10 +49,10 @@ TEST(FarRuns, KeepTheOriginInEveryFile) {
     const auto model = read_checkpoint_model(path);
     ASSERT_TRUE(model) << model.error().text();
     EXPECT_TRUE(same_place(model->model.origin, kUtm));
-    EXPECT_TRUE(Trainer::resume(path, capture, make_cpu_rasterizer()));
+    EXPECT_TRUE(Trainer::resume(path, capture, make_cpu_training()));
     const auto moved = small_capture();
     moved->origin = Vec3d{500000, 4500000, 0};
-    const auto refused = Trainer::resume(path, moved, make_cpu_rasterizer());
+    const auto refused = Trainer::resume(path, moved, make_cpu_training());
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().text().find("(500123.5, 4500678.25, 321.125)"), std::string::npos);
 
@@ -84,7 +84,7 @@ TEST(FarRuns, DescriptionsSayTheOrigin) {
 
 double psnr_after(const std::shared_ptr<const Capture>& capture, double steps) {
     auto trainer =
-        Trainer::create(capture, scaled_to_steps(TrainingSettings(), steps), make_cpu_rasterizer());
+        Trainer::create(capture, scaled_to_steps(TrainingSettings(), steps), make_cpu_training());
     EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
     while (!(*trainer)->finished()) (*trainer)->step();
     return (*trainer)->evaluate(capture->view_indices(true)).psnr;

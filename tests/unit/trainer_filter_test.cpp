@@ -31,7 +31,7 @@ TrainingSettings filter_settings() {
 }
 std::unique_ptr<Trainer> train_filtered(const std::shared_ptr<Capture>& capture, int steps,
                                         const TrainingSettings& settings = filter_settings()) {
-    auto trainer = Trainer::create(capture, settings, make_cpu_rasterizer());
+    auto trainer = Trainer::create(capture, settings, make_cpu_training());
     EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
     for (int i = 0; i < steps; ++i) (*trainer)->step();
     return std::move(*trainer);
@@ -195,7 +195,7 @@ TEST(TrainerFilter, GradientsAreThoseOfTheDrawnModelTakenBack) {
     double loss[2];
     RunArrays after[2];
     for (const int i : {0, 1}) {
-        auto backend = make_cpu_training(make_cpu_rasterizer());
+        auto backend = make_cpu_training();
         backend->start(capture, i == 0 ? std::move(filtered) : std::move(drawn));
         loss[i] = backend->step(plan).terms.loss;
         after[i] = backend->arrays();
@@ -240,7 +240,7 @@ TEST(TrainerFilter, ResumesAndComesBackWithTheSameBits) {
                first = train_filtered(capture, 13, settings);
     const fs::path path = folder / "run.gsc";
     ASSERT_TRUE(first->save_checkpoint(path));
-    auto second = Trainer::resume(path, capture, make_cpu_rasterizer());
+    auto second = Trainer::resume(path, capture, make_cpu_training());
     ASSERT_TRUE(second) << second.error().text();
     const auto saved = read_checkpoint_model(path);
     ASSERT_TRUE(saved) << saved.error().text();
@@ -304,7 +304,7 @@ TEST(TrainerFilter, TheModelIsAsItIsDrawn) {
         rasterizer->forward(source, capture->views[1].camera, options, *state, out);
     };
     draw(trainer->model(), saved);
-    draw(trainer->unfiltered_model(), raw);
+    draw(trainer->backend().model(), raw);
     float worst = 0, apart = 0;
     for (std::size_t i = 0; i < shown.color.values.size(); ++i) {
         worst = std::max(worst, std::abs(shown.color.values[i] - saved.color.values[i]));

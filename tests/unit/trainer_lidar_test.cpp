@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "base/parallel.h"
 #include "renderer/raster/rasterizer.h"
 #include "tests/unit/io_files.h"
+#include "tests/unit/small_run.h"
 #include "trainer/lidar_beams.h"
 #include "trainer/lidar_loss.h"
 #include "trainer/run_files.h"
@@ -17,6 +17,8 @@
 
 namespace gs::test {
 namespace {
+
+using gs::testing::same_bits;
 
 /// Three frames, 1 m apart, towards a wall 10 m ahead of the first.
 struct WallDrive {
@@ -68,13 +70,9 @@ TrainingSettings wall_settings() {
 }
 std::unique_ptr<Trainer> trainer_of(const std::shared_ptr<Capture>& capture,
                                     const TrainingSettings& settings) {
-    auto out = Trainer::create(capture, settings, make_cpu_rasterizer());
+    auto out = Trainer::create(capture, settings, make_cpu_training());
     CHECK(out, "{}", out.error().text());
     return std::move(*out);
-}
-bool same_model(const GaussianModel& a, const GaussianModel& b) {
-    return a.count == b.count && a.values.size() == b.values.size() &&
-           std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
 }
 
 TEST(TrainerLidar, BeamsFollowFromSeedAndStepAndAreNeverHeldOut) {
@@ -196,8 +194,8 @@ TEST(TrainerLidar, AWallThatStandsTooNearGoesBack) {
         EXPECT_TRUE(std::isnan(without->step().lidar_m));
         plain->step();
     }
-    EXPECT_TRUE(same_model(without->model(), plain->model()));
-    EXPECT_FALSE(same_model(without->model(), with->model()));
+    EXPECT_TRUE(same_bits(without->model(), plain->model()));
+    EXPECT_FALSE(same_bits(without->model(), with->model()));
 }
 
 TEST(TrainerLidar, ResumedAndOnOneThreadItIsTheSame) {
@@ -216,12 +214,12 @@ TEST(TrainerLidar, ResumedAndOnOneThreadItIsTheSame) {
             report = whole->step();
         }
         set_thread_count(1);
-        auto half = Trainer::resume(file, capture, make_cpu_rasterizer());
+        auto half = Trainer::resume(file, capture, make_cpu_training());
         ASSERT_TRUE(half) << half.error().text();
         StepReport resumed;
         for (int i = 12; i < 24; ++i) resumed = (*half)->step();
         set_thread_count(0);
-        EXPECT_TRUE(same_model(whole->model(), (*half)->model())) << batch;
+        EXPECT_TRUE(same_bits(whole->model(), (*half)->model())) << batch;
         EXPECT_EQ(report.lidar_m, resumed.lidar_m);
     }
 }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <fstream>
 
 #include "base/parallel.h"
@@ -17,18 +16,14 @@ namespace {
 
 using testing::busy_settings;
 using testing::kViews;
+using testing::same_bits;
 using testing::small_capture;
 
 std::unique_ptr<Trainer> make(const std::shared_ptr<Capture>& capture,
                               const TrainingSettings& settings = busy_settings()) {
-    auto trainer = Trainer::create(capture, settings, make_cpu_rasterizer());
+    auto trainer = Trainer::create(capture, settings, make_cpu_training());
     EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
     return std::move(*trainer);
-}
-
-bool same_bits(const GaussianModel& a, const GaussianModel& b) {
-    return a.count == b.count && a.values.size() == b.values.size() &&
-           std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)) == 0;
 }
 
 class TrainerRun : public ::testing::Test {
@@ -82,7 +77,7 @@ TEST_F(TrainerRun, ResumesWithTheSameBits) {
         for (int i = 0; i < saved_at; ++i) first->step();
         const fs::path path = folder_ / "run.ckpt";
         ASSERT_TRUE(first->save_checkpoint(path));
-        auto second = Trainer::resume(path, capture, make_cpu_rasterizer());
+        auto second = Trainer::resume(path, capture, make_cpu_training());
         ASSERT_TRUE(second) << second.error().text();
         EXPECT_EQ((*second)->steps_done(), static_cast<std::uint64_t>(saved_at));
         EXPECT_EQ((*second)->settings().densify_every, 5);
@@ -150,7 +145,7 @@ TEST_F(TrainerRun, DamagedCheckpointsAreRefused) {
     const std::string good((std::istreambuf_iterator<char>(file)), {});
     const auto resumes = [&](const std::string& bytes) {
         std::ofstream(folder_ / "bad.ckpt", std::ios::binary | std::ios::trunc) << bytes;
-        auto r = Trainer::resume(folder_ / "bad.ckpt", capture, make_cpu_rasterizer());
+        auto r = Trainer::resume(folder_ / "bad.ckpt", capture, make_cpu_training());
         if (!r) {
             EXPECT_FALSE(r.error().message.empty());
         }
@@ -169,8 +164,8 @@ TEST_F(TrainerRun, DamagedCheckpointsAreRefused) {
         bad[at] = static_cast<char>(bad[at] ^ static_cast<char>(1 + random_bits(8, 1, i) % 255));
         EXPECT_FALSE(resumes(bad)) << "byte " << at;
     }
-    EXPECT_FALSE(Trainer::resume(folder_ / "none.ckpt", capture, make_cpu_rasterizer()));
-    EXPECT_FALSE(Trainer::resume(folder_, capture, make_cpu_rasterizer()));
+    EXPECT_FALSE(Trainer::resume(folder_ / "none.ckpt", capture, make_cpu_training()));
+    EXPECT_FALSE(Trainer::resume(folder_, capture, make_cpu_training()));
 }
 
 TEST_F(TrainerRun, AnotherCaptureIsRefused) {
@@ -179,10 +174,10 @@ TEST_F(TrainerRun, AnotherCaptureIsRefused) {
     trainer->step();
     const fs::path path = folder_ / "run.ckpt";
     ASSERT_TRUE(trainer->save_checkpoint(path));
-    EXPECT_FALSE(Trainer::resume(path, small_capture(24, 20), make_cpu_rasterizer()));
+    EXPECT_FALSE(Trainer::resume(path, small_capture(24, 20), make_cpu_training()));
     auto renamed = small_capture();
     renamed->views[2].name = "other.png";
-    EXPECT_FALSE(Trainer::resume(path, renamed, make_cpu_rasterizer()));
+    EXPECT_FALSE(Trainer::resume(path, renamed, make_cpu_training()));
 }
 
 TEST_F(TrainerRun, SplatsOfACheckpointNeedNoCapture) {
@@ -214,13 +209,13 @@ TEST_F(TrainerRun, UnwritableCheckpointIsAnError) {
 TEST_F(TrainerRun, NothingToTrainOnIsAnError) {
     auto no_photos = small_capture();
     for (View& v : no_photos->views) v.photo = {};
-    EXPECT_FALSE(Trainer::create(no_photos, busy_settings(), make_cpu_rasterizer()));
+    EXPECT_FALSE(Trainer::create(no_photos, busy_settings(), make_cpu_training()));
     auto no_points = small_capture();
     no_points->points.clear();
-    EXPECT_FALSE(Trainer::create(no_points, busy_settings(), make_cpu_rasterizer()));
+    EXPECT_FALSE(Trainer::create(no_points, busy_settings(), make_cpu_training()));
     auto poisoned = small_capture();
     for (SparsePoint& p : poisoned->points) p.position.x = std::nanf("");
-    EXPECT_FALSE(Trainer::create(poisoned, busy_settings(), make_cpu_rasterizer()));
+    EXPECT_FALSE(Trainer::create(poisoned, busy_settings(), make_cpu_training()));
 }
 
 TEST_F(TrainerRun, OnePointOneCameraTrains) {
@@ -228,7 +223,6 @@ TEST_F(TrainerRun, OnePointOneCameraTrains) {
     capture->points.resize(1);
     capture->views.resize(2);
     const auto trainer = make(capture);
-    EXPECT_GT(trainer->scene_extent(), 0.0f);
     for (int i = 0; i < 12; ++i) EXPECT_TRUE(std::isfinite(trainer->step().loss));
 }
 

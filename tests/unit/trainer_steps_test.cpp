@@ -2,7 +2,6 @@
 // lie, hashes of every step, and that none of it changes a run.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/parallel.h"
@@ -25,7 +24,7 @@ using gs::testing::busy_settings;
 using gs::testing::small_capture;
 
 std::unique_ptr<Trainer> make_trainer(TrainingSettings settings = busy_settings()) {
-    auto trainer = Trainer::create(small_capture(), settings, make_cpu_rasterizer());
+    auto trainer = Trainer::create(small_capture(), settings, make_cpu_training());
     EXPECT_TRUE(trainer);
     return std::move(*trainer);
 }
@@ -128,9 +127,7 @@ TEST(CapturedSteps, CapturingChangesNoBit) {
             EXPECT_TRUE(capture_of(record, "small", watched->rasterizer()));
         }
     }
-    const GaussianModel a = alone->model(), b = watched->model();
-    ASSERT_EQ(a.values.size(), b.values.size());
-    EXPECT_EQ(std::memcmp(a.values.data(), b.values.data(), a.values.size() * sizeof(float)), 0);
+    EXPECT_TRUE(gs::testing::same_bits(alone->model(), watched->model()));
 }
 
 // Whatever a file says: an error with words, or a step that can be run.
@@ -323,7 +320,7 @@ TEST(StepKeeper, ARunLeavesItsStepsAndHashes) {
     ASSERT_EQ(hashes->rows.size(), 11u);
     // The run is resumed by another process: the same lines.
     options.resumed_from = (folder / "run/checkpoint.gsc").string();
-    auto again = Trainer::resume(options.resumed_from, small_capture(), make_cpu_rasterizer());
+    auto again = Trainer::resume(options.resumed_from, small_capture(), make_cpu_training());
     ASSERT_TRUE(again);
     TrainingRun second(std::move(*again), options);
     second.step();

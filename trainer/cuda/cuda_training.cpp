@@ -12,8 +12,8 @@ namespace gs {
 namespace cuda {
 namespace {
 
-/// The run as the rasterizer of the same device draws it: in place, with the optimizer steps
-/// everybody slept through.
+/// The run as the rasterizer of the same device draws it: in place, with every pending optimizer
+/// step.
 class RunSource final : public ResidentSource {
   public:
     RunSource(const ModelView& view, int sh_degree)
@@ -92,9 +92,9 @@ class CudaTraining final : public TrainingBackend {
         stream_->synchronize();
     }
     GaussianModel model() const override;
-    std::vector<StepOutcome> untold() const override {
+    std::vector<StepOutcome> pending_outcomes() const override {
         wait();
-        return engine_->untold();
+        return engine_->pending_outcomes();
     }
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override {
         wait();
@@ -116,15 +116,6 @@ class CudaTraining final : public TrainingBackend {
         wait();
         return engine_->arrays().appearance();
     }
-    PictureScore score(const View& view, const Camera& camera, const RenderOptions& options,
-                       const AppliedLook* look, bool fitted) override {
-        RenderOptions wanted = options;
-        wanted.depth = wanted.median_depth = wanted.counters = false;
-        render(camera, wanted, picture_);
-        if (look != nullptr) apply_look(*look, picture_.color, nullptr, picture_.color);
-        const LentPhoto lent = lend_photo(view);
-        return score_picture(picture_.color, lent.photo(), lent.mask(), fitted);
-    }
     std::vector<MemoryUse> memory() const override;
     Rasterizer& rasterizer() override { return *rasterizer_; }
 
@@ -144,7 +135,6 @@ class CudaTraining final : public TrainingBackend {
     std::unique_ptr<const Stream> stream_;
     std::unique_ptr<StepEngine> engine_;
     std::unique_ptr<ForwardState> view_state_;
-    RenderResult picture_;
 };
 
 GaussianModel CudaTraining::model() const {

@@ -34,16 +34,16 @@ class StepEngine {
     /// Enqueues a step. While kMostInFlight are under way the oldest is waited for; so is the first
     /// of a run.
     void run(const StepPlan& plan);
-    /// The oldest outcome nobody has taken yet.
+    /// The oldest outcome that was not taken yet.
     std::optional<StepOutcome> take_outcome();
-    /// All of these, oldest first, which stay. After drain().
-    std::vector<StepOutcome> untold() const { return {known_.begin(), known_.end()}; }
+    /// All of these, oldest first, without taking them. After drain().
+    std::vector<StepOutcome> pending_outcomes() const { return {known_.begin(), known_.end()}; }
     /// Waits until every step is done, the ones that did not fit included; what reads the model
     /// then sees it as it is.
     void drain();
 
-    /// Everybody up to date, steps done or not waited for: drain() first. Bounds are made anew by
-    /// the next step.
+    /// Applies every pending optimizer step to every row. After drain(). The next step recomputes
+    /// bounds.
     void settle();
     /// Takes other rows of the same run: what `arrays` says of them, clock included. After
     /// settle(). Throws DeviceError, and has changed nothing, when there is no memory for more

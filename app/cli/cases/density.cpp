@@ -83,8 +83,7 @@ CheckRow check_beside_cpu(const Backend& backend, const RunArrays& start, Change
     RunArrays after[2];
     std::string told[2];
     for (int k = 0; k < 2; ++k) {
-        const auto training =
-            k == 0 ? training_of(backend) : make_cpu_training(make_cpu_rasterizer());
+        const auto training = k == 0 ? training_of(backend) : make_cpu_training();
         RunArrays arrays = start;
         training->start(case_capture(20, 20), std::move(arrays));
         told[k] = change(*training);

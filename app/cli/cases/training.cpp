@@ -201,7 +201,7 @@ bool locked_rows_stayed(const GaussianModel& start, const GaussianModel& got) {
 
 CheckRow check_training(const Backend& backend, const TrainingCase& c) {
     const auto ours = training_of(backend);
-    const auto cpu = make_cpu_training(make_cpu_rasterizer());
+    const auto cpu = make_cpu_training();
     const Trained got = train_case(*ours, c), truth = train_case(*cpu, c);
     double loss = 0, motion = 0;
     bool counted = true;

@@ -66,8 +66,7 @@ CheckRow check_run(const Backend& backend, bool tinted, Through through) {
     if (through == Through::points) o.projection = ProjectionMethod::ut;
     if (tinted) o.tint = some_tints(150);
     for (int k = 0; k < 2; ++k) {
-        const auto training =
-            k == 0 ? training_of(backend) : make_cpu_training(make_cpu_rasterizer());
+        const auto training = k == 0 ? training_of(backend) : make_cpu_training();
         training->start(case_capture(20, 20), busy_run(200, 45));
         const Camera camera = make_proof_camera(45, 0, 50, 40);
         training->render(through == Through::pinhole ? camera : bent({{}, camera}).camera, o,

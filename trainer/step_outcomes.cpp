@@ -1,5 +1,5 @@
-// What a step's backend reports, on its way to callers: the report of a step and the hashes of its
-// stages. A device reports late, and a batch's views one by one.
+// Turns what a backend reports of its steps into their reports and hashes. A device reports late,
+// and the views of a batch one by one.
 #include <cmath>
 #include <span>
 #include <utility>
@@ -13,8 +13,7 @@
 namespace gs {
 namespace {
 
-/// What a step's lists were like, as curves of the trace: the insights on tiles and intersections
-/// are made of them.
+/// A step's counters as curves of the trace, for the insights on tiles and intersections.
 void record_counts(const RenderCounters& c, const Camera& camera) {
     if (c.isects == 0) return;
     static const StringId gaussians = register_string("Gaussians"),
@@ -44,22 +43,22 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
             {outcome.step, outcome.view_index, *outcome.motion, residual_of(outcome.terms)});
     record_counts(outcome.counters, capture->views[outcome.view_index].camera);
     const bool sound = std::isfinite(outcome.terms.loss);
-    if ((!sound || outcome.poisoned > 0) && !told_poison) {
-        told_poison = true;
+    if ((!sound || outcome.poisoned > 0) && !warned_poison) {
+        warned_poison = true;
         log_warning("step {}: {} not finite on {}; their update is skipped (reported once)",
                     outcome.step,
                     sound ? fmt::format("gradients of {} Gaussians are", outcome.poisoned)
                           : std::string("the loss is"),
                     capture->views[outcome.view_index].name);
     }
-    if (outcome.part.first()) told.clear();
-    told.push_back({outcome.view_index, outcome.terms.loss, outcome.terms.l1, outcome.terms.ssim,
-                    psnr_of(outcome.terms)});
+    if (outcome.part.first()) measured.clear();
+    measured.push_back({outcome.view_index, outcome.terms.loss, outcome.terms.l1,
+                        outcome.terms.ssim, psnr_of(outcome.terms)});
     if (!outcome.part.last()) return;
     const auto mean = [&](double MeasuredPhoto::*value) {
         double sum = 0;
-        for (const MeasuredPhoto& photo : told) sum += photo.*value;
-        return sum / static_cast<double>(told.size());
+        for (const MeasuredPhoto& photo : measured) sum += photo.*value;
+        return sum / static_cast<double>(measured.size());
     };
     report.measured_step = outcome.step;
     report.measured_view = outcome.view_index;
@@ -70,7 +69,7 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     report.lidar_m = outcome.lidar.range;
     report.counters = outcome.counters;
     report.photos.clear();
-    if (outcome.part.several()) report.photos = told;
+    if (outcome.part.several()) report.photos = measured;
 }
 
 std::uint64_t Trainer::State::hash_of_arrays() const {
@@ -114,9 +113,9 @@ void Trainer::State::note_hashes(const StepPlan& plan, std::span<const StepOutco
     row.hashes.step = plan.step + 1;
     row.hashes.view = plan.view_index;
     row.hashes.gaussians = backend->count();
-    const bool told_adam = outcomes.back().hashes[HashStage::adam] != 0;
+    const bool reported_adam = outcomes.back().hashes[HashStage::adam] != 0;
     if (changed) row.hashes[HashStage::density] = hash_of_arrays();
-    if (!told_adam && !changed) row.hashes[HashStage::adam] = hash_of_arrays();
+    if (!reported_adam && !changed) row.hashes[HashStage::adam] = hash_of_arrays();
     for (const StepOutcome& outcome : outcomes)
         for (HashedStep& late : hashed) {
             if (late.hashes.step != outcome.step || late.missing == 0) continue;
