@@ -147,13 +147,13 @@ class CpuTraining final : public TrainingBackend {
                                     bool prune_large) override {
         DensityReport report;
         edit([&](RunArrays& run) {
-            report = gs::densify_and_prune(run, settings, extent, prune_large, &room_to_save_);
+            report = gs::densify_and_prune(run, settings, extent, prune_large, &save_reserve_);
         });
         return report;
     }
     DensityReport relocate(const TrainingSettings& settings, double extent) override {
         DensityReport report;
-        edit([&](RunArrays& run) { report = gs::relocate(run, settings, extent, &room_to_save_); });
+        edit([&](RunArrays& run) { report = gs::relocate(run, settings, extent, &save_reserve_); });
         return report;
     }
     void reset_opacity() override { edit(gs::reset_opacity); }
@@ -186,11 +186,11 @@ class CpuTraining final : public TrainingBackend {
     LazyAdam adam_;                                  ///< of run_.adam
     std::vector<math::PhotoNeighbours> neighbours_;  ///< by photo, where appearance is learned
     void follow_run();
-    void keep_room_to_save();
+    void keep_save_reserve();
     LossTerms compare(const StepPlan& plan, const LentPhoto& lent);
     void end_step(const StepPlan& plan, TrainingSink& sink, bool sound);
     // As much as model() needs, untouched until then: what else grows meanwhile does not get it.
-    mutable Buffer<float> room_to_save_;
+    mutable Buffer<float> save_reserve_;
     // Memory that steps and views use again and again.
     std::unique_ptr<ForwardState> forward_state_, view_state_;
     RenderResult picture_;
@@ -236,10 +236,10 @@ void CpuTraining::size_filter(std::span<const Camera> cameras, float near_plane,
     adam_.set_filter(std::as_const(run_.filter).span());
 }
 
-void CpuTraining::keep_room_to_save() {
-    if (room_to_save_.size() >= run_.model.values.size()) return;
+void CpuTraining::keep_save_reserve() {
+    if (save_reserve_.size() >= run_.model.values.size()) return;
     try {
-        room_to_save_ = Buffer<float>(run_.model.values.size());
+        save_reserve_ = Buffer<float>(run_.model.values.size());
     } catch (const std::bad_alloc&) {  // saving may still find some
     }
 }
@@ -282,7 +282,7 @@ LossTerms CpuTraining::compare(const StepPlan& plan, const LentPhoto& lent) {
 }
 
 StepOutcome CpuTraining::step(const StepPlan& plan) {
-    keep_room_to_save();
+    keep_save_reserve();
     const LentPhoto lent = lend_photo(*plan.view);
     StepOutcome out;
     out.step = plan.step + 1;
@@ -335,7 +335,7 @@ void CpuTraining::render(const Camera& camera, const RenderOptions& options, Ren
 }
 
 GaussianModel CpuTraining::model() const {
-    room_to_save_ = Buffer<float>();
+    save_reserve_ = Buffer<float>();
     GaussianModel out(run_.model.count, run_.model.sh_degree);
     out.antialiased = run_.model.antialiased;
     parallel_for(run_.model.blocks(), 64, [&](std::size_t block) {

@@ -153,7 +153,7 @@ std::vector<Fate> fates_of(const GaussianModel& model, const DensityStatistics& 
 float reset_logit() { return std::log(kResetOpacity / (1.0f - kResetOpacity)); }
 
 DensityReport densify_and_prune(RunArrays& arrays, const TrainingSettings& settings, double extent,
-                                bool prune_large, Buffer<float>* room_to_save) {
+                                bool prune_large, Buffer<float>* save_reserve) {
     DensityReport report;
     GaussianModel& model = arrays.model;
     const std::uint32_t steps = arrays.adam.steps;
@@ -163,7 +163,7 @@ DensityReport densify_and_prune(RunArrays& arrays, const TrainingSettings& setti
     std::size_t limit = std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
     std::vector<Fate> fates = decide(model, arrays.statistics, identity, rules, limit, report);
     RoundRows rows = collect(model, identity, fates, seed, steps, report);
-    if (const std::size_t room = make_room(arrays, rows.source.size(), limit, room_to_save);
+    if (const std::size_t room = reserve_rows(arrays, rows.source.size(), limit, save_reserve);
         room < rows.source.size()) {
         limit = room;
         report = {};

@@ -158,7 +158,7 @@ RelocationPlan plan_relocation(const RelocationInput& in) {
 }
 
 DensityReport relocate(RunArrays& arrays, const TrainingSettings& settings, double extent,
-                       Buffer<float>* room_to_save) {
+                       Buffer<float>* save_reserve) {
     GaussianModel& model = arrays.model;
     const DensityStatistics& statistics = arrays.statistics;
     RowIdentity& identity = arrays.identity;
@@ -183,7 +183,7 @@ DensityReport relocate(RunArrays& arrays, const TrainingSettings& settings, doub
     const auto limit = static_cast<std::size_t>(settings.max_gaussians);
     RelocationPlan plan = planned(limit);
     const std::size_t wanted = plan.rows.source.size();
-    const std::size_t room = make_room(arrays, wanted, limit, room_to_save);
+    const std::size_t room = reserve_rows(arrays, wanted, limit, save_reserve);
     if (room < wanted) plan = planned(room);
     plan.report.out_of_memory = room < wanted;
     const RoundRows rows = in_morton_order(plan.rows);

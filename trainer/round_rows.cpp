@@ -30,15 +30,15 @@ std::size_t padded_capacity(std::size_t count) {
     return ((count + kBlock - 1) / kBlock | 1) * kBlock;
 }
 
-std::size_t make_room(RunArrays& arrays, std::size_t wanted, std::size_t limit,
-                      Buffer<float>* room_to_save) {
+std::size_t reserve_rows(RunArrays& arrays, std::size_t wanted, std::size_t limit,
+                         Buffer<float>* save_reserve) {
     const std::size_t before = arrays.model.capacity;
     if (wanted <= before) return wanted;
     const std::size_t capacity = grown_capacity(before, wanted, limit);
     try {
-        Buffer<float> room(static_cast<std::size_t>(arrays.model.planes()) * capacity);
+        Buffer<float> reserve(static_cast<std::size_t>(arrays.model.planes()) * capacity);
         grow_rows(arrays, capacity);
-        if (room_to_save != nullptr) *room_to_save = std::move(room);
+        if (save_reserve != nullptr) *save_reserve = std::move(reserve);
     } catch (const std::bad_alloc&) {
         return before;
     }

@@ -37,13 +37,13 @@ RoundRows in_morton_order(const RoundRows& rows);
 /// Rows for at least `count` Gaussians: an odd number of blocks, so that planes do not share cache
 /// sets.
 std::size_t padded_capacity(std::size_t count);
-/// Rows to make room for when `wanted` do not fit: half as many again, up to `limit`.
+/// Rows to reserve when `wanted` do not fit: half as many again, up to `limit`.
 std::size_t grown_capacity(std::size_t capacity, std::size_t wanted, std::size_t limit);
-/// Makes room for `wanted` rows; returns how many there is room for. Storage grows only as far as
-/// the model could still be copied; that memory is left in `room_to_save` where it is not null.
-std::size_t make_room(RunArrays& arrays, std::size_t wanted, std::size_t limit,
-                      Buffer<float>* room_to_save);
-/// All arrays move to these rows, of which there is room; rows given up become unused. What a round
+/// Reserves `wanted` rows; returns how many fit. Storage grows only as far as the model could still
+/// be copied; that memory is left in `save_reserve` if it is not null.
+std::size_t reserve_rows(RunArrays& arrays, std::size_t wanted, std::size_t limit,
+                         Buffer<float>* save_reserve);
+/// All arrays move to these rows, which are reserved; rows given up become unused. What a round
 /// clears is cleared by clear_round().
 void rearrange(RunArrays& arrays, const RoundRows& rows);
 void clear_round(RunArrays& arrays);
