@@ -443,8 +443,6 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
 }
 
 bool is_checkpoint(const fs::path& path) {
-    std::error_code error;
-    if (!fs::is_regular_file(path, error)) return false;
     std::ifstream file(path, std::ios::binary);
     return path.extension() == ".gsc" || begins_with_magic(file);
 }

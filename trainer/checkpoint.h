@@ -33,7 +33,8 @@ struct CheckpointHead {
 };
 /// nullopt: it is no checkpoint.
 std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint);
-/// By its first bytes, or by its name where these are damaged: its reader says what is wrong.
+/// A file by its first bytes, or by its name where these are damaged: its reader says what is
+/// wrong.
 bool is_checkpoint(const fs::path& path);
 /// The steps done; nullopt: it is no checkpoint.
 std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint);

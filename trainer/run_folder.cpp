@@ -165,15 +165,14 @@ CaptureOptions loading_of(const nlohmann::json& json) {
     return out;
 }
 
-/// The run that would be lost: another one, or a later step of this one; empty: none would.
-std::string run_that_is_there(const fs::path& folder, const fs::path& resumed_from,
-                              std::uint64_t step) {
-    const auto there = run_in(folder);
+/// The run that would be lost: another one, or a later step of this one.
+std::optional<RunContents> run_that_is_there(const fs::path& folder, const fs::path& resumed_from,
+                                             std::uint64_t step) {
+    auto there = run_in(folder);
     // Other checkpoints that lie there may be of any run.
     const bool its_own = same_file(resumed_from, folder / "checkpoint.gsc");
-    if (!there || (its_own && there->steps && *there->steps <= step)) return {};
-    return there->steps ? fmt::format("it contains a run of {} steps", *there->steps)
-                        : "it contains a run";
+    if (there && its_own && there->steps && *there->steps <= step) there.reset();
+    return there;
 }
 
 }  // namespace
@@ -285,24 +284,6 @@ std::optional<RunContents> run_in(const fs::path& path) {
     if (is_file(path / "point_cloud.ply")) out.splats = path / "point_cloud.ply";
     if (out.checkpoint.empty() && out.splats.empty()) return std::nullopt;
     if (!out.checkpoint.empty()) out.steps = checkpoint_steps(out.checkpoint);
-    return out;
-}
-
-Result<SplatFile> read_any_splats(const fs::path& path, const SplatReadOptions& options) {
-    const auto run = run_in(path);
-    const fs::path& file = run ? run->model() : path;
-    SplatFile out;
-    if (is_checkpoint(file)) {
-        GS_TRY(CheckpointModel checkpoint, read_checkpoint_model(file));
-        out.model = std::move(checkpoint.model);
-        out.format = fmt::format("checkpoint of step {}", checkpoint.steps);
-        out.trained.unscented = checkpoint.unscented;
-    } else {
-        GS_TRY(out, read_splats(file, options));
-    }
-    if (!(out.trained.widest_angle > 0))
-        if (const auto described = read_run_description(folder_of_checkpoint(file)))
-            out.trained.widest_angle = described->widest_angle;
     return out;
 }
 
@@ -418,12 +399,14 @@ Result<RunFolder> RunFolder::take(const fs::path& folder, const fs::path& resume
                     "choose another place with -o");
     GS_TRY_VOID(out.lock(tell));
     remove_half_written(folder);
-    const std::string there = run_that_is_there(folder, resumed_from, step);
-    if (there.empty()) return out;
-    if (!overwrite)
-        return fail(ErrorKind::usage, folder.string(), there,
-                    std::string(run_in(folder)->steps ? "--resume auto continues it, " : "") +
+    const auto there = run_that_is_there(folder, resumed_from, step);
+    if (!there) return out;
+    if (!overwrite) {
+        const std::string steps = there->steps ? fmt::format(" of {} steps", *there->steps) : "";
+        return fail(ErrorKind::usage, folder.string(), "it contains a run" + steps,
+                    std::string(there->steps ? "--resume auto continues it, " : "") +
                         "--overwrite replaces it, another -o keeps it");
+    }
     out.resumed_from_ = resumed_from;
     out.replaces_ = true;
     return out;

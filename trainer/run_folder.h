@@ -14,7 +14,6 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "renderer/io/captures/capture_io.h"
-#include "renderer/io/splats/splat_io.h"
 #include "trainer/run_files.h"
 
 namespace gs {
@@ -57,10 +56,9 @@ struct RunContents {
     fs::path folder;
     fs::path checkpoint, splats;         ///< empty: there is none
     std::optional<std::uint64_t> steps;  ///< of the checkpoint
-    /// The newest that can be looked at; empty: none.
-    const fs::path& model() const {
-        return checkpoint.empty() || (!steps && !splats.empty()) ? splats : checkpoint;
-    }
+    /// The checkpoint is the newest model that can be looked at; else the splats are.
+    bool resumes() const { return !checkpoint.empty() && (steps || splats.empty()); }
+    const fs::path& model() const { return resumes() ? checkpoint : splats; }
 };
 /// Where an older checkpoint is kept.
 fs::path kept_checkpoint(const fs::path& folder, std::uint64_t step);
@@ -71,10 +69,6 @@ std::vector<std::uint64_t> kept_steps(const fs::path& folder);
 
 /// The run that `path` is the folder of; nullopt: it is none.
 std::optional<RunContents> run_in(const fs::path& path);
-
-/// A splat file, a checkpoint, or the newest model of a run's folder. Errors: as read_splats() and
-/// read_checkpoint_model().
-Result<SplatFile> read_any_splats(const fs::path& path, const SplatReadOptions& options = {});
 
 /// The folder it lies in; "." when it was named without one.
 inline fs::path folder_of_checkpoint(const fs::path& checkpoint) {

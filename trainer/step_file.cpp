@@ -486,8 +486,6 @@ Result<CapturedStep> read_step(const fs::path& path) {
 }
 
 bool is_step_file(const fs::path& path) {
-    std::error_code ignored;
-    if (!fs::is_regular_file(path, ignored)) return false;
     if (path.extension() == kStepExtension) return true;  // a damaged one is reported as such
     const auto from = open_zip(path);
     return from && manifest_in(**from);

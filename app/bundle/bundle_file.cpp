@@ -156,12 +156,6 @@ fs::path UnpackedBundle::member(std::string_view name) const {
     return fs::exists(path, error) ? path : fs::path();
 }
 
-bool is_bundle(const fs::path& path) {
-    if (path.extension() != ".gsb") return false;
-    std::error_code error;
-    return fs::is_regular_file(path, error);
-}
-
 Result<std::shared_ptr<const UnpackedBundle>> unpack_bundle(const fs::path& path,
                                                             const Progress& progress) {
     GS_TRY(const auto zip, open_zip(path));

@@ -58,8 +58,6 @@ struct UnpackedBundle {
     /// Path of a member; empty if missing.
     fs::path member(std::string_view name) const;
 };
-/// True when the name says so (.gsb), and it is a file.
-bool is_bundle(const fs::path& path);
 /// Fails without a scene; other missing or damaged parts are listed in `notes`. Errors:
 /// not_found, malformed (no bundle, damaged), unsupported (a newer version whose scene is none of
 /// ours), unwritable, cancelled.

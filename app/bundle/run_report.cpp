@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/bundle/notes_file.h"
+#include "app/paths/path_contents.h"
 #include "base/format.h"
 #include "base/json_text.h"
 #include "base/try.h"
 #include "renderer/doctor/doctor.h"
-#include "trainer/run_folder.h"
 #include "trainer/run_pictures.h"
 #include "trainer/time_lapse.h"
 
@@ -161,7 +161,7 @@ class RunReporter {
         for (const Note& note : *notes) out_.notes.push_back(note_line(note));
     }
     void add_findings() {
-        const auto model = read_any_splats(run_.folder);
+        const auto model = read_any_splats(find_contents(run_.folder));
         if (!model) return miss(model.error());
         SplatQuestions questions;
         questions.notes = model->notes;

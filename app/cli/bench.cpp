@@ -20,6 +20,7 @@
 #include "app/cli/proof_scene.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/verify.h"
+#include "app/paths/path_contents.h"
 #include "base/format.h"
 #include "base/json_write.h"
 #include "base/log.h"
@@ -36,7 +37,6 @@
 #include "renderer/raster/no_sink.h"
 #include "renderer/scene/origin.h"
 #include "trainer/loss.h"
-#include "trainer/run_folder.h"
 #include "trainer/trainer.h"
 
 namespace gs::cli {
@@ -151,7 +151,7 @@ Result<void> BenchRun::prepare() {
     }
     if (!a_.capture.empty()) {
         GS_TRY(const auto options, capture_options(a_.loading, common_));
-        GS_TRY(capture_, load_with_progress(a_.capture, options));
+        GS_TRY(capture_, load_with_progress(find_capture(a_.capture), options));
         cameras_ = cameras_of(*capture_, false);
     }
     training_ = capture_ && a_.scene.empty();
@@ -170,7 +170,7 @@ Result<void> BenchRun::load_scene() {
     const int width = a_.width > 0 ? a_.width : 1280,
               height = a_.height > 0 ? a_.height : width * 9 / 16;
     if (!a_.scene.empty()) {
-        GS_TRY(auto scene, read_any_splats(a_.scene));
+        GS_TRY(auto scene, read_any_splats(find_contents(a_.scene)));
         draw_as_trained(scene, {}, options_);
         model_ = std::move(scene.model);
         if (capture_) meet_origin(model_, capture_->origin);

@@ -10,13 +10,13 @@
 #include "app/cli/report.h"
 #include "app/cli/simplify.h"
 #include "app/cli/subcommand.h"
+#include "app/paths/path_contents.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/crop.h"
 #include "renderer/scene/origin.h"
 #include "renderer/scene/trained_through.h"
-#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -91,19 +91,19 @@ Json cost_json(const ConversionCost& cost) {
             {"views", views}};
 }
 
-Result<SplatFile> read_with_progress(const std::string& path, int lod) {
+Result<SplatFile> read_with_progress(const PathContents& from, int lod) {
     ProgressLine line("read");
     SplatReadOptions options;
     options.lod = lod;
     options.progress = told_by(line);
-    auto scene = read_any_splats(path, options);
+    auto scene = read_any_splats(from, options);
     line.finish();
     return scene;
 }
 
 Result<ConversionCost> verify(const ConvertArguments& a, const CommonArguments& common,
                               const GaussianModel& source) {
-    GS_TRY(auto result, read_with_progress(a.output, 0));
+    GS_TRY(auto result, read_with_progress(find_contents(a.output), 0));
     meet_origin(result.model, source.origin);
     return verify_conversion(source, result.model, a.verify, common);
 }
@@ -124,7 +124,8 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
         GS_TRY(made, prepare_output_folder(output.parent_path()));
     }
     GS_TRY_VOID(prepare_output_file(output));
-    GS_TRY(auto scene, read_with_progress(a.input, a.lod));
+    const PathContents input = find_contents(a.input);
+    GS_TRY(auto scene, read_with_progress(input, a.lod));
     for (const std::string& note : scene.notes) log_info("{}: {}", a.input, note);
 
     if (crop) {
@@ -135,14 +136,11 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     }
     std::optional<Simplified> simple;
     if (!a.simplify.to.empty()) {
-        GS_TRY(simple, simplified_as_asked(scene.model, a.simplify, a.input, common));
+        GS_TRY(simple, simplified_as_asked(scene.model, a.simplify, input.folder(), common));
     }
     const GaussianModel& result = simple ? simple->model : scene.model;
-    SplatWriteOptions options;
-    options.spz_version = a.spz_version;
-    options.trained = scene.trained;
     ProgressLine line("write");
-    options.progress = told_by(line);
+    const SplatWriteOptions options{a.spz_version, scene.trained, told_by(line)};
     const auto written = write_splats(a.output, result, options);
     line.finish();
     if (!written) return tl::unexpected(written.error());

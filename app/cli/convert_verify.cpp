@@ -5,6 +5,7 @@
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
+#include "base/try.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
 #include "trainer/metrics.h"
@@ -26,13 +27,10 @@ struct Stands {
 
 Result<Stands> stands_of(const std::string& views, Vec3d origin, const CommonArguments& common) {
     Stands out;
-    if (is_capture(views)) {
-        auto options = capture_options(CaptureArguments{}, common);
-        if (!options) return tl::unexpected(options.error());
-        options->origin = origin;
-        auto capture = load_with_progress(views, *options);
-        if (!capture) return tl::unexpected(capture.error());
-        out.capture = *capture;
+    if (const CaptureFiles files = find_capture(views); files.certain) {
+        GS_TRY(auto options, capture_options(CaptureArguments{}, common));
+        options.origin = origin;
+        GS_TRY(out.capture, load_with_progress(files, options));
         auto indices = out.capture->view_indices(true);
         if (indices.empty()) indices = out.capture->view_indices(false);
         for (const std::size_t i : indices) {
@@ -40,9 +38,8 @@ Result<Stands> stands_of(const std::string& views, Vec3d origin, const CommonArg
             out.list.push_back({view.name, view.camera, view.photo.pixels() > 0 ? &view : nullptr});
         }
     } else {
-        auto cameras = read_cameras(views, origin);
-        if (!cameras) return tl::unexpected(cameras.error());
-        for (NamedCamera& camera : *cameras)
+        GS_TRY(const auto cameras, read_cameras(views, origin));
+        for (const NamedCamera& camera : cameras)
             out.list.push_back({camera.name, camera.camera, nullptr});
     }
     if (out.list.size() > kMostVerifyViews) {
@@ -105,13 +102,12 @@ void average(ConversionCost& cost) {
 
 Result<ConversionCost> verify_conversion(const GaussianModel& source, const GaussianModel& result,
                                          const std::string& views, const CommonArguments& common) {
-    const auto stands = stands_of(views, source.origin, common);
-    if (!stands) return tl::unexpected(stands.error());
-    if (stands->list.empty()) return fail(ErrorKind::usage, views, "no view to verify from");
+    GS_TRY(const Stands stands, stands_of(views, source.origin, common));
+    if (stands.list.empty()) return fail(ErrorKind::usage, views, "no view to verify from");
     ConversionCost out;
     Drawer drawer;
     ProgressLine progress("verify");
-    for (const Stand& stand : stands->list) {
+    for (const Stand& stand : stands.list) {
         if (interrupted()) return fail(ErrorKind::cancelled, views, "verifying was stopped");
         ImageF before = drawer.draw(source, stand.camera),
                after = drawer.draw(result, stand.camera);
@@ -121,7 +117,7 @@ Result<ConversionCost> verify_conversion(const GaussianModel& source, const Gaus
             cost.result = score_picture(after, stand.view->photo, stand.view->mask).psnr;
         }
         out.views.push_back(std::move(cost));
-        progress.update(out.views.size(), stands->list.size(), stand.name);
+        progress.update(out.views.size(), stands.list.size(), stand.name);
     }
     progress.finish();
     average(out);

@@ -155,7 +155,8 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
     GS_TRY(auto computes, backend.make_training());
     CaptureOptions loading = side.description->loading_here({});
     if (const auto head = read_checkpoint_head(checkpoint)) loading.origin = head->origin;
-    GS_TRY(const auto capture, load_with_progress(side.description->capture, loading));
+    GS_TRY(const auto capture,
+           load_with_progress(find_capture(side.description->capture), loading));
     GS_TRY(const auto trainer, checkpoint.empty()
                                    ? Trainer::create(capture, side.settings, std::move(computes))
                                    : Trainer::resume(checkpoint, capture, std::move(computes)));

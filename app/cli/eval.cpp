@@ -11,6 +11,7 @@
 #include "app/cli/results.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/worst.h"
+#include "app/paths/path_contents.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/seconds.h"
@@ -21,7 +22,6 @@
 #include "trainer/checkpoint.h"
 #include "trainer/init.h"
 #include "trainer/run_files.h"
-#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -52,7 +52,6 @@ void add_options(CLI::App& app, EvalArguments& a) {
 
 // A splat file does not say how long it was trained; the metrics that train wrote beside it do.
 Json steps_of(const fs::path& scene) {
-    if (const auto run = run_in(scene); run && run->steps) return *run->steps;
     if (const auto steps = checkpoint_steps(scene)) return *steps;
     const auto text = read_text_file(scene.parent_path() / "metrics.json", 64 << 20);
     if (!text) return nullptr;
@@ -68,11 +67,9 @@ Json steps_of(const fs::path& scene) {
 
 /// The photo and camera looks learned by the run of this checkpoint, or of this folder's
 /// checkpoint. Empty, with a warning, if the photos are not those of the run.
-LearnedLooks looks_of(const fs::path& scene, const Capture& capture) {
-    const auto run = run_in(scene);
-    const fs::path file = run ? run->model() : scene;
-    if (!read_checkpoint_head(file)) return {};
-    auto looks = read_checkpoint_looks(file, capture);
+LearnedLooks looks_of(const PathContents& scene, const Capture& capture) {
+    if (scene.model_kind() != PathKind::checkpoint) return {};
+    auto looks = read_checkpoint_looks(scene.model(), capture);
     if (looks) return std::move(*looks);
     log_warning("scored without the run's learned camera looks: {}", looks.error().text());
     return {};
@@ -84,16 +81,14 @@ struct Photos {
 };
 
 /// Those given, or those that the run was trained from, as it read them.
-Result<Photos> photos_of(const EvalArguments& a, const CommonArguments& common) {
+Result<Photos> photos_of(const EvalArguments& a, const fs::path& folder,
+                         const CommonArguments& common) {
     CaptureArguments given = a.loading;
     given.background = a.picture.background;
     Photos out{a.capture, {}};
     GS_TRY(out.loading, capture_options(given, common));
     if (!a.capture.empty()) return out;
-    std::error_code error;
-    const fs::path scene = a.scene;
-    const auto run =
-        read_run_description(fs::is_directory(scene, error) ? scene : scene.parent_path());
+    const auto run = read_run_description(folder);
     if (!run)
         return fail(ErrorKind::usage, a.scene, "does not name its capture",
                     "name the photos: gausscope eval SCENE CAPTURE");
@@ -103,17 +98,18 @@ Result<Photos> photos_of(const EvalArguments& a, const CommonArguments& common) 
 }
 
 Result<int> run(const EvalArguments& a, const CommonArguments& common) {
-    GS_TRY(Photos photos, photos_of(a, common));
+    const PathContents what = find_contents(a.scene);
+    GS_TRY(Photos photos, photos_of(a, what.folder(), common));
     GS_TRY(auto picture, picture_options(a.picture));
     picture.background = photos.loading.background;
     GS_TRY(auto rasterizer, make_rasterizer(common));
     catch_interrupts();
-    GS_TRY(auto scene, read_any_splats(a.scene));
+    GS_TRY(auto scene, read_any_splats(what));
     for (const std::string& note : scene.notes) log_info("{}: {}", a.scene, note);
     draw_as_trained(scene, a.picture, picture);
     // Without one of its own, as in formats that have no place for it, it is less the capture's.
     if (!is_zero(scene.model.origin)) photos.loading.origin = scene.model.origin;
-    GS_TRY(auto capture, load_with_progress(photos.capture, photos.loading));
+    GS_TRY(auto capture, load_with_progress(find_capture(photos.capture), photos.loading));
     if (picture.compatibility == Compatibility::tight)
         picture.near_plane = near_plane_for(static_cast<double>(scene_extent_of(*capture)));
     auto views = capture->view_indices(true);
@@ -126,7 +122,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
                     "add --all, --test-every N or --test-views");
 
     const std::size_t gaussians = scene.model.count;
-    LearnedLooks looks = looks_of(a.scene, *capture);
+    LearnedLooks looks = looks_of(what, *capture);
     const bool through_cameras = looks.mode == AppearanceMode::ppisp;
     if (through_cameras) log_info("scored with the vignettes and tone curves that the run learned");
     ProgressLine progress("evaluate", "evaluating {} photos");
@@ -141,11 +137,10 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     progress.finish();
     const double seconds = seconds_since(begin);
     print_scores(result);
-    Json lidar;
+    Json lidar, worst;
     if (a.lidar) {
         GS_TRY(lidar, evaluate_sweeps(scene.model, photos.capture, a.all_views));
     }
-    Json worst;
     if (a.worst > 0 && result.images.size() == views.size())
         worst = tell_worst(std::make_shared<const GaussianModel>(std::move(scene.model)), capture,
                            views, *rasterizer, picture, static_cast<std::size_t>(a.worst));
@@ -154,7 +149,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
                  {"scene", a.scene},
                  {"capture", photos.capture},
                  {"backend", rasterizer->name()},
-                 {"steps", steps_of(a.scene)},
+                 {"steps", steps_of(what.model())},
                  {"seconds", seconds},
                  {"gaussians", gaussians},
                  {"profile", name_of(picture.compatibility)},

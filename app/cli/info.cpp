@@ -13,11 +13,10 @@
 #include "app/cli/machine.h"
 #include "app/cli/progress.h"
 #include "app/cli/subcommand.h"
+#include "app/paths/path_contents.h"
 #include "base/parallel.h"
 #include "base/try.h"
 #include "renderer/device/cuda/device.h"
-#include "renderer/io/splats/level_set.h"
-#include "trainer/run_folder.h"
 #include "trainer/step_file.h"
 #include "trainer/step_notes.h"
 
@@ -144,13 +143,12 @@ Result<Json> write_fixed(const SplatFile& scene, const std::string& path) {
                 {"lost", lost}};
 }
 
-Json splat_json(const std::string& path, const SplatFile& scene, const Statistics& statistics,
+Json splat_json(const PathContents& what, const SplatFile& scene, const Statistics& statistics,
                 const SplatReport& doctor) {
     const GaussianModel& model = scene.model;
-    const auto run = run_in(path);
     Json out{{"command", "info"},
              {"kind", "splats"},
-             {"path", path},
+             {"path", what.path},
              {"format", scene.format},
              {"gaussians", model.count},
              {"sh_degree", model.sh_degree},
@@ -158,7 +156,7 @@ Json splat_json(const std::string& path, const SplatFile& scene, const Statistic
              {"projection", scene.trained.unscented ? "ut" : "ewa"},
              {"widest_angle", scene.trained.widest_angle},
              {"bytes_in_memory", model.bytes()},
-             {"bytes_on_disk", splat_bytes(run ? run->model() : fs::path(path))}};
+             {"bytes_on_disk", splat_bytes(what.model())}};
     Vec3f lo{}, hi{};
     const bool bounded = bounds_of(model, lo, hi);
     out["origin"] = triple(model.origin.x, model.origin.y, model.origin.z);
@@ -182,16 +180,17 @@ int device_of(const CommonArguments& common) {
     return first ? first->index : -1;
 }
 
-Result<int> splat_info(const InfoArguments& a, const CommonArguments& common) {
+Result<int> splat_info(const InfoArguments& a, const PathContents& what,
+                       const CommonArguments& common) {
     if (!a.fix.empty()) GS_TRY_VOID(not_the_source(a.path, a.fix));
     ProgressLine line("read");
     SplatReadOptions options;
     options.lod = a.lod;
     options.progress = told_by(line);
-    const auto scene = read_any_splats(a.path, options);
+    const auto scene = read_any_splats(what, options);
     line.finish();
     if (!scene) return tl::unexpected(scene.error());
-    if (a.lod > 0 && !level_set_at(a.path))
+    if (a.lod > 0 && !(what.splats && what.splats->has_levels()))
         return fail(ErrorKind::usage, a.path, "has no levels of detail", "omit --lod");
     const GaussianModel& model = scene->model;
     const Statistics statistics = statistics_of(model);
@@ -200,7 +199,7 @@ Result<int> splat_info(const InfoArguments& a, const CommonArguments& common) {
         examine(model, questions_here(scene->notes, device_of(common)), told_by(examining));
     examining.finish();
     if (!examined) return tl::unexpected(examined.error());
-    Json out = splat_json(a.path, *scene, statistics, *examined);
+    Json out = splat_json(what, *scene, statistics, *examined);
     say(model.antialiased ? "{path}\n  {format}, {gaussians} Gaussians, degree {sh_degree}, "
                             "antialiased, {bytes_in_memory:bytes} in memory, {bytes_on_disk:bytes} "
                             "on disk"
@@ -298,22 +297,22 @@ Json capture_json(const InfoArguments& a, const Capture& capture, const CaptureF
     return out;
 }
 
-Result<int> capture_info(const InfoArguments& a, const CommonArguments& common) {
+Result<int> capture_info(const InfoArguments& a, const CaptureFiles& files,
+                         const CommonArguments& common) {
     if (!a.fix.empty())
         return fail(ErrorKind::usage, a.path, "--fix works on splat files; this is a capture",
                     "for a capture, fix its photos and poses");
     GS_TRY(auto options, capture_options(a.loading, common));
-    const auto forecast = forecast_capture(a.path, options);
+    const auto forecast = forecast_capture(files, options);
     options.photos = a.photos;
     ProgressLine line("read");
     options.progress = told_by(line);
-    const auto capture = load_capture(a.path, options);
+    const auto capture = load_capture(files, options);
     line.finish();
     if (!capture) return tl::unexpected(capture.error());
     const auto findings = examine(*capture);
     Json out = capture_json(a, *capture, forecast ? &*forecast : nullptr, findings);
-    if (is_lidar_log(a.path))
-        if (const auto log = open_lidar_log(a.path)) out["lidar"] = lidar_json(*log);
+    if (const auto log = open_lidar_log(a.path)) out["lidar"] = lidar_json(*log);
     say(capture->points_are_random
             ? "{path}\n  {format}, {views} views ({train_views} training, {test_views} test), "
               "{points} points (random)"
@@ -387,27 +386,15 @@ Result<int> machine_info(const CommonArguments& common) {
 }
 
 Result<int> run(const InfoArguments& a, const CommonArguments& common) {
-    const std::string& path = a.path;
-    if (path.empty()) return machine_info(common);
+    if (a.path.empty()) return machine_info(common);
     catch_interrupts();
-    std::error_code error;
-    const bool there = fs::exists(path, error);
-    if (there && fs::is_directory(path, error)) fs::directory_iterator(path, error);
-    if (error == std::errc::permission_denied)
-        return fail(ErrorKind::unreadable, path, "cannot be read: permission denied",
-                    "check its permissions and those of its parent folders");
-    if (!there) return fail(ErrorKind::not_found, path, "no such file or folder", "check the path");
-    if (is_capture(path)) return capture_info(a, common);
-    if (is_lidar_log(path)) return lidar_info(a, common);
-    if (is_step_file(path)) return step_info(a, common);
-    // For an invalid splat file, the readers give the best error.
-    if (fs::is_regular_file(path, error) || is_splat_file(path) || run_in(path))
-        return splat_info(a, common);
-    if (auto busy = still_training(path)) return tl::unexpected(std::move(*busy));
-    return fail(ErrorKind::unsupported, path, "not a capture or splat file",
-                "captures contain sparse/0 (COLMAP), transforms.json, OpenSfM's "
-                "reconstruction.json or a drive (docs/lidar.md); splat files are " +
-                    splat_extensions(false));
+    const PathContents what = find_contents(a.path);
+    if (what.kind == PathKind::capture) return capture_info(a, what.capture, common);
+    if (what.kind == PathKind::lidar) return lidar_info(a, common);
+    if (what.kind == PathKind::step) return step_info(a, common);
+    // What is wrong with a file that has only the name of splats, its reader says best.
+    if (what.kind == PathKind::checkpoint || what.splats) return splat_info(a, what, common);
+    return tl::unexpected(what.problem);
 }
 
 }  // namespace

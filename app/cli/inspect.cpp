@@ -11,6 +11,7 @@
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
+#include "app/paths/path_contents.h"
 #include "base/log.h"
 #include "base/seconds.h"
 #include "base/try.h"
@@ -20,7 +21,6 @@
 #include "renderer/scene/origin.h"
 #include "trainer/init.h"
 #include "trainer/loss_window.h"
-#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -120,7 +120,7 @@ Result<void> Inspection::prepare() {
     options_.gradients = options_.depth = false;
     options_.counters = true;
     GS_TRY(rasterizer_, make_rasterizer(common_));
-    GS_TRY(auto scene, read_any_splats(a_.scene));
+    GS_TRY(auto scene, read_any_splats(find_contents(a_.scene)));
     for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);
     draw_as_trained(scene, a_.picture, options_);
     model_ = std::move(scene.model);
@@ -146,7 +146,7 @@ Result<void> Inspection::choose_camera() {
         given.background = a_.picture.background;
         GS_TRY(auto loading, capture_options(given, common_));
         if (!is_zero(model_.origin)) loading.origin = model_.origin;
-        GS_TRY(capture_, load_with_progress(a_.capture, loading));
+        GS_TRY(capture_, load_with_progress(find_capture(a_.capture), loading));
         options_.background = loading.background;
         // With their endings, which render's files do without.
         for (const View& view : capture_->views) cameras.push_back({view.name, view.camera});

@@ -13,6 +13,7 @@
 #include "app/cli/lab.h"
 #include "app/cli/options.h"
 #include "app/cli/report.h"
+#include "app/paths/path_contents.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
@@ -20,7 +21,6 @@
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/near_plane.h"
 #include "trainer/init.h"
-#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -82,7 +82,7 @@ class PhotoDrawer {
     }
 
     Result<Image8> drawn(const lab::LabRun& run, const View& view) {
-        GS_TRY(const SplatFile scene, read_any_splats(run.folder));
+        GS_TRY(const SplatFile scene, read_any_splats(find_contents(run.folder)));
         ModelSource source(scene.model);
         const auto state = rasterizer_->make_state();
         RenderOptions options;

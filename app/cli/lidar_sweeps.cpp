@@ -6,6 +6,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
+#include "app/paths/path_contents.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
@@ -13,7 +14,6 @@
 #include "renderer/maps/sweep_colors.h"
 #include "renderer/rays/sweep_picture.h"
 #include "renderer/rays/sweep_score.h"
-#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -56,7 +56,7 @@ Result<int> render_lidar(const std::string& scene, const std::string& lidar,
         return fail(ErrorKind::usage, "", "rays are evaluated only on the CPU", "omit --backend");
     GS_TRY(const auto made, prepare_output_folder(output));
     catch_interrupts();
-    GS_TRY(const auto splats, read_any_splats(scene));
+    GS_TRY(const auto splats, read_any_splats(find_contents(scene)));
     Json images = Json::array();
     const auto draw = [&](const LidarSweep& sweep, const RayImage& drawn) -> Result<void> {
         std::string name = sweep.name + (npy ? "_range.npy" : "_range.png");

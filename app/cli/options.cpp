@@ -49,8 +49,8 @@ Result<std::size_t> parse_init(const std::string& text) {
     return static_cast<std::size_t>(*count);
 }
 
-void say_forecast(const std::string& path, const CaptureOptions& options) {
-    const auto forecast = forecast_capture(path, options);
+void say_forecast(const CaptureFiles& files, const CaptureOptions& options) {
+    const auto forecast = forecast_capture(files, options);
     if (!forecast) return;  // loading will say why, with the same words
     log_info("{} photos of up to {} x {}, {} points; needs {}, {} more while decoding",
              forecast->photos, forecast->width, forecast->height, forecast->points,
@@ -416,15 +416,15 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
     return known;
 }
 
-Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& path,
+Result<std::shared_ptr<const Capture>> load_with_progress(const CaptureFiles& files,
                                                           CaptureOptions options) {
-    say_forecast(path, options);
+    say_forecast(files, options);
     ProgressLine progress("load");
     options.progress = [&](std::string_view what, std::size_t done, std::size_t total) {
         progress.update(done, total, std::string(what));
         return !interrupted();
     };
-    auto capture = load_capture(path, options);
+    auto capture = load_capture(files, options);
     progress.finish();
     if (!capture) return tl::unexpected(capture.error());
     for (const CaptureNote& note : capture->notes) {

@@ -72,7 +72,7 @@ Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
 Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& arguments,
                                   const CommonArguments& common);
 /// Loads with a progress bar, prints the memory forecast before and what was skipped after.
-Result<std::shared_ptr<const Capture>> load_with_progress(const std::string& path,
+Result<std::shared_ptr<const Capture>> load_with_progress(const CaptureFiles& files,
                                                           CaptureOptions options);
 /// "X0,Y0,Z0,X1,Y1,Z1", a smaller and a larger corner. Errors (usage).
 Result<ClipBox> parse_box(const std::string& text);

@@ -13,12 +13,12 @@
 #include "app/cli/progress.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/verify.h"
+#include "app/paths/path_contents.h"
 #include "base/json_write.h"
 #include "base/try.h"
 #include "profiler/predict/validation.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/camera_lens.h"
-#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -102,7 +102,7 @@ Result<std::vector<NamedCamera>> cameras_for(const PredictArguments& a,
     if (!a.capture.empty()) {
         GS_TRY(auto options, capture_options(a.loading, common));
         options.origin = model.origin;
-        GS_TRY(const auto capture, load_with_progress(a.capture, options));
+        GS_TRY(const auto capture, load_with_progress(find_capture(a.capture), options));
         return cameras_of(*capture, false);
     }
     const int width = a.width > 0 ? a.width : 1920,
@@ -115,7 +115,7 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
                               PredictSubject& subject) {
     GS_TRY(const Backend backend, backend_of(common));
     GS_TRY(const auto rasterizer, backend.make_rasterizer());
-    GS_TRY(auto scene, read_any_splats(a.scene));
+    GS_TRY(auto scene, read_any_splats(find_contents(a.scene)));
     GS_TRY(RenderOptions options, picture_options(a.picture));
     draw_as_trained(scene, a.picture, options);
     GaussianModel model = std::move(scene.model);

@@ -14,6 +14,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
+#include "app/paths/path_contents.h"
 #include "app/verify/precision.h"
 #include "base/exception_words.h"
 #include "base/log.h"
@@ -29,7 +30,6 @@
 #include "renderer/scene/near_plane.h"
 #include "renderer/scene/origin.h"
 #include "trainer/lapse_video.h"
-#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -227,7 +227,7 @@ Result<void> RenderRun::prepare() {
         GS_TRY(made_, prepare_output_folder(a_.output));
     }
 
-    GS_TRY(auto scene, read_any_splats(a_.scene));
+    GS_TRY(auto scene, read_any_splats(find_contents(a_.scene)));
     for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);
     draw_as_trained(scene, a_.picture, options_);
     model_ = std::move(scene.model);

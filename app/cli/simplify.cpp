@@ -15,24 +15,23 @@ struct Weighers {
 };
 
 Result<Weighers> weighers_of(const GaussianModel& model, const std::string& views,
-                             const fs::path& input, const CommonArguments& common) {
-    std::error_code ignored;
-    const fs::path folder = fs::is_directory(input, ignored) ? input : input.parent_path();
+                             const fs::path& folder, const CommonArguments& common) {
     if (views.empty()) {
         const auto run = read_run_description(folder);
-        if (!run || !is_capture(run->capture))
+        const CaptureFiles files = run ? find_capture(run->capture) : CaptureFiles();
+        if (!files.certain)
             return Weighers{cameras_to_look_from(model), "generated views all around it"};
         CaptureOptions options = run->loading;
         options.photos = false;
         options.origin = model.origin;
-        GS_TRY(const auto capture, load_capture(run->capture, options));
+        GS_TRY(const auto capture, load_capture(files, options));
         return Weighers{cameras_to_look_from(capture), run->capture};
     }
-    if (is_capture(views)) {
+    if (const CaptureFiles files = find_capture(views); files.certain) {
         GS_TRY(auto options, capture_options(CaptureArguments{}, common));
         options.photos = false;
         options.origin = model.origin;
-        GS_TRY(const auto capture, load_capture(views, options));
+        GS_TRY(const auto capture, load_capture(files, options));
         return Weighers{cameras_to_look_from(capture), views};
     }
     GS_TRY(const auto cameras, read_cameras(views, model.origin));
@@ -44,9 +43,9 @@ Result<Weighers> weighers_of(const GaussianModel& model, const std::string& view
 }  // namespace
 
 Result<Simplified> simplified_as_asked(const GaussianModel& model, const SimplifyRequest& request,
-                                       const fs::path& input, const CommonArguments& common) {
+                                       const fs::path& folder, const CommonArguments& common) {
     GS_TRY(const std::size_t n, simplified_count(request.to, model.count));
-    GS_TRY(Weighers from, weighers_of(model, request.views, input, common));
+    GS_TRY(Weighers from, weighers_of(model, request.views, folder, common));
     GS_TRY(const auto rasterizer, make_rasterizer(common));
     const std::size_t cameras = std::min(from.cameras.size(), kMostWeighed);
     ProgressLine line("simplify", "simplifying: {1} in {0} steps");

@@ -19,9 +19,9 @@ struct Simplified {
     std::size_t cameras = 0;  ///< pictures were drawn from
     std::string from;         ///< their source, as text
 };
-/// `input`: where the model is from; a run knows its capture. Pictures are drawn by the backend
-/// that `common` names. Errors: usage, views that cannot be read, cancelled.
+/// `folder`: where the model is from; that of a run knows its capture. Pictures are drawn by the
+/// backend that `common` names. Errors: usage, views that cannot be read, cancelled.
 Result<Simplified> simplified_as_asked(const GaussianModel& model, const SimplifyRequest& request,
-                                       const fs::path& input, const CommonArguments& common);
+                                       const fs::path& folder, const CommonArguments& common);
 
 }  // namespace gs::cli

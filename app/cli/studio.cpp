@@ -13,7 +13,6 @@
 #include "app/studio/studio.h"
 #include "app/window/window.h"
 #include "base/try.h"
-#include "profiler/files/trace_file.h"
 #include "renderer/device/cuda/device.h"
 #include "renderer/doctor/doctor.h"
 #include "trainer/checkpoint.h"
@@ -93,9 +92,10 @@ Result<void> check_paths(const ViewArguments& a) {
 /// The first path may also be a trace.
 void use_traces(const ViewArguments& a, StudioOptions& studio) {
     studio.traces = a.traces;
-    if (!is_trace_file(a.path)) return;
+    studio.contents = find_contents(a.path);
+    if (studio.contents.kind != PathKind::trace) return;
     studio.traces.insert(studio.traces.begin(), a.path);
-    studio.path.clear();
+    studio.contents = {};
 }
 
 void train_in(StudioOptions& studio, const RunOptions& training) {
@@ -108,11 +108,10 @@ void train_in(StudioOptions& studio, const RunOptions& training) {
 /// Before the window opens: the folder that was asked for can be this run's.
 Result<void> try_folder(const ViewArguments& a) {
     if (!a.training) return {};
-    const fs::path checkpoint = checkpoint_steps(a.path) ? fs::path(a.path) : fs::path();
+    const auto steps = checkpoint_steps(a.path);
     const auto silent = [](LogLevel, const std::string&) {};
-    GS_TRY(const RunFolder taken,
-           RunFolder::take(a.output, checkpoint, checkpoint_steps(checkpoint).value_or(0),
-                           a.training->overwrite, silent));
+    GS_TRY(const RunFolder taken, RunFolder::take(a.output, steps ? a.path : "", steps.value_or(0),
+                                                  a.training->overwrite, silent));
     return {};
 }
 
@@ -137,7 +136,6 @@ Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArgumen
     GS_TRY(const CommonArguments on, on_what_sees_lidar(of_run, common));
     GS_TRY(const auto backend, backend_for_window(on));
     StudioOptions studio;
-    studio.path = a.path;
     studio.capture = a.capture;
     studio.compare = a.compare;
     studio.attach = a.attach;

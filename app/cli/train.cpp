@@ -310,7 +310,7 @@ Result<std::shared_ptr<RunFolder>> TrainCommand::take_folder(const RunOptions& o
 
 Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(const RunOptions& of) {
     GS_TRY(auto computes, backend_.make_training());
-    GS_TRY(const auto capture, load_with_progress(of.capture, of.loading));
+    GS_TRY(const auto capture, load_with_progress(find_capture(of.capture), of.loading));
     warn_of_findings(examine(*capture));
     if (of.resumed_from.empty()) {
         GS_TRY(const TrainingSettings settings, make_settings(given_));

@@ -12,13 +12,13 @@
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/verify_rows.h"
+#include "app/paths/path_contents.h"
 #include "app/verify/frame_check.h"
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/scene/near_plane.h"
 #include "renderer/scene/origin.h"
 #include "trainer/init.h"
-#include "trainer/run_folder.h"
 
 namespace gs::cli {
 namespace {
@@ -81,7 +81,7 @@ Result<Place> photo_place(const VerifyArguments& a, Vec3d origin, const CommonAr
     Place out;
     GS_TRY(CaptureOptions loading, capture_options(a.loading, common));
     if (!is_zero(origin)) loading.origin = origin;
-    GS_TRY(out.capture, load_with_progress(a.capture, loading));
+    GS_TRY(out.capture, load_with_progress(find_capture(a.capture), loading));
     const auto& views = out.capture->views;
     const auto named = std::find_if(views.begin(), views.end(), [&](const View& view) {
         return a.photo.empty() || view.name == a.photo;
@@ -122,7 +122,7 @@ Result<int> run(const VerifyArguments& a, const CommonArguments& common) {
     GS_TRY(RenderOptions options, picture_options(a.picture));
     GS_TRY(const auto rasterizer, make_rasterizer(common));
     if (!a.difference.empty()) GS_TRY_VOID(prepare_output_file(a.difference));
-    GS_TRY(const SplatFile scene, read_any_splats(a.scene));
+    GS_TRY(const SplatFile scene, read_any_splats(find_contents(a.scene)));
     if (scene.model.count == 0)
         return fail(ErrorKind::usage, a.scene, "the scene has no Gaussians to verify");
     GS_TRY(const Place place, place_for(a, common, scene.model));

@@ -11,9 +11,7 @@ using namespace args;
 using S = StudioState&;
 
 void compare_scene(Engine& engine, const std::string& path) {
-    OpenRequest request{path};
-    request.beside = true;
-    engine.open(request);
+    engine.open({.contents = find_contents(path), .beside = true});
 }
 Result<void> with(S state, CompareWith what) {
     if (what == CompareWith::scene && !state.other)

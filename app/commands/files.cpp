@@ -7,7 +7,6 @@
 #include "app/session/exporter.h"
 #include "app/studio/studio.h"
 #include "panels/viewport/compare.h"
-#include "profiler/files/trace_file.h"
 
 namespace gs {
 namespace {
@@ -17,20 +16,12 @@ using S = StudioState&;
 
 constexpr int kFramesBeforePicture = 3;
 
-Result<void> send_open(S state, OpenRequest request) {
-    return leave_scene(state, [request = std::move(request)](Engine& e) { e.open(request); });
-}
 Result<void> open(S state, const std::string& path, const std::optional<std::string>& capture) {
-    if (!capture && is_trace_file(path))
-        return ask(state, [path](Studio& s) { return s.open_trace(path); });
-    OpenRequest request{path};
-    request.capture = capture.value_or("");
-    return send_open(state, std::move(request));
+    return open_path(
+        state, {.contents = find_contents(path), .capture = find_capture(capture.value_or(""))});
 }
 Result<void> open_sample(S state) {
-    OpenRequest request{state.sample_dir};
-    request.make_sample = true;
-    return send_open(state, std::move(request));
+    return open_path(state, {.contents = find_contents(state.sample_dir), .make_sample = true});
 }
 Result<void> close(S state) {
     return leave_scene(state, [](Engine& e) { e.close(); });
@@ -99,6 +90,14 @@ const CommandRow kRows[] = {
 // clang-format on
 
 }  // namespace
+
+Result<void> open_path(StudioState& state, OpenRequest request) {
+    if (request.contents.kind == PathKind::trace && request.capture.path.empty())
+        return ask(state, [path = std::move(request.contents.path)](Studio& s) {
+            return s.open_trace(path);
+        });
+    return leave_scene(state, [request = std::move(request)](Engine& e) { e.open(request); });
+}
 
 std::span<const CommandRow> file_commands() { return kRows; }
 

@@ -9,18 +9,15 @@ namespace {
 using namespace args;
 using S = StudioState&;
 
-Result<void> open(S state, OpenRequest request) {
-    return leave_scene(state, [request = std::move(request)](Engine& e) { e.open(request); });
-}
 Result<void> nothing_asked() {
     return fail(ErrorKind::usage, "", "nothing is being imported", "begin with import PATH");
 }
 
 /// Only captures have an import dialog.
-Result<void> begin(Studio& studio, const std::string& path) {
-    const auto kind = kind_of_path(path);
-    if (!kind || *kind != PathKind::capture) return studio.give("open", {path});
-    return studio.import(path);
+Result<void> begin(S state, const std::string& path) {
+    PathContents found = find_contents(path);
+    if (found.kind != PathKind::capture) return open_path(state, {.contents = std::move(found)});
+    return ask(state, [found = std::move(found)](Studio& s) { return s.import(found); });
 }
 Result<void> set(S state, const std::string& name, const std::string& value) {
     if (!state.import) return nothing_asked();
@@ -30,7 +27,7 @@ Result<void> accept(S state, bool train) {
     if (!state.import) return nothing_asked();
     GS_TRY(auto request, state.import->request(train));
     state.end_import();
-    return open(state, std::move(request));
+    return open_path(state, std::move(request));
 }
 Result<void> cancel(S state) {
     if (!state.import) return nothing_asked();

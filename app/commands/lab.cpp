@@ -44,12 +44,12 @@ Parameter<LabRunRow> recorded_run() {
                 return *row;
             }};
 }
-Result<void> show(S state, const LabRunRow& row) {
-    return leave_scene(
-        state, [request = OpenRequest{row.folder, row.capture}](Engine& e) { e.open(request); });
+OpenRequest found(const LabRunRow& row) {
+    return {.contents = find_contents(row.folder), .capture = find_capture(row.capture)};
 }
+Result<void> show(S state, const LabRunRow& row) { return open_path(state, found(row)); }
 void beside(Engine& engine, const LabRunRow& row) {
-    OpenRequest request{row.folder, row.capture};
+    OpenRequest request = found(row);
     request.beside = true;
     engine.open(request);
 }

@@ -20,6 +20,8 @@ inline Result<ClipBox> clip_box(const StudioState& state) {
     return fail(ErrorKind::usage, "", "there is no clip box",
                 "make one with view.clip X0 Y0 Z0 X1 Y1 Z1 or view.clip.fit");
 }
+/// Opens a scene in place of the open one, or a trace.
+Result<void> open_path(StudioState& state, OpenRequest request);
 /// KEY [up|down]: what photos are sorted by, and which way.
 template <class Sorted>
 Result<void> set_order(StudioState& state, PhotoKey key, bool descending) {

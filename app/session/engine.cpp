@@ -172,14 +172,11 @@ void Engine::open(const OpenRequest& request) {
     if (request.beside)
         full.origin = scene_->capture ? scene_->capture->origin : scene_->model->origin;
     // A second scene belongs to the open capture, unless another one is named or known.
-    if (!request.beside && full.capture.empty() && scene_ && scene_->capture) {
-        const auto kind = kind_of_path(request.path);
-        const bool knows = kind && *kind != PathKind::splats && knows_its_capture(request.path);
-        if (kind && *kind != PathKind::capture && *kind != PathKind::bundle && !knows)
-            full.capture = scene_->capture->path;
-    }
+    if (!request.beside && full.capture.path.empty() && scene_ && scene_->capture &&
+        !full.contents.knows_capture)
+        full.capture = find_capture(scene_->capture->path);
     jobs_.start<LoadedScene>(
-        {request.beside ? "compare" : "load", "opening " + request.path},
+        {request.beside ? "compare" : "load", "opening " + full.contents.path},
         [full, options = options_](const Progress& progress) {
             return load_scene(full, options, progress);
         },
@@ -193,7 +190,7 @@ void Engine::open(const OpenRequest& request) {
             if (!full.beside) next_beside_.reset();
             if (!scene_ && !full.beside)
                 training_.not_opened(error.kind == ErrorKind::cancelled ? "" : error.text());
-            events_.failed(error, "opening " + full.path + " was cancelled", command);
+            events_.failed(error, "opening " + full.contents.path + " was cancelled", command);
         });
 }
 

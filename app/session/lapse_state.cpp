@@ -1,6 +1,5 @@
 #include "app/session/lapse_state.h"
 
-#include "trainer/run_folder.h"
 #include "trainer/time_lapse.h"
 
 namespace gs {
@@ -17,19 +16,11 @@ std::vector<TimeLapseState::View> shown(const std::vector<LapseView>& views) {
     return out;
 }
 
-/// The folder of the run that was opened to be looked at; empty: it is none.
-fs::path folder_of(const LoadedScene& scene) {
-    if (run_in(scene.path)) return scene.path;
-    const fs::path folder = folder_of_checkpoint(scene.path);
-    return run_in(folder) ? folder : fs::path();
-}
-
 }  // namespace
 
 std::vector<LapseView> lapse_views(const LoadedScene& scene) {
     if (scene.run) return scene.run->keeper().lapse().views();
-    const fs::path folder = folder_of(scene);
-    return folder.empty() ? std::vector<LapseView>() : time_lapse_in(folder);
+    return scene.run_folder.empty() ? std::vector<LapseView>() : time_lapse_in(scene.run_folder);
 }
 
 std::shared_ptr<const TimeLapseState> lapse_state(const LoadedScene& scene) {
@@ -43,7 +34,7 @@ std::shared_ptr<const TimeLapseState> lapse_state(const LoadedScene& scene) {
         const double seconds = scene.run->times().seconds;
         if (seconds > 0) out.share = lapse.seconds() / seconds;
     } else {
-        if (folder_of(scene).empty()) return nullptr;
+        if (scene.run_folder.empty()) return nullptr;
         out.views = shown(lapse_views(scene));
         out.pace = text_of(LapsePace());
     }

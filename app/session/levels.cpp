@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/parallel.h"
+#include "base/try.h"
 
 namespace gs {
 namespace {
@@ -101,9 +102,8 @@ Result<void> read_files(const LevelSet& set, const std::set<std::size_t>& needed
         if (files.count(number) == 0) {
             const std::string& name =
                 number < set.files.size() ? set.files[number] : set.environment;
-            auto file = read_level_file(set, name, told);
-            if (!file) return tl::unexpected<Error>(file.error());
-            files[number] = std::make_shared<const GaussianModel>(std::move(file->model));
+            GS_TRY(SplatFile file, read_level_file(set, name, told));
+            files[number] = std::make_shared<const GaussianModel>(std::move(file.model));
         }
         ++done;
     }
@@ -152,8 +152,7 @@ LevelChoice choose_levels(const LevelSet& set, const Camera& camera, const Level
 
 Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& choice,
                                      LevelFiles files, const Progress& progress) {
-    if (auto read = read_files(set, files_needed(set, choice), progress, files); !read)
-        return tl::unexpected<Error>(read.error());
+    GS_TRY_VOID(read_files(set, files_needed(set, choice), progress, files));
     std::vector<LevelPiece> pieces;
     for (std::size_t r = 0; r < set.regions.size(); ++r)
         pieces.push_back(set.pieces_of(set.regions[r])[choice.levels[r]]);
@@ -168,8 +167,7 @@ Result<GatheredLevels> gather_levels(const LevelSet& set, const LevelChoice& cho
     bool antialiased = false;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const GaussianModel& from = *files[pieces[i].file];
-        if (auto fine = check_piece(set, pieces[i], from); !fine)
-            return tl::unexpected<Error>(fine.error());
+        GS_TRY_VOID(check_piece(set, pieces[i], from));
         at[i] = count;
         count += pieces[i].count;
         runs.push_back({count, pieces[i].file < set.files.size() ? pieces[i].level : kEveryLevel});

@@ -16,20 +16,11 @@
 #include "renderer/scene/origin.h"
 #include "trainer/checkpoint.h"
 #include "trainer/init.h"
-#include "trainer/run_folder.h"
 #include "trainer/step_file.h"
 #include "trainer/step_notes.h"
 
 namespace gs {
 namespace {
-
-/// So that a damaged splat file is reported by its reader, with the place.
-bool has_splat_extension(const fs::path& path) {
-    for (const SplatFormat& format : splat_formats())
-        for (const std::string& extension : format.extensions)
-            if (path.extension() == extension) return true;
-    return false;
-}
 
 std::string name_of_path(const std::string& path) {
     fs::path p(path);
@@ -37,28 +28,32 @@ std::string name_of_path(const std::string& path) {
     return p.filename().string();
 }
 
+/// A model of a run's folder has the name of its file.
+std::string name_of_model(const OpenRequest& request) {
+    const PathContents& from = request.contents;
+    if (!from.run) return name_of_path(from.path);
+    const std::string file = from.model().filename().string();
+    return request.beside ? name_of_path(from.path) + "/" + file : file;
+}
+
 Result<std::unique_ptr<TrainingBackend>> training_of(const SessionOptions& options) {
     if (options.make_training) return options.make_training();
-    auto rasterizer = options.make_rasterizer();
-    if (!rasterizer) return tl::unexpected<Error>(rasterizer.error());
-    return make_cpu_training(std::move(*rasterizer));
+    GS_TRY(auto rasterizer, options.make_rasterizer());
+    return make_cpu_training(std::move(rasterizer));
 }
 
-/// The requested folder; a resumed run keeps its own; empty: a new folder. If it turns out to have
-/// another run, a new folder is used.
-fs::path folder_for(const SessionOptions& options, const fs::path& checkpoint) {
-    if (!options.output_dir.empty()) return options.output_dir;
-    return checkpoint.empty() ? fs::path() : folder_of_checkpoint(checkpoint);
-}
-
+/// In the requested folder, a resumed run in its own, else in a new one; also where that turns out
+/// to have another run.
 void begin_run(LoadedScene& scene, std::unique_ptr<Trainer> trainer, const SessionOptions& options,
                const CaptureOptions& loading, const OpenRequest& from) {
     RunOptions run = options.run;
-    const bool resumes = !from.capture.empty();
-    run.capture = resumes ? from.capture : from.path;
-    run.resumed_from = resumes ? from.path : "";
-    run.folder = folder_for(options, run.resumed_from);
+    run.capture = from.capture.path;
     const fs::path asked = options.output_dir;
+    run.folder = asked;
+    if (from.contents.kind == PathKind::checkpoint) {
+        run.resumed_from = from.contents.model();
+        if (asked.empty()) run.folder = from.contents.folder();
+    }
     if (!asked.empty())
         run.runs = (asked.has_filename() ? asked : asked.parent_path()).parent_path();
     run.elsewhere = true;
@@ -70,61 +65,65 @@ void begin_run(LoadedScene& scene, std::unique_ptr<Trainer> trainer, const Sessi
     scene.trainer = &scene.run->trainer();
 }
 
-/// A checkpoint with its capture and loading options: from the request, else from the run's files.
-Result<OpenRequest> with_capture(OpenRequest request, CaptureOptions& loading) {
-    const auto run = read_run_description(fs::path(request.path).parent_path());
+/// Adds the capture and loading options of a checkpoint or run from its files, where the request
+/// names no capture.
+Result<void> add_capture(OpenRequest& request, CaptureOptions& loading) {
+    const fs::path file = request.contents.model();
+    const auto run = read_run_description(request.contents.folder());
     if (run) loading = run->loading_here(loading);
-    if (const auto head = read_checkpoint_head(request.path)) loading.origin = head->origin;
-    if (!request.capture.empty()) return request;
+    if (const auto head = read_checkpoint_head(file)) loading.origin = head->origin;
+    if (!request.capture.path.empty()) return {};
     if (!run)
-        return fail(ErrorKind::usage, request.path, "a checkpoint needs its capture to resume",
+        return fail(ErrorKind::usage, file.string(), "a checkpoint needs its capture to resume",
                     "open the capture first, or run: open CHECKPOINT CAPTURE");
     std::error_code error;
     if (!fs::exists(run->capture, error))
         return fail(ErrorKind::not_found, run->capture, "the photos of this run no longer exist",
-                    fmt::format("give their new path: open {} CAPTURE", request.path));
-    request.capture = run->capture;
-    return request;
+                    fmt::format("give their new path: open {} CAPTURE", file.string()));
+    request.capture = find_capture(run->capture);
+    return {};
 }
 
-Result<LoadedScene> load_training_scene(const OpenRequest& request, const SessionOptions& options,
-                                        CaptureOptions capture_options) {
-    auto capture = load_capture(request.path, capture_options);
-    if (!capture) return tl::unexpected<Error>(capture.error());
-    LoadedScene scene;
-    scene.capture = std::make_shared<const Capture>(std::move(*capture));
-    scene.name = scene.capture->name;
-    scene.format = scene.capture->format;
-    scene.notes = texts_of(scene.capture->notes);
+Result<std::shared_ptr<const Capture>> shared_capture(const CaptureFiles& files,
+                                                      const CaptureOptions& loading) {
+    GS_TRY(Capture capture, load_capture(files, loading));
+    return std::make_shared<const Capture>(std::move(capture));
+}
+
+Result<std::unique_ptr<Trainer>> new_trainer(std::shared_ptr<const Capture> capture,
+                                             const SessionOptions& options) {
     const Span span(Stage::init);
-    auto backend = training_of(options);
-    if (!backend) return tl::unexpected<Error>(backend.error());
-    auto trainer = Trainer::create(scene.capture, options.settings, std::move(*backend));
-    if (!trainer) return tl::unexpected<Error>(trainer.error());
-    begin_run(scene, std::move(*trainer), options, capture_options,
-              {.path = request.path, .overwrite = request.overwrite});
-    return scene;
+    GS_TRY(auto backend, training_of(options));
+    return Trainer::create(std::move(capture), options.settings, std::move(backend));
 }
 
-Result<LoadedScene> load_checkpoint_scene(const OpenRequest& asked, const SessionOptions& options,
-                                          CaptureOptions capture_options) {
-    GS_TRY(const OpenRequest request, with_capture(asked, capture_options));
-    auto capture = load_capture(request.capture, capture_options);
-    if (!capture) return tl::unexpected<Error>(capture.error());
-    LoadedScene scene;
-    scene.capture = std::make_shared<const Capture>(std::move(*capture));
-    scene.name = scene.capture->name;
-    scene.format = scene.capture->format + ", from a checkpoint";
-    scene.notes = texts_of(scene.capture->notes);
-    auto backend = training_of(options);
-    if (!backend) return tl::unexpected<Error>(backend.error());
-    auto trainer = Trainer::resume(request.path, scene.capture, std::move(*backend));
-    if (!trainer) return tl::unexpected<Error>(trainer.error());
-    TrainingSettings settings = (*trainer)->settings();
+Result<std::unique_ptr<Trainer>> resumed_trainer(const OpenRequest& request,
+                                                 std::shared_ptr<const Capture> capture,
+                                                 const SessionOptions& options) {
+    GS_TRY(auto backend, training_of(options));
+    GS_TRY(auto trainer,
+           Trainer::resume(request.contents.model(), std::move(capture), std::move(backend)));
+    TrainingSettings settings = trainer->settings();
     GS_TRY_VOID(change_settings(settings, request.settings));
-    GS_TRY_VOID((*trainer)->set_settings(settings));
-    begin_run(scene, std::move(*trainer), options, capture_options,
-              {.path = request.path, .capture = request.capture, .overwrite = request.overwrite});
+    GS_TRY_VOID(trainer->set_settings(settings));
+    return trainer;
+}
+
+Result<LoadedScene> load_training_scene(OpenRequest request, const SessionOptions& options,
+                                        CaptureOptions loading) {
+    const bool resumes = request.contents.kind == PathKind::checkpoint;
+    if (resumes)
+        GS_TRY_VOID(add_capture(request, loading));
+    else
+        request.capture = request.contents.capture;
+    LoadedScene scene;
+    GS_TRY(scene.capture, shared_capture(request.capture, loading));
+    scene.name = scene.capture->name;
+    scene.format = scene.capture->format + (resumes ? ", from a checkpoint" : "");
+    scene.notes = texts_of(scene.capture->notes);
+    GS_TRY(auto trainer, resumes ? resumed_trainer(request, scene.capture, options)
+                                 : new_trainer(scene.capture, options));
+    begin_run(scene, std::move(trainer), options, loading, request);
     return scene;
 }
 
@@ -132,63 +131,59 @@ std::shared_ptr<const GaussianModel> share(GaussianModel model) {
     return std::make_shared<const GaussianModel>(std::move(model));
 }
 
-Result<LoadedScene> load_splat_file(const OpenRequest& request, const SessionOptions& options,
-                                    const Progress& progress) {
-    auto file = read_splats(request.path, progress);
-    if (!file) return tl::unexpected<Error>(file.error());
+Result<LoadedScene> load_splat_file(const OpenRequest& request, const SplatSource& source,
+                                    const SessionOptions& options, const Progress& progress) {
+    GS_TRY(SplatFile file, read_splats(source, {.progress = progress}));
     LoadedScene scene;
-    scene.name = name_of_path(request.path);
-    scene.format = file->format;
-    scene.notes = file->notes;
-    scene.trained = file->trained;
-    if (request.origin) meet_origin(file->model, *request.origin);
-    if (auto shown = show_model(scene, share(std::move(file->model)), options); !shown)
-        return tl::unexpected<Error>(shown.error());
+    scene.name = name_of_model(request);
+    scene.format = std::move(file.format);
+    scene.notes = std::move(file.notes);
+    scene.trained = file.trained;
+    if (request.origin) meet_origin(file.model, *request.origin);
+    GS_TRY_VOID(show_model(scene, share(std::move(file.model)), options));
     return scene;
 }
 
 /// A streamed set: its coarsest level, at first.
-Result<LoadedScene> load_level_scene(const OpenRequest& request, const fs::path& meta,
+Result<LoadedScene> load_level_scene(const std::string& path, const fs::path& meta,
                                      const SessionOptions& options, const Progress& progress) {
-    auto set = read_level_set(meta);
-    if (!set) return tl::unexpected<Error>(set.error());
-    auto gathered = gather_levels(*set, coarsest_levels(*set), {}, progress);
-    if (!gathered) return tl::unexpected<Error>(gathered.error());
+    GS_TRY(LevelSet set, read_level_set(meta));
+    GS_TRY(GatheredLevels gathered, gather_levels(set, coarsest_levels(set), {}, progress));
     LoadedScene scene;
-    scene.name = name_of_path(request.path);
+    scene.name = name_of_path(path);
     // A file that every set has names none.
     if (scene.name == meta.filename())
         scene.name = name_of_path(meta.parent_path().string()) + "/" + scene.name;
-    scene.format = fmt::format("streamed SOG, {} levels", set->levels);
-    scene.levels = std::make_shared<const LevelSet>(std::move(*set));
-    scene.level_runs = std::move(gathered->runs);
-    if (auto shown = show_model(scene, share(std::move(gathered->model)), options); !shown)
-        return tl::unexpected<Error>(shown.error());
+    scene.format = fmt::format("streamed SOG, {} levels", set.levels);
+    scene.levels = std::make_shared<const LevelSet>(std::move(set));
+    scene.level_runs = std::move(gathered.runs);
+    GS_TRY_VOID(show_model(scene, share(std::move(gathered.model)), options));
     return scene;
 }
 
-Result<LoadedScene> load_splat_scene(const OpenRequest& request, const SessionOptions& options,
-                                     CaptureOptions capture_options) {
-    const auto levels = request.beside ? std::nullopt : level_set_at(request.path);
-    auto scene = levels ? load_level_scene(request, *levels, options, capture_options.progress)
-                        : load_splat_file(request, options, capture_options.progress);
-    if (scene && !request.capture.empty()) {
-        capture_options.origin = scene->model->origin;
-        auto capture = load_capture(request.capture, capture_options);
-        if (!capture) return tl::unexpected<Error>(capture.error());
-        scene->capture = std::make_shared<const Capture>(std::move(*capture));
-    }
+Result<LoadedScene> load_splat_scene(OpenRequest request, const SessionOptions& options,
+                                     CaptureOptions loading) {
+    GS_TRY(const SplatSource source, request.contents.splats);
+    // The splats of a run are shown without its photos where those are gone.
+    if (request.contents.run && !request.beside) (void)add_capture(request, loading);
+    GS_TRY(auto scene,
+           source.has_levels() && !request.beside
+               ? load_level_scene(request.contents.path, source.file, options, loading.progress)
+               : load_splat_file(request, source, options, loading.progress));
+    if (request.capture.path.empty()) return scene;
+    loading.origin = scene.model->origin;
+    GS_TRY(scene.capture, shared_capture(request.capture, loading));
     return scene;
 }
 
 /// The splats of a bundle, with its cameras, and with its photos where it has them.
 Result<LoadedScene> load_bundle(const OpenRequest& request, const SessionOptions& options,
                                 CaptureOptions capture_options) {
-    GS_TRY(const auto bundle, unpack_bundle(request.path, capture_options.progress));
+    GS_TRY(const auto bundle, unpack_bundle(request.contents.path, capture_options.progress));
     OpenRequest inside = request;
-    inside.path = bundle->member(member_name::kScene).string();
-    if (inside.capture.empty() && !request.beside) {
-        inside.capture = bundle->member(member_name::kCapture).string();
+    inside.contents = find_contents(bundle->member(member_name::kScene));
+    if (inside.capture.path.empty() && !request.beside) {
+        inside.capture = find_capture(bundle->member(member_name::kCapture));
         // As packed: do not shrink or hold out photos again.
         CaptureOptions as_packed;
         as_packed.photos = bundle->facts.photos;
@@ -198,9 +193,9 @@ Result<LoadedScene> load_bundle(const OpenRequest& request, const SessionOptions
         capture_options = std::move(as_packed);
     }
     std::vector<std::string> notes = bundle->notes;
-    if (!inside.capture.empty() && !is_capture(inside.capture)) {
+    if (!inside.capture.path.empty() && !inside.capture.certain) {
         notes.push_back("its cameras cannot be read and are skipped");
-        inside.capture.clear();
+        inside.capture = {};
     }
     GS_TRY(auto scene, load_splat_scene(inside, options, std::move(capture_options)));
     scene.bundle = bundle;
@@ -214,17 +209,14 @@ Result<LoadedScene> load_bundle(const OpenRequest& request, const SessionOptions
 
 Result<LoadedScene> load_checkpoint_model(const OpenRequest& request,
                                           const SessionOptions& options) {
-    const std::string& path = request.path;
-    auto checkpoint = read_checkpoint_model(path);
-    if (!checkpoint) return tl::unexpected<Error>(checkpoint.error());
+    GS_TRY(CheckpointModel checkpoint, read_checkpoint_model(request.contents.model()));
     LoadedScene scene;
-    scene.name = name_of_path(path);
-    scene.format = fmt::format("checkpoint of step {}", checkpoint->steps);
-    scene.sh_degree = checkpoint->sh_degree;
-    scene.trained.unscented = checkpoint->unscented;
-    if (request.origin) set_origin(checkpoint->model, *request.origin);
-    if (auto shown = show_model(scene, share(std::move(checkpoint->model)), options); !shown)
-        return tl::unexpected<Error>(shown.error());
+    scene.name = name_of_model(request);
+    scene.format = fmt::format("checkpoint of step {}", checkpoint.steps);
+    scene.sh_degree = checkpoint.sh_degree;
+    scene.trained.unscented = checkpoint.unscented;
+    if (request.origin) set_origin(checkpoint.model, *request.origin);
+    GS_TRY_VOID(show_model(scene, share(std::move(checkpoint.model)), options));
     return scene;
 }
 
@@ -258,64 +250,30 @@ Result<LoadedScene> load_step(const std::string& path, const SessionOptions& opt
     return scene;
 }
 
-/// A finished model to draw beside the open scene.
-Result<LoadedScene> load_beside(const OpenRequest& request, const SessionOptions& options,
-                                const CaptureOptions& capture_options) {
-    const auto result = run_in(request.path);
-    OpenRequest one = request;
-    if (result) one.path = result->model().string();
-    const auto kind = kind_of_path(one.path);
-    if (!kind) return tl::unexpected<Error>(kind.error());
-    if (*kind == PathKind::bundle) return load_bundle(one, options, capture_options);
-    if (*kind == PathKind::capture)
-        return fail(ErrorKind::unsupported, request.path, "a capture has no splats to compare with",
-                    "give a splat file, a checkpoint, or the folder of a training run");
-    auto scene = *kind == PathKind::checkpoint ? load_checkpoint_model(one, options)
-                 : *kind == PathKind::step     ? load_step(one.path, options)
-                                               : load_splat_scene(one, options, capture_options);
-    if (scene && result) scene->name = name_of_path(request.path) + "/" + scene->name;
-    return scene;
-}
-
-/// Loads a run's folder: resumes the run, or shows its splats with their photos.
-Result<LoadedScene> load_run(OpenRequest request, const SessionOptions& options,
-                             CaptureOptions capture_options) {
-    const RunContents run = *run_in(request.path);
-    request.path = run.model().string();
-    if (!run.checkpoint.empty())
-        return load_checkpoint_scene(request, options, std::move(capture_options));
-    if (auto with = with_capture(request, capture_options)) request = std::move(*with);
-    return load_splat_scene(request, options, std::move(capture_options));
-}
-
 Result<LoadedScene> load_any(const OpenRequest& request, const SessionOptions& options,
-                             const Progress& progress) {
-    if (request.make_sample && !is_capture(request.path)) {
-        SampleOptions sample;
-        sample.progress = progress;
-        if (auto made = write_sample_capture(request.path, sample); !made)
-            return tl::unexpected<Error>(made.error());
-    }
-    CaptureOptions capture_options = options.capture;
-    capture_options.progress = progress;
-    if (request.beside) return load_beside(request, options, capture_options);
-    const auto kind = kind_of_path(request.path);
-    if (!kind) return tl::unexpected<Error>(kind.error());
-    switch (*kind) {
-        case PathKind::capture:
-            return load_training_scene(request, options, std::move(capture_options));
-        case PathKind::checkpoint:
-            return load_checkpoint_scene(request, options, std::move(capture_options));
-        case PathKind::splats:
-            return load_splat_scene(request, options, std::move(capture_options));
-        case PathKind::bundle:
-            return load_bundle(request, options, std::move(capture_options));
-        case PathKind::run:
-            return load_run(request, options, std::move(capture_options));
-        case PathKind::step:
-            return load_step(request.path, options);
-    }
-    return fail(ErrorKind::unsupported, request.path, "unknown kind of file");
+                             CaptureOptions loading) {
+    const PathContents& from = request.contents;
+    const PathKind kind = request.beside ? from.model_kind() : from.kind;
+    if (kind == PathKind::capture && request.beside)
+        return fail(ErrorKind::unsupported, from.path, "a capture has no splats to compare with",
+                    "give a splat file, a checkpoint, or the folder of a training run");
+    if (kind == PathKind::checkpoint && request.beside)
+        return load_checkpoint_model(request, options);
+    if (kind == PathKind::capture || kind == PathKind::checkpoint)
+        return load_training_scene(request, options, std::move(loading));
+    if (kind == PathKind::splats) return load_splat_scene(request, options, std::move(loading));
+    if (kind == PathKind::bundle) return load_bundle(request, options, std::move(loading));
+    if (kind == PathKind::step) return load_step(from.path, options);
+    return tl::unexpected(from.problem);
+}
+
+/// The sample capture, written where it is missing.
+Result<PathContents> sample_at(const PathContents& there, const Progress& progress) {
+    if (there.kind == PathKind::capture) return there;
+    SampleOptions sample;
+    sample.progress = progress;
+    GS_TRY_VOID(write_sample_capture(there.path, sample));
+    return find_contents(there.path);
 }
 
 }  // namespace
@@ -324,9 +282,7 @@ Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel>
                         const SessionOptions& options) {
     scene.model = std::move(model);
     compute_bounds(*scene.model, scene.bounds);
-    auto rasterizer = options.make_rasterizer();
-    if (!rasterizer) return tl::unexpected<Error>(rasterizer.error());
-    scene.rasterizer = std::move(*rasterizer);
+    GS_TRY(scene.rasterizer, options.make_rasterizer());
     scene.state = scene.rasterizer->make_state();
     scene.source = scene.rasterizer->source_of(*scene.model, scene.bounds.span());
     scene.near_plane = scene.capture
@@ -335,57 +291,38 @@ Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel>
     return {};
 }
 
-Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions& given,
+Result<LoadedScene> load_scene(OpenRequest request, SessionOptions options,
                                const Progress& progress) {
     const Span span(Stage::load);
     const auto begin = std::chrono::steady_clock::now();
-    SessionOptions options = given;
     if (request.as) {
         options.capture = request.as->loading;
         options.settings = request.as->settings;
         options.output_dir = request.as->output_dir;
     }
-    auto scene = load_any(request, options, progress);
+    if (request.make_sample) {
+        GS_TRY(request.contents, sample_at(request.contents, progress));
+    }
+    CaptureOptions loading = options.capture;
+    loading.progress = progress;
+    const PathContents& from = request.contents;
+    auto scene = load_any(request, options, std::move(loading));
     if (scene) {
-        scene->path = request.path;
+        scene->path = from.path;
+        scene->run_folder = from.run_folder;
         scene->seconds = seconds_since(begin);
         if (scene->run) scene->run->options().load_seconds = scene->seconds;
     } else if (scene.error().path.empty()) {
-        scene.error().path = request.path;
+        scene.error().path = from.path;
     }
     return scene;
-}
-
-Result<PathKind> kind_of_path(const std::string& path) {
-    std::error_code ignored;
-    if (!fs::exists(path, ignored))
-        return fail(ErrorKind::not_found, path, "no such file or folder");
-    if (!fs::is_directory(path, ignored)) {
-        if (is_bundle(path)) return PathKind::bundle;
-        if (is_checkpoint(path)) return PathKind::checkpoint;
-        if (is_step_file(path)) return PathKind::step;
-        if (is_splat_file(path) || has_splat_extension(path)) return PathKind::splats;
-    }
-    if (is_capture(path)) return PathKind::capture;
-    if (run_in(path)) return PathKind::run;
-    if (is_splat_file(path)) return PathKind::splats;  // a folder with a SOG in it
-    if (auto busy = still_training(path)) return tl::unexpected(std::move(*busy));
-    return fail(ErrorKind::unsupported, path, "not a capture, splat file or run",
-                fmt::format("captures contain sparse/0 (COLMAP), transforms.json, OpenSfM's "
-                            "reconstruction.json or a drive; splat files are {}",
-                            splat_extensions(false)));
-}
-
-bool knows_its_capture(const std::string& path) {
-    const fs::path folder = run_in(path) ? fs::path(path) : fs::path(path).parent_path();
-    std::error_code ignored;
-    return fs::is_regular_file(folder / "run.json", ignored);
 }
 
 LoadedScene same_scene(const LoadedScene& scene) {
     LoadedScene out;
     out.name = scene.name;
     out.path = scene.path;
+    out.run_folder = scene.run_folder;
     out.format = scene.format;
     out.capture = scene.capture;
     out.levels = scene.levels;

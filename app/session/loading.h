@@ -23,6 +23,7 @@ namespace gs {
 /// without a capture beside it).
 struct LoadedScene {
     std::string name, path, format;
+    fs::path run_folder;                     ///< of the run that `path` is or is in; empty: none
     std::shared_ptr<const Capture> capture;  ///< may be null
     std::unique_ptr<Run> run;                ///< null: nothing to train
     Trainer* trainer = nullptr;              ///< the run's
@@ -51,19 +52,13 @@ struct LoadedScene {
     }
 };
 
-/// What a path is, from its content. Errors: not_found, unsupported.
-enum class PathKind { capture, splats, checkpoint, run, bundle, step };
-Result<PathKind> kind_of_path(const std::string& path);
-
-/// Whether the checkpoint or run at `path` names its capture.
-bool knows_its_capture(const std::string& path);
 /// Makes `scene` ready to be drawn with `model`. Errors: of the backend.
 Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
                         const SessionOptions& options);
 /// Copies a scene's name and drawing state, without its model's data.
 LoadedScene same_scene(const LoadedScene& scene);
 /// Reads what `request` names.
-Result<LoadedScene> load_scene(const OpenRequest& request, const SessionOptions& options,
+Result<LoadedScene> load_scene(OpenRequest request, SessionOptions options,
                                const Progress& progress);
 
 }  // namespace gs

@@ -211,6 +211,7 @@ SceneInfo describe_scene(const LoadedScene& scene) {
     SceneInfo info;
     info.name = scene.name;
     info.path = scene.path;
+    info.run_folder = scene.run_folder;
     info.format = scene.format;
     info.notes = scene.notes;
     info.origin = scene.capture ? scene.capture->origin : scene.model->origin;

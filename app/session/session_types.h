@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "app/paths/path_contents.h"
 #include "base/ceilings.h"
 #include "base/expected.h"
 #include "panels/state/snapshot.h"
-#include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
 #include "trainer/run.h"
 #include "trainer/settings.h"
@@ -32,13 +32,12 @@ struct OpenedAs {
     std::string output_dir;  ///< of its run; empty: a new one below runs/
 };
 
-/// A capture, splat file or checkpoint to open (found out from the content). `capture` belongs to a
-/// splat file or checkpoint.
+/// A capture, splat file or checkpoint to open. `capture` belongs to a splat file or checkpoint.
 struct OpenRequest {
-    std::string path{};
-    std::string capture{};
+    PathContents contents{};
+    CaptureFiles capture{};    ///< without a path: none
     bool train = false;        ///< start training as soon as it is loaded
-    bool make_sample = false;  ///< write the sample capture to `path` first, unless it is there
+    bool make_sample = false;  ///< write the sample capture there first, if it is missing
     bool overwrite = false;    ///< another run in the output folder is removed
     NamedValues settings{};    ///< changes to a resumed run
     std::optional<OpenedAs> as{};

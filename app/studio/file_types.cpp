@@ -1,28 +1,19 @@
 #include "app/studio/file_types.h"
 
-#include "app/session/loading.h"
-#include "profiler/files/trace_file.h"
-#include "renderer/io/splats/splat_io.h"
+#include "app/paths/path_contents.h"
 #include "trainer/run_pictures.h"
 
 namespace gs {
 namespace {
 
 FileKind kind_of_file(const std::string& path) {
-    const auto kind = kind_of_path(path);
-    if (!kind) return is_trace_file(path) ? FileKind::trace : FileKind::other;
-    switch (*kind) {
-        case PathKind::capture:
-            return FileKind::capture;
-        case PathKind::splats:
-        case PathKind::step:  // splats and the photo they were drawn for
-            return FileKind::splats;
-        case PathKind::bundle:
-        case PathKind::checkpoint:
-        case PathKind::run:
-            return FileKind::checkpoint;
-    }
-    return FileKind::other;
+    const PathContents found = find_contents(path);
+    const auto is = [&](PathKind kind) { return found.kind == kind; };
+    if (is(PathKind::capture)) return FileKind::capture;
+    if (is(PathKind::trace)) return FileKind::trace;
+    if (is(PathKind::bundle) || is(PathKind::checkpoint) || found.run) return FileKind::checkpoint;
+    // A step: splats and the photo they were drawn for.
+    return is(PathKind::splats) || is(PathKind::step) ? FileKind::splats : FileKind::other;
 }
 
 std::vector<std::string> thumbnails_of(const std::string& path) {

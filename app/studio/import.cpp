@@ -9,7 +9,6 @@
 #include "base/format.h"
 #include "base/try.h"
 #include "renderer/doctor/doctor.h"
-#include "trainer/run_folder.h"
 
 namespace gs {
 namespace {
@@ -85,8 +84,8 @@ std::string masks_of(const fs::path& path, const CaptureOptions& options) {
 
 }  // namespace
 
-Import::Import(std::string path, ImportBase base, std::function<void()> wake)
-    : path_(std::move(path)), base_(std::move(base)), wake_(std::move(wake)) {
+Import::Import(PathContents contents, ImportBase base, std::function<void()> wake)
+    : contents_(std::move(contents)), base_(std::move(base)), wake_(std::move(wake)) {
     for (const char* name : kNames) values_[name] = "";
     const CaptureOptions& l = base_.loading;
     if (l.downscale != 0) values_["downscale"] = std::to_string(l.downscale);
@@ -130,19 +129,19 @@ void Import::start() {
     leave_task();
     task_ = std::make_unique<Task<Examined>>(
         "import", "examining",
-        [path = path_, options = *options](const Progress& progress) {
-            return examine(path, options, progress);
+        [files = contents_.capture, options = *options](const Progress& progress) {
+            return examine(files, options, progress);
         },
         wake_);
 }
 
-Result<Import::Examined> Import::examine(const std::string& path, CaptureOptions options,
+Result<Import::Examined> Import::examine(const CaptureFiles& files, CaptureOptions options,
                                          const Progress& progress) {
     Examined out;
     options.progress = progress;
-    GS_TRY(out.forecast, forecast_capture(path, options));
+    GS_TRY(out.forecast, forecast_capture(files, options));
     options.photos = false;
-    GS_TRY(const Capture capture, load_capture(path, options));
+    GS_TRY(const Capture capture, load_capture(files, options));
     const std::size_t tests = capture.view_indices(true).size();
     const auto number = [](std::size_t n) { return format_count(static_cast<double>(n)); };
     out.points = capture.points.size();
@@ -155,7 +154,7 @@ Result<Import::Examined> Import::examine(const std::string& path, CaptureOptions
         {"Cameras", lenses_of(capture)},
         {"Sparse points", capture.points_are_random ? number(capture.points.size()) + ", random"
                                                     : number(capture.points.size())},
-        {"Masks", masks_of(path, options)}};
+        {"Masks", masks_of(files.path, options)}};
     if (tests > 0) out.found.emplace_back("Test photos", capture.split);
     if (!capture.models.empty())
         out.found.emplace_back(
@@ -259,7 +258,7 @@ Result<OpenRequest> Import::request(bool train) const {
     if (!problem_.empty()) return fail(ErrorKind::unsupported, "", problem_);
     if (const std::string wrong = what_is_wrong(); !wrong.empty())
         return fail(ErrorKind::usage, "", wrong);
-    OpenRequest out{.path = path_, .train = train};
+    OpenRequest out{.contents = contents_, .train = train};
     GS_TRY(const CaptureOptions options, loading());
     GS_TRY(const TrainingSettings made, make_settings(settings()));
     out.as = OpenedAs{options, made, value("output")};
@@ -267,7 +266,7 @@ Result<OpenRequest> Import::request(bool train) const {
 }
 
 std::string Import::command_line() const {
-    std::string out = "gausscope train " + shell_word(path_);
+    std::string out = "gausscope train " + shell_word(contents_.path);
     const auto option = [&](const char* flag, const std::string& text) {
         if (!text.empty()) out += std::string(" ") + flag + " " + shell_word(text);
     };
@@ -295,7 +294,7 @@ std::string Import::command_line() const {
 
 std::vector<ImportState::Choice> Import::choices() const {
     const auto usual = fmt::format("{:.0f}", TrainingSettings().max_gaussians);
-    fs::path named = fs::path(path_).lexically_normal();
+    fs::path named = fs::path(contents_.path).lexically_normal();
     if (!named.has_filename()) named = named.parent_path();
     const std::string folder = "runs/" + named.stem().string() + "-DATE-N (new)";
     const auto choice = [&](const char* name, const char* label, const char* help,
@@ -367,7 +366,7 @@ ImportState::Facts Import::forecast(const StepSpeed& speed) const {
 
 std::shared_ptr<const ImportState> Import::state(const StepSpeed& speed) const {
     ImportState out;
-    out.path = path_;
+    out.path = contents_.path;
     out.examining = task_ != nullptr;
     out.problem = problem_;
     out.wrong = what_is_wrong();

@@ -15,7 +15,6 @@
 #include "app/session/session_types.h"
 #include "base/task.h"
 #include "panels/state/import_state.h"
-#include "renderer/io/captures/capture_io.h"
 #include "trainer/settings.h"
 
 namespace gs {
@@ -43,7 +42,7 @@ class Import {
     static constexpr std::array<const char*, 9> kNames{"downscale", "test-every", "test-views",
                                                        "masks",     "undistort",  "background",
                                                        "steps",     "gaussians",  "output"};
-    Import(std::string path, ImportBase base, std::function<void()> wake);
+    Import(PathContents contents, ImportBase base, std::function<void()> wake);
 
     /// Errors (usage): no such choice, or an invalid value; then nothing changes.
     Result<void> set(const std::string& name, const std::string& value);
@@ -69,7 +68,7 @@ class Import {
         std::vector<std::string> skipped;
         std::size_t points = 0;
     };
-    static Result<Examined> examine(const std::string& path, CaptureOptions options,
+    static Result<Examined> examine(const CaptureFiles& files, CaptureOptions options,
                                     const Progress& progress);
     void start();
     void leave_task();
@@ -80,7 +79,7 @@ class Import {
     std::vector<ImportState::Choice> choices() const;
     ImportState::Facts forecast(const StepSpeed& speed) const;
 
-    std::string path_;
+    PathContents contents_;
     ImportBase base_;
     std::function<void()> wake_;
     std::map<std::string, std::string, std::less<>> values_;

@@ -28,9 +28,9 @@ struct StudioMachine {
 };
 
 struct StudioOptions {
-    std::string path;     ///< capture, splat file or checkpoint to open; empty: an empty studio
-    std::string capture;  ///< photos for a splat file or checkpoint
-    std::string compare;  ///< splats, a checkpoint or a run's folder to compare
+    PathContents contents;              ///< to open; without a path: an empty studio
+    std::string capture;                ///< photos for a splat file or checkpoint
+    std::string compare;                ///< splats, a checkpoint or a run's folder to compare
     std::vector<std::string> traces;    ///< trace files to open
     std::vector<std::uint32_t> attach;  ///< processes under the profiling service to show live
     int stacks_hz = 0;                  ///< also sample their call stacks at this rate

@@ -10,7 +10,6 @@
 #include "base/format.h"
 #include "base/rng.h"
 #include "base/shortened.h"
-#include "trainer/run_folder.h"
 
 namespace gs {
 namespace {
@@ -82,8 +81,6 @@ std::vector<LapseCamera> saved_lapse_cameras(std::span<const SavedView> saved,
 fs::path views_file(const std::string& run_folder, const std::string& path,
                     const fs::path& config) {
     if (!run_folder.empty()) return fs::path(run_folder) / "views.txt";
-    if (run_in(path)) return fs::path(path) / "views.txt";
-    if (run_in(folder_of_checkpoint(path))) return folder_of_checkpoint(path) / "views.txt";
     std::error_code error;
     std::uint64_t hash = 0;
     for (const char c : fs::weakly_canonical(path, error).string())

@@ -32,8 +32,7 @@ bool place(NavigationState& state, Vec3d eye, Vec3d at, const Vec3d* up, const d
 std::vector<LapseCamera> saved_lapse_cameras(std::span<const SavedView> saved,
                                              std::span<const Camera> photos);
 
-/// The views of the scene opened from `path`: in a run's folder if it is one, else in
-/// `config`.
+/// The views of the scene opened from `path`: in `run_folder`, or without one in `config`.
 fs::path views_file(const std::string& run_folder, const std::string& path, const fs::path& config);
 /// Skips invalid lines; no file means no views.
 std::vector<SavedView> read_views(const fs::path& file);

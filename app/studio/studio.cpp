@@ -81,7 +81,8 @@ bool Studio::gather() {
 void Studio::take_events() {
     while (auto event = session_.out().events.try_take()) {
         if (script_) script_->take_event(*event);
-        if (event->error && event->command == 1 && !options_.path.empty()) nothing_to_show();
+        if (event->error && event->command == 1 && !options_.contents.path.empty())
+            nothing_to_show();
         if (event->notice)
             state_.add_notice(event->error, event->text, event->lines, event->warning);
         published_ = true;
@@ -215,7 +216,9 @@ void Studio::follow_scene() {
     state_.hovered_camera.reset();
     state_.views_file =
         state_.bundle ? state_.bundle->folder.path() / member_name::kViews
-                      : views_file(state_.status.run_folder, state_.scene->path, config_folder());
+                      : views_file(state_.status.run_folder.empty() ? state_.scene->run_folder
+                                                                    : state_.status.run_folder,
+                                   state_.scene->path, config_folder());
     state_.measured =
         std::make_shared<const MeasureState>(read_measures(measures_file(state_.views_file)));
     SceneInfo scene = *state_.scene;
@@ -339,7 +342,7 @@ Result<void> Studio::leave(EngineJob job) {
     return {};
 }
 
-Result<void> Studio::import(const std::string& path) {
+Result<void> Studio::import(PathContents contents) {
     ImportBase base = state_.import_base;
     // Settings made before anything was open apply to the scene opened now.
     if (!state_.scene && state_.settings)
@@ -349,7 +352,8 @@ Result<void> Studio::import(const std::string& path) {
                 base.settings.emplace_back(row.name, row.value);
             }
     state_.end_import();
-    state_.import = std::make_unique<Import>(path, std::move(base), [this] { window_.wake(); });
+    state_.import =
+        std::make_unique<Import>(std::move(contents), std::move(base), [this] { window_.wake(); });
     frames_to_draw_ = kSettleFrames;
     return {};
 }
@@ -429,20 +433,22 @@ void Studio::open_start_paths() {
         state_.last_sent =
             session_.send([request = std::move(request)](Engine& e) { e.open(request); });
     };
-    if (!options_.path.empty())
-        open({.path = options_.path,
-              .capture = options_.capture,
+    if (!options_.contents.path.empty())
+        open({.contents = options_.contents,
+              .capture = find_capture(options_.capture),
               .train = options_.train,
               .overwrite = options_.overwrite,
               .settings = options_.settings});
-    if (!options_.compare.empty()) open({.path = options_.compare, .beside = true});
+    if (!options_.compare.empty())
+        open({.contents = find_contents(options_.compare), .beside = true});
     for (const std::string& path : options_.traces) check(open_trace(path));
     for (const std::uint32_t pid : options_.attach)
         if (const auto attached = traces_.attach(pid, options_.stacks_hz); !attached) {
             check(attached);
             nothing_to_show();
         }
-    if (!options_.path.empty() || (options_.traces.empty() && options_.attach.empty())) return;
+    if (!options_.contents.path.empty() || (options_.traces.empty() && options_.attach.empty()))
+        return;
     preferences_.layout = ui_.layout();
     check(ui_.show_layout("traces"));
     trace_layout_ = true;

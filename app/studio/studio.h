@@ -52,7 +52,7 @@ class Studio {
     /// Saves to the user's assets, where show_layout() finds it. usage: an invalid file name.
     Result<void> save_layout(const std::string& name);
     /// Asks how to open the capture.
-    Result<void> import(const std::string& path);
+    Result<void> import(PathContents contents);
     Result<void> open_trace(const std::string& path);
     /// To and from the clipboard.
     void copy_text(const std::string& text);

@@ -185,6 +185,7 @@ struct StageCosts {
 };
 struct SceneInfo {
     std::string name, path, format;
+    std::string run_folder;  ///< of the run that `path` is or is in; empty: none
     std::uint64_t gaussians = 0;
     int sh_degree = 0;
     Vec3d origin{};     ///< subtracted from all positions: see renderer/scene/origin.h

@@ -64,7 +64,7 @@ void expect_same(const Import& import) {
     ASSERT_TRUE(request) << request.error().text();
     const auto studio = parsed(import.command_line());
     ASSERT_TRUE(studio) << studio.error().text();
-    EXPECT_EQ(studio->path, request->path);
+    EXPECT_EQ(studio->contents.path, request->contents.path);
     EXPECT_EQ(studio->train, request->train);
     EXPECT_EQ(studio->session.output_dir, request->as->output_dir);
     const CaptureOptions &a = studio->session.capture, &b = request->as->loading;
@@ -88,7 +88,7 @@ ImportBase started_with(const std::string& line) {
 }
 
 TEST(Import, finds_what_is_there_and_says_what_it_needs) {
-    Import import(tiny_capture(), started_with("gausscope train x --view"), {});
+    Import import(find_contents(tiny_capture()), started_with("gausscope train x --view"), {});
     ASSERT_TRUE(wait_for(import));
     const auto state = import.state({});
     EXPECT_TRUE(state->problem.empty()) << state->problem;
@@ -109,7 +109,7 @@ TEST(Import, finds_what_is_there_and_says_what_it_needs) {
 }
 
 TEST(Import, says_what_is_wrong_and_keeps_what_was_right) {
-    Import import(tiny_capture(), started_with("gausscope train x --view"), {});
+    Import import(find_contents(tiny_capture()), started_with("gausscope train x --view"), {});
     EXPECT_FALSE(import.set("upscale", "2"));
     for (const auto& [name, value] :
          std::initializer_list<std::pair<const char*, const char*>>{{"downscale", "0"},
@@ -130,14 +130,14 @@ TEST(Import, says_what_is_wrong_and_keeps_what_was_right) {
     EXPECT_NE(import.state({})->wrong.find("there is a run"), std::string::npos);
     EXPECT_FALSE(import.request(true));
 
-    Import nothing("/nowhere", started_with("gausscope train x --view"), {});
+    Import nothing(find_contents("/nowhere"), started_with("gausscope train x --view"), {});
     ASSERT_TRUE(wait_for(nothing));
     EXPECT_FALSE(nothing.state({})->problem.empty());
     EXPECT_FALSE(nothing.request(true));
 }
 
 TEST(Import, its_command_line_says_what_it_opens) {
-    Import import(tiny_capture(), started_with("gausscope train x --view"), {});
+    Import import(find_contents(tiny_capture()), started_with("gausscope train x --view"), {});
     expect_same(import);
     const std::pair<const char*, const char*> choices[] = {
         {"downscale", "2"},          {"test-every", "4"},     {"test-views", "a b,c"},
@@ -152,7 +152,7 @@ TEST(Import, its_command_line_says_what_it_opens) {
 }
 
 TEST(Import, keeps_what_the_studio_was_started_with) {
-    Import import(tiny_capture(),
+    Import import(find_contents(tiny_capture()),
                   started_with("gausscope train x --steps 5000 --lr-means 0.0002 --max-side 40 "
                                "--antialiased --seed 7 --save-every 100 --keep-best "
                                "--test-every 3 --background 1,1,0 --backend cpu --view"),
@@ -171,8 +171,9 @@ TEST(Import, keeps_what_the_studio_was_started_with) {
 TEST(Import, opens_a_capture_as_chosen) {
     testing::SessionHarness h;
     const CommandTable table = all_commands();
-    h.state.import = std::make_unique<Import>(
-        tiny_capture(), started_with("gausscope train x --view"), std::function<void()>());
+    h.state.import =
+        std::make_unique<Import>(find_contents(tiny_capture()),
+                                 started_with("gausscope train x --view"), std::function<void()>());
     const std::string out = (h.folder / "chosen").string();
     for (const Arguments& choice :
          {Arguments{"downscale", "2"}, {"steps", "30"}, {"output", out}, {"test-every", "0"}})

@@ -29,7 +29,7 @@ class StudioBundle : public ::testing::Test {
         options.remember = false;
         options.width = 900;
         options.height = 640;
-        options.path = path;
+        options.contents = find_contents(path);
         options.script = at_ + "script.txt";
         options.session.settings.steps = 500;
         options.session.run.evaluate_every = options.session.run.save_every = 0;

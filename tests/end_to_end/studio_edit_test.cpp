@@ -285,7 +285,7 @@ TEST_F(Editing, a_closed_scene_does_not_come_back) {
                 if (name == "doctor") e.part<SceneDoctor>().examine();
                 if (name == "verify") e.part<FrameVerifier>().verify(std::nullopt);
                 if (name == "select") e.part<Editor>().select_neighbours(NeighbourStep::grow, 1);
-                another ? e.open({.path = cube}) : e.close();
+                another ? e.open({.contents = find_contents(cube)}) : e.close();
             });
             ASSERT_TRUE(h.until([&] { return !working(); }));
             std::this_thread::sleep_for(std::chrono::milliseconds(300));

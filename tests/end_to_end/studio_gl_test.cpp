@@ -111,7 +111,7 @@ TEST(Headless, two_scenes_share_the_picture) {
     const std::string at = folder.path().string() + "/";
     const auto options_of = [&](const std::string& script) {
         StudioOptions options = studio_options(folder.path(), script, true);
-        options.path = tiny_capture();
+        options.contents = find_contents(tiny_capture());
         return options;
     };
     ASSERT_EQ(run_with_commands(options_of("wait-loaded\nexport " + at +
@@ -134,7 +134,7 @@ TEST(Headless, two_scenes_share_the_picture) {
         "start.ply\nwait-loaded\nview.camera 0 -2 -4 0 0 0\n"
         "screenshot " +
         at + "b.png 320 200\n");
-    options.path = at + "trained.ply";
+    options.contents = find_contents(at + "trained.ply");
     options.compare = at + "start.ply";
     ASSERT_EQ(run_with_commands(options), 0);
     const auto picture = [&](const char* name) {
@@ -184,10 +184,11 @@ TEST(Headless, what_cannot_be_opened_ends_a_studio_without_a_script) {
     const TemporaryFolder folder;
     StudioOptions options = studio_options(folder.path(), "", true);
     options.script.clear();
-    options.path = (folder.path() / "broken.ply").string();
-    ASSERT_TRUE(write_text_file(options.path, "ply\nformat ascii 1.0\nend"));
+    const fs::path broken = folder.path() / "broken.ply";
+    ASSERT_TRUE(write_text_file(broken, "ply\nformat ascii 1.0\nend"));
+    options.contents = find_contents(broken);
     EXPECT_EQ(run_with_commands(options), 2);
-    options.path.clear();
+    options.contents = {};
     options.traces = {(folder.path() / "broken.pftrace").string()};
     ASSERT_TRUE(write_text_file(options.traces[0], "no trace"));
     EXPECT_EQ(run_with_commands(options), 2);

@@ -55,10 +55,11 @@ inline EngineJob open(OpenRequest request) {
 }
 inline EngineJob open(const std::string& path, const std::string& capture = {},
                       bool train = false) {
-    return open(OpenRequest{.path = path, .capture = capture, .train = train});
+    return open(OpenRequest{
+        .contents = find_contents(path), .capture = find_capture(capture), .train = train});
 }
 inline EngineJob open_beside(const std::string& path) {
-    return open(OpenRequest{.path = path, .beside = true});
+    return open(OpenRequest{.contents = find_contents(path), .beside = true});
 }
 inline EngineJob close() {
     return [](Engine& e) { e.close(); };

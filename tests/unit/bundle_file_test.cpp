@@ -10,6 +10,7 @@
 #include "app/bundle/bundle_file.h"
 #include "app/bundle/capture_file.h"
 #include "app/bundle/view_file.h"
+#include "app/paths/path_contents.h"
 #include "base/rng.h"
 #include "base/try.h"
 #include "renderer/io/captures/capture_io.h"
@@ -65,7 +66,7 @@ TEST_F(BundleFile, WhatIsPackedComesBack) {
     ASSERT_TRUE(write_text_file(from / ".used", "the lock's"));
     const BundleFacts facts{"garden", "by us", 2, 1234, true, "CPU"};
     ASSERT_TRUE(write_bundle(file_, from.path(), facts, {}));
-    EXPECT_TRUE(is_bundle(file_));
+    EXPECT_EQ(find_contents(file_).kind, PathKind::bundle);
     const auto opened = unpack_bundle(file_, {});
     ASSERT_TRUE(opened) << opened.error().text();
     const UnpackedBundle& bundle = **opened;
@@ -157,7 +158,7 @@ TEST_F(BundleFile, WhatIsMissingOrNewerIsSaidAndTheRestOpens) {
         EXPECT_NE(error_of(members), "");
     ASSERT_TRUE(write_text_file(file_, "no zip"));
     EXPECT_FALSE(unpack_bundle(file_, {}));
-    EXPECT_FALSE(is_bundle(folder_.path()));
+    EXPECT_EQ(find_contents(folder_.path()).kind, PathKind::unknown);
 }
 
 TEST_F(BundleFile, DamageNeverLeadsElsewhere) {

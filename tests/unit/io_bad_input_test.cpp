@@ -159,10 +159,11 @@ TEST(BadInput, PointsMissingOrNoNumbers) {
 
 TEST(BadInput, NoCaptureThere) {
     const TempFolder folder;
-    EXPECT_FALSE(is_capture(folder.path()));
+    EXPECT_FALSE(find_capture(folder.path()).certain);
     EXPECT_EQ(load_capture(folder.path(), {}).error().kind, ErrorKind::not_found);
     EXPECT_EQ(load_capture(folder / "absent", {}).error().kind, ErrorKind::not_found);
-    EXPECT_EQ(forecast_capture(folder / "absent", {}).error().kind, ErrorKind::not_found);
+    EXPECT_EQ(forecast_capture(find_capture(folder / "absent"), {}).error().kind,
+              ErrorKind::not_found);
     fs::create_directories(folder / "sparse/0/cameras.bin");
     fs::create_directories(folder / "sparse/0/images.bin");
     EXPECT_EQ(load_capture(folder.path(), {}).error().kind, ErrorKind::unreadable);

@@ -19,7 +19,7 @@ TEST(Capture, ColmapBinaryIsReadAsWritten) {
     files.names = {"cam1/b.png", "a.png"};
     files.write(folder);
     files.write_photos(folder);
-    EXPECT_TRUE(is_capture(folder.path()));
+    EXPECT_TRUE(find_capture(folder.path()).certain);
     const auto capture = load_capture(folder.path(), no_split());
     ASSERT_TRUE(capture) << capture.error().text();
     EXPECT_EQ(capture->format, "COLMAP binary");
@@ -173,7 +173,7 @@ TEST(Capture, AutomaticDownscaleLimitsTheLongestSide) {
     const auto capture = load_capture(folder.path(), options);
     ASSERT_TRUE(capture) << capture.error().text();
     EXPECT_EQ(capture->views[0].camera.width, 1333);
-    const auto forecast = forecast_capture(folder.path(), options);
+    const auto forecast = forecast_capture(find_capture(folder.path()), options);
     ASSERT_TRUE(forecast);
     EXPECT_EQ(forecast->width, 1333);
 }
@@ -431,7 +431,7 @@ TEST(Capture, ForecastMatchesWhatLoadingNeeds) {
     ColmapFiles files;
     files.write(folder);
     files.write_photos(folder);
-    const auto forecast = forecast_capture(folder.path(), no_split());
+    const auto forecast = forecast_capture(find_capture(folder.path()), no_split());
     ASSERT_TRUE(forecast) << forecast.error().text();
     EXPECT_EQ(forecast->photos, 3u);
     EXPECT_EQ(forecast->photo_bytes, 3u * 24 * 18 * 3);

@@ -240,7 +240,7 @@ void hammer_splats(const std::string& whole, std::uint64_t rounds) {
     const TempFolder folder;
     hammer(whole, rounds, [&](const std::string& bytes) {
         folder.write("m.ply", bytes);
-        static_cast<void>(is_splat_file(folder / "m.ply"));
+        static_cast<void>(find_splats(folder / "m.ply"));
         const auto read = read_splats(folder / "m.ply");
         return read && read->model.count <= bytes.size();
     });

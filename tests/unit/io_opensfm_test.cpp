@@ -37,8 +37,8 @@ TEST(OpenSfm, NormalisedIntrinsicsPosesAndPoints) {
                            "\"focal_y\": 0.8, \"c_x\": 0.05, \"c_y\": -0.025, \"k1\": "
                            "0.1, \"k2\": 0.02, \"k3\": 0.003, \"p1\": 0.004, \"p2\": 0.005",
                        shot("a.png")));
-    EXPECT_TRUE(is_capture(folder.path()));
-    EXPECT_TRUE(is_capture(folder / "reconstruction.json"));
+    EXPECT_TRUE(find_capture(folder.path()).certain);
+    EXPECT_TRUE(find_capture(folder / "reconstruction.json").certain);
     const auto capture = load_capture(folder.path(), no_split());
     ASSERT_TRUE(capture) << capture.error().text();
     EXPECT_EQ(capture->format, "OpenSfM");

@@ -126,7 +126,8 @@ TEST(PhotoKinds, PhotosAreTurnedWhereOnlyThatFitsTheirCamera) {
     ASSERT_TRUE(real) << real.error().text();
     EXPECT_EQ(real->views.size(), 8u);
     EXPECT_EQ(real->views[0].photo.width, 48);
-    EXPECT_EQ(forecast_capture(data_path("bugs/c13_exif_turned"), no_split())->photos, 8u);
+    EXPECT_EQ(forecast_capture(find_capture(data_path("bugs/c13_exif_turned")), no_split())->photos,
+              8u);
 }
 
 TEST(PhotoKinds, WebpIsReadWithAndWithoutAlpha) {

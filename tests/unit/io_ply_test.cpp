@@ -44,7 +44,7 @@ TEST(SplatPly, EveryDegreeComesBackBitForBit) {
         model.at(kSh0, 19) = -0.0f;
         model.at(kSh0, 20) = 1e-42f;
         ASSERT_TRUE(write_splats(folder / "m.ply", model));
-        EXPECT_TRUE(is_splat_file(folder / "m.ply"));
+        EXPECT_TRUE(find_splats(folder / "m.ply")->by_content);
         const auto read = read_splats(folder / "m.ply");
         ASSERT_TRUE(read) << read.error().text();
         expect_same_bits(model, read->model);
@@ -181,7 +181,7 @@ TEST(SplatPly, CutCountsAndWrongContentAreErrors) {
                  "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float "
                  "y\nproperty float "
                  "z\nend_header\n1 2 3\n");
-    EXPECT_FALSE(is_splat_file(folder / "points.ply"));
+    EXPECT_FALSE(find_splats(folder / "points.ply")->by_content);
     EXPECT_THAT(read_splats(folder / "points.ply").error().text(),
                 HasSubstr("no property \"scale_0\""));
     EXPECT_EQ(read_splats(folder / "none.ply").error().kind, ErrorKind::not_found);
@@ -217,8 +217,9 @@ TEST(SplatPly, NoGaussiansIsAFileToo) {
 TEST(SplatPly, ReadingCanBeCancelled) {
     const TempFolder folder;
     ASSERT_TRUE(write_splats(folder / "m.ply", random_model(100, 0)));
-    const auto read = read_splats(folder / "m.ply",
-                                  [](std::string_view, std::size_t, std::size_t) { return false; });
+    SplatReadOptions options;
+    options.progress = [](std::string_view, std::size_t, std::size_t) { return false; };
+    const auto read = read_splats(folder / "m.ply", options);
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().kind, ErrorKind::cancelled);
 }

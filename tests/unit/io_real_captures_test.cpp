@@ -74,7 +74,7 @@ TEST_P(RealCapture, LoadsWhole) {
     const auto tests = capture->view_indices(true);
     EXPECT_EQ(tests.size(), (capture->views.size() + 7) / 8);
     for (std::size_t i = 0; i < tests.size(); ++i) EXPECT_EQ(tests[i], 8 * i);
-    const auto forecast = forecast_capture(data_path(relative), {});
+    const auto forecast = forecast_capture(find_capture(data_path(relative)), {});
     ASSERT_TRUE(forecast);
     EXPECT_EQ(forecast->photos, capture->views.size());
     EXPECT_EQ(forecast->points, capture->points.size());

@@ -76,7 +76,7 @@ TEST_P(DecodedSplats, HaveTheValuesAnotherProgramReads) {
     const std::string name = path.filename().string();
     GS_NEED_DATA(std::string("splats/") + GetParam());
     const Arrays expected = load_npz(data_path("splats/decoded/" + name + ".npz"));
-    EXPECT_TRUE(is_splat_file(path));
+    EXPECT_TRUE(find_splats(path)->by_content);
     const auto read = read_splats(path);
     ASSERT_TRUE(read) << read.error().text();
     ASSERT_EQ(static_cast<double>(read->model.count), expected["count"].scalar());

@@ -17,7 +17,7 @@ void hammer_splats(const TempFolder& folder, const fs::path& file, const std::st
                    std::uint64_t rounds) {
     hammer(whole, rounds, [&](const std::string& bytes) {
         folder.write(file, bytes);
-        static_cast<void>(is_splat_file(folder / file));
+        static_cast<void>(find_splats(folder / file));
         const auto read = read_splats(folder / file);
         if (!read) {
             EXPECT_FALSE(read.error().message.empty());

@@ -282,7 +282,7 @@ TEST(HostileSplats, AZippedFolderIsABundleToo) {
     }
     ASSERT_TRUE(zip.finish());
     ASSERT_TRUE(file->commit());
-    EXPECT_TRUE(is_splat_file(bundle));
+    EXPECT_TRUE(find_splats(bundle)->by_content);
     const auto read = read_splats(bundle);
     ASSERT_TRUE(read) << read.error().text();
     EXPECT_EQ(read->model.count, 40u);

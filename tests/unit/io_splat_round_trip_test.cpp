@@ -95,7 +95,7 @@ TEST_P(SplatRoundTrip, WithinTheFormatsSteps) {
             options.spz_version = steps.spz_version;
             const auto notes = write_splats(folder / steps.file, model, options);
             ASSERT_TRUE(notes) << notes.error().text();
-            EXPECT_TRUE(is_splat_file(folder / steps.file));
+            EXPECT_TRUE(find_splats(folder / steps.file)->by_content);
             const auto read = read_splats(folder / steps.file);
             ASSERT_TRUE(read) << read.error().text();
             ASSERT_EQ(read->model.count, count);
@@ -230,8 +230,9 @@ TEST_P(SplatRoundTrip, CanBeCancelled) {
     SplatWriteOptions options;
     options.spz_version = GetParam().spz_version;
     ASSERT_TRUE(write_splats(folder / GetParam().file, model, options));
-    const auto read = read_splats(folder / GetParam().file,
-                                  [](std::string_view, std::size_t, std::size_t) { return false; });
+    SplatReadOptions reading;
+    reading.progress = [](std::string_view, std::size_t, std::size_t) { return false; };
+    const auto read = read_splats(folder / GetParam().file, reading);
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error().kind, ErrorKind::cancelled);
     fs::remove_all(folder / GetParam().file);

@@ -205,9 +205,9 @@ TEST(Transforms, BrokenJsonNamesTheByte) {
     folder.write("transforms.json", std::string(100000, '['));
     EXPECT_FALSE(load_capture(folder.path(), {}));
     folder.write("other.json", "{\"name\": 1}");
-    EXPECT_FALSE(is_capture(folder / "other.json"));
+    EXPECT_FALSE(find_capture(folder / "other.json").certain);
     folder.write("transforms.json", "{\"frames\": []}");
-    EXPECT_TRUE(is_capture(folder / "transforms.json"));
+    EXPECT_TRUE(find_capture(folder / "transforms.json").certain);
     EXPECT_THAT(load_capture(folder.path(), {}).error().text(), HasSubstr("no view is left"));
 }
 

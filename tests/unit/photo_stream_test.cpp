@@ -89,7 +89,7 @@ TEST_F(StreamedRun, PhotosThatFitStay) {
     EXPECT_EQ(load(7 * kOnePhoto)->source, nullptr);
     CaptureOptions options;
     options.photo_memory = 2 * kOnePhoto;
-    const auto forecast = forecast_capture(files(), options);
+    const auto forecast = forecast_capture(find_capture(files()), options);
     ASSERT_TRUE(forecast);
     EXPECT_EQ(forecast->photo_bytes, 2 * kOnePhoto);
     EXPECT_EQ(forecast->streamed_bytes, 4 * kOnePhoto);

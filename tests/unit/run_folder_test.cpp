@@ -1,6 +1,8 @@
 // RunFolder: who may write into a run's folder, and what run.json says when it cannot be trusted.
 #include "trainer/run_folder.h"
 
+#include "app/paths/path_contents.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -124,7 +126,7 @@ TEST_F(RunFolders, a_later_step_is_not_replaced_by_an_earlier_one) {
     EXPECT_THAT(refused.error().text(), HasSubstr("5 steps"));
     EXPECT_TRUE(take(newest, 5));
     EXPECT_FALSE(take(temporary_.path() / "elsewhere.gsc", 9)) << "it is another run's";
-    EXPECT_EQ(read_any_splats(folder_)->model.count, (*trainer)->gaussian_count());
+    EXPECT_EQ(read_any_splats(find_contents(folder_))->model.count, (*trainer)->gaussian_count());
 }
 
 TEST_F(RunFolders, new_ones_are_numbered) {

@@ -10,9 +10,9 @@
 
 namespace gs {
 
-Result<CaptureForecast> forecast_capture(const fs::path& path, const CaptureOptions& options) {
+Result<CaptureForecast> forecast_capture(const CaptureFiles& files, const CaptureOptions& options) {
     const Span span{Stage::load};
-    GS_TRY(auto source, read_capture_source(path, options.model));
+    GS_TRY(auto source, read_capture_source(files, options.model));
     GS_TRY_VOID(prepare_frames(source, options));
     const std::size_t count = source.frames.size();
     // One slot a frame, so that the sums do not depend on threads.

@@ -1,5 +1,5 @@
 // Loading captures: COLMAP sparse models (binary, text), transforms.json (instant-ngp,
-// nerfstudio, NeRF-synthetic) and OpenSfM's reconstruction.json.
+// nerfstudio, NeRF-synthetic), OpenSfM's reconstruction.json and drives.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include "base/expected.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "renderer/io/captures/colmap_folders.h"
 #include "renderer/scene/capture.h"
 
 namespace gs {
@@ -67,11 +68,25 @@ struct CaptureForecast {
     std::size_t points = 0;
 };
 
-/// True when the folder (or the .json file) looks like a capture of a kind we read.
-bool is_capture(const fs::path& path);
-Result<CaptureForecast> forecast_capture(const fs::path& path, const CaptureOptions& options);
+struct CaptureSource;
+
+/// The model files of a capture, found but not read.
+struct CaptureFiles {
+    fs::path path{};                     ///< the folder or file that was named
+    std::vector<ColmapFolder> models{};  ///< of COLMAP
+    fs::path file{};  ///< of the others: the .json file, or the folder of a drive
+    /// Null without a capture. `model` as in CaptureOptions.
+    Result<CaptureSource> (*read)(const CaptureFiles& files, const std::string& model) = nullptr;
+    /// False for a .json file that does not look like a capture: its reader says what is wrong.
+    bool certain = false;
+};
+CaptureFiles find_capture(const fs::path& path);
+Result<CaptureForecast> forecast_capture(const CaptureFiles& files, const CaptureOptions& options);
 /// Errors: no capture there, a model file malformed (with byte or line), no view left. Single bad
 /// photos are skipped and named.
-Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options);
+Result<Capture> load_capture(const CaptureFiles& files, const CaptureOptions& options);
+inline Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options) {
+    return load_capture(find_capture(path), options);
+}
 
 }  // namespace gs

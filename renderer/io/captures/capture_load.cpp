@@ -288,9 +288,9 @@ void settle_origin(Vec3d origin, CaptureSource& source, Capture& capture) {
 
 }  // namespace
 
-Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options) {
+Result<Capture> load_capture(const CaptureFiles& files, const CaptureOptions& options) {
     const Span span{Stage::load};
-    GS_TRY(auto source, read_capture_source(path, options.model));
+    GS_TRY(auto source, read_capture_source(files, options.model));
     const Vec3d origin = origin_of(source, options);
     GS_TRY_VOID(prepare_frames(source, options));
     GS_TRY(const auto masks, find_masks(source, options));
@@ -299,7 +299,7 @@ Result<Capture> load_capture(const fs::path& path, const CaptureOptions& options
     settle_origin(origin, source, capture);
     Slots slots(source.frames.size());
     if (!load_views(source, options, masks, slots))
-        return fail(ErrorKind::cancelled, path.string(), "loading was cancelled");
+        return fail(ErrorKind::cancelled, files.path.string(), "loading was cancelled");
 
     capture.path = source.root.string();
     capture.name = fs::absolute(source.root).lexically_normal().filename().string();

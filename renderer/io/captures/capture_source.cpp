@@ -1,6 +1,7 @@
 #include "renderer/io/captures/capture_source.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numbers>
 #include <set>
@@ -86,15 +87,6 @@ void find_unposed(CaptureSource& source) {
 
 }  // namespace
 
-bool is_capture(const fs::path& path) {
-    if (!colmap_folders(path).empty() || !find_drive(path).empty()) return true;
-    std::error_code ignored;
-    if (!fs::is_regular_file(path, ignored))
-        return !find_transforms(path).empty() || !find_opensfm(path).empty();
-    // Many other things are .json files too.
-    return head_has(path, "\"frames\"") || !find_opensfm(path).empty();
-}
-
 Camera sphere_camera(Camera camera) {
     camera.fx = camera.width / (2 * std::numbers::pi);
     camera.fy = camera.height / std::numbers::pi;
@@ -114,32 +106,39 @@ bool head_has(const fs::path& json, std::string_view text) {
 
 namespace {
 
-Result<CaptureSource> read_colmap_model(const fs::path& path,
-                                        const std::vector<ColmapFolder>& folders,
-                                        const std::string& wanted) {
-    GS_TRY(ChosenModel chosen, choose_model(path, folders, wanted));
-    GS_TRY(CaptureSource source, read_colmap(path, chosen.model.folder));
+Result<CaptureSource> read_colmap_model(const CaptureFiles& files, const std::string& wanted) {
+    GS_TRY(ChosenModel chosen, choose_model(files.path, files.models, wanted));
+    GS_TRY(CaptureSource source, read_colmap(files.path, chosen.model.folder));
     source.model = chosen.model.name;
     source.models = std::move(chosen.all);
     source.lists = lists_in_transforms(source.root / "transforms.json");
     return source;
 }
 
-Result<CaptureSource> read_other_source(const fs::path& path, const std::string& model) {
-    std::error_code ignored;
-    // A file may be anyone's.
-    if (const fs::path drive = find_drive(path); drive == path && !fs::is_directory(path, ignored))
-        return read_drive(drive);
-    if (const fs::path json = find_opensfm(path); json == path && !json.empty())
-        return read_opensfm(json, model);
-    if (const fs::path json = find_transforms(path); !json.empty()) return read_transforms(json);
-    if (const fs::path json = find_opensfm(path); !json.empty()) return read_opensfm(json, model);
-    if (const fs::path drive = find_drive(path); !drive.empty()) return read_drive(drive);
+tl::unexpected<Error> no_capture(const fs::path& path) {
+    std::error_code error;
+    const bool there = fs::exists(path, error);
+    if (there && fs::is_directory(path, error)) fs::directory_iterator(path, error);
+    if (error == std::errc::permission_denied)
+        return fail(ErrorKind::unreadable, path.string(), "cannot be read: permission denied",
+                    "its permissions, or those of a folder above it, forbid it");
+    if (!there) return fail(ErrorKind::not_found, path.string(), "does not exist");
     return fail(ErrorKind::not_found, path.string(),
                 "is not a capture: it has no COLMAP model (sparse/0), transforms.json, OpenSfM "
                 "reconstruction.json, KITTI drive or nuScenes drive",
                 "give the folder that holds images/ and sparse/, or one of those files");
 }
+
+struct CaptureSearch {
+    fs::path (*find)(const fs::path& path);
+    decltype(CaptureFiles::read) read;
+};
+/// Any .json file passes as transforms.json, so that is the first in a folder and the last for a
+/// file.
+constexpr std::array<CaptureSearch, 3> kSearches{
+    {{find_transforms, [](auto& files, auto&) { return read_transforms(files.file); }},
+     {find_opensfm, [](auto& files, auto& model) { return read_opensfm(files.file, model); }},
+     {find_drive, [](auto& files, auto&) { return read_drive(files.file); }}}};
 
 void note_models(CaptureSource& source) {
     if (source.models.size() > 1)
@@ -150,18 +149,26 @@ void note_models(CaptureSource& source) {
 
 }  // namespace
 
-Result<CaptureSource> read_capture_source(const fs::path& path, const std::string& model) {
-    std::error_code error;
-    const bool there = fs::exists(path, error);
-    if (there && fs::is_directory(path, error)) fs::directory_iterator(path, error);
-    if (error == std::errc::permission_denied)
-        return fail(ErrorKind::unreadable, path.string(), "cannot be read: permission denied",
-                    "its permissions, or those of a folder above it, forbid it");
-    if (!there) return fail(ErrorKind::not_found, path.string(), "does not exist");
-    const auto folders = colmap_folders(path);
-    GS_TRY(CaptureSource source, folders.empty() ? read_other_source(path, model)
-                                                 : read_colmap_model(path, folders, model));
-    if (!model.empty() && source.model.empty()) return no_such_model(path, model, {});
+CaptureFiles find_capture(const fs::path& path) {
+    if (path.empty()) return {};
+    CaptureFiles out{path, colmap_folders(path), {}, read_colmap_model, true};
+    if (!out.models.empty()) return out;
+    std::error_code ignored;
+    const bool folder = fs::is_directory(path, ignored);
+    for (std::size_t i = 0; i < kSearches.size(); ++i) {
+        const CaptureSearch& search = kSearches[folder ? i : kSearches.size() - 1 - i];
+        if (out.file = search.find(path); out.file.empty()) continue;
+        out.read = search.read;
+        out.certain = folder || search.find != find_transforms || head_has(path, "\"frames\"");
+        return out;
+    }
+    return {path};
+}
+
+Result<CaptureSource> read_capture_source(const CaptureFiles& files, const std::string& model) {
+    if (files.read == nullptr) return no_capture(files.path);
+    GS_TRY(CaptureSource source, files.read(files, model));
+    if (!model.empty() && source.model.empty()) return no_such_model(files.path, model, {});
     note_models(source);
     if (source.list_folders.empty())
         source.list_folders = {source.root, source.photo_folder.parent_path()};

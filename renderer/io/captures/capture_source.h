@@ -15,6 +15,7 @@
 
 namespace gs {
 
+struct CaptureFiles;
 struct CaptureOptions;
 
 /// One photo as listed. `camera` is the lens as written in the file; its size may be 0 x 0 where
@@ -71,9 +72,9 @@ struct CaptureSource {
     std::vector<std::string> unposed;      ///< filled by prepare_frames()
 };
 
-/// The model files of a capture, found by what is there. Errors: not_found when there is no
-/// capture, malformed with a place; usage, for a `model` (CaptureOptions) that it does not have.
-Result<CaptureSource> read_capture_source(const fs::path& path, const std::string& model = {});
+/// Reads the model files of a capture. Errors: not_found when there are none, malformed with a
+/// place; usage, for a `model` (CaptureOptions) that it does not have.
+Result<CaptureSource> read_capture_source(const CaptureFiles& files, const std::string& model);
 /// Drops frames without a photo (unless photos are not wanted), sorts by name, decides which are
 /// test views and drops those that a list leaves out. Errors: usage, for wrong options; malformed,
 /// when no view is left.

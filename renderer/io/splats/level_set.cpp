@@ -143,17 +143,6 @@ std::uint64_t LevelSet::gaussians(std::size_t level) const {
     return sum;
 }
 
-std::optional<fs::path> level_set_at(const fs::path& path) {
-    std::error_code ignored;
-    const fs::path file = fs::is_directory(path, ignored) ? path / "lod-meta.json" : path;
-    if (!fs::is_regular_file(file, ignored)) return std::nullopt;
-    const auto opened = InputFile::open(file);
-    if (!opened) return std::nullopt;
-    std::vector<std::byte> head(std::min<std::uint64_t>(opened->size(), 4096));
-    if (!opened->read_at(0, head) || !recognises_splat_lods(head, file)) return std::nullopt;
-    return file;
-}
-
 Result<LevelSet> read_level_set(const fs::path& lod_meta) {
     const auto folder = open_folder(folder_of(lod_meta));
     const std::string meta_name = lod_meta.filename().string();

@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,8 +45,6 @@ struct LevelSet {
     std::uint64_t gaussians(std::size_t level) const;
 };
 
-/// The lod-meta.json that a file or folder is; nothing when it is something else.
-std::optional<fs::path> level_set_at(const fs::path& path);
 /// Errors: unreadable, malformed; levels that claim more than the files on disk can hold.
 Result<LevelSet> read_level_set(const fs::path& lod_meta);
 /// One of its files (or the environment), whole. Errors: of a SOG.

@@ -63,16 +63,6 @@ Result<std::vector<std::byte>> first_bytes_of(const fs::path& path) {
     return head;
 }
 
-// Content first; the name decides only for what cannot be detected from the content, so that its
-// reader can say what is wrong.
-Result<const SplatFormat*> format_of(const fs::path& path) {
-    GS_TRY(const auto head, first_bytes_of(path));
-    if (const SplatFormat* found = format_by_content(head, path)) return found;
-    if (const SplatFormat* found = format_by_name(path, readable)) return found;
-    return fail(ErrorKind::unsupported, path.string(), "is not a splat file of a known format",
-                fmt::format("known: {}", splat_extensions(false)));
-}
-
 }  // namespace
 
 std::span<const SplatFormat> splat_formats() {
@@ -142,18 +132,20 @@ std::string splat_extensions(bool written) {
     return out;
 }
 
-bool is_splat_file(const fs::path& path) {
+Result<SplatSource> find_splats(const fs::path& path) {
     const fs::path file = file_in(path);
-    const auto head = first_bytes_of(file);
-    if (!head) return false;
-    const SplatFormat* format = format_by_content(*head, file);
-    return format != nullptr && readable(*format);
+    GS_TRY(const auto head, first_bytes_of(file));
+    if (const SplatFormat* found = format_by_content(head, file))
+        return SplatSource{file, found, true};
+    if (const SplatFormat* found = format_by_name(file, readable))
+        return SplatSource{file, found, false};
+    return fail(ErrorKind::unsupported, file.string(), "is not a splat file of a known format",
+                fmt::format("known: {}", splat_extensions(false)));
 }
 
-Result<SplatFile> read_splats(const fs::path& path, const SplatReadOptions& options) {
+Result<SplatFile> read_splats(const SplatSource& source, const SplatReadOptions& options) {
     const Span span{Stage::load};
-    const fs::path file = file_in(path);
-    GS_TRY(const SplatFormat* format, format_of(file));
+    const auto& [file, format, by_content] = source;
     if (format->read == nullptr)
         return fail(ErrorKind::unsupported, file.string(),
                     fmt::format("{} files are written, not read", format->description));
@@ -167,10 +159,9 @@ Result<SplatFile> read_splats(const fs::path& path, const SplatReadOptions& opti
     }
 }
 
-Result<SplatFile> read_splats(const fs::path& path, const Progress& progress) {
-    SplatReadOptions options;
-    options.progress = progress;
-    return read_splats(path, options);
+Result<SplatFile> read_splats(const fs::path& path, const SplatReadOptions& options) {
+    GS_TRY(const SplatSource source, find_splats(path));
+    return read_splats(source, options);
 }
 
 Result<SplatNotes> write_splats(const fs::path& path, const GaussianModel& model,

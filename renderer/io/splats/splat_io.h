@@ -54,13 +54,19 @@ struct SplatFormat {
 std::span<const SplatFormat> splat_formats();
 /// ".ply, .spz, ...": of what can be written, or read.
 std::string splat_extensions(bool written);
-/// By content alone. A folder is one when it holds a SOG or a streamed set of levels.
-bool is_splat_file(const fs::path& path);
-/// A folder stands for the meta.json or lod-meta.json in it. In the model every format has the axes
-/// of PLY (x right, y down, z forward). Errors: not a splat file, malformed with byte, unsupported,
-/// cancelled.
+/// A file with splats, found but not read.
+struct SplatSource {
+    fs::path file{};
+    const SplatFormat* format = nullptr;
+    bool by_content = false;  ///< false: only its name says so; its reader says what is wrong
+    bool has_levels() const { return format->name == "lods"; }
+};
+/// A folder stands for the meta.json or lod-meta.json in it. Errors: unreadable, unsupported.
+Result<SplatSource> find_splats(const fs::path& path);
+/// In the model every format has the axes of PLY (x right, y down, z forward). Errors: malformed
+/// with byte, unsupported, cancelled.
+Result<SplatFile> read_splats(const SplatSource& source, const SplatReadOptions& options = {});
 Result<SplatFile> read_splats(const fs::path& path, const SplatReadOptions& options = {});
-Result<SplatFile> read_splats(const fs::path& path, const Progress& progress);
 /// The format is that of the longest known end of the name. Errors: usage (unknown end),
 /// unwritable, cancelled.
 Result<SplatNotes> write_splats(const fs::path& path, const GaussianModel& model,
