@@ -16,8 +16,8 @@
 #include "app/cli/subcommand.h"
 #include "app/paths/path_contents.h"
 #include "app/verify/precision.h"
-#include "base/exception_words.h"
 #include "base/log.h"
+#include "base/seconds.h"
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
@@ -189,7 +189,6 @@ class RenderRun {
     Camera sized(const Camera& camera) const;
     Result<void> prepare_video();
     void measure_costs(ParameterSource& source, const Camera& camera, ForwardState& state);
-    void draw(std::size_t i, ParameterSource& source, ForwardState& state);
     Result<void> draw_all();
     Result<void> add_to_video(const Camera& camera);
     Result<Json> write_maps(const NamedCamera& camera);
@@ -371,17 +370,6 @@ void RenderRun::measure_costs(ParameterSource& source, const Camera& camera, For
     result_.backward_costs = state.backward_costs();
 }
 
-void RenderRun::draw(std::size_t i, ParameterSource& source, ForwardState& state) {
-    const Camera& camera = cameras_[i].camera;
-    const auto begin = std::chrono::steady_clock::now();
-    rasterizer_->forward(source, camera, options_, state, result_);
-    draw_ms_ +=
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    if (i == 0 && options_.precision == Precision::fast)
-        fast_psnr_ = fast_psnr(*rasterizer_, source, camera, options_, state, result_);
-    measure_costs(source, camera, state);
-}
-
 Result<void> RenderRun::draw_all() {
     const auto source = rasterizer_->source_of(model_);
     const auto state = rasterizer_->make_state();
@@ -390,18 +378,22 @@ Result<void> RenderRun::draw_all() {
         if (interrupted())
             return fail(ErrorKind::cancelled, a_.output.empty() ? a_.video : a_.output,
                         fmt::format("stopped after {} of {} pictures", i, cameras_.size()));
+        const Camera& camera = cameras_[i].camera;
         try {
-            draw(i, *source, *state);
+            const auto begin = std::chrono::steady_clock::now();
+            rasterizer_->forward(*source, camera, options_, *state, result_);
+            draw_ms_ += 1e3 * seconds_since(begin);
+            if (i == 0 && options_.precision == Precision::fast)
+                fast_psnr_ = fast_psnr(*rasterizer_, *source, camera, options_, *state, result_);
+            measure_costs(*source, camera, *state);
         } catch (const FrameTooLarge& error) {
-            throw FrameTooLarge(fmt::format(
-                "picture {} of {}: {} ({})", i + 1, cameras_.size(), words_of(error),
-                written_.empty() ? "none was written"
-                                 : fmt::format("the first {} are whole and were kept", i)));
+            throw FrameTooLarge(fmt::format("picture {} of {}: {} (whole pictures written: {})",
+                                            i + 1, cameras_.size(), error.what(), written_.size()));
         }
         if (!a_.output.empty()) {
             GS_TRY(written_.emplace_back(), write_maps(cameras_[i]));
         }
-        if (video_) GS_TRY_VOID(add_to_video(cameras_[i].camera));
+        if (video_) GS_TRY_VOID(add_to_video(camera));
         progress.update(i + 1, cameras_.size(), cameras_[i].name);
     }
     return video_ ? video_->finish() : Result<void>();

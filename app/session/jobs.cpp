@@ -1,7 +1,6 @@
 #include "app/session/jobs.h"
 
 #include "app/session/viewer.h"
-#include "base/exception_words.h"
 #include "base/format.h"
 #include "base/seconds.h"
 #include "renderer/raster/frame_size.h"
@@ -102,7 +101,7 @@ Jobs::News Jobs::slice(const Shown& shown, Viewer& viewer) {
         try {
             did = job->slice(shown, progress);
         } catch (const FrameTooLarge& error) {  // ends this job; other work continues
-            did = fail(ErrorKind::unsupported, "", words_of(error));
+            did = fail(ErrorKind::unsupported, "", error.what());
         }
         if (did && *did == Slice::waited) continue;
         const double seconds = seconds_since(begin);

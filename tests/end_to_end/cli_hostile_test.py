@@ -236,7 +236,7 @@ class Size(Hostile):
         cameras.write_text(json.dumps([{**camera, "name": str(side), "width": side, "height": side, "fx": side, "fy": side,
                                         "cx": side / 2, "cy": side / 2} for side in (64, 24_000, 32)]))
         self.refused(1, "render", self.wide, "-o", out, "--cameras", cameras,
-                     says=["picture 2 of 3: ", "would fit", "(the first 1 are whole and were kept)"])
+                     says=["picture 2 of 3: ", "would fit", "(whole pictures written: 1)"])
         self.assertEqual(len(list(out.iterdir())), 1)
 
     def test_the_studio_lives_on(self):

@@ -184,6 +184,35 @@ inline std::string chunk(const TiffMade& m, int left, int top, int width, int ro
     return out;
 }
 
+using Tags = std::map<int, std::pair<int, std::vector<std::size_t>>>;  // bytes a value, values
+
+inline Tags tags(const TiffMade& m, const std::vector<std::size_t>& offsets,
+                 const std::vector<std::size_t>& lengths) {
+    Tags tags;
+    const auto size = [](int value) { return static_cast<std::size_t>(value); };
+    tags[256] = {4, {size(m.width)}};
+    tags[257] = {4, {size(m.height)}};
+    tags[258] = {2, std::vector<std::size_t>(size(m.samples), size(m.bits))};
+    tags[259] = {2, {size(m.compression)}};
+    tags[262] = {2, {size(m.photometric)}};
+    tags[277] = {2, {size(m.samples)}};
+    tags[284] = {2, {m.planes ? 2u : 1u}};
+    if (m.orientation > 0) tags[274] = {2, {size(m.orientation)}};
+    if (m.predicted) tags[317] = {2, {2}};
+    if (m.extra > 0) tags[338] = {2, {size(m.extra)}};
+    if (!m.palette.empty()) {
+        tags[320] = {2, {}};
+        for (const int v : m.palette) tags[320].second.push_back(size(v));
+    }
+    if (m.tile > 0)
+        tags[322] = {4, {size(m.tile)}}, tags[323] = {4, {size(m.tile)}};
+    else
+        tags[278] = {4, {size(m.rows)}};
+    tags[m.tile > 0 ? 324 : 273] = {4, offsets};
+    tags[m.tile > 0 ? 325 : 279] = {4, lengths};
+    return tags;
+}
+
 }  // namespace tiff_made
 
 inline std::string tiff_bytes(const TiffMade& m) {
@@ -209,28 +238,8 @@ inline std::string tiff_bytes(const TiffMade& m) {
                 data += bytes;
                 if (data.size() % 2 != 0) data += '\0';
             }
-    std::map<int, std::pair<int, std::vector<std::size_t>>> tags;  // tag -> bytes a value, values
     const auto size = [](int value) { return static_cast<std::size_t>(value); };
-    tags[256] = {4, {size(m.width)}};
-    tags[257] = {4, {size(m.height)}};
-    tags[258] = {2, std::vector<std::size_t>(size(m.samples), size(m.bits))};
-    tags[259] = {2, {size(m.compression)}};
-    tags[262] = {2, {size(m.photometric)}};
-    tags[277] = {2, {size(m.samples)}};
-    tags[284] = {2, {m.planes ? 2u : 1u}};
-    if (m.orientation > 0) tags[274] = {2, {size(m.orientation)}};
-    if (m.predicted) tags[317] = {2, {2}};
-    if (m.extra > 0) tags[338] = {2, {size(m.extra)}};
-    if (!m.palette.empty()) {
-        tags[320] = {2, {}};
-        for (const int v : m.palette) tags[320].second.push_back(size(v));
-    }
-    if (m.tile > 0)
-        tags[322] = {4, {size(m.tile)}}, tags[323] = {4, {size(m.tile)}};
-    else
-        tags[278] = {4, {size(m.rows)}};
-    tags[m.tile > 0 ? 324 : 273] = {4, offsets};
-    tags[m.tile > 0 ? 325 : 279] = {4, lengths};
+    const auto tags = tiff_made::tags(m, offsets, lengths);
     const std::size_t directory = first + data.size();
     const std::string count = number(tags.size(), m.huge ? 8 : 2);
     const std::size_t after =
