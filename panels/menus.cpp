@@ -8,6 +8,7 @@
 #include "panels/activity.h"
 #include "panels/state/drive_state.h"
 #include "panels/state/film_state.h"
+#include "panels/state/history_state.h"
 #include "panels/state/inspection.h"
 #include "panels/state/photo_looks.h"
 #include "panels/widgets/widgets.h"
@@ -70,12 +71,8 @@ bool has_run(const Snapshot& s) {
 }
 bool can_fix(const Snapshot& s) { return s.doctor && s.doctor->can_fix; }
 bool was_fixed(const Snapshot& s) { return s.doctor && !s.doctor->fixes.empty(); }
-bool was_changed(const Snapshot& s) {
-    return !s.training.undo.empty() || (s.selection && s.selection->done > 0);
-}
-bool was_undone(const Snapshot& s) {
-    return !s.training.redo.empty() || (s.selection && !s.selection->redo().empty());
-}
+bool was_changed(const Snapshot& s) { return s.history && s.history->to_undo(); }
+bool was_undone(const Snapshot& s) { return s.history && s.history->to_redo(); }
 bool can_edit(const Snapshot& s) { return s.selection && s.selection->why_not.empty(); }
 bool has_selected(const Snapshot& s) { return can_edit(s) && s.selection->selected > 0; }
 bool has_hidden(const Snapshot& s) { return can_edit(s) && s.selection->hidden > 0; }
@@ -221,15 +218,20 @@ void draw_menu_row(const MenuRow& row, const Snapshot& snapshot, Commands& comma
     const bool on = switched_on(info.name, snapshot).value_or(false);
     // In the list Show, "Show: depth" is depth.
     const std::size_t colon = row.place.list.empty() ? std::string::npos : info.title.find(": ");
-    const char* title = info.title.c_str() + (colon == std::string::npos ? 0 : colon + 2);
-    if (ImGui::MenuItem(title, info.key.empty() ? nullptr : info.key.c_str(), on,
+    std::string title = info.title.substr(colon == std::string::npos ? 0 : colon + 2);
+    const HistoryState::Row* edit = nullptr;  // that it acts on: "Undo delete 12 Gaussians"
+    if (snapshot.history && info.name == "undo") edit = snapshot.history->to_undo();
+    if (snapshot.history && info.name == "redo") edit = snapshot.history->to_redo();
+    title = edit_title(title, edit);
+    if (ImGui::MenuItem(fitted(title, 24 * em()).c_str(),
+                        info.key.empty() ? nullptr : info.key.c_str(), on,
                         applies(info.name, snapshot))) {
         if (info.needs_arguments())
             palette.show(info.name);
         else
             commands.push(info.name);
     }
-    tooltip(info.help);
+    tooltip(edit ? title + "\n" + info.help : info.help);
     if (info.name == "open") draw_recent_list(snapshot, commands);
     if (info.name == "view.save") draw_saved_views(snapshot, commands);
 }

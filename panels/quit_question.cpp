@@ -2,6 +2,7 @@
 
 #include <imgui.h>
 
+#include "panels/state/history_state.h"
 #include "panels/widgets/keys.h"
 #include "panels/widgets/theme.h"
 #include "panels/widgets/widgets.h"
@@ -20,8 +21,8 @@ void draw_quit_question(const Snapshot& snapshot, Commands& commands) {
     text("The splats have unsaved changes:");
     if (snapshot.doctor)
         for (const std::string& change : snapshot.doctor->changes) dim_text("  " + change);
-    if (snapshot.selection && !snapshot.selection->undo().empty())
-        dim_text("  newest edit: " + snapshot.selection->undo());
+    if (const auto* newest = snapshot.history ? snapshot.history->to_undo() : nullptr)
+        dim_text("  newest edit: " + newest->label);
     ImGui::Dummy({0, 0.4F * em()});
     if (ImGui::Button("Export...")) {
         commands.push("quit", {"stay"});

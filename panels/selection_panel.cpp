@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "panels/activity.h"
+#include "panels/state/history_state.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -22,7 +23,7 @@ std::string count_of(std::uint64_t n) { return format_count(static_cast<double>(
 std::string number_word(float value) { return argument(static_cast<double>(value)); }
 
 /// A button beside the last one if it fits; gives a command without arguments.
-void action(Commands& commands, const char* label, const char* command, const char* hint,
+void action(Commands& commands, const char* label, const char* command, const std::string& hint,
             bool enabled, bool first = false) {
     if (!first) beside_if_fits(label);
     ImGui::BeginDisabled(!enabled);
@@ -163,14 +164,14 @@ void SelectionPanel::draw_change(Commands& commands) {
 }
 
 void SelectionPanel::draw_history(const Snapshot& snapshot, Commands& commands) const {
-    if (!section("History")) return;
-    const SelectionState& s = *snapshot.selection;
-    action(commands, "Undo", "undo", "Undo the newest edit (Ctrl+Z)", s.done > 0, true);
-    action(commands, "Redo", "redo", "Redo the last undone edit (Ctrl+Shift+Z)", !s.redo().empty());
+    if (!snapshot.history || !section("History")) return;
+    const HistoryState& s = *snapshot.history;
+    const auto *undo = s.to_undo(), *redo = s.to_redo();
+    action(commands, "Undo", "undo", edit_title("Undo", undo) + " (Ctrl+Z)", undo, true);
+    action(commands, "Redo", "redo", edit_title("Redo", redo) + " (Ctrl+Shift+Z)", redo);
     if (s.dropped > 0)
         dim_text(fmt::format("{} older steps were discarded: the history holds {}",
-                             count_of(s.dropped),
-                             format_bytes(static_cast<double>(s.history_most))));
+                             count_of(s.dropped), format_bytes(static_cast<double>(s.most))));
     const auto step = [&](std::size_t done, const std::string& name) {
         ImGui::PushID(static_cast<int>(done));
         if (done > s.done) ImGui::PushStyleColor(ImGuiCol_Text, theme().faint);
@@ -182,9 +183,8 @@ void SelectionPanel::draw_history(const Snapshot& snapshot, Commands& commands) 
         ImGui::PopID();
     };
     step(0, s.dropped > 0 ? "oldest kept state" : "original");
-    for (std::size_t i = 0; i < s.history.size(); ++i) step(i + 1, s.history[i]);
-    if (s.history_bytes > 0)
-        dim_text(format_bytes(static_cast<double>(s.history_bytes)) + " of memory");
+    for (std::size_t i = 0; i < s.rows.size(); ++i) step(i + 1, s.rows[i].label);
+    if (s.bytes > 0) dim_text(format_bytes(static_cast<double>(s.bytes)) + " of memory");
 }
 
 void SelectionPanel::draw(const Snapshot& snapshot, Commands& commands) {

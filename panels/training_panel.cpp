@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "panels/state/history_state.h"
 #include "panels/widgets/fuzzy.h"
 
 namespace gs {
@@ -227,13 +228,15 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
 
 void TrainingPanel::draw_settings(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.settings || snapshot.settings->empty()) return;
-    const TrainingStatus& t = snapshot.training;
     for (const bool back : {true, false}) {
-        const std::string& edit = back ? t.undo : t.redo;
-        ImGui::BeginDisabled(edit.empty());
+        const HistoryState::Row* edit = nullptr;
+        if (snapshot.history)
+            edit = back ? snapshot.history->to_undo() : snapshot.history->to_redo();
+        if (edit && edit->of != EditOf::setting) edit = nullptr;
+        ImGui::BeginDisabled(!edit);
         if (ImGui::Button(back ? "undo" : "redo")) commands.push(back ? "undo" : "redo");
         ImGui::EndDisabled();
-        tooltip(edit.empty() ? "" : (back ? "Undo: " : "Redo: ") + edit);
+        tooltip(edit ? edit_title(back ? "Undo" : "Redo", edit) : "");
         ImGui::SameLine(0, 3);
     }
     ImGui::SetNextItemWidth(-1);

@@ -17,29 +17,33 @@ constexpr double kFarthest = 1e9;  // world units that commands take
 constexpr std::size_t kLongestHistory = 1'000'000;
 constexpr Mat3d kSame{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
+void undo(History& history) { history.undo(); }
+void redo(History& history) { history.redo(); }
+
 using Rows = std::vector<std::uint64_t>;
 using Step = std::optional<std::uint64_t>;
 
 void hide(Editor& editor, const Rows& rows, Step step) {
-    if (editor.choose(rows, step)) editor.mark("hidden", kSelected, kHidden, kSelected);
+    if (editor.choose(rows, step)) editor.mark({"hide", "hidden"}, kSelected, kHidden, kSelected);
 }
-void show_all(Editor& editor) { editor.mark("shown", kHidden, 0, kHidden); }
-void lock(Editor& editor) { editor.mark("locked", kSelected, kLocked, 0); }
-void unlock(Editor& editor) { editor.mark("unlocked", kSelected | kLocked, 0, kLocked); }
-void unlock_all(Editor& editor) { editor.mark("unlocked", kLocked, 0, kLocked); }
+void show_all(Editor& editor) { editor.mark({"show", "shown"}, kHidden, 0, kHidden); }
+void lock(Editor& editor) { editor.mark({"lock", "locked"}, kSelected, kLocked, 0); }
+constexpr Verb kUnlock{"unlock", "unlocked"};
+void unlock(Editor& editor) { editor.mark(kUnlock, kSelected | kLocked, 0, kLocked); }
+void unlock_all(Editor& editor) { editor.mark(kUnlock, kLocked, 0, kLocked); }
 void remove(Editor& editor, const Rows& rows, Step step) {
     if (editor.choose(rows, step)) editor.remove();
 }
-void move(Editor& editor, Vec3d shift) { editor.transform("moved", kSame, shift); }
+void move(Editor& editor, Vec3d shift) { editor.transform({"move", "moved"}, kSame, shift); }
 void rotate(Editor& editor, Vec3d axis, double degrees) {
     const double half = degrees * std::numbers::pi / 360, s = std::sin(half);
     const Mat3d turn = rotation_from_quat({std::cos(half), s * axis.x, s * axis.y, s * axis.z});
-    editor.transform("turned", turn, {});
+    editor.transform({"rotate", "turned"}, turn, {});
 }
 void scale(Editor& editor, double factor) {
     Mat3d larger = kSame;
     for (int i = 0; i < 3; ++i) larger.m[i][i] = factor;
-    editor.transform("scaled", larger, {});
+    editor.transform({"scale", "scaled"}, larger, {});
 }
 Result<void> recolor(StudioState& state, Recolor way, Vec3d color) {
     if (way == Recolor::set && std::max({color.x, color.y, color.z}) > 1)
@@ -55,9 +59,9 @@ Result<void> crop(StudioState& state) {
 // clang-format off
 const CommandRow kRows[] = {
     {"undo",             "Undo",                     "Edit 1", "Ctrl+Z",
-     "Undo the newest edit of Gaussians, by the doctor, or of a setting.", &Engine::undo},
+     "Undo the newest edit of Gaussians, by the doctor, or of a setting.", undo},
     {"redo",             "Redo",                     "Edit 1", "Ctrl+Shift+Z",
-     "Redo the edit that was undone last.", &Engine::redo},
+     "Redo the edit that was undone last.", redo},
     {"edit.hide",        "Hide the selection",       "Edit 3", "Shift+H",
      "Hide and deselect the selected Gaussians; with ROW, select these first.",
      hide, some_gaussians(), optional(whole("STEP", 0, kMost))},
@@ -93,7 +97,7 @@ const CommandRow kRows[] = {
      &Simplifier::start, word("N|P%")},
     {"edit.go-to",       "Go to a step of the history", "",    "",
      "Undo or redo until STEPS edits are applied; 0 restores the original.",
-     &Editor::go_to, whole("STEPS", 0, kLongestHistory)},
+     &History::go_to, whole("STEPS", 0, kLongestHistory)},
     {"export.selection", "Export the selection...",  "File 3", "",
      "Write only the selected Gaussians as a splat file.", &Exporter::selection, word("PATH")},
 };

@@ -87,8 +87,10 @@ void Editor::select(const Selecting& how, const Question& question) {
     }
     end_live();
     const std::uint64_t count = count_flags(after).selected;
-    make(fmt::format("{}: {} selected", how.name, counted_gaussians(count)), {},
-         [&](const Flags&) { return std::move(after); });
+    const std::string found = counted_gaussians(count);
+    make({fmt::format("select {} ({})", found, how.name),
+          fmt::format("{}: {} selected", how.name, found)},
+         {}, [&](const Flags&) { return std::move(after); });
 }
 
 void Editor::select_on_screen(const Selecting& how, const Shown& shown, const ViewRequest& request,
@@ -183,15 +185,14 @@ void Editor::select_neighbours(NeighbourStep step, double reach) {
         });
 }
 
-void Editor::mark(const std::string& verb, std::uint8_t of, std::uint8_t set, std::uint8_t clear) {
+void Editor::mark(const Verb& verb, std::uint8_t of, std::uint8_t set, std::uint8_t clear) {
     if (!may_edit()) return;
     end_live();
     if ((of & kSelected) != 0 && !any_selected()) return;
     Flags after = with_bits(flags_, of, set, clear);
     const std::uint64_t changed = FlagChange(flags_, after).count();
-    if (changed == 0) return ctx_.events.done("nothing to do: already " + verb);
-    make(verb + " " + counted_gaussians(changed), {},
-         [&](const Flags&) { return std::move(after); });
+    if (changed == 0) return ctx_.events.done(fmt::format("nothing to do: already {}", verb.past));
+    make(named(verb, changed), {}, [&](const Flags&) { return std::move(after); });
 }
 
 void Editor::solo() {
@@ -201,7 +202,7 @@ void Editor::solo() {
     Flags after = flags_;
     for (std::uint8_t& f : after)
         f = static_cast<std::uint8_t>((f & kSelected) != 0 ? f & ~kHidden : f | kHidden);
-    make("only " + counted_gaussians(count_flags(flags_).selected), {},
+    make(named({"show only", "only"}, count_flags(flags_).selected), {},
          [&](const Flags&) { return std::move(after); });
 }
 
@@ -213,34 +214,52 @@ bool Editor::any_selected() {
     return false;
 }
 
-void Editor::make(std::string name, RowChange rows,
-                  const std::function<Flags(const Flags&)>& flags) {
-    EditStep step{std::move(name), ctx_.events.command, std::move(rows), {}};
+void Editor::make(EditName name, RowChange rows, const std::function<Flags(const Flags&)>& flags) {
+    EditStep step{std::move(name), std::move(rows)};
     if (!change_rows(step)) return;
     if (flags) {
         Flags after = flags(flags_);
         step.flags = FlagChange(flags_, after);
         after.swap(flags_);
-        if (!sync_locks(step.name, after)) {
+        if (!sync_locks(step.name.past, after)) {
             step.flags.toggle(flags_);
             return;
         }
         if (ctx_.scene->trainer) step.flags.name_rows(ids_);
     }
     ++changes_;
-    ctx_.events.done(step.name);
-    if (step.rows.any() || step.flags.count() > 0) history_.add(std::move(step));
+    ctx_.events.done(step.name.past);
+    if (step.rows.any() || step.flags.count() > 0) record(std::move(step));
     show();
 }
 
-bool Editor::toggle(EditStep& step, bool forwards) {
+/// Into the history.
+void Editor::record(EditStep made) {
+    const auto step = std::make_shared<EditStep>(std::move(made));
+    step->before = step->after = model_;
+    if (step->rows.any() || step->whole.model) step->after = model_ = ++models_;
+    ctx_.history.add({step->whole.fix ? EditOf::fix : EditOf::gaussians, step->name.label,
+                      [this, step](bool back) { return toggle(*step, back); },
+                      [step] { return step->bytes(); }});
+}
+
+bool Editor::toggle(EditStep& step, bool back) {
+    follow_rows();
     end_live();
     ++changes_;
+    const bool toggled = toggle_parts(step, back);
+    if (toggled) model_ = back ? step.before : step.after;
+    show();
+    if (toggled && step.whole.model) changed_whole(step.whole.fix, back);
+    return toggled;
+}
+
+bool Editor::toggle_parts(EditStep& step, bool back) {
     const auto flip = [&] {
         if (ctx_.scene->trainer) step.flags.find_rows(ids_);
         Flags before = flags_;
         step.flags.toggle(flags_);
-        if (sync_locks(step.name, before)) return true;
+        if (sync_locks(step.name.past, before)) return true;
         flags_ = std::move(before);
         return false;
     };
@@ -248,66 +267,10 @@ bool Editor::toggle(EditStep& step, bool forwards) {
         return step.whole.model ? change_whole(step.whole) : change_rows(step);
     };
     // Both or neither: if the second fails, undo the first.
-    if (forwards ? !change() : !flip()) return false;
-    if (forwards ? flip() : change()) return true;
-    (void)(forwards ? change() : flip());
+    if (back ? !flip() : !change()) return false;
+    if (back ? change() : flip()) return true;
+    (void)(back ? flip() : change());
     return false;
-}
-
-bool Editor::undo() {
-    follow_rows();
-    EditStep* step = history_.to_undo();
-    if (!step) {
-        ctx_.events.error("nothing to undo");
-        return false;
-    }
-    if (!toggle(*step, false)) return false;
-    ctx_.events.done("undo: " + step->name);
-    history_.undone();
-    show();
-    if (step->whole.model) on_whole_change();
-    return true;
-}
-
-void Editor::redo() {
-    follow_rows();
-    EditStep* step = history_.to_redo();
-    if (!step) return ctx_.events.error("nothing to redo");
-    if (!toggle(*step, true)) return;
-    ctx_.events.done("redo: " + step->name);
-    history_.redone();
-    show();
-    if (step->whole.model) on_whole_change();
-}
-
-void Editor::go_to(std::size_t done) {
-    follow_rows();
-    const std::size_t steps = history_.names().size();
-    bool whole = false;
-    if (done > steps)
-        return ctx_.events.error(fmt::format("the history has {} steps, no step {}", steps, done));
-    while (history_.done() > done) {
-        if (!toggle(*history_.to_undo(), false)) break;
-        whole = whole || history_.to_undo()->whole.model;
-        history_.undone();
-    }
-    while (history_.done() < done) {
-        if (!toggle(*history_.to_redo(), true)) break;
-        whole = whole || history_.to_redo()->whole.model;
-        history_.redone();
-    }
-    show();
-    if (whole) on_whole_change();
-}
-
-std::uint64_t Editor::undo_stamp() {
-    const EditStep* step = history_.to_undo();
-    return step ? step->stamp : 0;
-}
-
-std::uint64_t Editor::redo_stamp() {
-    const EditStep* step = history_.to_redo();
-    return step ? step->stamp : 0;
 }
 
 void Editor::scene_changed(SceneChange change) {
@@ -315,8 +278,8 @@ void Editor::scene_changed(SceneChange change) {
     ctx_.jobs.drop("select");
     flags_.clear();
     before_live_.reset();
-    history_.clear();
-    saved_ = 0;
+    fixes_.clear();
+    saved_ = model_ = models_;
     ids_.clear();
     followed_ = ctx_.scene ? ctx_.scene->steps_done() : 0;
     if (ctx_.scene && ctx_.scene->trainer && followed_ > 0) {  // some may be locked
@@ -356,13 +319,11 @@ void Editor::follow_rows() {
 
 /// The rows of a run have these ids now: flags stay with their Gaussians.
 void Editor::exported() {
-    saved_ = history_.model_stamp();
+    saved_ = model_;
     show();
 }
 
-bool Editor::unsaved() const {
-    return ctx_.scene && !ctx_.scene->trainer && history_.model_stamp() != saved_;
-}
+bool Editor::unsaved() const { return ctx_.scene && !ctx_.scene->trainer && model_ != saved_; }
 
 /// Draws and publishes the selection.
 void Editor::show() {
@@ -380,11 +341,6 @@ void Editor::show() {
     if (counts.selected > 0)
         out->bounded =
             bounds_of_selection(viewer_.current_model(*ctx_.scene), flags_, out->lo, out->hi);
-    out->history = history_.names();
-    out->done = history_.done();
-    out->history_bytes = history_.bytes();
-    out->history_most = EditHistory::kMostBytes;
-    out->dropped = history_.dropped();
     out->unsaved = unsaved();
     out->why_not = why_not();
     ctx_.events.changed().selection = std::move(out);

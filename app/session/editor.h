@@ -1,5 +1,5 @@
 // Editor: the engine's part that selects and edits Gaussians: their flags (selected, hidden,
-// locked), edits of the selection, and undo. It works between two steps and replaces the shared
+// locked) and undoable edits of the selection. It works between two steps and replaces the shared
 // model: a scene without a trainer gets another model, a run is edited through its trainer. Owned
 // by the engine; commands call it there.
 #pragma once
@@ -10,12 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "app/session/edit_history.h"
 #include "app/session/engine_context.h"
 #include "app/session/shown_tint.h"
 #include "app/session/viewer.h"
 #include "renderer/edit/questions.h"
+#include "renderer/edit/row_change.h"
 #include "renderer/scene/transform.h"
+#include "trainer/run_edit.h"
 
 namespace gs {
 
@@ -34,6 +35,43 @@ struct Selecting {
 };
 /// "1 Gaussian", "12,345 Gaussians".
 std::string counted_gaussians(std::uint64_t count);
+/// An edit's name as the history and messages give it: "delete", "deleted".
+struct Verb {
+    std::string_view now, past;
+};
+struct EditName {
+    std::string label, past;  ///< "delete 120 Gaussians", "deleted 120 Gaussians"
+};
+EditName named(const Verb& verb, std::uint64_t gaussians);
+
+/// A fix by the doctor.
+struct Fix {
+    std::string name;                  ///< empty: all
+    std::vector<std::string> changes;  ///< one line each
+};
+/// A replacement of the whole model: the other model and its flags.
+struct WholeChange {
+    std::shared_ptr<const GaussianModel> model;  ///< null: nothing changes
+    Flags flags{};
+    std::optional<Fix> fix{};
+};
+/// An edit in the history: its differences.
+struct EditStep {
+    EditName name;
+    RowChange rows{};
+    FlagChange flags{};  ///< after the rows have changed
+    WholeChange whole{};
+    TakenRows taken{};                    ///< of a run: removed rows, and
+    Flags taken_flags{};                  ///< their flags
+    std::uint64_t before = 0, after = 0;  ///< numbers of the models
+
+    std::uint64_t bytes() const {
+        return rows.bytes() + flags.bytes() + name.label.capacity() + name.past.capacity() +
+               (whole.model ? whole.model->bytes() : 0) + whole.flags.capacity() + taken.bytes() +
+               taken_flags.capacity();
+    }
+};
+
 enum class NeighbourStep { grow, shrink, connected };
 /// How to recolour the selection: multiply base colours, or set them and remove view dependence.
 enum class Recolor { multiply, set };
@@ -66,28 +104,18 @@ class Editor final : public EnginePart {
     // ---- edits
     /// Sets `set` and clears `clear` in every row with all bits of `of`. `verb` is reported with
     /// the number of changed rows. Reports an error if `of` needs selected rows and there are none.
-    void mark(const std::string& verb, std::uint8_t of, std::uint8_t set, std::uint8_t clear);
+    void mark(const Verb& verb, std::uint8_t of, std::uint8_t set, std::uint8_t clear);
     /// Shows only the selection.
     void solo();
     void remove();
     void duplicate();
     /// `linear` about the middle of the selection's bounds, then `shift` (world units).
-    void transform(const std::string& verb, const Mat3d& linear, Vec3d shift);
+    void transform(const Verb& verb, const Mat3d& linear, Vec3d shift);
     void recolor(Recolor how, Vec3f color);
     /// Deletes Gaussians outside the box.
     void crop(const ClipBox& box);
     /// Only the selected Gaussians; null, with an error reported, if there are none.
     std::shared_ptr<const GaussianModel> selected_model();
-
-    // ---- history
-    /// False, with an error reported: it failed.
-    bool undo();
-    void redo();
-    /// Undoes or redoes until `done` steps are applied.
-    void go_to(std::size_t done);
-    /// Stamps of the steps of undo() and redo(); 0: none.
-    std::uint64_t undo_stamp();
-    std::uint64_t redo_stamp();
 
     // ---- the engine's
     /// Another scene or a restarted run discards the edits, except locks.
@@ -96,11 +124,11 @@ class Editor final : public EnginePart {
     void before_picture(const Shown*) override { follow_rows(); }
     /// The open scene was written to a file.
     void exported();
-    /// Adopts the replaced model in `shown`; `change` has the data besides the model.
-    void adopt_whole(LoadedScene shown, WholeChange change, std::string name,
-                     std::uint64_t command);
+    /// Adopts the replaced model in `shown`, by a fix or not, as an edit named `label`.
+    void adopt_whole(LoadedScene shown, const std::optional<Fix>& fix, std::string label);
     std::uint64_t locked() const { return count_flags(flags_).locked; }
-    const EditHistory& history() const { return history_; }
+    /// Applied fixes, oldest first.
+    const std::vector<Fix>& fixes() const { return fixes_; }
     bool unsaved() const;
     /// Called after the whole model was replaced, for example by a fix or its undo.
     std::function<void()> on_whole_change;
@@ -112,10 +140,13 @@ class Editor final : public EnginePart {
     void take_names();
     bool any_selected();
     bool end_live();
-    std::vector<std::uint32_t> editable_rows(const char* verb);
-    void remove_rows(const std::string& name, std::vector<std::uint32_t> rows);
-    void make(std::string name, RowChange rows, const std::function<Flags(const Flags&)>& flags);
-    bool toggle(EditStep& step, bool forwards);
+    std::vector<std::uint32_t> editable_rows(const Verb& verb);
+    void remove_rows(EditName name, std::vector<std::uint32_t> rows);
+    void make(EditName name, RowChange rows, const std::function<Flags(const Flags&)>& flags);
+    void record(EditStep step);
+    bool toggle(EditStep& step, bool back);
+    bool toggle_parts(EditStep& step, bool back);
+    void changed_whole(const std::optional<Fix>& fix, bool back);
     bool change_rows(EditStep& step);
     bool change_run(EditStep& step);
     void follow_presence(EditStep& step, bool goes, bool first);
@@ -128,12 +159,13 @@ class Editor final : public EnginePart {
     ShownTint& tint_;
     Flags flags_;                       // by row; empty: none of any row
     std::optional<Flags> before_live_;  // flags_ shows what a shape would select
-    EditHistory history_;
+    std::vector<Fix> fixes_;
     std::uint64_t changes_ = 0;  // by the user: what was asked before one is not answered after
     // For a run: ids of the rows of flags_, and their step.
     std::vector<std::uint32_t> ids_;
     std::uint64_t followed_ = 0;
-    std::uint64_t saved_ = 0;  // EditHistory::model_stamp() of what is in a file
+    // Numbers of models: of the newest one made, the shown one, and the one in a file.
+    std::uint64_t models_ = 0, model_ = 0, saved_ = 0;
 };
 
 }  // namespace gs

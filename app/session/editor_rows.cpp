@@ -11,6 +11,8 @@ namespace gs {
 namespace {
 
 constexpr std::size_t kColorGrain = 4096;
+constexpr Verb kDelete{"delete", "deleted"}, kDuplicate{"duplicate", "duplicated"},
+    kMove{"move", "moved"}, kRecolor{"recolour", "recoloured"};
 
 void recolor_rows(GaussianModel& model, Recolor how, Vec3f color) {
     const float by[3] = {color.x, color.y, color.z};
@@ -32,8 +34,13 @@ std::string counted_gaussians(std::uint64_t count) {
     return format_count(static_cast<double>(count)) + (count == 1 ? " Gaussian" : " Gaussians");
 }
 
+EditName named(const Verb& verb, std::uint64_t gaussians) {
+    const std::string counted = counted_gaussians(gaussians);
+    return {fmt::format("{} {}", verb.now, counted), fmt::format("{} {}", verb.past, counted)};
+}
+
 /// Selected rows that are not locked; empty if an error was reported.
-std::vector<std::uint32_t> Editor::editable_rows(const char* verb) {
+std::vector<std::uint32_t> Editor::editable_rows(const Verb& verb) {
     if (!may_edit()) return {};
     end_live();
     if (!any_selected()) return {};
@@ -43,21 +50,21 @@ std::vector<std::uint32_t> Editor::editable_rows(const char* verb) {
         ctx_.events.error(fmt::format("all selected Gaussians ({}) are locked: run edit.unlock",
                                       counted_gaussians(locked)));
     else if (locked > 0)
-        ctx_.events.done(fmt::format("{} not {}: locked", counted_gaussians(locked), verb));
+        ctx_.events.done(fmt::format("{} not {}: locked", counted_gaussians(locked), verb.past));
     return rows;
 }
 
 void Editor::remove() {
-    auto rows = editable_rows("deleted");
+    auto rows = editable_rows(kDelete);
     if (rows.empty()) return;
-    const std::string name = "deleted " + counted_gaussians(rows.size());
-    remove_rows(name, std::move(rows));
+    EditName name = named(kDelete, rows.size());
+    remove_rows(std::move(name), std::move(rows));
 }
 
-void Editor::remove_rows(const std::string& name, std::vector<std::uint32_t> rows) {
+void Editor::remove_rows(EditName name, std::vector<std::uint32_t> rows) {
     if (rows.size() == flags_.size())
         return ctx_.events.error("cannot delete all Gaussians: keep at least one");
-    make(name, RowChange::removal(std::move(rows)), {});
+    make(std::move(name), RowChange::removal(std::move(rows)), {});
 }
 
 void Editor::crop(const ClipBox& box) {
@@ -69,16 +76,16 @@ void Editor::crop(const ClipBox& box) {
         if (inside[i] == 0 && (flags_[i] & kLocked) == 0)
             rows.push_back(static_cast<std::uint32_t>(i));
     if (rows.empty()) return ctx_.events.done("nothing outside the box");
-    const std::string name = "cropped: deleted " + counted_gaussians(rows.size());
-    remove_rows(name, std::move(rows));
+    EditName name = named({"crop: delete", "cropped: deleted"}, rows.size());
+    remove_rows(std::move(name), std::move(rows));
 }
 
 void Editor::duplicate() {
-    const auto rows = editable_rows("duplicated");
+    const auto rows = editable_rows(kDuplicate);
     if (rows.empty()) return;
     const GaussianModel& model = viewer_.current_model(*ctx_.scene);
-    make("duplicated " + counted_gaussians(rows.size()),
-         RowChange::addition(model.count, gathered(model, rows), 0), [&](const Flags& flags) {
+    make(named(kDuplicate, rows.size()), RowChange::addition(model.count, gathered(model, rows), 0),
+         [&](const Flags& flags) {
              Flags after = with_bits(flags, 0, 0, kSelected);
              std::fill(after.end() - static_cast<std::ptrdiff_t>(rows.size()), after.end(),
                        kSelected);
@@ -86,8 +93,8 @@ void Editor::duplicate() {
          });
 }
 
-void Editor::transform(const std::string& verb, const Mat3d& linear, Vec3d shift) {
-    auto rows = editable_rows("moved");
+void Editor::transform(const Verb& verb, const Mat3d& linear, Vec3d shift) {
+    auto rows = editable_rows(kMove);
     if (rows.empty()) return;
     const GaussianModel& model = viewer_.current_model(*ctx_.scene);
     Vec3f lo, hi;
@@ -102,17 +109,18 @@ void Editor::transform(const std::string& verb, const Mat3d& linear, Vec3d shift
     const bool moves = linear.m[0][0] == 1 && linear.m[1][1] == 1 && linear.m[2][2] == 1 &&
                        linear.m[0][1] == 0 && linear.m[0][2] == 0 && linear.m[1][2] == 0;
     const int planes = moves ? kLogScales : after.planes();
-    const std::string name = verb + " " + counted_gaussians(rows.size());
-    make(name, RowChange::values(std::move(rows), after, kMeans, planes), {});
+    EditName name = named(verb, rows.size());
+    make(std::move(name), RowChange::values(std::move(rows), after, kMeans, planes), {});
 }
 
 void Editor::recolor(Recolor how, Vec3f color) {
-    auto rows = editable_rows("recoloured");
+    auto rows = editable_rows(kRecolor);
     if (rows.empty()) return;
     GaussianModel after = gathered(viewer_.current_model(*ctx_.scene), rows);
     recolor_rows(after, how, color);
-    const std::string name = "recoloured " + counted_gaussians(rows.size());
-    make(name, RowChange::values(std::move(rows), after, kSh0, after.planes() - kSh0), {});
+    EditName name = named(kRecolor, rows.size());
+    make(std::move(name), RowChange::values(std::move(rows), after, kSh0, after.planes() - kSh0),
+         {});
 }
 
 std::shared_ptr<const GaussianModel> Editor::selected_model() {
@@ -137,17 +145,21 @@ bool Editor::change_whole(WholeChange& change) {
     return true;
 }
 
-void Editor::adopt_whole(LoadedScene shown, WholeChange change, std::string name,
-                         std::uint64_t command) {
+void Editor::adopt_whole(LoadedScene shown, const std::optional<Fix>& fix, std::string label) {
     end_live();
-    EditStep step{std::move(name), command, {}, {}, std::move(change)};
-    step.whole.model = ctx_.scene->model;
-    step.whole.flags = std::move(flags_);
+    EditStep step{{std::move(label), {}}};
+    step.whole = {ctx_.scene->model, std::move(flags_), fix};
     flags_.assign(shown.model->count, 0);
     ctx_.replace_model(std::move(shown));
     ++changes_;
-    history_.add(std::move(step));
+    record(std::move(step));
     show();
+    changed_whole(fix, false);
+}
+
+void Editor::changed_whole(const std::optional<Fix>& fix, bool back) {
+    if (fix && back) fixes_.pop_back();
+    if (fix && !back) fixes_.push_back(*fix);
     on_whole_change();
 }
 
@@ -178,7 +190,7 @@ bool Editor::change_run(EditStep& step) {
         return false;
     }
     if (first && (goes || !change.moves_rows())) change.name_rows(ids_);
-    const auto done = ctx_.scene->run->edit(step.name, [&](RunArrays& arrays) {
+    const auto done = ctx_.scene->run->edit(step.name.past, [&](RunArrays& arrays) {
         if (!change.moves_rows())
             change.toggle(arrays.model, flags_);
         else if (goes)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <limits>
 
 #include "app/session/bundle_saver.h"
 #include "app/session/contact_sheet.h"
@@ -57,6 +56,7 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
     : options_(std::move(options)),
       in_(in),
       events_(out, std::move(wake)),
+      history_(add<History>(events_)),
       tint_(add<ShownTint>()),
       viewer_(add<Viewer>()),
       training_(add<Training>(context(), options_.settings, viewer_)),
@@ -99,6 +99,7 @@ EngineContext Engine::context() {
             scene_,
             jobs_,
             events_,
+            history_,
             [this](LoadedScene scene) { replace_model(std::move(scene)); },
             [this](SceneChange change) {
                 report(change);
@@ -333,27 +334,6 @@ void Engine::measure_limits(bool again) {
 
 void Engine::cancel(const std::string& name) {
     if (!jobs_.cancel(name)) events_.done("nothing to cancel");
-}
-
-void Engine::undo() {
-    const std::uint64_t edit = editor_.undo_stamp(), setting = training_.undo_stamp();
-    if (edit == 0 && setting == 0) return events_.error("nothing to undo");
-    // A crop of a run is both.
-    if (edit >= setting && !editor_.undo()) return;
-    if (setting >= edit) training_.undo();
-}
-
-void Engine::redo() {
-    // A redo is valid only if no newer change followed it.
-    const std::uint64_t newest = std::max(editor_.undo_stamp(), training_.undo_stamp());
-    const auto valid = [&](std::uint64_t stamp) {
-        return stamp > newest ? stamp : std::numeric_limits<std::uint64_t>::max();
-    };
-    const std::uint64_t edit = valid(editor_.redo_stamp()), setting = valid(training_.redo_stamp());
-    if (std::min(edit, setting) == std::numeric_limits<std::uint64_t>::max())
-        return events_.error("nothing to redo");
-    if (setting <= edit && !training_.redo()) return;
-    if (edit <= setting) editor_.redo();
 }
 
 /// Of a picture, say; a step that fails is the run's own concern.

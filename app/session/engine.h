@@ -21,6 +21,7 @@ namespace gs {
 class BundleSaver;
 class ContactSheet;
 class Editor;
+class History;
 class SceneDoctor;
 class ShownTint;
 class StreamedLevels;
@@ -50,10 +51,6 @@ class Engine {
     void tell_of_fast(const ViewRequest& request);
     /// Saves the scene with all its data as one file.
     void save_bundle(BundleRequest request);
-    /// Undoes the newest change of any kind: of Gaussians, by the doctor, of a setting.
-    void undo();
-    /// Redoes the last undone change.
-    void redo();
     /// Cancels background work by Activity::name, or all of it if empty.
     void cancel(const std::string& name);
     /// Renders a picture at exactly the requested size, for SessionOutbox::pictures.
@@ -115,6 +112,7 @@ class Engine {
         }
     } parts_;
     // Parts that the engine calls directly; the others are only in the list.
+    History& history_;
     ShownTint& tint_;
     Viewer& viewer_;
     Training& training_;

@@ -7,6 +7,7 @@
 
 #include "app/session/engine_part.h"
 #include "app/session/events.h"
+#include "app/session/history.h"
 #include "app/session/jobs.h"
 #include "app/session/loading.h"
 
@@ -17,6 +18,7 @@ struct EngineContext {
     const std::optional<LoadedScene>& scene;
     Jobs& jobs;
     Events& events;
+    History& history;
     /// Shows the same scene with another model: SceneChange::model. Camera and photos stay.
     std::function<void(LoadedScene)> replace_model;
     /// Reports a change of the run's model to all parts: SceneChange::edited or restarted.

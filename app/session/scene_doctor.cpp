@@ -139,10 +139,9 @@ void SceneDoctor::publish() {
     report_.can_fix = why_not_fixable().empty();
     report_.fixes.clear();
     report_.changes.clear();
-    for (const WholeChange* change : editor_.history().fixes()) {
-        report_.fixes.push_back(change->fix);
-        report_.changes.insert(report_.changes.end(), change->changes.begin(),
-                               change->changes.end());
+    for (const Fix& fix : editor_.fixes()) {
+        report_.fixes.push_back(fix.name);
+        report_.changes.insert(report_.changes.end(), fix.changes.begin(), fix.changes.end());
     }
     report_.unsaved = !report_.fixes.empty() && editor_.unsaved();
     for (Finding& f : report_.findings) f.fixable = f.fixable && report_.can_fix;
@@ -204,19 +203,19 @@ void SceneDoctor::fix(const std::string& name) {
 }
 
 void SceneDoctor::undo() {
-    const EditHistory& history = editor_.history();
-    if (history.fixes().empty()) return ctx_.events.error("no fix to undo");
-    if (!history.newest_is_fix())
+    if (editor_.fixes().empty()) return ctx_.events.error("no fix to undo");
+    const HistoryEntry* newest = ctx_.history.newest({EditOf::gaussians, EditOf::fix});
+    if (!newest || newest->of != EditOf::fix)
         return ctx_.events.error(
             "the splats were edited after the fix: undo the newer edits first");
-    editor_.undo();
+    ctx_.history.undo({EditOf::fix});
 }
 
 void SceneDoctor::adopt(FixedScene fixes, const std::string& name, std::uint64_t command) {
     const std::uint64_t before = ctx_.scene->gaussian_count();
     for (const std::string& change : fixes.changes) log_info("fixed: {}", change);
-    editor_.adopt_whole(std::move(fixes.scene), {{}, {}, true, name, std::move(fixes.changes)},
-                        "fixed " + (name.empty() ? "everything" : name), command);
+    editor_.adopt_whole(std::move(fixes.scene), Fix{name, std::move(fixes.changes)},
+                        "fix " + (name.empty() ? "everything" : name));
     ctx_.events.done(
         fmt::format("fixed: {}, {} before", counted(ctx_.scene->gaussian_count(), "Gaussian"),
                     format_count(static_cast<double>(before))),
@@ -229,7 +228,7 @@ void SceneDoctor::fixes_changed() {
 }
 
 void SceneDoctor::exported() {
-    if (!editor_.history().fixes().empty()) publish();
+    if (!editor_.fixes().empty()) publish();
 }
 
 void SceneDoctor::scene_changed(SceneChange change) {

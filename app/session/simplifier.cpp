@@ -49,10 +49,10 @@ void Simplifier::start(const std::string& to) {
                 return ctx_.events.error(
                     "the splats were edited during the simplification: run it again", command);
             const std::string what =
-                fmt::format("simplified {} to {}", counted_gaussians(fewer.before),
+                fmt::format("{} to {}", counted_gaussians(fewer.before),
                             format_count(static_cast<double>(fewer.scene.model->count)));
-            editor_.adopt_whole(std::move(fewer.scene), {}, what, command);
-            ctx_.events.done(what, true, {}, command);
+            editor_.adopt_whole(std::move(fewer.scene), {}, "simplify " + what);
+            ctx_.events.done("simplified " + what, true, {}, command);
         },
         ctx_.events.if_failed("simplification cancelled; the splats are unchanged"));
 }

@@ -53,8 +53,6 @@ void Training::scene_changed(SceneChange change) {
     const LoadedScene* scene = ctx_.scene ? &*ctx_.scene : nullptr;
     run_to_ = 0;
     message_.clear();
-    done_.clear();
-    undone_.clear();
     others_.clear();
     publish_others();
     told_finished_ = false;
@@ -171,22 +169,24 @@ void Training::stop() {
     if (!told_finished_) tell_finished(*ctx_.scene->run);
 }
 
-void Training::set(const std::string& name, double value) { (void)remember({{name, value}}); }
+void Training::set(const std::string& name, double value) { edit_undoably({{name, value}}); }
 
-/// Makes an undoable edit. False: no change.
-bool Training::remember(const NamedValues& values) {
+void Training::edit_undoably(const NamedValues& values) {
     NamedValues before, after;
     const TrainingSettings was = settings_;
-    if (!edit(values)) return false;
+    if (!edit(values)) return;
     for (const auto& [name, value] : values) {
         const SettingField* field = find_setting(name);
         if (was.*field->value == settings_.*field->value) continue;
         before.emplace_back(name, was.*field->value);
         after.emplace_back(name, settings_.*field->value);
     }
-    done_.push_back({std::move(before), std::move(after), ctx_.events.command});
-    undone_.clear();
-    return true;
+    const std::uint64_t bytes = 2 * after.size() * sizeof(NamedValues::value_type);
+    ctx_.history.add({EditOf::setting, words_of_edit(was, settings_),
+                      [this, before = std::move(before), after = std::move(after)](bool back) {
+                          return edit(back ? before : after);
+                      },
+                      [bytes] { return bytes; }});
 }
 
 bool Training::crop(const std::optional<ClipBox>& box) {
@@ -195,7 +195,7 @@ bool Training::crop(const std::optional<ClipBox>& box) {
         return false;
     }
     const NamedValues wanted = crop_values(box);
-    (void)remember(wanted);
+    edit_undoably(wanted);
     return std::all_of(wanted.begin(), wanted.end(), [&](const auto& one) {
         return settings_.*find_setting(one.first)->value == one.second;
     });
@@ -261,25 +261,6 @@ bool Training::edit(const NamedValues& values) {
     return true;
 }
 
-void Training::undo() {
-    if (done_.empty()) return ctx_.events.error("no setting change to undo");
-    const Edit last = done_.back();
-    done_.pop_back();  // what is fixed by now is not asked for again
-    if (edit(last.before)) undone_.push_back(last);
-}
-
-bool Training::redo() {
-    if (undone_.empty()) {
-        ctx_.events.error("no setting change to redo");
-        return false;
-    }
-    const Edit last = undone_.back();
-    undone_.pop_back();
-    if (!edit(last.after)) return false;
-    done_.push_back(last);
-    return true;
-}
-
 /// Null, with an error reported: there is no such snapshot.
 Run* Training::run_to_go_back(Which& which) {
     Run* run = ctx_.scene ? ctx_.scene->run.get() : nullptr;
@@ -302,8 +283,7 @@ void Training::went_back(std::string what) {
     ctx_.events.changed().settings = setting_rows(settings_);
     plots_.begin(camera_rows(*ctx_.scene->capture));
     recall(run);
-    done_.clear();
-    undone_.clear();
+    ctx_.history.forget({EditOf::setting});
     message_ = run.failure();
     told_finished_ = run.ended();
     rest(!message_.empty() ? RunState::failed
@@ -584,14 +564,6 @@ void Training::describe(Published& view) const {
             training.snapshots.push_back(
                 {snapshot.step(), snapshot.bytes(), snapshot.why, snapshot.number});
     }
-    const auto text = [](const Edit& e) {
-        TrainingSettings before, after;
-        for (const auto& [name, value] : e.before) before.*find_setting(name)->value = value;
-        for (const auto& [name, value] : e.after) after.*find_setting(name)->value = value;
-        return words_of_edit(before, after);
-    };
-    training.undo = done_.empty() ? "" : text(done_.back());
-    training.redo = undone_.empty() ? "" : text(undone_.back());
     training.last_checkpoint = run ? run->keeper().files().at("checkpoint") : last_checkpoint_;
     status.evaluating = evaluating();
     status.can_train = run && !run->ended() && !scene->trainer->finished();

@@ -31,13 +31,6 @@ class Training final : public EnginePart {
     bool crop(const std::optional<ClipBox>& box);
     /// Draws pose corrections as arrows, or not; no value: toggles.
     void show_pose_arrows(std::optional<bool> on);
-    /// Undoes the newest edit of a setting, by an edit that sets the earlier value.
-    void undo();
-    /// Redoes the last undone edit. False, with an error reported: it failed.
-    bool redo();
-    /// Serials of the commands that undo() and redo() would act on; 0: none.
-    std::uint64_t undo_stamp() const { return done_.empty() ? 0 : done_.back().stamp; }
-    std::uint64_t redo_stamp() const { return undone_.empty() ? 0 : undone_.back().stamp; }
     /// A snapshot of the run; by step, or by its number.
     struct Which {
         std::uint64_t step = 0;    ///< the newest of this step; 0: the newest
@@ -89,7 +82,7 @@ class Training final : public EnginePart {
     void rest(RunState state);
     void recall(const Run& run);
     bool edit(const NamedValues& values);
-    bool remember(const NamedValues& values);
+    void edit_undoably(const NamedValues& values);
     std::string why_not_crop(const TrainingSettings& changed) const;
     Run* run_to_go_back(Which& which);
     void went_back(std::string what);
@@ -105,11 +98,6 @@ class Training final : public EnginePart {
     TrainingSettings& settings_;
     Viewer& viewer_;
     RunPlots plots_;
-    struct Edit {
-        NamedValues before, after;
-        std::uint64_t stamp;  // serial of the command: which of all edits is newest
-    };
-    std::vector<Edit> done_, undone_;
     struct Other {
         OtherCurves shown;
         std::optional<TrainingSettings> settings;

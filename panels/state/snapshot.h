@@ -38,6 +38,7 @@ struct PhotoProblems;    // photo_problems.h
 struct PredictionState;  // prediction_state.h
 struct VerifyReport;     // verify_report.h
 struct FilmState;        // film_state.h
+struct HistoryState;     // history_state.h
 struct MeasureState;     // measure_state.h
 struct NotesState;       // notes_state.h
 struct PhotoLooks;       // photo_looks.h
@@ -103,7 +104,6 @@ struct TrainingStatus {
     std::string strategy;  ///< density strategy, in a line; empty: nothing trains
     std::vector<std::pair<std::string, std::string>> files;  ///< the run's output, and where
     std::vector<SnapshotRow> snapshots;                      ///< oldest first
-    std::string undo, redo;  ///< the edit to undo or redo; empty: none
 };
 
 /// One hyper-parameter as the Training panel shows it; edited with "train.set NAME VALUE".
@@ -242,6 +242,7 @@ struct SessionView {
     std::shared_ptr<const CostReport> cost_report;      ///< null: not asked for
     std::shared_ptr<const GaussianValues> values;       ///< null: nothing is coloured by a value
     std::shared_ptr<const SelectionState> selection;    ///< null: nothing is open
+    std::shared_ptr<const HistoryState> history;        ///< edits to undo and redo; null: none
     std::shared_ptr<const PhotoProblems> problems;      ///< null: not searched
     std::shared_ptr<const PhotoLooks> looks;            ///< null: the run learns none
     std::shared_ptr<const VerifyReport> verified;       ///< null: no frame was verified

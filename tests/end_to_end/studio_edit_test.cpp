@@ -56,6 +56,7 @@ struct Editing : ::testing::Test {
         return h.until([&] { return h.state.frame && h.state.selection && !working(); });
     }
     const SelectionState& now() const { return *h.state.selection; }
+    const HistoryState& past() const { return *h.state.history; }
     GaussianModel exported(const std::string& name = "export") {
         const std::string to = (h.folder.path() / "now.ply").string();
         EXPECT_TRUE(give(name, {to}));
@@ -92,10 +93,10 @@ TEST_F(Editing, shapes_values_and_colours_select) {
     ASSERT_TRUE(give("select.box", {"-1", "-1", "-1", "0", "1", "1", "new", "live"}));
     const std::uint64_t live = now().selected;
     EXPECT_GT(live, 100u);
-    const std::size_t steps = now().history.size();
+    const std::size_t steps = past().rows.size();
     ASSERT_TRUE(give("select.box", {"-1", "-1", "-1", "0", "1", "1"}));
     EXPECT_EQ(now().selected, live);
-    EXPECT_EQ(now().history.size(), steps + 1) << "what was shown live is in no history";
+    EXPECT_EQ(past().rows.size(), steps + 1) << "what was shown live is in no history";
     ASSERT_TRUE(give("select.row", {"3,#7,9"}));
     EXPECT_EQ(now().selected, 3u);
     ASSERT_TRUE(give("select.grow", {"5"}));
@@ -105,7 +106,7 @@ TEST_F(Editing, shapes_values_and_colours_select) {
     EXPECT_TRUE(h.errors.empty()) << h.errors[0].text;
     EXPECT_FALSE(h.state.would_lose()) << "a selection is nothing to lose";
     // One after the other until nothing was selected.
-    for (std::size_t steps_left = now().done; steps_left > 0; --steps_left)
+    for (std::size_t steps_left = past().done; steps_left > 0; --steps_left)
         ASSERT_TRUE(give("undo"));
     EXPECT_EQ(now().selected, 0u);
     ASSERT_TRUE(give("redo"));
@@ -182,14 +183,14 @@ TEST_F(Editing, edits_are_made_told_and_taken_back_to_the_bit) {
     EXPECT_FALSE(h.state.would_lose());
 
     ASSERT_TRUE(give("edit.go-to", {"0"}));
-    EXPECT_EQ(now().done, 0u);
+    EXPECT_EQ(past().done, 0u);
     EXPECT_TRUE(h.until([&] { return h.state.scene->gaussians == 400; }));
     const GaussianModel back = exported();
     ASSERT_EQ(back.count, before.count);
     for (int p = 0; p < before.planes(); ++p)
         for (std::size_t i = 0; i < before.count; ++i)
             ASSERT_EQ(back.at(p, i), before.at(p, i)) << p << ' ' << i;
-    ASSERT_TRUE(give("edit.go-to", {std::to_string(now().history.size())}));
+    ASSERT_TRUE(give("edit.go-to", {std::to_string(past().rows.size())}));
     const GaussianModel again = exported();
     ASSERT_EQ(again.count, changed.count);
     for (int p = 0; p < again.planes(); ++p)

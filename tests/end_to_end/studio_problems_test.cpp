@@ -177,7 +177,7 @@ TEST_F(ProblemsInStudio, their_gaussians_are_selected) {
     ASSERT_FALSE(found()->gaussians.empty());
     ASSERT_TRUE(command("problems.select", {"1", "gaussian"}));
     ASSERT_TRUE(h.until([&] { return h.state.selection && h.state.selection->selected == 1; }));
-    EXPECT_EQ(h.state.selection->history.back(), "gaussian 1: 1 Gaussian selected");
+    EXPECT_EQ(h.state.history->rows.back().label, "select 1 Gaussian (gaussian 1)");
 }
 
 TEST_F(ProblemsInStudio, need_photos) {

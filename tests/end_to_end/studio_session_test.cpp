@@ -116,7 +116,7 @@ TEST(Session, edits_are_taken_back_and_the_run_goes_back_and_branches) {
     train_to(4);
     give("train.set", {"lr_means", "0.01"});
     give("train.set", {"lr_sh0", "0.02"});
-    EXPECT_EQ(h.state.training.undo, "lr_sh0 0.0025 -> 0.02");
+    EXPECT_EQ(h.state.history->to_undo()->label, "lr_sh0 0.0025 -> 0.02");
     give("undo", {});
     EXPECT_EQ(value_of("lr_sh0"), 2.5e-3);
     EXPECT_EQ(value_of("lr_means"), 0.01);
@@ -128,7 +128,7 @@ TEST(Session, edits_are_taken_back_and_the_run_goes_back_and_branches) {
     give("train.revert", {});
     EXPECT_EQ(h.state.training.step, 4u);
     EXPECT_EQ(value_of("lr_means"), 1.6e-4);
-    EXPECT_TRUE(h.state.training.undo.empty());
+    EXPECT_FALSE(h.state.history->to_undo());
     ASSERT_TRUE(h.until([&] { return h.state.curves->marks.empty(); }));
     ASSERT_EQ(h.state.training.snapshots.size(), 2u);
     give("train.revert", {"8"});

@@ -10,6 +10,7 @@
 #include "panels/state/cost_report.h"
 #include "panels/state/film_state.h"
 #include "panels/state/gaussian_values.h"
+#include "panels/state/history_state.h"
 #include "panels/state/measure_state.h"
 #include "panels/state/notes_state.h"
 #include "panels/state/photo_problems.h"
@@ -698,14 +699,17 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     selection.bounded = true;
     selection.lo = {-0.62F, -0.41F, -0.2F};
     selection.hi = {0.31F, 0.18F, 0.55F};
-    selection.history = {"box: 1,402 Gaussians selected", "hidden 312 Gaussians",
-                         "brush: 1,284 Gaussians selected", "deleted 96 Gaussians",
-                         "moved 1,284 Gaussians"};
-    selection.done = 4;
-    selection.history_bytes = 96'000;
-    selection.history_most = 512u << 20;
     selection.unsaved = true;
     s.selection = std::make_shared<SelectionState>(selection);
+    HistoryState history;
+    for (const char* label :
+         {"box: 1,402 Gaussians selected", "hidden 312 Gaussians",
+          "brush: 1,284 Gaussians selected", "deleted 96 Gaussians", "moved 1,284 Gaussians"})
+        history.rows.push_back({EditOf::gaussians, label, 19'200});
+    history.done = 4;
+    history.bytes = 96'000;
+    history.most = 512u << 20;
+    s.history = std::make_shared<HistoryState>(history);
     MarkedGaussian marked{17, {0.2F, -0.1F, 0.3F}, {}, 0.83F};
     marked.axes = {Vec3f{0.3F, 0, 0}, Vec3f{0, 0.1F, 0}, Vec3f{0, 0, 0.05F}};
     s.marked = std::make_shared<MarkedGaussian>(marked);
