@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "panels/activity.h"
+#include "panels/state/history_state.h"
 #include "panels/widgets/keys.h"
 #include "panels/widgets/widgets.h"
 
@@ -34,7 +35,7 @@ void beside(float width) {
     if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
 }
 
-void draw_keys(const FilmState& film, Commands& commands) {
+void draw_keys(const FilmState& film, const HistoryState* past, Commands& commands) {
     const bool way = film.film.path.keys.size() > 1;
     if (icon_button("##play", film.playing ? Icon::pause : Icon::play,
                     film.playing ? "Stop (Shift+P)" : "Play (Shift+P)", way))
@@ -53,15 +54,15 @@ void draw_keys(const FilmState& film, Commands& commands) {
         if (ImGui::Button("Delete")) commands.push("film.delete");
         tooltip("Delete the selected key");
     }
-    if (film.can_undo) {
+    if (const auto* edit = past ? past->to_undo(EditOf::camera_path) : nullptr) {
         beside(4 * em());
         if (ImGui::Button("Undo##film")) commands.push("film.undo");
-        tooltip("Undo");
+        tooltip(edit_title("Undo", edit));
     }
-    if (film.can_redo) {
+    if (const auto* edit = past ? past->to_redo(EditOf::camera_path) : nullptr) {
         beside(4 * em());
         if (ImGui::Button("Redo##film")) commands.push("film.redo");
-        tooltip("Redo");
+        tooltip(edit_title("Redo", edit));
     }
     beside(7 * em());
     ImGui::SetNextItemWidth(6.5F * em());
@@ -253,7 +254,7 @@ void FilmPanel::draw(const Snapshot& snapshot, Commands& commands) {
         return empty_note("Open a scene to make a camera path and a film.");
     }
     const FilmState& film = *snapshot.film;
-    draw_keys(film, commands);
+    draw_keys(film, snapshot.history.get(), commands);
     if (film.film.path.keys.empty()) {
         dragged_.reset();
         return empty_note(

@@ -223,8 +223,8 @@ void draw_menu_row(const MenuRow& row, const Snapshot& snapshot, Commands& comma
     if (snapshot.history && info.name == "undo") edit = snapshot.history->to_undo();
     if (snapshot.history && info.name == "redo") edit = snapshot.history->to_redo();
     title = edit_title(title, edit);
-    if (ImGui::MenuItem(fitted(title, 24 * em()).c_str(),
-                        info.key.empty() ? nullptr : info.key.c_str(), on,
+    const std::string shown = edit ? fitted(title, 24 * em()) : title;
+    if (ImGui::MenuItem(shown.c_str(), info.key.empty() ? nullptr : info.key.c_str(), on,
                         applies(info.name, snapshot))) {
         if (info.needs_arguments())
             palette.show(info.name);

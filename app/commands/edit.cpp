@@ -59,7 +59,7 @@ Result<void> crop(StudioState& state) {
 // clang-format off
 const CommandRow kRows[] = {
     {"undo",             "Undo",                     "Edit 1", "Ctrl+Z",
-     "Undo the newest edit of Gaussians, by the doctor, or of a setting.", undo},
+     "Undo the newest edit: of Gaussians, settings, the camera path, measurements or notes.", undo},
     {"redo",             "Redo",                     "Edit 1", "Ctrl+Shift+Z",
      "Redo the edit that was undone last.", redo},
     {"edit.hide",        "Hide the selection",       "Edit 3", "Shift+H",

@@ -11,6 +11,9 @@ namespace {
 using namespace args;
 using S = StudioState&;
 
+void undo(History& history) { history.undo({EditOf::camera_path}); }
+void redo(History& history) { history.redo({EditOf::camera_path}); }
+
 constexpr double kBetweenKeys = 2;  // seconds, where nothing else is said
 constexpr double kPresetSeconds = 10;
 constexpr std::size_t kMostFrames = 1'000'000;
@@ -85,13 +88,13 @@ Result<void> preset(S state, PathPreset which, double seconds) {
     const NavigationState& from = state.navigation;
     Film film = state.film.film();
     film.path = preset_path(which, place_around(pose_of(from), from.target, from.up), seconds);
-    return state.film.set(std::move(film));
+    return state.film.set(std::move(film), "replace the camera path");
 }
 Result<void> clear(S state) {
     Film film = state.film.film();
     film.path.keys.clear();
     film.path.closed = false;
-    return state.film.set(std::move(film));
+    return state.film.set(std::move(film), "clear the camera path");
 }
 
 // ---- how it goes
@@ -99,7 +102,7 @@ template <bool CameraPath::*field>
 Result<void> path_switch(S state, std::optional<bool> on) {
     Film film = state.film.film();
     film.path.*field = on.value_or(!(film.path.*field));
-    return state.film.set(std::move(film));
+    return state.film.set(std::move(film), "change the camera path");
 }
 Result<void> closed(S state, std::optional<bool> on) {
     if (state.film.film().path.keys.size() < 2)
@@ -109,19 +112,19 @@ Result<void> closed(S state, std::optional<bool> on) {
 Result<void> speed(S state, PathSpeed which) {
     Film film = state.film.film();
     film.path.speed = which;
-    return state.film.set(std::move(film));
+    return state.film.set(std::move(film), "change the path's speed");
 }
 // ---- film settings
 Result<void> size(S state, int width, int height) {
     Film film = state.film.film();
     film.width = width;
     film.height = height;
-    return state.film.set(std::move(film));
+    return state.film.set(std::move(film), "change the film's size");
 }
 Result<void> fps(S state, double value) {
     Film film = state.film.film();
     film.fps = value;
-    return state.film.set(std::move(film));
+    return state.film.set(std::move(film), "change the film's frame rate");
 }
 Result<void> film_lens(S state, const std::string& name) {
     Film film = state.film.film();
@@ -130,13 +133,13 @@ Result<void> film_lens(S state, const std::string& name) {
         return fail(ErrorKind::usage, "", fmt::format("there is no film lens \"{}\"", name),
                     "pinhole, fisheye:DEGREES (10 to 360, across the height) or equirectangular");
     film.lens = *lens;
-    return state.film.set(std::move(film));
+    return state.film.set(std::move(film), "change the film's lens");
 }
 void codec(S state, std::size_t which) { state.film.codec = kVideoCodecNames[which]; }
 Result<void> open(S state, const std::string& file_path) {
     GS_TRY_VOID(need_scene(state));
     GS_TRY(PathFile file, read_path_file(file_path, state.film.origin()));
-    GS_TRY_VOID(state.film.set(std::move(file.film)));
+    GS_TRY_VOID(state.film.set(std::move(file.film), "open a camera path"));
     state.add_notice(
         false,
         fmt::format("{}: {} keys, {:.1f} s", file_path, state.film.film().path.keys.size(),
@@ -192,11 +195,11 @@ const CommandRow kRows[] = {
     {"film.go",      "Go to a key",                  "",       "",
      "Go to the camera of this key, or of the next or previous one.", go, word("KEY|next|previous")},
     {"film.undo",    "Undo on the camera path",   "View/Camera path 5", "",
-     "Undo the last change of the camera path.", &FilmEditor::undo},
+     "Undo the last change of the camera path.", undo},
     {"film.redo",    "Redo on the camera path",   "View/Camera path 5", "",
-     "Redo the last undone change of the camera path.", &FilmEditor::redo},
+     "Redo the last undone change of the camera path.", redo},
     {"film.clear",   "Clear the camera path",        "View/Camera path 5", "",
-     "Delete all keys; film.undo restores them.", clear},
+     "Delete all keys; undo restores them.", clear},
     {"film.play",    "Play the camera path",         "View/Camera path 5", "Shift+P",
      "Move the camera along the path from the shown time; steering stops it.", play, toggle()},
     {"film.at",      "Look from the path",           "",       "",

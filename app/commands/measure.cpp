@@ -13,6 +13,7 @@ using namespace args;
 using S = StudioState&;
 
 constexpr double kLargestLength = 1e9;  // metres
+constexpr const char *kSetScale = "set the scale", *kSetUp = "set the up direction";
 
 using Places = std::vector<std::array<double, 2>>;
 
@@ -64,13 +65,13 @@ Result<void> forget_distance(S state, std::optional<std::int64_t> number) {
     MeasureState measured = measured_of(state);
     const auto first = measured.points.begin() + static_cast<std::ptrdiff_t>(2 * which);
     measured.points.erase(first, first + 2);
-    return set_measured(state, std::move(measured));
+    return set_measured(state, std::move(measured), fmt::format("remove distance {}", which + 1));
 }
 Result<void> forget_distances(S state) {
     if (!state.measured || state.measured->points.empty()) return nothing_measured();
     MeasureState measured = measured_of(state);
     measured.points.clear();
-    return set_measured(state, std::move(measured));
+    return set_measured(state, std::move(measured), "remove all distances");
 }
 
 Result<void> scene_scale(S state, std::optional<double> metres,
@@ -78,7 +79,7 @@ Result<void> scene_scale(S state, std::optional<double> metres,
     MeasureState measured = measured_of(state);
     if (!metres) {
         measured.metres_per_unit = 0;
-        return set_measured(state, std::move(measured));
+        return set_measured(state, std::move(measured), kSetScale);
     }
     GS_TRY(const std::size_t which, distance_of(state, number));
     const double units = measured.length(which);
@@ -86,7 +87,7 @@ Result<void> scene_scale(S state, std::optional<double> metres,
         return fail(ErrorKind::usage, "", "both ends of that distance are the same point",
                     "measure a longer distance");
     measured.metres_per_unit = *metres / units;
-    return set_measured(state, std::move(measured));
+    return set_measured(state, std::move(measured), kSetScale);
 }
 
 Result<void> scene_up(S state, const Arguments& a) {
@@ -94,7 +95,7 @@ Result<void> scene_up(S state, const Arguments& a) {
     MeasureState measured = measured_of(state);
     if (a[0] == "auto") {
         measured.up.reset();
-        return set_measured(state, std::move(measured));
+        return set_measured(state, std::move(measured), kSetUp);
     }
     if (a[0] == "distance") {
         Words words{std::span(a).subspan(1)};
@@ -104,7 +105,7 @@ Result<void> scene_up(S state, const Arguments& a) {
     }
     if (a.size() == 1) {
         GS_TRY(measured.up, axis_argument(a[0]));
-        return set_measured(state, std::move(measured));
+        return set_measured(state, std::move(measured), kSetUp);
     }
     if (a.size() != 4 && a.size() != 6)
         return fail(ErrorKind::usage, "",

@@ -336,6 +336,15 @@ void Engine::cancel(const std::string& name) {
     if (!jobs_.cancel(name)) events_.done("nothing to cancel");
 }
 
+void Engine::record(std::uint64_t scene, StudioEdit edit) {
+    if (scene != scene_serial_) return;  // it was closed in the meantime
+    history_.add({edit.of, std::move(edit.label),
+                  [this, put = std::move(edit.put)](bool back) {
+                      return events_.ask_studio([put, back](StudioState& s) { put(s, back); });
+                  },
+                  [bytes = edit.bytes] { return bytes; }});
+}
+
 /// Of a picture, say; a step that fails is the run's own concern.
 void Engine::stop_after_exception(const std::exception& error) {
     // Or the same would fail again and again.

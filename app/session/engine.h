@@ -30,6 +30,7 @@ class Values;
 class Viewer;
 struct BundleRequest;
 struct EngineContext;
+struct StudioEdit;
 
 class Engine {
   public:
@@ -51,6 +52,8 @@ class Engine {
     void tell_of_fast(const ViewRequest& request);
     /// Saves the scene with all its data as one file.
     void save_bundle(BundleRequest request);
+    /// Records a change of the studio's own data, of this scene, in the undo history.
+    void record(std::uint64_t scene, StudioEdit edit);
     /// Cancels background work by Activity::name, or all of it if empty.
     void cancel(const std::string& name);
     /// Renders a picture at exactly the requested size, for SessionOutbox::pictures.

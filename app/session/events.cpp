@@ -34,6 +34,13 @@ void Events::warning(const std::string& text) {
     wake_();
 }
 
+bool Events::ask_studio(StudioJob job) {
+    const bool sent = out_.studio.try_put(std::move(job));
+    if (!sent) error("the studio is busy: try again in a moment");
+    wake_();
+    return sent;
+}
+
 void Events::focus(const Vec3d& point) {
     out_.focus.put(point);
     wake_();

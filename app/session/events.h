@@ -62,6 +62,8 @@ class Events {
         if (level == LogLevel::error) return error(text);
         level == LogLevel::warning ? warning(text) : done(text);
     }
+    /// Asks the studio for something. False, with an error reported: it takes nothing more now.
+    bool ask_studio(StudioJob job);
     void focus(const Vec3d& point);
     void picked(PickedPoints points);
     void found(FoundPoint found);

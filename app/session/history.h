@@ -1,5 +1,6 @@
-// History: the undo history: edits of Gaussians, fixes and settings on one stack, in the order in
-// which they were made. A part of the engine; the other parts record into it.
+// History: the undo history: every change that can be undone, on one stack, in the order in which
+// they were made. A part of the engine; the other parts record into it, and the studio does through
+// Engine::record.
 #pragma once
 
 #include <deque>
@@ -23,6 +24,15 @@ struct HistoryEntry {
     std::function<bool(bool back)> toggle;
     std::function<std::uint64_t()> bytes;  ///< memory that it holds now
     std::uint64_t command = 0;             ///< that made it; filled in by History
+};
+
+/// A change of the studio's own data, which lives on the UI thread.
+struct StudioEdit {
+    EditOf of;
+    std::string label;
+    std::uint64_t bytes;
+    /// Puts the data before the change (`back`) or after it into place; runs on the UI thread.
+    std::function<void(StudioState&, bool back)> put;
 };
 
 class History final : public EnginePart {

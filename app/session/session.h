@@ -23,6 +23,7 @@ struct SessionOutbox {
     Queue<PickedPoints> picked{64};  ///< answers to PlaceFinder::pick
     Queue<FoundPoint> found{64};     ///< answers to Engine::locate
     Queue<EngineEvent> events{4096};
+    Queue<StudioJob> studio{1024};                       ///< undo and redo of the studio's own data
     Queue<std::shared_ptr<const Picture>> pictures{16};  ///< answers to Engine::picture
 };
 

@@ -77,9 +77,12 @@ struct SheetRequest {
 };
 
 class Engine;           // app/session/engine.h
+struct StudioState;     // app/studio/studio_state.h
 struct UnpackedBundle;  // app/bundle/bundle_file.h
 /// What the engine is asked to do, on its thread, between two steps.
 using EngineJob = std::function<void(Engine&)>;
+/// What the engine asks of the studio, on the UI thread: to undo or redo a change of its data.
+using StudioJob = std::function<void(StudioState&)>;
 struct EngineCommand {
     std::uint64_t serial = 0;
     EngineJob run;

@@ -1,8 +1,9 @@
 // FilmEditor: the camera path of the open scene: its keys, the film's format, and the shown time
-// while it plays. Every change is saved in a file beside the saved views and can be undone. Owned
-// by StudioState, changed by the film.* commands.
+// while it plays. Every change is saved in a file beside the saved views and recorded for the undo
+// history. Owned by StudioState, changed by the film.* commands.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,10 @@ namespace gs {
 
 class FilmEditor {
   public:
+    using Version = std::shared_ptr<const Film>;
+    /// Called after each change of the path with its label: "move key 3".
+    std::function<void(std::string label, const Version& before, const Version& after)> on_change;
+
     /// Loads the path of a newly opened scene from `file`; no file: no path. An unreadable file is
     /// reported and left unchanged: the path is saved beside it, in film.2.json.
     /// `origin`: the scene's, which is added to positions in files.
@@ -24,13 +29,12 @@ class FilmEditor {
     /// Saves the path in this file, now and from now on. Errors: as open() and set().
     Result<void> keep_in(fs::path file);
 
-    const Film& film() const { return film_; }
+    const Film& film() const { return *film_; }
     Vec3d origin() const { return origin_; }
     /// Replaces the path. Errors: usage (its keys are not a valid path); unwritable.
-    Result<void> set(Film film);
-    /// Undo and redo. Errors (usage): nothing to undo or redo.
-    Result<void> undo();
-    Result<void> redo();
+    Result<void> set(Film film, std::string label);
+    /// Undoes or redoes a change: puts `to` in place of `from`, unless a newer change came first.
+    Result<void> put(const Version& from, const Version& to);
 
     /// Adds a key at `seconds` from the start, replacing a key there, and selects it. On a closed
     /// path's way back to its first key, the way's duration stays.
@@ -63,15 +67,15 @@ class FilmEditor {
     std::shared_ptr<const FilmState> state();
 
   private:
-    Result<void> change_to(Film film);
+    Result<void> change_to(Version film);
     Result<void> keep() const;
     std::optional<PathPose> pose_at(double seconds);
-    Result<void> change_key(std::size_t key, const PathPose* pose, std::optional<double> seconds);
+    Result<void> change_key(std::size_t key, const char* verb, const PathPose* pose,
+                            std::optional<double> seconds);
 
-    Film film_;
+    Version film_ = std::make_shared<const Film>();
     fs::path file_;
     Vec3d origin_;
-    std::vector<Film> undo_, redo_;
     std::unique_ptr<PathCurve> curve_;  // null: no key, or not computed yet
     std::optional<std::size_t> selected_;
     double at_ = 0;

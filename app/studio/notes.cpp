@@ -28,10 +28,21 @@ Result<void> Notes::move_to(const fs::path& file) {
     if (!state_ || file.empty() || state_->file == file.string()) return {};
     state_ = std::make_shared<const NotesState>(NotesState{state_->notes, file.string()});
     unreadable_ = false;
-    return state_->notes.empty() ? Result<void>() : change(state_->notes);
+    return state_->notes.empty() ? Result<void>() : keep(state_->notes);
 }
 
-Result<void> Notes::change(std::vector<Note> notes) {
+Result<void> Notes::change(std::vector<Note> notes, std::string label) {
+    const auto before = state_;
+    const Result<void> kept = keep(std::move(notes));
+    if (state_ != before && on_change) on_change(std::move(label), before->notes, state_->notes);
+    return kept;
+}
+
+Result<void> Notes::put(const Version& from, const Version& to) {
+    return state_ && state_->notes == from ? keep(to) : Result<void>();
+}
+
+Result<void> Notes::keep(std::vector<Note> notes) {
     if (!state_) return fail(ErrorKind::usage, "", "nothing is open to attach notes to");
     if (unreadable_)
         return fail(ErrorKind::unwritable, state_->file,
@@ -52,7 +63,8 @@ Result<void> Notes::add(Note note) {
         return fail(ErrorKind::usage, "", fmt::format("there are already {} notes", notes.size()),
                     "delete one with note.remove N");
     notes.push_back(std::move(note));
-    return change(std::move(notes));
+    std::string label = fmt::format("add note {}", notes.size());
+    return change(std::move(notes), std::move(label));
 }
 
 Result<const Note*> Notes::find(std::size_t number) const {
@@ -69,14 +81,14 @@ Result<void> Notes::edit(std::size_t number, std::string text) {
         return fail(ErrorKind::usage, "", problem);
     std::vector<Note> notes = state_->notes;
     notes[number - 1].text = std::move(text);
-    return change(std::move(notes));
+    return change(std::move(notes), fmt::format("edit note {}", number));
 }
 
 Result<void> Notes::remove(std::size_t number) {
     GS_TRY_VOID(find(number));
     std::vector<Note> notes = state_->notes;
     notes.erase(notes.begin() + static_cast<std::ptrdiff_t>(number - 1));
-    return change(std::move(notes));
+    return change(std::move(notes), fmt::format("delete note {}", number));
 }
 
 void Notes::await(std::uint64_t command, Note note) {

@@ -1,7 +1,9 @@
 // Notes: texts pinned to places, Gaussians and spans. Owned by StudioState, changed by the note.*
-// commands, kept as JSON beside the saved views: in a run's folder or the user's, and in bundles.
+// commands, recorded for the undo history, kept as JSON beside the saved views: in a run's folder
+// or the user's, and in bundles.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -17,6 +19,10 @@ fs::path notes_file(const fs::path& views_file);
 
 class Notes {
   public:
+    using Version = std::vector<Note>;
+    /// Called after each change with its label: "delete note 2".
+    std::function<void(std::string label, const Version& before, const Version& after)> on_change;
+
     /// Loads the notes of a newly opened scene. An unreadable file is never overwritten.
     Result<void> open(const fs::path& file);
     /// Moves the notes to the scene's new folder.
@@ -28,6 +34,8 @@ class Notes {
     Result<void> edit(std::size_t number, std::string text);
     Result<void> remove(std::size_t number);
     Result<const Note*> find(std::size_t number) const;
+    /// Undoes or redoes a change: puts `to` in place of `from`, unless a newer change came first.
+    Result<void> put(const Version& from, const Version& to);
 
     /// Added once the engine has found its point.
     void await(std::uint64_t command, Note note);
@@ -37,7 +45,8 @@ class Notes {
     const std::shared_ptr<const NotesState>& state() const { return state_; }
 
   private:
-    Result<void> change(std::vector<Note> notes);
+    Result<void> change(std::vector<Note> notes, std::string label);
+    Result<void> keep(std::vector<Note> notes);
 
     std::shared_ptr<const NotesState> state_;
     bool unreadable_ = false;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "app/session/engine.h"
+#include "app/session/history.h"
 #include "base/format.h"
 #include "base/shortened.h"
 #include "panels/state/drive_state.h"
@@ -34,7 +36,60 @@ NavigationState look_near(const NavigationState& from, const MarkedGaussian& mar
 constexpr std::size_t kMostNotices = 3;
 constexpr double kShortNotice = 6, kLongNotice = 30;  // seconds
 
+using Measured = std::shared_ptr<const MeasureState>;
+
+Result<void> put_measured(StudioState& state, Measured measured) {
+    const auto key = [](const Measured& m) {
+        return m && m->up ? std::array{m->up->x, m->up->y, m->up->z} : std::array{0.0, 0.0, 0.0};
+    };
+    const bool turned = key(measured) != key(state.measured);
+    state.measured = std::move(measured);
+    if (turned) take_measured_up(state);
+    if (state.views_file.empty()) return {};
+    return write_measures(measures_file(state.views_file),
+                          state.measured ? *state.measured : MeasureState());
+}
+
+std::uint64_t bytes_of(const FilmEditor::Version& film) {
+    return sizeof(Film) + film->path.keys.size() * sizeof(PathKey);
+}
+std::uint64_t bytes_of(const Measured& measured) {
+    return measured ? measured->points.size() * sizeof(Vec3d) : 0;
+}
+std::uint64_t bytes_of(const Notes::Version& notes) {
+    std::uint64_t sum = 0;
+    for (const Note& note : notes) sum += sizeof(Note) + note.text.size() + note.span.size();
+    return sum;
+}
+
+/// Records a change from `before` to `after`; `put` undoes and redoes it.
+template <class T, class Put>
+void record(StudioState& state, EditOf of, std::string label, const T& before, const T& after,
+            Put put) {
+    StudioEdit edit{of, std::move(label), bytes_of(before), [=](StudioState& s, bool back) {
+                        const auto done = back ? put(s, after, before) : put(s, before, after);
+                        if (!done) s.add_notice(true, done.error().text());
+                    }};
+    const auto sent = send(state, [edit = std::move(edit), scene = state.status.scene_serial](
+                                      Engine& e) { e.record(scene, edit); });
+    if (!sent) state.add_notice(true, sent.error().text());
+}
+template <class Data>
+auto recorder(StudioState& state, EditOf of, Data StudioState::*data) {
+    return [&state, of, data](std::string label, const auto& before, const auto& after) {
+        record(state, of, std::move(label), before, after,
+               [data](StudioState& s, const auto& from, const auto& to) {
+                   return (s.*data).put(from, to);
+               });
+    };
+}
+
 }  // namespace
+
+StudioState::StudioState(Session& s) : session(s) {
+    film.on_change = recorder(*this, EditOf::camera_path, &StudioState::film);
+    notes.on_change = recorder(*this, EditOf::notes, &StudioState::notes);
+}
 
 void StudioState::add_notice(bool error, const std::string& text, std::vector<std::string> lines,
                              bool warning) {
@@ -93,6 +148,10 @@ bool StudioState::take_published() {
         view.capture_view = -1;
         any = true;
     }
+    while (auto job = session.out().studio.try_take()) {
+        (*job)(*this);
+        any = true;
+    }
     while (auto picked = session.out().picked.try_take()) {
         take_picked(std::move(*picked));
         any = true;
@@ -109,7 +168,7 @@ void StudioState::take_picked(PickedPoints picked) {
         const bool waits = after.points.size() % 2 != 0;
         if (picked.what == PickedFor::distance && waits) after.points.pop_back();
         after.points.insert(after.points.end(), picked.points.begin(), picked.points.end());
-        done = set_measured(*this, std::move(after));
+        done = set_measured(*this, std::move(after), "measure a distance");
     }
     if (!done) add_notice(true, done.error().text());
 }
@@ -127,15 +186,15 @@ void StudioState::follow_speed() {
                               format_count(static_cast<double>(training.gaussians)), scene->name)};
 }
 
-Result<void> set_measured(StudioState& state, MeasureState measured) {
-    const auto key = [](const MeasureState& m) {
-        return m.up ? std::array{m.up->x, m.up->y, m.up->z} : std::array{0.0, 0.0, 0.0};
-    };
-    const bool turned = key(measured) != key(state.measured ? *state.measured : MeasureState());
-    state.measured = std::make_shared<const MeasureState>(std::move(measured));
-    if (turned) take_measured_up(state);
-    if (state.views_file.empty()) return {};
-    return write_measures(measures_file(state.views_file), *state.measured);
+Result<void> set_measured(StudioState& state, MeasureState measured, std::string label) {
+    const Measured before = state.measured;
+    const Result<void> kept =
+        put_measured(state, std::make_shared<const MeasureState>(std::move(measured)));
+    record(state, EditOf::measures, std::move(label), before, state.measured,
+           [](StudioState& s, const Measured& from, const Measured& to) {
+               return s.measured == from ? put_measured(s, to) : Result<void>();
+           });
+    return kept;
 }
 
 void take_measured_up(StudioState& state) {
@@ -168,7 +227,7 @@ Result<void> set_up_from(StudioState& state, const std::vector<Vec3d>& points) {
             "pick points farther apart");
     MeasureState measured = state.measured ? *state.measured : MeasureState();
     measured.up = 1 / std::sqrt(size) * up;
-    return set_measured(state, std::move(measured));
+    return set_measured(state, std::move(measured), "set the up direction");
 }
 
 Result<void> send(StudioState& state, EngineJob job) {

@@ -54,7 +54,7 @@ struct WindowWork {
 };
 
 struct StudioState : Published {
-    explicit StudioState(Session& s) : session(s) {}
+    explicit StudioState(Session& s);
 
     Session& session;
     ViewSettings view;
@@ -125,8 +125,8 @@ std::optional<std::size_t> photo_to_follow(const DriveState& drive,
 void look_from(StudioState& state, const std::optional<PathPose>& pose);
 /// Goes to a saved view. Errors (usage): its photo is missing.
 Result<void> look_from(StudioState& state, const SavedView& view);
-/// Takes and saves measurements. Errors: of write_measures().
-Result<void> set_measured(StudioState& state, MeasureState measured);
+/// Takes, saves and records measurements; `label`: of the change. Errors: of write_measures().
+Result<void> set_measured(StudioState& state, MeasureState measured, std::string label);
 /// Sets up: along the line from the first of two points to the second, or perpendicular to the
 /// ground at three, towards the camera. Errors (usage): they are no line or plane.
 Result<void> set_up_from(StudioState& state, const std::vector<Vec3d>& points);

@@ -22,7 +22,6 @@ struct FilmState {
     double at = 0;                        ///< the shown time, seconds from the start
     bool playing = false;
     bool shown = true;  ///< the path is drawn in the viewport
-    bool can_undo = false, can_redo = false;
 };
 
 }  // namespace gs

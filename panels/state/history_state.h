@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace gs {
 
 /// What an edit changes. A fix changes Gaussians too, but doctor.undo asks for it by kind.
-enum class EditOf { gaussians, fix, setting };
+enum class EditOf { gaussians, fix, setting, camera_path, measures, notes };
 
 struct HistoryState {
     struct Row {
@@ -22,9 +23,17 @@ struct HistoryState {
     std::uint64_t bytes = 0, most = 0;  ///< its memory, and the limit
     std::uint64_t dropped = 0;          ///< oldest edits discarded to save memory
 
-    /// The edit that `undo` or `redo` acts on; null: none.
-    const Row* to_undo() const { return done > 0 ? &rows[done - 1] : nullptr; }
-    const Row* to_redo() const { return done < rows.size() ? &rows[done] : nullptr; }
+    /// The edit that `undo` or `redo` acts on; with a kind, film.undo or film.redo. Null: none.
+    const Row* to_undo(std::optional<EditOf> of = {}) const {
+        for (std::size_t i = done; i-- > 0;)
+            if (!of || rows[i].of == *of) return &rows[i];
+        return nullptr;
+    }
+    const Row* to_redo(std::optional<EditOf> of = {}) const {
+        for (std::size_t i = done; i < rows.size(); ++i)
+            if (!of || rows[i].of == *of) return &rows[i];
+        return nullptr;
+    }
 };
 
 /// "Undo delete 12 Gaussians"; without an edit: "Undo".

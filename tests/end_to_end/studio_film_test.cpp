@@ -26,6 +26,10 @@ struct FilmStudio : ::testing::Test {
     Result<void> give(const std::string& name, const Arguments& arguments = {}) {
         return table.run(h.state, name, arguments);
     }
+    /// The engine keeps the history.
+    bool give_and_wait(const std::string& name) {
+        return give(name) && h.until_done(h.state.last_sent);
+    }
     /// The errors of commands that were refused.
     std::string refused(const std::string& name, const Arguments& arguments = {}) {
         const auto done = give(name, arguments);
@@ -72,11 +76,11 @@ TEST_F(FilmStudio, PathsAreMadeByCommands) {
     EXPECT_EQ(h.state.film.film().path.keys.size(), 2u);
     ASSERT_TRUE(give("film.at", {"1"}));
     EXPECT_EQ(h.state.view.capture_view, -1);
-    ASSERT_TRUE(give("film.undo"));
+    ASSERT_TRUE(give_and_wait("film.undo"));
     EXPECT_EQ(h.state.film.film().path.keys.size(), 3u);
-    ASSERT_TRUE(give("film.redo"));
+    ASSERT_TRUE(give_and_wait("film.redo"));
     EXPECT_EQ(h.state.film.film().path.keys.size(), 2u);
-    ASSERT_TRUE(give("film.undo"));
+    ASSERT_TRUE(give_and_wait("film.undo"));
     const std::string file = (h.folder.path() / "path.json").string();
     for (const char* format : {"", "nerfstudio"}) {
         ASSERT_TRUE(give("film.save", *format ? Arguments{file, format} : Arguments{file}));

@@ -13,6 +13,7 @@
 #include "app/sample/sample_capture.h"
 #include "app/session/engine.h"
 #include "app/session/exporter.h"
+#include "app/session/history.h"
 #include "app/session/place_finder.h"
 #include "app/session/scene_doctor.h"
 #include "app/session/training.h"

@@ -79,7 +79,6 @@ std::shared_ptr<const FilmState> film() {
     out.length = curve.length();
     out.selected = 2;
     out.at = 1.2;
-    out.can_undo = true;
     out.shown = false;  // or the viewport's pictures would show it
     return std::make_shared<const FilmState>(std::move(out));
 }
@@ -701,14 +700,11 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     selection.hi = {0.31F, 0.18F, 0.55F};
     selection.unsaved = true;
     s.selection = std::make_shared<SelectionState>(selection);
-    HistoryState history;
-    for (const char* label :
-         {"box: 1,402 Gaussians selected", "hidden 312 Gaussians",
-          "brush: 1,284 Gaussians selected", "deleted 96 Gaussians", "moved 1,284 Gaussians"})
-        history.rows.push_back({EditOf::gaussians, label, 19'200});
-    history.done = 4;
-    history.bytes = 96'000;
-    history.most = 512u << 20;
+    HistoryState history{
+        {{EditOf::camera_path, "box: 1,402 Gaussians selected", 0}}, 4, 96'000, 512u << 20};
+    for (const char* label : {"hidden 312 Gaussians", "brush: 1,284 Gaussians selected",
+                              "deleted 96 Gaussians", "moved 1,284 Gaussians"})
+        history.rows.push_back({EditOf::gaussians, label, 0});
     s.history = std::make_shared<HistoryState>(history);
     MarkedGaussian marked{17, {0.2F, -0.1F, 0.3F}, {}, 0.83F};
     marked.axes = {Vec3f{0.3F, 0, 0}, Vec3f{0, 0.1F, 0}, Vec3f{0, 0, 0.05F}};

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/session/history.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs {
@@ -18,7 +19,23 @@ struct FilmEditing : testing::Test {
     test::TemporaryFolder folder;
     fs::path file = folder.path() / "deeper/film.json";
     FilmEditor editor;
+    SessionOutbox box;
+    Events events{box, {}};
+    History history{events};
+    std::string label;  // of the newest change
+    FilmEditor::Version was, is;
+
     void SetUp() override {
+        editor.on_change = [this](std::string text, const auto& before, const auto& after) {
+            label = text;
+            was = before, is = after;
+            history.add(
+                {EditOf::camera_path, std::move(text),
+                 [=, this](bool back) {
+                     return editor.put(back ? after : before, back ? before : after).has_value();
+                 },
+                 [] { return 0; }});
+        };
         ASSERT_TRUE(editor.open(file));
         for (int i = 0; i < 3; ++i) ASSERT_TRUE(editor.add_key(at_x(i), 2.0 * i));
     }
@@ -28,8 +45,10 @@ struct FilmEditing : testing::Test {
 TEST_F(FilmEditing, KeysLieInTheOrderOfTheirTimes) {
     ASSERT_TRUE(editor.add_key(at_x(10), 3));
     EXPECT_EQ(x_of(2), 10);
+    EXPECT_EQ(label, "add key 3");
     EXPECT_EQ(editor.selected(), 2u);
     ASSERT_TRUE(editor.move_key(2, 9));
+    EXPECT_EQ(label, "move key 3");
     EXPECT_EQ(x_of(3), 10);
     EXPECT_EQ(editor.selected(), 3u);
     ASSERT_TRUE(editor.add_key(at_x(20), 2));  // where one is already
@@ -54,33 +73,42 @@ TEST_F(FilmEditing, EveryChangeIsKeptAndTakenBack) {
     ASSERT_TRUE(again.open(file));
     ASSERT_EQ(again.film().path.keys.size(), 3u);
     EXPECT_DOUBLE_EQ(again.film().path.seconds(), 8);
-    ASSERT_TRUE(editor.undo());
+    ASSERT_TRUE(history.undo());
     EXPECT_DOUBLE_EQ(editor.film().path.seconds(), 4);
     ASSERT_TRUE(again.open(file));
     EXPECT_DOUBLE_EQ(again.film().path.seconds(), 4);
-    for (int i = 0; i < 3; ++i) ASSERT_TRUE(editor.undo());
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(history.undo());
     EXPECT_TRUE(editor.film().path.keys.empty());
     EXPECT_FALSE(fs::exists(file));
-    EXPECT_FALSE(editor.undo());
+    EXPECT_FALSE(history.undo());
 }
 
 TEST_F(FilmEditing, WhatWasTakenBackIsMadeAgainUntilSomethingElseIsChanged) {
     ASSERT_TRUE(editor.set_seconds(8));
-    ASSERT_TRUE(editor.undo());
-    ASSERT_TRUE(editor.undo());
+    ASSERT_TRUE(history.undo());
+    ASSERT_TRUE(history.undo());
     EXPECT_EQ(editor.film().path.keys.size(), 2u);
-    EXPECT_TRUE(editor.state()->can_redo);
-    ASSERT_TRUE(editor.redo());
-    ASSERT_TRUE(editor.redo());
+    ASSERT_TRUE(history.redo());
+    ASSERT_TRUE(history.redo());
     EXPECT_EQ(editor.film().path.keys.size(), 3u);
     EXPECT_DOUBLE_EQ(editor.film().path.seconds(), 8);
-    EXPECT_FALSE(editor.redo());
+    EXPECT_FALSE(history.redo());
     FilmEditor again;
     ASSERT_TRUE(again.open(file));
     EXPECT_DOUBLE_EQ(again.film().path.seconds(), 8);
-    ASSERT_TRUE(editor.undo());
+    ASSERT_TRUE(history.undo());
     ASSERT_TRUE(editor.remove_key(0));
-    EXPECT_FALSE(editor.state()->can_redo);
+    EXPECT_FALSE(history.redo());
+}
+
+TEST_F(FilmEditing, AnUndoThatComesAfterANewerChangeIsIgnored) {
+    ASSERT_TRUE(editor.set_seconds(8));
+    const FilmEditor::Version before = was, after = is;
+    ASSERT_TRUE(editor.set_seconds(6));
+    ASSERT_TRUE(editor.put(after, before));
+    EXPECT_DOUBLE_EQ(editor.film().path.seconds(), 6);
+    ASSERT_TRUE(editor.put(is, before));
+    EXPECT_DOUBLE_EQ(editor.film().path.seconds(), 4);
 }
 
 TEST_F(FilmEditing, ABrokenFileIsToldAndStaysForEver) {
@@ -91,7 +119,7 @@ TEST_F(FilmEditing, ABrokenFileIsToldAndStaysForEver) {
     EXPECT_TRUE(editor.film().path.keys.empty());
     Film film = editor.film();
     film.fps = 12;
-    ASSERT_TRUE(editor.set(film));  // no key: there is nothing to be kept
+    ASSERT_TRUE(editor.set(film, "change"));  // no key: there is nothing to be kept
     EXPECT_EQ(*read_text_file(file), "{");
     ASSERT_TRUE(editor.add_key(at_x(1), 0));
     EXPECT_EQ(*read_text_file(file), "{");
@@ -119,7 +147,7 @@ TEST_F(FilmEditing, AKeyOnTheWayBackTakesNoLonger) {
     Film film = editor.film();
     film.path.closed = true;
     film.path.closing = 3;
-    ASSERT_TRUE(editor.set(film));
+    ASSERT_TRUE(editor.set(film, "change"));
     ASSERT_TRUE(editor.add_key(at_x(5), 5));
     EXPECT_DOUBLE_EQ(editor.film().path.closing, 2);
     EXPECT_DOUBLE_EQ(editor.film().path.seconds(), 7);
@@ -140,7 +168,7 @@ TEST_F(FilmEditing, PlaysToItsEndOrAroundAndAround) {
     Film film = editor.film();
     film.path.closed = true;
     film.path.closing = 2;
-    ASSERT_TRUE(editor.set(film));
+    ASSERT_TRUE(editor.set(film, "change"));
     editor.play(true);
     (void)editor.advance(7);
     EXPECT_TRUE(editor.playing());
@@ -153,7 +181,7 @@ TEST_F(FilmEditing, PlaysToItsEndOrAroundAndAround) {
 TEST_F(FilmEditing, APlaceOnTheTimelineHasAKeysTime) {
     Film film = editor.film();
     film.path.keys[1].time = 3;  // evenly it is passed after 2 s all the same
-    ASSERT_TRUE(editor.set(film));
+    ASSERT_TRUE(editor.set(film, "change"));
     EXPECT_NEAR(editor.state()->passes[1], 2, 1e-6);
     (void)editor.look_at(1);
     EXPECT_NEAR(editor.key_time_here(), 1.5, 1e-6);
