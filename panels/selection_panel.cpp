@@ -172,18 +172,20 @@ void SelectionPanel::draw_history(const Snapshot& snapshot, Commands& commands) 
     if (s.dropped > 0)
         dim_text(fmt::format("{} older steps were discarded: the history holds {}",
                              count_of(s.dropped), format_bytes(static_cast<double>(s.most))));
-    const auto step = [&](std::size_t done, const std::string& name) {
+    const auto step = [&](std::size_t done, const std::string& name, std::uint64_t bytes) {
         ImGui::PushID(static_cast<int>(done));
         if (done > s.done) ImGui::PushStyleColor(ImGuiCol_Text, theme().faint);
         if (ImGui::Selectable(fitted(name, ImGui::GetContentRegionAvail().x).c_str(),
                               done == s.done))
             commands.push("edit.go-to", {std::to_string(done)});
         if (done > s.done) ImGui::PopStyleColor();
-        tooltip(done > s.done ? name + " (undone: click to redo)" : name);
+        const std::string cost =
+            bytes > 0 ? ", " + format_bytes(static_cast<double>(bytes)) : std::string();
+        tooltip(name + cost + (done > s.done ? " (undone: click to redo)" : ""));
         ImGui::PopID();
     };
-    step(0, s.dropped > 0 ? "oldest kept state" : "original");
-    for (std::size_t i = 0; i < s.rows.size(); ++i) step(i + 1, s.rows[i].label);
+    step(0, s.dropped > 0 ? "oldest kept state" : "original", 0);
+    for (std::size_t i = 0; i < s.rows.size(); ++i) step(i + 1, s.rows[i].label, s.rows[i].bytes);
     if (s.bytes > 0) dim_text(format_bytes(static_cast<double>(s.bytes)) + " of memory");
 }
 
