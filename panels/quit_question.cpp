@@ -21,7 +21,8 @@ void draw_quit_question(const Snapshot& snapshot, Commands& commands) {
     text("The splats have unsaved changes:");
     if (snapshot.doctor)
         for (const std::string& change : snapshot.doctor->changes) dim_text("  " + change);
-    if (const auto* newest = snapshot.history ? snapshot.history->to_undo() : nullptr)
+    if (const auto* newest =
+            snapshot.history ? snapshot.history->to_undo(EditOf::gaussians) : nullptr)
         dim_text("  newest edit: " + newest->label);
     ImGui::Dummy({0, 0.4F * em()});
     if (ImGui::Button("Export...")) {
