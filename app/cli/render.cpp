@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -156,16 +155,11 @@ Result<std::vector<std::string>> parse_maps(const std::string& text) {
     return maps;
 }
 
-ViewMode mode_of(const std::string& map) {
-    return static_cast<ViewMode>(std::find(kViewModeNames.begin(), kViewModeNames.end(), map) -
-                                 kViewModeNames.begin());
+template <class Choice, class Names>
+Choice choice_of(const Names& names, const std::string& name) {
+    return static_cast<Choice>(std::find(names.begin(), names.end(), name) - names.begin());
 }
-
-VideoCodec codec_of(const RenderArguments& a) {
-    return static_cast<VideoCodec>(
-        std::find(kVideoCodecNames.begin(), kVideoCodecNames.end(), a.codec) -
-        kVideoCodecNames.begin());
-}
+ViewMode mode_of(const std::string& map) { return choice_of<ViewMode>(kViewModeNames, map); }
 
 // A map as files hold it: 0 where there is no value.
 ImageF map_of(const std::string& name, const RenderResult& result, const Camera& camera) {
@@ -225,7 +219,6 @@ Result<void> RenderRun::prepare() {
     if (!a_.output.empty()) {
         GS_TRY(made_, prepare_output_folder(a_.output));
     }
-
     GS_TRY(auto scene, read_any_splats(find_contents(a_.scene)));
     for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);
     draw_as_trained(scene, a_.picture, options_);
@@ -234,8 +227,7 @@ Result<void> RenderRun::prepare() {
     if (options_.compatibility == Compatibility::tight) options_.near_plane = near_plane_of(model_);
     GS_TRY(cameras_, choose_cameras());
     for (NamedCamera& c : cameras_) c.camera = through(a_.lens, sized(c.camera));
-    if (!a_.video.empty()) return prepare_video();
-    return {};
+    return a_.video.empty() ? Result<void>() : prepare_video();
 }
 
 void RenderRun::choose_precision(bool cuda) {
@@ -256,7 +248,8 @@ Result<void> RenderRun::prepare_video() {
                         "a video needs pictures of one size; these cameras differ",
                         "set --width and --height");
     GS_TRY(video_, VideoWriter::create(
-                       a_.video, {first.width, first.height, fps_, codec_of(a_), a_.quality}));
+                       a_.video, {first.width, first.height, fps_,
+                                  choice_of<VideoCodec>(kVideoCodecNames, a_.codec), a_.quality}));
     return {};
 }
 
@@ -447,9 +440,11 @@ Result<int> film_lapse(const RenderArguments& a, const CommonArguments& common) 
     catch_interrupts();
     const double fps = a.fps > 0 ? a.fps : kLapseFps;
     ProgressLine progress("film");
-    GS_TRY(const LapseVideo made,
-           write_lapse_video(time_lapse_in(a.scene), *a.lapse, a.video,
-                             {0, 0, fps, codec_of(a), a.quality}, told_by(progress)));
+    GS_TRY(
+        const LapseVideo made,
+        write_lapse_video(time_lapse_in(a.scene), *a.lapse, a.video,
+                          {0, 0, fps, choice_of<VideoCodec>(kVideoCodecNames, a.codec), a.quality},
+                          told_by(progress)));
     progress.finish();
     for (const std::string& skipped : made.skipped) log_warning("skipped {}", skipped);
     fmt::print("{}: {} pictures of {}, {:.1f} s ({})\n", a.video, made.pictures, made.view,

@@ -11,8 +11,8 @@
 namespace gs {
 namespace {
 
-using ::testing::HasSubstr;
 using test::TemporaryFolder;
+using ::testing::HasSubstr;
 
 GaussianModel one_gaussian() { return GaussianModel::to_fill(1, 0); }
 
