@@ -196,6 +196,7 @@ void SelectionPanel::draw(const Snapshot& snapshot, Commands& commands) {
     }
     if (!snapshot.selection->why_not.empty()) {
         empty_note(snapshot.selection->why_not);
+        draw_history(snapshot, commands);
         return;
     }
     draw_counts(snapshot, commands);

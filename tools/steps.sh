@@ -64,10 +64,13 @@ configure() {
 build() {
   local folder=$1 line cost all=0 done=0 left
   shift
+  # Under its own name, ninja would only say that it looks for new sources first.
+  cp "$folder/build.ninja" "$folder/planned.ninja"
   while IFS= read -r line; do
     cost_of "$line"
     all=$((all + cost))
-  done < <(ninja -C "$folder" -n "$@")
+  done < <(ninja -C "$folder" -f planned.ninja -n "$@")
+  rm -f "$folder/planned.ninja"
   NINJA_STATUS='%e ' ninja -C "$folder" -j "$jobs" "$@" | while IFS= read -r line; do
     if [[ $line =~ ^([0-9]+)\.[0-9]+\ ([A-Z].*) ]] && [ "$all" -gt 0 ]; then
       cost_of "${BASH_REMATCH[2]}"

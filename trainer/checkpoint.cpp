@@ -433,9 +433,8 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
                                                  std::unique_ptr<TrainingBackend> backend) {
     const Span span(Stage::checkpoint);
     GS_TRY(auto contents, read_contents(checkpoint, capture.get()));
-    if (drawn_views(*capture).empty())
-        return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on");
     auto state = std::make_unique<State>(std::move(capture), contents.settings, std::move(backend));
+    GS_TRY_VOID(state->may_draw());
     if (!state->restore(std::move(contents)))
         return fail(ErrorKind::malformed, checkpoint.string(),
                     "its pose corrections do not belong to this capture");

@@ -67,13 +67,6 @@ std::vector<std::size_t> trainable_views(const Capture& capture) {
     return views;
 }
 
-std::vector<std::size_t> drawn_views(const Capture& capture) {
-    std::vector<std::size_t> views = trainable_views(capture), all = views;
-    const std::vector<std::uint8_t> blind = blind_lost_views(capture);
-    std::erase_if(views, [&](std::size_t v) { return blind[v] != 0; });
-    return views.empty() ? all : views;
-}
-
 Trainer::State::State(std::shared_ptr<const Capture> given_capture,
                       const TrainingSettings& given_settings,
                       std::unique_ptr<TrainingBackend> given_backend)
@@ -81,14 +74,32 @@ Trainer::State::State(std::shared_ptr<const Capture> given_capture,
       settings(given_settings),
       backend(std::move(given_backend)),
       rows(*capture),
-      lidar(capture->path, capture->origin) {
-    const std::vector<std::size_t> drawn = drawn_views(*capture);
-    for (const std::size_t v : trainable_views(*capture))
-        if (!std::ranges::binary_search(drawn, v))
+      lidar(capture->path, capture->origin),
+      drawn(trainable_views(*capture)) {
+    const std::vector<std::uint8_t> blind = blind_lost_views(*capture);
+    if (std::ranges::all_of(drawn, [&](std::size_t v) { return blind[v] != 0; })) return;
+    std::erase_if(drawn, [&](std::size_t v) {
+        if (blind[v] != 0)
             log_warning(
                 "not training on {}: its pose is far from all others and sees no point (pose it "
                 "again to use it)",
                 capture->views[v].name);
+        return blind[v] != 0;
+    });
+}
+
+Result<void> Trainer::State::may_draw() const {
+    if (drawn.empty())
+        return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on",
+                    "hold out fewer test views, or check the photos");
+    if (batch_of(settings) > drawn.size())
+        return fail(
+            ErrorKind::usage, capture->path,
+            fmt::format(
+                "a step of {} photos needs at least that many, but only {} can be trained on",
+                batch_of(settings), drawn.size()),
+            fmt::format("choose a batch of {} at most", drawn.size()));
+    return {};
 }
 
 int Trainer::State::sh_degree() const {
@@ -118,17 +129,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> 
 }
 
 Result<void> Trainer::State::begin() {
-    const std::vector<std::size_t> views = drawn_views(*capture);
-    if (views.empty())
-        return fail(ErrorKind::usage, capture->path, "the capture has no photo to train on",
-                    "hold out fewer test views, or check the photos");
-    if (batch_of(settings) > views.size())
-        return fail(
-            ErrorKind::usage, capture->path,
-            fmt::format(
-                "a step of {} photos needs at least that many, but only {} can be trained on",
-                batch_of(settings), views.size()),
-            fmt::format("choose a batch of {} at most", views.size()));
+    GS_TRY_VOID(may_draw());
     const auto degree = static_cast<int>(std::clamp(settings.sh_degree, 0.0, 3.0));
     GS_TRY(GaussianModel model, gaussians_from_points(*capture, degree, 0,
                                                       {static_cast<float>(settings.init_opacity),
@@ -141,9 +142,8 @@ Result<void> Trainer::State::begin() {
     arrays.appearance = initial_appearance(rows, appearance_of(settings));
     GS_TRY_VOID(crop_at_start(arrays, settings));
     extent = static_cast<double>(scene_extent_of(*capture));
-    sampler = Sampler(views, static_cast<std::uint64_t>(settings.seed));
-    poses = settings.refine_poses != 0 ? PoseRefinement(*capture, trainable_views(*capture))
-                                       : PoseRefinement();
+    sampler = Sampler(drawn, static_cast<std::uint64_t>(settings.seed));
+    poses = settings.refine_poses != 0 ? PoseRefinement(*capture, drawn) : PoseRefinement();
     if (settings.filter_3d != 0)
         gs::size_filter(std::as_const(arrays.model.values).span().first(3 * arrays.model.capacity),
                         arrays.model.count, filter_cameras(), filter_near(), FilterRows::all,
@@ -186,7 +186,7 @@ bool Trainer::State::restore_poses(const PoseState& from) {
     poses = PoseRefinement();
     pose_gradients.clear();
     if (settings.refine_poses == 0) return true;
-    poses = PoseRefinement(*capture, trainable_views(*capture));
+    poses = PoseRefinement(*capture, drawn);
     for (const PoseGradient& g : from.gradients)
         if (g.view >= capture->views.size()) return false;
     pose_gradients.assign(from.gradients.begin(), from.gradients.end());
@@ -198,14 +198,14 @@ bool Trainer::State::restore_poses(const PoseState& from) {
 std::vector<LentPhoto> Trainer::State::photos_of_step() {
     std::vector<LentPhoto> out;
     if (!capture->source) return out;
-    const std::uint64_t drawn = sampler.drawn(), epoch = sampler.epoch();
-    if (drawn < expected_from || drawn + epoch > expected_from + 2 * epoch) {
+    const std::uint64_t at = sampler.drawn(), epoch = sampler.epoch();
+    if (at < expected_from || at + epoch > expected_from + 2 * epoch) {
         Sampler ahead = sampler;
         std::vector<std::size_t> order;
         for (std::uint64_t i = 0; i < 2 * epoch; ++i)
             order.push_back(capture->views[ahead.next()].number);
         capture->source->expect(std::move(order));
-        expected_from = drawn;
+        expected_from = at;
     }
     Sampler ahead = sampler;
     const std::uint32_t batch = batch_of(settings);
@@ -414,7 +414,7 @@ bool Trainer::State::restore(TrainingSnapshot from) {
     backend->start(capture, std::move(from.arrays));
     settings = from.settings;
     extent = from.extent;
-    sampler = Sampler(drawn_views(*capture), static_cast<std::uint64_t>(settings.seed), from.drawn);
+    sampler = Sampler(drawn, static_cast<std::uint64_t>(settings.seed), from.drawn);
     newest_outcome = {steps_then, ~0u};
     measured.clear();
     hashed.clear();

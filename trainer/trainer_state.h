@@ -29,6 +29,7 @@ struct Trainer::State {
     std::uint64_t expected_from = kNothingExpected;
     AppearanceRows rows;                      ///< of `capture`
     LidarBeams lidar;                         ///< of the same drive; empty: it has none
+    std::vector<std::size_t> drawn;           ///< views to train on, without blind lost ones
     PoseRefinement poses;                     ///< empty: they are taken as given
     std::deque<PoseGradient> pose_gradients;  ///< reported and not taken yet, oldest first
     std::pair<std::uint64_t, std::uint32_t> newest_outcome{};  ///< reported: its step, its part
@@ -45,6 +46,8 @@ struct Trainer::State {
 
     State(std::shared_ptr<const Capture> given_capture, const TrainingSettings& given_settings,
           std::unique_ptr<TrainingBackend> given_backend);
+    /// Errors (usage): there are no views to draw, or fewer than a batch.
+    Result<void> may_draw() const;
     /// Gaussians from the capture's points, by `settings`. Errors: no training view, no points.
     Result<void> begin();
     std::uint64_t steps() const { return backend->steps(); }
@@ -81,7 +84,5 @@ struct Trainer::State {
 
 /// Views that can be trained on: not held out, and with a photo of the camera's size.
 std::vector<std::size_t> trainable_views(const Capture& capture);
-/// Those of them that steps draw: without photos of lost poses that see nothing.
-std::vector<std::size_t> drawn_views(const Capture& capture);
 
 }  // namespace gs

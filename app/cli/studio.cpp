@@ -121,9 +121,11 @@ Result<std::vector<LapseCamera>> lapse_cameras(const std::string& names, const f
                                                const Capture& capture) {
     std::vector<Camera> photos;
     for (const View& view : capture.views) photos.push_back(view.camera);
-    auto saved = read_views(views_file(run.string(), capture.path, config_folder()));
-    for (SavedView& view : read_views(views_file({}, capture.path, config_folder())))
-        if (!run.empty()) saved.push_back(std::move(view));
+    const std::string of_capture = find_contents(capture.path).run_folder.string();
+    auto saved = read_views(views_file(of_capture, capture.path, config_folder()));
+    if (!run.empty())
+        for (SavedView& view : read_views(views_file(run.string(), {}, {})))
+            saved.push_back(std::move(view));
     return choose_lapse_cameras(names, saved_lapse_cameras(saved, photos), capture);
 }
 

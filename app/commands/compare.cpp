@@ -11,7 +11,7 @@ using namespace args;
 using S = StudioState&;
 
 void compare_scene(Engine& engine, const std::string& path) {
-    engine.open({.contents = find_contents(path), .beside = true});
+    engine.open({.contents = {.path = path}, .beside = true});
 }
 Result<void> with(S state, CompareWith what) {
     if (what == CompareWith::scene && !state.other)

@@ -7,6 +7,7 @@
 #include "app/session/exporter.h"
 #include "app/studio/studio.h"
 #include "panels/viewport/compare.h"
+#include "profiler/files/trace_file.h"
 
 namespace gs {
 namespace {
@@ -17,8 +18,10 @@ using S = StudioState&;
 constexpr int kFramesBeforePicture = 3;
 
 Result<void> open(S state, const std::string& path, const std::optional<std::string>& capture) {
-    return open_path(
-        state, {.contents = find_contents(path), .capture = find_capture(capture.value_or(""))});
+    if (!capture && is_trace_file(path))
+        return ask(state, [path](Studio& s) { return s.open_trace(path); });
+    return open_path(state,
+                     {.contents = {.path = path}, .capture = find_capture(capture.value_or(""))});
 }
 Result<void> open_sample(S state) {
     return open_path(state, {.contents = find_contents(state.sample_dir), .make_sample = true});

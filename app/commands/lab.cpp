@@ -44,14 +44,12 @@ Parameter<LabRunRow> recorded_run() {
                 return *row;
             }};
 }
-OpenRequest found(const LabRunRow& row) {
-    return {.contents = find_contents(row.folder), .capture = find_capture(row.capture)};
+Result<void> show(S state, const LabRunRow& row) {
+    return open_path(state,
+                     {.contents = {.path = row.folder}, .capture = find_capture(row.capture)});
 }
-Result<void> show(S state, const LabRunRow& row) { return open_path(state, found(row)); }
 void beside(Engine& engine, const LabRunRow& row) {
-    OpenRequest request = found(row);
-    request.beside = true;
-    engine.open(request);
+    engine.open({.contents = {.path = row.folder}, .beside = true});
 }
 Result<void> photo(S state, const LabRunRow& row, const std::optional<std::string>& given) {
     const std::string name = given.value_or(row.worst_photo);

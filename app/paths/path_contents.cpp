@@ -16,15 +16,18 @@ bool is_there(const fs::path& file) {
 
 PathKind kind_of_file(PathContents& c) {
     const fs::path file = c.path;
-    if (is_trace_file(file)) return PathKind::trace;
+    // JSON of a trace may only look like one.
+    const bool json = file.extension() == ".json";
+    if (!json && is_trace_file(file)) return PathKind::trace;
     if (!is_there(file)) return PathKind::unknown;
     if (file.extension() == ".gsb") return PathKind::bundle;
     if (is_checkpoint(file)) return PathKind::checkpoint;
     if (is_step_file(file)) return PathKind::step;
     // The name of a .json file says little.
-    if (c.splats && (c.splats->by_content || file.extension() != ".json")) return PathKind::splats;
+    if (c.splats && (c.splats->by_content || !json)) return PathKind::splats;
     c.capture = find_capture(file);
     if (c.capture.certain) return PathKind::capture;
+    if (json && is_trace_file(file)) return PathKind::trace;
     return is_lidar_log(file) ? PathKind::lidar : PathKind::unknown;
 }
 
@@ -40,8 +43,9 @@ tl::unexpected<Error> problem_of(const PathContents& c, const std::error_code& e
     if (error == std::errc::permission_denied)
         return fail(ErrorKind::unreadable, c.path, "cannot be read: permission denied",
                     "check its permissions and those of its parent folders");
-    if (error)
+    if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory)
         return fail(ErrorKind::not_found, c.path, "no such file or folder", "check the path");
+    if (error) return fail(ErrorKind::unreadable, c.path, error.message());
     if (auto busy = still_training(c.path)) return tl::unexpected(std::move(*busy));
     if (!c.splats && is_there(c.path) && c.splats.error().kind == ErrorKind::unreadable)
         return tl::unexpected(c.splats.error());
@@ -55,24 +59,31 @@ tl::unexpected<Error> problem_of(const PathContents& c, const std::error_code& e
 
 PathContents find_contents(const std::string& path) {
     PathContents out{.path = path};
+    while (out.path.size() > 1 && out.path.back() == '/') out.path.pop_back();
     std::error_code error;
-    const fs::file_status status = fs::status(path, error);
-    const bool folder = fs::is_directory(status);
-    if (folder) {
-        fs::directory_iterator(path, error);  // asks whether it can be read
-        out.run = run_in(path);
+    const fs::file_status status = fs::status(out.path, error);
+    out.is_folder = fs::is_directory(status);
+    if (out.is_folder) {
+        fs::directory_iterator(out.path, error);  // asks whether it can be read
+        out.run = run_in(out.path);
     }
-    out.splats = find_splats(out.run ? out.run->model() : fs::path(path));
-    out.kind = folder ? kind_of_folder(out) : kind_of_file(out);
-    if (out.run || (!folder && run_in(out.folder()))) out.run_folder = out.folder();
+    out.splats = find_splats(out.run ? out.run->model() : fs::path(out.path));
+    out.kind = out.is_folder ? kind_of_folder(out) : kind_of_file(out);
+    const fs::path parent = folder_of_checkpoint(out.path);
+    if (out.run)
+        out.run_folder = out.run->folder;
+    else if (out.kind >= PathKind::bundle && run_in(parent))
+        out.run_folder = parent;
     const bool model = out.run || out.kind == PathKind::checkpoint;
     out.knows_capture = out.kind == PathKind::capture || out.kind == PathKind::bundle ||
                         (model && is_there(out.folder() / "run.json"));
     if (out.kind <= PathKind::bundle) out.problem = problem_of(out, error).value();
+    if (out.kind == PathKind::splats && !out.splats) out.problem = out.splats.error();
     return out;
 }
 
 Result<SplatFile> read_any_splats(const PathContents& from, const SplatReadOptions& options) {
+    if (from.kind == PathKind::unknown && from.is_folder) return tl::unexpected(from.problem);
     SplatFile out;
     if (from.model_kind() == PathKind::checkpoint) {
         GS_TRY(CheckpointModel checkpoint, read_checkpoint_model(from.model()));
@@ -84,7 +95,8 @@ Result<SplatFile> read_any_splats(const PathContents& from, const SplatReadOptio
         GS_TRY(out, read_splats(source, options));
     }
     if (!(out.trained.widest_angle > 0))
-        if (const auto described = read_run_description(from.folder()))
+        if (const auto described =
+                read_run_description(from.run_folder.empty() ? from.folder() : from.run_folder))
             out.trained.widest_angle = described->widest_angle;
     return out;
 }

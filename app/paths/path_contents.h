@@ -17,7 +17,8 @@ enum class PathKind { unknown, trace, lidar, bundle, checkpoint, step, splats, c
 
 /// Files can change after they were found; their readers report that.
 struct PathContents {
-    std::string path{};                 ///< as it was given
+    std::string path{};  ///< as it was given, without a slash at its end
+    bool is_folder = false;
     PathKind kind = PathKind::unknown;  ///< of a run's folder: that of its newest model
     std::optional<RunContents> run{};   ///< of the run whose folder it is
     CaptureFiles capture{};             ///< of a capture
@@ -33,8 +34,10 @@ struct PathContents {
     }
     /// The file of that model.
     fs::path model() const { return run ? run->model() : splats ? splats->file : fs::path(path); }
-    /// The folder of its run, or the one that the file is in.
-    fs::path folder() const { return run ? run->folder : folder_of_checkpoint(path); }
+    /// The folder of its run, itself, or the folder that the file is in.
+    fs::path folder() const {
+        return run ? run->folder : is_folder ? fs::path(path) : folder_of_checkpoint(path);
+    }
 };
 /// By content first, by name where a damaged file would go unrecognized.
 PathContents find_contents(const std::string& path);

@@ -16,9 +16,9 @@ constexpr double kRefreshInterval = 0.5;  // seconds between refreshed pictures 
 
 void ContactSheet::want(SheetRequest request) {
     wanted_ = std::move(request);
-    ctx_.jobs.start_slices({"contact sheet"}, [this](const Shown& shown, const Progress&) {
-        return make_next(shown);
-    });
+    ctx_.jobs.start_slices(
+        {"contact sheet"}, [this](const Shown& shown, const Progress&) { return make_next(shown); },
+        [] {}, ctx_.events.if_failed("the contact sheet was cancelled"));
 }
 
 void ContactSheet::scene_changed(SceneChange change) {

@@ -173,9 +173,7 @@ void Engine::open(const OpenRequest& request) {
     if (request.beside)
         full.origin = scene_->capture ? scene_->capture->origin : scene_->model->origin;
     // A second scene belongs to the open capture, unless another one is named or known.
-    if (!request.beside && full.capture.path.empty() && scene_ && scene_->capture &&
-        !full.contents.knows_capture)
-        full.capture = find_capture(scene_->capture->path);
+    if (!request.beside && scene_ && scene_->capture) full.open_capture = scene_->capture->path;
     jobs_.start<LoadedScene>(
         {request.beside ? "compare" : "load", "opening " + full.contents.path},
         [full, options = options_](const Progress& progress) {

@@ -70,8 +70,9 @@ void FilmRender::start(FilmRequest request) {
             levels_.choose_for_viewport();
             const std::string made = what_is_left(*film);
             Error why = error;
-            why.message = fmt::format("picture {} of {}: {} ({})", film->next + 1,
-                                      film->request.poses.size(), error.message, made);
+            if (const std::size_t count = film->request.poses.size(); film->next < count)
+                why.message = fmt::format("picture {} of {}: {} ({})", film->next + 1, count,
+                                          error.message, made);
             if (why.kind == ErrorKind::unsupported) why.advice = "set a smaller size: film.size";
             ctx_.events.failed(
                 why, fmt::format("the film {} was cancelled: {}", film->request.path, made),

@@ -21,10 +21,13 @@ void History::add(HistoryEntry entry) {
     done_ = entries_.size();
     std::uint64_t held = 0, dropped = 0;
     for (const Entry& e : entries_) held += e->bytes();
-    // The newest stays, however large it is.
-    for (; done_ > 1 && (held > kMostBytes || done_ > kMostEntries); ++dropped) {
-        held -= entries_.front()->bytes();
-        erase(entries_.begin());
+    // The newest step stays, however large it is.
+    while ((held > kMostBytes || done_ > kMostEntries) && steps(done_) > 1) {
+        for (bool whole = false; !whole; ++dropped) {
+            whole = !is_joined(1);
+            held -= entries_.front()->bytes();
+            erase(entries_.begin());
+        }
     }
     if (dropped > 0 && dropped_ == 0)
         events_.done("the undo history is full: the oldest edits can no longer be undone", true);
@@ -87,7 +90,7 @@ bool History::toggle(std::size_t index, bool back) {
     const auto at = std::ranges::find(entries_, entry);
     if (at == entries_.end()) return toggled;
     const auto bound = entries_.begin() + static_cast<std::ptrdiff_t>(done_);
-    if (!toggled) {  // a setting that is fixed by now stays so
+    if (!toggled) {  // a setting that can no longer change
         if (entry->of == EditOf::setting) erase(at);
     } else if (back) {
         std::rotate(at, at + 1, bound);

@@ -3,6 +3,8 @@
 // Engine::record.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <deque>
 #include <functional>
 #include <initializer_list>
@@ -12,6 +14,7 @@
 
 #include "app/session/engine_part.h"
 #include "app/session/events.h"
+#include "base/expected.h"
 #include "panels/state/history_state.h"
 
 namespace gs {
@@ -34,6 +37,14 @@ struct StudioEdit {
     /// Puts the data before the change (`back`) or after it into place; runs on the UI thread.
     std::function<void(StudioState&, bool back)> put;
 };
+
+/// For `put`: the data is no longer what the edit left. All edits of its kind are forgotten then.
+inline Result<void> changed_meanwhile(const char* what) {
+    return fail(ErrorKind::cancelled, "",
+                fmt::format("{} changed in the meantime: earlier edits of it cannot be undone any "
+                            "more",
+                            what));
+}
 
 class History final : public EnginePart {
   public:

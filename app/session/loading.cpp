@@ -303,6 +303,10 @@ Result<LoadedScene> load_scene(OpenRequest request, SessionOptions options,
     if (request.make_sample) {
         GS_TRY(request.contents, sample_at(request.contents, progress));
     }
+    if (request.contents.kind == PathKind::unknown)
+        request.contents = find_contents(request.contents.path);
+    if (request.capture.path.empty() && !request.contents.knows_capture)
+        request.capture = find_capture(request.open_capture);
     CaptureOptions loading = options.capture;
     loading.progress = progress;
     const PathContents& from = request.contents;

@@ -204,6 +204,8 @@ void SceneDoctor::fix(const std::string& name) {
 
 void SceneDoctor::undo() {
     if (editor_.fixes().empty()) return ctx_.events.error("no fix to undo");
+    if (!ctx_.history.newest({EditOf::fix}))
+        return ctx_.events.error("the fix can no longer be undone: the history was full");
     const HistoryEntry* newest = ctx_.history.newest({EditOf::gaussians, EditOf::fix});
     if (!newest || newest->of != EditOf::fix)
         return ctx_.events.error(

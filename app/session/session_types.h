@@ -34,12 +34,13 @@ struct OpenedAs {
 
 /// A capture, splat file or checkpoint to open. `capture` belongs to a splat file or checkpoint.
 struct OpenRequest {
-    PathContents contents{};
-    CaptureFiles capture{};    ///< without a path: none
-    bool train = false;        ///< start training as soon as it is loaded
-    bool make_sample = false;  ///< write the sample capture there first, if it is missing
-    bool overwrite = false;    ///< another run in the output folder is removed
-    NamedValues settings{};    ///< changes to a resumed run
+    PathContents contents{};     ///< of kind unknown: found when it is loaded
+    CaptureFiles capture{};      ///< without a path: none
+    std::string open_capture{};  ///< used where neither the request nor the path names one
+    bool train = false;          ///< start training as soon as it is loaded
+    bool make_sample = false;    ///< write the sample capture there first, if it is missing
+    bool overwrite = false;      ///< another run in the output folder is removed
+    NamedValues settings{};      ///< changes to a resumed run
     std::optional<OpenedAs> as{};
     std::optional<Vec3d> origin{};  ///< of the scene that is open, where this is drawn beside it
     bool beside = false;  ///< keeps what is open and draws this beside it: splats, a checkpoint or

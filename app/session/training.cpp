@@ -436,7 +436,8 @@ void Training::evaluate() {
             };
             return photos->measure_next(measure) ? Jobs::Slice::worked : Jobs::Slice::ended;
         },
-        [this, photos] { tell_evaluation(photos->result()); });
+        [this, photos] { tell_evaluation(photos->result()); },
+        ctx_.events.if_failed("the evaluation was cancelled"));
 }
 
 bool Training::advance() {

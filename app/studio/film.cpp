@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/session/history.h"
 #include "base/try.h"
 #include "renderer/io/paths/path_io.h"
 
@@ -65,7 +66,7 @@ Result<void> FilmEditor::set(Film film, std::string label) {
 }
 
 Result<void> FilmEditor::put(const Version& from, const Version& to) {
-    return film_ == from ? change_to(to) : Result<void>();
+    return film_ == from ? change_to(to) : changed_meanwhile("the camera path");
 }
 
 Result<void> FilmEditor::change_to(Version film) {

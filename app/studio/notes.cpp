@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/session/history.h"
 #include "base/try.h"
 
 namespace gs {
@@ -39,7 +40,8 @@ Result<void> Notes::change(std::vector<Note> notes, std::string label) {
 }
 
 Result<void> Notes::put(const Version& from, const Version& to) {
-    return state_ && state_->notes == from ? keep(to) : Result<void>();
+    if (!state_) return {};
+    return state_->notes == from ? keep(to) : changed_meanwhile("the notes");
 }
 
 Result<void> Notes::keep(std::vector<Note> notes) {

@@ -59,7 +59,7 @@ std::uint64_t bytes_of(const Measured& measured) {
 std::uint64_t bytes_of(const Notes::Version& notes) {
     std::uint64_t sum = 0;
     for (const Note& note : notes) sum += sizeof(Note) + note.text.size() + note.span.size();
-    return sum;
+    return 2 * sum;  // an edit holds its notes before and after
 }
 
 /// Records a change from `before` to `after`; `put` undoes and redoes it.
@@ -68,7 +68,10 @@ void record(StudioState& state, EditOf of, std::string label, const T& before, c
             Put put) {
     StudioEdit edit{of, std::move(label), bytes_of(before), [=](StudioState& s, bool back) {
                         const auto done = back ? put(s, after, before) : put(s, before, after);
-                        if (!done) s.add_notice(true, done.error().text());
+                        if (done) return;
+                        s.add_notice(true, done.error().text());
+                        if (done.error().kind == ErrorKind::cancelled)
+                            (void)send(s, [of](Engine& e) { e.part<History>().forget({of}); });
                     }};
     const auto sent = send(state, [edit = std::move(edit), scene = state.status.scene_serial](
                                       Engine& e) { e.record(scene, edit); });
@@ -192,7 +195,8 @@ Result<void> set_measured(StudioState& state, MeasureState measured, std::string
         put_measured(state, std::make_shared<const MeasureState>(std::move(measured)));
     record(state, EditOf::measures, std::move(label), before, state.measured,
            [](StudioState& s, const Measured& from, const Measured& to) {
-               return s.measured == from ? put_measured(s, to) : Result<void>();
+               return s.measured == from ? put_measured(s, to)
+                                         : changed_meanwhile("the measurements");
            });
     return kept;
 }

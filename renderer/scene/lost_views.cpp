@@ -97,6 +97,7 @@ std::vector<std::uint8_t> blind_lost_views(const Capture& capture) {
     std::vector<std::uint8_t> out(capture.views.size(), 0);
     if (capture.points_are_random || capture.points.empty()) return out;
     out = lost_views(capture);
+    if (!std::ranges::count(out, 1)) return out;
     const std::vector<Vec3d> points = some_points(capture.points);
     for (std::size_t i = 0; i < out.size(); ++i)
         out[i] = out[i] != 0 && !sees_any(capture.views[i].camera, points) ? 1 : 0;

@@ -25,8 +25,8 @@ inline std::vector<std::uint8_t> lost_views(const Capture& capture) {
 std::vector<Vec3d> some_points(const std::vector<SparsePoint>& points);
 /// Whether any of `points` is in the camera's picture.
 bool sees_any(const Camera& camera, const std::vector<Vec3d>& points);
-/// By view: 1 where its pose is lost and none of the capture's points is in its picture. Its photo
-/// teaches nothing.
+/// By view: 1 where its pose is lost and none of some_points() is in its picture. Its photo teaches
+/// nothing.
 std::vector<std::uint8_t> blind_lost_views(const Capture& capture);
 
 }  // namespace gs

@@ -101,11 +101,11 @@ TEST_F(FilmEditing, WhatWasTakenBackIsMadeAgainUntilSomethingElseIsChanged) {
     EXPECT_FALSE(history.redo());
 }
 
-TEST_F(FilmEditing, AnUndoThatComesAfterANewerChangeIsIgnored) {
+TEST_F(FilmEditing, AnUndoThatComesAfterANewerChangeIsRefused) {
     ASSERT_TRUE(editor.set_seconds(8));
     const FilmEditor::Version before = was, after = is;
     ASSERT_TRUE(editor.set_seconds(6));
-    ASSERT_TRUE(editor.put(after, before));
+    EXPECT_THAT(editor.put(after, before).error().text(), HasSubstr("in the meantime"));
     EXPECT_DOUBLE_EQ(editor.film().path.seconds(), 6);
     ASSERT_TRUE(editor.put(is, before));
     EXPECT_DOUBLE_EQ(editor.film().path.seconds(), 4);

@@ -43,6 +43,7 @@ TEST_F(Paths, FilesAreKnownByContentThenByName) {
     put("damaged.ply", "no splats");
     put("transforms.json", R"({"frames": []})");
     put("events.json", R"({"traceEvents": []})");
+    put("photos/transforms.json", R"({"displayTimeUnit": "ms", "frames": []})");
     put("meta.json", R"({"of": "another program"})");
     fs::rename(put_splats("splats.ply"), folder_.path() / "splats");
     EXPECT_EQ(kind("run.pftrace"), PathKind::trace);
@@ -53,6 +54,7 @@ TEST_F(Paths, FilesAreKnownByContentThenByName) {
     EXPECT_EQ(kind("splats"), PathKind::splats);
     EXPECT_EQ(kind("transforms.json"), PathKind::capture);
     EXPECT_EQ(kind("events.json"), PathKind::trace);
+    EXPECT_EQ(kind("photos/transforms.json"), PathKind::capture);
     EXPECT_EQ(kind("meta.json"), PathKind::unknown);
 }
 
@@ -72,6 +74,9 @@ TEST_F(Paths, ARunIsItsNewestModel) {
     EXPECT_EQ(run.kind, PathKind::checkpoint);
     EXPECT_EQ(run.model(), checkpoint);
     EXPECT_EQ(run.folder(), folder_.path() / "run");
+    EXPECT_EQ(find_contents((folder_.path() / "run/").string()).folder(), run.folder());
+    EXPECT_EQ(run.run_folder, run.folder());
+    EXPECT_EQ(find_contents(put_splats("run/other.ply")).run_folder, run.folder());
 }
 
 TEST_F(Paths, ARunInACapturesFolderIsItsModel) {

@@ -82,9 +82,9 @@ TEST(FarRuns, DescriptionsSayTheOrigin) {
     EXPECT_TRUE(is_zero(*old->loading.origin));
 }
 
-double psnr_after(const std::shared_ptr<const Capture>& capture, double steps) {
-    auto trainer =
-        Trainer::create(capture, scaled_to_steps(TrainingSettings(), steps), make_cpu_training());
+double psnr_after(const std::shared_ptr<const Capture>& capture, double steps,
+                  const TrainingSettings& settings = {}) {
+    auto trainer = Trainer::create(capture, scaled_to_steps(settings, steps), make_cpu_training());
     EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
     while (!(*trainer)->finished()) (*trainer)->step();
     return (*trainer)->evaluate(capture->view_indices(true)).psnr;
@@ -115,6 +115,10 @@ TEST(LostPoses, ChangeNothing) {
                                        std::string::npos;
                             }),
               1);
+    // The good poses keep their gauge.
+    TrainingSettings refined;
+    refined.refine_poses = 1;
+    EXPECT_NEAR(psnr_after(lost, 300, refined), psnr_after(without, 300, refined), 0.05);
     // One that sees the scene may be of use.
     camera.translation = -(camera.rotation * Vec3d{0, 0, -1e4});
     EXPECT_GT(psnr_after(lost, 300), 35.5);

@@ -123,6 +123,12 @@ TEST_F(HistoryTest, the_oldest_go_when_memory_is_full_and_this_is_said) {
     add(EditOf::gaussians, "larger than all", 2 * History::kMostBytes);
     EXPECT_THAT(labels(), ElementsAre("larger than all"));
     EXPECT_TRUE(history.undo());
+    // A step is kept or discarded whole.
+    add(EditOf::setting, "crop");
+    add(EditOf::gaussians, "crop Gaussians", 2 * History::kMostBytes, true);
+    EXPECT_EQ(state().rows.size(), 1u);
+    EXPECT_TRUE(history.undo());
+    EXPECT_THAT(applied, ElementsAre("first", "second", "third"));
     for (std::size_t i = 0; i < History::kMostEntries + 3; ++i) add(EditOf::notes, "edit note 1");
     EXPECT_EQ(state().rows.size(), History::kMostEntries);
 }

@@ -64,8 +64,8 @@ Result<ImageSize> probe_image(const fs::path& path) {
         std::vector<std::byte> head(std::min<std::uint64_t>(window, file.size()));
         GS_TRY_VOID(file.read_at(0, head));
         const auto size = probe_head(head, file.size(), read, path.string());
-        if (size || head.size() == file.size() || size.error().kind == ErrorKind::unsupported ||
-            window >= (16 << 20))
+        if (size || is_tiff(head) || head.size() == file.size() ||
+            size.error().kind == ErrorKind::unsupported || window >= (16 << 20))
             return size;
     }
 }

@@ -59,7 +59,7 @@ struct SplatSource {
     fs::path file{};
     const SplatFormat* format = nullptr;
     bool by_content = false;  ///< false: only its name says so; its reader says what is wrong
-    bool has_levels() const { return format->name == "lods"; }
+    bool has_levels() const { return format && format->name == "lods"; }
 };
 /// A folder stands for the meta.json or lod-meta.json in it. Errors: unreadable, unsupported.
 Result<SplatSource> find_splats(const fs::path& path);
