@@ -92,7 +92,6 @@ Result<void> check_paths(const ViewArguments& a) {
 /// The first path may also be a trace.
 void use_traces(const ViewArguments& a, StudioOptions& studio) {
     studio.traces = a.traces;
-    studio.contents = find_contents(a.path);
     if (studio.contents.kind != PathKind::trace) return;
     studio.traces.insert(studio.traces.begin(), a.path);
     studio.contents = {};
@@ -138,6 +137,7 @@ Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArgumen
     GS_TRY(const CommonArguments on, on_what_sees_lidar(of_run, common));
     GS_TRY(const auto backend, backend_for_window(on));
     StudioOptions studio;
+    studio.contents = find_contents(a.path);
     studio.capture = a.capture;
     studio.compare = a.compare;
     studio.attach = a.attach;

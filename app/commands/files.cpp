@@ -24,7 +24,7 @@ Result<void> open(S state, const std::string& path, const std::optional<std::str
                      {.contents = {.path = path}, .capture = find_capture(capture.value_or(""))});
 }
 Result<void> open_sample(S state) {
-    return open_path(state, {.contents = find_contents(state.sample_dir), .make_sample = true});
+    return open_path(state, {.contents = {.path = state.sample_dir}, .make_sample = true});
 }
 Result<void> close(S state) {
     return leave_scene(state, [](Engine& e) { e.close(); });

@@ -293,8 +293,9 @@ void Editor::scene_changed(SceneChange change) {
 
 /// Takes the ids of a run's rows; Gaussians locked in it before stay locked.
 void Editor::take_names() {
-    ids_ = ctx_.scene->trainer->identity().ids();
-    const std::vector<std::uint8_t> locked = ctx_.scene->trainer->identity().locked();
+    const RowIdentity identity = ctx_.scene->trainer->identity();
+    ids_ = identity.ids();
+    const std::vector<std::uint8_t> locked = identity.locked();
     for (std::size_t row = 0; row < flags_.size(); ++row)
         if (locked[row] != 0) flags_[row] |= kLocked;
 }
@@ -317,7 +318,6 @@ void Editor::follow_rows() {
     show();
 }
 
-/// The rows of a run have these ids now: flags stay with their Gaussians.
 void Editor::exported() {
     saved_ = model_;
     show();

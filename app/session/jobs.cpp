@@ -75,7 +75,7 @@ Jobs::News Jobs::follow() {
     List threads = jobs_;  // no slices: one that is dropped meanwhile must go before its scene
     std::erase_if(threads, [](const auto& job) { return !job->task; });
     for (const auto& job : threads) {
-        if (!job->task) continue;
+        if (!job->task) continue;  // an earlier handler dropped it
         if (job->task->update()) news = std::max(news, News::reports);
         if (const auto result = job->task->take()) {
             news = News::results;

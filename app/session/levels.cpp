@@ -92,17 +92,17 @@ Result<void> read_files(const LevelSet& set, const std::set<std::size_t>& needed
     constexpr std::size_t kParts = 1000;  // that a file counts for
     std::size_t done = 0;
     for (const std::size_t number : needed) {
-        const Progress told = [&](std::string_view, std::size_t part, std::size_t of) {
+        const Progress of_file = [&](std::string_view, std::size_t part, std::size_t of) {
             const std::size_t now = of > 0 ? kParts * part / of : 0;
             return !progress ||
                    progress("reading levels", kParts * done + now, kParts * needed.size());
         };
-        if (!told("", 0, 1))
+        if (!of_file("", 0, 1))
             return fail(ErrorKind::cancelled, set.path.string(), "reading was cancelled");
         if (files.count(number) == 0) {
             const std::string& name =
                 number < set.files.size() ? set.files[number] : set.environment;
-            GS_TRY(SplatFile file, read_level_file(set, name, told));
+            GS_TRY(SplatFile file, read_level_file(set, name, of_file));
             files[number] = std::make_shared<const GaussianModel>(std::move(file.model));
         }
         ++done;

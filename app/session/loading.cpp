@@ -267,13 +267,15 @@ Result<LoadedScene> load_any(const OpenRequest& request, const SessionOptions& o
     return tl::unexpected(from.problem);
 }
 
-/// The sample capture, written where it is missing.
-Result<PathContents> sample_at(const PathContents& there, const Progress& progress) {
-    if (there.kind == PathKind::capture) return there;
+/// What the request asks for; the sample capture is written where it is missing.
+Result<PathContents> contents_of(const OpenRequest& request, const Progress& progress) {
+    if (request.contents.kind != PathKind::unknown) return request.contents;
+    PathContents found = find_contents(request.contents.path);
+    if (!request.make_sample || found.kind == PathKind::capture) return found;
     SampleOptions sample;
     sample.progress = progress;
-    GS_TRY_VOID(write_sample_capture(there.path, sample));
-    return find_contents(there.path);
+    GS_TRY_VOID(write_sample_capture(found.path, sample));
+    return find_contents(found.path);
 }
 
 }  // namespace
@@ -300,11 +302,7 @@ Result<LoadedScene> load_scene(OpenRequest request, SessionOptions options,
         options.settings = request.as->settings;
         options.output_dir = request.as->output_dir;
     }
-    if (request.make_sample) {
-        GS_TRY(request.contents, sample_at(request.contents, progress));
-    }
-    if (request.contents.kind == PathKind::unknown)
-        request.contents = find_contents(request.contents.path);
+    GS_TRY(request.contents, contents_of(request, progress));
     if (request.capture.path.empty() && !request.contents.knows_capture)
         request.capture = find_capture(request.open_capture);
     CaptureOptions loading = options.capture;

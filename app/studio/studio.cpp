@@ -439,8 +439,7 @@ void Studio::open_start_paths() {
               .train = options_.train,
               .overwrite = options_.overwrite,
               .settings = options_.settings});
-    if (!options_.compare.empty())
-        open({.contents = find_contents(options_.compare), .beside = true});
+    if (!options_.compare.empty()) open({.contents = {.path = options_.compare}, .beside = true});
     for (const std::string& path : options_.traces) check(open_trace(path));
     for (const std::uint32_t pid : options_.attach)
         if (const auto attached = traces_.attach(pid, options_.stacks_hz); !attached) {

@@ -37,11 +37,9 @@ class Service(Case):
     def setUp(self):
         super().setUp()
         self.runtime = tempfile.TemporaryDirectory(prefix="gs-record-")
+        self.addCleanup(self.runtime.cleanup)  # last: programs that still run make it again
         os.environ["GAUSSCOPE_RUNTIME_DIR"] = self.runtime.name
         self.trace = self.folder / "t.pftrace"
-
-    def tearDown(self):
-        self.runtime.cleanup()
 
     def record(self, code, *command, options=(), **more):
         return self.expect(code, "record", "-o", self.trace, "--json", *options, "--", *command, **more)

@@ -5,8 +5,8 @@
 #   computing   the build's own
 #   interface   the build's own; under sanitizers the least there is: waits for people and files. It compiles as fast as none
 #               at all and leaves out checks that others make needless: 150 programs link 290 MB each instead of 450.
-#   test        none, and under sanitizers as little: most of a test's code runs once. With the standard library's own checks (_GLIBCXX_ASSERTIONS), which the
-#               sanitizers' build has everywhere; the optimised program has none of them.
+#   test        none, and under sanitizers as little: most of a test's code runs once. With the standard library's own checks
+#               (_GLIBCXX_ASSERTIONS), which the sanitizers' build has everywhere; the optimised program has none of them.
 option(GAUSSCOPE_PRECOMPILE "Precompile the standard library's and fmt's headers" ON)
 function(gs_precompile kind)
   if(NOT kind STREQUAL computing AND GAUSSCOPE_SANITIZE)
