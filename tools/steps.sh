@@ -51,6 +51,14 @@ use_cache() {
   fi
 }
 
+# Both compile with the same options, so that neither compiles again what the other has compiled. g++ tidies its memory whenever
+# it has grown beyond 128 MB. Where every process may take 3 GB it need not, which saves an eighth of compiling.
+options=(-DCMAKE_BUILD_TYPE=Release -DGAUSSCOPE_STUDIO=ON)
+if [ $(($(awk '/^MemTotal/ { print $2 }' /proc/meminfo) / jobs)) -ge 3000000 ] &&
+    "${CXX:-c++}" --version 2>/dev/null | grep -q 'Free Software Foundation'; then
+  options+=("-DCMAKE_CXX_FLAGS=${CXXFLAGS:-} --param=ggc-min-heapsize=1000000")
+fi
+
 # configure FOLDER OPTION...: its log is in FOLDER.
 configure() {
   local folder=$1
