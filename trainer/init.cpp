@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/try.h"
 #include "renderer/math/symmetric.h"
 #include "renderer/scene/lost_views.h"
+#include "renderer/scene/origin.h"
 #include "renderer/scene/point_tree.h"
 #include "trainer/density.h"
 #include "trainer/morton.h"
@@ -178,6 +180,48 @@ Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degre
             if (surface.flat) lay_flat(model, row, surface);
         });
     return model;
+}
+
+Result<GaussianModel> gaussians_from_model(const GaussianModel& model, const Capture& capture,
+                                           int sh_degree) {
+    // Formats that store opacities in bytes have 0 and 1, whose logits are infinite.
+    constexpr float kMostLogit = 6;  // of 0.9975
+    const auto logit = [&](std::size_t i) {
+        const float value = model.at(kOpacityLogits, i);
+        return std::isinf(value) ? std::copysign(kMostLogit, value) : value;
+    };
+    std::vector<std::size_t> rows;
+    for (std::size_t i = 0; i < model.count; ++i) {
+        bool finite = true;
+        for (int p = 0; p < model.planes(); ++p)
+            finite = finite && std::isfinite(p == kOpacityLogits ? logit(i) : model.at(p, i));
+        if (finite) rows.push_back(i);
+    }
+    if (rows.empty())
+        return fail(ErrorKind::malformed, "", "no usable Gaussian to start from",
+                    "choose another splat file, or start from the capture's points");
+    GaussianModel out(rows.size(), sh_degree, padded_capacity(rows.size()));
+    for (int p = 0; p < std::min(model.planes(), out.planes()); ++p)
+        for (std::size_t row = 0; row < rows.size(); ++row)
+            out.at(p, row) = p == kOpacityLogits ? logit(rows[row]) : model.at(p, rows[row]);
+    out.origin = model.origin;
+    meet_origin(out, capture.origin);
+    return out;
+}
+
+Result<TrainingSettings> settings_to_continue(const NamedValues& given,
+                                              const GaussianModel& model) {
+    GS_TRY(TrainingSettings settings, make_settings(given));
+    const NamedValues fitting{{"lr_means", 10 * settings.lr_means_final},
+                              {"sh_degree", std::max<double>(settings.sh_degree, model.sh_degree)},
+                              {"sh_interval", 1},
+                              {"densify_until", 0},
+                              {"opacity_reset_every", 0}};
+    for (const auto& [name, value] : fitting)
+        if (std::none_of(given.begin(), given.end(),
+                         [&name = name](const auto& one) { return one.first == name; }))
+            GS_TRY_VOID(set_setting(settings, name, value));
+    return settings;
 }
 
 }  // namespace gs

@@ -1,10 +1,11 @@
-// Where a run starts: the scene's extent from its cameras, and one Gaussian for every sparse point.
-// Called once, by Trainer::create.
+// Where a run starts: the scene's extent from its cameras, and one Gaussian for every sparse point,
+// or those of a model that is trained further. Called by Trainer::create.
 #pragma once
 
 #include "base/expected.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
+#include "trainer/settings.h"
 
 namespace gs {
 
@@ -33,5 +34,16 @@ inline constexpr float kSurfaceFlatness = 0.05f;  ///< its thickness, of that si
 /// no usable point.
 Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degree,
                                             std::size_t capacity, const FirstLook& look = {});
+
+/// The Gaussians of `model` with this SH degree and the capture's origin, without those with a
+/// value that is not finite; opacities of 0 and 1 become ones that can be trained. Errors: none is
+/// left.
+Result<GaussianModel> gaussians_from_model(const GaussianModel& model, const Capture& capture,
+                                           int sh_degree);
+/// make_settings() for a run that starts from `model`. What was not given and would undo what the
+/// model has learned fits it: positions start ten times faster than they end, not a hundred, all SH
+/// degrees are trained from the third step on, Gaussians are neither added nor removed, opacities
+/// not reset. Errors: of make_settings().
+Result<TrainingSettings> settings_to_continue(const NamedValues& given, const GaussianModel& model);
 
 }  // namespace gs

@@ -113,6 +113,17 @@ void Run::finish() {
     if (run_.records_due) keeper_.save_records();
 }
 
+bool Run::resume() {
+    if (trainer().finished() || !run_.failure.empty()) return false;
+    run_.ended = run_.stopped = false;
+    return true;
+}
+
+void Run::discard() {
+    run_.saved_step = run_.step();
+    run_.records_due = false;
+}
+
 Run::Did Run::measure_photo() {
     RunRecord& record = run_.record;
     Evaluation& newest = record.evaluation;

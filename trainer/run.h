@@ -29,6 +29,11 @@ class Run {
     Did step();
     /// Ends the run here and saves everything as it is, unless it is saved already.
     void finish();
+    /// Continues a run that was ended before its last step. False: it has had all its steps, or
+    /// failed.
+    bool resume();
+    /// What was not saved will not be: neither finish() nor save_as_parent() writes anything.
+    void discard();
     /// No step will be taken any more.
     bool ended() const { return run_.ended; }
     /// Why the last step failed; empty: it did not.

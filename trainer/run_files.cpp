@@ -251,8 +251,10 @@ Result<void> StepLog::write(const fs::path& csv) const {
 bool RunFiles::leave(const std::string& what, const fs::path& path, const WriteFile& write,
                      const Tell& tell) {
     fs::path where = path;
+    misplaced_.erase(what);
+    const fs::path pointer = path.parent_path() / kElsewhere;
     if (const auto written = write_into_folder(path, write); !written) {
-        in_place_ = false;
+        misplaced_.insert(what);
         where = rescue_folder() / path.filename();
         if (!write_into_folder(where, write)) {
             tell(LogLevel::error, written.error().text());
@@ -260,6 +262,9 @@ bool RunFiles::leave(const std::string& what, const fs::path& path, const WriteF
         }
         tell(LogLevel::error, fmt::format("{} could not be written; it is in {} instead",
                                           path.string(), where.string()));
+        (void)write_text_file(pointer, where.string() + "\n");  // the disk may be full
+    } else if (std::error_code ignored; misplaced_.empty()) {
+        fs::remove(pointer, ignored);
     }
     note(what, where);
     return true;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,20 +53,23 @@ using Tell = std::function<void(LogLevel, const std::string&)>;
 class RunFiles {
   public:
     /// Writes `what`. When that fails, a file of the same name in "gausscope-rescue-PID" of the
-    /// system's temporary folder; problems are reported. False: it is lost.
+    /// system's temporary folder, and a note of it in kElsewhere beside `path`, where that can be;
+    /// problems are reported. False: it is lost.
     bool leave(const std::string& what, const fs::path& path, const WriteFile& write,
                const Tell& tell);
     /// Written without leave().
     void note(const std::string& what, const fs::path& where);
     /// Where `what` is; empty: nowhere.
     std::string at(const std::string& what) const;
-    /// All of them are where they should be.
-    bool in_place() const { return in_place_; }
+    /// All of them were written where they should be when they were written last.
+    bool in_place() const { return misplaced_.empty(); }
     const std::vector<std::pair<std::string, std::string>>& all() const { return files_; }
 
   private:
     std::vector<std::pair<std::string, std::string>> files_;  // what, where
-    bool in_place_ = true;
+    std::set<std::string> misplaced_;                         // in the rescue folder, or lost
 };
+/// In a run's folder: which of its files could not be written there, and where they are.
+inline constexpr const char* kElsewhere = "saved_elsewhere.txt";
 
 }  // namespace gs

@@ -68,7 +68,10 @@ WriteFile checkpoint_of(const RunContext& run) {
 
 RunKeeper::RunKeeper(RunContext& run) : run_(run), steps_(run) {
     const RunOptions& options = run.options;
-    if (!options.resumed_from.empty()) recall();
+    if (!options.resumed_from.empty())
+        recall();
+    else if (!options.splats.empty())
+        run_.mark("started from the Gaussians of " + options.splats);
     if (options.lapse_pace || options.lapse_named) begin_time_lapse();
     for (const std::uint64_t step : options.capture_steps) steps_.capture(step, {});
     if (options.taken) move_in();
@@ -243,8 +246,13 @@ void RunKeeper::save_model(bool checkpoint) {
                      options.tell) &&
         files_.in_place())
         keep_checkpoint();
-    run_.tell(LogLevel::debug,
-              fmt::format("saved step {} to {}", run_.step(), options.folder.string()));
+    if (files_.in_place())
+        run_.tell(LogLevel::debug,
+                  fmt::format("saved step {} to {}", run_.step(), options.folder.string()));
+    else
+        run_.tell(LogLevel::error,
+                  fmt::format("step {} could not be saved in {}", run_.step(),
+                              options.folder.string()));
 }
 
 void RunKeeper::save_records() {

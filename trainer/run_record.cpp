@@ -112,6 +112,7 @@ Json summary_of(const RunContext& run) {
     if (!options.resumed_from.empty())
         out.update(
             {{"resumed_from", options.resumed_from}, {"resumed_at_step", run.times.first_step}});
+    if (!options.splats.empty()) out["splats"] = options.splats;
     if (!options.parent.empty())
         out.update({{"parent", options.parent}, {"parent_step", options.parent_step}});
     out["train"] = {{"loss", json_number(record.measured.loss)},

@@ -121,9 +121,11 @@ Trainer::~Trainer() = default;
 
 Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> capture,
                                                  const TrainingSettings& settings,
-                                                 std::unique_ptr<TrainingBackend> backend) {
+                                                 std::unique_ptr<TrainingBackend> backend,
+                                                 std::shared_ptr<const GaussianModel> first) {
     const Span span(Stage::init);
     auto state = std::make_unique<State>(std::move(capture), settings, std::move(backend));
+    state->first = std::move(first);
     GS_TRY_VOID(state->begin());
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
 }
@@ -131,10 +133,10 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> 
 Result<void> Trainer::State::begin() {
     GS_TRY_VOID(may_draw());
     const auto degree = static_cast<int>(std::clamp(settings.sh_degree, 0.0, 3.0));
-    GS_TRY(GaussianModel model, gaussians_from_points(*capture, degree, 0,
-                                                      {static_cast<float>(settings.init_opacity),
-                                                       static_cast<float>(settings.init_scale),
-                                                       settings.init_surfaces != 0}));
+    const FirstLook look{static_cast<float>(settings.init_opacity),
+                         static_cast<float>(settings.init_scale), settings.init_surfaces != 0};
+    GS_TRY(GaussianModel model, first ? gaussians_from_model(*first, *capture, degree)
+                                      : gaussians_from_points(*capture, degree, 0, look));
     GS_TRY_VOID(may_learn_from_lidar());
     learns_from_lidar();  // warns now if there is no lidar
     model.antialiased = draws_antialiased(settings);

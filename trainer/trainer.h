@@ -51,10 +51,12 @@ struct StepRecord;  // step_record.h
 
 class Trainer {
   public:
-    /// Initialises Gaussians from the capture's points. Errors: no training view, no points.
-    static Result<std::unique_ptr<Trainer>> create(std::shared_ptr<const Capture> capture,
-                                                   const TrainingSettings& settings,
-                                                   std::unique_ptr<TrainingBackend> backend);
+    /// Initialises Gaussians from the capture's points, or trains those of `first` further. Errors:
+    /// no training view, no points.
+    static Result<std::unique_ptr<Trainer>> create(
+        std::shared_ptr<const Capture> capture, const TrainingSettings& settings,
+        std::unique_ptr<TrainingBackend> backend,
+        std::shared_ptr<const GaussianModel> first = nullptr);
     /// Continues a checkpoint of any backend: on the CPU the same bits as if the run had never
     /// stopped. Errors: malformed file, another capture.
     static Result<std::unique_ptr<Trainer>> resume(const fs::path& checkpoint,

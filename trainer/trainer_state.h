@@ -20,6 +20,7 @@ struct Trainer::State {
     std::shared_ptr<const Capture> capture;
     TrainingSettings settings;
     std::unique_ptr<TrainingBackend> backend;
+    std::shared_ptr<const GaussianModel> first;  ///< what it starts from; null: from the points
     // The run: this and the backend's arrays go into a checkpoint.
     double extent = 1;         ///< world units
     std::size_t at_start = 0;  ///< Gaussians the run began with; the ids say so
@@ -48,7 +49,8 @@ struct Trainer::State {
           std::unique_ptr<TrainingBackend> given_backend);
     /// Errors (usage): there are no views to draw, or fewer than a batch.
     Result<void> may_draw() const;
-    /// Gaussians from the capture's points, by `settings`. Errors: no training view, no points.
+    /// Gaussians from the capture's points or `first`, by `settings`. Errors: no training view, no
+    /// points.
     Result<void> begin();
     std::uint64_t steps() const { return backend->steps(); }
     int sh_degree() const;

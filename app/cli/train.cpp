@@ -25,7 +25,9 @@
 #include "profiler/collect/multi_collector.h"
 #include "profiler/collect/own_service.h"
 #include "profiler/files/export_perfetto.h"
+#include "renderer/scene/origin.h"
 #include "trainer/checkpoint.h"
+#include "trainer/init.h"
 #include "trainer/run.h"
 
 namespace gs::cli {
@@ -41,6 +43,10 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
                    "resume a run's folder or a checkpoint; auto: the run in DIR, if there is "
                    "one")
         ->option_text("RUN|FILE|auto");
+    app.add_option("--from", a.from,
+                   "train these splats further: a splat file, or a run's folder; settings that "
+                   "would undo them fit it (docs/training.md)")
+        ->option_text("SPLATS");
     app.add_flag("--overwrite", a.overwrite, "replace another run in DIR");
     app.add_option(
            "--eval-every", a.eval_every,
@@ -181,6 +187,7 @@ Result<RunOptions> run_from(const TrainArguments& a, const CommonArguments& comm
     out.capture = a.capture;
     out.folder = a.output;
     if (checkpoint.empty()) {
+        out.splats = a.from;
         if (a.capture.empty()) return nothing_to_train_on();
         return out;
     }
@@ -215,7 +222,7 @@ class TrainCommand {
 
   private:
     Result<void> prepare();
-    Result<std::unique_ptr<Trainer>> make_trainer(const RunOptions& of);
+    Result<std::unique_ptr<Trainer>> make_trainer(RunOptions& of);
     Result<std::shared_ptr<RunFolder>> take_folder(const RunOptions& of);
     void train();
     Result<void> begin_benchmark();
@@ -308,13 +315,20 @@ Result<std::shared_ptr<RunFolder>> TrainCommand::take_folder(const RunOptions& o
     return std::make_shared<RunFolder>(std::move(taken));
 }
 
-Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(const RunOptions& of) {
+Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(RunOptions& of) {
     GS_TRY(auto computes, backend_.make_training());
+    std::shared_ptr<const GaussianModel> first;
+    if (!of.splats.empty()) {
+        GS_TRY(SplatFile splats, read_any_splats(find_contents(of.splats)));
+        if (!is_zero(splats.model.origin)) of.loading.origin = splats.model.origin;
+        first = std::make_shared<const GaussianModel>(std::move(splats.model));
+    }
     GS_TRY(const auto capture, load_with_progress(find_capture(of.capture), of.loading));
     warn_of_findings(examine(*capture));
     if (of.resumed_from.empty()) {
-        GS_TRY(const TrainingSettings settings, make_settings(given_));
-        return Trainer::create(capture, settings, std::move(computes));
+        GS_TRY(const TrainingSettings settings,
+               first ? settings_to_continue(given_, *first) : make_settings(given_));
+        return Trainer::create(capture, settings, std::move(computes), std::move(first));
     }
     GS_TRY(auto trainer, Trainer::resume(of.resumed_from, capture, std::move(computes)));
     TrainingSettings settings = trainer->settings();
@@ -444,6 +458,10 @@ Result<int> run(const TrainArguments& a, const CommonArguments& common) {
                     "omit --photo-memory or --view");
     if (a.view && !a.history.empty())
         return fail(ErrorKind::usage, "", "the studio keeps no --history", "train without --view");
+    if (!a.from.empty() && (a.view || !a.resume.empty()))
+        return fail(ErrorKind::usage, "", "--from starts a run of its own, without a window",
+                    a.view ? "open the splats in the studio with --capture, and train them there"
+                           : "omit --resume");
     if (a.until_psnr && (a.view || !a.resume.empty() || a.eval_every.value_or(0) == 0))
         return fail(ErrorKind::usage, "", "--until-psnr times one run from its photos to a score",
                     "add --eval-every N; neither --view nor --resume");

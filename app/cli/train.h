@@ -20,6 +20,7 @@ struct TrainArguments {
     std::optional<std::uint64_t> eval_every;  ///< none: at the end only, in the studio every 1,000
     RunOptions run;                           ///< what an option sets directly
     std::string resume;                       ///< a run's folder, a checkpoint, or "auto"
+    std::string from;                         ///< splats to train further; empty: none
     bool overwrite = false;
     std::string lapse, lapse_views;
     std::optional<double> until_psnr;  ///< dB over the held-out photos that ends the run

@@ -124,8 +124,7 @@ std::shared_ptr<const GaussianTint> moved(const GaussianTint& tint,
 }  // namespace
 
 void Costs::measure(const Shown& shown, const ViewRequest& request) {
-    const auto tint = shown.tint ? shown.tint->tint() : nullptr;
-    hidden_ = tint ? tint_without(hidden_rows(*tint)) : nullptr;
+    hidden_ = shown.tint ? shown.tint->hiding() : nullptr;
     const std::string note = viewer_.draw_costs(shown, request, hidden_, true, measured_);
     std::optional<CostReport::Region> region = report_ ? report_->region : std::nullopt;
     ctx_.jobs.drop(kPhotosJob);

@@ -16,12 +16,9 @@ constexpr const char* kAgainJob = "inspect again";
 
 /// Whether the picture that is shown of a photo's camera is another one than training has of it.
 bool is_altered(const RenderOptions& shown, const RenderOptions& trained) {
-    const auto hides = [](const GaussianTint& tint) {
-        return std::any_of(tint.words.begin(), tint.words.end(), &GaussianTint::hidden);
-    };
     return shown.clip || shown.near_plane != trained.near_plane ||
            shown.scale_modifier != trained.scale_modifier || shown.sh_degree != trained.sh_degree ||
-           (shown.tint && hides(*shown.tint));
+           shown.tint;
 }
 
 PixelPhoto against(const View& view, const PixelWalk& walk, int x, int y, double lambda) {
@@ -118,7 +115,7 @@ void Inspector::answer() {
     const auto camera = camera_of_question(asked_->request);
     if (!camera || asked_->x >= camera->width || asked_->y >= camera->height) return clear();
     RenderOptions options = render_options(scene, asked_->request.settings);
-    options.tint = tint_.tint();  // what is hidden is not in the picture
+    options.tint = tint_.hiding();  // figures are of Gaussians in their own colours
     const View* const view = photo_view(scene, asked_->request.settings.capture_view);
     const bool measured = view && !view->photo.empty();
     const PixelWalk walk(viewer_.current_model(scene), *camera, options, asked_->x, asked_->y,
@@ -148,7 +145,7 @@ void Inspector::tiles(const ViewRequest& request) {
     if (!camera) return;
     const LoadedScene& scene = *ctx_.scene;
     RenderOptions options = render_options(scene, request.settings);
-    options.tint = tint_.tint();
+    options.tint = tint_.hiding();
     options.counters = options.costs = true;
     options.gradients = options.depth = options.median_depth = false;  // whatever map is shown
     RenderResult drawn;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 
 #include "base/parallel.h"
@@ -107,7 +108,7 @@ void ShownTint::forget() {
     value_words_.resize_discard(0);
     level_words_.resize_discard(0);
     levels_of_ = nullptr;
-    tint_ = nullptr;
+    tint_ = hiding_ = nullptr;
     ++serial_;
 }
 
@@ -136,6 +137,28 @@ std::shared_ptr<const GaussianTint> ShownTint::tint() {
     tint_ = std::move(tint);
     tint_serial_ = serial_;
     return tint_;
+}
+
+std::shared_ptr<const GaussianTint> ShownTint::hiding() {
+    const auto all = tint();
+    if (!all) return nullptr;
+    if (hiding_serial_ == serial_) return hiding_;
+    auto only = std::make_shared<GaussianTint>();
+    only->serial = ~serial_;  // other words than those of tint()
+    only->words.resize_discard(all->words.size());
+    std::atomic<bool> any = false;
+    parallel_ranges(all->words.size(), kRowsATask, [&](std::size_t begin, std::size_t end) {
+        bool hides = false;
+        for (std::size_t i = begin; i < end; ++i) {
+            const bool hidden = GaussianTint::hidden(all->words[i]);
+            only->words[i] = hidden ? GaussianTint::kHidden : GaussianTint::kOwn;
+            hides = hides || hidden;
+        }
+        if (hides) any = true;
+    });
+    hiding_ = any ? std::move(only) : nullptr;
+    hiding_serial_ = serial_;
+    return hiding_;
 }
 
 }  // namespace gs

@@ -56,6 +56,8 @@ class ShownTint final : public EnginePart {
     /// The reasons merged; null: each Gaussian is shown as it is. About 1 ms a million rows and
     /// core when something has changed, nothing else.
     std::shared_ptr<const GaussianTint> tint();
+    /// The same without colours: only what is hidden; null when nothing is.
+    std::shared_ptr<const GaussianTint> hiding();
 
   private:
     std::size_t rows() const;
@@ -65,7 +67,8 @@ class ShownTint final : public EnginePart {
     Buffer<std::uint32_t> value_words_, level_words_;
     const GaussianModel* levels_of_ = nullptr;
     std::shared_ptr<const GaussianTint> tint_;  // of tint_serial_
-    std::uint64_t tint_serial_ = 0;
+    std::shared_ptr<const GaussianTint> hiding_;  // of hiding_serial_
+    std::uint64_t tint_serial_ = 0, hiding_serial_ = 0;
 };
 
 }  // namespace gs

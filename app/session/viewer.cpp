@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "app/session/photo_looks.h"
@@ -30,7 +31,8 @@ constexpr std::array<double, 6> kScales{1.0, 0.71, 0.5, 0.35, 0.25, 0.18};
 const Image8 kNoImage;
 
 /// What Gaussians are to be drawn through, the colours of their levels included, where these are
-/// asked for and the scene has any. Photos are compared with what is.
+/// asked for and the scene has any. Maps are of Gaussians in their own colours: an error would be
+/// that of a selection's orange.
 std::shared_ptr<const GaussianTint> tint_of(const Shown& shown, const ViewSettings& settings) {
     if (!shown.tint) return nullptr;
     const LoadedScene& scene = shown.scene;
@@ -38,7 +40,7 @@ std::shared_ptr<const GaussianTint> tint_of(const Shown& shown, const ViewSettin
     if (!scene.trainer)
         shown.tint->set_levels(*scene.model, levels ? std::span<const LevelRun>(scene.level_runs)
                                                     : std::span<const LevelRun>{});
-    return shown.tint->tint();
+    return settings.mode == ViewMode::color ? shown.tint->tint() : shown.tint->hiding();
 }
 
 bool compares_scenes(const Shown& shown, const ViewSettings& settings) {
@@ -488,8 +490,10 @@ void Viewer::draw_both(const Shown& shown, const ViewRequest& request, double sc
         const std::string words = frame.name + " - " + other->name;
         frame.scene = request.settings.signed_error ? words : "|" + words + "|";
     }
+    if (frame.tinted)
+        frame.psnr_between = other->psnr_between = std::numeric_limits<double>::quiet_NaN();
     // Costs about as much as drawing: only when no caller waits for it.
-    if (!request.moving && !shown.training)
+    else if (!request.moving && !shown.training)
         frame.ssim_between = other->ssim_between = ssim_between(first, second);
     other->tinted = false;
     drop_score_of_a_part(*other);

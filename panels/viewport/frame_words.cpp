@@ -86,6 +86,8 @@ std::vector<std::string> statistics_of(const ViewFrame& frame) {
 }
 
 std::string nearness_of(const ViewFrame& frame) {
+    if (frame.other && frame.tinted)
+        return "A and B: no score while Gaussians are coloured or hidden";
     if (std::isnan(frame.psnr_between)) return {};
     constexpr double kEqual = 199;  // dB; psnr_of() gives 200 for pictures that do not differ
     if (frame.psnr_between > kEqual) return "A and B: the same picture";

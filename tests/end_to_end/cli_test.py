@@ -505,6 +505,8 @@ class Output(Case):
             saved = result.json["files"]["splats"]
             self.assertTrue(saved.startswith(str(rescue)), saved)
             self.assertEqual(ply_count(type(self.folder)(saved)), result.json["gaussians"])
+            self.assertIn("step 10 could not be saved in", result.err)
+            self.assertNotIn("saved step 10 to", result.err)
         finally:
             subprocess.run(["umount", str(disk)], check=True)
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "panels/viewport/frame_words.h"
 #include "studio_harness.h"
 #include "tests/support/data.h"
 
@@ -204,6 +205,27 @@ TEST_F(Comparing, the_difference_is_a_map_of_both_with_or_without_sign) {
     EXPECT_FALSE(photo->other);
     EXPECT_LT(photo->map_min, 0);
     EXPECT_GT(photo->map_max, 0);
+}
+
+// A selection is drawn in orange: no difference of the two models.
+TEST_F(Comparing, a_selection_is_in_no_score_and_in_no_error) {
+    ASSERT_TRUE(beside(splats));
+    ViewSettings error = side_by_side(2);
+    error.mode = ViewMode::error;
+    const auto before = frame_of(h, error);
+    const auto scored = frame_of(h, side_by_side(2));
+    ASSERT_TRUE(std::isfinite(scored->psnr_between));
+    const CommandTable commands = all_commands();
+    ASSERT_TRUE(commands.run(h.state, "select.all", {}));
+    ASSERT_TRUE(h.until_done(h.state.last_sent));
+    const auto colored = frame_of(h, side_by_side(2));
+    ASSERT_NE(colored->rgba.bytes, scored->rgba.bytes) << "the selection is shown";
+    EXPECT_TRUE(std::isnan(colored->psnr_between) && std::isnan(colored->ssim_between));
+    EXPECT_NE(nearness_of(*colored).find("no score"), std::string::npos);
+    const auto after = frame_of(h, error);
+    EXPECT_EQ(after->map.values, before->map.values);
+    EXPECT_EQ(after->map_p95, before->map_p95);
+    EXPECT_EQ(after->psnr_between, before->psnr_between);
 }
 
 TEST_F(Comparing, maps_of_both_share_one_range) {

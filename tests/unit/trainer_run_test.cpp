@@ -4,11 +4,13 @@
 
 #include <cmath>
 #include <fstream>
+#include <limits>
 
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "small_run.h"
 #include "trainer/checkpoint.h"
+#include "trainer/init.h"
 #include "trainer/trainer.h"
 
 namespace gs {
@@ -216,6 +218,48 @@ TEST_F(TrainerRun, NothingToTrainOnIsAnError) {
     auto poisoned = small_capture();
     for (SparsePoint& p : poisoned->points) p.position.x = std::nanf("");
     EXPECT_FALSE(Trainer::create(poisoned, busy_settings(), make_cpu_training()));
+}
+
+/// Splats are trained further: they are the first Gaussians, as good as they were, and get better.
+TEST_F(TrainerRun, ContinuesFromAModel) {
+    const auto before = make(small_capture());
+    for (int i = 0; i < 20; ++i) before->step();
+    auto model = std::make_shared<GaussianModel>(before->model().resized(0, 1));
+    const std::vector<std::size_t> all = before->capture().view_indices(false);
+    model->at(kMeans, 0) = std::nanf("");
+    model->at(kOpacityLogits, 1) = std::numeric_limits<float>::infinity();  // of an opacity of 1
+    auto capture = small_capture();
+    capture->points.clear();  // nobody needs them
+    auto settings = settings_to_continue({{"steps", 100}, {"lr_sh0", 0.001}}, *model);
+    ASSERT_TRUE(settings);
+    EXPECT_EQ(settings->opacity_reset_every, 0);
+    EXPECT_EQ(settings->sh_interval, 1);
+    EXPECT_EQ(settings->densify_until, 0);
+    EXPECT_EQ(settings->sh_degree, 3) << "more than the model has";
+    EXPECT_FLOAT_EQ(static_cast<float>(settings->lr_means),
+                    static_cast<float>(10 * settings->lr_means_final));
+    EXPECT_EQ(settings_to_continue({{"sh_interval", 7}}, *model)->sh_interval, 7) << "given";
+    auto after = std::move(*Trainer::create(capture, *settings, make_cpu_training(), model));
+    const GaussianModel begun = after->model();
+    ASSERT_EQ(begun.count, model->count - 1) << "the one without a position is left out";
+    EXPECT_EQ(begun.sh_degree, 3);
+    for (int p = 0; p < begun.planes(); ++p)
+        for (std::size_t i = 0; i < begun.count; ++i)
+            ASSERT_EQ(begun.at(p, i), p == kOpacityLogits && i == 0 ? 6
+                                      : p < model->planes()         ? model->at(p, i + 1)
+                                                                    : 0)
+                << p << " " << i;
+    const double psnr = after->evaluate(all).psnr;
+    for (int i = 0; i < 20; ++i) after->step();
+    EXPECT_GT(after->evaluate(all).psnr, psnr);
+    // A setting that is fixed during a run starts it again, from the same Gaussians.
+    after = std::move(*Trainer::create(capture, *settings, make_cpu_training(), model));
+    settings->init_opacity = 0.3;
+    ASSERT_TRUE(after->set_settings(*settings).value());
+    EXPECT_EQ(after->gaussian_count(), begun.count);
+    GaussianModel none(2, 0);
+    none.at(kMeans, 0) = none.at(kLogScales, 1) = std::nanf("");
+    EXPECT_FALSE(gaussians_from_model(none, *capture, 0));
 }
 
 TEST_F(TrainerRun, OnePointOneCameraTrains) {
