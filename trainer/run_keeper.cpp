@@ -250,9 +250,8 @@ void RunKeeper::save_model(bool checkpoint) {
         run_.tell(LogLevel::debug,
                   fmt::format("saved step {} to {}", run_.step(), options.folder.string()));
     else
-        run_.tell(LogLevel::error,
-                  fmt::format("step {} could not be saved in {}", run_.step(),
-                              options.folder.string()));
+        run_.tell(LogLevel::error, fmt::format("step {} could not be saved in {}", run_.step(),
+                                               options.folder.string()));
 }
 
 void RunKeeper::save_records() {

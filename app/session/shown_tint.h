@@ -66,7 +66,7 @@ class ShownTint final : public EnginePart {
     Buffer<std::uint8_t> flags_;
     Buffer<std::uint32_t> value_words_, level_words_;
     const GaussianModel* levels_of_ = nullptr;
-    std::shared_ptr<const GaussianTint> tint_;  // of tint_serial_
+    std::shared_ptr<const GaussianTint> tint_;    // of tint_serial_
     std::shared_ptr<const GaussianTint> hiding_;  // of hiding_serial_
     std::uint64_t tint_serial_ = 0, hiding_serial_ = 0;
 };

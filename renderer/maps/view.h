@@ -195,7 +195,8 @@ struct ViewFrame {
     std::shared_ptr<const ViewFrame>
         other;  ///< the other scene from the same camera; its map has the same range
     double psnr_between =
-        std::numeric_limits<double>::quiet_NaN();  ///< of one picture against the other, dB; NaN where tinted
+        std::numeric_limits<double>::quiet_NaN();  ///< of one picture against the other, dB; NaN
+                                                   ///< where tinted
     double ssim_between =
         std::numeric_limits<double>::quiet_NaN();  ///< NaN: not measured while the camera moves
 };
