@@ -66,7 +66,7 @@ bool pattern_fits(std::string_view pattern, std::string_view text) {
 bool NameTable::advance(const TraceStore& store, double budget_ms) {
     const auto enter = [&](WalkedSpan& span, const WalkedSpan*) {
         const TraceTrack& track = store.tracks()[span.track];
-        const GpuWork* work = store.timeline().gpu_work(span.track, span.row, *span.kept);
+        const GpuWork* work = store.tracks()[span.track].work_of(span.row, *span.kept);
         const auto key = std::uint64_t{span.span.name} << 8 |
                          static_cast<std::uint64_t>(track.kind) << 4 |
                          (work ? static_cast<std::uint64_t>(work->kind) + 1 : 0);
