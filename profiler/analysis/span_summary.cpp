@@ -105,20 +105,6 @@ std::vector<NameFigures> totals_by_name(const TraceStore& store) {
     return out;
 }
 
-bool StageSums::advance(const TraceStore& store, double budget_ms) {
-    return walk_for(
-        walk_, store, budget_ms, [](const WalkedSpan&, const WalkedSpan*) {},
-        [&](const WalkedSpan& span, const WalkedSpan*) {
-            const TraceTrack& track = store.tracks()[span.track];
-            ++spans_;
-            if (track.kind == TrackKind::api || track.kind == TrackKind::overhead) return;
-            StageSum& sum = sums_[static_cast<std::size_t>(stage_of(store, track, span.span.name))];
-            const bool gpu = track.kind == TrackKind::gpu_stream;
-            (gpu ? sum.gpu_ns : sum.self_ns) += span.self_ns();
-            ++(gpu ? sum.gpu_count : sum.count);
-        });
-}
-
 HitFigures figures_of(std::vector<Hit> hits) {
     HitFigures out;
     std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) {
