@@ -144,8 +144,10 @@ void ComparePanel::draw_medians(const ComparedRow& row, double most) {
             format_ms(row.a.median_ms).c_str(), format_ms(row.a.p95_ms).c_str(),
             format_ms(row.a.mean_ms).c_str(), row.a.count, format_ms(row.b.median_ms).c_str(),
             format_ms(row.b.p95_ms).c_str(), format_ms(row.b.mean_ms).c_str(), row.b.count,
-            row.matched ? "the difference is over matched iterations"
-                        : "the difference is over all pairs");
+            row.matched
+                ? "The shift is the middle of the differences between iterations of the same "
+                  "number, not the difference of the medians."
+                : "The shift is the median difference over all pairs of iterations.");
 }
 
 void ComparePanel::draw_table(Commands&) {
@@ -172,6 +174,9 @@ void ComparePanel::draw_table(Commands&) {
         return TableCell(name_of(row.verdict), verdict_tone(row.verdict));
     };
     const CellFormat change = [](double v) { return (v > 0 ? "+" : "") + format_share(v); };
+    const std::string shift =
+        std::string(!rows.empty() && rows[0].matched ? "paired shift" : "shift") +
+        " B - A, ms (95 %)";
     TableView view{.id = "##compared", .size = {0, height}};
     view.flags |= ImGuiTableFlags_SizingFixedFit;
     view.draw = {{"per iteration", draw_name},
@@ -182,7 +187,7 @@ void ComparePanel::draw_table(Commands&) {
                        {"", "medians, to P95", nullptr, [](const Row&) { return ""; }, -1.6F},
                        {"", "A", format_ms, a, 4.6F},
                        {"", "B", format_ms, b, 4.6F},
-                       {"", "B - A, ms (95 %)", format_ms, difference_text, 10},
+                       {"", shift.c_str(), format_ms, difference_text, 12},
                        {"", "%", change, &Row::relative, 3.6F},
                        {"", "verdict", nullptr, verdict, 5}}),
         view);
@@ -227,20 +232,30 @@ void ComparePanel::draw_matched(const Snapshot& snapshot, Commands& commands) {
                    {.id = "##matched", .draw = {{"A", show(0)}, {"B", show(1)}}});
 }
 
+/// Until something else is chosen: the first two traces that were opened, B rather the shown one;
+/// with one, this session against it.
+void ComparePanel::propose(const Snapshot& snapshot) {
+    if (sides != proposed_ && entry_of(snapshot, sides[0].trace) &&
+        entry_of(snapshot, sides[1].trace))
+        return;
+    std::vector<const TraceEntry*> there;
+    for (const TraceEntry& entry : snapshot.traces)
+        if (entry.store) there.push_back(&entry);
+    std::stable_partition(there.begin(), there.end(), [](const auto* e) { return !e->own; });
+    if (there.empty()) return;
+    if (there.size() == 2 && there[1]->own) std::swap(there[0], there[1]);
+    const TraceEntry* b = there.size() > 1 ? there[1] : there[0];
+    for (const TraceEntry* entry : there)
+        if (entry->id == snapshot.shown_trace && !entry->own && entry != there[0]) b = entry;
+    sides = proposed_ = {Side{there[0]->id, 0, std::nullopt}, Side{b->id, 0, std::nullopt}};
+}
+
 void ComparePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (snapshot.traces.empty()) {
         empty_note("Open a trace to compare with");
         return;
     }
-    // At first the shown trace, and the other one where there are two.
-    if (!entry_of(snapshot, sides[0].trace))
-        sides[0] = {snapshot.traces.front().id, 0, std::nullopt};
-    if (!entry_of(snapshot, sides[1].trace)) {
-        sides[1] = {snapshot.shown_trace, 0, std::nullopt};
-        if (sides[1].trace == sides[0].trace)
-            for (const TraceEntry& entry : snapshot.traces)
-                if (entry.store && entry.id != sides[0].trace) sides[1].trace = entry.id;
-    }
+    propose(snapshot);
     if (result_ &&
         !(entry_of(snapshot, made_of_[0].trace) && entry_of(snapshot, made_of_[1].trace)))
         result_.reset();

@@ -32,6 +32,7 @@ struct ComparePanel {
     void compare_now() { wanted_ = true; }
 
   private:
+    void propose(const Snapshot& snapshot);
     void draw_side(const Snapshot& snapshot, std::size_t which);
     void work_out(const Snapshot& snapshot);
     void draw_table(Commands& commands);
@@ -40,7 +41,7 @@ struct ComparePanel {
 
     TraceView& view_;
     std::optional<Comparison> result_;
-    std::array<Side, 2> made_of_;
+    std::array<Side, 2> made_of_, proposed_;
     bool wanted_ = false;
 };
 

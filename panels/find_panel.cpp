@@ -122,7 +122,7 @@ void FindPanel::draw_groups(const TraceStore& trace) const {
 void FindPanel::draw_hits(const TraceStore& trace, Commands&) {
     const std::span hits(made_.figures().longest_first);
     const auto at = [&](const Hit& hit) {
-        return TableCell(hit.begin_ns - trace.begin_ns(), Tone::dim);
+        return TableCell(hit.begin_ns - trace.origin_ns(), Tone::dim);
     };
     const auto name = [&](const Hit& hit) { return short_name(trace.name(hit.name)); };
     const auto on = [&](const Hit& hit) {

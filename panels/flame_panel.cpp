@@ -50,7 +50,7 @@ void FlamePanel::draw_thread(const TraceStore& trace) {
     const std::uint32_t track =
         choice.process == kAnyProcess
             ? kNoTrack
-            : trace.timeline().track_of(choice.process, *choice.thread, TrackKind::thread);
+            : trace.timeline().threads().find(choice.process, *choice.thread, TrackKind::thread);
     const std::string name =
         track == kNoTrack ? fmt::format("thread {}", *choice.thread) : trace.tracks()[track].name;
     if (ImGui::Button((fitted(name, 7 * em()) + "  x###thread").c_str())) choice.thread.reset();

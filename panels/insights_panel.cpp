@@ -166,8 +166,9 @@ void InsightsPanel::refresh(const Snapshot& snapshot, const TraceStore& trace) {
 
 void InsightsPanel::draw_controls(const TraceStore& trace) {
     if (result_ && result_->insights.iterations > 0)
-        text(fmt::format("{} iterations, {} each (median)",
+        text(fmt::format("{} {}, {} each (median)",
                          format_count(static_cast<double>(result_->insights.iterations)),
+                         result_->insights.iterations == 1 ? "iteration" : "iterations",
                          format_ms(result_->insights.iteration_ms)));
     else
         dim_text(result_ ? "no iterations were found" : "looking...");

@@ -222,7 +222,7 @@ std::vector<MemoryCounter> memory_counters(const TraceStore& trace) {
         MemoryCounter& one = out.emplace_back();
         one.name = trace.name(series.name);
         for (const CounterPoint& point : series.points.view()) {
-            const double seconds = 1e-9 * static_cast<double>(point.time_ns - trace.begin_ns());
+            const double seconds = 1e-9 * static_cast<double>(point.time_ns - trace.origin_ns());
             one.newest = unit * point.value;
             one.points.push_back({static_cast<float>(seconds), static_cast<float>(one.newest)});
             one.most = std::max(one.most, one.newest);
@@ -251,7 +251,8 @@ void draw_of_trace(const TraceEntry& entry, const TraceStore& trace, PlotRange& 
     look.title = "memory", look.unit = "MiB", look.x_name = "seconds";
     look.from_zero = true;
     look.height = 11 * em();
-    range.begin(0, 1e-9 * static_cast<double>(trace.end_ns() - trace.begin_ns()));
+    range.begin(1e-9 * static_cast<double>(trace.begin_ns() - trace.origin_ns()),
+                1e-9 * static_cast<double>(trace.end_ns() - trace.origin_ns()));
     plot("##memory of the trace", lines, look, range);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/format.h"
 #include "panels/widgets/widgets.h"
+#include "profiler/analysis/frame_ranges.h"
 #include "profiler/store/store.h"
 
 namespace gs {
@@ -17,7 +18,10 @@ namespace {
 
 constexpr std::array<const char*, 4> kScopeTitles{"per iteration", "per view frame", "per UI frame",
                                                   "per call"};
-constexpr float kNarrow = 27;  // em
+constexpr float kNarrow = 27;     // em
+constexpr double kTables = 0.05;  ///< Adam within this share of project backward is fused with it
+constexpr double kLittle = 0.03;  ///< of the frames' time: not worth rows of their own
+constexpr std::size_t kRangesListed = 12;
 constexpr std::array<int, 4> kWindows{64, 256, 1024, 8192};
 
 /// Three digits; the unit is in the table's head.
@@ -43,7 +47,7 @@ std::string whole_share(double share) {
 
 double mean_of(const StageStats& stats) { return stats.samples > 0 ? stats.mean_ms : NAN; }
 
-void stage_cell(Stage stage, double share) {
+void stage_cell(Stage stage, std::string_view name, double share) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     if (std::isfinite(share))
@@ -51,7 +55,7 @@ void stage_cell(Stage stage, double share) {
             {at.x, at.y},
             {at.x + width * static_cast<float>(std::clamp(share, 0.0, 1.0)), at.y + 1.1F * em()},
             with_alpha(stage_color(stage), 60), 2);
-    stage_label(stage);
+    stage_label(stage, name);
 }
 
 }  // namespace
@@ -111,15 +115,17 @@ void StagesPanel::draw_controls(std::size_t frames) {
 void StagesPanel::draw_stage(const Row& row) const {
     const StageStats& stats = shows_gpu() ? row.gpu : row.cpu;
     const bool known = stats.samples > 0;
-    stage_cell(row.stage, row.stage == frame_stage_of(scope) || !known ? NAN : stats.share);
+    stage_cell(row.stage, row.name,
+               row.stage == frame_stage_of(scope) || !known ? NAN : stats.share);
     if (known)
         tooltip(fmt::format("{} on the {}: {} calls in {} samples, min {}, p99 {}, max {}{}",
-                            name_of(row.stage), shows_gpu() ? "GPU" : "CPU", stats.calls,
-                            stats.samples, format_ms(stats.min_ms), format_ms(stats.p99_ms),
+                            row.name, shows_gpu() ? "GPU" : "CPU", stats.calls, stats.samples,
+                            format_ms(stats.min_ms), format_ms(stats.p99_ms),
                             format_ms(stats.max_ms),
                             std::isfinite(stats.self_mean_ms)
                                 ? ", without inner spans " + format_ms(stats.self_mean_ms)
-                                : std::string()));
+                                : std::string()) +
+                row.note);
 }
 
 /// `room`: em.
@@ -217,14 +223,63 @@ void StagesPanel::refresh(const TraceStore& trace) {
         if (cpu == cpu_rows_.end() && gpu == gpu_rows_.end()) continue;
         Row row;
         row.stage = stage;
+        row.name = name_of(stage);
         if (cpu != cpu_rows_.end()) row.cpu = *cpu;
         if (gpu != gpu_rows_.end()) row.gpu = *gpu;
         rows_.push_back(std::move(row));
     }
+    join_adam(trace);
+    list_ranges(trace);
     rows_scope_ = scope;
     rows_window_ = last_n;
     rows_written_ = trace.sources().records_written();
     rows_time_ = now;
+}
+
+/// Where Adam is a part of project backward (in both backends), its own spans hold only tables.
+void StagesPanel::join_adam(const TraceStore& trace) {
+    const auto row_of = [&](Stage stage) {
+        return std::find_if(rows_.begin(), rows_.end(),
+                            [&](const Row& row) { return row.stage == stage; });
+    };
+    const auto backward = row_of(Stage::project_backward), adam = row_of(Stage::adam);
+    if (scope != StatScope::iteration || backward == rows_.end()) return;
+    // Other programs' kernels are known by their names, which say nothing of Adam.
+    const bool timed = backward->cpu.samples > 0 ||
+                       std::any_of(trace.tracks().begin(), trace.tracks().end(), [](const auto& t) {
+                           return t.kind == TrackKind::gpu_stream && !t.described() && !t.empty();
+                       });
+    const auto total = [](const Row& row) { return row.cpu.total_ms + row.gpu.total_ms; };
+    if (!timed || (adam != rows_.end() && total(*adam) > kTables * total(*backward))) return;
+    backward->name = "project backward + Adam";
+    if (adam == rows_.end()) return;
+    backward->note = ". Adam's tables: " + format_ms(adam->cpu.mean_ms);
+    rows_.erase(adam);
+}
+
+/// Lists the ranges that are no stages by name, unless they take next to no time.
+void StagesPanel::list_ranges(const TraceStore& trace) {
+    if (scope == StatScope::call || rows_.empty() || rows_.back().stage != Stage::other) return;
+    Row& other = rows_.back();
+    if (other.cpu.samples == 0) return;
+    std::vector<FrameRange> ranges =
+        ranges_in_frames(trace, scope, static_cast<std::size_t>(last_n));
+    const double self_share =
+        other.cpu.share * other.cpu.self_mean_ms / std::max(other.cpu.mean_ms, 1e-9);
+    if (self_share < kLittle) {
+        for (std::size_t i = 0; i < std::min(ranges.size(), kRangesListed); ++i)
+            other.note +=
+                fmt::format("{} {}", i == 0 ? ". Ranges:" : ",", trace.name(ranges[i].name));
+        return;
+    }
+    const bool all = ranges.size() <= kRangesListed;
+    if (!all) ranges.resize(kRangesListed);
+    if (all && other.gpu.samples == 0)
+        rows_.pop_back();
+    else if (all)
+        other.cpu = {};
+    for (const FrameRange& r : ranges)
+        rows_.push_back({Stage::other, std::string(trace.name(r.name)), {}, r.stats, {}});
 }
 
 void StagesPanel::draw_history(const TraceStore& trace) {
@@ -260,7 +315,26 @@ void StagesPanel::draw_history(const TraceStore& trace) {
     plot("##history", lines, look, range);
 }
 
-void StagesPanel::draw_times(const TraceStore& trace, const TraceEntry* other) {
+/// Why there are no rows, and what helps.
+std::string StagesPanel::empty_text(const TraceStore& trace, const TraceEntry* other,
+                                    std::uint64_t step) const {
+    const std::size_t measured = trace.frames().history(scope).size();
+    if (measured > 0)
+        return fmt::format(
+            "{} measured, all warm-up or with lost records: statistics begin with "
+            "the next ones",
+            format_count(static_cast<double>(measured)));
+    if (other != nullptr) return "No samples of this kind in " + other->name;
+    if (scope != StatScope::iteration) return "No frames measured yet";
+    return step == 0 ? "No iterations measured yet: start training"
+                     : fmt::format(
+                           "No iterations measured in this session: the run's {} steps were "
+                           "trained before. Train some more to measure them.",
+                           format_count(static_cast<double>(step)));
+}
+
+void StagesPanel::draw_times(const Snapshot& snapshot, const TraceStore& trace,
+                             const TraceEntry* other) {
     refresh(trace);
     ImGui::Checkbox("history", &history);
     ImGui::SameLine();
@@ -270,10 +344,7 @@ void StagesPanel::draw_times(const TraceStore& trace, const TraceEntry* other) {
     draw_controls(trace.frames().history(scope).size());
     if (other != nullptr) dim_text(fitted("of " + other->name, ImGui::GetContentRegionAvail().x));
     if (rows_.empty()) {
-        empty_note(other != nullptr                ? "No samples of this kind in " + other->name
-                   : scope == StatScope::iteration ? "No iterations measured yet: start "
-                                                     "training"
-                                                   : "No frames measured yet");
+        empty_note(empty_text(trace, other, snapshot.training.step));
         return;
     }
     draw_table(trace);
@@ -298,7 +369,7 @@ void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (view == View::times)
         return shown == nullptr
                    ? empty_note(entry->problem.empty() ? "Reading " + entry->name : entry->problem)
-                   : draw_times(*shown, entry && !entry->own ? entry : nullptr);
+                   : draw_times(snapshot, *shown, entry && !entry->own ? entry : nullptr);
     if (entry && !entry->own)
         dim_text("of this session: traces do not contain the numbers of Gaussians and pairs");
     if (snapshot.costs) return roofline.draw(*snapshot.costs);

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "panels/other_gpus.h"
@@ -32,18 +34,29 @@ struct StagesPanel {
     Roofline roofline;
     OtherGpus other_gpus;
 
-  private:
-    /// A stage with its statistics on both sides; absent: samples is 0.
+    /// A stage, or a range that is none, with its statistics on both sides; absent: samples is 0.
     struct Row {
         Stage stage = Stage::other;
+        std::string name;  ///< the stage's, or a range's that is no stage
+        std::string note;  ///< more for the tooltip
         StageStats cpu, gpu;
     };
+    /// Those of the table, in the order of stages.
+    const std::vector<Row>& rows() const { return rows_; }
+    /// Why there are none, and what helps. `other`: whose trace it is, null: of this session, whose
+    /// run has done `step` steps.
+    std::string empty_text(const TraceStore& trace, const TraceEntry* other,
+                           std::uint64_t step) const;
+
+  private:
     void draw_tabs();
     void draw_controls(std::size_t frames);
     void refresh(const TraceStore& trace);
     void share_gpu_time(const TraceStore& trace);
+    void join_adam(const TraceStore& trace);
+    void list_ranges(const TraceStore& trace);
     /// `other`: whose trace it is, null: of this session.
-    void draw_times(const TraceStore& trace, const TraceEntry* other);
+    void draw_times(const Snapshot& snapshot, const TraceStore& trace, const TraceEntry* other);
     Table table(float room, std::int64_t now_ns) const;
     void draw_table(const TraceStore& trace);
     void draw_stage(const Row& row) const;

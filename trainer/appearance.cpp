@@ -56,11 +56,6 @@ void step_values(AppearanceState& state, const AppearancePlan& plan, std::size_t
 
 }  // namespace
 
-StringId appearance_stage() {
-    static const StringId name = register_string("appearance");
-    return name;
-}
-
 AppearanceMode appearance_of(const TrainingSettings& settings) {
     return static_cast<AppearanceMode>(std::clamp(static_cast<int>(settings.appearance), 0, 2));
 }

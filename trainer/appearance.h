@@ -59,9 +59,6 @@ std::vector<math::PhotoNeighbours> photo_neighbours(const Capture& capture,
 /// Looks that change nothing; empty for AppearanceMode::none.
 AppearanceState initial_appearance(const AppearanceRows& rows, AppearanceMode mode);
 
-/// The name under which traces show its time.
-StringId appearance_stage();
-
 /// Of one step, decided.
 struct AppearancePlan {
     AppearanceMode mode = AppearanceMode::none;

@@ -21,11 +21,6 @@ void copy_geometry(ParameterSource& source, GaussianModel& out) {
 
 }  // namespace
 
-StringId rays_stage() {
-    static const StringId name = register_string("rays");
-    return name;
-}
-
 LidarTerms BeamStep::run(ParameterSource& source, const BeamPlan& plan, std::uint32_t views,
                          Compatibility compatibility, GradientSink& sink) {
     copy_geometry(source, geometry_);

@@ -1,15 +1,11 @@
 // A step's beams through the model, there and back: what CpuTraining does of a BeamPlan.
 #pragma once
 
-#include "base/record/ring.h"
 #include "renderer/raster/rasterizer.h"
 #include "trainer/lidar_beams.h"
 #include "trainer/lidar_loss.h"
 
 namespace gs {
-
-/// The stage it is timed as: "rays".
-StringId rays_stage();
 
 /// Keeps its memory between steps.
 class BeamStep {

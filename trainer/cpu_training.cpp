@@ -251,7 +251,7 @@ void CpuTraining::end_step(const StepPlan& plan, TrainingSink& sink, bool sound)
         adam_.end_step();
     }
     if (!plan.nudge.on() || !sound) return;
-    const Span span(nudge_stage());
+    const Span span(Stage::nudge);
     nudge(run_.model, adam_, run_.identity, plan.nudge);
 }
 
@@ -261,7 +261,7 @@ LossTerms CpuTraining::compare(const StepPlan& plan, const LentPhoto& lent) {
     const bool learns_look = plan.appearance.on();
     AppliedLook look;
     if (learns_look) {
-        const Span span(appearance_stage());
+        const Span span(Stage::appearance);
         look = look_of_photo(run_.appearance.values.data(), plan.appearance);
         apply_look(look, picture_.color, &lent.photo(), shown_);
     }
@@ -272,7 +272,7 @@ LossTerms CpuTraining::compare(const StepPlan& plan, const LentPhoto& lent) {
                            plan.lambda_dssim, &gradients_.color);
     }
     if (learns_look && std::isfinite(terms.loss)) {
-        const Span span(appearance_stage());
+        const Span span(Stage::appearance);
         step_appearance(run_.appearance, plan.appearance,
                         apply_look_vjp(look, picture_.color, lent.photo(), lent.mask(), shown_,
                                        plan.appearance.width, gradients_.color),
@@ -310,7 +310,7 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
                               gradients_, sink);
     if (plan.options.motion && sound) out.motion = sum_of(motion_);
     if (plan.beams) {
-        const Span span(rays_stage(), plan.beams->rays.size());
+        const Span span(Stage::rays, plan.beams->rays.size());
         BeamSink beam_sink(sink);
         out.lidar =
             beams_.run(source, *plan.beams, plan.part.count, plan.options.compatibility, beam_sink);

@@ -39,11 +39,6 @@ class LaneRow {
 
 }  // namespace
 
-StringId nudge_stage() {
-    static const StringId name = register_string("noise and regularisers");
-    return name;
-}
-
 NudgePlan nudge_plan(const TrainingSettings& s, double extent, std::uint64_t step,
                      std::size_t gaussians) {
     NudgePlan plan;

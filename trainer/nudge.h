@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/record/ring.h"
 #include "trainer/nudge_rules.h"
 
 namespace gs {
@@ -19,8 +18,6 @@ struct TrainingSettings;
 /// `step`: steps done before it. `extent`: of the scene, world units.
 NudgePlan nudge_plan(const TrainingSettings& settings, double extent, std::uint64_t step,
                      std::size_t gaussians);
-/// Name of its stage in traces and reports.
-StringId nudge_stage();
 /// All rows that are not locked, after the step that `plan` is of.
 void nudge(GaussianModel& model, LazyAdam& adam, const RowIdentity& identity,
            const NudgePlan& plan);

@@ -21,10 +21,13 @@ namespace gs {
     X(sort,              "sort",        forward)  \
     X(ranges,            "ranges",      forward)  \
     X(blend,             "blend",       forward)  \
+    X(appearance,        "appearance",  training) \
     X(loss,              "loss",        training) \
     X(blend_backward,    "blend backward",   backward) \
     X(project_backward,  "project backward", backward) \
+    X(rays,              "rays",        training) \
     X(adam,              "adam",        training) \
+    X(nudge,             "noise and regularisers", training) \
     X(density,           "density control", training) \
     X(evaluation,        "evaluation",  training) \
     X(checkpoint,        "checkpoint",  io)    \

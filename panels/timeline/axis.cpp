@@ -13,9 +13,6 @@
 namespace gs {
 namespace {
 
-constexpr std::int64_t kRulerPeriodNs =
-    1'000'000'000'000;  // the ruler counts from the last multiple of this
-
 std::string relative_time(std::int64_t ns, double step_ns) {
     const double t = static_cast<double>(ns);
     if (step_ns >= 1e9) return fmt::format("{:.0f} s", t * 1e-9);
@@ -69,24 +66,23 @@ void TimeAxis::settle(const TraceStore& trace, TimelineCanvas& canvas) {
     canvas.end = canvas.begin + static_cast<std::int64_t>(span_ns);
 }
 
-void draw_ruler(const TraceStore& trace, bool fixed, const TimelineCanvas& canvas) {
+void draw_ruler(const TraceStore& trace, const TimelineCanvas& canvas) {
     const double width_ns = canvas.ns_per_px * static_cast<double>(canvas.w);
     const auto ticks =
         plot_ticks(0, width_ns, std::max(2, static_cast<int>(canvas.w / (8 * em()))), false);
     if (ticks.size() < 2) return;
     const double step = ticks[1] - ticks[0];
-    const std::int64_t period =
-        fixed ? canvas.begin / kRulerPeriodNs * kRulerPeriodNs : trace.begin_ns();
+    const std::int64_t origin = trace.origin_ns();
     const auto first = static_cast<std::int64_t>(
-                           std::ceil(static_cast<double>(canvas.begin - period) / step) * step) +
-                       period;
+                           std::ceil(static_cast<double>(canvas.begin - origin) / step) * step) +
+                       origin;
     const float y = canvas.y - ruler_height();
     for (int k = 0; k < 64; ++k) {
         const std::int64_t t = first + static_cast<std::int64_t>(static_cast<double>(k) * step);
         const float x = canvas.x_of(t);
         if (x > canvas.right()) break;
         canvas.list->AddLine({x, y + 0.9F * em()}, {x, canvas.bottom()}, theme().grid);
-        const std::string label = relative_time(t - period, step);
+        const std::string label = relative_time(t - origin, step);
         if (x + ImGui::CalcTextSize(label.c_str()).x < canvas.right())
             canvas.list->AddText({x + 2, y}, theme().dim, label.c_str());
     }

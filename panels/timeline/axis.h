@@ -31,9 +31,8 @@ struct TimeAxis {
     void settle(const TraceStore& trace, TimelineCanvas& canvas);
 };
 
-/// `fixed`: times count from a fixed moment, as of traces that grow and those that did; else from
-/// the trace's begin.
-void draw_ruler(const TraceStore& trace, bool fixed, const TimelineCanvas& canvas);
+/// Times count from TraceStore::origin_ns().
+void draw_ruler(const TraceStore& trace, const TimelineCanvas& canvas);
 /// Hatches places of lost records: unrecorded work may have happened there.
 void draw_losses(const TraceStore& trace, const TimelineCanvas& canvas);
 

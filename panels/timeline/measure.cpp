@@ -5,15 +5,45 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "base/format.h"
 #include "panels/timeline/metrics.h"
+#include "panels/timeline/paint.h"
 
 namespace gs {
 namespace {
 
 constexpr double kSliceMs = 2;         // of a frame, for adding up a selection
-constexpr std::size_t kSumsShown = 8;  // stages of a selection
+constexpr std::size_t kSumsShown = 8;  // of a selection
+
+/// Time of a stage, or of one name that stands for none, in the selection.
+struct Part {
+    std::uint32_t name = 0;
+    Stage stage = Stage::other;
+    std::int64_t self_ns = 0, gpu_ns = 0;
+    std::int64_t all_ns() const { return self_ns + gpu_ns; }
+};
+
+/// Those with the most time first.
+std::vector<Part> parts_of(const NameTable& sums) {
+    std::map<std::pair<Stage, std::uint32_t>, Part> parts;
+    for (const NameFigures& row : sums.rows()) {
+        if (row.kind == TrackKind::api || row.kind == TrackKind::overhead) continue;
+        const std::uint32_t name = row.stage == Stage::other ? row.name : 0;
+        Part& part = parts[{row.stage, name}];
+        part.name = name;
+        part.stage = row.stage;
+        (row.kind == TrackKind::gpu_stream ? part.gpu_ns : part.self_ns) += row.self_ns;
+    }
+    std::vector<Part> out;
+    for (const auto& [key, part] : parts)
+        if (part.all_ns() > 0) out.push_back(part);
+    std::stable_sort(out.begin(), out.end(),
+                     [](const Part& a, const Part& b) { return a.all_ns() > b.all_ns(); });
+    return out;
+}
 
 }  // namespace
 
@@ -37,7 +67,7 @@ bool TimeMeasure::draw(const TraceStore& trace, const TimelineCanvas& canvas) {
     const TimeRange range = *view_.selection;
     if (sums_of_ != range) {
         sums_of_ = range;
-        sums_ = StageSums(trace, range);
+        sums_ = NameTable(trace, range, {});
     }
     const bool complete = sums_.advance(trace, kSliceMs);
     const float left = canvas.clamped_x(range.begin_ns), right = canvas.clamped_x(range.end_ns);
@@ -53,44 +83,39 @@ bool TimeMeasure::draw(const TraceStore& trace, const TimelineCanvas& canvas) {
         canvas.list->AddLine({x, canvas.y - 0.4F * em()}, {x, canvas.bottom()}, theme().accent,
                              1.5F);
     canvas.list->PopClipRect();
-    draw_note(canvas, left, right);
+    draw_note(trace, canvas, left, right);
     return complete;
 }
 
-/// How long the stretch is, and its stages, those with the most time first.
-std::vector<TimeMeasure::Line> TimeMeasure::lines() const {
-    const double length = sums_of_->length_ns();
+/// How long the stretch is, and its stages and other ranges.
+std::vector<TimeMeasure::Line> TimeMeasure::lines(const TraceStore& trace) const {
+    std::uint64_t spans = 0;
+    for (const NameFigures& row : sums_.rows()) spans += row.count;
     std::vector<Line> out{
-        {format_ns(length),
-         sums_.done() ? format_short(static_cast<double>(sums_.spans())) + " spans" : "adding up",
+        {format_ns(sums_of_->length_ns()),
+         sums_.done() ? format_short(static_cast<double>(spans)) + " spans" : "adding up",
          theme().text}};
-    std::vector<std::size_t> stages;
-    for (std::size_t s = 0; s < kStageCount; ++s)
-        if (sums_.sums()[s].self_ns + sums_.sums()[s].gpu_ns > 0) stages.push_back(s);
-    std::sort(stages.begin(), stages.end(), [&](std::size_t a, std::size_t b) {
-        constexpr auto kOther = static_cast<std::size_t>(Stage::other);
-        if ((a == kOther) != (b == kOther)) return b == kOther;
-        return sums_.sums()[a].self_ns + sums_.sums()[a].gpu_ns >
-               sums_.sums()[b].self_ns + sums_.sums()[b].gpu_ns;
-    });
-    for (std::size_t i = 0; i < std::min(stages.size(), kSumsShown); ++i) {
-        const StageSum& sum = sums_.sums()[stages[i]];
+    const std::vector<Part> parts = parts_of(sums_);
+    for (const Part& part : std::span(parts).first(std::min(parts.size(), kSumsShown))) {
         std::string value;
-        if (sum.self_ns > 0) value = format_ns(static_cast<double>(sum.self_ns));
-        if (sum.gpu_ns > 0)
+        if (part.self_ns > 0) value = format_ns(static_cast<double>(part.self_ns));
+        if (part.gpu_ns > 0)
             value +=
-                (value.empty() ? "GPU " : ", GPU ") + format_ns(static_cast<double>(sum.gpu_ns));
-        out.push_back({kStageNames[stages[i]], value, stage_color(static_cast<Stage>(stages[i]))});
+                (value.empty() ? "GPU " : ", GPU ") + format_ns(static_cast<double>(part.gpu_ns));
+        const bool staged = part.stage != Stage::other;
+        out.push_back({staged ? name_of(part.stage) : short_name(trace.name(part.name)), value,
+                       staged ? stage_color(part.stage) : name_color(trace.name(part.name))});
     }
-    if (stages.size() > kSumsShown)
-        out.push_back({fmt::format("{} more", stages.size() - kSumsShown), "", theme().dim});
+    if (parts.size() > kSumsShown)
+        out.push_back({fmt::format("{} more", parts.size() - kSumsShown), "", theme().dim});
     return out;
 }
 
 /// A note at the stretch's top.
-void TimeMeasure::draw_note(const TimelineCanvas& canvas, float left, float right) const {
+void TimeMeasure::draw_note(const TraceStore& trace, const TimelineCanvas& canvas, float left,
+                            float right) const {
     if (right < canvas.x || left > canvas.right()) return;
-    std::vector<Line> lines = this->lines();
+    std::vector<Line> lines = this->lines(trace);
     float names = 0, values = 0;
     for (const Line& line : lines) {
         names = std::max(names, ImGui::CalcTextSize(line.text.c_str()).x);

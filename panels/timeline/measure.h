@@ -34,19 +34,20 @@ class TimeMeasure {
 
     /// Draws over the rows. False while sums are incomplete: the next frame should come soon.
     bool draw(const TraceStore& trace, const TimelineCanvas& canvas);
-    const StageSums& sums() const { return sums_; }
+    const NameTable& sums() const { return sums_; }
 
   private:
     struct Line {
         std::string text, value;
         ImU32 color;
     };
-    std::vector<Line> lines() const;
-    void draw_note(const TimelineCanvas& canvas, float left, float right) const;
+    std::vector<Line> lines(const TraceStore& trace) const;
+    void draw_note(const TraceStore& trace, const TimelineCanvas& canvas, float left,
+                   float right) const;
 
     TraceView& view_;
     std::optional<std::int64_t> anchor_;  // where a selecting drag began
-    StageSums sums_;
+    NameTable sums_;
     std::optional<TimeRange> sums_of_;
 };
 

@@ -60,76 +60,88 @@ inline std::int64_t block_quantum(double ns_per_px) {
     return quantum;
 }
 
+/// The first of `items` from `first` on that begins at or after `edge`. Most blocks are about as
+/// long as the last, `guess` items: this looks there before it searches everywhere, since each
+/// access to distant memory is expensive.
+template <class Item, class SpanOf>
+std::size_t first_at_edge(std::span<const Item> items, std::size_t first, std::size_t guess,
+                          std::int64_t edge, SpanOf& span_of) {
+    const auto before = [&](std::size_t i) { return span_of(items[i]).begin_ns < edge; };
+    const std::size_t end = items.size();
+    std::size_t low = first, high = std::min(first + guess, end), step = 2;
+    if (high < end && before(high)) {
+        for (low = high; high < end && before(high); high = std::min(high + step, end), step *= 2)
+            low = high;
+    } else {
+        for (low = high; low > first && !before(low - 1);
+             low = std::max(low - std::min(step, low), first), step *= 2)
+            high = low;
+    }
+    const auto found = std::lower_bound(
+        items.begin() + static_cast<std::ptrdiff_t>(low),
+        items.begin() + static_cast<std::ptrdiff_t>(high), edge,
+        [&](const Item& item, std::int64_t t) { return span_of(item).begin_ns < t; });
+    return static_cast<std::size_t>(found - items.begin());
+}
+
+/// Names a block of several after the one with the most time, and estimates how much of it they
+/// take, from a few of its items.
+template <class Item, class SpanOf>
+void describe_block(SpanBlock& block, std::span<const Item> items, std::int64_t quantum,
+                    SpanOf& span_of) {
+    constexpr std::size_t kSamples = 12;
+    std::array<std::pair<std::uint32_t, std::int64_t>, kSamples> seen{};
+    std::size_t names = 0, most = 0;
+    // Neighbours from its middle: they share cache lines, and there are thousands of blocks.
+    const std::size_t samples = std::min<std::size_t>(block.count, kSamples);
+    std::int64_t busy = 0;
+    for (const Item& item : items.subspan((items.size() - samples) / 2, samples)) {
+        const TraceSpan& s = span_of(item);
+        busy += s.length_ns();
+        std::size_t n = 0;
+        while (n < names && seen[n].first != s.name) ++n;
+        if (n == names) seen[names++] = {s.name, 0};
+        seen[n].second += s.length_ns();
+        if (seen[n].second > seen[most].second) most = n;
+    }
+    block.name = seen[most].first;
+    const double all = static_cast<double>(busy) * block.count / static_cast<double>(samples);
+    const auto length =
+        static_cast<double>(std::max<std::int64_t>(block.end_ns - block.begin_ns, quantum));
+    block.busy = static_cast<float>(std::clamp(all / length, 0.0, 1.0));
+}
+
+/// Where the grid step of `t` begins.
+inline std::int64_t on_grid(std::int64_t t, std::int64_t quantum) {
+    return t - ((t % quantum) + quantum) % quantum;
+}
+
 /// Appends the blocks of `items`, ordered and disjoint, that overlap [t0, t1]. `span_of(item)` is
 /// its TraceSpan. O(blocks * log(items)).
 template <class Item, class SpanOf>
 void blocks_of(std::span<const Item> items, std::int64_t t0, std::int64_t t1, std::int64_t quantum,
                SpanOf&& span_of, std::vector<SpanBlock>& out) {
-    constexpr std::size_t kSamples = 12;
-    const std::int64_t from = t0 - ((t0 % quantum) + quantum) % quantum;
-    std::ptrdiff_t guess = 4;
-    auto at = std::upper_bound(
-        items.begin(), items.end(), from,
+    std::size_t guess = 4;
+    const auto begin = std::upper_bound(
+        items.begin(), items.end(), on_grid(t0, quantum),
         [&](std::int64_t t, const Item& item) { return t < span_of(item).end_ns; });
-    while (at != items.end() && span_of(*at).begin_ns <= t1) {
-        const TraceSpan& first = span_of(*at);
-        SpanBlock block{first.begin_ns,
-                        first.end_ns,
-                        static_cast<std::uint32_t>(at - items.begin()),
-                        1,
-                        first.name,
-                        1};
-        auto next = at + 1;
+    std::size_t at = static_cast<std::size_t>(begin - items.begin());
+    while (at < items.size() && span_of(items[at]).begin_ns <= t1) {
+        const TraceSpan& first = span_of(items[at]);
+        SpanBlock block{
+            first.begin_ns, first.end_ns, static_cast<std::uint32_t>(at), 1, first.name, 1};
+        std::size_t next = at + 1;
         if (first.length_ns() < quantum) {
-            const std::int64_t edge =
-                first.begin_ns - ((first.begin_ns % quantum) + quantum) % quantum + quantum;
-            // Most blocks are about as long as the last: look there before searching everywhere,
-            // since each access to distant memory is expensive.
-            const std::ptrdiff_t room = items.end() - next;
-            const auto before = [&](std::ptrdiff_t i) { return span_of(next[i]).begin_ns < edge; };
-            std::ptrdiff_t low = 0, high = std::min(guess, room), step = 2;
-            if (high < room && before(high)) {
-                for (low = high; high < room && before(high);
-                     high = std::min(high + step, room), step *= 2)
-                    low = high;
-            } else {
-                for (low = high; low > 0 && !before(low - 1);
-                     low = std::max<std::ptrdiff_t>(low - step, 0), step *= 2)
-                    high = low;
-            }
-            next = std::lower_bound(
-                next + low, next + high, edge,
-                [&](const Item& item, std::int64_t t) { return span_of(item).begin_ns < t; });
+            next = first_at_edge(items, next, guess, on_grid(first.begin_ns, quantum) + quantum,
+                                 span_of);
             guess = next - at;
             // The last to begin here may be long: it is drawn by itself.
-            if (next - at > 1 && span_of(*(next - 1)).length_ns() >= quantum) --next;
+            if (next - at > 1 && span_of(items[next - 1]).length_ns() >= quantum) --next;
             block.count = static_cast<std::uint32_t>(next - at);
-            block.end_ns = span_of(*(next - 1)).end_ns;
+            block.end_ns = span_of(items[next - 1]).end_ns;
         }
-        if (block.count > 1) {
-            std::array<std::pair<std::uint32_t, std::int64_t>, kSamples> seen{};
-            std::size_t names = 0, most = 0;
-            // Neighbours from its middle: they share cache lines, and there are thousands of
-            // blocks.
-            const std::size_t samples = std::min<std::size_t>(block.count, kSamples);
-            std::int64_t busy = 0;
-            for (std::size_t k = 0; k < samples; ++k) {
-                const TraceSpan& s =
-                    span_of(at[static_cast<std::ptrdiff_t>((block.count - samples) / 2 + k)]);
-                busy += s.length_ns();
-                std::size_t n = 0;
-                while (n < names && seen[n].first != s.name) ++n;
-                if (n == names) seen[names++] = {s.name, 0};
-                seen[n].second += s.length_ns();
-                if (seen[n].second > seen[most].second) most = n;
-            }
-            block.name = seen[most].first;
-            const double all =
-                static_cast<double>(busy) * block.count / static_cast<double>(samples);
-            const auto length =
-                static_cast<double>(std::max<std::int64_t>(block.end_ns - block.begin_ns, quantum));
-            block.busy = static_cast<float>(std::clamp(all / length, 0.0, 1.0));
-        }
+        if (block.count > 1)
+            describe_block(block, items.subspan(at, block.count), quantum, span_of);
         out.push_back(block);
         at = next;
     }

@@ -89,7 +89,7 @@ TimelineRows::Node TimelineRows::samples_node(const TraceStore& trace,
     node.row.index = thread.tid;
     node.row.key = mixed(mixed(thread.process, 11), thread.tid);
     const std::uint32_t track =
-        trace.timeline().track_of(thread.process, thread.tid, TrackKind::thread);
+        trace.timeline().threads().find(thread.process, thread.tid, TrackKind::thread);
     if (track != kNoTrack) node.row.label = trace.tracks()[track].name;
     if (node.row.label.empty()) node.row.label = fmt::format("thread {}", thread.tid);
     node.row.detail = fmt::format("call stacks of thread {}", thread.tid);
@@ -105,7 +105,7 @@ TimelineRows::Node TimelineRows::thread_node(const TraceStore& trace, std::uint3
     const SampledThread* sampled = trace.samples().thread(own.process, own.tid);
     // An earlier one may have had this number.
     if (sampled != nullptr && samples_ &&
-        trace.timeline().track_of(own.process, own.tid, TrackKind::thread) == thread) {
+        trace.timeline().threads().find(own.process, own.tid, TrackKind::thread) == thread) {
         node.below.push_back(samples_node(trace, *sampled));
         node.below.back().row.label = "call stacks";
     }

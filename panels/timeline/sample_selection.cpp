@@ -86,7 +86,7 @@ void SampleSelection::draw_details(const TraceStore& trace, const TimelineCanvas
                       ImGuiWindowFlags_AlwaysUseWindowPadding);
     const StackSample* sample = kept(trace);
     const std::uint32_t track =
-        trace.timeline().track_of(sample_->process, sample_->tid, TrackKind::thread);
+        trace.timeline().threads().find(sample_->process, sample_->tid, TrackKind::thread);
     const std::string thread =
         track == kNoTrack ? fmt::format("thread {}", sample_->tid) : trace.tracks()[track].name;
     text(fitted(fmt::format("{}: {} {}", thread, sample_->sample.blocked ? "waiting" : "on a CPU",

@@ -21,13 +21,37 @@ std::string entry_label(const TraceEntry& entry) {
                : entry.name;
 }
 
+/// The choice of the trace to show, where there are several.
+void draw_sources(const Snapshot& snapshot, Commands& commands) {
+    if (snapshot.traces.size() < 2) return;
+    const TraceEntry* shown = snapshot.shown_entry();
+    ImGui::SetNextItemWidth(11 * em());
+    if (ImGui::BeginCombo("##source", shown ? entry_label(*shown).c_str() : "")) {
+        for (const TraceEntry& entry : snapshot.traces) {
+            ImGui::PushID(static_cast<int>(entry.id));
+            if (ImGui::Selectable(entry_label(entry).c_str(), entry.id == snapshot.shown_trace))
+                commands.push("trace.show", {std::to_string(entry.id)});
+            if (!entry.detail.empty()) tooltip(entry.detail);
+            ImGui::PopID();
+        }
+        ImGui::EndCombo();
+    }
+    tooltip("Trace to show: this session, an open file or an attached process");
+    ImGui::SameLine();
+    if (shown && !shown->own) {
+        if (ImGui::Button(shown->store ? "Close" : "Cancel"))
+            commands.push("trace.close", {std::to_string(shown->id)});
+        tooltip(shown->store ? "Close this trace" : "Stop reading this file");
+        ImGui::SameLine();
+    }
+}
+
 }  // namespace
 
 /// For another trace, clears the state of the last one and shows all of the new one.
 void TimelinePanel::follow_trace(const Snapshot& snapshot, const TraceStore& trace) {
     const TraceEntry* entry = snapshot.shown_entry();
     const bool was_live = std::exchange(live_, !entry || entry->live);
-    fixed_clock_ = live_ || entry->ended;
     if (shown_ == &trace && shown_id_ == snapshot.shown_trace) {
         if (was_live && !live_) axis.rest_at_end(trace);
         return;
@@ -54,30 +78,6 @@ void TimelinePanel::jump(const TraceStore& trace) {
     axis.zoom_to(place.range.begin_ns, place.range.end_ns);
     if (place.track < trace.tracks().size() && rows_.rows().reveal(trace, place.track))
         select(trace, place.track, place.row, place.range.begin_ns);
-}
-
-void TimelinePanel::draw_sources(const Snapshot& snapshot, Commands& commands) {
-    if (snapshot.traces.size() < 2) return;
-    const TraceEntry* shown = snapshot.shown_entry();
-    ImGui::SetNextItemWidth(11 * em());
-    if (ImGui::BeginCombo("##source", shown ? entry_label(*shown).c_str() : "")) {
-        for (const TraceEntry& entry : snapshot.traces) {
-            ImGui::PushID(static_cast<int>(entry.id));
-            if (ImGui::Selectable(entry_label(entry).c_str(), entry.id == snapshot.shown_trace))
-                commands.push("trace.show", {std::to_string(entry.id)});
-            if (!entry.detail.empty()) tooltip(entry.detail);
-            ImGui::PopID();
-        }
-        ImGui::EndCombo();
-    }
-    tooltip("Trace to show: this session, an open file or an attached process");
-    ImGui::SameLine();
-    if (shown && !shown->own) {
-        if (ImGui::Button(shown->store ? "Close" : "Cancel"))
-            commands.push("trace.close", {std::to_string(shown->id)});
-        tooltip(shown->store ? "Close this trace" : "Stop reading this file");
-        ImGui::SameLine();
-    }
 }
 
 void TimelinePanel::draw_controls(const Snapshot& snapshot, const TraceStore& trace,
@@ -183,7 +183,7 @@ void TimelinePanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     axis.settle(*trace, canvas);
     bars_.draw(canvas, top, axis);
-    draw_ruler(*trace, fixed_clock_, canvas);
+    draw_ruler(*trace, canvas);
     ImGui::SetCursorScreenPos({left, canvas.y});
     ImGui::InvisibleButton("##spans", {room.x, canvas.h});
     canvas.hovered = hovered_ = ImGui::IsItemHovered();

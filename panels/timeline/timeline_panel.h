@@ -53,12 +53,11 @@ struct TimelinePanel {
     const std::optional<Interval>& pointed_pause() const { return rows_.pauses().pointed(); }
     TimelineRows& rows() { return rows_.rows(); }
     /// The contents of the selected time range.
-    const StageSums& sums() const { return measure_.sums(); }
+    const NameTable& sums() const { return measure_.sums(); }
 
   private:
     void follow_trace(const Snapshot& snapshot, const TraceStore& trace);
     void jump(const TraceStore& trace);
-    void draw_sources(const Snapshot& snapshot, Commands& commands);
     void draw_controls(const Snapshot& snapshot, const TraceStore& trace, Commands& commands);
     TimelineCanvas lay_out() const;
     void draw_tooltip(const TraceStore& trace) const;
@@ -84,7 +83,6 @@ struct TimelinePanel {
     std::uint64_t shown_id_ = 0;
     float dragged_ = 0;  // pixels since the button went down: a click is not a drag
     bool hovered_ = false, busy_ = false, live_ = true;
-    bool fixed_clock_ = true;  // the ruler of a trace that grows, or did
 };
 
 }  // namespace gs

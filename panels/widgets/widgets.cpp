@@ -105,13 +105,13 @@ void colored_text(ImU32 color, std::string_view words) {
 
 void dim_text(std::string_view words) { colored_text(theme().dim, words); }
 
-void stage_label(Stage stage) {
+void stage_label(Stage stage, std::string_view name) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + 0.2F * em()},
                                               {at.x + 0.55F * em(), at.y + 0.85F * em()},
                                               stage_color(stage), 2);
     ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 0.8F * em());
-    text(fitted(name_of(stage), ImGui::GetContentRegionAvail().x));
+    text(fitted(name.empty() ? name_of(stage) : name, ImGui::GetContentRegionAvail().x));
 }
 
 void cell_right(std::string_view words, ImU32 color) {

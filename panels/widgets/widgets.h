@@ -28,7 +28,7 @@ void text(std::string_view text);
 void dim_text(std::string_view text);
 void colored_text(ImU32 color, std::string_view text);
 /// The stage's colour and its name, as long as fits.
-void stage_label(Stage stage);
+void stage_label(Stage stage, std::string_view name = {});
 /// Right-aligned text in the current table cell.
 void cell_right(std::string_view text, ImU32 color = theme().text);
 /// A table's heading without ImGui's space for the sorting arrow, so that names fit in

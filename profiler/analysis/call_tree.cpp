@@ -38,7 +38,7 @@ std::uint32_t CallTree::child(std::uint32_t parent, std::uint32_t name, TrackKin
 
 /// The node of the ranges that GPU work was launched in; the root when there are none.
 std::uint32_t CallTree::launched_in(const TraceStore& store, const WalkedSpan& span) {
-    const FoundSpan range = store.range_of(span.track, span.row, *span.kept);
+    const FoundSpan range = range_of(store, span.track, span.row, *span.kept);
     if (!range.span) return 0;
     std::uint32_t node = 0;
     const auto enter = [&](const TraceSpan& s) {
@@ -46,8 +46,7 @@ std::uint32_t CallTree::launched_in(const TraceStore& store, const WalkedSpan& s
         nodes_[node].inferred |= range.inferred;
     };
     for (std::size_t row = 0; row < range.row; ++row)
-        if (const TraceSpan* outer =
-                store.timeline().span_at(range.track, row, range.span->begin_ns))
+        if (const TraceSpan* outer = store.tracks()[range.track].span_at(row, range.span->begin_ns))
             enter(*outer);
     enter(*range.span);
     return node;

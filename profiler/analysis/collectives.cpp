@@ -68,7 +68,7 @@ std::vector<Meaning> meanings_of(const TraceStore& store) {
 }
 
 std::uint64_t communicator_of(const TraceStore& store, const FoundSpan& range) {
-    for (const TraceValue& v : store.values_of(range.track, range.row, *range.span))
+    for (const TraceValue& v : store.values().of(range.track, range.span->begin_ns, range.row))
         if (lower_case(std::string(store.name(v.name))).find("communicator") != std::string::npos)
             return v.value;
     return 0;
@@ -116,9 +116,9 @@ std::vector<std::vector<Collective>> collectives(const TraceStore& store) {
                 c.together = m.operation->together && !c.enqueues;
                 FoundSpan range{&span, t, row};
                 if (gpu) {
-                    const GpuWork* const work = store.timeline().gpu_work(t, row, span);
+                    const GpuWork* const work = store.tracks()[t].work_of(row, span);
                     c.bytes = work != nullptr ? work->bytes : 0;
-                    range = store.range_of(t, row, span);
+                    range = range_of(store, t, row, span);
                     if (range.span != nullptr && meanings[range.span->name].operation == nullptr)
                         range = {};
                 }

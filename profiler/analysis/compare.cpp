@@ -192,7 +192,7 @@ const char* name_of(Verdict verdict) {
         case Verdict::slower:
             return "slower";
         case Verdict::ambiguous:
-            return "AMBG";
+            return "unclear";
         case Verdict::too_few:
             return "too few";
         case Verdict::not_quiet:

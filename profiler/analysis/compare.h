@@ -28,7 +28,7 @@ struct CompareSide {
 
 /// not_quiet: the difference may be what threads waited for a CPU, in one of them or both.
 enum class Verdict { same, faster, slower, ambiguous, too_few, not_quiet };
-/// "same", "faster", "slower", "AMBG", "too few", "not quiet".
+/// "same", "faster", "slower", "unclear", "too few", "not quiet".
 const char* name_of(Verdict verdict);
 
 struct Distribution {

@@ -45,11 +45,11 @@ std::size_t RangeProjection::follow(const TraceStore& store, std::int64_t until_
 }
 
 void RangeProjection::take(const TraceStore& store, std::size_t row, const TraceSpan& work) {
-    const FoundSpan range = store.range_of(track_, row, work);
+    const FoundSpan range = range_of(store, track_, row, work);
     if (!range.span) return;
     std::size_t level = 0;
     for (std::size_t r = 0; r < range.row && level < kLevels; ++r)
-        if (const TraceSpan* outer = store.timeline().span_at(range.track, r, range.span->begin_ns))
+        if (const TraceSpan* outer = store.tracks()[range.track].span_at(r, range.span->begin_ns))
             extend(level++, {outer, range.track, static_cast<std::uint32_t>(r)}, work,
                    range.inferred);
     if (level < kLevels)

@@ -66,7 +66,7 @@ bool pattern_fits(std::string_view pattern, std::string_view text) {
 bool NameTable::advance(const TraceStore& store, double budget_ms) {
     const auto enter = [&](WalkedSpan& span, const WalkedSpan*) {
         const TraceTrack& track = store.tracks()[span.track];
-        const GpuWork* work = store.timeline().gpu_work(span.track, span.row, *span.kept);
+        const GpuWork* work = store.tracks()[span.track].work_of(span.row, *span.kept);
         const auto key = std::uint64_t{span.span.name} << 8 |
                          static_cast<std::uint64_t>(track.kind) << 4 |
                          (work ? static_cast<std::uint64_t>(work->kind) + 1 : 0);
@@ -103,20 +103,6 @@ std::vector<NameFigures> totals_by_name(const TraceStore& store) {
         return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.name < b.name;
     });
     return out;
-}
-
-bool StageSums::advance(const TraceStore& store, double budget_ms) {
-    return walk_for(
-        walk_, store, budget_ms, [](const WalkedSpan&, const WalkedSpan*) {},
-        [&](const WalkedSpan& span, const WalkedSpan*) {
-            const TraceTrack& track = store.tracks()[span.track];
-            ++spans_;
-            if (track.kind == TrackKind::api || track.kind == TrackKind::overhead) return;
-            StageSum& sum = sums_[static_cast<std::size_t>(stage_of(store, track, span.span.name))];
-            const bool gpu = track.kind == TrackKind::gpu_stream;
-            (gpu ? sum.gpu_ns : sum.self_ns) += span.self_ns();
-            ++(gpu ? sum.gpu_count : sum.count);
-        });
 }
 
 HitFigures figures_of(std::vector<Hit> hits) {

@@ -44,6 +44,7 @@ class NameTable {
         : walk_(store, range, choice) {}
     /// False: there is more to do.
     bool advance(const TraceStore& store, double budget_ms);
+    bool done() const { return walk_.done(); }
     double share() const { return walk_.share(); }
     const std::vector<NameFigures>& rows() const { return rows_; }
     /// Time of outermost spans: what percentages are of.
@@ -58,26 +59,6 @@ class NameTable {
 
 /// The whole trace by name, the longest total first.
 std::vector<NameFigures> totals_by_name(const TraceStore& store);
-
-/// Time and number of spans by stage within a range: host and GPU.
-struct StageSum {
-    std::int64_t self_ns = 0, gpu_ns = 0;
-    std::uint64_t count = 0, gpu_count = 0;
-};
-class StageSums {
-  public:
-    StageSums() = default;
-    StageSums(const TraceStore& store, TimeRange range) : walk_(store, range, {}) {}
-    bool advance(const TraceStore& store, double budget_ms);
-    bool done() const { return walk_.done(); }
-    const std::array<StageSum, kStageCount>& sums() const { return sums_; }
-    std::uint64_t spans() const { return spans_; }
-
-  private:
-    SpanWalk walk_;
-    std::array<StageSum, kStageCount> sums_{};
-    std::uint64_t spans_ = 0;
-};
 
 /// A span that Find found.
 struct Hit {

@@ -36,7 +36,7 @@ bool StackFilter::takes(const StackSample& s) const {
 std::vector<std::uint32_t> ranges_at(const TraceStore& store, std::uint32_t process,
                                      std::uint32_t tid, std::int64_t time) {
     std::vector<std::uint32_t> out;
-    const std::uint32_t track = store.timeline().track_of(process, tid, TrackKind::thread);
+    const std::uint32_t track = store.timeline().threads().find(process, tid, TrackKind::thread);
     if (track == kNoTrack) return out;
     for (const auto& row : store.tracks()[track].rows) {
         const auto spans = row.view();

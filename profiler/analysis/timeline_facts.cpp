@@ -75,7 +75,7 @@ void add_copy(const GpuWork& work, std::int64_t length_ns, std::vector<SpanFact>
 void add_gpu(const TraceStore& trace, std::size_t track, std::size_t row, const TraceSpan& span,
              std::vector<SpanFact>& out) {
     const TraceTrack& stream = trace.tracks()[track];
-    const GpuWork* work = trace.timeline().gpu_work(track, row, span);
+    const GpuWork* work = trace.tracks()[track].work_of(row, span);
     if (work && (work->kind == GpuWorkKind::copy || work->kind == GpuWorkKind::fill))
         add_copy(*work, span.length_ns(), out);
     else if (work)
@@ -94,7 +94,7 @@ void add_gpu(const TraceStore& trace, std::size_t track, std::size_t row, const 
                          trace.name(launch.span->name), trace.tracks()[launch.track].name)});
     else
         out.push_back({"launched", "by an unknown call"});
-    const auto range = trace.range_of(track, row, span);
+    const auto range = range_of(trace, track, row, span);
     if (range.span)
         out.push_back({"in range", fmt::format("{}{}", trace.name(range.span->name),
                                                range.inferred ? " (inferred from the time)" : "")});
@@ -126,7 +126,7 @@ void add_parent(const TraceStore& trace, std::size_t track, std::size_t row, con
                 std::vector<SpanFact>& out) {
     const TraceTrack& on = trace.tracks()[track];
     if (row == 0 || on.described() || on.kind == TrackKind::overlapping) return;
-    const TraceSpan* parent = trace.timeline().span_at(track, row - 1, span.begin_ns);
+    const TraceSpan* parent = trace.tracks()[track].span_at(row - 1, span.begin_ns);
     if (parent == nullptr || parent->end_ns < span.end_ns) return;
     out.push_back({"inside", fmt::format("{}, {} of it", trace.name(parent->name),
                                          format_share(static_cast<double>(span.length_ns()) /
@@ -162,7 +162,7 @@ std::vector<SpanFact> facts_of(const TraceStore& trace, std::size_t track_index,
     add_usual(track.rows[row].view(), span, out);
     out.push_back(
         {"begins", fmt::format("{:.6f} s after the first",
-                               static_cast<double>(span.begin_ns - trace.begin_ns()) * 1e-9)});
+                               static_cast<double>(span.begin_ns - trace.origin_ns()) * 1e-9)});
     add_parent(trace, track_index, row, span, out);
     if (span.has_payload && track.kind != TrackKind::gpu_stream) {
         const Stage stage = trace.names().stage(span.name);
@@ -170,8 +170,8 @@ std::vector<SpanFact> facts_of(const TraceStore& trace, std::size_t track_index,
         out.push_back({payload_label(stage), whole ? format_count(static_cast<double>(span.payload))
                                                    : payload_text(span)});
     }
-    for (const TraceValue& value : trace.values_of(track_index, row, span))
-        out.push_back({std::string(trace.name(value.name)), trace.value_text(value)});
+    for (const TraceValue& value : trace.values().of(track_index, span.begin_ns, row))
+        out.push_back({std::string(trace.name(value.name)), value_text(trace.names(), value)});
     if (track.kind == TrackKind::gpu_stream) {
         add_gpu(trace, track_index, row, span, out);
     } else {

@@ -87,7 +87,6 @@ PayloadKind payload_kind_of(std::uint16_t flags) {
 }
 
 constexpr std::uint64_t kArenaPublished = offsetof(abi::RingHeader, arena_published);
-constexpr std::uint64_t kClockCount = offsetof(abi::RingHeader, clock_count);
 constexpr std::uint64_t kCuptiComplete = offsetof(abi::RingHeader, cupti_complete_ns);
 
 }  // namespace
@@ -108,7 +107,7 @@ Result<TraceReader> TraceReader::attach(int fd) {
     if (const char* flaw = flaw_of(h, reader.memory_.bytes()))
         return fail(ErrorKind::malformed, "", fmt::format("the ring is damaged: {}", flaw));
     reader.layout_.process_name[sizeof h.process_name - 1] = '\0';
-    reader.clock_ = ClockMap(static_cast<abi::TickClock>(h.tick_clock), own_ns_per_tick());
+    reader.clocks_ = RingClocks(static_cast<abi::TickClock>(h.tick_clock), own_ns_per_tick());
     reader.lanes_.resize(h.lane_count);
     // What was overwritten before this reader came is history, not its loss (but see count_past).
     for (std::uint32_t i = 0; i < h.lane_count; ++i) {
@@ -177,35 +176,6 @@ std::uint32_t TraceReader::known(std::uint32_t name, TraceBatch& out) {
     return name <= names_.size() ? name : 0;
 }
 
-void TraceReader::read_clocks() {
-    const auto count = memory_.load_acquire<std::uint64_t>(kClockCount);
-    if (count <= clocks_read_) return;
-    std::uint64_t first = std::max<std::uint64_t>(clocks_read_, 1);
-    if (clocks_read_ == 0) {
-        abi::ClockSnapshot snapshot;
-        memory_.copy(offsetof(abi::RingHeader, first_clock), &snapshot, sizeof snapshot);
-        take_clock(snapshot);
-    }
-    if (count - first > abi::kClockSlots) first = count - abi::kClockSlots;
-    for (std::uint64_t i = first; i < count; ++i) {
-        abi::ClockSnapshot snapshot;
-        memory_.copy(offsetof(abi::RingHeader, clocks) + i % abi::kClockSlots * layout_.clock_bytes,
-                     &snapshot, sizeof snapshot);
-        detail::fence(std::memory_order_acquire);
-        const auto now = memory_.load_acquire<std::uint64_t>(kClockCount);
-        if (now < i || now - i < abi::kClockSlots)
-            take_clock(snapshot);  // else it was overwritten while being copied
-    }
-    clocks_read_ = count;
-}
-
-// GPU times are to agree with the ranges of threads, so CUPTI's clock is tied to converted ticks.
-void TraceReader::take_clock(const abi::ClockSnapshot& snapshot) {
-    clock_.add(snapshot);
-    if (snapshot.cupti_ns != 0 && clock_.ready())
-        cupti_clock_.add(snapshot.cupti_ns, clock_.ns_from_ticks(snapshot.ticks));
-}
-
 void TraceReader::report_track(const LaneProgress& lane, bool ended, TraceBatch& out) {
     const std::uint32_t name = known(lane.name, out);
     const TrackKind kind =
@@ -230,7 +200,8 @@ void TraceReader::take_record(LaneProgress& lane, const abi::DeviceRecord& devic
     if (kind == abi::RecordKind::thread_begin)
         return new_owner(lane, static_cast<std::uint32_t>(r.payload), r.name, out);
     if (lane.track == kNoTrack) new_owner(lane, lane.tid, lane.name, out);
-    const std::int64_t begin = clock_.ns_from_ticks(r.begin), end = clock_.ns_from_ticks(r.end);
+    const std::int64_t begin = clocks_.ticks().ns_from_ticks(r.begin),
+                       end = clocks_.ticks().ns_from_ticks(r.end);
     if (r.end < r.begin || begin < 0 || end > latest_time(out)) {
         ++loss_.malformed;
         return;
@@ -291,7 +262,7 @@ void TraceReader::take_span(const LaneProgress& lane, const abi::DeviceRecord& r
         out.spans.push_back(span);
         return;
     }
-    const std::int64_t launch = clock_.ns_from_ticks(r.launch_begin);
+    const std::int64_t launch = clocks_.ticks().ns_from_ticks(r.launch_begin);
     TraceLaunch by;
     // The launching lane may have changed hands since, or never have been: then who launched it is
     // not known.
@@ -413,13 +384,13 @@ void TraceReader::read_open(std::uint32_t index, TraceBatch& out) {
         memory_.load_acquire<std::uint32_t>(at + offsetof(abi::Lane, depth)) != depth)
         return;
     for (std::uint32_t i = 0; i < kept; ++i)
-        out.open.push_back({clock_.ns_from_ticks(stack[i].begin), stack[i].payload, track,
+        out.open.push_back({clocks_.ticks().ns_from_ticks(stack[i].begin), stack[i].payload, track,
                             known(stack[i].name, out), static_cast<std::uint8_t>(i)});
 }
 
 void TraceReader::drain(TraceBatch& out) {
-    read_clocks();
-    if (!clock_.ready()) return;
+    clocks_.read(memory_, layout_.clock_bytes);
+    if (!clocks_.ticks().ready()) return;
     out.read_ns = now_ns();
     read_strings(out);
     loss_.untimed = 0;
@@ -448,7 +419,7 @@ void TraceReader::drain(TraceBatch& out) {
     out.process_start = layout_.process_start;
     out.process_name = layout_.process_name;
     make_printable(out.process_name);
-    out.realtime_offset_ns = clock_.realtime_offset_ns();
+    out.realtime_offset_ns = clocks_.ticks().realtime_offset_ns();
 }
 
 }  // namespace gs

@@ -11,9 +11,7 @@
 
 #include "base/expected.h"
 #include "base/record/abi.h"
-#include "profiler/collect/clock_map.h"
-#include "profiler/collect/cupti_clock.h"
-#include "profiler/collect/ring_memory.h"
+#include "profiler/collect/ring_clocks.h"
 #include "profiler/store/event.h"
 
 namespace gs {
@@ -77,8 +75,6 @@ class TraceReader {
 
     TraceReader() = default;
     void read_strings(TraceBatch& out);
-    void read_clocks();
-    void take_clock(const abi::ClockSnapshot& snapshot);
     void read_lane(std::uint32_t index, std::uint64_t head, const abi::Lane& info, TraceBatch& out);
     void read_open(std::uint32_t index, TraceBatch& out);
     void read_lanes(abi::LaneKind kind, TraceBatch& out);
@@ -97,14 +93,12 @@ class TraceReader {
     void take_activity(const abi::ActivityRecord& record, TraceBatch& out);
     void read_devices(TraceBatch& out);
     void read_service(const abi::RingHeader& now, TraceBatch& out);
-    std::int64_t activity_time(std::uint64_t cupti_ns) const;
     /// The id itself when its text is known, else 0.
     std::uint32_t known(std::uint32_t name, TraceBatch& out);
 
     RingMemory memory_;
     abi::RingHeader layout_{};  ///< validated copy; sizes and offsets are taken from here only
-    ClockMap clock_;
-    std::uint64_t clocks_read_ = 0;
+    RingClocks clocks_;
     std::uint64_t arena_read_ = 0;
     std::vector<KnownName> names_;
     std::vector<LaneProgress> lanes_;
@@ -112,7 +106,6 @@ class TraceReader {
     std::vector<abi::ActivityRecord> activities_;  ///< wait until their clock is known
     std::int64_t waiting_since_ns_ = 0;
     std::uint32_t devices_told_ = 0;  ///< a bit per slot
-    CuptiClock cupti_clock_;
     std::uint64_t records_left_ = 0;  ///< that this drain() may still copy
     std::uint32_t tracks_ = 0;
     LossCounts loss_;

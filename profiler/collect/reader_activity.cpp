@@ -75,17 +75,9 @@ std::string uuid_text(const std::uint8_t (&uuid)[16]) {
 
 }  // namespace
 
-// CUPTI's clock is the wall clock where nothing else was agreed on, so that is the rule when no
-// snapshot comes.
-std::int64_t TraceReader::activity_time(std::uint64_t cupti_ns) const {
-    if (cupti_clock_.ready()) return cupti_clock_.monotonic_ns(cupti_ns);
-    constexpr std::uint64_t kLimit = std::uint64_t{1} << 62;
-    return static_cast<std::int64_t>(std::min(cupti_ns, kLimit)) - clock_.realtime_offset_ns();
-}
-
 void TraceReader::take_activities(TraceBatch& out) {
     if (activities_.empty()) return;
-    if (!cupti_clock_.ready()) {
+    if (!clocks_.knows_cupti()) {
         if (waiting_since_ns_ == 0) waiting_since_ns_ = out.read_ns;
         if (out.read_ns - waiting_since_ns_ < kLongestWaitNs && activities_.size() < kMostWaiting)
             return;
@@ -97,7 +89,7 @@ void TraceReader::take_activities(TraceBatch& out) {
 }
 
 void TraceReader::take_activity(const abi::ActivityRecord& r, TraceBatch& out) {
-    const std::int64_t begin = activity_time(r.begin), end = activity_time(r.end);
+    const std::int64_t begin = clocks_.ns_from_cupti(r.begin), end = clocks_.ns_from_cupti(r.end);
     const auto kind = static_cast<abi::ActivityKind>(r.kind);
     const bool moment = kind == abi::ActivityKind::memory;
     if (begin < 0 || begin > latest_time(out) ||
@@ -189,7 +181,7 @@ void TraceReader::read_service(const abi::RingHeader& now, TraceBatch& out) {
     s.lost_descriptors = now.lost_descriptors;
     s.unmatched_ends = now.unmatched_ends;
     s.service_cpu_ns = static_cast<std::int64_t>(std::min(now.service_cpu_ns, kLimit));
-    s.slow_path_ns = clock_.length_ns(now.service_ticks);
+    s.slow_path_ns = clocks_.ticks().length_ns(now.service_ticks);
     s.budget = std::min(now.budget_ppm * kMillionth, 1.0);
     s.duty =
         now.duty_ppm == 0 && now.budget_ppm == 0 ? 1.0 : std::min(now.duty_ppm * kMillionth, 1.0);

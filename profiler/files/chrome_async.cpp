@@ -28,7 +28,7 @@ void ChromeAsync::close(const End& end, std::vector<const End*>& open, ImportEve
     };
     auto found = innermost(true);
     if (found == open.end()) found = innermost(false);
-    if (found == open.end()) return out.skip_at("ends without a begin", end.byte);
+    if (found == open.end()) return out.notes.skip_at("ends without a begin", end.byte);
     ImportedEvent span = (*found)->span;
     span.kind = ImportedEvent::Kind::whole;
     span.end_ns = end.span.begin_ns;

@@ -87,11 +87,11 @@ bool ChromeDocument::recover() {
     const std::uint64_t begin = in_event() ? event_.byte : byte;
     const bool at_end = !in_list();
     if (!at_end && tokens_.resume(list_)) {
-        out_.skip_at("damaged events (" + what + ")", begin);
+        out_.notes.skip_at("damaged events (" + what + ")", begin);
         return true;
     }
     if (!taken_) return fail(what, byte);
-    out_.cut(
+    out_.notes.cut(
         fmt::format("cannot read the file from byte {} on ({}): it is damaged or cut off; events "
                     "before that are shown",
                     begin, what));
@@ -105,22 +105,22 @@ bool ChromeDocument::end_of_file() {
         return fail(
             tokens_.depth() == 0 ? "it has no traceEvents" : "the file ends before its events",
             tokens_.depth() == 0 ? 0 : byte);
-    if (out_.is_cut()) return true;
+    if (out_.notes.is_cut()) return true;
     if (tokens_.depth() == 0) {
         if (const std::size_t rest = size_ - tokens_.byte(); rest > 0)
-            out_.cut(fmt::format("{} bytes after the end of the trace are ignored", rest));
+            out_.notes.cut(fmt::format("{} bytes after the end of the trace are ignored", rest));
         return true;
     }
     if (!taken_) return fail("the file ends inside its first event", byte);
     if (in_event())
-        out_.cut(fmt::format(
+        out_.notes.cut(fmt::format(
             "the file is cut off inside the event at byte {}; events before that are shown",
             event_.byte));
     else if (list_ == 1)  // the format allows it, for programs that are killed
-        out_.note(
+        out_.notes.note(
             "the list of events is not closed: the program that wrote it may have been killed");
     else
-        out_.cut("the file is cut off; events before that are shown");
+        out_.notes.cut("the file is cut off; events before that are shown");
     return true;
 }
 
@@ -168,7 +168,7 @@ void ChromeDocument::scalar(Scalar value) {
     const std::size_t depth = tokens_.depth();
     if (!in_list()) return header(value);
     if (depth == list_)
-        return out_.skip_at("events that are not objects", offset_ + tokens_.byte());
+        return out_.notes.skip_at("events that are not objects", offset_ + tokens_.byte());
     if (depth == list_ + 1) return event_field(std::move(value));
     if (depth == list_ + 2 && event_key_ == "args") return argument(value);
     if (depth == list_ + 2 && event_key_ == "id2") {

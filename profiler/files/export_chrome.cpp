@@ -261,10 +261,11 @@ class ChromeWriter {
         if (const auto own = store_.names().category(of.name, of.category); !own.empty())
             args.add("nvtx category", json_string(own));
         if (!row.open)
-            for (const TraceValue& value : store_.values_of(t, row.row, of))
+            for (const TraceValue& value : store_.values().of(t, of.begin_ns, row.row))
                 args.add(member_name(store_.name(value.name)),
-                         value.kind == PayloadKind::name ? json_string(store_.value_text(value))
-                                                         : payload_json(value.value, value.kind));
+                         value.kind == PayloadKind::name
+                             ? json_string(value_text(store_.names(), value))
+                             : payload_json(value.value, value.kind));
         event(track.kind == TrackKind::gpu_stream ? "gpu_stage"
               : track.kind == TrackKind::overhead ? "overhead"
                                                   : range_category(of.name),

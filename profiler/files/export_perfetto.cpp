@@ -166,7 +166,7 @@ class DetailsOf {
                 out.submitted = found->second;
             if (row > 0) annotations_.push_back({kDriverNote, 1});
         }
-        for (const TraceValue& value : store_.values_of(t, row, span))
+        for (const TraceValue& value : store_.values().of(t, span.begin_ns, row))
             annotations_.push_back(annotation_of(store_, value));
         out.annotations = annotations_;
         return out;
@@ -279,7 +279,7 @@ void write_instants(PacketSink& sink, const TraceStore& store, std::uint32_t& se
         if (i.payload != 0)
             beside.push_back(
                 {payload_name(store.names().stage(i.name)), i.payload, i.payload_kind});
-        for (const TraceValue& value : store.values_of(i))
+        for (const TraceValue& value : store.values().of(i.track, i.time_ns, RangeValues::kMark))
             beside.push_back(annotation_of(store, value));
         out.instant(track_uuid(i.track), i.time_ns, i.name, beside);
     }
@@ -297,7 +297,7 @@ std::vector<bool> written_tracks(const TraceStore& store, const OpenRanges& open
     for (const SampledThread& thread : store.samples().threads()) {  // which bears their name
         const auto samples = thread.samples.view();
         const std::uint32_t t =
-            store.timeline().track_of(thread.process, thread.tid, TrackKind::thread);
+            store.timeline().threads().find(thread.process, thread.tid, TrackKind::thread);
         if (t < out.size() && !out[t])
             out[t] = std::any_of(samples.begin(), samples.end(),
                                  [&](const StackSample& s) { return options.contains(s.time_ns); });

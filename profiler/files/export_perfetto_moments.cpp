@@ -17,8 +17,16 @@ class MomentWriter {
 
     void write(std::uint32_t process) {
         const TraceProcess& of = store_.processes()[process];
+        waits(process, of.syncs.view());
+        memory(process, of.memory.view());
+        pauses(process, of.pauses.view());
+        gpus(process, of.devices);
+    }
+
+  private:
+    void waits(std::uint32_t process, std::span<const SyncEvent> events) {
         track(
-            process, 1, kSyncTrack, of.syncs.view(), [](const SyncEvent& e) { return e.begin_ns; },
+            process, 1, kSyncTrack, events, [](const SyncEvent& e) { return e.begin_ns; },
             [](Sequence& out, std::uint64_t uuid, const SyncEvent& e) {
                 const Annotation a[] = {
                     {"length_ns", static_cast<std::uint64_t>(e.end_ns - e.begin_ns)},
@@ -28,9 +36,10 @@ class MomentWriter {
                     {"type", static_cast<std::uint64_t>(e.type)}};
                 out.moment(uuid, e.begin_ns, "wait", a);
             });
+    }
+    void memory(std::uint32_t process, std::span<const MemoryEvent> events) {
         track(
-            process, 2, kMemoryTrack, of.memory.view(),
-            [](const MemoryEvent& e) { return e.time_ns; },
+            process, 2, kMemoryTrack, events, [](const MemoryEvent& e) { return e.time_ns; },
             [](Sequence& out, std::uint64_t uuid, const MemoryEvent& e) {
                 const Annotation a[] = {{"bytes", e.bytes},
                                         {"address", e.address},
@@ -39,10 +48,12 @@ class MomentWriter {
                                         {"type", static_cast<std::uint64_t>(e.type)}};
                 out.moment(uuid, e.time_ns, e.released ? "release" : "allocate", a);
             });
+    }
+    void pauses(std::uint32_t process, std::span<const PauseEvent> events) {
         const auto shown_from = [&](const PauseEvent& e) {
             return std::clamp(options_.begin_ns, e.begin_ns, e.end_ns);
         };
-        track(process, 4, kPauseTrack, of.pauses.view(), shown_from,
+        track(process, 4, kPauseTrack, events, shown_from,
               [&](Sequence& out, std::uint64_t uuid, const PauseEvent& e) {
                   const std::int64_t from = shown_from(e);
                   const Annotation a[] = {
@@ -51,11 +62,12 @@ class MomentWriter {
                       {"gpu", e.gpu ? 1u : 0u}};
                   out.moment(uuid, from, "held back by the budget", a);
               });
+    }
+    void gpus(std::uint32_t process, std::span<const GpuDeviceEvent> devices) {
         const std::int64_t begin =
             std::clamp(store_.begin_ns(), options_.begin_ns, options_.end_ns);
         track(
-            process, 3, kGpusTrack, std::span(of.devices),
-            [&](const GpuDeviceEvent&) { return begin; },
+            process, 3, kGpusTrack, devices, [&](const GpuDeviceEvent&) { return begin; },
             [&](Sequence& out, std::uint64_t uuid, const GpuDeviceEvent& d) {
                 const auto whole = [](int v) { return static_cast<std::uint64_t>(v); };
                 const Annotation a[] = {
@@ -77,8 +89,6 @@ class MomentWriter {
                 out.moment(uuid, begin, d.name, a);
             });
     }
-
-  private:
     template <class T, class Time, class Write>
     void track(std::uint32_t process, std::uint64_t which, const char* name,
                std::span<const T> events, Time time, Write write) {

@@ -52,7 +52,7 @@ std::string process_name(const TraceStore& store, std::uint32_t process) {
 }
 
 std::string thread_name(const TraceStore& store, std::uint32_t process, std::uint32_t tid) {
-    const std::uint32_t track = store.timeline().track_of(process, tid, TrackKind::thread);
+    const std::uint32_t track = store.timeline().threads().find(process, tid, TrackKind::thread);
     return track == kNoTrack ? fmt::format("thread {}", tid) : store.tracks()[track].name;
 }
 

@@ -90,7 +90,7 @@ Result<ImportSummary> read_trace_file(const fs::path& path, TraceStore& store,
     if (!bytes) return tl::unexpected(bytes.error());
     ImportEvents events(options);
     if (!whole)
-        events.cut(
+        events.notes.cut(
             "cannot unpack the whole file: it is damaged or cut off; events before that are shown");
     {
         const std::string_view text = without_marks(*bytes);

@@ -34,7 +34,7 @@ class ChromeReader {
             return take_pass(), true;
         if (!is_known_phase()) return true;
         if (std::string fault = time_fault(event.begin, "ts", document_.own); !fault.empty())
-            return out_.skip_at(fault, event.byte), true;
+            return out_.notes.skip_at(fault, event.byte), true;
         const std::int64_t begin = nanoseconds(*event.begin).value_or(0);
         if (first_ns_ == 0) first_ns_ = begin;
         constexpr std::uint64_t kBetweenReports = 65536;
@@ -58,21 +58,21 @@ class ChromeReader {
             if (row.kind == TrackKind::thread && (row.gpu || row.name.starts_with("CUDA stream")))
                 info.kind = TrackKind::gpu_stream;
         }
-        out_.rounding_ns = document_.own ? 0 : kRoundingNs;
+        out_.clock.rounding_ns = document_.own ? 0 : kRoundingNs;
         // Without a base the times themselves are those of the wall clock, if they are of this
         // century.
         constexpr std::int64_t kCentury = 946'684'800'000'000'000;
         if (document_.base_ns != 0)
-            out_.realtime_offset_ns = document_.base_ns;
+            out_.clock.realtime_offset_ns = document_.base_ns;
         else if (first_ns_ > kCentury)
-            out_.realtime_offset_ns = 0;
-        ImportEvents::Process& main = out_.process(0);  // goes to the one with most spans
-        main.devices = std::move(document_.devices);
-        main.labels = document_.labels;
+            out_.clock.realtime_offset_ns = 0;
+        ImportedProcess& main = out_.process(0);  // goes to the one with most spans
+        main.batch.devices = std::move(document_.devices);
+        main.batch.labels = document_.labels;
         for (const std::uint32_t pid : made_up_) {
-            ImportEvents::Process& process = out_.process(pid);
+            ImportedProcess& process = out_.process(pid);
             process.declared = true;
-            if (process.name.empty()) process.name = pids_.written(pid);
+            if (process.batch.process_name.empty()) process.batch.process_name = pids_.written(pid);
         }
     }
 
@@ -92,12 +92,12 @@ class ChromeReader {
             std::string_view("XBEiIRCbenSFTp").find(phase[0]) != std::string_view::npos)
             return true;
         if ((phase == "s" || phase == "t" || phase == "f") && event_->category == "ac2g")
-            out_.pass_over("arrows (launches are known by their correlation)");
+            out_.notes.pass_over("arrows (launches are known by their correlation)");
         else
-            out_.skip_at(phase == "s" || phase == "t" || phase == "f" ? "arrows"
-                         : phase.empty()                              ? "events without ph"
-                                                                      : "events of other kinds",
-                         event_->byte);
+            out_.notes.skip_at(phase == "s" || phase == "t" || phase == "f" ? "arrows"
+                               : phase.empty()                              ? "events without ph"
+                                               : "events of other kinds",
+                               event_->byte);
         return false;
     }
     void take_at(std::int64_t begin) {
@@ -106,7 +106,7 @@ class ChromeReader {
         std::int64_t end = begin;
         if (phase == 'X') {
             if (const std::string fault = time_fault(event.length, "dur"); !fault.empty())
-                return out_.skip_at(fault, event.byte);
+                return out_.notes.skip_at(fault, event.byte);
             end += nanoseconds(*event.length).value_or(0);
         }
         if (phase == 'C') return take_counters(begin);
@@ -114,7 +114,7 @@ class ChromeReader {
             return take_overlapping(begin);
         if (phase == 'X' && take_cuda(begin, end)) return;
         Row* const at = row(event.category == "overhead" ? TrackKind::overhead : TrackKind::thread);
-        if (at == nullptr) return out_.skip("events on tracks over the limit");
+        if (at == nullptr) return out_.notes.skip("events on tracks over the limit");
         if (phase == 'i' && event.name == "[memory]") return take_memory(begin);
         if (phase == 'X' || phase == 'B' || phase == 'E') return take_span(*at, begin, end);
         out_.add_instant(
@@ -198,15 +198,16 @@ class ChromeReader {
         const std::string& category = event.category;
         if (category == "cuda_runtime" || category == "cuda_driver") {
             row();  // the thread is there, even if it has no ranges
-            out_.add_call(pid(),
-                          {begin, end, event.number("correlation"), tid(), out_.name(event.name),
-                           event.small("result"), category == "cuda_driver"});
+            out_.add(pid(), &TraceBatch::api_calls,
+                     {begin, end, event.number("correlation"), tid(), out_.name(event.name),
+                      event.small("result"), category == "cuda_driver"});
         } else if (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset" ||
                    category == "graph") {
             take_work(begin, end);
         } else if (category == "cuda_sync") {
-            out_.add_sync(pid(), {begin, end, event.number("correlation"), event.small("context"),
-                                  event.small("stream"), sync_type(event.name)});
+            out_.add(pid(), &TraceBatch::syncs,
+                     {begin, end, event.number("correlation"), event.small("context"),
+                      event.small("stream"), sync_type(event.name)});
         } else if (category != "gpu_user_annotation") {  // ranges projected on the GPU: they follow
                                                          // from the rest
             return false;
@@ -231,7 +232,8 @@ class ChromeReader {
         const char* const stop = event_->id.data() + event_->id.size();
         const bool numbered = std::from_chars(event_->id.data(), stop, number).ptr == stop;
         Row* const at = timed && numbered && !event_->id.empty() ? row() : nullptr;
-        if (at == nullptr) return out_.skip_at("arrows without a time or number", event_->byte);
+        if (at == nullptr)
+            return out_.notes.skip_at("arrows without a time or number", event_->byte);
         passes_.add(at->track, nanoseconds(*event_->begin).value_or(0), number,
                     event_->phase == "f");
     }
@@ -242,7 +244,7 @@ class ChromeReader {
             const bool allocated = key == "Total Allocated";
             if (!allocated && (key != "Total Reserved" || value == 0)) continue;  // of a GPU only
             const std::string name = memory_name(*event_, allocated ? "allocated" : "reserved");
-            out_.add_point(pid(), {time, value / kMiB, 0, out_.name(name)});
+            out_.add(pid(), &TraceBatch::counters, {time, value / kMiB, 0, out_.name(name)});
         }
     }
     /// Bytes and group of a host's call of a collective.
@@ -264,7 +266,7 @@ class ChromeReader {
     }
     void take_overlapping(std::int64_t time) {
         Row* const at = row(TrackKind::overlapping);
-        if (at == nullptr) return out_.skip("events on tracks over the limit");
+        if (at == nullptr) return out_.notes.skip("events on tracks over the limit");
         const bool begins = event_->phase == "b" || event_->phase == "S";
         ImportedEvent span = span_of_event(time);
         span.kind = begins ? ImportedEvent::Kind::begin : ImportedEvent::Kind::end;
@@ -281,23 +283,26 @@ class ChromeReader {
         const bool name = event.name == "process_name", labels = event.name == "process_labels",
                    losses = event.name == kLossesEvent;
         if (!event.pid || event.pid->text.empty() || !(name || labels || losses)) return;
-        ImportEvents::Process& process = out_.process(pids_.of(event.pid->text));
+        ImportedProcess& process = out_.process(pids_.of(event.pid->text));
         // A device's number is a process's only in our own files.
         process.declared = process.declared || document_.own;
-        if (name && process.name.empty()) process.name = event.thread_name;
-        if (labels) read_label(event.labels, process.labels);
+        if (name && process.batch.process_name.empty())
+            process.batch.process_name = event.thread_name;
+        if (labels) read_label(event.labels, process.batch.labels);
         if (losses)
             for (const auto& [reason, count] : event.numbers)
                 if (count >= 0 && count < 1.8e19)
-                    take_loss(reason, static_cast<std::uint64_t>(count), process.loss,
-                              process.service);
+                    take_loss(reason, static_cast<std::uint64_t>(count), process.batch.loss,
+                              process.batch.service);
     }
     void take_counters(std::int64_t time) {
-        if (event_->numbers.empty()) out_.skip_at("counter events without a number", event_->byte);
+        if (event_->numbers.empty())
+            out_.notes.skip_at("counter events without a number", event_->byte);
         for (const auto& [series, value] : event_->numbers) {
             const bool alone = event_->numbers.size() == 1;
-            out_.add_point(pid(), {time, value, 0,
-                                   out_.name(alone ? event_->name : event_->name + " " + series)});
+            out_.add(
+                pid(), &TraceBatch::counters,
+                {time, value, 0, out_.name(alone ? event_->name : event_->name + " " + series)});
         }
     }
 

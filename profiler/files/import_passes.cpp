@@ -40,7 +40,7 @@ void ImportPasses::tell(ImportEvents& events) {
         ImportedEvent* const at =
             sides[end.number] == 3 ? innermost_at(of_track, end.begin_ns) : nullptr;
         if (at == nullptr || at->has_payload) {
-            events.pass_over("arrows from forward to backward without both operators");
+            events.notes.pass_over("arrows from forward to backward without both operators");
             continue;
         }
         at->payload = end.number;

@@ -17,16 +17,31 @@ namespace {
 
 using namespace perfetto;
 
-constexpr std::size_t kMaxUnits =
-    1'000'000;  ///< sequences, clocks, tracks, interned names: more than any trace has
+constexpr std::uint32_t kGpuCounters = 52;
 
-/// A clock, of one sequence or of all: its reading plus `offset` is time in the trace's reference
-/// clock.
-struct Clock {
-    std::int64_t offset = 0, last = 0;
-    std::int64_t unit = 1;
-    bool incremental = false;
+/// The fields of a TracePacket that are read.
+struct Packet {
+    std::uint64_t sequence = 0, flags = 0, clock = 0;
+    std::optional<ProtoReader> timestamp, event, stage, interned, defaults, track, clocks, sample;
 };
+template <class T>
+struct PacketField {
+    std::uint32_t number;
+    T Packet::*place;
+};
+constexpr PacketField<std::uint64_t> kNumbers[] = {
+    {10, &Packet::sequence}, {13, &Packet::flags}, {58, &Packet::clock}};
+constexpr PacketField<std::optional<ProtoReader>> kParts[] = {
+    {6, &Packet::clocks},           {8, &Packet::timestamp},       {11, &Packet::event},
+    {12, &Packet::interned},        {59, &Packet::defaults},       {60, &Packet::track},
+    {kRenderStage, &Packet::stage}, {kPerfSample, &Packet::sample}};
+/// Puts a field's value into its place, if it has one.
+template <class T, std::size_t N, class Value>
+bool put(Packet& packet, std::uint32_t field, const PacketField<T> (&fields)[N], Value&& value) {
+    for (const PacketField<T>& one : fields)
+        if (one.number == field) return packet.*one.place = value(), true;
+    return false;
+}
 struct Lane {
     std::uint32_t track =
         kNoTrack;  ///< of ImportEvents, once there are slices or a descriptor of a thread
@@ -62,7 +77,7 @@ class Reader {
             return trace.next();
         } catch (const ProtoFault& fault) {
             if (!out_.any() && lanes_.empty()) throw;
-            out_.cut(
+            out_.notes.cut(
                 fmt::format("cannot read the file from byte {} on: it is damaged or cut off; "
                             "events before that are shown",
                             fault.byte));
@@ -73,79 +88,55 @@ class Reader {
         try {
             packet(trace.message());
         } catch (const ProtoFault& fault) {
-            out_.skip_at(fmt::format("packets that cannot be read ({})", fault.what), trace.byte());
+            out_.notes.skip_at(fmt::format("packets that cannot be read ({})", fault.what),
+                               trace.byte());
         }
     }
     void packet(ProtoReader p) {
-        std::uint64_t sequence = 0, flags = 0, clock = 0;
-        std::optional<ProtoReader> timestamp, event, stage, interned, defaults, track, clocks,
-            sample;
-        const std::uint64_t begin = p.byte();
-        std::uint32_t other = 0;
-        for (; p.next();) switch (p.field()) {
-                case 6:
-                    clocks = p;
-                    break;
-                case 8:
-                    timestamp = p;
-                    break;
-                case 10:
-                    sequence = p.value();
-                    break;
-                case 11:
-                    event = p;
-                    break;
-                case 12:
-                    interned = p;
-                    break;
-                case 13:
-                    flags = p.value();
-                    break;
-                case 58:
-                    clock = p.value();
-                    break;
-                case 59:
-                    defaults = p;
-                    break;
-                case 60:
-                    track = p;
-                    break;
-                case 52:
-                    out_.skip_at("GPU counter packets", p.byte());
-                    break;
-                case kRenderStage:
-                    stage = p;
-                    break;
-                case kPerfSample:
-                    sample = p;
-                    break;
-                default:
-                    if (!p.text().empty() && !says_nothing(p.field())) other = p.field();
-                    break;
-            }
-        if (other != 0)
-            out_.skip_at(fmt::format("packets of another kind (field {} of TracePacket)", other),
-                         begin);
-        if (sequences_.size() >= kMaxUnits && !sequences_.contains(sequence))
+        const Packet in = read_packet(p);
+        if (sequences_.size() >= kMaxUnits && !sequences_.contains(in.sequence))
             p.fault("too many sequences");
-        SequenceState& state = sequences_[sequence];
-        if ((flags & kStateCleared) != 0) {
+        SequenceState& state = sequences_[in.sequence];
+        if ((in.flags & kStateCleared) != 0) {
             state = {};
             state.has_state = true;
         }
-        if (clocks) take_clocks(clocks->message(), sequence);
-        if (defaults) take_defaults(defaults->message(), state);
-        if (interned) state.take_interned(interned->message());
-        if (track) take_track(track->message());
-        if (!event && !stage && !sample) return;
-        if ((flags & 2) != 0 && !state.has_state) return out_.skip("events whose names were lost");
-        if (!timestamp) return out_.skip("events without a time");
-        if (clock == 0) clock = state.clock != 0 ? state.clock : kBoottime;
-        const auto time = reference_time(*timestamp, clock, sequence);
-        if (!time) return out_.skip("events of a clock with no known relation to the others");
-        if (event) take_event(parse_event(event->message(), state), *event, *time, sequence);
-        if (stage) take_stage(parse_stage(stage->message(), *time, state));
-        if (sample) take_sample(parse_sample(sample->message()), *time, sequence);
+        if (in.clocks) clocks_.take(in.clocks->message(), in.sequence, out_.clock);
+        if (in.defaults) take_defaults(in.defaults->message(), state);
+        if (in.interned) state.take_interned(in.interned->message());
+        if (in.track) take_track(in.track->message());
+        if (in.event || in.stage || in.sample) take_timed(in, state);
+    }
+    void take_timed(const Packet& in, SequenceState& state) {
+        if ((in.flags & 2) != 0 && !state.has_state)
+            return out_.notes.skip("events whose names were lost");
+        if (!in.timestamp) return out_.notes.skip("events without a time");
+        const std::uint64_t clock = in.clock != 0      ? in.clock
+                                    : state.clock != 0 ? state.clock
+                                                       : std::uint64_t{kBoottime};
+        const auto time = clocks_.reference_time(*in.timestamp, clock, in.sequence);
+        if (!time) return out_.notes.skip("events of a clock with no known relation to the others");
+        if (in.event)
+            take_event(parse_event(in.event->message(), state), *in.event, *time, in.sequence);
+        if (in.stage) take_stage(parse_stage(in.stage->message(), *time, state));
+        if (in.sample) take_sample(parse_sample(in.sample->message()), *time, in.sequence);
+    }
+    Packet read_packet(ProtoReader& p) {
+        Packet in;
+        const std::uint64_t begin = p.byte();
+        std::uint32_t other = 0;
+        while (p.next())
+            if (put(in, p.field(), kParts, [&] { return p; }) ||
+                put(in, p.field(), kNumbers, [&] { return p.value(); }))
+                continue;
+            else if (p.field() == kGpuCounters)
+                out_.notes.skip_at("GPU counter packets", p.byte());
+            else if (!p.text().empty() && !says_nothing(p.field()))
+                other = p.field();
+        if (other != 0)
+            out_.notes.skip_at(
+                fmt::format("packets of another kind (field {} of TracePacket)", other), begin);
+        return in;
     }
 
     /// Packets on the recording itself: its configuration, statistics, marks, the machine; and what
@@ -153,68 +144,6 @@ class Reader {
     static bool says_nothing(std::uint32_t field) {
         constexpr std::uint32_t kFields[] = {33, 35, 36, 43, 44, 45, 69, 89, 128};
         return std::find(std::begin(kFields), std::end(kFields), field) != std::end(kFields);
-    }
-
-    // ---- clocks
-    using ClockKey = std::pair<std::uint64_t, std::uint64_t>;  // sequence (0: all), clock
-    static ClockKey key_of(std::uint64_t clock, std::uint64_t sequence) {
-        return {clock >= 64 && clock < 128 ? sequence : 0, clock};
-    }
-    // The reference is MONOTONIC where the first snapshot has it, for that is the store's clock.
-    // Later snapshots only add clocks and restart incremental ones: clocks of one machine drift by
-    // less than matters here.
-    void take_clocks(ProtoReader snapshot, std::uint64_t sequence) {
-        struct Reading {
-            std::uint64_t id = 0, raw = 0;
-            Clock clock;
-        };
-        std::vector<Reading> readings;
-        while (snapshot.next()) {
-            if (snapshot.field() != 1 || readings.size() >= 64) continue;
-            Reading r;
-            for (ProtoReader c = snapshot.message(); c.next();) {
-                if (c.field() == 1) r.id = c.value();
-                if (c.field() == 2) r.raw = c.value();
-                if (c.field() == 3) r.clock.incremental = c.value() != 0;
-                if (c.field() == 4) r.clock.unit = time_of(c, c.value());
-            }
-            r.clock.last = time_of(snapshot, r.raw, r.clock.unit);
-            readings.push_back(r);
-        }
-        std::optional<std::int64_t> now;  // in the reference clock
-        for (const Reading& r : readings)
-            if (const auto known = clocks_.find(key_of(r.id, sequence));
-                known != clocks_.end() && !r.clock.incremental)
-                now = r.clock.last + known->second.offset;
-        if (!now && clocks_.empty())
-            for (const Reading& r : readings)
-                if (!now || r.id == kMonotonic) now = r.clock.last;
-        if (!now || *now < 0 || *now > kMaxImportTime) return;
-        for (Reading& r : readings) {
-            r.clock.offset = *now - r.clock.last;
-            if (r.id == kRealtime && !out_.realtime_offset_ns)
-                out_.realtime_offset_ns = -r.clock.offset;
-            if (r.id == kMonotonic && out_.read_ns == 0) out_.read_ns = *now;
-            if (clocks_.size() >= kMaxUnits) snapshot.fault("too many clocks");
-            const ClockKey key = key_of(r.id, sequence);
-            if (r.clock.incremental)
-                clocks_.insert_or_assign(key, r.clock);
-            else
-                clocks_.try_emplace(key, r.clock);
-        }
-    }
-    std::optional<std::int64_t> reference_time(const ProtoReader& at, std::uint64_t id,
-                                               std::uint64_t sequence) {
-        const auto found = clocks_.find(key_of(id, sequence));
-        if (found == clocks_.end())
-            return clocks_.empty() ? std::optional(time_of(at, at.value())) : std::nullopt;
-        Clock& clock = found->second;
-        std::int64_t time = time_of(at, at.value(), clock.unit);
-        if (clock.incremental)
-            clock.last = time = time_of(at, static_cast<std::uint64_t>(clock.last + time));
-        time += clock.offset;
-        if (std::abs(time) > kMaxImportTime) at.fault("a time is out of range");
-        return time;
     }
 
     // ---- what events refer to
@@ -312,10 +241,10 @@ class Reader {
     }
     void take_process(const Lane& lane, std::string_view command,
                       const std::vector<std::string_view>& texts) {
-        ImportEvents::Process& process = out_.process(lane.pid);
+        ImportedProcess& process = out_.process(lane.pid);
         process.declared = true;
-        if (process.name.empty()) process.name = lane.name;
-        ProcessLabels& labels = process.labels;
+        if (process.batch.process_name.empty()) process.batch.process_name = lane.name;
+        ProcessLabels& labels = process.batch.labels;
         if (!command.empty()) labels.command = command;
         for (const std::string_view text : texts) read_label(text, labels);
     }
@@ -327,7 +256,7 @@ class Reader {
         Lane& lane = e.track != 0 || e.has_track ? lane_of(at, e.track) : own_lanes_[sequence];
         if (e.type == 4) return take_counter(e, lane, time);
         if (e.type < 1 || e.type > 3)
-            return out_.skip("events of types other than slice, instant and counter");
+            return out_.notes.skip("events of types other than slice, instant and counter");
         if (!lane.moments.empty()) {
             const auto parent = lanes_.find(lane.parent);
             if (e.type == 3 && parent != lanes_.end())
@@ -378,7 +307,7 @@ class Reader {
     void take_sample(const PerfSample& sample, std::int64_t time, std::uint64_t sequence) {
         const InternedStacks& stacks = sequences_[sequence].stacks;
         const std::vector<FrameEvent> frames = stacks.stack(sample.stack);
-        if (frames.empty()) return out_.skip("samples without a call stack");
+        if (frames.empty()) return out_.notes.skip("samples without a call stack");
         const std::int64_t weight = sample.weight_ns > 0 ? sample.weight_ns : stacks.period_ns();
         const bool blocked = frames.front().kind == FrameKind::blocked;
         out_.add_sample(sample.pid, {time, weight, sample.tid, 0, blocked}, frames);
@@ -389,14 +318,14 @@ class Reader {
     }
     void take_counter(const Event& e, Lane& lane, std::int64_t time) {
         if (!e.value || !std::isfinite(*e.value))
-            return out_.skip("counter events without a number");
+            return out_.notes.skip("counter events without a number");
         double value = *e.value * lane.unit;
         if (lane.incremental) value = lane.sum += value;
         if (lane.name.starts_with(kLossesCounter) && value >= 0 && value < 1e18 &&
             take_losses(lane, static_cast<std::uint64_t>(value)))
             return;
-        out_.add_point(pid_of(lane),
-                       {time, value, 0, out_.name(lane.name.empty() ? "counter" : lane.name)});
+        out_.add(pid_of(lane), &TraceBatch::counters,
+                 {time, value, 0, out_.name(lane.name.empty() ? "counter" : lane.name)});
     }
 
     /// The export's own notes of what is missing: how many records, and how many for each reason.
@@ -404,9 +333,9 @@ class Reader {
         const std::uint32_t pid = pid_of(lane);
         std::string_view reason = lane.name.substr(std::strlen(kLossesCounter));
         if (reason.empty()) return lost_[pid] = count, true;
-        ImportEvents::Process& process = out_.process(pid);
+        ImportedProcess& process = out_.process(pid);
         return reason.starts_with(": ") &&
-               take_loss(reason.substr(2), count, process.loss, process.service);
+               take_loss(reason.substr(2), count, process.batch.loss, process.batch.service);
     }
 
     // Descriptors may come after events, so tracks get their names last.
@@ -419,7 +348,7 @@ class Reader {
                                                           of->second.track != kNoTrack)
                 out_.join(lane.track, of->second.track);
         for (const auto& [pid, count] : lost_) {
-            LossCounts& loss = out_.process(pid).loss;
+            LossCounts& loss = out_.process(pid).batch.loss;
             loss.unexplained = std::max(count, loss.total()) - loss.total();
         }
     }
@@ -437,7 +366,7 @@ class Reader {
         if (info.name.empty() && ImportNumbers::is_made_up(info.tid))
             info.name = "thread " + tids_.written(info.tid);
         if (ImportNumbers::is_made_up(info.pid))
-            if (std::string& name = out_.process(info.pid).name; name.empty())
+            if (std::string& name = out_.process(info.pid).batch.process_name; name.empty())
                 name = pids_.written(info.pid);
         info.kind = lane.beside && parent != lanes_.end() ? parent->second.kind : lane.kind;
         if (!lane.own_kind && !lane.is_thread && lane.name.starts_with("CUDA stream"))
@@ -445,7 +374,7 @@ class Reader {
     }
 
     ImportEvents& out_;
-    std::map<ClockKey, Clock> clocks_;
+    PerfettoClocks clocks_;
     std::unordered_map<std::uint64_t, SequenceState> sequences_;
     std::unordered_map<std::uint64_t, Lane> lanes_, own_lanes_;
     ImportNumbers pids_, tids_;

@@ -264,19 +264,19 @@ void take_moment(const Event& e, std::string_view moments, std::int64_t time, Im
     };
     constexpr std::size_t kMostDevices = 256;
     if (moments == kSyncTrack) {
-        out.add_sync(pid,
-                     {time, time + bounded_time(e.number("length_ns")), e.number("correlation"),
-                      number("context"), number("stream"), enumerator<SyncType>(e.number("type"))});
+        out.add(pid, &TraceBatch::syncs,
+                {time, time + bounded_time(e.number("length_ns")), e.number("correlation"),
+                 number("context"), number("stream"), enumerator<SyncType>(e.number("type"))});
     } else if (moments == kMemoryTrack) {
-        out.add_memory(
-            pid, {time, e.number("bytes"), e.number("address"), e.number("correlation"),
-                  number("device"), enumerator<MemoryType>(e.number("type")), e.name == "release"});
+        out.add(pid, &TraceBatch::memory,
+                {time, e.number("bytes"), e.number("address"), e.number("correlation"),
+                 number("device"), enumerator<MemoryType>(e.number("type")), e.name == "release"});
     } else if (moments == kPauseTrack) {
-        out.process(pid).pauses.push_back({time, time + bounded_time(e.number("length_ns")),
-                                           e.number("ranges") != 0, e.number("gpu") != 0});
-    } else if (moments == kGpusTrack && out.process(pid).devices.size() < kMostDevices) {
+        out.process(pid).batch.pauses.push_back({time, time + bounded_time(e.number("length_ns")),
+                                                 e.number("ranges") != 0, e.number("gpu") != 0});
+    } else if (moments == kGpusTrack && out.process(pid).batch.devices.size() < kMostDevices) {
         const Note* const uuid = e.note("uuid");
-        out.process(pid).devices.push_back(
+        out.process(pid).batch.devices.push_back(
             {number("device"), std::string(e.name),
              std::string(uuid == nullptr ? std::string_view() : uuid->text), whole("compute_major"),
              whole("compute_minor"), whole("multiprocessors"), number("warps_per_multiprocessor"),
@@ -285,6 +285,64 @@ void take_moment(const Event& e, std::string_view moments, std::int64_t time, Im
              whole("clock_khz"), whole("memory_clock_khz"), whole("memory_bus_bits"),
              e.number("memory_bytes")});
     }
+}
+
+// The reference is MONOTONIC where the first snapshot has it, for that is the store's clock.
+// Later snapshots only add clocks and restart incremental ones: clocks of one machine drift by
+// less than matters here.
+void PerfettoClocks::take(ProtoReader snapshot, std::uint64_t sequence, ImportClock& file) {
+    struct Reading {
+        std::uint64_t id = 0, raw = 0;
+        Clock clock;
+    };
+    std::vector<Reading> readings;
+    while (snapshot.next()) {
+        if (snapshot.field() != 1 || readings.size() >= 64) continue;
+        Reading r;
+        for (ProtoReader c = snapshot.message(); c.next();) {
+            if (c.field() == 1) r.id = c.value();
+            if (c.field() == 2) r.raw = c.value();
+            if (c.field() == 3) r.clock.incremental = c.value() != 0;
+            if (c.field() == 4) r.clock.unit = time_of(c, c.value());
+        }
+        r.clock.last = time_of(snapshot, r.raw, r.clock.unit);
+        readings.push_back(r);
+    }
+    std::optional<std::int64_t> now;  // in the reference clock
+    for (const Reading& r : readings)
+        if (const auto known = clocks_.find(key_of(r.id, sequence));
+            known != clocks_.end() && !r.clock.incremental)
+            now = r.clock.last + known->second.offset;
+    if (!now && clocks_.empty())
+        for (const Reading& r : readings)
+            if (!now || r.id == kMonotonic) now = r.clock.last;
+    if (!now || *now < 0 || *now > kMaxImportTime) return;
+    for (Reading& r : readings) {
+        r.clock.offset = *now - r.clock.last;
+        if (r.id == kRealtime && !file.realtime_offset_ns)
+            file.realtime_offset_ns = -r.clock.offset;
+        if (r.id == kMonotonic && file.read_ns == 0) file.read_ns = *now;
+        if (clocks_.size() >= kMaxUnits) snapshot.fault("too many clocks");
+        const ClockKey key = key_of(r.id, sequence);
+        if (r.clock.incremental)
+            clocks_.insert_or_assign(key, r.clock);
+        else
+            clocks_.try_emplace(key, r.clock);
+    }
+}
+
+std::optional<std::int64_t> PerfettoClocks::reference_time(const ProtoReader& at, std::uint64_t id,
+                                                           std::uint64_t sequence) {
+    const auto found = clocks_.find(key_of(id, sequence));
+    if (found == clocks_.end())
+        return clocks_.empty() ? std::optional(time_of(at, at.value())) : std::nullopt;
+    Clock& clock = found->second;
+    std::int64_t time = time_of(at, at.value(), clock.unit);
+    if (clock.incremental)
+        clock.last = time = time_of(at, static_cast<std::uint64_t>(clock.last + time));
+    time += clock.offset;
+    if (std::abs(time) > kMaxImportTime) at.fault("a time is out of range");
+    return time;
 }
 
 }  // namespace gs::perfetto

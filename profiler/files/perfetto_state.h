@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "profiler/files/import_events.h"
@@ -81,5 +83,33 @@ inline std::uint64_t number_in(std::string_view text) {
 inline std::uint32_t small_number_in(std::string_view text) {
     return static_cast<std::uint32_t>(number_in(text));
 }
+
+/// Sequences, clocks, tracks, interned names: more than any trace has.
+inline constexpr std::size_t kMaxUnits = 1'000'000;
+
+/// The clocks of a trace and how they relate to its reference clock.
+class PerfettoClocks {
+  public:
+    /// Takes a ClockSnapshot; what it says of REALTIME and MONOTONIC goes to `file`.
+    void take(ProtoReader snapshot, std::uint64_t sequence, ImportClock& file);
+    /// The time `at` in the reference clock; none of a clock without a known relation to it.
+    std::optional<std::int64_t> reference_time(const ProtoReader& at, std::uint64_t clock,
+                                               std::uint64_t sequence);
+
+  private:
+    /// A clock, of one sequence or of all: its reading plus `offset` is time in the trace's
+    /// reference clock.
+    struct Clock {
+        std::int64_t offset = 0, last = 0;
+        std::int64_t unit = 1;
+        bool incremental = false;
+    };
+    using ClockKey = std::pair<std::uint64_t, std::uint64_t>;  // sequence (0: all), clock
+    static ClockKey key_of(std::uint64_t clock, std::uint64_t sequence) {
+        return {clock >= 64 && clock < 128 ? sequence : 0, clock};
+    }
+
+    std::map<ClockKey, Clock> clocks_;
+};
 
 }  // namespace gs::perfetto

@@ -56,7 +56,8 @@ std::string insights_text(const TraceStore& store, const Insights& insights) {
     constexpr std::size_t kWidth = 110;
     std::string out;
     if (insights.iterations > 0)
-        out += fmt::format("  insights: {} iterations of {:.3f} ms (median)\n", insights.iterations,
+        out += fmt::format("  insights: {} {} of {:.3f} ms (median)\n", insights.iterations,
+                           insights.iterations == 1 ? "iteration" : "iterations",
                            insights.iteration_ms);
     else
         out += "  insights: no iterations were found\n";

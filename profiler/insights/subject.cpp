@@ -302,8 +302,8 @@ std::string Subject::iteration_at(std::int64_t t) const {
 
 std::string Subject::caller_of(const Call& call) const {
     const std::uint32_t thread =
-        store.timeline().track_of(process, store.tracks()[call.track].tid, TrackKind::thread);
-    const auto range = store.timeline().innermost_at(thread, call.span->begin_ns);
+        store.timeline().threads().find(process, store.tracks()[call.track].tid, TrackKind::thread);
+    const auto range = innermost_at(store, thread, call.span->begin_ns);
     return range.span == nullptr ? std::string() : std::string(store.name(range.span->name));
 }
 

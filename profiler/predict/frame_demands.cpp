@@ -65,11 +65,14 @@ struct Counts {
     }
 };
 
+CodeCost code_of(const LoopCost* loop) { return loop != nullptr ? loop->code : CodeCost{}; }
+
 /// A kernel of the table, by the first of `names` that is there. Absent: all costs are 0.
 class CountedKernel {
   public:
     CountedKernel(const KernelCosts& costs, const GpuDevice& gpu,
-                  std::initializer_list<const char*> names) {
+                  std::initializer_list<const char*> names)
+        : gpu_(gpu) {
         for (const char* name : names)
             if (found_ = costs.find(gpu.architecture.code, name); found_ != nullptr) break;
     }
@@ -79,10 +82,12 @@ class CountedKernel {
     std::span<const LoopCost> loops() const {
         return there() ? std::span<const LoopCost>(found_->loops) : std::span<const LoopCost>();
     }
-    int resident(const GpuDevice& gpu, int threads) const {
-        return resident_blocks(gpu.architecture, threads, there() ? found_->registers : 0,
-                               there() ? found_->shared_bytes : 0);
+    /// Blocks of 256 threads that a multiprocessor has space for, and the whole GPU.
+    int resident() const {
+        return resident_blocks(gpu_.architecture, static_cast<int>(kThreads),
+                               there() ? found_->registers : 0, there() ? found_->shared_bytes : 0);
     }
+    double places() const { return gpu_.multiprocessors * resident(); }
     /// The loop with the most of it, of those without loops inside where `innermost`; null: none.
     const LoopCost* loop_with(double CodeCost::*most, bool innermost,
                               const LoopCost* but = nullptr) const {
@@ -105,11 +110,32 @@ class CountedKernel {
         return false;
     }
 
+    /// Adds `blocks` that each run it once, every loop once through, `times` over; the rounds of
+    /// waits of these follow each other.
+    void run(StageDemand& d, double blocks, double times, double share = 1) const {
+        run_code(d, all(), blocks, times, share);
+    }
+    /// The same of `code` in place of its own.
+    void run_code(StageDemand& d, const CodeCost& code, double blocks, double times,
+                  double share) const {
+        d.executed += code * (blocks * kWarps * share * times);
+        d.wait_rounds += code.rounds * share * (times * std::ceil(blocks / places()));
+        if (blocks > 0) d.wait_clocks += code.stall * share;
+        d.counted = d.counted && there();
+    }
+    /// Adds `blocks` that go through `each` things together, a thread one a turn.
+    void run_striding(StageDemand& d, double blocks, double each, double times) const {
+        const CodeCost turn = code_of(loop_with(&CodeCost::issue, false));
+        const double turns = std::max(1.0, each / (blocks * kThreads));
+        run(d, blocks, times);
+        d.executed += turn * ((turns - 1) * blocks * kWarps * times);
+        d.wait_rounds += turn.rounds * (turns - 1) * times;
+    }
+
   private:
+    const GpuDevice& gpu_;
     const KernelCost* found_ = nullptr;
 };
-
-CodeCost code_of(const LoopCost* loop) { return loop != nullptr ? loop->code : CodeCost{}; }
 
 /// Work items of blending, longest first; a tile's pairs are shared out by the isects of each.
 std::vector<double> items_of(const std::vector<TileLoad>& tiles) {
@@ -137,6 +163,18 @@ double imbalance_of(const PredictedWork& work, const GpuDevice& gpu, int residen
     const double alone = code.stall > 0 ? std::min(1.0, 2 * code.issue / code.stall) : 0.5;
     const int places = static_cast<int>(gpu.multiprocessors);
     return std::max(1.0, makespan(items, {places, resident, alone}) * places / sum);
+}
+
+/// 1, 2, 4 or 8: how far a walk is unrolled.
+double splats_a_turn(double work) {
+    return std::exp2(std::round(std::log2(std::clamp(work, 1.0, 8.0))));
+}
+
+/// Of the loop around an unrolled walk half runs in the mean: what draws two or one more.
+CodeCost with_left_over(const LoopCost& loop, double splats) {
+    const double run =
+        splats > 1 && loop.code.issue > 0 ? 0.5 * (1 + loop.code.least / loop.code.issue) : 1;
+    return loop.code * run;
 }
 
 class Frame {
@@ -178,31 +216,6 @@ class Frame {
         cuda.cuda = true;
         return stage_work(cuda, stage).bytes;
     }
-    /// `blocks` of 256 threads that each run `kernel` once, every loop once through, in every view
-    /// of a batch; its rounds of waits follow each other.
-    void run_blocks(StageDemand& d, const CountedKernel& kernel, double blocks,
-                    double share = 1) const {
-        run_code(d, kernel, kernel.all(), blocks, share, work_.batch);
-    }
-    /// The same of `code` in place of the kernel's own, this many times.
-    void run_code(StageDemand& d, const CountedKernel& kernel, const CodeCost& code, double blocks,
-                  double share, double times) const {
-        d.executed += code * (blocks * kWarps * share * times);
-        const double waves =
-            times * std::ceil(blocks / (gpu_.multiprocessors * kernel.resident(gpu_, 256)));
-        d.wait_rounds += code.rounds * share * waves;
-        if (blocks > 0) d.wait_clocks += code.stall * share;
-        d.counted = d.counted && kernel.there();
-    }
-    /// `blocks` of 256 threads that go through `each` things together, a thread one a turn.
-    void run_striding(StageDemand& d, const CountedKernel& kernel, double blocks,
-                      double each) const {
-        const LoopCost* const turn = kernel.loop_with(&CodeCost::issue, false);
-        const double n = work_.batch, turns = std::max(1.0, each / (blocks * kThreads));
-        run_blocks(d, kernel, blocks);
-        d.executed += code_of(turn) * ((turns - 1) * blocks * kWarps * n);
-        d.wait_rounds += code_of(turn).rounds * (turns - 1) * n;
-    }
     double planes() const { return 11 + 3 * (f_.sh_degree + 1.0) * (f_.sh_degree + 1.0); }
     double model_bytes() const { return f_.gaussians * planes() * (f_.training ? 12 : 4); }
 
@@ -226,12 +239,12 @@ class Frame {
         for (const LoopCost& loop : k.loops())
             if (points != nullptr && (&loop == points || k.lies_in(&loop, *points)))
                 code += loop.code * (kPoints - 1);
-        run_code(d, k, code, f_.candidates / 256, std::min(1.0, (planes() + 40) / 99), work_.batch);
+        k.run_code(d, code, f_.candidates / 256, work_.batch, std::min(1.0, (planes() + 40) / 99));
     }
     void sort() {
         StageDemand& d =
             add(Stage::sort, layout_bytes(Stage::sort), f_.isects * 12 + f_.visible * 16);
-        run_blocks(d, kernel({"compact"}), std::ceil(f_.gaussians / kCompacted));
+        kernel({"compact"}).run(d, std::ceil(f_.gaussians / kCompacted), work_.batch);
         const int by_tile = tile_passes(f_.tiles);
         d.launches += by_tile * work_.batch;
         passes(d, kernel({"radix_pass<unsigned int>"}), f_.visible, kDepthPasses);
@@ -242,9 +255,8 @@ class Frame {
     }
     /// Of a sort of `pairs`, one behind the other.
     void passes(StageDemand& d, const CountedKernel& pass, double pairs, int count) const {
-        const double blocks = std::ceil(pairs / kSortedPart),
-                     resident = gpu_.multiprocessors * pass.resident(gpu_, 256),
-                     waves = std::ceil(blocks / resident), n = count * work_.batch;
+        const double blocks = std::ceil(pairs / kSortedPart), resident = pass.places();
+        const double waves = std::ceil(blocks / resident), n = count * work_.batch;
         d.executed += pass.all() * (blocks * kWarps * n);
         d.executed.issue += kPassUnused * pass.all().issue * blocks * kWarps * n;
         // Of blocks that begin together the k-th wait lets k * kSeenAtOnce more know where theirs
@@ -277,11 +289,10 @@ class Frame {
                 d.executed += loop.code * (put_turns * kWarps * n);
         }
         d.executed += k.outside() * (blocks * kWarps * n);
-        const CountedKernel counts = kernel({"count"});
-        run_blocks(d, counts, std::ceil(f_.visible / kCountedRanks));
+        kernel({"count"}).run(d, std::ceil(f_.visible / kCountedRanks), work_.batch);
         // Their boxes and, of large ones, splats lie at random places.
         d.bytes += f_.visible * (kGatherSector - 12) * n;
-        const double waves = std::ceil(blocks / (gpu_.multiprocessors * k.resident(gpu_, 256)));
+        const double waves = std::ceil(blocks / k.places());
         d.wait_rounds += k.all().rounds * waves;
         d.wait_clocks += k.all().stall;
         d.counted = k.there();
@@ -321,11 +332,10 @@ class Frame {
                                                 ? counts_.batches
                                                 : counts_.items * kSeldom));
         d.executed += k.outside() * (counts_.items * kWarps * n);
-        const int resident = k.resident(gpu_, 256);
         gather(d, counts_.batches * 256);
         // Each batch waits for its slots, then for its splats, while the other blocks blend.
-        d.wait_rounds = 2 * counts_.batches * n / (gpu_.multiprocessors * resident);
-        d.imbalance = imbalance_of(work_, gpu_, resident, walk);
+        d.wait_rounds = 2 * counts_.batches * n / k.places();
+        d.imbalance = imbalance_of(work_, gpu_, k.resident(), walk);
         d.counted = counts_.counted && walk != nullptr;
     }
     /// The walk over near splats, `splats` of them a turn. One at a time takes the shortest way
@@ -339,16 +349,6 @@ class Frame {
                      skipped = std::max(0.0, counts_.near - counts_.open);
         return code_of(walk) * (counts_.open + skipped * code_of(walk).least / issue);
     }
-    /// 1, 2, 4 or 8: how far a walk is unrolled.
-    static double splats_a_turn(double work) {
-        return std::exp2(std::round(std::log2(std::clamp(work, 1.0, 8.0))));
-    }
-    /// Of the loop around an unrolled walk half runs in the mean: what draws two or one more.
-    static CodeCost with_left_over(const LoopCost& loop, double splats) {
-        const double run =
-            splats > 1 && loop.code.issue > 0 ? 0.5 * (1 + loop.code.least / loop.code.issue) : 1;
-        return loop.code * run;
-    }
     /// Splats are gathered by every batch that has them, and count in the layouts' bytes once.
     void gather(StageDemand& d, double splats) const {
         d.again_bytes = std::max(0.0, splats - f_.visible) * 48 * work_.batch;
@@ -357,15 +357,16 @@ class Frame {
     void loss() {
         StageDemand& d = add(Stage::loss, layout_bytes(Stage::loss), f_.pixels * 27);
         // A block a channel of 32 x 32 pixels.
-        run_blocks(d, kernel({"photo_loss"}), 3 * f_.pixels / 1024, kLossRun);
+        kernel({"photo_loss"}).run(d, 3 * f_.pixels / 1024, work_.batch, kLossRun);
         if (!work_.look) return;
         // The picture as the photo's camera would show it, and back: planes read and written.
         const double blocks = std::ceil(f_.pixels / kThreads);
         d.bytes += f_.pixels * kLookBytes * work_.batch;
         d.launches += kLookLaunches * work_.batch;
-        run_blocks(d, kernel({"show_look"}), blocks);
-        run_striding(d, kernel({"pull_look"}), std::min(blocks, kLookBlocks), f_.pixels);
-        run_blocks(d, kernel({"step_look"}), 1);
+        kernel({"show_look"}).run(d, blocks, work_.batch);
+        const CountedKernel pull = kernel({"pull_look"});
+        pull.run_striding(d, std::min(blocks, kLookBlocks), f_.pixels, work_.batch);
+        kernel({"step_look"}).run(d, 1, work_.batch);
     }
     void blend_backward() {
         StageDemand& d =
@@ -395,10 +396,9 @@ class Frame {
             else
                 d.executed += loop.code * (kWarps * counts_.items * n);
         d.executed += k.outside() * (counts_.items * kWarps * n);
-        const int resident = k.resident(gpu_, 256);
         // Slots and splats are fetched a batch ahead: one wait a batch is left.
-        d.wait_rounds = batches * n / (gpu_.multiprocessors * resident);
-        d.imbalance = imbalance_of(work_, gpu_, resident, walk);
+        d.wait_rounds = batches * n / k.places();
+        d.imbalance = imbalance_of(work_, gpu_, k.resident(), walk);
         d.counted = counts_.counted && walk != nullptr;
     }
     /// What the layouts' bytes of rows are off by: only live isects have one, in whole sectors.
@@ -420,10 +420,10 @@ class Frame {
         // Its gradients' pass reads the parameters and moments of 256 Gaussians; the sink reads
         // them again, with two thirds of the waits.
         d.again_bytes = f_.visible * planes() * 12 * work_.batch;
-        d.again_set = gpu_.multiprocessors * k.resident(gpu_, 256) * 256 * planes() * 12;
+        d.again_set = k.places() * 256 * planes() * 12;
         d.again_rounds = d.wait_rounds * 2 / 3;
         d.wait_rounds -= d.again_rounds;
-        run_blocks(d, kernel({"refresh_bounds"}), f_.candidates / 256);
+        kernel({"refresh_bounds"}).run(d, f_.candidates / 256, work_.batch);
         sum_motions(d);
     }
     void sum_motions(StageDemand& d) {
@@ -431,7 +431,8 @@ class Frame {
         // Six sums over all Gaussians: cleared, left by those in view, added up.
         d.bytes += kMotionParts * (2 * f_.gaussians + f_.visible) * 4 * work_.batch;
         d.launches += 2 * work_.batch;
-        run_striding(d, kernel({"sum_motion"}), kMotionParts, kMotionParts * f_.gaussians);
+        const CountedKernel sum = kernel({"sum_motion"});
+        sum.run_striding(d, kMotionParts, kMotionParts * f_.gaussians, work_.batch);
     }
     CountedKernel backward_kernel() const {
         return projection("project_backward", !f_.training  ? "<StoringSink*"
@@ -453,7 +454,7 @@ class Frame {
             projection("project_backward", work_.poses ? "<BatchMotionSink*" : "<BatchSink*");
         run_projection(d, own.there() ? own : backward_kernel());
         for (const char* name : {"step_batch", "refresh_bounds"})
-            run_code(d, kernel({name}), kernel({name}).all(), shown / 256, 1, 1);
+            kernel({name}).run(d, shown / 256, 1);
         sum_motions(d);
     }
     /// Rows that any view of a batch shows, as if what one shows had nothing to do with another.
@@ -464,7 +465,7 @@ class Frame {
     }
     void pack() {
         StageDemand& d = add(Stage::pack, f_.pixels * 16, f_.pixels * 16);
-        run_blocks(d, kernel({"pack_rgba"}), f_.pixels / 256);
+        kernel({"pack_rgba"}).run(d, f_.pixels / 256, work_.batch);
     }
 
     const PredictedWork& work_;

@@ -92,11 +92,11 @@ namespace {
 /// The track of a thread's calls or overhead, made when there is none.
 std::uint32_t track_beside(Timeline& timeline, std::uint32_t process, std::uint32_t pid,
                            std::uint32_t tid, TrackKind kind) {
-    const std::uint32_t known = timeline.track_of(process, tid, kind);
+    const std::uint32_t known = timeline.threads().find(process, tid, kind);
     if (known != kNoTrack) return known;
     const std::uint32_t made = timeline.add(process, pid, tid, kind);
     if (made == kNoTrack) return made;
-    const std::uint32_t thread = timeline.track_of(process, tid, TrackKind::thread);
+    const std::uint32_t thread = timeline.threads().find(process, tid, TrackKind::thread);
     const std::string of =
         thread != kNoTrack ? timeline.tracks()[thread].name : "thread " + std::to_string(tid);
     timeline.track(made).name = (kind == TrackKind::api ? "CUDA calls of " : "overhead in ") + of;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "profiler/store/name_book.h"
+#include "profiler/store/timeline.h"
+
 namespace gs {
 namespace {
 
@@ -20,7 +23,7 @@ std::size_t count_before(const SlidingArray<TraceValue>& values, std::int64_t t)
 }  // namespace
 
 std::span<const TraceValue> RangeValues::of(std::size_t track, std::int64_t begin_ns,
-                                            std::uint8_t depth) const {
+                                            std::size_t depth) const {
     if (track >= by_track_.size()) return {};
     const auto view = by_track_[track].view();
     std::size_t first = count_before(by_track_[track], begin_ns);
@@ -91,6 +94,12 @@ RangeValues RangeValues::excerpt(std::int64_t begin_ns, std::int64_t end_ns) con
             return v.begin_ns >= begin_ns && v.begin_ns <= end_ns;
         }));
     return out;
+}
+
+std::string value_text(const NameBook& names, const TraceValue& value) {
+    return value.kind == PayloadKind::name
+               ? std::string(names.text(static_cast<std::uint32_t>(value.value)))
+               : payload_text(value.value, value.kind);
 }
 
 }  // namespace gs

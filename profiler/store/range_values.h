@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "profiler/store/event.h"
@@ -13,6 +14,8 @@
 #include "profiler/store/sliding.h"
 
 namespace gs {
+
+class NameBook;
 
 /// A value by its name; both names are indices into the NameBook.
 struct TraceValue {
@@ -30,7 +33,7 @@ class RangeValues {
     /// Values of the range of `track` that began then, at this depth, in the order they were
     /// recorded.
     std::span<const TraceValue> of(std::size_t track, std::int64_t begin_ns,
-                                   std::uint8_t depth) const;
+                                   std::size_t depth) const;
 
     // ---- for the store that fills it
     /// Values come in the order of the begins of their ranges, except values recorded at the end of
@@ -47,5 +50,8 @@ class RangeValues {
   private:
     std::vector<SlidingArray<TraceValue>> by_track_;
 };
+
+/// "sum", "4096".
+std::string value_text(const NameBook& names, const TraceValue& value);
 
 }  // namespace gs

@@ -69,6 +69,55 @@ void take_pause(SlidingArray<PauseEvent>& pauses, const PauseEvent& pause) {
 
 }  // namespace
 
+void TraceProcess::take(const TraceBatch& batch, std::size_t keep) {
+    if (batch.visible_pid != 0) visible_pid = batch.visible_pid;
+    if (!batch.labels.empty()) labels = batch.labels;
+    // Of two rings the one that knows of CUPTI speaks for the process.
+    if (batch.service && (!service || batch.service->cupti != abi::CuptiState::not_asked ||
+                          service->cupti == abi::CuptiState::not_asked)) {
+        const bool another = service && service->cupti == abi::CuptiState::not_asked &&
+                             batch.service->cupti != abi::CuptiState::not_asked;
+        if (!service_first || another) service_first = batch.service;
+        service = batch.service;
+    }
+    for (const GpuDeviceEvent& device : batch.devices) {
+        const auto known =
+            std::find_if(devices.begin(), devices.end(),
+                         [&](const GpuDeviceEvent& d) { return d.device == device.device; });
+        if (known != devices.end())
+            *known = device;
+        else if (devices.size() < 256)
+            devices.push_back(device);
+    }
+    for (const SyncEvent& sync : batch.syncs) syncs.push_back(sync);
+    for (const MemoryEvent& event : batch.memory) memory.push_back(event);
+    for (const PauseEvent& pause : batch.pauses) take_pause(pauses, pause);
+    pauses.keep_newest(keep);
+    syncs.keep_newest(keep);
+    memory.keep_newest(keep);
+    read_ns = std::max(read_ns, batch.read_ns);
+}
+
+std::size_t TraceProcess::bytes_before(std::int64_t t) const {
+    return count_before(syncs, t, &SyncEvent::end_ns) * sizeof(SyncEvent) +
+           count_before(memory, t, &MemoryEvent::time_ns) * sizeof(MemoryEvent);
+}
+
+void TraceProcess::forget_before(std::int64_t t) {
+    syncs.drop_front(count_before(syncs, t, &SyncEvent::end_ns));
+    memory.drop_front(count_before(memory, t, &MemoryEvent::time_ns));
+}
+
+void TraceSource::take_open(std::span<const OpenSpan> spans) {
+    open.clear();
+    for (OpenSpan one : spans) {
+        one.track = track(one.track);
+        if (one.track == kNoTrack) continue;
+        one.name = name(one.name);
+        open.push_back(one);
+    }
+}
+
 // Two rings of one process are one process: its ranges may be in one and its GPU work in the other.
 std::uint32_t Sources::process_of(const TraceBatch& batch) {
     const ProcessKey key = batch.pid != 0
@@ -104,8 +153,13 @@ void Sources::take_state(TraceSource& source, const TraceBatch& batch, std::size
     total_losses(source, batch);
     source.loss = batch.loss;
     source.written = batch.written;
-    take_process(processes_[source.process], batch, keep);
-    take_open(source, batch);
+    TraceProcess& process = processes_[source.process];
+    if (process.name.empty() || source.process == 0) process.name = batch.process_name;
+    process.take(batch, keep);
+    if (!source.open.empty() || !batch.open.empty()) {
+        source.take_open(batch.open);
+        gather_open();
+    }
     if (batch.ended) take_end(source);
     read_ns_ = std::max(read_ns_, batch.read_ns);
     realtime_offset_ns_ = batch.realtime_offset_ns;
@@ -126,49 +180,6 @@ void Sources::take_losses(const TraceSource& source, const TraceBatch& batch, st
         for (const SpanEvent& span : batch.spans) end = std::min(end, span.end_ns);
     losses_.push_back({before, std::max(before, end), lapped + dropped, source.process});
     losses_.keep_newest(keep);
-}
-
-void Sources::take_process(TraceProcess& process, const TraceBatch& batch, std::size_t keep) {
-    if (process.name.empty() || &process == &processes_.front()) process.name = batch.process_name;
-    if (batch.visible_pid != 0) process.visible_pid = batch.visible_pid;
-    if (!batch.labels.empty()) process.labels = batch.labels;
-    // Of two rings the one that knows of CUPTI speaks for the process.
-    if (batch.service && (!process.service || batch.service->cupti != abi::CuptiState::not_asked ||
-                          process.service->cupti == abi::CuptiState::not_asked)) {
-        const bool another = process.service &&
-                             process.service->cupti == abi::CuptiState::not_asked &&
-                             batch.service->cupti != abi::CuptiState::not_asked;
-        if (!process.service_first || another) process.service_first = batch.service;
-        process.service = batch.service;
-    }
-    for (const GpuDeviceEvent& device : batch.devices) {
-        const auto known =
-            std::find_if(process.devices.begin(), process.devices.end(),
-                         [&](const GpuDeviceEvent& d) { return d.device == device.device; });
-        if (known != process.devices.end())
-            *known = device;
-        else if (process.devices.size() < 256)
-            process.devices.push_back(device);
-    }
-    for (const SyncEvent& sync : batch.syncs) process.syncs.push_back(sync);
-    for (const MemoryEvent& event : batch.memory) process.memory.push_back(event);
-    for (const PauseEvent& pause : batch.pauses) take_pause(process.pauses, pause);
-    process.pauses.keep_newest(keep);
-    process.syncs.keep_newest(keep);
-    process.memory.keep_newest(keep);
-    process.read_ns = std::max(process.read_ns, batch.read_ns);
-}
-
-void Sources::take_open(TraceSource& source, const TraceBatch& batch) {
-    if (source.open.empty() && batch.open.empty()) return;
-    source.open.clear();
-    for (OpenSpan open : batch.open) {
-        open.track = source.track(open.track);
-        if (open.track == kNoTrack) continue;
-        open.name = source.name(open.name);
-        source.open.push_back(open);
-    }
-    gather_open();
 }
 
 void Sources::gather_open() {
@@ -212,17 +223,12 @@ void Sources::mark_names(std::vector<bool>& used) const {
 
 std::size_t Sources::bytes_before(std::int64_t t) const {
     std::size_t total = 0;
-    for (const TraceProcess& p : processes_)
-        total += count_before(p.syncs, t, &SyncEvent::end_ns) * sizeof(SyncEvent) +
-                 count_before(p.memory, t, &MemoryEvent::time_ns) * sizeof(MemoryEvent);
+    for (const TraceProcess& process : processes_) total += process.bytes_before(t);
     return total;
 }
 
 void Sources::forget_before(std::int64_t t) {
-    for (TraceProcess& p : processes_) {
-        p.syncs.drop_front(count_before(p.syncs, t, &SyncEvent::end_ns));
-        p.memory.drop_front(count_before(p.memory, t, &MemoryEvent::time_ns));
-    }
+    for (TraceProcess& process : processes_) process.forget_before(t);
 }
 
 void Sources::renumber(const Renumbering& to) {
@@ -257,8 +263,7 @@ void Sources::clear() {
 
 std::size_t Sources::bytes() const {
     std::size_t total = fixed_bytes();
-    for (const TraceProcess& process : processes_)
-        total += process.syncs.bytes() + process.memory.bytes() + process.pauses.bytes();
+    for (const TraceProcess& process : processes_) total += process.bytes();
     return total;
 }
 

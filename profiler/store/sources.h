@@ -42,6 +42,13 @@ struct TraceProcess : ProcessFacts {
     SlidingArray<SyncEvent> syncs;     ///< in order of arrival, the newest max_points
     SlidingArray<MemoryEvent> memory;  ///< likewise
     SlidingArray<PauseEvent> pauses;   ///< in order of time, joined where they touch
+
+    /// Takes the state of a batch; `keep`: how many entries each list may have.
+    void take(const TraceBatch& batch, std::size_t keep);
+    /// Of waits and memory events before `t`.
+    std::size_t bytes_before(std::int64_t t) const;
+    void forget_before(std::int64_t t);
+    std::size_t bytes() const { return syncs.bytes() + memory.bytes() + pauses.bytes(); }
 };
 /// A stretch in which records were lost: overwritten before they were read, or not written for lack
 /// of space.
@@ -68,6 +75,7 @@ struct TraceSource {
         const auto found = track_of_id.find(id);
         return found == track_of_id.end() ? kNoTrack : found->second;
     }
+    void take_open(std::span<const OpenSpan> spans);
     /// An event's span (SpanEvent, AsyncSpanEvent) under our name.
     template <class Event>
     TraceSpan span(const Event& e) const {
@@ -124,8 +132,6 @@ class Sources {
 
     std::uint32_t process_of(const TraceBatch& batch);
     void take_losses(const TraceSource& source, const TraceBatch& batch, std::size_t keep);
-    void take_process(TraceProcess& process, const TraceBatch& batch, std::size_t keep);
-    void take_open(TraceSource& source, const TraceBatch& batch);
     void gather_open();
     void total_losses(const TraceSource& source, const TraceBatch& batch);
     void take_end(TraceSource& source);

@@ -4,9 +4,45 @@
 #include <limits>
 
 namespace gs {
+namespace {
+
+constexpr std::int64_t kNoEvent = std::numeric_limits<std::int64_t>::max();
+
+/// When the first event of a batch begins.
+std::int64_t earliest_in(const TraceBatch& batch) {
+    std::int64_t first = kNoEvent;
+    const auto look_at = [&first](const auto& events) {
+        for (const auto& e : events) first = std::min(first, e.begin_ns);
+    };
+    look_at(batch.spans);
+    look_at(batch.open);
+    look_at(batch.async_spans);
+    look_at(batch.api_calls);
+    look_at(batch.gpu_work);
+    for (const SampleEvent& e : batch.samples) first = std::min(first, e.time_ns);
+    return first;
+}
+
+/// The innermost range of a thread: on any of its newest tracks.
+FoundSpan innermost_of(const TraceStore& store, const TrackFacts& thread, std::int64_t t) {
+    constexpr std::size_t kNewest = 4;
+    const auto own = store.timeline().threads().all(thread.process, thread.tid, TrackKind::thread);
+    FoundSpan out;
+    for (std::size_t i = 0; i < std::min(own.size(), kNewest); ++i) {
+        const FoundSpan found = innermost_at(store, own[own.size() - 1 - i], t);
+        if (found.span != nullptr &&
+            (out.span == nullptr || found.span->begin_ns > out.span->begin_ns))
+            out = found;
+    }
+    return out;
+}
+
+}  // namespace
 
 void TraceStore::ingest(const TraceBatch& batch) {
     if (batch.read_ns == 0) return;
+    if (const std::int64_t begin = earliest_in(batch); begin != kNoEvent)
+        origin_ns_ = std::min(origin_ns_.value_or(begin), begin);
     TraceSource& source = sources_.take(batch, names_, timeline_);
     // The record that was lost may have been any: no frame that ends in this batch can be trusted
     // to be whole.
@@ -61,26 +97,30 @@ void TraceStore::clear() {
     instants_ = {};
 }
 
-FoundSpan TraceStore::range_of(std::size_t track, std::size_t row, const TraceSpan& span) const {
-    const TraceLaunch* const launch = timeline_.launch_of(track, row, span);
+FoundSpan innermost_at(const TraceStore& store, std::uint32_t track, std::int64_t t) {
+    if (track >= store.tracks().size()) return {};
+    const TraceTrack& of = store.tracks()[track];
+    for (std::size_t row = of.rows.size(); row-- > 0;)
+        if (const TraceSpan* span = of.span_at(row, t)) return {span, track, row, false};
+    return {};
+}
+
+FoundSpan range_of(const TraceStore& store, std::size_t track, std::size_t row,
+                   const TraceSpan& span) {
+    const TraceLaunch* const launch = store.tracks()[track].launch_of(row, span);
     if (launch == nullptr) return {};
-    const TraceTrack& caller = tracks()[launch->track];
+    const TraceTrack& caller = store.tracks()[launch->track];
     if (caller.kind == TrackKind::thread)  // the stage timer names the range itself
-        return timeline_.launching_span(track, row, span);
-    FoundSpan out = timeline_.innermost_of_thread(caller.process, caller.tid, launch->time_ns);
+        return store.timeline().launching_span(track, row, span);
+    FoundSpan out = innermost_of(store, caller, launch->time_ns);
     if (out.span != nullptr) return out;
-    const std::uint32_t iterations = frames_.iterations_on(caller.process);
-    out = timeline_.innermost_at(
-        iterations != kNoTrack ? iterations : timeline_.busiest_thread(caller.process),
+    const std::uint32_t iterations = store.frames().iterations_on(caller.process);
+    out = innermost_at(
+        store,
+        iterations != kNoTrack ? iterations : store.timeline().threads().busiest(caller.process),
         launch->time_ns);
     out.inferred = out.span != nullptr;
     return out;
-}
-
-std::string TraceStore::value_text(const TraceValue& value) const {
-    return value.kind == PayloadKind::name
-               ? std::string(name(static_cast<std::uint32_t>(value.value)))
-               : payload_text(value.value, value.kind);
 }
 
 std::size_t TraceStore::bytes() const {
@@ -98,6 +138,7 @@ TraceStore TraceStore::excerpt(std::int64_t begin, std::int64_t end) const {
     out.counters_ = counters_.excerpt(begin, end);
     out.samples_ = samples_.excerpt(begin, end);
     out.values_ = values_.excerpt(begin, end);
+    out.origin_ns_ = origin_ns_;
     out.instants_ =
         instants_;  // few, and those that say why something is not there come at the start
     return out;

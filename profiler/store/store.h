@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,16 +70,8 @@ class TraceStore {
     const std::vector<CounterSeries>& counters() const { return counters_.series(); }
     std::span<const TraceInstant> instants() const { return instants_.view(); }
 
-    /// The values of a span of a thread's row, or of a mark, beyond its payload.
-    std::span<const TraceValue> values_of(std::size_t track, std::size_t row,
-                                          const TraceSpan& span) const {
-        return values_.of(track, span.begin_ns, static_cast<std::uint8_t>(row));
-    }
-    std::span<const TraceValue> values_of(const TraceInstant& mark) const {
-        return values_.of(mark.track, mark.time_ns, RangeValues::kMark);
-    }
-    /// "sum", "4096".
-    std::string value_text(const TraceValue& value) const;
+    /// What spans and marks have beyond their payloads.
+    const RangeValues& values() const { return values_; }
 
     // ---- what readers ask most; times are nanoseconds of CLOCK_MONOTONIC
     std::string_view name(std::uint32_t index) const { return names_.text(index); }
@@ -87,21 +80,14 @@ class TraceStore {
     /// From the begin of the first to the end of the last span or sample; 0, 0 when there is none.
     std::int64_t begin_ns() const;
     std::int64_t end_ns() const { return std::max(timeline_.end_ns(), samples_.end_ns()); }
+    /// The earliest begin ever seen, whatever has been dropped since: where the trace's clock is 0.
+    std::int64_t origin_ns() const { return origin_ns_.value_or(0); }
     std::uint64_t span_count() const { return timeline_.span_count(); }
-    /// The range a piece of GPU work, `span` of a stream's rows[row].view(), was launched in. When
-    /// the launching thread had none open (PyTorch launches a backward pass from threads of its
-    /// own), it is the innermost one that was open then on the thread that holds the process's
-    /// iterations, and `inferred` says so.
-    FoundSpan range_of(std::size_t track, std::size_t row, const TraceSpan& span) const;
     std::size_t bytes() const;
 
   private:
     void keep_within_limits(const TraceBatch& batch);
     void free_bytes();
-    std::size_t known_bytes() const;
-    std::vector<bool> staying_processes(std::int64_t now_ns) const;
-    std::vector<bool> staying_tracks(const std::vector<bool>& processes) const;
-    std::vector<bool> used_names(const NewNumbers& tracks) const;
     void renumber(const Renumbering& to);
 
     TraceStoreOptions options_;
@@ -114,8 +100,18 @@ class TraceStore {
     SampleBook samples_;
     RangeValues values_;
     SlidingArray<TraceInstant> instants_;
+    std::optional<std::int64_t> origin_ns_;
     std::size_t unchecked_bytes_ = 0;     // at most, come since the memory was last looked at
     std::size_t names_looked_at_ = 4096;  // from twice as many names on, the unused are looked for
 };
+
+/// The innermost range of a thread's track at time t.
+FoundSpan innermost_at(const TraceStore& store, std::uint32_t track, std::int64_t t);
+/// The range a piece of GPU work, `span` of a stream's rows[row].view(), was launched in. When the
+/// launching thread had none open (PyTorch launches a backward pass from threads of its own), it is
+/// the innermost one that was open then on the thread that has the process's iterations, and
+/// `inferred` says so.
+FoundSpan range_of(const TraceStore& store, std::size_t track, std::size_t row,
+                   const TraceSpan& span);
 
 }  // namespace gs

@@ -51,6 +51,62 @@ void let_oldest_go(std::vector<std::pair<std::int64_t, std::size_t>> those, std:
     for (auto each = those.begin(); each != kept; ++each) stays[each->second] = false;
 }
 
+std::vector<bool> staying_processes(const TraceStore& store, std::int64_t now_ns) {
+    const auto& processes = store.processes();
+    std::vector<bool> stays(processes.size());
+    for (const TraceTrack& track : store.tracks())
+        if (!track.empty()) stays[track.process] = true;
+    for (const CounterSeries& series : store.counters())
+        if (!series.points.empty()) stays[series.process] = true;
+    for (const SampledThread& thread : store.samples().threads()) stays[thread.process] = true;
+    std::vector<std::pair<std::int64_t, std::size_t>> ended;
+    for (std::size_t p = 0; p < processes.size(); ++p) {
+        if (!processes[p].ended || now_ns - processes[p].read_ns < kGraceNs) stays[p] = true;
+        if (processes[p].ended && stays[p]) ended.emplace_back(processes[p].read_ns, p);
+    }
+    let_oldest_go(std::move(ended), kMostEnded, stays);
+    return stays;
+}
+
+// Tracks of a process that has ended go with it: what was open on them says where it ended.
+std::vector<bool> staying_tracks(const TraceStore& store, const std::vector<bool>& processes) {
+    const std::vector<TraceTrack>& tracks = store.tracks();
+    const std::vector<bool> held = store.sources().held_tracks(store.timeline());
+    std::vector<bool> stays(tracks.size()), marked(tracks.size());
+    for (const TraceInstant& instant : store.instants())
+        if (instant.track < marked.size()) marked[instant.track] = true;
+    std::vector<std::pair<std::int64_t, std::size_t>> free;
+    for (std::size_t t = 0; t < tracks.size(); ++t) {
+        const TraceTrack& track = tracks[t];
+        const bool ended = store.processes()[track.process].ended;
+        stays[t] = processes[track.process] && (held[t] || marked[t] || ended || !track.empty());
+        if (stays[t] && !held[t]) free.emplace_back(last_end(track), t);
+    }
+    const std::size_t staying =
+        static_cast<std::size_t>(std::count(stays.begin(), stays.end(), true));
+    const std::size_t excess = staying - std::min(staying, kMostTracks);
+    const std::size_t most = free.size() - std::min(free.size(), excess);
+    let_oldest_go(std::move(free), most, stays);
+    return stays;
+}
+
+std::vector<bool> used_names(const TraceStore& store, const NewNumbers& stays) {
+    const std::vector<TraceTrack>& tracks = store.tracks();
+    std::vector<bool> used(store.names().size());
+    for (std::uint32_t name = 0; name < used.size(); ++name)
+        used[name] = store.names().is_fixed(name);
+    store.sources().mark_names(used);
+    store.samples().mark_names(used);
+    for (std::size_t t = 0; t < tracks.size(); ++t)
+        if (stays.stays(t))
+            for (const auto& row : tracks[t].rows)
+                for (const TraceSpan& span : row.view()) used[span.name] = true;
+    for (const CounterSeries& series : store.counters()) used[series.name] = true;
+    for (const TraceInstant& instant : store.instants()) used[instant.name] = true;
+    store.values().mark_names(used);
+    return used;
+}
+
 }  // namespace
 
 // An eighth goes at once.
@@ -74,7 +130,10 @@ void TraceStore::free_bytes() {
                samples_.bytes_before(t) + values_.bytes_before(t);
     };
     // However much there is of what time does not free, half of the memory is for what it does.
-    const std::size_t most = options_.max_bytes - std::min(known_bytes(), options_.max_bytes / 2);
+    const std::size_t fixed = names_.bytes() + timeline_.track_bytes() + sources_.fixed_bytes() +
+                              launches_.bytes() + samples_.fixed_bytes() +
+                              counters().size() * sizeof(CounterSeries);
+    const std::size_t most = options_.max_bytes - std::min(fixed, options_.max_bytes / 2);
     const std::size_t held = before(kEver);
     if (held <= most) return;
     const std::int64_t newest = std::max(end_ns(), sources_.read_ns()) + 1;
@@ -87,75 +146,17 @@ void TraceStore::free_bytes() {
     values_.forget_before(t);
 }
 
-std::size_t TraceStore::known_bytes() const {
-    return names_.bytes() + timeline_.track_bytes() + sources_.fixed_bytes() + launches_.bytes() +
-           samples_.fixed_bytes() + counters_.series().size() * sizeof(CounterSeries);
-}
-
 bool TraceStore::retire(std::int64_t now_ns) {
-    const std::vector<bool> processes = staying_processes(now_ns);
+    const std::vector<bool> processes = staying_processes(*this, now_ns);
     Renumbering to{.process = NewNumbers(processes),
-                   .track = NewNumbers(staying_tracks(processes)),
+                   .track = NewNumbers(staying_tracks(*this, processes)),
                    .name = {}};
     const bool many_names = names_.size() > 2 * names_looked_at_;
-    if (many_names) to.name = NewNumbers(used_names(to.track));
+    if (many_names) to.name = NewNumbers(used_names(*this, to.track));
     const bool all_stay = to.process.all_stay() && to.track.all_stay() && to.name.all_stay();
     if (!all_stay) renumber(to);
     if (many_names) names_looked_at_ = names_.size();
     return !all_stay;
-}
-
-std::vector<bool> TraceStore::staying_processes(std::int64_t now_ns) const {
-    const auto& processes = sources_.processes();
-    std::vector<bool> stays(processes.size());
-    for (const TraceTrack& track : tracks())
-        if (!track.empty()) stays[track.process] = true;
-    for (const CounterSeries& series : counters())
-        if (!series.points.empty()) stays[series.process] = true;
-    for (const SampledThread& thread : samples_.threads()) stays[thread.process] = true;
-    std::vector<std::pair<std::int64_t, std::size_t>> ended;
-    for (std::size_t p = 0; p < processes.size(); ++p) {
-        if (!processes[p].ended || now_ns - processes[p].read_ns < kGraceNs) stays[p] = true;
-        if (processes[p].ended && stays[p]) ended.emplace_back(processes[p].read_ns, p);
-    }
-    let_oldest_go(std::move(ended), kMostEnded, stays);
-    return stays;
-}
-
-// Tracks of a process that has ended go with it: what was open on them says where it ended.
-std::vector<bool> TraceStore::staying_tracks(const std::vector<bool>& processes) const {
-    const std::vector<bool> held = sources_.held_tracks(timeline_);
-    std::vector<bool> stays(tracks().size()), marked(tracks().size());
-    for (const TraceInstant& instant : instants())
-        if (instant.track < marked.size()) marked[instant.track] = true;
-    std::vector<std::pair<std::int64_t, std::size_t>> free;
-    for (std::size_t t = 0; t < tracks().size(); ++t) {
-        const TraceTrack& track = tracks()[t];
-        const bool ended = sources_.processes()[track.process].ended;
-        stays[t] = processes[track.process] && (held[t] || marked[t] || ended || !track.empty());
-        if (stays[t] && !held[t]) free.emplace_back(last_end(track), t);
-    }
-    const std::size_t staying =
-        static_cast<std::size_t>(std::count(stays.begin(), stays.end(), true));
-    const std::size_t excess = staying - std::min(staying, kMostTracks);
-    const std::size_t most = free.size() - std::min(free.size(), excess);
-    let_oldest_go(std::move(free), most, stays);
-    return stays;
-}
-
-std::vector<bool> TraceStore::used_names(const NewNumbers& stays) const {
-    std::vector<bool> used(names_.size());
-    for (std::uint32_t name = 0; name < used.size(); ++name) used[name] = names_.is_fixed(name);
-    sources_.mark_names(used);
-    samples_.mark_names(used);
-    for (std::size_t t = 0; t < tracks().size(); ++t)
-        if (stays.stays(t))
-            for (const auto& row : tracks()[t].rows)
-                for (const TraceSpan& span : row.view()) used[span.name] = true;
-    for (const CounterSeries& series : counters()) used[series.name] = true;
-    for (const TraceInstant& instant : instants()) used[instant.name] = true;
-    values_.mark_names(used);
-    return used;
 }
 
 void TraceStore::renumber(const Renumbering& to) {

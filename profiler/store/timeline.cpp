@@ -31,6 +31,19 @@ std::size_t bytes_per_span(const TraceTrack& track, std::size_t row) {
            (row < track.works.size() ? sizeof(GpuWork) : 0);
 }
 
+/// What is stored beside `span`, which is in `row` of `rows`; null when there is nothing.
+template <class T>
+const T* beside(const TraceSpan& span, std::size_t row,
+                const std::vector<SlidingArray<TraceSpan>>& rows,
+                const std::vector<SlidingArray<T>>& those) {
+    if (row >= those.size()) return nullptr;
+    const std::ptrdiff_t at = &span - rows[row].view().data();
+    const auto view = those[row].view();
+    return at >= 0 && at < static_cast<std::ptrdiff_t>(view.size())
+               ? &view[static_cast<std::size_t>(at)]
+               : nullptr;
+}
+
 }  // namespace
 
 bool TraceTrack::empty() const {
@@ -48,28 +61,72 @@ std::string payload_text(std::uint64_t payload, PayloadKind kind) {
     return std::to_string(payload);
 }
 
+const TraceSpan* TraceTrack::span_at(std::size_t row, std::int64_t t) const {
+    if (row >= rows.size()) return nullptr;
+    const std::span<const TraceSpan> spans = rows[row].view();
+    const std::size_t at = first_ending_after(spans, t);
+    return at < spans.size() && spans[at].begin_ns <= t ? &spans[at] : nullptr;
+}
+
+const TraceLaunch* TraceTrack::launch_of(std::size_t row, const TraceSpan& span) const {
+    const TraceLaunch* const launch = beside(span, row, rows, launches);
+    return launch != nullptr && launch->track != kNoTrack ? launch : nullptr;
+}
+
+const GpuWork* TraceTrack::work_of(std::size_t row, const TraceSpan& span) const {
+    return beside(span, row, rows, works);
+}
+
+std::span<const std::uint32_t> ThreadIndex::all(std::uint32_t process, std::uint32_t tid,
+                                                TrackKind kind) const {
+    const auto& tracks = tracks_of_[static_cast<std::size_t>(kind)];
+    const auto found = tracks.find(thread_key(process, tid));
+    return found == tracks.end() ? std::span<const std::uint32_t>() : std::span(found->second);
+}
+
+std::uint32_t ThreadIndex::find(std::uint32_t process, std::uint32_t tid, TrackKind kind) const {
+    const auto tracks = all(process, tid, kind);
+    return tracks.empty() ? kNoTrack : tracks.back();
+}
+
+std::uint32_t ThreadIndex::busiest(std::uint32_t process) const {
+    return process < busiest_.size() ? busiest_[process] : kNoTrack;
+}
+
+void ThreadIndex::add(std::uint32_t track, const TrackFacts& facts) {
+    if (outer_ns_.size() <= track) outer_ns_.resize(track + std::size_t{1});
+    tracks_of_[static_cast<std::size_t>(facts.kind)][thread_key(facts.process, facts.tid)]
+        .push_back(track);
+}
+
+void ThreadIndex::add_time(std::uint32_t track, std::uint32_t process, std::int64_t ns) {
+    outer_ns_[track] += ns;
+    if (busiest_.size() <= process) busiest_.resize(process + std::size_t{1}, kNoTrack);
+    std::uint32_t& busiest = busiest_[process];
+    if (busiest == kNoTrack || outer_ns_[busiest] < outer_ns_[track]) busiest = track;
+}
+
+void ThreadIndex::renumber(const NewNumbers& to, std::span<const TraceTrack> tracks) {
+    keep_those(outer_ns_, to);
+    for (auto& of_kind : tracks_of_) of_kind.clear();
+    busiest_.clear();
+    for (std::uint32_t track = 0; track < tracks.size(); ++track) {
+        add(track, tracks[track]);
+        if (outer_ns_[track] > 0) add_time(track, tracks[track].process, 0);
+    }
+}
+
 std::uint32_t Timeline::add(std::uint32_t process, std::uint32_t pid, std::uint32_t tid,
                             TrackKind kind) {
     if (tracks_.size() >= kMaxTracks) return kNoTrack;
     const auto index = static_cast<std::uint32_t>(tracks_.size());
     TraceTrack& track = tracks_.emplace_back();
-    outer_ns_.push_back(0);
     track.process = process;
     track.pid = pid;
     track.tid = tid;
     track.kind = kind;
-    tracks_of_tid_[static_cast<std::size_t>(kind)][thread_key(process, tid)].push_back(index);
+    threads_.add(index, track);
     return index;
-}
-
-std::uint32_t Timeline::track_of(std::uint32_t process, std::uint32_t tid, TrackKind kind) const {
-    const auto& tracks = tracks_of_tid_[static_cast<std::size_t>(kind)];
-    const auto found = tracks.find(thread_key(process, tid));
-    return found == tracks.end() ? kNoTrack : found->second.back();
-}
-
-std::uint32_t Timeline::busiest_thread(std::uint32_t process) const {
-    return process < busiest_.size() ? busiest_[process] : kNoTrack;
 }
 
 std::int64_t Timeline::begin_ns() const {
@@ -80,75 +137,18 @@ std::int64_t Timeline::begin_ns() const {
     return begin == std::numeric_limits<std::int64_t>::max() ? 0 : begin;
 }
 
-void Timeline::visible(std::size_t track, std::size_t row, std::int64_t t0, std::int64_t t1,
-                       std::int64_t merge_ns, std::vector<DrawnSpan>& out) const {
-    if (track >= tracks_.size() || row >= tracks_[track].rows.size()) return;
-    const std::span<const TraceSpan> spans = tracks_[track].rows[row].view();
-    std::size_t at = first_ending_after(spans, t0);
-    while (at < spans.size() && spans[at].begin_ns <= t1) {
-        const TraceSpan& s = spans[at];
-        DrawnSpan drawn{s.begin_ns,
-                        s.end_ns,
-                        s.payload,
-                        s.name,
-                        1,
-                        s.has_payload,
-                        static_cast<std::uint32_t>(at)};
-        std::size_t next = at + 1;
-        if (s.length_ns() < merge_ns) {
-            // Everything that ends within this pixel becomes one block.
-            next += first_ending_after(spans.subspan(next), s.begin_ns + merge_ns);
-            drawn.count = static_cast<std::uint32_t>(next - at);
-            drawn.end_ns = spans[next - 1].end_ns;
-        }
-        out.push_back(drawn);
-        at = next;
-    }
-}
-
-const TraceSpan* Timeline::span_at(std::size_t track, std::size_t row, std::int64_t t) const {
-    if (track >= tracks_.size() || row >= tracks_[track].rows.size()) return nullptr;
-    const std::span<const TraceSpan> spans = tracks_[track].rows[row].view();
-    const std::size_t at = first_ending_after(spans, t);
-    return at < spans.size() && spans[at].begin_ns <= t ? &spans[at] : nullptr;
-}
-
-namespace {
-
-/// Index of `span` in its row; the row's size if it is not in it.
-std::size_t place_in(std::span<const TraceSpan> row, const TraceSpan& span) {
-    const std::ptrdiff_t at = &span - row.data();
-    return at < 0 || at >= static_cast<std::ptrdiff_t>(row.size()) ? row.size()
-                                                                   : static_cast<std::size_t>(at);
-}
-
-}  // namespace
-
-const TraceLaunch* Timeline::launch_of(std::size_t track, std::size_t row,
-                                       const TraceSpan& span) const {
-    if (track >= tracks_.size() || row >= tracks_[track].launches.size()) return nullptr;
-    const auto launches = tracks_[track].launches[row].view();
-    const std::size_t at = place_in(tracks_[track].rows[row].view(), span);
-    return at < launches.size() && launches[at].track < tracks_.size() ? &launches[at] : nullptr;
-}
-
-const GpuWork* Timeline::gpu_work(std::size_t track, std::size_t row, const TraceSpan& span) const {
-    if (track >= tracks_.size() || row >= tracks_[track].works.size()) return nullptr;
-    const auto works = tracks_[track].works[row].view();
-    const std::size_t at = place_in(tracks_[track].rows[row].view(), span);
-    return at < works.size() ? &works[at] : nullptr;
-}
-
 FoundSpan Timeline::launching_span(std::size_t track, std::size_t row,
                                    const TraceSpan& span) const {
-    const TraceLaunch* const launch = launch_of(track, row, span);
+    if (track >= tracks_.size()) return {};
+    const TraceLaunch* const launch = tracks_[track].launch_of(row, span);
     if (launch == nullptr || launch->row >= tracks_[launch->track].rows.size()) return {};
+    const TraceTrack& from = tracks_[launch->track];
     // A driver's call that was reported first is inside the runtime's, which is what the program
     // wrote.
-    if (tracks_[launch->track].kind == TrackKind::api && launch->row > 0)
-        if (const TraceSpan* outer = span_at(launch->track, 0, launch->time_ns))
+    if (from.kind == TrackKind::api && launch->row > 0)
+        if (const TraceSpan* outer = from.span_at(0, launch->time_ns))
             return {outer, launch->track, 0};
-    const std::span<const TraceSpan> spans = tracks_[launch->track].rows[launch->row].view();
+    const std::span<const TraceSpan> spans = from.rows[launch->row].view();
     std::size_t found = first_ending_after(spans, launch->time_ns);
     // A call that took no time at all ends where it begins.
     if (found > 0 && spans[found - 1].begin_ns == launch->time_ns) --found;
@@ -156,29 +156,6 @@ FoundSpan Timeline::launching_span(std::size_t track, std::size_t row,
     constexpr std::int64_t kRoundingNs = 100;
     if (found == spans.size() || spans[found].begin_ns > launch->time_ns + kRoundingNs) return {};
     return {&spans[found], launch->track, launch->row};
-}
-
-FoundSpan Timeline::innermost_at(std::uint32_t track, std::int64_t t) const {
-    if (track >= tracks_.size()) return {};
-    for (std::size_t row = tracks_[track].rows.size(); row-- > 0;)
-        if (const TraceSpan* span = span_at(track, row, t)) return {span, track, row, false};
-    return {};
-}
-
-FoundSpan Timeline::innermost_of_thread(std::uint32_t process, std::uint32_t tid,
-                                        std::int64_t t) const {
-    constexpr std::size_t kNewest = 4;
-    const auto& threads = tracks_of_tid_[static_cast<std::size_t>(TrackKind::thread)];
-    const auto own = threads.find(thread_key(process, tid));
-    FoundSpan out;
-    if (own == threads.end()) return out;
-    for (std::size_t i = 0; i < std::min(own->second.size(), kNewest); ++i) {
-        const FoundSpan found = innermost_at(own->second[own->second.size() - 1 - i], t);
-        if (found.span != nullptr &&
-            (out.span == nullptr || found.span->begin_ns > out.span->begin_ns))
-            out = found;
-    }
-    return out;
 }
 
 std::uint64_t Timeline::spans_before(std::int64_t t) const {
@@ -221,7 +198,6 @@ void Timeline::renumber(const Renumbering& to) {
                 forgotten_ += row.size();
             }
     keep_those(tracks_, to.track);
-    keep_those(outer_ns_, to.track);
     for (TraceTrack& track : tracks_) {
         track.process = to.process(track.process);
         if (!to.name.all_stay())
@@ -231,18 +207,7 @@ void Timeline::renumber(const Renumbering& to) {
             for (auto& row : track.launches)
                 for (TraceLaunch& launch : row.items()) launch.track = to.track(launch.track);
     }
-    index_tracks();
-}
-
-void Timeline::index_tracks() {
-    for (auto& tracks : tracks_of_tid_) tracks.clear();
-    busiest_.clear();
-    for (std::uint32_t index = 0; index < tracks_.size(); ++index) {
-        const TraceTrack& track = tracks_[index];
-        tracks_of_tid_[static_cast<std::size_t>(track.kind)][thread_key(track.process, track.tid)]
-            .push_back(index);
-        if (outer_ns_[index] > 0) make_busiest(index);
-    }
+    threads_.renumber(to.track, tracks_);
 }
 
 void Timeline::clear() {
@@ -293,9 +258,7 @@ SlidingArray<T> part_of(const SlidingArray<T>& all, std::pair<std::size_t, std::
 
 Timeline Timeline::excerpt(std::int64_t begin, std::int64_t end) const {
     Timeline out;
-    out.outer_ns_ = outer_ns_;
-    out.busiest_ = busiest_;
-    std::copy(std::begin(tracks_of_tid_), std::end(tracks_of_tid_), std::begin(out.tracks_of_tid_));
+    out.threads_ = threads_;
     out.tracks_.reserve(tracks_.size());
     for (const TraceTrack& track : tracks_) {
         TraceTrack& copy = out.tracks_.emplace_back();

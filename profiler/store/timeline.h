@@ -68,27 +68,22 @@ struct TraceTrack : TrackFacts {
         works;  ///< of GPU streams with details: [row][span], beside `rows`; else empty
     std::int64_t newest_launch_ns = 0;  ///< of GPU streams
     bool empty() const;                 ///< it has no spans
+    /// The span of a row at time t, null when none.
+    const TraceSpan* span_at(std::size_t row, std::int64_t t) const;
+    /// For `span`, one of rows[row].view(): its recorded launch and its details, null without.
+    const TraceLaunch* launch_of(std::size_t row, const TraceSpan& span) const;
+    const GpuWork* work_of(std::size_t row, const TraceSpan& span) const;
     /// A GPU stream whose work CUPTI or a file lists piece by piece. On other streams a stage timer
     /// measured the stages, which nest and have the names of ranges.
     bool described() const { return !works.empty(); }
 };
 
-/// What a view of a row draws: one span, or several that are too small to tell apart.
-struct DrawnSpan {
-    std::int64_t begin_ns = 0, end_ns = 0;
-    std::uint64_t payload = 0;
-    std::uint32_t name = 0;  ///< of the first, when several
-    std::uint32_t count = 1;
-    bool has_payload = false;
-    std::uint32_t first = 0;  ///< the (first) span is rows[row].view()[first]
-};
-
-/// A span and where it lies.
+/// A span and where it is.
 struct FoundSpan {
     const TraceSpan* span = nullptr;  ///< null: there is none, or it is no longer kept
     std::uint32_t track = kNoTrack;
     std::size_t row = 0;
-    bool inferred = false;  ///< see TraceStore::range_of()
+    bool inferred = false;  ///< see range_of()
 };
 
 /// A span on its way into a track's rows, with what lies beside it on GPU streams.
@@ -102,14 +97,35 @@ struct StagedSpan {
     std::uint16_t row = kNoRow;  ///< where it went
 };
 
+/// Finds tracks by the numbers of their threads, and the busiest thread of each process.
+class ThreadIndex {
+  public:
+    /// The tracks of one kind of a thread, oldest first: its number may have been another's before,
+    /// and its ranges may come from two rings.
+    std::span<const std::uint32_t> all(std::uint32_t process, std::uint32_t tid,
+                                       TrackKind kind) const;
+    /// The newest of them, kNoTrack when there is none.
+    std::uint32_t find(std::uint32_t process, std::uint32_t tid, TrackKind kind) const;
+    /// The thread with the most time in outermost ranges, ever; kNoTrack when there is none.
+    std::uint32_t busiest(std::uint32_t process) const;
+
+    void add(std::uint32_t track, const TrackFacts& facts);
+    /// Counts time in outermost ranges of a thread.
+    void add_time(std::uint32_t track, std::uint32_t process, std::int64_t ns);
+    /// `tracks`: those that stay, under their new numbers.
+    void renumber(const NewNumbers& to, std::span<const TraceTrack> tracks);
+
+  private:
+    std::vector<std::int64_t> outer_ns_;  // by track
+    std::vector<std::uint32_t> busiest_;  // by process
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>
+        tracks_of_[kTrackKinds];  // by kind, process and tid
+};
+
 class Timeline {
   public:
     const std::vector<TraceTrack>& tracks() const { return tracks_; }
-    /// The track of a thread (kind thread or api) of a process, kNoTrack when there is none. Where
-    /// several threads had the number one after the other: the newest.
-    std::uint32_t track_of(std::uint32_t process, std::uint32_t tid, TrackKind kind) const;
-    /// The thread with most time in outermost ranges of a process.
-    std::uint32_t busiest_thread(std::uint32_t process) const;
+    const ThreadIndex& threads() const { return threads_; }
     /// Begin of the oldest and end of the newest span kept; 0, 0 when there is none.
     std::int64_t begin_ns() const;
     std::int64_t end_ns() const { return end_ns_; }
@@ -120,22 +136,8 @@ class Timeline {
     /// Overlapped their neighbours, nested too deep, or belonged to more tracks than are kept.
     std::uint64_t misplaced() const { return misplaced_; }
 
-    // ---- searches. A track or row that is none has no spans.
-    /// Appends the spans of one row that overlap [t0, t1], at most a few per `merge_ns` (the time a
-    /// pixel covers; 0: every one): O(drawn * log(spans)).
-    void visible(std::size_t track, std::size_t row, std::int64_t t0, std::int64_t t1,
-                 std::int64_t merge_ns, std::vector<DrawnSpan>& out) const;
-    /// The span of a row at time t, null when none.
-    const TraceSpan* span_at(std::size_t track, std::size_t row, std::int64_t t) const;
-    /// The innermost range of a thread's track at time t.
-    FoundSpan innermost_at(std::uint32_t track, std::int64_t t) const;
-    /// The same of a thread by its number: it may have ranges in two rings, and its number may have
-    /// been another's before.
-    FoundSpan innermost_of_thread(std::uint32_t process, std::uint32_t tid, std::int64_t t) const;
-    /// For `span`, one of a GPU stream's rows[row].view(): its recorded launch and its details,
-    /// null when it has none; and the span that launched it, where its arrow begins.
-    const TraceLaunch* launch_of(std::size_t track, std::size_t row, const TraceSpan& span) const;
-    const GpuWork* gpu_work(std::size_t track, std::size_t row, const TraceSpan& span) const;
+    /// The span that launched `span`, one of a GPU stream's rows[row].view(): where its arrow
+    /// begins.
     FoundSpan launching_span(std::size_t track, std::size_t row, const TraceSpan& span) const;
 
     // ---- for those who fill it
@@ -170,14 +172,9 @@ class Timeline {
     static constexpr std::size_t kBytesPerTrack = 512;  // with its rows, its name and its index
 
     void count(std::uint32_t track, std::size_t row, const TraceSpan& span);
-    void index_tracks();
-    void make_busiest(std::uint32_t track);
 
     std::vector<TraceTrack> tracks_;
-    std::vector<std::int64_t> outer_ns_;  // beside tracks_: time in row 0, ever
-    std::vector<std::uint32_t> busiest_;  // by process
-    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>>
-        tracks_of_tid_[kTrackKinds];  // by kind, process and tid
+    ThreadIndex threads_;
     std::int64_t kept_from_ns_ = 0;
     std::uint64_t span_count_ = 0, forgotten_ = 0, misplaced_ = 0;
     std::int64_t end_ns_ = 0;

@@ -95,16 +95,7 @@ void Timeline::count(std::uint32_t track_index, std::size_t row, const TraceSpan
     end_ns_ = std::max(end_ns_, span.end_ns);
     const TraceTrack& track = tracks_[track_index];
     if (row != 0 || track.kind != TrackKind::thread) return;
-    outer_ns_[track_index] += span.length_ns();
-    make_busiest(track_index);
-}
-
-/// If it is the busiest of its process's threads.
-void Timeline::make_busiest(std::uint32_t track_index) {
-    const TraceTrack& track = tracks_[track_index];
-    if (busiest_.size() <= track.process) busiest_.resize(track.process + std::size_t{1}, kNoTrack);
-    std::uint32_t& busiest = busiest_[track.process];
-    if (busiest == kNoTrack || outer_ns_[busiest] < outer_ns_[track_index]) busiest = track_index;
+    threads_.add_time(track_index, track.process, span.length_ns());
 }
 
 void Timeline::settle(std::uint32_t track_index, std::vector<StagedSpan>& staged,

@@ -169,12 +169,12 @@ TEST(Excerpt, AnswersAsTheWholeDoesWithinItsTime) {
                 EXPECT_GE(span.end_ns, begin);
                 EXPECT_LE(span.begin_ns, end);
                 const TraceSpan* same =
-                    whole.timeline().span_at(t, r, (span.begin_ns + span.end_ns) / 2);
+                    whole.tracks()[t].span_at(r, (span.begin_ns + span.end_ns) / 2);
                 ASSERT_NE(same, nullptr);
                 EXPECT_EQ(same->begin_ns, span.begin_ns);
                 EXPECT_EQ(part.name(span.name), whole.name(same->name));
-                const GpuWork *a = part.timeline().gpu_work(t, r, span),
-                              *b = whole.timeline().gpu_work(t, r, *same);
+                const GpuWork *a = part.tracks()[t].work_of(r, span),
+                              *b = whole.tracks()[t].work_of(r, *same);
                 ASSERT_EQ(a == nullptr, b == nullptr);
                 if (a == nullptr) continue;
                 EXPECT_EQ(a->correlation, b->correlation);
@@ -183,7 +183,7 @@ TEST(Excerpt, AnswersAsTheWholeDoesWithinItsTime) {
                 if (there.span->end_ns <= begin) continue;  // it was launched before
                 ASSERT_NE(launch.span, nullptr);
                 EXPECT_EQ(launch.span->begin_ns, there.span->begin_ns);
-                const auto range = part.range_of(t, r, span), other = whole.range_of(t, r, *same);
+                const auto range = range_of(part, t, r, span), other = range_of(whole, t, r, *same);
                 EXPECT_EQ(range.track, other.track);
                 EXPECT_EQ(range.inferred, other.inferred);
             }

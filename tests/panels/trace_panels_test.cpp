@@ -12,6 +12,7 @@
 #include "panels/statistics_panel.h"
 #include "panels/timeline/timeline_panel.h"
 #include "tests/panels/trace_fixture.h"
+#include "tests/unit/trace_maker.h"
 
 namespace gs::test {
 namespace {
@@ -276,6 +277,83 @@ TEST_F(Traces, CompareSaysWhatGotSlower) {
     snapshot.traces.pop_back();
     ui.frame(draw);
     EXPECT_FALSE(panel.result());
+}
+
+TEST_F(Traces, CompareProposesTheTracesThatWereOpened) {
+    ComparePanel panel(view);
+    const auto draw = alone(panel);
+    const auto proposed = [&] {
+        ui.frame(draw);
+        return std::pair{panel.sides[0].trace, panel.sides[1].trace};
+    };
+    snapshot.traces[1].store = snapshot.traces[2].store = nullptr;  // still being read
+    EXPECT_EQ(proposed(), (std::pair<std::uint64_t, std::uint64_t>{1, 1}));
+    snapshot.traces[1].store = &trainer;
+    EXPECT_EQ(proposed(), (std::pair<std::uint64_t, std::uint64_t>{1, 2}));
+    snapshot.traces[2].store = &slower;
+    EXPECT_EQ(proposed(), (std::pair<std::uint64_t, std::uint64_t>{2, 3}));
+    panel.sides[0].trace = 1;
+    EXPECT_EQ(proposed(), (std::pair<std::uint64_t, std::uint64_t>{1, 3})) << "a choice stays";
+}
+
+/// Iterations that consist of these ranges, microseconds each.
+TraceStore iterations_of(const std::vector<std::pair<const char*, double>>& parts, int count = 8) {
+    TraceMaker maker;
+    double t = 0;
+    for (int i = 0; i < count; ++i) {
+        const double begin = t;
+        for (const auto& [name, length] : parts) {
+            maker.range(1, name, t, t + length, 1);
+            t += length;
+        }
+        maker.range(1, "iteration", begin, t, 0, i);
+    }
+    TraceStore store;
+    maker.into(store);
+    return store;
+}
+
+TEST_F(Traces, StagesNameFusedAdamAndAForeignProgramsRanges) {
+    const auto rows = [&](const std::vector<std::pair<const char*, double>>& parts) {
+        const TraceStore store = iterations_of(parts);
+        snapshot.traces[1].store = &store;
+        StagesPanel panel;
+        ui.frame(alone(panel));
+        return panel.rows();
+    };
+    const auto names = [&](const std::vector<std::pair<const char*, double>>& parts) {
+        std::vector<std::string> out;
+        for (const StagesPanel::Row& row : rows(parts)) out.push_back(row.name);
+        return out;
+    };
+    using testing::ElementsAre;
+    EXPECT_THAT(names({{"blend", 4000}, {"project backward", 6000}, {"adam", 10}}),
+                ElementsAre("iteration", "blend", "project backward + Adam"));
+    EXPECT_THAT(names({{"blend", 4000}, {"project backward", 6000}, {"adam", 3000}}),
+                ElementsAre("iteration", "blend", "project backward", "adam"));
+    EXPECT_THAT(names({{"appearance", 2250}, {"blend", 1000}}),
+                ElementsAre("iteration", "blend", "appearance"));
+    const auto foreign = rows({{"forward", 4000}, {"log", 500}, {"backward", 5500}});
+    ASSERT_EQ(foreign.size(), 4u);
+    EXPECT_EQ(foreign[1].name, "backward");
+    EXPECT_NEAR(foreign[1].cpu.p50_ms, 5.5, 1e-9);
+    EXPECT_NEAR(foreign[1].cpu.share, 0.55, 1e-9);
+    EXPECT_EQ(foreign[1].cpu.samples, 5u) << "without warm-up";
+    EXPECT_EQ(foreign[3].name, "log");
+    const auto little = rows({{"blend", 9900}, {"log", 100}});
+    ASSERT_EQ(little.size(), 3u);
+    EXPECT_EQ(little[2].name, "other");
+    EXPECT_NE(little[2].note.find("log"), std::string::npos);
+}
+
+TEST_F(Traces, StagesSayWhyTheyAreEmpty) {
+    const StagesPanel panel;
+    const TraceStore nothing, begun = iterations_of({{"blend", 4000}}, 1);
+    using testing::HasSubstr;
+    EXPECT_THAT(panel.empty_text(nothing, nullptr, 0), HasSubstr("start training"));
+    EXPECT_THAT(panel.empty_text(nothing, nullptr, 1033), HasSubstr("1,033 steps were trained"));
+    EXPECT_THAT(panel.empty_text(begun, nullptr, 1034), HasSubstr("warm-up"));
+    EXPECT_THAT(panel.empty_text(nothing, &snapshot.traces[1], 0), HasSubstr("before.pftrace"));
 }
 
 TEST_F(Traces, EveryTracePanelDrawsEveryTrace) {

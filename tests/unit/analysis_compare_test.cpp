@@ -53,6 +53,7 @@ TEST(Shift, Verdicts) {
               Verdict::same);  // sure, and not worth the name
     EXPECT_EQ(verdict_of({0.5, -0.1, 1.2}, 10, 0.03), Verdict::ambiguous);
     EXPECT_EQ(verdict_of({0.1, -1, 1.2}, 10, 0.03), Verdict::ambiguous);
+    EXPECT_STREQ(name_of(Verdict::ambiguous), "unclear");
     EXPECT_EQ(verdict_of({}, 10, 0.03), Verdict::too_few);
     EXPECT_EQ(verdict_of({0.5, 0.4, 0.6}, 0, 0.03), Verdict::too_few);
 }

@@ -196,7 +196,7 @@ std::vector<Work> works_of(const TraceStore& store, GpuWorkKind kind) {
         if (track.kind != TrackKind::gpu_stream) continue;
         for (std::size_t r = 0; r < track.rows.size(); ++r)
             for (const TraceSpan& span : track.rows[r].view()) {
-                const GpuWork* detail = store.timeline().gpu_work(t, r, span);
+                const GpuWork* detail = store.tracks()[t].work_of(r, span);
                 if (detail == nullptr || detail->kind != kind) continue;
                 Work w{std::string(store.name(span.name)),
                        "",
@@ -208,7 +208,7 @@ std::vector<Work> works_of(const TraceStore& store, GpuWorkKind kind) {
                        span.end_ns,
                        0,
                        *detail};
-                const auto range = store.range_of(t, r, span);
+                const auto range = range_of(store, t, r, span);
                 if (range.span != nullptr) w.range = store.name(range.span->name);
                 w.inferred = range.inferred;
                 const auto launch = store.timeline().launching_span(t, r, span);

@@ -78,8 +78,8 @@ TEST(RangeValuesTest, AreFoundByTheirRange) {
     store.ingest(b);
     const auto texts = [&](std::size_t track, std::int64_t begin, std::size_t row) {
         Words out;
-        for (const TraceValue& v : store.values_of(track, row, TraceSpan{.begin_ns = begin}))
-            out.push_back(std::string(store.name(v.name)) + " " + store.value_text(v));
+        for (const TraceValue& v : store.values().of(track, begin, row))
+            out.push_back(std::string(store.name(v.name)) + " " + value_text(store.names(), v));
         return out;
     };
     EXPECT_EQ(texts(0, 100, 0), (Words{"bytes 4096", "op sum"}));
@@ -87,10 +87,10 @@ TEST(RangeValuesTest, AreFoundByTheirRange) {
     EXPECT_EQ(texts(1, 150, 0), (Words{"bytes 2"}));
     EXPECT_EQ(texts(1, 100, 0), Words{});
     const TraceStore part = store.excerpt(120, 300);
-    EXPECT_TRUE(part.values_of(0, 0, TraceSpan{.begin_ns = 100}).empty());
-    EXPECT_EQ(part.values_of(0, 1, TraceSpan{.begin_ns = 150}).size(), 1u);
+    EXPECT_TRUE(part.values().of(0, 100, 0).empty());
+    EXPECT_EQ(part.values().of(0, 150, 1).size(), 1u);
     store.clear();
-    EXPECT_TRUE(store.values_of(0, 0, TraceSpan{.begin_ns = 100}).empty());
+    EXPECT_TRUE(store.values().of(0, 100, 0).empty());
 }
 
 }  // namespace

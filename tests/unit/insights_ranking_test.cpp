@@ -82,7 +82,7 @@ TEST(Ranking, LargestFirstAndEachAtItsSize) {
             EXPECT_GE(e.begin_ns, store.begin_ns());
             EXPECT_LE(e.end_ns, store.end_ns());
             if (e.track != kNoTrack && i.rule != "R1" && i.rule != "R20") {
-                EXPECT_NE(store.timeline().span_at(e.track, e.row, (e.begin_ns + e.end_ns) / 2),
+                EXPECT_NE(store.tracks()[e.track].span_at(e.row, (e.begin_ns + e.end_ns) / 2),
                           nullptr)
                     << i.rule << " " << e.text;
             }

@@ -197,7 +197,7 @@ void expect_as_in(const Program& program, const TraceStore& store) {
         }
     std::set<std::uint32_t> seen;
     each_work(store, [&](std::size_t t, std::size_t r, const TraceSpan& span) {
-        const GpuWork* work = store.timeline().gpu_work(t, r, span);
+        const GpuWork* work = store.tracks()[t].work_of(r, span);
         ASSERT_NE(work, nullptr);
         ASSERT_TRUE(seen.insert(work->grid[0]).second);
         ASSERT_TRUE(work_of_grid.contains(work->grid[0]));
@@ -213,7 +213,7 @@ void expect_as_in(const Program& program, const TraceStore& store) {
         EXPECT_EQ(by.row, 0u);  // the runtime's call, not the driver's inside it
         EXPECT_EQ(store.tracks()[by.track].tid, launch.call.tid);
         EXPECT_EQ(store.tracks()[by.track].kind, TrackKind::api);
-        const auto range = store.range_of(t, r, span);
+        const auto range = range_of(store, t, r, span);
         const Program::Range* const expected = program.range_at(launch.call.begin_ns, 1);
         ASSERT_NE(expected, nullptr);
         ASSERT_NE(range.span, nullptr);
@@ -281,7 +281,7 @@ TEST(GpuStore, ForgettingKeepsDetailsWithTheirSpans) {
     expect_rows_in_order(store);
     std::size_t works = 0, tied = 0;
     each_work(store, [&](std::size_t t, std::size_t r, const TraceSpan& span) {
-        const GpuWork* work = store.timeline().gpu_work(t, r, span);
+        const GpuWork* work = store.tracks()[t].work_of(r, span);
         ASSERT_TRUE(correlations[span.begin_ns].contains(work->correlation));
         const auto by = store.timeline().launching_span(t, r, span);
         ++works;
@@ -314,9 +314,9 @@ TEST(GpuStore, ProgramsWithoutCallsOrRangesStillShowTheirKernels) {
     const TraceSpan& span = store.tracks()[0].rows[0].view()[0];
     EXPECT_EQ(store.name(span.name), "copy pageable to device");
     EXPECT_EQ(store.tracks()[0].name, "GPU 1 stream 7");
-    EXPECT_EQ(store.timeline().gpu_work(0, 0, span)->bytes, 4096u);
+    EXPECT_EQ(store.tracks()[0].work_of(0, span)->bytes, 4096u);
     EXPECT_EQ(store.timeline().launching_span(0, 0, span).span, nullptr);
-    EXPECT_EQ(store.range_of(0, 0, span).span, nullptr);
+    EXPECT_EQ(range_of(store, 0, 0, span).span, nullptr);
 }
 
 TEST(GpuStore, TwoRingsOfOneProcessAreOneProcess) {
@@ -356,7 +356,7 @@ TEST(GpuStore, TwoRingsOfOneProcessAreOneProcess) {
     EXPECT_EQ(store.sources().loss().total(), 3u);
     std::vector<std::string> names;
     each_work(store, [&](std::size_t t, std::size_t r, const TraceSpan& span) {
-        const auto range = store.range_of(t, r, span);
+        const auto range = range_of(store, t, r, span);
         names.emplace_back(range.span == nullptr ? "none" : store.name(range.span->name));
         EXPECT_FALSE(range.inferred);
     });

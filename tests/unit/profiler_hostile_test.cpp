@@ -165,7 +165,7 @@ void read_everything(RingCopy& ring) {
         for (std::size_t r = 0; r < store.tracks()[t].rows.size(); ++r)
             for (const TraceSpan& span : store.tracks()[t].rows[r].view()) {
                 store.timeline().launching_span(t, r, span);
-                store.range_of(t, r, span);
+                range_of(store, t, r, span);
             }
 }
 

@@ -325,7 +325,7 @@ TEST_F(Import, ChromeJsonOfTorch) {
         const auto by = store.timeline().launching_span(4, 0, kernel);
         ASSERT_NE(by.span, nullptr);
         EXPECT_EQ(store.name(by.span->name), "cudaLaunchKernel");
-        EXPECT_EQ(store.name(store.range_of(4, 0, kernel).span->name), "aten::mm");
+        EXPECT_EQ(store.name(range_of(store, 4, 0, kernel).span->name), "aten::mm");
         EXPECT_EQ(store.tracks()[2].rows[0].view()[0].payload, 3u);
         EXPECT_EQ(store.tracks()[2].rows[0].view()[0].length_ns(), 1500);
     }

@@ -73,7 +73,7 @@ TEST(Retire, SpansThatStayKeepTheirNamesTracksAndLaunches) {
         const std::uint32_t pid = store.processes()[track.process].pid;
         EXPECT_EQ(track.pid, pid);
         if (track.kind == TrackKind::thread && track.tid != 100) {
-            EXPECT_EQ(store.timeline().track_of(track.process, track.tid, track.kind), t);
+            EXPECT_EQ(store.timeline().threads().find(track.process, track.tid, track.kind), t);
             for (const auto& row : track.rows)
                 for (const TraceSpan& span : row.view())
                     ASSERT_EQ(store.name(span.name), "epoch of " + std::to_string(pid - 10'000));

@@ -181,32 +181,33 @@ TEST(Store, ThreadsHaveNames) {
     EXPECT_EQ(store.name(static_cast<std::uint32_t>(at(Stage::adam))), "adam");
 }
 
-TEST(Store, VisibleMergesWhatIsSmallerThanAPixel) {
+TEST(Store, FindsTheSpanOfARowAtATime) {
     TraceStore store;
     TraceBatch batch = first_batch();
     for (int i = 0; i < 1000; ++i)
         add(batch, Stage::blend, 2 * i, 2 * i + 1, 0, static_cast<std::uint64_t>(i));
     store.ingest(batch);
-    std::vector<DrawnSpan> drawn;
-    store.timeline().visible(0, 0, 0, 2000 * kMs, 0, drawn);
-    EXPECT_EQ(drawn.size(), 1000u);
-    drawn.clear();
-    store.timeline().visible(0, 0, 0, 2000 * kMs, 100 * kMs, drawn);
-    EXPECT_LE(drawn.size(), 21u);
-    std::uint32_t count = 0;
-    for (const DrawnSpan& d : drawn) count += d.count;
-    EXPECT_EQ(count, 1000u);
-    drawn.clear();
-    // [10.5, 13] ms: span 5 lasts from 10 to 11, span 6 from 12 to 13.
-    store.timeline().visible(0, 0, 10 * kMs + kMs / 2, 13 * kMs, 0, drawn);
-    ASSERT_EQ(drawn.size(), 2u);
-    EXPECT_EQ(drawn[0].payload, 5u);
-    EXPECT_EQ(drawn[1].payload, 6u);
-    ASSERT_NE(store.timeline().span_at(0, 0, 10 * kMs), nullptr);
-    EXPECT_EQ(store.timeline().span_at(0, 0, 11 * kMs + 1), nullptr);
-    store.timeline().visible(9, 0, 0, 1, 0, drawn);
-    store.timeline().visible(0, 9, 0, 1, 0, drawn);
-    EXPECT_EQ(drawn.size(), 2u);
+    const TraceTrack& track = store.tracks()[0];
+    ASSERT_NE(track.span_at(0, 10 * kMs), nullptr);
+    EXPECT_EQ(track.span_at(0, 10 * kMs)->payload, 5u);
+    EXPECT_EQ(track.span_at(0, 11 * kMs + 1), nullptr);
+    EXPECT_EQ(track.span_at(9, 10 * kMs), nullptr);
+}
+
+TEST(Store, TheClockCountsFromTheFirstBeginWhateverIsDropped) {
+    TraceStore store({.max_spans = 800});
+    TraceBatch batch = first_batch();
+    batch.open = {{7 * kMs, 0, 0, id(Stage::load), 0}};
+    EXPECT_EQ(store.origin_ns(), 0);
+    for (int i = 5; i < 5000; ++i) {
+        add(batch, Stage::blend, 2 * i, 2 * i + 1, 0);
+        if (i % 500 != 499) continue;
+        store.ingest(batch);
+        batch.spans.clear();
+        EXPECT_EQ(store.origin_ns(), 7 * kMs);
+    }
+    EXPECT_GT(store.begin_ns(), 8000 * kMs);
+    EXPECT_EQ(store.excerpt(9000 * kMs, 9100 * kMs).origin_ns(), 7 * kMs);
 }
 
 TEST(Store, MemoryIsBoundedAndTheNewestStay) {

@@ -170,14 +170,14 @@ std::vector<std::string> words_of(const TraceStore& s, bool whole,
                                       span.begin_ns + zero, span.end_ns + zero, payload_text(span));
                 line += s.names().domain(span.name);
                 if (whole) line += s.names().category(span.name, span.category);
-                if (const GpuWork* w = s.timeline().gpu_work(t, r, span)) {
+                if (const GpuWork* w = s.tracks()[t].work_of(r, span)) {
                     line +=
                         fmt::format(" {} {} {} {} {} {} {} {} {} {} {} {}", track.device,
                                     track.context, w->bytes, w->correlation, w->grid[0],
                                     w->block[0], w->registers, w->static_shared, w->dynamic_shared,
                                     w->graph, static_cast<int>(w->source), w->asynchronous);
                     const auto by = s.timeline().launching_span(t, r, span);
-                    const auto in = s.range_of(t, r, span);
+                    const auto in = range_of(s, t, r, span);
                     line += " by ";
                     line += by.span == nullptr ? "nobody" : s.name(by.span->name);
                     line += in.span == nullptr ? " nowhere"
@@ -404,18 +404,18 @@ TEST_F(TraceFiles, ValuesOfRangesAreToldAndComeBack) {
     TraceStore back;
     ASSERT_TRUE(import_trace(folder_ / "v.pftrace", back));
     const TraceSpan& first = back.tracks()[0].rows[1].view()[0];
-    const auto values = back.values_of(0, 1, first);
+    const auto values = back.values().of(0, first.begin_ns, 1);
     ASSERT_EQ(values.size(), 2u);
     EXPECT_EQ(back.name(values[0].name), "NCCL communicator ID");
-    EXPECT_EQ(back.value_text(values[0]), "77");
-    EXPECT_EQ(back.value_text(values[1]), "sum");
+    EXPECT_EQ(value_text(back.names(), values[0]), "77");
+    EXPECT_EQ(value_text(back.names(), values[1]), "sum");
     EXPECT_EQ(first.payload, 4096u);
     std::string facts;
     for (const SpanFact& fact : facts_of(back, 0, 1, first))
         facts += fact.label + "=" + fact.value + ";";
     EXPECT_NE(facts.find("NCCL communicator ID=77;Reduction \"op\"=sum;"), std::string::npos)
         << facts;
-    EXPECT_TRUE(back.values_of(0, 1, back.tracks()[0].rows[1].view()[1]).empty());
+    EXPECT_TRUE(back.values().of(0, back.tracks()[0].rows[1].view()[1].begin_ns, 1).empty());
     const auto json = read_text_file(folder_ / "v.json");
     ASSERT_TRUE(json);
     EXPECT_NE(json->find(R"("NCCL communicator ID": 77, "Reduction \"op\"": "sum")"),
@@ -506,13 +506,13 @@ TEST_F(TraceFiles, TorchWithABaseTime) {
     ASSERT_EQ(row.size(), 3u);
     EXPECT_EQ(row[1].end_ns, row[2].begin_ns);
     const auto t = static_cast<std::size_t>(stream - store.tracks().begin());
-    const GpuWork &copy = *store.timeline().gpu_work(t, 0, row[0]),
-                  &kern = *store.timeline().gpu_work(t, 0, row[1]);
+    const GpuWork &copy = *store.tracks()[t].work_of(0, row[0]),
+                  &kern = *store.tracks()[t].work_of(0, row[1]);
     EXPECT_EQ(std::tuple(copy.kind, copy.bytes, copy.source, copy.target),
               std::tuple(GpuWorkKind::copy, 512u, MemoryType::pinned, MemoryType::device));
     EXPECT_EQ(std::tuple(kern.grid[0], kern.block[1], kern.registers, kern.dynamic_shared),
               std::tuple(66u, 2u, 32u, 96u));
-    const auto range = store.range_of(t, 0, row[1]);
+    const auto range = range_of(store, t, 0, row[1]);
     ASSERT_NE(range.span, nullptr);
     EXPECT_TRUE(range.inferred);  // launched from a thread without ranges
     ASSERT_EQ(store.frames().history(StatScope::iteration).size(), 1u);

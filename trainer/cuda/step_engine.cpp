@@ -272,14 +272,14 @@ void StepEngine::enqueue_update(const StepShape& shape) {
     if (shape.ends == 0) return;
     if (several) launch_step_batch(stream_, model, inputs, run_.flags(), shape.batch, shape.ends);
     if (shape.nudges) {
-        const StageScope nudge_scope(&timers_, nudge_stage());
+        const StageScope nudge_scope(&timers_, Stage::nudge);
         launch_nudge(stream_, model, inputs, run_.flags(), run_.tags());
     }
     launch_bounds(stream_, model, inputs, shape.nudges ? Blocks::all : Blocks::touched);
 }
 
 void StepEngine::enqueue_look(const StepShape& shape, bool backward) {
-    const StageScope scope(&timers_, appearance_stage());
+    const StageScope scope(&timers_, Stage::appearance);
     const StepInputs* inputs = feed_.inputs();
     DeviceLooks& looks = run_.looks();
     const LookJob job{
