@@ -16,7 +16,7 @@ namespace gs {
 namespace {
 
 /// The place of the worst difference; click a Gaussian to look at it.
-void draw_where(const VerifyRow& row, Commands& commands) {
+void draw_where(const ComparisonRow& row, Commands& commands) {
     constexpr std::string_view kGaussian = "Gaussian ";
     if (!row.where.starts_with(kGaussian)) return dim_text(row.where);
     const std::string number = row.where.substr(kGaussian.size());
@@ -26,17 +26,17 @@ void draw_where(const VerifyRow& row, Commands& commands) {
     ImGui::PopID();
 }
 
-void draw_figure(const VerifyRow& row, Commands& commands) {
+void draw_figure(const ComparisonRow& row, Commands& commands) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     text("  " + row.what);
     tooltip(fmt::format("{} numbers compared", format_count(static_cast<double>(row.values))));
     ImGui::TableNextColumn();
-    cell_right(fmt::format("{:.2g}", row.worst), row.passed() ? theme().text : theme().error);
+    cell_right(fmt::format("{:.2g}", row.figure()), row.passed() ? theme().text : theme().error);
     const std::string unit = row.unit.empty() ? "" : " " + row.unit;
     if (ImGui::IsItemHovered())
-        tooltip(fmt::format("mean {:.2g}{}; up to {:.1g}{} is rounding", row.mean, unit,
-                            row.tolerance, unit));
+        tooltip(fmt::format("mean {:.2g}{}; up to {:.1g}{} is rounding", row.mean(), unit,
+                            row.limit, unit));
     ImGui::TableNextColumn();
     draw_where(row, commands);
 }
@@ -53,7 +53,7 @@ void draw_table(const VerifyReport& report, Commands& commands) {
     table_heading("worst", true);
     table_heading("at", false);
     std::string_view before;
-    for (const VerifyRow& row : report.rows) {
+    for (const ComparisonRow& row : report.rows) {
         if (row.stage != before) {
             ImGui::TableNextRow();
             ImGui::TableNextColumn();
@@ -67,7 +67,7 @@ void draw_table(const VerifyReport& report, Commands& commands) {
 
 void draw_report(const VerifyReport& report, Commands& commands) {
     const auto failed = std::count_if(report.rows.begin(), report.rows.end(),
-                                      [](const VerifyRow& row) { return !row.passed(); });
+                                      [](const ComparisonRow& row) { return !row.passed(); });
     colored_text(failed == 0 ? theme().good : theme().error,
                  failed == 0 ? "Agrees with the reference"
                              : fmt::format("{} of {} figures differ", failed, report.rows.size()));

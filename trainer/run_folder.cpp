@@ -227,6 +227,19 @@ Json to_json(const RunDescription& d) {
     return out;
 }
 
+RunPhotos photos_of_run(const fs::path& folder, const fs::path& checkpoint,
+                        const CaptureOptions& here) {
+    RunPhotos out{{}, here};
+    if (auto run = read_run_description(folder)) {
+        out = {std::move(run->capture), std::move(run->loading)};
+        out.loading.threads = here.threads;
+        out.loading.progress = here.progress;
+        out.loading.photo_memory = here.photo_memory;
+    }
+    if (const auto head = read_checkpoint_head(checkpoint)) out.loading.origin = head->origin;
+    return out;
+}
+
 Result<RunDescription> read_run_description(const fs::path& folder, std::uint64_t last_step) {
     const fs::path path = folder / "run.json";
     GS_TRY(const std::string text, read_text_file(path, kLargestDescription));

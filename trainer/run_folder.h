@@ -35,17 +35,18 @@ struct RunDescription {
     std::uint64_t parent_step = 0;
     std::vector<RunMark> marks;
     std::vector<Evaluation> evaluations;
-
-    /// Its photos as it read them, by the threads and with the progress of `here`.
-    CaptureOptions loading_here(const CaptureOptions& here) const {
-        CaptureOptions out = loading;
-        out.threads = here.threads;
-        out.progress = here.progress;
-        out.photo_memory = here.photo_memory;
-        return out;
-    }
 };
 nlohmann::ordered_json to_json(const RunDescription& description);
+
+/// Where the photos of a run are and how it read them: by the threads, with the progress and the
+/// memory of `here`, around the origin of `checkpoint`. Without a run.json in `folder`: no capture,
+/// and `here`.
+struct RunPhotos {
+    std::string capture;
+    CaptureOptions loading;
+};
+RunPhotos photos_of_run(const fs::path& folder, const fs::path& checkpoint,
+                        const CaptureOptions& here);
 /// Errors: not_found, malformed. Marks and evaluations after `last_step` are left out: a run that
 /// goes on from an older checkpoint has not had them.
 Result<RunDescription> read_run_description(const fs::path& folder,

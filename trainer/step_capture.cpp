@@ -109,12 +109,11 @@ void compare_with_run(const StepRecord& record, const RunArrays& after, Captured
     StepOrigin& origin = step.origin;
     origin.same_bits = true;
     origin.agreement = "the same bits";
-    for (const StageComparison& stage : compare_steps(step.inputs, run, step.outputs)) {
-        if (stage.differ == 0) continue;
+    for (const ComparisonRow& row : compare_steps(step.inputs, run, step.outputs)) {
+        if (row.differ == 0) continue;
         origin.same_bits = false;
         origin.agreement = fmt::format("{}: {} of {} numbers differ, by {:.1e} relative; first {}",
-                                       kStepStageNames[static_cast<std::size_t>(stage.stage)],
-                                       stage.differ, stage.values, stage.relative, stage.where);
+                                       row.stage, row.differ, row.values, row.l2(), row.first);
         break;
     }
     step.outputs = std::move(run);

@@ -102,53 +102,11 @@ void step_optimizer(const StepInputs& in, const GradientTable& table, bool sound
     out.moments = std::move(run.adam.moments);
 }
 
-/// Two arrays beside each other, of which the first that differs is remembered.
-class Beside {
-  public:
-    explicit Beside(StepStage stage) { out_.stage = stage; }
-
-    /// `name` says what place `i` is: asked once, for the first that differs.
-    template <class Name>
-    void add(double was, double now, bool same_bits, Name&& name) {
-        ++out_.values;
-        if (same_bits) {
-            if (std::isfinite(was)) norm_ += was * was;
-            return;
-        }
-        double apart = std::abs(was - now);
-        if (!std::isfinite(apart)) apart = std::numeric_limits<double>::infinity();
-        if (std::isfinite(was)) norm_ += was * was;
-        squares_ += apart * apart;
-        out_.worst = std::max(out_.worst, apart);
-        if (out_.differ++ == 0) out_.where = fmt::format("{}: {:.9g} / {:.9g}", name(), was, now);
-    }
-    template <class Name>
-    void floats(std::span<const float> was, std::span<const float> now, Name&& name) {
-        if (was.size() != now.size()) return lists(was.size(), now.size(), "numbers");
-        for (std::size_t i = 0; i < was.size(); ++i)
-            add(was[i], now[i],
-                std::bit_cast<std::uint32_t>(was[i]) == std::bit_cast<std::uint32_t>(now[i]),
-                [&] { return name(i); });
-    }
-    void numbers(double was, double now, const char* name) {
-        add(was, now, std::bit_cast<std::uint64_t>(was) == std::bit_cast<std::uint64_t>(now),
-            [&] { return std::string(name); });
-    }
-    /// They are not even of one length.
-    void lists(std::size_t was, std::size_t now, const char* what) {
-        ++out_.values;
-        out_.worst = squares_ = std::numeric_limits<double>::infinity();
-        if (out_.differ++ == 0) out_.where = fmt::format("{} {} / {}", what, was, now);
-    }
-    StageComparison result() {
-        out_.relative = norm_ > 0 ? std::sqrt(squares_ / norm_) : std::sqrt(squares_);
-        return std::move(out_);
-    }
-
-  private:
-    StageComparison out_;
-    double norm_ = 0, squares_ = 0;
-};
+/// How far off another backend may be, as ComparisonRow::l2().
+constexpr std::array<double, kStepStageNames.size()> kTolerances{
+    1e-5,
+    3e-2,  // the root of the share of places that may differ: one in 1,000
+    1e-4, 1e-5, 1e-3, 3e-3, 1e-3};
 
 constexpr const char* kSplatNames[kSplatPlanes] = {"x px",    "y px",         "conic a", "conic b",
                                                    "conic c", "log2 opacity", "red",     "green",
@@ -162,35 +120,29 @@ const char* name_of_plane(int plane) {
 }
 
 /// Gaussians that both saw are compared; the others count as far off.
-StageComparison compare_projection(const StepInputs& in, const FrameProbe& was,
-                                   const FrameProbe& now) {
-    Beside out(StepStage::project);
+void compare_projection(const StepInputs& in, const FrameProbe& was, const FrameProbe& now,
+                        ComparisonRow& out) {
     for (std::size_t i = 0, k = 0; i < was.visible() || k < now.visible();) {
         const std::size_t a = i < was.visible() ? was.rows[i] : in.model.count,
                           b = k < now.visible() ? now.rows[k] : in.model.count;
         for (int p = 0; a == b && p < kSplatPlanes; ++p)
-            out.add(
-                was.splat(p, i), now.splat(p, k),
-                std::bit_cast<std::uint32_t>(was.splat(p, i)) ==
-                    std::bit_cast<std::uint32_t>(now.splat(p, k)),
-                [&] { return fmt::format("Gaussian {}, {}", in.row_of_run(a), kSplatNames[p]); });
+            out.add(was.splat(p, i), now.splat(p, k), [&] {
+                return fmt::format("Gaussian {}, {}", in.row_of_run(a), kSplatNames[p]);
+            });
         if (a != b)
-            out.add(a < b ? 1 : 0, a < b ? 0 : 1, false, [&] {
+            out.add(a < b ? 1 : 0, a < b ? 0 : 1, [&] {
                 return fmt::format("Gaussian {}, visible", in.row_of_run(std::min(a, b)));
             });
         i += a <= b ? 1 : 0;
         k += b <= a ? 1 : 0;
     }
-    return out.result();
 }
 
 /// Of each tile the places of its list that name another Gaussian, and how much longer it is.
-StageComparison compare_lists(const StepInputs& in, const FrameProbe& was, const FrameProbe& now) {
-    Beside out(StepStage::lists);
-    if (was.tile_begin.size() != now.tile_begin.size()) {
-        out.lists(was.tile_begin.size(), now.tile_begin.size(), "tiles");
-        return out.result();
-    }
+void compare_lists(const StepInputs& in, const FrameProbe& was, const FrameProbe& now,
+                   ComparisonRow& out) {
+    if (was.tile_begin.size() != now.tile_begin.size())
+        return out.add_lengths(was.tile_begin.size(), now.tile_begin.size(), "tiles");
     const int across = (in.camera.width + kTileSize - 1) / kTileSize;
     for (std::size_t tile = 0; tile + 1 < was.tile_begin.size(); ++tile) {
         const std::uint32_t a = was.tile_begin[tile], b = now.tile_begin[tile],
@@ -200,7 +152,7 @@ StageComparison compare_lists(const StepInputs& in, const FrameProbe& was, const
             const std::uint32_t kNone = ~0u, row_a = i < a_size ? was.row_from_isect[a + i] : kNone,
                                 row_b = i < b_size ? now.row_from_isect[b + i] : kNone;
             // 1 for each place: relative is the root of the share of places that differ.
-            out.add(1, row_a == row_b ? 1 : 0, row_a == row_b, [&] {
+            out.add(1, row_a == row_b ? 1 : 0, [&] {
                 const auto text = [&](std::uint32_t row) {
                     return row == kNone ? std::string("none")
                                         : fmt::format("{}", in.row_of_run(row));
@@ -211,63 +163,48 @@ StageComparison compare_lists(const StepInputs& in, const FrameProbe& was, const
             });
         }
     }
-    return out.result();
 }
 
-StageComparison compare_pictures(StepStage stage, const ImageF& was, const ImageF& now,
-                                 const ImageF* was_alpha = nullptr,
-                                 const ImageF* now_alpha = nullptr) {
-    Beside out(stage);
-    const auto named = [&](const char* of) {
-        return [&was, of](std::size_t i) {
-            const std::size_t pixel = i % was.pixels();
-            return fmt::format("pixel {},{}, {} {}", pixel % static_cast<std::size_t>(was.width),
-                               pixel / static_cast<std::size_t>(was.width), of, i / was.pixels());
-        };
-    };
-    out.floats(was.values.span(), now.values.span(), named("channel"));
-    if (was_alpha) out.floats(was_alpha->values.span(), now_alpha->values.span(), named("alpha"));
-    return out.result();
+void compare_pictures(const ImageF& was, const ImageF& now, const char* of, ComparisonRow& out) {
+    out.add_all(was.values, now.values, [&](std::size_t i) {
+        const std::size_t pixel = i % was.pixels(), width = static_cast<std::size_t>(was.width);
+        return fmt::format("pixel {},{}, {} {}", pixel % width, pixel / width, of,
+                           i / was.pixels());
+    });
 }
 
-StageComparison compare_gradients(const StepInputs& in, const StepOutputs& was,
-                                  const StepOutputs& now) {
-    Beside out(StepStage::backward);
+void compare_gradients(const StepInputs& in, const StepOutputs& was, const StepOutputs& now,
+                       ComparisonRow& out) {
     const std::size_t n = was.lists.visible();
-    out.floats(was.gradients.span(), now.gradients.span(), [&](std::size_t i) {
+    out.add_all(was.gradients, now.gradients, [&](std::size_t i) {
         const int p = static_cast<int>(i / n);
         return fmt::format("Gaussian {}, {}", in.row_of_run(was.lists.rows[i % n]),
                            p == kGradientMeanX   ? "projected x"
                            : p == kGradientMeanY ? "projected y"
                                                  : name_of_plane(p));
     });
-    StageComparison result = out.result();
-    if (result.differ == 0 && was.gradients_hash != now.gradients_hash) {
-        result.differ = 1;
-        result.where = "bits of higher SH bases";
-    }
-    return result;
+    if (out.differ > 0 || was.gradients_hash == now.gradients_hash) return;
+    out.differ = 1;
+    out.first = "bits of higher SH bases";
 }
 
-StageComparison compare_optimizer(const StepInputs& in, const StepOutputs& was,
-                                  const StepOutputs& now) {
-    Beside out(StepStage::adam);
+void compare_optimizer(const StepInputs& in, const StepOutputs& was, const StepOutputs& now,
+                       ComparisonRow& out) {
     const std::size_t rows = in.before.model.capacity;
     const auto row_at = [&](std::size_t row) {
         return std::uint64_t{in.blocks[in.sample[row / kBlock]]} * kBlock + row % kBlock;
     };
-    out.floats(was.values.span(), now.values.span(), [&](std::size_t i) {
+    out.add_all(was.values, now.values, [&](std::size_t i) {
         return fmt::format("Gaussian {}, {}", row_at(i % rows),
                            name_of_plane(static_cast<int>(i / rows)));
     });
     const auto planes = static_cast<std::size_t>(in.before.model.planes());
-    out.floats(was.moments.span(), now.moments.span(), [&](std::size_t i) {
+    out.add_all(was.moments, now.moments, [&](std::size_t i) {
         const std::size_t plane = i / (2 * kBlock) % planes;
         return fmt::format("Gaussian {}, moment {} of {}",
                            row_at(i / (2 * kBlock * planes) * kBlock + i % kBlock),
                            i / kBlock % 2 + 1, name_of_plane(static_cast<int>(plane)));
     });
-    return out.result();
 }
 
 }  // namespace
@@ -308,43 +245,31 @@ StepOutputs run_step(const StepInputs& in, Rasterizer& rasterizer) {
     return out;
 }
 
-std::vector<StageComparison> compare_steps(const StepInputs& in, const StepOutputs& was,
-                                           const StepOutputs& now) {
-    std::vector<StageComparison> out;
-    out.push_back(compare_projection(in, was.lists, now.lists));
-    out.push_back(compare_lists(in, was.lists, now.lists));
-    out.push_back(compare_pictures(StepStage::blend, was.color, now.color, &was.alpha, &now.alpha));
-    Beside loss(StepStage::loss);
-    loss.numbers(was.terms.loss, now.terms.loss, "loss");
-    loss.numbers(was.terms.l1, now.terms.l1, "L1");
-    loss.numbers(was.terms.mse, now.terms.mse, "mean square");
-    loss.numbers(was.terms.ssim, now.terms.ssim, "SSIM");
-    out.push_back(loss.result());
-    out.push_back(
-        compare_pictures(StepStage::loss_backward, was.color_gradient, now.color_gradient));
-    out.push_back(compare_gradients(in, was, now));
-    out.push_back(compare_optimizer(in, was, now));
-    return out;
-}
-
-double step_tolerance(StepStage stage) {
-    switch (stage) {
-        case StepStage::project:
-            return 1e-5;
-        case StepStage::lists:
-            return 3e-2;  // the root of the share of places that may differ: one in 1,000
-        case StepStage::blend:
-            return 1e-4;
-        case StepStage::loss:
-            return 1e-5;
-        case StepStage::loss_backward:
-            return 1e-3;
-        case StepStage::backward:
-            return 3e-3;
-        case StepStage::adam:
-            return 1e-3;
+std::vector<ComparisonRow> compare_steps(const StepInputs& in, const StepOutputs& was,
+                                         const StepOutputs& now, bool same_bits) {
+    std::vector<ComparisonRow> out(kStepStageNames.size());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i].stage = kStepStageNames[i];
+        out[i].limit = same_bits ? 0 : kTolerances[i];
+        out[i].measure = same_bits ? Measure::bits : Measure::l2;
     }
-    return 0;
+    auto row = out.begin();
+    compare_projection(in, was.lists, now.lists, *row++);
+    compare_lists(in, was.lists, now.lists, *row++);
+    compare_pictures(was.color, now.color, "channel", *row);
+    compare_pictures(was.alpha, now.alpha, "alpha", *row++);
+    constexpr std::pair<const char*, double LossTerms::*> kTerms[] = {
+        {"loss", &LossTerms::loss},
+        {"L1", &LossTerms::l1},
+        {"mean square", &LossTerms::mse},
+        {"SSIM", &LossTerms::ssim}};
+    for (const auto& [name, term] : kTerms)
+        row->add(was.terms.*term, now.terms.*term, [of = name] { return std::string(of); });
+    ++row;
+    compare_pictures(was.color_gradient, now.color_gradient, "channel", *row++);
+    compare_gradients(in, was, now, *row++);
+    compare_optimizer(in, was, now, *row);
+    return out;
 }
 
 }  // namespace gs

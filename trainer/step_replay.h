@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/comparison.h"
 #include "renderer/raster/frame_probe.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/camera.h"
@@ -66,24 +67,14 @@ struct StepOutputs {
 StepOutputs run_step(const StepInputs& inputs, Rasterizer& rasterizer);
 
 /// The stages that run_step() gives something of, in order.
-enum class StepStage { project, lists, blend, loss, loss_backward, backward, adam };
-inline constexpr std::size_t kStepStages = 7;
-inline constexpr std::array<const char*, kStepStages> kStepStageNames{
-    "project", "lists", "blend", "loss", "loss-backward", "backward", "adam"};
+inline constexpr std::array kStepStageNames{"project",       "lists",    "blend", "loss",
+                                            "loss-backward", "backward", "adam"};
 
-/// One stage of two runs of a step beside each other.
-struct StageComparison {
-    StepStage stage{};
-    std::size_t values = 0, differ = 0;  ///< numbers compared; how many have other bits
-    double worst = 0;                    ///< largest |a - b|; infinite where lists do not match
-    double relative = 0;                 ///< |a - b| / |a|, L2 over the stage
-    std::string where;                   ///< the first that differs: "Gaussian 17, opacity: 1 / 2"
-};
-/// `was`: what was stored. Everything that `inputs` names is in terms of the whole model.
-std::vector<StageComparison> compare_steps(const StepInputs& inputs, const StepOutputs& was,
-                                           const StepOutputs& now);
-/// How far apart a stage may be on another backend, as StageComparison::relative. Rounding only:
-/// sums in another order, fused multiply-adds, an exponential of other last bits.
-double step_tolerance(StepStage stage);
+/// Every stage of two runs of a step, a row each; `was`: what was stored. Everything that `inputs`
+/// names is in terms of the whole model. Without `same_bits` a row may be as far off as another
+/// backend's rounding: sums in another order, fused multiply-adds, an exponential of other last
+/// bits.
+std::vector<ComparisonRow> compare_steps(const StepInputs& inputs, const StepOutputs& was,
+                                         const StepOutputs& now, bool same_bits = true);
 
 }  // namespace gs

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/choice.h"
 #include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/try.h"
@@ -47,11 +48,10 @@ bool take_point(const nlohmann::json& from, Vec3d& into) {
 /// Empty: it is a note.
 std::string take_note(const nlohmann::json& from, Note& note) {
     const auto& on = member(from, "on");
-    const auto kind = std::find_if(kNoteOnNames.begin(), kNoteOnNames.end(), [&](const char* name) {
-        return on.is_string() && on.get_ref<const std::string&>() == name;
-    });
-    if (kind == kNoteOnNames.end()) return "\"on\" is not place, gaussian or span";
-    note.on = static_cast<NoteOn>(kind - kNoteOnNames.begin());
+    const auto kind = choice_named<NoteOn>(
+        kNoteOnNames, on.is_string() ? on.get_ref<const std::string&>() : std::string());
+    if (!kind) return "\"on\" is not place, gaussian or span";
+    note.on = *kind;
     const auto& text = member(from, "text");
     if (!text.is_string()) return "its text is missing";
     note.text = text.get<std::string>();

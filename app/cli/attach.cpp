@@ -2,11 +2,11 @@
 // one, or records a short trace without a window; and releases or acquires CUPTI.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <map>
 #include <thread>
 
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/options.h"
 #include "app/cli/recording.h"
@@ -38,25 +38,18 @@ void add_options(CLI::App& app, AttachArguments& a) {
     app.add_option_function<std::uint32_t>(
            "PID", [&a](const std::uint32_t& pid) { a.pid = pid; }, "the process [list processes]")
         ->check(whole_from(1));
-    app.add_option("-o,--output", a.output, "with --headless: the trace [process-PID-DATE.pftrace]")
-        ->option_text("FILE");
-    app.add_option("--seconds", a.seconds,
-                   "with --headless: stop after S seconds, 0 = when interrupted [0]")
-        ->check(number_from(0, 1e9))
-        ->option_text("S");
-    app.add_option("--budget", a.budget_percent,
-                   "percent of its time that recording may cost, 0 = no limit")
-        ->check(number_from(0, 100))
-        ->option_text("PERCENT");
-    app.add_option("--memory", a.memory_mib, "with --headless: memory for trace data [1024]")
-        ->check(whole_from(1, 1 << 20))
-        ->option_text("MIB");
+    add_value(app, "-o,--output FILE", a.output,
+              "with --headless: the trace [process-PID-DATE.pftrace]");
+    add_value(app, "--seconds S", a.seconds, number_from(0, 1e9),
+              "with --headless: stop after S seconds, 0 = when interrupted [0]");
+    add_value(app, "--budget PERCENT", a.budget_percent, number_from(0, 100),
+              "percent of its time that recording may cost, 0 = no limit");
+    add_value(app, "--memory MIB", a.memory_mib, whole_from(1, 1 << 20),
+              "with --headless: memory for trace data [1024]");
     app.add_flag("--insights", a.insights, "with --headless: list bottlenecks and remedies");
-    add_given(app, "--graph-nodes", a.graph_nodes_s,
+    add_given(app, "--graph-nodes SECONDS", a.graph_nodes_s, whole_from(1, 3600),
               "record CUDA graphs node by node for this time, at least 30; without --headless, do "
-              "only that")
-        ->check(whole_from(1, 3600))
-        ->option_text("SECONDS");
+              "only that");
     add_stall_after(app, a.stall_after_s);
     add_stacks(app, a.stacks_hz);
     app.add_flag("--release-cupti", a.release_cupti,

@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "app/backend/counted_work.h"
+#include "app/cli/add_value.h"
 #include "app/cli/bench_batches.h"
 #include "app/cli/bench_limits.h"
 #include "app/cli/bench_report.h"
@@ -54,39 +54,27 @@ struct BenchArguments {
 
 void add_options(CLI::App& app, BenchArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or run [built-in random Gaussians]");
-    app.add_option("--capture", a.capture,
-                   "render from this capture's cameras and compare with its photos")
-        ->option_text("DIR");
-    app.add_option("--repeats", a.repeats, "timed frames [30]")
-        ->check(whole_from(3, 100000))
-        ->option_text("N");
-    add_given(app, "--width", a.width, "picture width")
-        ->check(picture_side())
-        ->option_text("PIXELS");
-    add_given(app, "--height", a.height, "picture height")
-        ->check(picture_side())
-        ->option_text("PIXELS");
-    app.add_option("--batch", a.batches,
-                   "with --capture and no SCENE: also time training with N photos a step")
-        ->delimiter(',')
-        ->check(whole_from(1, 64))
-        ->option_text("N,...");
+    add_value(app, "--capture DIR", a.capture,
+              "render from this capture's cameras and compare with its photos");
+    add_value(app, "--repeats N", a.repeats, whole_from(3, 100000), "timed frames [30]");
+    add_given(app, "--width PIXELS", a.width, picture_side(), "picture width");
+    add_given(app, "--height PIXELS", a.height, picture_side(), "picture height");
+    add_value(app, "--batch N,...", a.batches, whole_from(1, 64),
+              "with --capture and no SCENE: also time training with N photos a step")
+        ->delimiter(',');
     app.add_flag("--display", a.display,
                  "time frames as the studio draws them: no gradients, no copy to the host");
-    app.add_option("--compare", a.compare,
-                   "JSON of an earlier bench: fail if a stage is significantly slower")
-        ->option_text("BASE");
-    app.add_option("--tolerance", a.tolerance, "accept a slowdown below this fraction [0.05]")
-        ->check(number_from(0, 10))
-        ->option_text("X");
+    add_value(app, "--compare BASE", a.compare,
+              "JSON of an earlier bench: fail if a stage is significantly slower");
+    add_value(app, "--tolerance X", a.tolerance, number_from(0, 10),
+              "accept a slowdown below this fraction [0.05]");
     app.add_flag("--predict", a.predict,
                  "also print the performance model's prediction for this GPU");
     app.add_flag("--no-ceilings", a.no_ceilings,
                  "skip measuring the machine's limits and how close stages come to them");
-    app.add_option("-o,--output", a.output, "also write the JSON to this file")
-        ->option_text("FILE");
-    app.add_option("--history", a.history, "add the result to this file, for `gausscope history`")
-        ->option_text("FILE");
+    add_value(app, "-o,--output FILE", a.output, "also write the JSON to this file");
+    add_value(app, "--history FILE", a.history,
+              "add the result to this file, for `gausscope history`");
     add_loading(app, a.loading);
 }
 
@@ -126,7 +114,7 @@ class BenchRun {
     GaussianModel model_;
     std::vector<NamedCamera> cameras_;
     RenderOptions options_;
-    Verification verified_;
+    VerifyReport verified_;
     std::vector<StageTime> stages_;
     std::vector<BatchTime> batches_;
     RenderCounters counters_;
@@ -203,13 +191,10 @@ bool BenchRun::verify() {
                                         std::max(1, static_cast<int>(full.height * scale)));
     verified_ =
         verify_frame(thinned(model_, kVerifyGaussians), small, options_, *rasterizer_, true);
-    if (!verified_.ok())
-        log_error(
-            "the picture differs from the reference (colour {:.2g}, alpha {:.2g}, {} counts, "
-            "gradient {:.2g}): not "
-            "timed",
-            verified_.color, verified_.alpha, verified_.contributors, verified_.gradient);
-    return verified_.ok();
+    if (!verified_.passed())
+        log_error("the picture differs from the reference ({}): not timed",
+                  comparison_text(verified_.rows));
+    return verified_.passed();
 }
 
 std::vector<StageTime> BenchRun::times_of(const TraceStore& store, std::size_t newest) {
@@ -358,11 +343,13 @@ Json BenchRun::subject() const {
 
 Json BenchRun::json() const {
     Json out = subject();
-    out["verified"] = {{"color", verified_.color},
-                       {"alpha", verified_.alpha},
-                       {"gradient", number(verified_.gradient)},
-                       {"pixels", verified_.pixels},
-                       {"fragile", verified_.fragile}};
+    Json& verified = out["verified"];
+    for (const auto& [key, what] :
+         {std::pair{"color", "colour"}, {"alpha", "opacity"}, {"gradient", "all parameters"}})
+        for (const ComparisonRow& row : verified_.rows)
+            if (row.what == what) verified[key] = number(row.figure());
+    verified["pixels"] = verified_.pixels + verified_.fragile;
+    verified["fragile"] = verified_.fragile;
     out["stages"] = table_json(stages_table(stages_));
     if (!batches_.empty()) out["batches"] = table_json(batches_table(batches_));
     out["machine"] = machine_json(machine_);
@@ -406,9 +393,7 @@ std::string BenchRun::config() const {
 
 void BenchRun::print(const Json& out) const {
     say("{scene}, {width} x {height}, {backend}", out);
-    say("verified against the reference: colour {color:.1e}, alpha {alpha:.1e}, gradient "
-        "{gradient:.1e}\n",
-        out["verified"]);
+    fmt::print("verified against the reference: {}\n\n", comparison_text(verified_.rows));
     say_table(stages_table(stages_));
     if (!batches_.empty()) fmt::print("\n{}", table_text(batches_table(batches_)));
     if (machine_.waited > kQuiet) fmt::print("the machine was busy: {}\n", machine_text(machine_));

@@ -168,6 +168,14 @@ std::vector<PathPose> poses_of(const PresetPath& path, const PathPlace& place) {
 
 }  // namespace
 
+Camera resized(const Camera& camera, int width, int height) {
+    if (width <= 0 && height <= 0) return camera;
+    const double shape = static_cast<double>(camera.width) / camera.height;
+    if (width <= 0) width = static_cast<int>(std::lround(height * shape));
+    if (height <= 0) height = static_cast<int>(std::lround(width / shape));
+    return camera.scaled_to(std::max(width, 1), std::max(height, 1));
+}
+
 Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d origin) {
     const auto text = read_text_file(path, 256u << 20);
     if (!text) return tl::unexpected(text.error());

@@ -2,6 +2,7 @@
 // render and bench.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,18 @@ struct NamedCamera {
     std::string name;  ///< becomes the file name
     Camera camera;
 };
+
+/// At most `most` of them, evenly spread.
+template <class T>
+std::vector<T> spread(const std::vector<T>& all, std::size_t most) {
+    std::vector<T> out;
+    const std::size_t count = std::min(all.size(), most);
+    for (std::size_t i = 0; i < count; ++i) out.push_back(all[i * all.size() / count]);
+    return out;
+}
+/// With pictures of this width and height, 0 or less of one: in the camera's shape; of both: its
+/// own.
+Camera resized(const Camera& camera, int width, int height);
 
 /// A JSON list of cameras, or an object with the list under "cameras". Each has a size and a lens:
 /// width, height, and fx, fy, cx, cy in pixels or fov_y in degrees; and a pose: "camera_from_world"

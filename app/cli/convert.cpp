@@ -1,9 +1,8 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/convert_verify.h"
 #include "app/cli/progress.h"
@@ -40,55 +39,18 @@ void add_options(CLI::App& app, ConvertArguments& a) {
            ".sog meta.json .glb "
            ".gltf .csv")
         ->required();
-    app.add_option("--lod", a.lod, "level of a streamed set, 0 = finest [0]")
-        ->check(whole_from(0, 63))
-        ->option_text("N");
-    app.add_option("--spz-version", a.spz_version, "3 (gzip) or 4 (zstd) [4]")
-        ->check(whole_from(3, 4))
-        ->option_text("N");
-    app.add_option("--crop", a.crop,
-                   "keep only Gaussians in this box, in the file's units (x right, y down)")
-        ->option_text("X0,Y0,Z0,X1,Y1,Z1");
-    app.add_option("--simplify", a.simplify.to,
-                   "merge neighbours until N Gaussians, or N % of them, remain")
-        ->option_text("N|P%");
-    app.add_option("--simplify-from", a.simplify.views,
-                   "views to preserve: a capture or a file of cameras [the run's capture; else "
-                   "views all around the scene]")
-        ->option_text("VIEWS");
-    app.add_option(
-           "--verify", a.verify,
-           "render source and result from a capture or a file of cameras and print the difference")
-        ->option_text("VIEWS");
-}
-
-void print_cost(const ConversionCost& cost) {
-    const auto worst = std::min_element(
-        cost.views.begin(), cost.views.end(),
-        [](const ViewCost& a, const ViewCost& b) { return a.between < b.between; });
-    fmt::print(
-        "  verified from {} views: {:.2f} dB against the source's pictures (worst {:.2f} dB, {})\n",
-        cost.views.size(), cost.between, worst->between, worst->name);
-    if (cost.source && cost.result)
-        fmt::print("  against the photos: {:.2f} dB, {:.2f} dB of the source\n", *cost.result,
-                   *cost.source);
-}
-
-Json optional_number(const std::optional<double>& value) {
-    return value ? number(*value) : Json(nullptr);
-}
-
-Json cost_json(const ConversionCost& cost) {
-    Json views = Json::array();
-    for (const ViewCost& view : cost.views)
-        views.push_back({{"name", view.name},
-                         {"psnr_between", number(view.between)},
-                         {"psnr_source", optional_number(view.source)},
-                         {"psnr_result", optional_number(view.result)}});
-    return {{"psnr_between", number(cost.between)},
-            {"psnr_source", optional_number(cost.source)},
-            {"psnr_result", optional_number(cost.result)},
-            {"views", views}};
+    add_value(app, "--lod N", a.lod, whole_from(0, 63), "level of a streamed set, 0 = finest [0]");
+    add_value(app, "--spz-version N", a.spz_version, whole_from(3, 4), "3 (gzip) or 4 (zstd) [4]");
+    add_value(app, "--crop X0,Y0,Z0,X1,Y1,Z1", a.crop,
+              "keep only Gaussians in this box, in the file's units (x right, y down)");
+    add_value(app, "--simplify N|P%", a.simplify.to,
+              "merge neighbours until N Gaussians, or N % of them, remain");
+    add_value(app, "--simplify-from VIEWS", a.simplify.views,
+              "views to preserve: a capture or a file of cameras [the run's capture; else "
+              "views all around the scene]");
+    add_value(
+        app, "--verify VIEWS", a.verify,
+        "render source and result from a capture or a file of cameras and print the difference");
 }
 
 Result<SplatFile> read_with_progress(const PathContents& from, int lod) {
@@ -101,39 +63,50 @@ Result<SplatFile> read_with_progress(const PathContents& from, int lod) {
     return scene;
 }
 
-Result<ConversionCost> verify(const ConvertArguments& a, const CommonArguments& common,
-                              const GaussianModel& source) {
+/// In decibels, from the views of --verify.
+Result<Json> verify(const ConvertArguments& a, const CommonArguments& common,
+                    const GaussianModel& source) {
     GS_TRY(auto result, read_with_progress(find_contents(a.output), 0));
     meet_origin(result.model, source.origin);
     return verify_conversion(source, result.model, a.verify, common);
 }
 
-Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
-    catch_interrupts();
-    const fs::path output(a.output);
-    std::optional<ClipBox> crop;
-    if (!a.crop.empty()) {
-        GS_TRY(crop, parse_box(a.crop));
-    }
+/// The options agree, and the output can be written. Keep the result until it is.
+Result<std::optional<NewFolders>> prepare(const ConvertArguments& a) {
     if (a.simplify.to.empty() && !a.simplify.views.empty())
         return fail(ErrorKind::usage, "", "--simplify-from without --simplify",
                     "say how many Gaussians to keep, for example --simplify 50%");
     // A SOG as a folder is given by the meta.json in it.
+    const fs::path output(a.output);
     std::optional<NewFolders> made;
     if (output.filename() == "meta.json" && output.has_parent_path()) {
         GS_TRY(made, prepare_output_folder(output.parent_path()));
     }
     GS_TRY_VOID(prepare_output_file(output));
-    const PathContents input = find_contents(a.input);
+    return made;
+}
+
+/// The Gaussians of the input that the output is made of.
+Result<SplatFile> read_source(const ConvertArguments& a, const PathContents& input) {
+    std::optional<ClipBox> crop;
+    if (!a.crop.empty()) {
+        GS_TRY(crop, parse_box(a.crop));
+    }
     GS_TRY(auto scene, read_with_progress(input, a.lod));
     for (const std::string& note : scene.notes) log_info("{}: {}", a.input, note);
+    if (!crop) return scene;
+    scene.model = cropped(scene.model, *crop);
+    if (scene.model.count == 0)
+        return fail(ErrorKind::usage, a.input, "the --crop box contains no Gaussian",
+                    "gausscope info shows the bounds of the scene");
+    return scene;
+}
 
-    if (crop) {
-        scene.model = cropped(scene.model, *crop);
-        if (scene.model.count == 0)
-            return fail(ErrorKind::usage, a.input, "the --crop box contains no Gaussian",
-                        "gausscope info shows the bounds of the scene");
-    }
+Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
+    catch_interrupts();
+    GS_TRY(const auto made, prepare(a));
+    const PathContents input = find_contents(a.input);
+    GS_TRY(const SplatFile scene, read_source(a, input));
     std::optional<Simplified> simple;
     if (!a.simplify.to.empty()) {
         GS_TRY(simple, simplified_as_asked(scene.model, a.simplify, input.folder(), common));
@@ -163,9 +136,7 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
                              {"views", simple->cameras},
                              {"views_of", simple->from}};
     if (!a.verify.empty()) {
-        GS_TRY(const auto cost, verify(a, common, scene.model));
-        print_cost(cost);
-        out["verify"] = cost_json(cost);
+        GS_TRY(out["verify"], verify(a, common, scene.model));
     }
     if (common.json) print_json(out);
     return kDone;

@@ -1,10 +1,16 @@
 #include "app/cli/convert_verify.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
+#include "base/comparison.h"
 #include "base/try.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
@@ -42,12 +48,7 @@ Result<Stands> stands_of(const std::string& views, Vec3d origin, const CommonArg
         for (const NamedCamera& camera : cameras)
             out.list.push_back({camera.name, camera.camera, nullptr});
     }
-    if (out.list.size() > kMostVerifyViews) {
-        std::vector<Stand> some;
-        for (std::size_t i = 0; i < kMostVerifyViews; ++i)
-            some.push_back(out.list[i * out.list.size() / kMostVerifyViews]);
-        out.list = std::move(some);
-    }
+    out.list = spread(out.list, kMostVerifyViews);
     return out;
 }
 
@@ -74,37 +75,21 @@ class Drawer {
 };
 
 double psnr_between(const ImageF& a, const ImageF& b) {
-    double sum = 0;
-    for (std::size_t i = 0; i < a.values.size(); ++i) {
-        const double d = static_cast<double>(a.values[i]) - static_cast<double>(b.values[i]);
-        sum += d * d;
-    }
-    return psnr_of(sum / static_cast<double>(std::max<std::size_t>(1, a.values.size())));
+    const double values = static_cast<double>(std::max<std::size_t>(1, a.values.size()));
+    return psnr_of(compare({}, a.values, b.values).squares / values);
 }
 
-void average(ConversionCost& cost) {
-    double between = 0, source = 0, result = 0;
-    std::size_t photos = 0;
-    for (const ViewCost& view : cost.views) {
-        between += view.between;
-        if (!view.source || !view.result) continue;
-        source += *view.source;
-        result += *view.result;
-        ++photos;
-    }
-    cost.between = between / static_cast<double>(cost.views.size());
-    if (photos == 0) return;
-    cost.source = source / static_cast<double>(photos);
-    cost.result = result / static_cast<double>(photos);
-}
+/// PSNR, dB.
+struct ViewCost {
+    std::string name;
+    std::optional<double> between, source, result;
+};
 
-}  // namespace
-
-Result<ConversionCost> verify_conversion(const GaussianModel& source, const GaussianModel& result,
-                                         const std::string& views, const CommonArguments& common) {
+Result<std::vector<ViewCost>> costs_of(const GaussianModel& source, const GaussianModel& result,
+                                       const std::string& views, const CommonArguments& common) {
     GS_TRY(const Stands stands, stands_of(views, source.origin, common));
     if (stands.list.empty()) return fail(ErrorKind::usage, views, "no view to verify from");
-    ConversionCost out;
+    std::vector<ViewCost> out;
     Drawer drawer;
     ProgressLine progress("verify");
     for (const Stand& stand : stands.list) {
@@ -116,11 +101,40 @@ Result<ConversionCost> verify_conversion(const GaussianModel& source, const Gaus
             cost.source = score_picture(before, stand.view->photo, stand.view->mask).psnr;
             cost.result = score_picture(after, stand.view->photo, stand.view->mask).psnr;
         }
-        out.views.push_back(std::move(cost));
-        progress.update(out.views.size(), stands.list.size(), stand.name);
+        out.push_back(std::move(cost));
+        progress.update(out.size(), stands.list.size(), stand.name);
     }
     progress.finish();
-    average(out);
+    return out;
+}
+
+}  // namespace
+
+Result<Json> verify_conversion(const GaussianModel& source, const GaussianModel& result,
+                               const std::string& views, const CommonArguments& common) {
+    GS_TRY(const auto costs, costs_of(source, result, views, common));
+    Json out;
+    for (const auto& [name, of] : {std::pair{"psnr_between", &ViewCost::between},
+                                   {"psnr_source", &ViewCost::source},
+                                   {"psnr_result", &ViewCost::result}}) {
+        double sum = 0;
+        std::size_t count = 0;
+        for (const ViewCost& cost : costs)
+            if (cost.*of) sum += *(cost.*of), ++count;
+        out[name] = count > 0 ? number(sum / static_cast<double>(count)) : nullptr;
+    }
+    out["views"] = table_json(
+        table_of<ViewCost>(std::span(costs), {{"name", "", nullptr, &ViewCost::name},
+                                              {"psnr_between", "", nullptr, &ViewCost::between},
+                                              {"psnr_source", "", nullptr, &ViewCost::source},
+                                              {"psnr_result", "", nullptr, &ViewCost::result}}));
+    const auto worst = std::ranges::min_element(costs, {}, &ViewCost::between);
+    fmt::print(
+        "  verified from {} views: {:.2f} dB against the source's pictures (worst {:.2f} "
+        "dB, {})\n",
+        costs.size(), out["psnr_between"].get<double>(), *worst->between, worst->name);
+    if (!out["psnr_source"].is_null())
+        say("  against the photos: {psnr_result:.2f} dB, {psnr_source:.2f} dB of the source", out);
     return out;
 }
 

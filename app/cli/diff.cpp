@@ -1,10 +1,10 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
@@ -30,10 +30,8 @@ struct DiffArguments {
 void add_options(CLI::App& app, DiffArguments& a) {
     app.add_option("RUN_A", a.a, "folder of a run trained with --hashes")->required();
     app.add_option("RUN_B", a.b, "folder of another such run")->required();
-    app.add_option("--most-steps", a.most_steps,
-                   "repeat at most N steps to find the Gaussian, 0 = none [500]")
-        ->check(whole_from(0, kMostSteps))
-        ->option_text("N");
+    add_value(app, "--most-steps N", a.most_steps, whole_from(0, kMostSteps),
+              "repeat at most N steps to find the Gaussian, 0 = none [500]");
 }
 
 /// One of the two.
@@ -153,10 +151,8 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
     GS_TRY(const CommonArguments on, on_what_sees_lidar(side.settings, common));
     GS_TRY(const Backend backend, backend_of(on));
     GS_TRY(auto computes, backend.make_training());
-    CaptureOptions loading = side.description->loading_here({});
-    if (const auto head = read_checkpoint_head(checkpoint)) loading.origin = head->origin;
-    GS_TRY(const auto capture,
-           load_with_progress(find_capture(side.description->capture), loading));
+    const RunPhotos photos = photos_of_run(side.folder, checkpoint, {});
+    GS_TRY(const auto capture, load_with_progress(find_capture(photos.capture), photos.loading));
     GS_TRY(const auto trainer, checkpoint.empty()
                                    ? Trainer::create(capture, side.settings, std::move(computes))
                                    : Trainer::resume(checkpoint, capture, std::move(computes)));
@@ -197,12 +193,12 @@ Result<Seen> see(const Side& side, const StepHashes& row, const DiffArguments& a
 /// The first row that two models have otherwise.
 std::string first_row_apart(const GaussianModel& a, const GaussianModel& b) {
     if (a.count != b.count) return fmt::format("{} Gaussians / {}", a.count, b.count);
+    ComparisonRow rows;
     for (std::size_t row = 0; row < a.count; ++row)
         for (int p = 0; p < std::min(a.planes(), b.planes()); ++p)
-            if (std::memcmp(&a.plane(p)[row], &b.plane(p)[row], sizeof(float)) != 0)
-                return fmt::format("Gaussian {}, parameter {}: {:.9g} / {:.9g}", row, p,
-                                   a.at(p, row), b.at(p, row));
-    return {};
+            rows.add(a.at(p, row), b.at(p, row),
+                     [&] { return fmt::format("Gaussian {}, parameter {}", row, p); });
+    return rows.first;
 }
 
 /// The step's input already differed.
@@ -215,6 +211,7 @@ std::string first_input_apart(const StepInputs& a, const StepInputs& b) {
         std::memcmp(&a.options.background, &b.options.background, sizeof(Vec3f)) != 0)
         return "the render settings (SH degree, background, near plane, antialiasing, "
                "projection)";
+    ComparisonRow rows;
     std::size_t i = 0, k = 0;
     while (i < a.blocks.size() && k < b.blocks.size()) {
         if (a.blocks[i] != b.blocks[k]) {
@@ -222,16 +219,14 @@ std::string first_input_apart(const StepInputs& a, const StepInputs& b) {
             continue;
         }
         for (int p = 0; p < std::min(a.model.planes(), b.model.planes()); ++p)
-            for (std::size_t lane = 0; lane < kBlock; ++lane) {
-                const float was = a.model.plane(p)[i * kBlock + lane],
-                            now = b.model.plane(p)[k * kBlock + lane];
-                if (std::memcmp(&was, &now, sizeof(float)) != 0)
-                    return fmt::format("Gaussian {}, parameter {} before the step: {:.9g} / {:.9g}",
-                                       a.row_of_run(i * kBlock + lane), p, was, now);
-            }
+            for (std::size_t lane = 0; lane < kBlock; ++lane)
+                rows.add(a.model.at(p, i * kBlock + lane), b.model.at(p, k * kBlock + lane), [&] {
+                    return fmt::format("Gaussian {}, parameter {} before the step",
+                                       a.row_of_run(i * kBlock + lane), p);
+                });
         ++i, ++k;
     }
-    return {};
+    return rows.first;
 }
 
 /// Names the first thing of the step that is not the same.
@@ -241,11 +236,9 @@ std::string first_apart(const Seen& a, const Seen& b, const std::string& stage) 
     const bool same_blocks = std::equal(a.step.inputs.blocks.begin(), a.step.inputs.blocks.end(),
                                         b.step.inputs.blocks.begin(), b.step.inputs.blocks.end());
     if (same_blocks && stage != "density")
-        for (const StageComparison& c :
+        for (const ComparisonRow& row :
              compare_steps(a.step.inputs, a.step.outputs, b.step.outputs))
-            if (c.differ > 0)
-                return fmt::format("{}: {}", kStepStageNames[static_cast<std::size_t>(c.stage)],
-                                   c.where);
+            if (row.differ > 0) return fmt::format("{}: {}", row.stage, row.first);
     if (a.model && b.model) return first_row_apart(*a.model, *b.model);
     return "not in the data of the captured steps";
 }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "app/cli/common.h"
 #include "app/cli/lidar_sweeps.h"
@@ -75,31 +76,38 @@ LearnedLooks looks_of(const PathContents& scene, const Capture& capture) {
     return {};
 }
 
-struct Photos {
-    std::string capture;
-    CaptureOptions loading;
-};
-
 /// Those given, or those that the run was trained from, as it read them.
-Result<Photos> photos_of(const EvalArguments& a, const fs::path& folder,
-                         const CommonArguments& common) {
+Result<RunPhotos> photos_of(const EvalArguments& a, const fs::path& folder,
+                            const CommonArguments& common) {
     CaptureArguments given = a.loading;
     given.background = a.picture.background;
-    Photos out{a.capture, {}};
-    GS_TRY(out.loading, capture_options(given, common));
-    if (!a.capture.empty()) return out;
-    const auto run = read_run_description(folder);
-    if (!run)
+    GS_TRY(const CaptureOptions here, capture_options(given, common));
+    if (!a.capture.empty()) return RunPhotos{a.capture, here};
+    RunPhotos out = photos_of_run(folder, {}, here);
+    if (out.capture.empty())
         return fail(ErrorKind::usage, a.scene, "does not name its capture",
                     "name the photos: gausscope eval SCENE CAPTURE");
-    out.capture = run->capture;
-    GS_TRY(out.loading, over_known(run->loading_here(out.loading), given, common));
+    GS_TRY(out.loading, over_known(std::move(out.loading), given, common));
     return out;
+}
+
+/// The photos to score: the test photos, or all.
+Result<std::vector<std::size_t>> views_of(const EvalArguments& a, const Capture& capture,
+                                          const std::string& path) {
+    auto views = capture.view_indices(true);
+    if (a.all_views) {
+        views.resize(capture.views.size());
+        std::iota(views.begin(), views.end(), std::size_t{0});
+    }
+    if (views.empty())
+        return fail(ErrorKind::usage, path, "the capture has no test views",
+                    "add --all, --test-every N or --test-views");
+    return views;
 }
 
 Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     const PathContents what = find_contents(a.scene);
-    GS_TRY(Photos photos, photos_of(a, what.folder(), common));
+    GS_TRY(RunPhotos photos, photos_of(a, what.folder(), common));
     GS_TRY(auto picture, picture_options(a.picture));
     picture.background = photos.loading.background;
     GS_TRY(auto rasterizer, make_rasterizer(common));
@@ -112,28 +120,16 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     GS_TRY(auto capture, load_with_progress(find_capture(photos.capture), photos.loading));
     if (picture.compatibility == Compatibility::tight)
         picture.near_plane = near_plane_for(static_cast<double>(scene_extent_of(*capture)));
-    auto views = capture->view_indices(true);
-    if (a.all_views) {
-        views.resize(capture->views.size());
-        for (std::size_t i = 0; i < views.size(); ++i) views[i] = i;
-    }
-    if (views.empty())
-        return fail(ErrorKind::usage, photos.capture, "the capture has no test views",
-                    "add --all, --test-every N or --test-views");
-
+    GS_TRY(const auto views, views_of(a, *capture, photos.capture));
     const std::size_t gaussians = scene.model.count;
     LearnedLooks looks = looks_of(what, *capture);
     const bool through_cameras = looks.mode == AppearanceMode::ppisp;
     if (through_cameras) log_info("scored with the vignettes and tone curves that the run learned");
     ProgressLine progress("evaluate", "evaluating {} photos");
     const auto begin = std::chrono::steady_clock::now();
-    const Evaluation result =
-        evaluate_model(scene.model, *capture, views, *rasterizer, picture,
-                       looks.mode != AppearanceMode::none || a.fitted ? &looks : nullptr,
-                       [&](std::string_view, std::size_t done, std::size_t total) {
-                           progress.update(done, total, "");
-                           return !interrupted();
-                       });
+    const Evaluation result = evaluate_model(
+        scene.model, *capture, views, *rasterizer, picture,
+        looks.mode != AppearanceMode::none || a.fitted ? &looks : nullptr, told_by(progress));
     progress.finish();
     const double seconds = seconds_since(begin);
     print_scores(result);

@@ -3,10 +3,10 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
@@ -24,17 +24,14 @@ struct HistoryArguments {
 void add_options(CLI::App& app, HistoryArguments& a) {
     app.add_option("FILE", a.file, "history file written by serve, bench or train --history FILE")
         ->required();
-    app.add_option("--since", a.since,
-                   "only newer entries: 12h, 7d, 8w or a date like 2026-11-01 [all]")
-        ->option_text("TIME");
-    app.add_option("--job", a.query.job, "only this job, scene or capture")->option_text("NAME");
-    app.add_option("--metric", a.query.metric,
-                   "only this metric: iteration, \"GPU blend\", PSNR, ...")
-        ->option_text("NAME");
-    app.add_option("--source", a.query.source, "only entries from this source")
-        ->check(CLI::IsMember({"serve", "bench", "train"}))
-        ->option_text("serve|bench|train");
-    app.add_option("--html", a.html, "write an HTML report with plots")->option_text("REPORT");
+    add_value(app, "--since TIME", a.since,
+              "only newer entries: 12h, 7d, 8w or a date like 2026-11-01 [all]");
+    add_value(app, "--job NAME", a.query.job, "only this job, scene or capture");
+    add_value(app, "--metric NAME", a.query.metric,
+              "only this metric: iteration, \"GPU blend\", PSNR, ...");
+    add_value(app, "--source serve|bench|train", a.query.source,
+              CLI::IsMember({"serve", "bench", "train"}), "only entries from this source");
+    add_value(app, "--html REPORT", a.html, "write an HTML report with plots");
 }
 
 /// Seconds since 1970 that "7d" or "2026-11-01" (UTC) means.

@@ -392,8 +392,11 @@ Result<int> run(const InfoArguments& a, const CommonArguments& common) {
     if (what.kind == PathKind::capture) return capture_info(a, what.capture, common);
     if (what.kind == PathKind::lidar) return lidar_info(a, common);
     if (what.kind == PathKind::step) return step_info(a, common);
-    // What is wrong with a file that has only the name of splats, its reader says best.
-    if (what.kind == PathKind::checkpoint || what.splats) return splat_info(a, what, common);
+    // What is wrong with a file that has only the name of splats, its reader says best. A folder
+    // with a meta.json may be anything.
+    const bool named_so = what.splats && !what.is_folder;
+    if (what.kind == PathKind::checkpoint || what.kind == PathKind::splats || named_so)
+        return splat_info(a, what, common);
     return tl::unexpected(what.problem);
 }
 

@@ -1,12 +1,12 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/add_value.h"
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/report.h"
@@ -38,25 +38,17 @@ struct InspectArguments {
 
 void add_options(CLI::App& app, InspectArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
-    app.add_option("--pixel", a.pixel, "the pixel, from the upper left corner")
-        ->required()
-        ->option_text("X,Y");
+    add_value(app, "--pixel X,Y", a.pixel, "the pixel, from the upper left corner")->required();
     const char* from = "Cameras";
-    app.add_option("--cameras", a.cameras, "JSON list of cameras")
-        ->group(from)
-        ->option_text("FILE");
-    app.add_option("--capture", a.capture, "use a capture's cameras, and compare with its photos")
-        ->group(from)
-        ->option_text("DIR");
-    app.add_option("--camera", a.camera, "name or number of the camera [the first]")
-        ->group(from)
-        ->option_text("NAME|N");
-    add_given(app, "--width", a.width, "picture width [the camera's]")
-        ->check(picture_side())
-        ->option_text("PIXELS");
-    app.add_option("--most", a.most, "most rows in the table (JSON has all) [40]")
-        ->check(whole_from(1, 1e9))
-        ->option_text("N");
+    add_value(app, "--cameras FILE", a.cameras, "JSON list of cameras")->group(from);
+    add_value(app, "--capture DIR", a.capture,
+              "use a capture's cameras, and compare with its photos")
+        ->group(from);
+    add_value(app, "--camera NAME|N", a.camera, "name or number of the camera [the first]")
+        ->group(from);
+    add_given(app, "--width PIXELS", a.width, picture_side(), "picture width [the camera's]");
+    add_value(app, "--most N", a.most, whole_from(1, 1e9),
+              "most rows in the table (JSON has all) [40]");
     app.add_flag("--all", a.all, "also list Gaussians of the tile that the pixel skips");
     add_loading(app, a.loading);
     add_picture(app, a.picture);
@@ -155,12 +147,9 @@ Result<void> Inspection::choose_camera() {
     GS_TRY(const std::size_t which, choose(cameras, a_.camera));
     camera_ = cameras[which];
     Camera& c = camera_.camera;
-    const bool resized = a_.width > 0 && a_.width != c.width;
-    if (resized)
-        c = c.scaled_to(
-            a_.width,
-            std::max(1, static_cast<int>(std::lround(1.0 * a_.width * c.height / c.width))));
-    if (capture_ && !resized && !capture_->views[which].photo.empty())
+    const bool other_size = a_.width > 0 && a_.width != c.width;
+    if (other_size) c = resized(c, a_.width, 0);
+    if (capture_ && !other_size && !capture_->views[which].photo.empty())
         photo_ = &capture_->views[which];
     return {};
 }

@@ -2,12 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "app/lab/compare_runs.h"
@@ -45,13 +45,10 @@ void add_run(CLI::App& lab, LabArguments& a) {
                    fmt::format("a suite file, or a built-in suite: {}",
                                fmt::join(lab::built_in_suites(), ", ")))
         ->required();
-    app.add_option("--label", a.label, "name of these runs in comparisons [the commit]")
-        ->option_text("NAME");
-    app.add_option("--captures", a.captures, "also look for the suite's captures in DIR")
-        ->option_text("DIR");
-    app.add_option("--program", a.programs,
-                   "train with another build, as NAME=PATH; several take turns")
-        ->option_text("NAME=PATH")
+    add_value(app, "--label NAME", a.label, "name of these runs in comparisons [the commit]");
+    add_value(app, "--captures DIR", a.captures, "also look for the suite's captures in DIR");
+    add_value(app, "--program NAME=PATH", a.programs,
+              "train with another build, as NAME=PATH; several take turns")
         ->allow_extra_args(false);
     app.add_flag("--retry", a.retry, "run failed runs again");
 }
@@ -62,10 +59,9 @@ void add_compare(CLI::App& lab, LabArguments& a) {
     const char* names = "label, settings, backend or commit; or another database";
     app.add_option("A", a.a, names)->required();
     app.add_option("B", a.b, names)->required();
-    app.add_option("--suite", a.suite, "take the gates from this suite [the suite that was run]")
-        ->option_text("SUITE");
-    app.add_option("--gate", a.gates, "add a gate, such as \"psnr_drop <= 0.05\"")
-        ->option_text("GATE")
+    add_value(app, "--suite SUITE", a.suite,
+              "take the gates from this suite [the suite that was run]");
+    add_value(app, "--gate GATE", a.gates, "add a gate, such as \"psnr_drop <= 0.05\"")
         ->allow_extra_args(false);
     app.add_flag("--strict", a.strict, "also fail gates that are inconclusive");
 }
@@ -76,7 +72,7 @@ void add_report(CLI::App& lab, LabArguments& a) {
     CLI::Option* first = app.add_option("A", a.a, "also compare B with A, as compare does");
     CLI::Option* second = app.add_option("B", a.b, "the runs to compare with A");
     first->needs(second);
-    app.add_option("--html", a.html, "the HTML page [lab.html]")->option_text("FILE");
+    add_value(app, "--html FILE", a.html, "the HTML page [lab.html]");
 }
 
 void add_check(CLI::App& lab, LabArguments& a) {
@@ -84,8 +80,8 @@ void add_check(CLI::App& lab, LabArguments& a) {
         verb(lab, a, LabVerb::check_log, "check-log",
              "check time-to-quality logs against the rules; exit code 3 on a violation");
     app.add_option("FILE", a.logs, "benchmark.jsonl of runs with --until-psnr")->required();
-    app.add_option("--suite", a.suite, "suite of the logs' scenes and targets [time_to_quality]")
-        ->option_text("SUITE");
+    add_value(app, "--suite SUITE", a.suite,
+              "suite of the logs' scenes and targets [time_to_quality]");
 }
 
 void add_options(CLI::App& app, LabArguments& a) {

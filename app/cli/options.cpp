@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
 #include "base/log.h"
@@ -68,23 +68,7 @@ void say_forecast(const CaptureFiles& files, const CaptureOptions& options) {
             human_bytes(static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)));
 }
 
-template <class T>
-CLI::Option* add_where_given(CLI::App& app, const char* name, T& value, const char* help) {
-    return app.add_option_function<T>(
-        name, [&value](const T& given) { value = given; }, help);
-}
-
 }  // namespace
-
-CLI::Option* add_given(CLI::App& app, const char* name, int& value, const char* help) {
-    return add_where_given(app, name, value, help);
-}
-CLI::Option* add_given(CLI::App& app, const char* name, double& value, const char* help) {
-    return add_where_given(app, name, value, help);
-}
-CLI::Option* add_given(CLI::App& app, const char* name, std::uint64_t& value, const char* help) {
-    return add_where_given(app, name, value, help);
-}
 
 CLI::Validator number_from(double least, double most) {
     return {[=](std::string& text) {
@@ -104,11 +88,10 @@ void add_stall_after(CLI::App& app, double& after_s) {
         if (wrong.empty() && std::stod(text) == 0) text = "inf";
         return wrong;
     };
-    app.add_option("--stall-after", after_s,
-                   "report a stall after S seconds without progress, 0 = never [auto: 5 "
-                   "iterations, at least 30 s]")
-        ->transform(CLI::Validator(read, ""))
-        ->option_text("S|auto");
+    add_value(app, "--stall-after S|auto", after_s,
+              "report a stall after S seconds without progress, 0 = never [auto: 5 "
+              "iterations, at least 30 s]")
+        ->transform(CLI::Validator(read, ""));
 }
 
 CLI::Validator whole_from(double least, double most) {
@@ -128,40 +111,32 @@ CLI::Validator picture_side() { return whole_from(1, 32768); }
 
 void add_common(CLI::App& app, CommonArguments& a) {
     const char* group = "Common options";
-    app.add_option("--backend", a.backend, "backend: auto, cpu or cuda")
-        ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
-        ->group(group)
-        ->option_text("NAME");
-    app.add_option("--device", a.device,
-                   "CUDA index of the GPU to use, from 0 [the first usable; with a window, the "
-                   "display's GPU]")
-        ->check(whole_from(0, 127))
-        ->group(group)
-        ->option_text("N");
+    add_value(app, "--backend NAME", a.backend, CLI::IsMember({"auto", "cpu", "cuda"}),
+              "backend: auto, cpu or cuda")
+        ->group(group);
+    add_value(app, "--device N", a.device, whole_from(0, 127),
+              "CUDA index of the GPU to use, from 0 [the first usable; with a window, the "
+              "display's GPU]")
+        ->group(group);
     app.add_flag("--headless", a.headless, "draw off screen, without a window")->group(group);
-    app.add_option("--seed", a.seed, "random seed; the same seed gives the same bits")
-        ->check(whole_from(0, kMostSteps))
-        ->group(group)
-        ->option_text("N");
+    add_value(app, "--seed N", a.seed, whole_from(0, kMostSteps),
+              "random seed; the same seed gives the same bits")
+        ->group(group);
     app.add_flag("--json", a.json, "print one JSON object as the last line on stdout")
         ->group(group);
-    app.add_option("--config", a.config,
-                   "training settings from a file: JSON, or lines of name = value")
-        ->group(group)
-        ->option_text("FILE");
-    app.add_option("--threads", a.threads,
-                   "threads to use, 0 = all cores; results do not depend on it")
-        ->check(whole_from(0, 1024))
-        ->group(group)
-        ->option_text("N");
+    add_value(app, "--config FILE", a.config,
+              "training settings from a file: JSON, or lines of name = value")
+        ->group(group);
+    add_value(app, "--threads N", a.threads, whole_from(0, 1024),
+              "threads to use, 0 = all cores; results do not depend on it")
+        ->group(group);
     app.add_flag("-v,--verbose", a.verbose, "print more messages on stderr")->group(group);
 }
 
 void add_spill(CLI::App& app, std::string& folder) {
-    app.add_option("--spill", folder,
-                   "spill trace data to unnamed temporary files in DIR, on disk; --memory may then "
-                   "exceed the machine's")
-        ->option_text("DIR");
+    add_value(app, "--spill DIR", folder,
+              "spill trace data to unnamed temporary files in DIR, on disk; --memory may then "
+              "exceed the machine's");
 }
 
 void add_stacks(CLI::App& app, int& hz) {
@@ -174,51 +149,41 @@ void add_stacks(CLI::App& app, int& hz) {
 
 void add_loading(CLI::App& app, CaptureArguments& a) {
     const char* group = "Capture";
-    app.add_option("--downscale", a.downscale,
-                   "shrink photos by this whole factor; auto: longest side at most 1600 (default)")
-        ->group(group)
-        ->option_text("N|auto");
-    add_given(app, "--max-side", a.max_side, "limit the longest side to this many pixels")
-        ->check(picture_side())
-        ->group(group)
-        ->option_text("PIXELS");
-    app.add_option(
-           "--masks", a.masks,
-           "folder of masks (0 = ignore the pixel), or none; default: masks/ next to the photos")
-        ->group(group)
-        ->option_text("DIR|none");
+    add_value(app, "--downscale N|auto", a.downscale,
+              "shrink photos by this whole factor; auto: longest side at most 1600 (default)")
+        ->group(group);
+    add_given(app, "--max-side PIXELS", a.max_side, picture_side(),
+              "limit the longest side to this many pixels")
+        ->group(group);
+    add_value(app, "--masks DIR|none", a.masks,
+              "folder of masks (0 = ignore the pixel), or none; default: masks/ next to the photos")
+        ->group(group);
     app.add_flag_function(
            "--undistort,!--no-undistort", [&a](std::int64_t given) { a.undistort = given > 0; },
            "resample photos to pinholes and ignore rolling shutter; by default each photo keeps "
            "its lens and shutter")
         ->group(group);
-    app.add_option("--init", a.init,
-                   "start from the capture's points, or from N random points (100000) in the box "
-                   "the cameras look at [points]")
-        ->group(group)
-        ->option_text("points|random[:N]");
+    add_value(app, "--init points|random[:N]", a.init,
+              "start from the capture's points, or from N random points (100000) in the box "
+              "the cameras look at [points]")
+        ->group(group);
     if (app.get_option_no_throw("--model") == nullptr)
-        app.add_option("--model", a.model,
-                       "load this COLMAP model or OpenSfM reconstruction of several, for example "
-                       "sparse/1 [the one with the most photos]")
-            ->group(group)
-            ->option_text("NAME");
-    app.add_option("--test-every", a.test_every,
-                   "hold out every Nth photo for testing, 0 = none [the photos that the capture "
-                   "lists, else 8]")
-        ->check(whole_from(0, 1000000))
-        ->group(group)
-        ->option_text("N");
-    app.add_option("--test-views", a.test_views, "hold out these photos, comma separated")
-        ->group(group)
-        ->option_text("NAME,...");
+        add_value(app, "--model NAME", a.model,
+                  "load this COLMAP model or OpenSfM reconstruction of several, for example "
+                  "sparse/1 [the one with the most photos]")
+            ->group(group);
+    add_value(app, "--test-every N", a.test_every, whole_from(0, 1000000),
+              "hold out every Nth photo for testing, 0 = none [the photos that the capture "
+              "lists, else 8]")
+        ->group(group);
+    add_value(app, "--test-views NAME,...", a.test_views, "hold out these photos, comma separated")
+        ->group(group);
 }
 
 void add_background(CLI::App& app, std::string& background, const char* group) {
-    app.add_option("--background", background,
-                   "background, also of transparent photos: r,g,b from 0 to 1, black or white")
-        ->group(group)
-        ->option_text("R,G,B");
+    add_value(app, "--background R,G,B", background,
+              "background, also of transparent photos: r,g,b from 0 to 1, black or white")
+        ->group(group);
 }
 
 namespace {
@@ -317,47 +282,33 @@ Result<ClipBox> parse_box(const std::string& text) {
 void add_picture(CLI::App& app, PictureArguments& a) {
     const char* group = "Picture";
     add_background(app, a.background, group);
-    app.add_option("--sh-degree", a.sh_degree, "ignore spherical harmonics above this degree")
-        ->check(whole_from(0, 3))
-        ->group(group)
-        ->option_text("N");
-    app.add_option("--scale", a.scale, "multiply every Gaussian's size")
-        ->check(number_from(0.001, 100))
-        ->group(group)
-        ->option_text("X");
-    app.add_option("--profile", a.profile, "rasterization rules: tight (gausscope), gsplat, inria")
-        ->check(CLI::IsMember({"tight", "gsplat", "inria"}))
-        ->group(group)
-        ->option_text("NAME");
+    add_value(app, "--sh-degree N", a.sh_degree, whole_from(0, 3),
+              "ignore spherical harmonics above this degree")
+        ->group(group);
+    add_value(app, "--scale X", a.scale, number_from(0.001, 100), "multiply every Gaussian's size")
+        ->group(group);
+    add_value(app, "--profile NAME", a.profile, CLI::IsMember({"tight", "gsplat", "inria"}),
+              "rasterization rules: tight (gausscope), gsplat, inria")
+        ->group(group);
     app.add_flag("--antialiased", a.antialiased,
                  "opacity compensation for the pixel blur, for scenes trained with it")
         ->group(group);
-    app.add_option("--projection", a.projection,
-                   "project by the lens's Jacobian (ewa), by seven points through the camera (ut), "
-                   "or as trained [auto]")
-        ->check(CLI::IsMember({"auto", "ewa", "ut"}))
-        ->group(group)
-        ->option_text("NAME");
+    add_value(app, "--projection NAME", a.projection, CLI::IsMember({"auto", "ewa", "ut"}),
+              "project by the lens's Jacobian (ewa), by seven points through the camera (ut), "
+              "or as trained [auto]")
+        ->group(group);
 }
 
 void add_window(CLI::App& app, WindowArguments& a) {
     const char* group = "Studio";
-    app.add_option("--script", a.script,
-                   "run the commands in this file, one per line (docs/commands.md)")
-        ->group(group)
-        ->option_text("FILE");
-    add_given(app, "--width", a.width, "window width")
-        ->check(picture_side())
-        ->group(group)
-        ->option_text("PIXELS");
-    add_given(app, "--height", a.height, "window height")
-        ->check(picture_side())
-        ->group(group)
-        ->option_text("PIXELS");
-    app.add_option("--ui-scale", a.scale, "size of text and controls, 0 = the display's scale")
-        ->check(number_from(0, 8))
-        ->group(group)
-        ->option_text("X");
+    add_value(app, "--script FILE", a.script,
+              "run the commands in this file, one per line (docs/commands.md)")
+        ->group(group);
+    add_given(app, "--width PIXELS", a.width, picture_side(), "window width")->group(group);
+    add_given(app, "--height PIXELS", a.height, picture_side(), "window height")->group(group);
+    add_value(app, "--ui-scale X", a.scale, number_from(0, 8),
+              "size of text and controls, 0 = the display's scale")
+        ->group(group);
 }
 
 void apply(const CommonArguments& common) {
@@ -420,10 +371,7 @@ Result<std::shared_ptr<const Capture>> load_with_progress(const CaptureFiles& fi
                                                           CaptureOptions options) {
     say_forecast(files, options);
     ProgressLine progress("load");
-    options.progress = [&](std::string_view what, std::size_t done, std::size_t total) {
-        progress.update(done, total, std::string(what));
-        return !interrupted();
-    };
+    options.progress = told_by(progress);
     auto capture = load_capture(files, options);
     progress.finish();
     if (!capture) return tl::unexpected(capture.error());

@@ -20,7 +20,6 @@
 
 namespace CLI {
 class App;
-class Option;
 class Validator;
 }  // namespace CLI
 
@@ -105,12 +104,6 @@ void add_window(CLI::App& app, WindowArguments& a);
 void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& out);
 /// "--absgrad", "--no-absgrad": a setting that is on or off.
 bool is_setting_switch(std::string_view word);
-
-/// An option whose `value` keeps the 0 that means "not given" until it is given. CLI11 knows no
-/// default of it, so its checks may refuse 0.
-CLI::Option* add_given(CLI::App& app, const char* name, int& value, const char* help);
-CLI::Option* add_given(CLI::App& app, const char* name, double& value, const char* help);
-CLI::Option* add_given(CLI::App& app, const char* name, std::uint64_t& value, const char* help);
 
 /// A finite number from `least` to `most`.
 CLI::Validator number_from(double least, double most);

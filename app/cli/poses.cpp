@@ -2,14 +2,14 @@
 // programs.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/subcommand.h"
+#include "base/choice.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/try.h"
@@ -31,13 +31,11 @@ void add_options(CLI::App& app, PosesArguments& a) {
                    "a run's folder (with poses.json if it corrected poses) or a capture")
         ->required();
     app.add_option("DIR", a.folder, "folder to write into")->required();
-    app.add_option(
-           "--format", a.format,
-           "transforms (transforms.json, points3d.ply), colmap (.bin) or colmap-text (.txt) "
-           "[colmap]")
-        ->check(CLI::IsMember(
-            std::vector<std::string>(kCameraFormatNames.begin(), kCameraFormatNames.end())))
-        ->option_text("NAME");
+    add_value(app, "--format NAME", a.format,
+              CLI::IsMember(
+                  std::vector<std::string>(kCameraFormatNames.begin(), kCameraFormatNames.end())),
+              "transforms (transforms.json, points3d.ply), colmap (.bin) or colmap-text (.txt) "
+              "[colmap]");
     app.add_flag("--no-undistort", a.lenses,
                  "of a capture: cameras with their lenses, not those of resampled photos");
 }
@@ -90,9 +88,7 @@ Result<int> run(const PosesArguments& a, const CommonArguments& common) {
     } else if (described) {
         log_info("{}: the run corrected no poses; these are the capture's", a.input);
     }
-    const auto format = static_cast<CameraFormat>(
-        std::find(kCameraFormatNames.begin(), kCameraFormatNames.end(), a.format) -
-        kCameraFormatNames.begin());
+    const CameraFormat format = *choice_named<CameraFormat>(kCameraFormatNames, a.format);
     GS_TRY(const NewFolders made, prepare_output_folder(a.folder));
     GS_TRY(const auto notes, write_cameras(a.folder, format, capture, cameras));
     fmt::print("{}: {} cameras ({} from the run), {} points, as {}\n", a.folder, cameras.size(),

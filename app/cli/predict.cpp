@@ -1,12 +1,12 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <vector>
 
 #include "app/backend/counted_work.h"
 #include "app/backend/frame_work.h"
 #include "app/backend/measured_times.h"
+#include "app/cli/add_value.h"
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/predict_report.h"
@@ -34,65 +34,30 @@ struct PredictArguments {
 
 void add_options(CLI::App& app, PredictArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or run");
-    app.add_option("--gpu", a.gpus,
-                   "GPUs to predict for, named as in --list, or all [h200,rtx4090]")
-        ->option_text("A,B");
+    add_value(app, "--gpu A,B", a.gpus,
+              "GPUs to predict for, named as in --list, or all [h200,rtx4090]");
     app.add_flag("--list", a.list, "list the known GPUs and the source of each figure");
     app.add_flag("--validation", a.validation,
                  "compare predictions with published times and our own");
-    app.add_option("--capture", a.capture, "count work from this capture's cameras")
-        ->option_text("DIR");
-    app.add_option("--cameras", a.cameras, "count work from the cameras in this JSON file")
-        ->option_text("FILE");
-    add_given(app, "--views", a.views, "number of cameras to use, evenly spread [8]")
-        ->check(whole_from(1, 10000))
-        ->option_text("N");
-    add_given(app, "--width", a.width, "picture width")
-        ->check(picture_side())
-        ->option_text("PIXELS");
-    add_given(app, "--height", a.height, "picture height")
-        ->check(picture_side())
-        ->option_text("PIXELS");
-    app.add_option("--sh-degree", a.sh_degree, "ignore spherical harmonics above this degree")
-        ->check(whole_from(0, 3))
-        ->option_text("N");
-    add_given(app, "--gaussians", a.gaussians,
-              "predict for N Gaussians: thinned to fewer, extrapolated to more")
-        ->check(whole_from(1))
-        ->option_text("N");
-    app.add_option("--batch", a.batch, "views per frame or step [1]")
-        ->check(whole_from(1, 1024))
-        ->option_text("N");
-    app.add_option(
-           "--projection", a.picture.projection,
-           "project by the lens's Jacobian (ewa), by seven points (ut), or as trained [auto]")
-        ->check(CLI::IsMember({"auto", "ewa", "ut"}))
-        ->option_text("NAME");
+    add_value(app, "--capture DIR", a.capture, "count work from this capture's cameras");
+    add_value(app, "--cameras FILE", a.cameras, "count work from the cameras in this JSON file");
+    add_given(app, "--views N", a.views, whole_from(1, 10000),
+              "number of cameras to use, evenly spread [8]");
+    add_given(app, "--width PIXELS", a.width, picture_side(), "picture width");
+    add_given(app, "--height PIXELS", a.height, picture_side(), "picture height");
+    add_value(app, "--sh-degree N", a.sh_degree, whole_from(0, 3),
+              "ignore spherical harmonics above this degree");
+    add_given(app, "--gaussians N", a.gaussians, whole_from(1),
+              "predict for N Gaussians: thinned to fewer, extrapolated to more");
+    add_value(app, "--batch N", a.batch, whole_from(1, 1024), "views per frame or step [1]");
+    add_value(app, "--projection NAME", a.picture.projection, CLI::IsMember({"auto", "ewa", "ut"}),
+              "project by the lens's Jacobian (ewa), by seven points (ut), or as trained [auto]");
     app.add_flag("--refine-poses", a.poses, "predict training that corrects photo poses");
     app.add_flag("--appearance", a.look, "predict training that learns exposure and colour");
-    app.add_option("--model", a.model, "counts from a file that -o wrote, instead of a scene")
-        ->option_text("FILE");
-    app.add_option("-o,--output", a.output,
-                   "write the counts to this file, for --model on another machine")
-        ->option_text("FILE");
+    add_value(app, "--model FILE", a.model, "counts from a file that -o wrote, instead of a scene");
+    add_value(app, "-o,--output FILE", a.output,
+              "write the counts to this file, for --model on another machine");
     add_loading(app, a.loading);
-}
-
-/// Every k-th of them, so that `most` are left.
-std::vector<NamedCamera> spread(const std::vector<NamedCamera>& all, std::size_t most) {
-    std::vector<NamedCamera> out;
-    const std::size_t count = std::min(all.size(), most);
-    for (std::size_t i = 0; i < count; ++i) out.push_back(all[i * all.size() / count]);
-    return out;
-}
-
-/// A capture's or file's cameras keep their own size, unless one is given.
-Camera sized(const Camera& camera, const PredictArguments& a) {
-    if (a.width == 0 && a.height == 0) return camera;
-    const double aspect = static_cast<double>(camera.width) / camera.height;
-    const int width = a.width > 0 ? a.width : std::max(1, static_cast<int>(a.height * aspect)),
-              height = a.height > 0 ? a.height : std::max(1, static_cast<int>(a.width / aspect));
-    return camera.scaled_to(width, height);
 }
 
 Result<std::vector<NamedCamera>> cameras_for(const PredictArguments& a,
@@ -136,7 +101,7 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
     for (const NamedCamera& camera : cameras) {
         if (interrupted())
             return fail(ErrorKind::cancelled, "", "stopped before all views were counted", "");
-        const Camera drawn = sized(camera.camera, a);
+        const Camera drawn = resized(camera.camera, a.width, a.height);
         rasterizer->forward(*source, drawn, options, *state, frame);
         works.push_back(
             predicted_work(frame, std::min(a.sh_degree, model.sh_degree), backend.cuda));

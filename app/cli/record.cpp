@@ -6,12 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/recording.h"
 #include "app/cli/subcommand.h"
@@ -38,34 +38,25 @@ struct RecordArguments {
 };
 
 void add_options(CLI::App& app, RecordArguments& a) {
-    app.add_option("-o,--output", a.output,
-                   "the trace [NAME-DATE.pftrace]; other endings as with `trace --export`")
-        ->option_text("FILE");
+    add_value(app, "-o,--output FILE", a.output,
+              "the trace [NAME-DATE.pftrace]; other endings as with `trace --export`");
     app.add_flag("--insights", a.insights, "also list bottlenecks and remedies");
-    app.add_option("--budget", a.budget_percent,
-                   "percent of a process's time that recording may cost, 0 = no limit [0]")
-        ->check(number_from(0, 100))
-        ->option_text("PERCENT");
-    app.add_option("--memory", a.memory_mib,
-                   "memory for trace data; when full, the oldest is dropped [1024]")
-        ->check(whole_from(1, 1 << 20))
-        ->option_text("MIB");
+    add_value(app, "--budget PERCENT", a.budget_percent, number_from(0, 100),
+              "percent of a process's time that recording may cost, 0 = no limit [0]");
+    add_value(app, "--memory MIB", a.memory_mib, whole_from(1, 1 << 20),
+              "memory for trace data; when full, the oldest is dropped [1024]");
     add_spill(app, a.spill);
-    app.add_option("--chain", a.chain, "library of another NVTX tool that also receives all calls")
-        ->option_text("LIBRARY");
-    app.add_option("--graph-nodes", a.graph_nodes_s,
-                   "record CUDA graphs node by node for this time, at least 30; costs far more "
-                   "than whole graphs [0]")
-        ->check(whole_from(0, 3600))
-        ->option_text("SECONDS");
+    add_value(app, "--chain LIBRARY", a.chain,
+              "library of another NVTX tool that also receives all calls");
+    add_value(app, "--graph-nodes SECONDS", a.graph_nodes_s, whole_from(0, 3600),
+              "record CUDA graphs node by node for this time, at least 30; costs far more "
+              "than whole graphs [0]");
     add_stacks(app, a.stacks_hz);
     app.add_flag("--pytorch", a.pytorch,
                  "add ranges for PyTorch's modules, backward pass, optimizer, data loader and "
                  "collectives; no change of the script");
-    app.add_option("--pytorch-levels", a.pytorch_levels,
-                   "depth of nested modules that get ranges [4]")
-        ->check(whole_from(1, 32))
-        ->option_text("N");
+    add_value(app, "--pytorch-levels N", a.pytorch_levels, whole_from(1, 32),
+              "depth of nested modules that get ranges [4]");
     app.add_flag("--no-cupti", a.no_cupti,
                  "leave CUPTI to the program; record no kernels or CUDA calls");
 }

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/add_value.h"
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/lidar_sweeps.h"
@@ -15,6 +15,7 @@
 #include "app/cli/subcommand.h"
 #include "app/paths/path_contents.h"
 #include "app/verify/precision.h"
+#include "base/choice.h"
 #include "base/log.h"
 #include "base/seconds.h"
 #include "base/try.h"
@@ -61,48 +62,32 @@ constexpr std::array<const char*, 4> kCostMaps{"time", "wasted", "backward-time"
 std::string map_names() {
     return fmt::format("{}, {}", fmt::join(kMaps, ", "), fmt::join(kCostMaps, ", "));
 }
-template <std::size_t N>
-bool is_among(const std::array<const char*, N>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
+void add_cameras(CLI::App& app, RenderArguments& a) {
+    const char* from = "Cameras";
+    add_value(app, "--cameras FILE", a.cameras, "JSON list of cameras")->group(from);
+    add_value(app, "--capture DIR", a.capture,
+              "use a capture's cameras; with --path, base the path on them")
+        ->group(from);
+    add_value(app, "--path PATH", a.path,
+              "orbit:N, spiral:N or dolly:N for N pictures, or a camera path file (gausscope "
+              "or nerfstudio)")
+        ->group(from);
+    add_value(app, "--lidar PATH", a.lidar,
+              "the beams of a lidar's recording instead of cameras: a range image a sweep, "
+              "rendered, measured and difference, evaluated exactly on the CPU")
+        ->group(from);
 }
 
-void add_options(CLI::App& app, RenderArguments& a) {
-    app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
-    app.add_option("-o,--output", a.output, "output folder")->option_text("DIR");
-    const char* from = "Cameras";
-    app.add_option("--cameras", a.cameras, "JSON list of cameras")
-        ->group(from)
-        ->option_text("FILE");
-    app.add_option("--capture", a.capture,
-                   "use a capture's cameras; with --path, base the path on them")
-        ->group(from)
-        ->option_text("DIR");
-    app.add_option("--path", a.path,
-                   "orbit:N, spiral:N or dolly:N for N pictures, or a camera path file (gausscope "
-                   "or nerfstudio)")
-        ->group(from)
-        ->option_text("PATH");
-    app.add_option("--lidar", a.lidar,
-                   "the beams of a lidar's recording instead of cameras: a range image a sweep, "
-                   "rendered, measured and difference, evaluated exactly on the CPU")
-        ->group(from)
-        ->option_text("PATH");
-    app.add_option("--format", a.format, "png, or npy (float32, exact)")
-        ->check(CLI::IsMember({"png", "npy"}))
-        ->option_text("png|npy");
-    app.add_option("--maps", a.maps,
-                   "maps to write: " + map_names() + ", comma separated, or all = the first eight")
-        ->option_text("NAME,...");
-    add_given(app, "--width", a.width, "picture width [the camera's]")
-        ->check(picture_side())
-        ->option_text("PIXELS");
-    add_given(app, "--height", a.height, "picture height [from the width]")
-        ->check(picture_side())
-        ->option_text("PIXELS");
-    app.add_option("--fov", a.fov,
-                   "vertical field of view of --path orbit:N and the like, degrees [50]")
-        ->check(number_from(1, 170))
-        ->option_text("X");
+/// What is drawn, how large, and through which lens.
+void add_pictures(CLI::App& app, RenderArguments& a) {
+    add_value(app, "--format png|npy", a.format, CLI::IsMember({"png", "npy"}),
+              "png, or npy (float32, exact)");
+    add_value(app, "--maps NAME,...", a.maps,
+              "maps to write: " + map_names() + ", comma separated, or all = the first eight");
+    add_given(app, "--width PIXELS", a.width, picture_side(), "picture width [the camera's]");
+    add_given(app, "--height PIXELS", a.height, picture_side(), "picture height [from the width]");
+    add_value(app, "--fov X", a.fov, number_from(1, 170),
+              "vertical field of view of --path orbit:N and the like, degrees [50]");
     app.add_option_function<std::string>(
            "--lens", [&a](const std::string& text) { a.lens = *viewer_lens_named(text); },
            "render the same poses through another lens: fisheye[:DEGREES] (across the height, 10 "
@@ -114,52 +99,54 @@ void add_options(CLI::App& app, RenderArguments& a) {
             },
             ""))
         ->option_text("NAME");
-    add_given(app, "--fps", a.fps, "frames per second [the path file's, else 30]")
-        ->check(number_from(0.01, 1000))
-        ->option_text("X");
+}
+
+void add_video(CLI::App& app, RenderArguments& a) {
+    add_given(app, "--fps X", a.fps, number_from(0.01, 1000),
+              "frames per second [the path file's, else 30]");
     const char* video = "Video";
-    app.add_option("--video", a.video, "write a video instead of pictures: .mp4 or .mkv")
-        ->group(video)
-        ->option_text("FILE");
-    app.add_option("--time-lapse", a.lapse,
-                   "write a run's time lapse as --video, from this camera or the first")
+    add_value(app, "--video FILE", a.video, "write a video instead of pictures: .mp4 or .mkv")
+        ->group(video);
+    add_value(app, "--time-lapse [CAMERA]", a.lapse,
+              "write a run's time lapse as --video, from this camera or the first")
         ->expected(0, 1)
-        ->group(video)
-        ->option_text("[CAMERA]");
-    app.add_option("--codec", a.codec, "of --video [h264]")
-        ->check(CLI::IsMember(kVideoCodecNames))
-        ->group(video)
-        ->option_text("h264|av1");
-    app.add_option("--quality", a.quality, "of --video, 1 to 100 [75]")
-        ->check(whole_from(1, 100))
-        ->group(video)
-        ->option_text("N");
+        ->group(video);
+    add_value(app, "--codec h264|av1", a.codec, CLI::IsMember(kVideoCodecNames),
+              "of --video [h264]")
+        ->group(video);
+    add_value(app, "--quality N", a.quality, whole_from(1, 100), "of --video, 1 to 100 [75]")
+        ->group(video);
+}
+
+void add_options(CLI::App& app, RenderArguments& a) {
+    app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
+    add_value(app, "-o,--output DIR", a.output, "output folder");
+    add_cameras(app, a);
+    add_pictures(app, a);
+    add_video(app, a);
     app.add_flag("--test-only", a.test_only, "use only the test photos' cameras of --capture");
     add_loading(app, a.loading);
     add_picture(app, a.picture);
-    app.add_option("--precision", a.precision,
-                   "fast: read colours in half precision on CUDA, and report the first picture's "
-                   "loss [exact]")
-        ->check(CLI::IsMember({"exact", "fast"}))
-        ->group("Picture")
-        ->option_text("exact|fast");
+    add_value(app, "--precision exact|fast", a.precision, CLI::IsMember({"exact", "fast"}),
+              "fast: read colours in half precision on CUDA, and report the first picture's "
+              "loss [exact]")
+        ->group("Picture");
 }
 
 Result<std::vector<std::string>> parse_maps(const std::string& text) {
     if (text == "all") return std::vector<std::string>(kMaps.begin(), kMaps.end());
     auto maps = split(text, ',');
     for (const std::string& map : maps)
-        if (!is_among(kMaps, map) && !is_among(kCostMaps, map))
+        if (!choice_named<int>(kMaps, map) && !choice_named<int>(kCostMaps, map))
             return fail(ErrorKind::usage, "", fmt::format("unknown map \"{}\"", map),
                         map_names() + " or all");
     return maps;
 }
 
-template <class Choice, class Names>
-Choice choice_of(const Names& names, const std::string& name) {
-    return static_cast<Choice>(std::find(names.begin(), names.end(), name) - names.begin());
+ViewMode mode_of(const std::string& map) { return *choice_named<ViewMode>(kViewModeNames, map); }
+VideoCodec codec_of(const RenderArguments& a) {
+    return *choice_named<VideoCodec>(kVideoCodecNames, a.codec);
 }
-ViewMode mode_of(const std::string& map) { return choice_of<ViewMode>(kViewModeNames, map); }
 
 // A map as files hold it: 0 where there is no value.
 ImageF map_of(const std::string& name, const RenderResult& result, const Camera& camera) {
@@ -180,7 +167,6 @@ class RenderRun {
     Result<void> prepare();
     void choose_precision(bool cuda);
     Result<std::vector<NamedCamera>> choose_cameras();
-    Camera sized(const Camera& camera) const;
     Result<void> prepare_video();
     void measure_costs(ParameterSource& source, const Camera& camera, ForwardState& state);
     Result<void> draw_all();
@@ -213,7 +199,7 @@ Result<void> RenderRun::prepare() {
     GS_TRY(options_, picture_options(a_.picture));
     options_.gradients = options_.depth = false;
     for (const std::string& map : maps_)
-        if (is_among(kMaps, map)) want_maps(mode_of(map), options_);
+        if (choice_named<int>(kMaps, map)) want_maps(mode_of(map), options_);
     GS_TRY(const Backend backend, backend_of(common_));
     GS_TRY(rasterizer_, backend.make_rasterizer());
     if (!a_.output.empty()) {
@@ -226,7 +212,8 @@ Result<void> RenderRun::prepare() {
     choose_precision(backend.cuda);
     if (options_.compatibility == Compatibility::tight) options_.near_plane = near_plane_of(model_);
     GS_TRY(cameras_, choose_cameras());
-    for (NamedCamera& c : cameras_) c.camera = through(a_.lens, sized(c.camera));
+    for (NamedCamera& c : cameras_)
+        c.camera = through(a_.lens, resized(c.camera, a_.width, a_.height));
     return a_.video.empty() ? Result<void>() : prepare_video();
 }
 
@@ -248,8 +235,7 @@ Result<void> RenderRun::prepare_video() {
                         "a video needs pictures of one size; these cameras differ",
                         "set --width and --height");
     GS_TRY(video_, VideoWriter::create(
-                       a_.video, {first.width, first.height, fps_,
-                                  choice_of<VideoCodec>(kVideoCodecNames, a_.codec), a_.quality}));
+                       a_.video, {first.width, first.height, fps_, codec_of(a_), a_.quality}));
     return {};
 }
 
@@ -276,14 +262,6 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
     for (const std::string& note : path.notes) log_info("{}: {}", a_.path, note);
     fps_ = path.fps;
     return std::move(path.cameras);
-}
-
-Camera RenderRun::sized(const Camera& camera) const {
-    if (a_.width <= 0 && a_.height <= 0) return camera;
-    const double ratio = static_cast<double>(camera.width) / camera.height;
-    const int width = a_.width > 0 ? a_.width : static_cast<int>(std::lround(a_.height * ratio));
-    const int height = a_.height > 0 ? a_.height : static_cast<int>(std::lround(a_.width / ratio));
-    return camera.scaled_to(std::max(width, 1), std::max(height, 1));
 }
 
 Result<fs::path> RenderRun::write_one(const NamedCamera& camera, const std::string& map,
@@ -343,8 +321,8 @@ void RenderRun::measure_costs(ParameterSource& source, const Camera& camera, For
     RenderOptions options = options_;
     bool any = false, backward = false;
     for (const std::string& map : maps_) {
-        any |= is_among(kCostMaps, map);
-        backward |= is_among(kCostMaps, map) && is_of_backward(mode_of(map));
+        any |= choice_named<int>(kCostMaps, map).has_value();
+        backward |= choice_named<int>(kCostMaps, map) && is_of_backward(mode_of(map));
     }
     if (!any) return;
     options.costs = options.counters = true;
@@ -440,11 +418,9 @@ Result<int> film_lapse(const RenderArguments& a, const CommonArguments& common) 
     catch_interrupts();
     const double fps = a.fps > 0 ? a.fps : kLapseFps;
     ProgressLine progress("film");
-    GS_TRY(
-        const LapseVideo made,
-        write_lapse_video(time_lapse_in(a.scene), *a.lapse, a.video,
-                          {0, 0, fps, choice_of<VideoCodec>(kVideoCodecNames, a.codec), a.quality},
-                          told_by(progress)));
+    GS_TRY(const LapseVideo made,
+           write_lapse_video(time_lapse_in(a.scene), *a.lapse, a.video,
+                             {0, 0, fps, codec_of(a), a.quality}, told_by(progress)));
     progress.finish();
     for (const std::string& skipped : made.skipped) log_warning("skipped {}", skipped);
     fmt::print("{}: {} pictures of {}, {:.1f} s ({})\n", a.video, made.pictures, made.view,

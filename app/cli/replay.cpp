@@ -1,9 +1,9 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/add_value.h"
 #include "app/cli/bench_report.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
@@ -31,46 +31,21 @@ struct ReplayArguments {
 
 void add_options(CLI::App& app, ReplayArguments& a) {
     app.add_option("FILE", a.file, "a captured step (.gsstep)")->required();
-    app.add_option(
-           "--stage", a.stage,
-           "check only this stage: project, lists, blend, loss, loss-backward, backward or adam")
-        ->check(
-            CLI::IsMember(std::vector<std::string>(kStepStageNames.begin(), kStepStageNames.end())))
-        ->option_text("NAME");
-    app.add_option("--repeats", a.repeats, "run the step N times; times are medians [5]")
-        ->check(whole_from(1, 1000))
-        ->option_text("N");
-    app.add_option(
-           "--reference", a.reference_side,
-           "side of the square in the middle of the picture that is drawn by the reference, "
-           "too; 0: none [128]")
-        ->check(whole_from(0, 65536))
-        ->option_text("PIXELS");
+    add_value(
+        app, "--stage NAME", a.stage,
+        CLI::IsMember(std::vector<std::string>(kStepStageNames.begin(), kStepStageNames.end())),
+        "check only this stage: project, lists, blend, loss, loss-backward, backward or adam");
+    add_value(app, "--repeats N", a.repeats, whole_from(1, 1000),
+              "run the step N times; times are medians [5]");
+    add_value(app, "--reference PIXELS", a.reference_side, whole_from(0, 65536),
+              "side of the square in the middle of the picture that is drawn by the reference, "
+              "too; 0: none [128]");
 }
-
-/// Expected agreement of two runs of a step.
-enum class Expected { bits, rounding };
 
 /// The same program on the same kind of processor or GPU gives the same bits.
-Expected expected_of(const CapturedStep& step, const Rasterizer& rasterizer) {
-    const bool same = step.origin.same_bits && step.origin.program == GAUSSCOPE_VERSION &&
-                      kind_of_backend(step.origin.backend) == kind_of_backend(rasterizer.name());
-    return same ? Expected::bits : Expected::rounding;
-}
-
-Json stage_json(const StageComparison& c, Expected expected) {
-    const double tolerance = expected == Expected::bits ? 0 : step_tolerance(c.stage);
-    const bool passed = expected == Expected::bits ? c.differ == 0 : c.relative <= tolerance;
-    return {{"stage", kStepStageNames[static_cast<std::size_t>(c.stage)]},
-            {"values", c.values},
-            {"differ", c.differ},
-            {"worst", number(c.worst)},
-            {"relative", number(c.relative)},
-            {"tolerance", tolerance},
-            {"first", c.where.empty() ? Json(nullptr) : Json(c.where)},
-            {"verdict", !passed         ? "differs"
-                        : c.differ == 0 ? "same bits"
-                                        : "same to rounding"}};
+bool same_bits_expected(const CapturedStep& step, const Rasterizer& rasterizer) {
+    return step.origin.same_bits && step.origin.program == GAUSSCOPE_VERSION &&
+           kind_of_backend(step.origin.backend) == kind_of_backend(rasterizer.name());
 }
 
 class Replay {
@@ -88,6 +63,8 @@ class Replay {
     CapturedStep step_;
     std::unique_ptr<Rasterizer> rasterizer_;
     StepOutputs now_;
+    Table stages_;
+    VerifyReport reference_;
     Json out_;
 };
 
@@ -134,22 +111,18 @@ Result<void> Replay::check_reference() {
     const StepInputs& in = step_.inputs;
     const int side = a_.reference_side, x = std::max(0, (in.camera.width - side) / 2),
               y = std::max(0, (in.camera.height - side) / 2);
-    ProgressLine progress("reference");
-    GS_TRY(VerifyReport report,
-           check_frame({.model = in.model,
-                        .camera = in.camera,
-                        .options = in.options,
-                        .region = {x, y, x + side, y + side},
-                        .gradients = only.empty() || only == "gradients",
-                        .photo = in.mask.empty() ? &in.photo : nullptr,
-                        .lambda_dssim = in.lambda_dssim},
-                       *rasterizer_, [&](std::string_view, std::size_t done, std::size_t total) {
-                           progress.update(done, total, "");
-                           return !interrupted();
-                       }));
+    ProgressLine progress("verify");
+    GS_TRY(reference_, check_frame({.model = in.model,
+                                    .camera = in.camera,
+                                    .options = in.options,
+                                    .region = {x, y, x + side, y + side},
+                                    .gradients = only.empty() || only == "gradients",
+                                    .photo = in.mask.empty() ? &in.photo : nullptr,
+                                    .lambda_dssim = in.lambda_dssim},
+                                   *rasterizer_, told_by(progress)));
     if (!only.empty())
-        std::erase_if(report.rows, [&](const VerifyRow& row) { return row.stage != only; });
-    if (!report.rows.empty()) out_["reference"] = verify_json(report);
+        std::erase_if(reference_.rows, [&](const auto& row) { return row.stage != only; });
+    if (!reference_.rows.empty()) out_["reference"] = verify_json(reference_);
     return {};
 }
 
@@ -181,40 +154,31 @@ void Replay::print() const {
     say("captured by gausscope {captured.program} on {captured.backend}, {captured.machine}", out_);
     say("stored data against the run's: {captured.agreement}", out_);
     say("run again on {backend}; expected: {expected}", out_);
-    const Column stages[] = {{"stage", "{stage}", true},
-                             {"numbers", "{values}"},
-                             {"differ", "{differ}"},
-                             {"relative", "{relative:.2g}"},
-                             {"tolerance", "{tolerance:.1g}"},
-                             {"verdict", "{verdict}", true},
-                             {"first (was / now)", "{first?}", true}};
-    say_table(out_["stages"], stages);
+    say_table(stages_);
     say("adam: the file has {captured.sampled} of {captured.kept} Gaussians for it", out_);
     const Column times[] = {{"stage", "{stage}", true}, {"median ms", "{ms_p50:.3f}"}};
     say_table(out_["times"], times);
-    if (out_.contains("reference")) print_verify(out_["reference"]);
+    if (!reference_.rows.empty()) print_verify(reference_);
 }
 
 Result<int> Replay::run() {
     catch_interrupts();
     GS_TRY(step_, read_step(a_.file));
     GS_TRY(rasterizer_, make_rasterizer(common_));
-    const Expected expected = expected_of(step_, *rasterizer_);
+    const bool same_bits = same_bits_expected(step_, *rasterizer_);
     out_ = {{"command", "replay"},
             {"file", a_.file},
             {"captured", origin_json(step_)},
             {"backend", rasterizer_->name()},
-            {"expected", expected == Expected::bits ? "the same bits" : "the same to rounding"},
-            {"stages", Json::array()}};
+            {"expected", same_bits ? "the same bits" : "the same to rounding"}};
     time_steps();
     if (interrupted()) return kFailed;
-    for (const StageComparison& stage : compare_steps(step_.inputs, step_.outputs, now_)) {
-        Json row = stage_json(stage, expected);
-        if (a_.stage.empty() || row["stage"] == a_.stage) out_["stages"].push_back(std::move(row));
-    }
+    auto rows = compare_steps(step_.inputs, step_.outputs, now_, same_bits);
+    std::erase_if(rows, [&](const auto& r) { return !a_.stage.empty() && r.stage != a_.stage; });
+    stages_ = comparison_table(rows, Against::itself);
+    out_["stages"] = table_json(stages_);
     GS_TRY_VOID(check_reference());
-    bool passed = !out_.contains("reference") || out_["reference"]["passed"].get<bool>();
-    for (const Json& stage : out_["stages"]) passed &= stage["verdict"] != "differs";
+    const bool passed = all_passed(rows) && all_passed(reference_.rows);
     out_["passed"] = passed;
     print();
     if (common_.json) print_json(out_);

@@ -1,10 +1,10 @@
 // `gausscope report`: writes a run's folder as one HTML page.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "app/bundle/run_report.h"
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
@@ -20,7 +20,7 @@ struct RunReportArguments {
 
 void add_options(CLI::App& app, RunReportArguments& a) {
     app.add_option("RUN", a.run, "folder of a training run")->required();
-    app.add_option("-o,--output", a.output, "the page [RUN/report.html]")->option_text("FILE");
+    add_value(app, "-o,--output FILE", a.output, "the page [RUN/report.html]");
     app.add_flag("!--no-doctor", a.examine, "omit the doctor's findings; the model is not read");
 }
 

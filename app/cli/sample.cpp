@@ -1,8 +1,8 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
 #include "app/cli/subcommand.h"
@@ -27,19 +27,13 @@ std::vector<std::string> sceneries() {
 
 void add_options(CLI::App& app, SampleArguments& a) {
     app.add_option("DIR", a.folder, "folder to write to")->required();
-    app.add_option("--views", a.views, "photos [48]")->check(whole_from(1, 1000))->option_text("N");
-    app.add_option("--scenery", a.scenery, "scene to render: diorama, toys, village [diorama]")
-        ->check(CLI::IsMember(sceneries()))
-        ->option_text("NAME");
-    app.add_option("--width", a.width, "photo width [640]")
-        ->check(whole_from(16, 8192))
-        ->option_text("PIXELS");
-    app.add_option("--height", a.height, "photo height [480]")
-        ->check(whole_from(16, 8192))
-        ->option_text("PIXELS");
-    app.add_option("--points", a.points, "approximate number of sparse points [20000]")
-        ->check(whole_from(1, 10000000))
-        ->option_text("N");
+    add_value(app, "--views N", a.views, whole_from(1, 1000), "photos [48]");
+    add_value(app, "--scenery NAME", a.scenery, CLI::IsMember(sceneries()),
+              "scene to render: diorama, toys, village [diorama]");
+    add_value(app, "--width PIXELS", a.width, whole_from(16, 8192), "photo width [640]");
+    add_value(app, "--height PIXELS", a.height, whole_from(16, 8192), "photo height [480]");
+    add_value(app, "--points N", a.points, whole_from(1, 10000000),
+              "approximate number of sparse points [20000]");
     app.add_flag("--force", a.force, "write into a folder that is not empty");
 }
 
@@ -62,10 +56,7 @@ Result<int> run(const SampleArguments& a, const CommonArguments& common) {
     ProgressLine progress("sample");
     SampleOptions options{a.views, a.width,  a.height, a.points, common.seed.value_or(42),
                           {},      a.scenery};
-    options.progress = [&](std::string_view what, std::size_t done, std::size_t total) {
-        progress.update(done, total, what);
-        return !interrupted();
-    };
+    options.progress = told_by(progress);
     const auto written = write_sample_capture(folder, options);
     progress.finish();
     if (!written) {

@@ -1,6 +1,5 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "app/backend/limits.h"
+#include "app/cli/add_value.h"
 #include "app/cli/bench_limits.h"
 #include "app/cli/cases/cases.h"
 #include "app/cli/common.h"
@@ -37,16 +37,14 @@ void add_options(CLI::App& app, SelftestArguments& a) {
     app.add_flag("--quick", a.quick, "smaller scenes");
     app.add_flag("--cases", a.cases,
                  "run the directed cases instead: small tests of every kernel's shapes and edges");
-    app.add_option("--only", a.only,
-                   "run only cases with TEXT in their name, such as \"frame:\"; repeatable")
+    add_value(app, "--only TEXT", a.only,
+              "run only cases with TEXT in their name, such as \"frame:\"; repeatable")
         ->needs("--cases")
         ->expected(1)
-        ->take_all()
-        ->option_text("TEXT");
-    app.add_option("--report", a.report,
-                   "write machine, checks, limits and times of a few scenes to this file, and as "
-                   "text next to it; rewritten after each check")
-        ->option_text("FILE");
+        ->take_all();
+    add_value(app, "--report FILE", a.report,
+              "write machine, checks, limits and times of a few scenes to this file, and as "
+              "text next to it; rewritten after each check");
 }
 
 // An exception is the check's result: one broken stage must not hide the others.

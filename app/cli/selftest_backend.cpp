@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "app/cli/cases/runs.h"
 #include "app/cli/proof_scene.h"
 #include "app/cli/selftest_checks.h"
 #include "app/cli/verify.h"
@@ -49,14 +50,11 @@ std::vector<Variation> variations(std::size_t n) {
 
 CheckRow check_against_reference(const Backend& backend, const Variation& v) {
     const auto rasterizer = rasterizer_of(backend);
-    const Verification r = verify_frame(make_proof_model(v.scene),
-                                        make_proof_camera(v.scene.seed, 0, v.width, v.height),
-                                        v.options, *rasterizer, true);
-    return {
-        label_of(backend), v.name,
-        fmt::format("colour {:.1e}, alpha {:.1e} (limit {:.0e}), gradient {:.1e} (limit {:.0e})",
-                    r.color, r.alpha, kColorLimit, r.gradient, kGradientLimit),
-        r.ok()};
+    return compared(label_of(backend), v.name,
+                    verify_frame(make_proof_model(v.scene),
+                                 make_proof_camera(v.scene.seed, 0, v.width, v.height), v.options,
+                                 *rasterizer, true)
+                        .rows);
 }
 
 reference::Image reference_image(const ImageF& image) {
@@ -67,20 +65,6 @@ reference::Image reference_image(const ImageF& image) {
     return out;
 }
 
-/// A training run at its first step, and the photo it is measured against.
-StepPlan plan_of(const Capture& capture, std::size_t view, std::uint64_t step) {
-    StepPlan plan;
-    plan.step = step;
-    plan.view_index = view;
-    plan.view = &capture.views[view];
-    plan.camera = plan.view->camera;
-    plan.options.depth = false;
-    plan.options.sh_degree = 1;
-    const TrainingSettings settings;
-    plan.rates = learning_rates(settings, 1.0, step);
-    plan.lambda_dssim = 0.2;
-    return plan;
-}
 CheckRow check_loss(const Backend& backend, const SelftestEffort& effort) {
     const auto capture = proof_capture(effort);
     const GaussianModel model = make_proof_model({200, 1, 31});
@@ -89,7 +73,7 @@ CheckRow check_loss(const Backend& backend, const SelftestEffort& effort) {
     StepOutcome outcome;
     for (std::uint64_t step = 0; outcome.step == 0 && step < 100;
          ++step)  // a device reports a few steps later
-        outcome = training->step(plan_of(*capture, 1, step));
+        outcome = training->step(case_plan(*capture, 1, step, 1));
     if (outcome.step != 1)
         return {label_of(backend), "loss", "the first step never reported its loss", false};
     const View& view = capture->views[1];
@@ -98,9 +82,9 @@ CheckRow check_loss(const Backend& backend, const SelftestEffort& effort) {
     const auto picture = reference::render(reference::Parameters(model), view.camera, options);
     const reference::Image drawn{view.camera.width, view.camera.height, 3, picture.color};
     const auto truth = reference::loss_l1_dssim(drawn, reference_image(to_float(view.photo)), 0.2);
-    const double value = std::abs(outcome.terms.loss - truth.value) / truth.value;
-    return {label_of(backend), "loss of a step",
-            fmt::format("relative {:.1e} (limit {:.0e})", value, kLossLimit), value <= kLossLimit};
+    ComparisonRow row{"relative", kLossLimit, Measure::l2};
+    row.add(truth.value, outcome.terms.loss);
+    return compared(label_of(backend), "loss of a step", {row});
 }
 
 CheckRow check_loss_gradient() {
@@ -119,20 +103,11 @@ CheckRow check_loss_gradient() {
     const LossTerms terms = photo_loss(pictures[0], photo, {}, 0.2, &gradient);
     const auto truth = reference::loss_l1_dssim(reference_image(pictures[0]),
                                                 reference_image(to_float(photo)), 0.2);
-    double difference = 0, norm = 0;
-    const std::size_t n = gradient.pixels();
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t c = 0; c < 3; ++c) {
-            const double t = truth.gradient[3 * i + c], d = gradient.values[c * n + i] - t;
-            difference += d * d;
-            norm += t * t;
-        }
-    const double value = std::abs(terms.loss - truth.value) / truth.value,
-                 relative = std::sqrt(difference / norm);
-    return {"CPU", "loss and its gradient",
-            fmt::format("value {:.1e} (limit {:.0e}), gradient {:.1e} (limit {:.0e})", value,
-                        kLossLimit, relative, kGradientLimit),
-            value <= kLossLimit && relative <= kGradientLimit};
+    ComparisonRow value{"value", kLossLimit, Measure::l2};
+    value.add(truth.value, terms.loss);
+    return compared("CPU", "loss and its gradient",
+                    {value, compare({"gradient", kGradientLimit, Measure::l2}, truth.gradient,
+                                    reference_image(gradient).values)});
 }
 
 /// One dense step of the reference on gradients of the CPU's rasterizer: the mean of the views'.
@@ -182,24 +157,20 @@ CheckRow check_adam(const Backend& backend, const SelftestEffort& effort, std::u
         std::vector<StepPlan> plans;
         for (std::uint32_t i = 0; i < batch; ++i) {
             const std::size_t view = 1 + shown++ % (capture->views.size() - 1);  // 0 is a test view
-            plans.push_back(plan_of(*capture, view, step));
+            plans.push_back(case_plan(*capture, view, step, 1));
             plans.back().part = {i, batch};
             training->step(plans.back());
         }
         dense_step(dense, adam, plans);
     }
     const reference::Parameters lazy(training->model());
-    double difference = 0, way = 0;
-    for (std::size_t i = 0; i < lazy.values.size(); ++i) {
-        difference += (lazy.values[i] - dense.values[i]) * (lazy.values[i] - dense.values[i]);
-        way += (dense.values[i] - before.values[i]) * (dense.values[i] - before.values[i]);
-    }
-    const double relative = std::sqrt(difference / way);
-    return {label_of(backend),
-            batch == 1 ? "lazy Adam against a dense one"
-                       : fmt::format("the same, {} views a step", batch),
-            fmt::format("12 steps, {:.1e} of the way (limit {:.0e})", relative, kAdamLimit),
-            relative <= kAdamLimit};
+    ComparisonRow way{"of the way", kAdamLimit, Measure::l2};
+    for (std::size_t i = 0; i < lazy.values.size(); ++i)
+        way.add(dense.values[i] - before.values[i], lazy.values[i] - before.values[i]);
+    return compared(label_of(backend),
+                    batch == 1 ? "lazy Adam against a dense one"
+                               : fmt::format("the same, {} views a step", batch),
+                    {way}, "12 steps: ");
 }
 
 CheckRow check_poison(const Backend& backend, const SelftestEffort& effort) {

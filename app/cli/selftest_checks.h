@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/backend/backend.h"
+#include "base/comparison.h"
 #include "renderer/scene/capture.h"
 
 namespace gs::cli {
@@ -20,6 +21,9 @@ struct CheckRow {
     bool ran = true;  ///< false: it could not run here, `measured` says why
     double milliseconds = 0;
 };
+/// The check of what was compared; `before`: what the report says first.
+CheckRow compared(const char* backend, std::string name, const std::vector<ComparisonRow>& rows,
+                  const std::string& before = {});
 using CheckList = std::vector<std::function<CheckRow()>>;
 
 /// Sizes of the scenes.

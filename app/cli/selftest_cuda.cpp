@@ -108,19 +108,17 @@ CheckRow check_losses(const Backend& backend, const SelftestEffort& effort) {
               cpu = train(capture, settings, cpu_training());
     if (!ours.error.empty() || !cpu.error.empty())
         return {"CUDA", "losses as on the CPU", ours.error + cpu.error, false};
-    double first = 0, last = 0;
-    std::uint64_t compared = 0;
+    ComparisonRow first{"at first", kSameLoss}, last{"later", kSameEnd};
     for (const auto& [step, loss] : ours.losses) {
         const auto other = cpu.losses.find(step);
         if (other == cpu.losses.end()) continue;
-        const double difference = std::abs(loss - other->second) / other->second;
-        (step <= 10 ? first : last) = std::max(step <= 10 ? first : last, difference);
-        ++compared;
+        (step <= 10 ? first : last).add(1, loss / other->second);
     }
-    return {"CUDA", "losses as on the CPU",
-            fmt::format("{} steps: {:.1e} at first (limit {:.0e}), {:.1e} later (limit {:.0e})",
-                        compared, first, kSameLoss, last, kSameEnd),
-            compared > 5 && first <= kSameLoss && last <= kSameEnd};
+    const std::size_t steps = first.values + last.values;
+    CheckRow row =
+        compared("CUDA", "losses as on the CPU", {first, last}, fmt::format("{} steps: ", steps));
+    row.passed = row.passed && steps > 5;
+    return row;
 }
 
 /// Statistics that call for clones, splits and prunes of every kind.
@@ -150,20 +148,16 @@ CheckRow check_density(const Backend& backend, const SelftestEffort& effort) {
         models[k] = (*training)->model();
     }
     const auto &a = reports[0], &b = reports[1];
-    double difference = 0;
-    const bool same_count = models[0].count == models[1].count;
-    if (same_count)
-        for (int p = 0; p < models[0].planes(); ++p)
-            for (std::size_t i = 0; i < models[0].count; ++i)
-                difference = std::max(
-                    difference,
-                    static_cast<double>(std::abs(models[0].at(p, i) - models[1].at(p, i))));
-    return {"CUDA", "density round as on the CPU",
-            fmt::format(
-                "{} cloned, {} split, {} pruned; CPU {}, {}, {}; parameters {:.1e} (limit {:.0e})",
-                a.cloned, a.split, a.pruned, b.cloned, b.split, b.pruned, difference, kSameRound),
-            same_count && a.cloned == b.cloned && a.split == b.split && a.pruned == b.pruned &&
-                a.cloned > 0 && a.split > 0 && a.pruned > 0 && difference <= kSameRound};
+    ComparisonRow parameters{"parameters", kSameRound};
+    for (int p = 0; p < models[0].planes(); ++p)
+        parameters.add_all(std::span(models[1].plane(p), models[1].count),
+                           std::span(models[0].plane(p), models[0].count));
+    CheckRow row = compared("CUDA", "density round as on the CPU", {parameters},
+                            fmt::format("{} cloned, {} split, {} pruned; CPU {}, {}, {}; ",
+                                        a.cloned, a.split, a.pruned, b.cloned, b.split, b.pruned));
+    row.passed = row.passed && a.cloned == b.cloned && a.split == b.split && a.pruned == b.pruned &&
+                 a.cloned > 0 && a.split > 0 && a.pruned > 0;
+    return row;
 }
 
 // Checks that a rasterizer and a run release their memory.

@@ -8,6 +8,7 @@
 
 #include "app/backend/frame_work.h"
 #include "app/cli/bench_report.h"
+#include "app/cli/cases/runs.h"
 #include "app/cli/common.h"
 #include "app/cli/machine.h"
 #include "base/json_write.h"
@@ -186,19 +187,9 @@ class SceneRun {
         rasterizer_.reset();
         GS_TRY(const auto training, backend_.make_training());
         training->start(capture, new_run(model_));
-        const TrainingSettings settings;
         return time_stages(scene_.steps, backend_.cuda, prediction, [&](int i) {
-            StepPlan plan;
-            plan.step = static_cast<std::uint64_t>(i);
-            plan.view_index = static_cast<std::size_t>(i % kCameras);
-            plan.view = &capture->views[plan.view_index];
-            plan.camera = plan.view->camera;
-            plan.options.depth = false;
-            plan.options.sh_degree = model_.sh_degree;
-            plan.rates = learning_rates(settings, 1.0, plan.step);
-            plan.lambda_dssim = settings.lambda_dssim;
-            plan.gathers_statistics = true;
-            training->step(plan);
+            training->step(case_plan(*capture, static_cast<std::size_t>(i % kCameras),
+                                     static_cast<std::uint64_t>(i), model_.sh_degree));
         });
     }
 

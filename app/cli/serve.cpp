@@ -4,7 +4,6 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -14,6 +13,7 @@
 #include <random>
 #include <thread>
 
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/options.h"
 #include "app/cli/subcommand.h"
@@ -41,63 +41,45 @@ struct ServeArguments {
 };
 
 void add_options(CLI::App& app, ServeArguments& a) {
-    app.add_option("--listen", a.listen, "address and port of the HTTP interface [127.0.0.1:9465]")
-        ->option_text("HOST:PORT");
-    app.add_option("--dir", a.folder, "folder for recordings [gausscope-recordings]")
-        ->option_text("DIR");
-    app.add_option("--max-disk", a.max_disk_mib,
-                   "most space for recordings; the oldest are deleted first [1024]")
-        ->check(whole_from(1, 1 << 24))
-        ->option_text("MIB");
-    app.add_option("--memory", a.memory_mib,
-                   "memory for the recent trace data of all processes [256]")
-        ->check(whole_from(1, 1 << 20))
-        ->option_text("MIB");
+    add_value(app, "--listen HOST:PORT", a.listen,
+              "address and port of the HTTP interface [127.0.0.1:9465]");
+    add_value(app, "--dir DIR", a.folder, "folder for recordings [gausscope-recordings]");
+    add_value(app, "--max-disk MIB", a.max_disk_mib, whole_from(1, 1 << 24),
+              "most space for recordings; the oldest are deleted first [1024]");
+    add_value(app, "--memory MIB", a.memory_mib, whole_from(1, 1 << 20),
+              "memory for the recent trace data of all processes [256]");
     add_spill(app, a.spill);
-    app.add_option("--before", a.before_s, "seconds to keep before a trigger [20]")
-        ->check(number_from(0.1, 600))
-        ->option_text("S");
-    app.add_option("--after", a.after_s, "seconds to keep after a trigger [2]")
-        ->check(number_from(0, 60))
-        ->option_text("S");
-    app.add_option("--cooldown", a.cooldown_s,
-                   "minimum seconds between two recordings of one kind [60]")
-        ->check(number_from(0, 86400))
-        ->option_text("S");
-    app.add_option("--slow-step", a.step_factor,
-                   "record a step that takes X times the median, 0 = never [3]")
-        ->check(number_from(0, 1000))
-        ->option_text("X");
+    add_value(app, "--before S", a.before_s, number_from(0.1, 600),
+              "seconds to keep before a trigger [20]");
+    add_value(app, "--after S", a.after_s, number_from(0, 60),
+              "seconds to keep after a trigger [2]");
+    add_value(app, "--cooldown S", a.cooldown_s, number_from(0, 86400),
+              "minimum seconds between two recordings of one kind [60]");
+    add_value(app, "--slow-step X", a.step_factor, number_from(0, 1000),
+              "record a step that takes X times the median, 0 = never [3]");
     add_stall_after(app, a.stall_after_s);
     app.add_flag("--no-rules", a.no_rules,
                  "do not record when an insight rule fires for the first time");
-    app.add_option(
-           "--token-file", a.token_file,
-           "file with the token required to request recordings [generate one and print its path]")
-        ->option_text("FILE");
-    app.add_option("--history", a.history,
-                   "store each job's times per minute in this file, for `gausscope history`")
-        ->option_text("FILE");
+    add_value(
+        app, "--token-file FILE", a.token_file,
+        "file with the token required to request recordings [generate one and print its path]");
+    add_value(app, "--history FILE", a.history,
+              "store each job's times per minute in this file, for `gausscope history`");
     auto* const otlp =
-        app.add_option("--otlp", a.otlp,
-                       "also push metrics to this OpenTelemetry collector over HTTP; headers and "
-                       "resource attributes come from OTEL_EXPORTER_OTLP_HEADERS and "
-                       "OTEL_RESOURCE_ATTRIBUTES")
-            ->option_text("URL");
-    app.add_option("--otlp-interval", a.otlp_interval_s, "seconds between pushes [60]")
-        ->check(number_from(0.1, 3600))
-        ->needs(otlp)
-        ->option_text("S");
+        add_value(app, "--otlp URL", a.otlp,
+                  "also push metrics to this OpenTelemetry collector over HTTP; headers and "
+                  "resource attributes come from OTEL_EXPORTER_OTLP_HEADERS and "
+                  "OTEL_RESOURCE_ATTRIBUTES");
+    add_value(app, "--otlp-interval S", a.otlp_interval_s, number_from(0.1, 3600),
+              "seconds between pushes [60]")
+        ->needs(otlp);
     app.add_flag(
         "--all-users", a.all_users,
         "as root: watch all users' processes, through a shared directory in GAUSSCOPE_RUNTIME_DIR");
-    app.add_option("--budget", a.budget_percent,
-                   "percent of a process's time that recording may cost [1]")
-        ->check(number_from(0, 100))
-        ->option_text("PERCENT");
-    app.add_option("--seconds", a.seconds, "stop after S seconds, 0 = when interrupted [0]")
-        ->check(number_from(0, 1e9))
-        ->option_text("S");
+    add_value(app, "--budget PERCENT", a.budget_percent, number_from(0, 100),
+              "percent of a process's time that recording may cost [1]");
+    add_value(app, "--seconds S", a.seconds, number_from(0, 1e9),
+              "stop after S seconds, 0 = when interrupted [0]");
 }
 
 double seconds_of(const timeval& time) {

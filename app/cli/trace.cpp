@@ -1,9 +1,9 @@
 // `gausscope trace FILE`: prints a trace, or converts it to another format.
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
@@ -35,23 +35,19 @@ void add_options(CLI::App& app, TraceArguments& a) {
         "trace that FILE is compared with");
     app.add_flag("--compare", a.compare, "compare the stages of FILE and OTHER")->needs(other);
     app.add_flag("--insights", a.insights, "list bottlenecks and remedies");
-    app.add_option("--baseline", a.baseline,
-                   "with --insights: an earlier trace, to find regressions")
-        ->option_text("FILE");
-    app.add_option("--history", a.history,
-                   "with --insights: the job's earlier times, as stored by `serve --history`")
-        ->option_text("FILE");
-    app.add_option("-o,--export", a.output,
-                   "also write the trace here; the extension chooses: .pftrace, .json (Chrome), "
-                   ".speedscope.json, .folded, .csv "
-                   "(stage table); of call stacks: .pb.gz (pprof), .stacks.folded")
-        ->option_text("OUT");
+    add_value(app, "--baseline FILE", a.baseline,
+              "with --insights: an earlier trace, to find regressions");
+    add_value(app, "--history FILE", a.history,
+              "with --insights: the job's earlier times, as stored by `serve --history`");
+    add_value(app, "-o,--export OUT", a.output,
+              "also write the trace here; the extension chooses: .pftrace, .json (Chrome), "
+              ".speedscope.json, .folded, .csv "
+              "(stage table); of call stacks: .pb.gz (pprof), .stacks.folded");
     app.add_flag("--allow-loss", a.allow_loss,
                  "with --export: exit with 0 even if OUT lacks part of FILE, not with 1");
-    app.add_option(
-           "--stage-map", a.stage_map,
-           "file of lines \"pattern = stage\" that map kernels to stages before the built-in table")
-        ->option_text("FILE");
+    add_value(
+        app, "--stage-map FILE", a.stage_map,
+        "file of lines \"pattern = stage\" that map kernels to stages before the built-in table");
 }
 
 /// Writes the trace; returns the data missing in the file.

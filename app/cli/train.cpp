@@ -1,10 +1,10 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "app/backend/stage_times.h"
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/findings.h"
 #include "app/cli/history_entry.h"
@@ -31,77 +31,68 @@
 #include "trainer/run.h"
 
 namespace gs::cli {
+namespace {
+
+/// Checkpoints and the time lapse.
+void add_saving(CLI::App& app, TrainArguments& a) {
+    add_value(app, "--save-every N", a.run.save_every, whole_from(0, kMostSteps),
+              "save a checkpoint every N steps, 0 = at the end only [5000]");
+    add_value(app, "--keep-last N", a.run.keep.last, whole_from(1, 1e6),
+              "keep the N newest checkpoints [1]");
+    add_value(app, "--keep-every N", a.run.keep.every, whole_from(0, kMostSteps),
+              "save and keep a checkpoint every N steps, 0 = none [0]");
+    app.add_flag("--keep-best", a.run.keep.best,
+                 "keep the checkpoint with the highest PSNR over the test photos as best.gsc");
+    add_value(app, "--timelapse N|auto", a.lapse,
+              "render the run from fixed cameras every N steps into DIR/timelapse; auto: "
+              "spend 1 % of the time");
+    add_value(app, "--timelapse-views NAME,...", a.lapse_views,
+              "cameras of the time lapse: photos and saved views, comma separated [first test "
+              "photo and all saved views]");
+}
+
+/// What is written about how it trains.
+void add_recording(CLI::App& app, TrainArguments& a) {
+    add_value(app, "--trace FILE", a.trace, "write the timeline as a Perfetto trace");
+    add_value(app, "--history FILE", a.history,
+              "add times and scores to this file, for `gausscope history`; not with --view");
+    add_value(app, "--profile-steps A:B", a.profile_steps,
+              "mark steps A to B for nsys and ncu (--capture-range=cudaProfilerApi)");
+    add_value(app, "--capture-step N,...", a.run.capture_steps, whole_from(1, kMostSteps),
+              "capture these steps into the run's folder, for `gausscope replay`")
+        ->delimiter(',');
+    app.add_flag("--hashes", a.run.hashes,
+                 "write hashes of every step's stages into hashes.txt, for `gausscope diff`");
+    add_value(app, "--until-psnr DB", a.until_psnr, number_from(0, 100),
+              "stop when the held-out photos reach this PSNR, measured every --eval-every "
+              "steps; writes DIR/benchmark.jsonl");
+}
+
+}  // namespace
 
 void add_train_options(CLI::App& app, TrainArguments& a) {
     app.add_option(
         "CAPTURE", a.capture,
         "folder with sparse/0 (COLMAP) or transforms.json; with --resume: the run's own");
-    app.add_option("-o,--output", a.output,
-                   "folder for the results [a new one, runs/NAME-DATE-N; with --resume the run's]")
-        ->option_text("DIR");
-    app.add_option("--resume", a.resume,
-                   "resume a run's folder or a checkpoint; auto: the run in DIR, if there is "
-                   "one")
-        ->option_text("RUN|FILE|auto");
-    app.add_option("--from", a.from,
-                   "train these splats further: a splat file, or a run's folder; settings that "
-                   "would undo them fit it (docs/training.md)")
-        ->option_text("SPLATS");
+    add_value(app, "-o,--output DIR", a.output,
+              "folder for the results [a new one, runs/NAME-DATE-N; with --resume the run's]");
+    add_value(app, "--resume RUN|FILE|auto", a.resume,
+              "resume a run's folder or a checkpoint; auto: the run in DIR, if there is "
+              "one");
+    add_value(app, "--from SPLATS", a.from,
+              "train these splats further: a splat file, or a run's folder; settings that "
+              "would undo them fit it (docs/training.md)");
     app.add_flag("--overwrite", a.overwrite, "replace another run in DIR");
-    app.add_option(
-           "--eval-every", a.eval_every,
-           "evaluate the test photos every N steps, 0 = at the end only [0; with --view 1000]")
-        ->check(whole_from(0, kMostSteps))
-        ->option_text("N");
-    app.add_option("--save-every", a.run.save_every,
-                   "save a checkpoint every N steps, 0 = at the end only [5000]")
-        ->check(whole_from(0, kMostSteps))
-        ->option_text("N");
-    app.add_option("--keep-last", a.run.keep.last, "keep the N newest checkpoints [1]")
-        ->check(whole_from(1, 1e6))
-        ->option_text("N");
-    app.add_option("--keep-every", a.run.keep.every,
-                   "save and keep a checkpoint every N steps, 0 = none [0]")
-        ->check(whole_from(0, kMostSteps))
-        ->option_text("N");
-    app.add_flag("--keep-best", a.run.keep.best,
-                 "keep the checkpoint with the highest PSNR over the test photos as best.gsc");
-    app.add_option("--timelapse", a.lapse,
-                   "render the run from fixed cameras every N steps into DIR/timelapse; auto: "
-                   "spend 1 % of the time")
-        ->option_text("N|auto");
-    app.add_option("--timelapse-views", a.lapse_views,
-                   "cameras of the time lapse: photos and saved views, comma separated [first test "
-                   "photo and all saved views]")
-        ->option_text("NAME,...");
-    app.add_option("--trace", a.trace, "write the timeline as a Perfetto trace")
-        ->option_text("FILE");
-    app.add_option("--history", a.history,
-                   "add times and scores to this file, for `gausscope history`; not with --view")
-        ->option_text("FILE");
-    app.add_option("--profile-steps", a.profile_steps,
-                   "mark steps A to B for nsys and ncu (--capture-range=cudaProfilerApi)")
-        ->option_text("A:B");
-    app.add_option("--capture-step", a.run.capture_steps,
-                   "capture these steps into the run's folder, for `gausscope replay`")
-        ->delimiter(',')
-        ->check(whole_from(1, kMostSteps))
-        ->option_text("N,...");
-    app.add_flag("--hashes", a.run.hashes,
-                 "write hashes of every step's stages into hashes.txt, for `gausscope diff`");
-    app.add_option("--until-psnr", a.until_psnr,
-                   "stop when the held-out photos reach this PSNR, measured every --eval-every "
-                   "steps; writes DIR/benchmark.jsonl")
-        ->check(number_from(0, 100))
-        ->option_text("DB");
+    add_value(app, "--eval-every N", a.eval_every, whole_from(0, kMostSteps),
+              "evaluate the test photos every N steps, 0 = at the end only [0; with --view 1000]");
+    add_saving(app, a);
+    add_recording(app, a);
     app.add_flag("--view", a.view, "open the studio on it");
     add_window(app, a.window);
-    add_given(app, "--photo-memory", a.photo_memory_mib,
+    add_given(app, "--photo-memory MIB", a.photo_memory_mib, whole_from(1, 1 << 24),
               "limit the photos' memory; other photos are reread when needed, with the same result "
               "[no limit]")
-        ->check(whole_from(1, 1 << 24))
-        ->group("Capture")
-        ->option_text("MIB");
+        ->group("Capture");
     add_loading(app, a.loading);
     add_background(app, a.loading.background, "Capture");
     add_settings(app, a.settings);
@@ -193,26 +184,24 @@ Result<RunOptions> run_from(const TrainArguments& a, const CommonArguments& comm
     }
     const fs::path own = folder_of_checkpoint(checkpoint);
     if (a.output.empty()) out.folder = own;
-    const auto run = read_run_description(own);
-    if (!run && a.capture.empty())
+    const RunPhotos photos = photos_of_run(own, checkpoint, out.loading);
+    out.loading.origin = photos.loading.origin;
+    if (photos.capture.empty()) {
+        if (!a.capture.empty()) return out;
         return fail(ErrorKind::usage, out.resumed_from, "does not name its capture",
                     "name the capture: gausscope train CAPTURE --resume ...");
-    const auto settle_origin = [&] {
-        if (const auto head = read_checkpoint_head(checkpoint)) out.loading.origin = head->origin;
-        return std::move(out);
-    };
-    if (!run) return settle_origin();
+    }
     GS_TRY_VOID(loads_as_before(a));
     std::error_code error;
     if (a.capture.empty())
-        out.capture = run->capture;
-    else if (fs::exists(run->capture, error) && !fs::equivalent(run->capture, a.capture, error))
-        return fail(ErrorKind::usage, own.string(), "was trained from " + run->capture,
+        out.capture = photos.capture;
+    else if (fs::exists(photos.capture, error) && !fs::equivalent(photos.capture, a.capture, error))
+        return fail(ErrorKind::usage, own.string(), "was trained from " + photos.capture,
                     "use another folder for another capture");
     // The same photos in another folder are read as before, unless options change that.
-    if (a.loading == CaptureArguments()) out.loading = run->loading_here(out.loading);
-    out.loading.background = run->loading.background;
-    return settle_origin();
+    if (a.loading == CaptureArguments()) out.loading = photos.loading;
+    out.loading.background = photos.loading.background;
+    return out;
 }
 
 class TrainCommand {

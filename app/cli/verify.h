@@ -8,19 +8,9 @@
 
 namespace gs::cli {
 
-struct Verification {
-    std::size_t pixels = 0, fragile = 0;
-    double color = 0, alpha = 0;   ///< largest differences
-    double depth = 0;              ///< largest difference over the largest depth
-    std::size_t contributors = 0;  ///< counts that differ, over all pixels
-    double gradient = -1;          ///< relative L2 over all parameters; negative: not asked for
-    bool ok() const {
-        return color <= kColorLimit && alpha <= kColorLimit && contributors == 0 &&
-               (gradient < 0 || gradient <= kGradientLimit);
-    }
-};
-/// Draws `model` with both. The reference is slow: keep pictures small.
-Verification verify_frame(const GaussianModel& model, const Camera& camera,
+/// Draws `model` with both: colour, opacity, counts, and gradients if asked for. The reference is
+/// slow: keep pictures small.
+VerifyReport verify_frame(const GaussianModel& model, const Camera& camera,
                           const RenderOptions& options, Rasterizer& rasterizer, bool gradients);
 /// Every n-th Gaussian, such that at most `limit` are left.
 GaussianModel thinned(const GaussianModel& model, std::size_t limit);

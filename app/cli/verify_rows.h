@@ -7,6 +7,6 @@
 namespace gs::cli {
 
 Json verify_json(const VerifyReport& report);
-void print_verify(const Json& report);
+void print_verify(const VerifyReport& report);
 
 }  // namespace gs::cli

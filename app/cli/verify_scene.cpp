@@ -1,11 +1,11 @@
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/add_value.h"
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
@@ -33,23 +33,17 @@ struct VerifyArguments {
 
 void add_options(CLI::App& app, VerifyArguments& a) {
     app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
-    app.add_option("--capture", a.capture,
-                   "render from a photo's camera in this capture and compare the loss as well")
-        ->option_text("DIR");
-    app.add_option("--photo", a.photo, "name of the photo [the first]")->option_text("NAME");
-    app.add_option("--cameras", a.cameras, "render from the first camera of a JSON list")
-        ->option_text("FILE");
-    app.add_option("--region", a.region, "verify only these columns and rows of pixels")
-        ->option_text("X0,Y0,X1,Y1");
-    add_given(app, "--width", a.width, "picture width [the camera's, else 640]")
-        ->check(picture_side())
-        ->option_text("PIXELS");
-    add_given(app, "--height", a.height, "picture height [from the width]")
-        ->check(picture_side())
-        ->option_text("PIXELS");
+    add_value(app, "--capture DIR", a.capture,
+              "render from a photo's camera in this capture and compare the loss as well");
+    add_value(app, "--photo NAME", a.photo, "name of the photo [the first]");
+    add_value(app, "--cameras FILE", a.cameras, "render from the first camera of a JSON list");
+    add_value(app, "--region X0,Y0,X1,Y1", a.region,
+              "verify only these columns and rows of pixels");
+    add_given(app, "--width PIXELS", a.width, picture_side(),
+              "picture width [the camera's, else 640]");
+    add_given(app, "--height PIXELS", a.height, picture_side(), "picture height [from the width]");
     app.add_flag("--gradients", a.gradients, "also verify the backward pass");
-    app.add_option("--difference", a.difference, "write the differences as a picture")
-        ->option_text("FILE.png");
+    add_value(app, "--difference FILE.png", a.difference, "write the differences as a picture");
     add_loading(app, a.loading);
     add_picture(app, a.picture);
 }
@@ -106,13 +100,10 @@ Result<Place> place_for(const VerifyArguments& a, const CommonArguments& common,
         out.from = orbit_cameras(place_of(model), 1, 640, 360).front();
     }
     Camera& camera = out.from.camera;
-    if (a.width > 0 || a.height > 0) {
-        const double shape = static_cast<double>(camera.width) / camera.height;
-        const int width = a.width > 0 ? a.width : static_cast<int>(std::lround(a.height * shape));
-        camera = camera.scaled_to(
-            width, a.height > 0 ? a.height : static_cast<int>(std::lround(width / shape)));
-        if (out.view && camera.width != out.view->camera.width) out.view = nullptr;
-    }
+    camera = resized(camera, a.width, a.height);
+    if (out.view &&
+        (camera.width != out.view->camera.width || camera.height != out.view->camera.height))
+        out.view = nullptr;
     return out;
 }
 
@@ -131,7 +122,7 @@ Result<int> run(const VerifyArguments& a, const CommonArguments& common) {
         options.near_plane =
             place.capture ? near_plane_for(static_cast<double>(scene_extent_of(*place.capture)))
                           : near_plane_of(scene.model);
-    ProgressLine progress("reference");
+    ProgressLine progress("verify");
     GS_TRY(const VerifyReport report,
            check_frame({.model = scene.model,
                         .camera = place.from.camera,
@@ -139,10 +130,7 @@ Result<int> run(const VerifyArguments& a, const CommonArguments& common) {
                         .region = region,
                         .gradients = a.gradients,
                         .photo = place.view ? &place.view->photo : nullptr},
-                       *rasterizer, [&](std::string_view, std::size_t done, std::size_t total) {
-                           progress.update(done, total, "");
-                           return !interrupted();
-                       }));
+                       *rasterizer, told_by(progress)));
     if (report.pixels + report.fragile == 0)
         return fail(ErrorKind::usage, "",
                     fmt::format("the region is outside the picture of {} x {} pixels", report.width,
@@ -159,7 +147,7 @@ Result<int> run(const VerifyArguments& a, const CommonArguments& common) {
     out.update(verify_json(report));
     say("{scene} from {camera}, {width} x {height} pixels, {gaussians} Gaussians, on {backend}",
         out);
-    print_verify(out);
+    print_verify(report);
     if (common.json) print_json(out);
     return report.passed() ? kDone : kGate;
 }

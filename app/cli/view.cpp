@@ -1,6 +1,6 @@
 // `gausscope [view] [PATH]`: opens the studio.
-#include <CLI/CLI.hpp>
 
+#include "app/cli/add_value.h"
 #include "app/cli/studio.h"
 #include "app/cli/subcommand.h"
 #include "profiler/collect/own_service.h"
@@ -12,14 +12,10 @@ void add_options(CLI::App& app, ViewArguments& a) {
     app.add_option("PATH", a.path,
                    "splat file, capture folder, run, checkpoint or trace [open an empty studio]");
     app.add_option("TRACE", a.traces, "traces to open as well (.pftrace, .json, gzipped or not)");
-    app.add_option("--capture", a.capture, "photos that belong to a splat file or checkpoint")
-        ->option_text("DIR");
-    app.add_option(
-           "--compare", a.compare,
-           "splats, a checkpoint or a run's folder to show next to it, from the same camera")
-        ->option_text("PATH");
-    app.add_option("-o,--output", a.output, "folder for checkpoints and exports")
-        ->option_text("DIR");
+    add_value(app, "--capture DIR", a.capture, "photos that belong to a splat file or checkpoint");
+    add_value(app, "--compare PATH", a.compare,
+              "splats, a checkpoint or a run's folder to show next to it, from the same camera");
+    add_value(app, "-o,--output DIR", a.output, "folder for checkpoints and exports");
     add_window(app, a.window);
     add_loading(app, a.loading);
     add_background(app, a.loading.background, "Capture");

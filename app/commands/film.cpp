@@ -3,6 +3,7 @@
 #include "app/session/engine.h"
 #include "app/session/film_render.h"
 #include "app/studio/studio.h"
+#include "base/choice.h"
 #include "renderer/io/paths/path_io.h"
 
 namespace gs {
@@ -165,14 +166,12 @@ Result<void> render(S state, const std::string& path) {
     if (count > kMostFrames)
         return fail(ErrorKind::usage, path, fmt::format("{} frames are too many", count),
                     "reduce film.fps or shorten the path");
-    const auto codec =
-        std::find(kVideoCodecNames.begin(), kVideoCodecNames.end(), state.film.codec);
     FilmRequest request{path,
                         poses_along(film.path, count),
                         film.width,
                         film.height,
                         film.fps,
-                        static_cast<VideoCodec>(codec - kVideoCodecNames.begin()),
+                        *choice_named<VideoCodec>(kVideoCodecNames, state.film.codec),
                         state.film.quality,
                         film.lens,
                         state.view};

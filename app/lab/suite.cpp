@@ -250,10 +250,6 @@ Result<void> whole_suite(Suite& suite) {
 
 }  // namespace
 
-std::vector<std::string> gate_metrics() {
-    return {std::begin(kGateMetrics), std::end(kGateMetrics)};
-}
-
 Result<Gate> parse_gate(std::string_view text) {
     text = trimmed(text);
     const std::size_t sign = text.find("<=");

@@ -62,8 +62,6 @@ struct Suite {
     }
 };
 
-/// Metrics of gates: drops are A - B, rises percent of B over A.
-std::vector<std::string> gate_metrics();
 /// "psnr_drop <= 0.05". Errors (usage): no such metric, no such form.
 Result<Gate> parse_gate(std::string_view text);
 /// Errors (malformed): the line, with the valid forms.

@@ -7,6 +7,7 @@
 
 #include "app/sample/same_math.h"
 #include "base/assets.h"
+#include "base/choice.h"
 #include "base/format.h"
 #include "base/rng.h"
 #include "base/try.h"
@@ -253,11 +254,10 @@ Result<void> add_line(Builder& b, const std::string& path, std::uint64_t number,
                                         thing->material ? "a material and " : "", thing->numbers));
     Material material{};
     if (thing->material) {
-        const auto name = std::find_if(kMaterialNames.begin(), kMaterialNames.end(),
-                                       [&](const char* m) { return words[1] == m; });
-        if (name == kMaterialNames.end())
+        const auto named = choice_named<Material>(kMaterialNames, words[1]);
+        if (!named)
             return fail_at_line(path, number, fmt::format("unknown material \"{}\"", words[1]));
-        material = static_cast<Material>(name - kMaterialNames.begin());
+        material = *named;
     }
     float numbers[kMostNumbers] = {};
     for (std::size_t i = 0; i < thing->numbers; ++i) {

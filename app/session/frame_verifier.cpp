@@ -50,7 +50,7 @@ const Image8* photo_of(const LoadedScene& scene, int view, const Camera& camera)
 
 std::string words_of(const VerifyReport& report) {
     const auto failed = std::count_if(report.rows.begin(), report.rows.end(),
-                                      [](const VerifyRow& row) { return !row.passed(); });
+                                      [](const ComparisonRow& row) { return !row.passed(); });
     return fmt::format(
         "{} of {} x {} pixels against the reference: {}, in {:.1f} s",
         format_count(static_cast<double>(report.pixels)), report.width, report.height,

@@ -69,18 +69,17 @@ void begin_run(LoadedScene& scene, std::unique_ptr<Trainer> trainer, const Sessi
 /// names no capture.
 Result<void> add_capture(OpenRequest& request, CaptureOptions& loading) {
     const fs::path file = request.contents.model();
-    const auto run = read_run_description(request.contents.folder());
-    if (run) loading = run->loading_here(loading);
-    if (const auto head = read_checkpoint_head(file)) loading.origin = head->origin;
+    const RunPhotos photos = photos_of_run(request.contents.folder(), file, loading);
+    loading = photos.loading;
     if (!request.capture.path.empty()) return {};
-    if (!run)
+    if (photos.capture.empty())
         return fail(ErrorKind::usage, file.string(), "a checkpoint needs its capture to resume",
                     "open the capture first, or run: open CHECKPOINT CAPTURE");
     std::error_code error;
-    if (!fs::exists(run->capture, error))
-        return fail(ErrorKind::not_found, run->capture, "the photos of this run no longer exist",
+    if (!fs::exists(photos.capture, error))
+        return fail(ErrorKind::not_found, photos.capture, "the photos of this run no longer exist",
                     fmt::format("give their new path: open {} CAPTURE", file.string()));
-    request.capture = find_capture(run->capture);
+    request.capture = find_capture(photos.capture);
     return {};
 }
 

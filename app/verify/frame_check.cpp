@@ -41,34 +41,6 @@ reference::Options reference_options(const RenderOptions& o) {
     return out;
 }
 
-/// One row of the report as its numbers come.
-class Row {
-  public:
-    Row(const char* stage, const char* what, const char* unit, double tolerance) {
-        row_.stage = stage;
-        row_.what = what;
-        row_.unit = unit;
-        row_.tolerance = tolerance;
-    }
-    template <class Where>
-    void add(double apart, Where&& where) {
-        if (!(apart >= 0)) apart = std::numeric_limits<double>::infinity();
-        ++row_.values;
-        sum_ += apart;
-        if (apart <= row_.worst) return;
-        row_.worst = apart;
-        row_.where = where();
-    }
-    VerifyRow result() {
-        row_.mean = row_.values > 0 ? sum_ / static_cast<double>(row_.values) : 0;
-        return std::move(row_);
-    }
-
-  private:
-    VerifyRow row_;
-    double sum_ = 0;
-};
-
 /// The picture that both draw, and the compared parts.
 class FrameCheck {
   public:
@@ -180,33 +152,34 @@ void FrameCheck::describe() {
 void FrameCheck::compare_projection() {
     FrameProbe probe;
     if (!rasterizer_.probe(*state_, probe)) return;
-    Row centre("projection", "centre", "px", kProjectionLimit),
-        shape("projection", "shape", "relative", kShapeLimit),
-        color("projection", "colour", "", kColorLimit),
-        depth("projection", "depth", "relative", kColorLimit);
+    ComparisonRow centre{"centre", kProjectionLimit, Measure::largest, "px", "projection"},
+        shape{"shape", kShapeLimit, Measure::largest, "relative", "projection"},
+        color{"colour", kColorLimit, Measure::largest, "", "projection"},
+        depth{"depth", kColorLimit, Measure::largest, "relative", "projection"};
     for (std::size_t i = 0; i < probe.visible(); ++i) {
         const reference::Projected& p = truth_.projected[probe.rows[i]];
         if (!in_region(p)) continue;
         const auto where = [&] { return fmt::format("Gaussian {}", probe.rows[i]); };
         const auto of = [&](int plane) { return static_cast<double>(probe.splat(plane, i)); };
-        centre.add(std::hypot(of(kSplatX) - p.mean.x, of(kSplatY) - p.mean.y) /
-                       std::max(1.0, std::max(p.radius_x, p.radius_y) / 100.0),
-                   where);
+        const auto add = [&](ComparisonRow& row, double truth, double drawn, double size) {
+            row.add(truth / size, drawn / size, where);
+        };
+        add(centre, 0, std::hypot(of(kSplatX) - p.mean.x, of(kSplatY) - p.mean.y),
+            std::max(1.0, std::max(p.radius_x, p.radius_y) / 100.0));
         const double a = 0.5 * kLog2Of * p.conic.xx, b = kLog2Of * p.conic.xy,
-                     c = 0.5 * kLog2Of * p.conic.yy;
-        shape.add(std::max({std::abs(of(kSplatA) - a), 0.5 * std::abs(of(kSplatB) - b),
-                            std::abs(of(kSplatC) - c)}) /
-                      std::max({a, c, 1e-12}),
-                  where);
-        color.add(
-            std::max({std::abs(of(kSplatRed) - p.color.x), std::abs(of(kSplatGreen) - p.color.y),
-                      std::abs(of(kSplatBlue) - p.color.z)}) /
-                std::max({1.0, p.color.x, p.color.y, p.color.z}),
-            where);
-        depth.add(std::abs(of(kSplatDepth) - p.depth) / std::max(p.depth, 1e-12), where);
+                     c = 0.5 * kLog2Of * p.conic.yy, wide = std::max({a, c, 1e-12});
+        add(shape, a, of(kSplatA), wide);
+        add(shape, b, of(kSplatB), 2 * wide);
+        add(shape, c, of(kSplatC), wide);
+        const double bright = std::max({1.0, p.color.x, p.color.y, p.color.z});
+        add(color, p.color.x, of(kSplatRed), bright);
+        add(color, p.color.y, of(kSplatGreen), bright);
+        add(color, p.color.z, of(kSplatBlue), bright);
+        add(depth, p.depth, of(kSplatDepth), std::max(p.depth, 1e-12));
     }
-    for (Row* row : {&centre, &shape, &color, &depth}) report_.rows.push_back(row->result());
-    Row order("lists", "order by depth", "places", 0);
+    for (ComparisonRow* row : {&centre, &shape, &color, &depth})
+        report_.rows.push_back(std::move(*row));
+    ComparisonRow order{"order by depth", 0, Measure::largest, "places", "lists"};
     std::vector<float> depth_of(frame_.model.count);
     for (std::size_t i = 0; i < probe.visible(); ++i)
         depth_of[probe.rows[i]] = probe.splat(kSplatDepth, i);
@@ -214,40 +187,37 @@ void FrameCheck::compare_projection() {
         for (std::uint32_t k = probe.tile_begin[tile] + 1; k < probe.tile_begin[tile + 1]; ++k) {
             const float front = depth_of[probe.row_from_isect[k - 1]],
                         behind = depth_of[probe.row_from_isect[k]];
-            order.add(front <= behind ? 0 : 1, [&] {
+            order.add(0, front <= behind ? 0 : 1, [&] {
                 return fmt::format("tile {},{}", static_cast<int>(tile) % drawn_.tiles_x,
                                    static_cast<int>(tile) / drawn_.tiles_x);
             });
         }
-    report_.rows.push_back(order.result());
+    report_.rows.push_back(std::move(order));
 }
 
 /// A Gaussian that a list lacks, or has too much, shows as a pixel with another count.
 void FrameCheck::compare_lists() {
-    Row blended("lists", "count per pixel", "Gaussians", 0);
+    ComparisonRow blended{"count per pixel", 0, Measure::largest, "Gaussians", "lists"};
     each_sound_pixel([&](std::size_t pixel) {
-        blended.add(
-            std::abs(static_cast<int>(drawn_.contributors[pixel]) - truth_.contributors[pixel]),
-            [&] { return name_of_pixel(pixel); });
+        blended.add(truth_.contributors[pixel], drawn_.contributors[pixel],
+                    [&] { return name_of_pixel(pixel); });
     });
-    report_.rows.push_back(blended.result());
+    report_.rows.push_back(std::move(blended));
 }
 
 void FrameCheck::compare_picture() {
-    Row color("picture", "colour", "", kColorLimit), alpha("picture", "opacity", "", kColorLimit),
-        depth("picture", "depth", "relative", kDepthLimit);
-    double far = 1e-12;
-    each_sound_pixel([&](std::size_t pixel) { far = std::max(far, truth_.depth[pixel]); });
+    ComparisonRow color{"colour", kColorLimit, Measure::largest, "", "picture"},
+        alpha{"opacity", kColorLimit, Measure::largest, "", "picture"},
+        depth{"depth", kDepthLimit, Measure::of_largest, "relative", "picture"};
     each_sound_pixel([&](std::size_t pixel) {
         const auto where = [&] { return name_of_pixel(pixel); };
-        color.add(color_apart(pixel), where);
-        alpha.add(std::abs(static_cast<double>(drawn_.alpha.values[pixel]) - truth_.alpha[pixel]),
-                  where);
-        depth.add(
-            std::abs(static_cast<double>(drawn_.depth.values[pixel]) - truth_.depth[pixel]) / far,
-            where);
+        for (std::size_t c = 0; c < 3; ++c)
+            color.add(truth_.color[3 * pixel + c], drawn_.color.values[c * pixels() + pixel],
+                      where);
+        alpha.add(truth_.alpha[pixel], drawn_.alpha.values[pixel], where);
+        depth.add(truth_.depth[pixel], drawn_.depth.values[pixel], where);
     });
-    for (Row* row : {&color, &alpha, &depth}) report_.rows.push_back(row->result());
+    for (ComparisonRow* row : {&color, &alpha, &depth}) report_.rows.push_back(std::move(*row));
 
     const int width = region_.x1 - region_.x0, height = region_.y1 - region_.y0;
     auto map = std::make_shared<Image8>(Image8{width, height, 4, {}});
@@ -291,12 +261,10 @@ void FrameCheck::compare_loss() {
     const LossTerms terms = photo_loss(picture, photo, {}, frame_.lambda_dssim, &gradient);
     const reference::LossResult truth =
         reference::loss_l1_dssim(true_picture, true_photo, frame_.lambda_dssim);
-    Row loss("loss", "value", "relative", kLossLimit),
-        slope("loss", "d loss / d colour", "of the largest", kLossGradientLimit);
-    loss.add(std::abs(terms.loss - truth.value) / std::max(truth.value, 1e-12),
-             [] { return std::string(); });
-    double largest = 1e-12;
-    for (const double value : truth.gradient) largest = std::max(largest, std::abs(value));
+    ComparisonRow loss{"value", kLossLimit, Measure::of_largest, "relative", "loss"},
+        slope{"d loss / d colour", kLossGradientLimit, Measure::of_largest, "of the largest",
+              "loss"};
+    loss.add(truth.value, terms.loss);
     for (int y = 0; y < height; ++y)
         for (int x = 0; x < width; ++x)
             for (int c = 0; c < 3; ++c) {
@@ -306,13 +274,12 @@ void FrameCheck::compare_loss() {
                 // L1 has a corner where both are equal, and bytes as floats are not those as
                 // doubles.
                 if (std::abs(true_picture.values[at] - true_photo.values[at]) < kCorner) continue;
-                slope.add(
-                    std::abs(static_cast<double>(gradient.at(c, x, y)) - truth.gradient[at]) /
-                        largest,
-                    [&] { return fmt::format("pixel {},{}", x + region_.x0, y + region_.y0); });
+                slope.add(truth.gradient[at], gradient.at(c, x, y), [&] {
+                    return fmt::format("pixel {},{}", x + region_.x0, y + region_.y0);
+                });
             }
-    report_.rows.push_back(loss.result());
-    report_.rows.push_back(slope.result());
+    report_.rows.push_back(std::move(loss));
+    report_.rows.push_back(std::move(slope));
 }
 
 /// A smooth gradient of the picture, zero at fragile pixels and outside the region.
@@ -354,23 +321,13 @@ void FrameCheck::compare_gradients() {
     const reference::Parameters truth =
         reference::render_backward(scene_, frame_.camera, oracle_, truth_, true_upstream_)
             .parameters;
-    double squares = 0, norm = 0, worst = -1;
-    VerifyRow row{"gradients", "all parameters", "relative", 0, 0, 0, kGradientLimit, {}};
+    ComparisonRow row{"all parameters", kGradientLimit, Measure::l2, "relative", "gradients"};
     for (std::size_t i = 0; i < truth.count; ++i) {
         if (color_at_clamp(i)) continue;
-        for (int p = 0; p < truth.planes(); ++p) {
-            const double apart = store.gradients.at(p, i) - truth.at(p, i);
-            squares += apart * apart;
-            norm += truth.at(p, i) * truth.at(p, i);
-            row.values += truth.at(p, i) != 0 ? 1 : 0;
-            if (!(std::abs(apart) > worst)) continue;
-            worst = std::abs(apart);
-            row.where = fmt::format("Gaussian {}", i);
-        }
+        for (int p = 0; p < truth.planes(); ++p)
+            row.add(truth.at(p, i), store.gradients.at(p, i),
+                    [i] { return fmt::format("Gaussian {}", i); });
     }
-    row.worst = norm > 0 ? std::sqrt(squares / norm) : std::sqrt(squares);
-    if (std::isnan(row.worst)) row.worst = std::numeric_limits<double>::infinity();
-    row.mean = row.worst;
     report_.rows.push_back(std::move(row));
 }
 

@@ -7,22 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "base/comparison.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/image.h"
 
 namespace gs {
-
-/// One figure of one stage.
-struct VerifyRow {
-    std::string stage;           ///< "projection", "lists", "picture", "loss", "gradients"
-    std::string what;            ///< "centre", "colour", ...
-    std::string unit;            ///< "px", "relative", "Gaussians"; empty: a plain number
-    std::size_t values = 0;      ///< numbers compared
-    double worst = 0, mean = 0;  ///< differences
-    double tolerance = 0;        ///< of `worst`
-    std::string where;           ///< of the worst: "Gaussian 17", "pixel 3,4"; empty: nowhere
-    bool passed() const { return worst <= tolerance; }
-};
 
 struct VerifyReport {
     std::uint64_t serial = 0;  ///< changes with every report
@@ -33,7 +22,7 @@ struct VerifyReport {
     int x0 = 0, y0 = 0, x1 = 0, y1 = 0;     ///< pixels [x0, x1) x [y0, y1) were verified
     std::uint64_t gaussians = 0;            ///< of the model
     std::uint64_t pixels = 0, fragile = 0;  ///< verified; ignored, as rounding may flip a decision
-    std::vector<VerifyRow> rows;
+    std::vector<ComparisonRow> rows;  ///< by stage: projection, lists, picture, loss, gradients
     double seconds = 0;
     /// Largest difference of a pixel's channels, RGBA of the region: dark and transparent is none,
     /// white is `range` and more, fragile pixels are blue.
@@ -41,11 +30,7 @@ struct VerifyReport {
     double range = 0;
     std::string note;  ///< unverified parts, and why; empty: none
 
-    bool passed() const {
-        for (const VerifyRow& row : rows)
-            if (!row.passed()) return false;
-        return !rows.empty();
-    }
+    bool passed() const { return !rows.empty() && all_passed(rows); }
 };
 
 }  // namespace gs

@@ -62,8 +62,7 @@ void add_shutter(const CaptureNote& note, std::size_t rolling, std::size_t views
             out);
 }
 
-// What loading left out or had to change.
-void add_loading(const Capture& capture, Findings& out) {
+void add_left_out(const Capture& capture, Findings& out) {
     std::vector<std::string> left_out = capture.skipped;
     left_out.insert(left_out.end(), capture.missing.begin(), capture.missing.end());
     if (!left_out.empty()) {
@@ -80,56 +79,63 @@ void add_loading(const Capture& capture, Findings& out) {
         f.examples = std::move(left_out);
         out.push_back(std::move(f));
     }
-    if (!capture.unposed.empty()) {
-        // A few are left out by any reconstruction.
-        const bool many = capture.unposed.size() * kFewUnposed > capture.views.size();
-        const auto shown =
-            static_cast<std::ptrdiff_t>(std::min(capture.unposed.size(), kFindingExamples));
-        out.push_back(
-            {"photos-without-pose", many ? Severity::warning : Severity::note,
-             counted(capture.unposed.size(), "photo", "have no pose"), capture.unposed.size(),
-             std::vector<std::string>(capture.unposed.begin(), capture.unposed.begin() + shown),
-             "areas that only they show are missing",
-             "pose them as well, or remove them from the folder", false});
-    }
+    if (capture.unposed.empty()) return;
+    // A few are left out by any reconstruction.
+    const bool many = capture.unposed.size() * kFewUnposed > capture.views.size();
+    const auto shown =
+        static_cast<std::ptrdiff_t>(std::min(capture.unposed.size(), kFindingExamples));
+    out.push_back(
+        {"photos-without-pose", many ? Severity::warning : Severity::note,
+         counted(capture.unposed.size(), "photo", "have no pose"), capture.unposed.size(),
+         std::vector<std::string>(capture.unposed.begin(), capture.unposed.begin() + shown),
+         "areas that only they show are missing",
+         "pose them as well, or remove them from the folder", false});
+}
+
+/// What a note of loading means, by its kind; the first is of any other. Shutters: add_shutter().
+struct NoteRule {
+    CaptureNote::Kind kind;
+    const char* id;
+    Severity severity;
+    const char* consequence;
+    const char* advice;
+};
+constexpr NoteRule kNoteRules[] = {
+    {CaptureNote::Kind::other, "loading", Severity::note, "the capture is used as it was read",
+     "nothing, if this is intended"},
+    {CaptureNote::Kind::photo_size, "photo-size", Severity::warning,
+     "right if all photos were scaled, wrong if they were cropped",
+     "use the photos that were posed"},
+    {CaptureNote::Kind::lens, "lens", Severity::note,
+     "the edges of wide lenses are cut off, and photos are blurred",
+     "omit --undistort unless something needs pinholes"},
+    {CaptureNote::Kind::own_lens, "own-lens", Severity::note,
+     "programs that support only pinholes show splats learned from very wide lenses differently",
+     "nothing; use --undistort if something needs pinholes"},
+    {CaptureNote::Kind::split, "split", Severity::warning,
+     "scores may be of other photos than intended",
+     "correct the names in the list, or hold out others (--test-views, --test-every)"},
+    {CaptureNote::Kind::origin, "far-from-zero", Severity::note,
+     "positions are shown relative to the origin; written files include it",
+     "nothing; see docs/captures.md"},
+    {CaptureNote::Kind::mask, "masks", Severity::warning,
+     "areas that they should hide are trained like the rest",
+     "name each mask after its photo (or its name plus .png), with the photo's aspect"}};
+
+// What loading left out or had to change.
+void add_loading(const Capture& capture, Findings& out) {
+    add_left_out(capture, out);
     const auto rolling = static_cast<std::size_t>(
         std::count_if(capture.views.begin(), capture.views.end(),
                       [](const View& view) { return view.camera.rolling(); }));
     for (const CaptureNote& note : capture.notes) {
-        if (note.kind == CaptureNote::Kind::photo_size)
-            add_one("photo-size", Severity::warning, note.text,
-                    "right if all photos were scaled, wrong if they were cropped",
-                    "use the photos that were posed", out);
-        else if (note.kind == CaptureNote::Kind::lens)
-            add_one("lens", Severity::note, note.text,
-                    "the edges of wide lenses are cut off, and photos are blurred",
-                    "omit --undistort unless something needs pinholes", out);
-        else if (note.kind == CaptureNote::Kind::own_lens)
-            add_one("own-lens", Severity::note, note.text,
-                    "programs that support only pinholes show splats learned from very wide lenses "
-                    "differently",
-                    "nothing; use --undistort if something needs pinholes", out);
-        else if (note.kind == CaptureNote::Kind::shutter)
+        if (note.kind == CaptureNote::Kind::shutter) {
             add_shutter(note, rolling, capture.views.size(), out);
-        else if (note.kind == CaptureNote::Kind::split)
-            add_one("split", Severity::warning, note.text,
-                    "scores may be of other photos than intended",
-                    "correct the names in the list, or hold out others (--test-views, "
-                    "--test-every)",
-                    out);
-        else if (note.kind == CaptureNote::Kind::origin)
-            add_one("far-from-zero", Severity::note, note.text,
-                    "positions are shown relative to the origin; written files include it",
-                    "nothing; see docs/captures.md", out);
-        else if (note.kind == CaptureNote::Kind::mask)
-            add_one(
-                "masks", Severity::warning, note.text,
-                "areas that they should hide are trained like the rest",
-                "name each mask after its photo (or its name plus .png), with the photo's aspect",
-                out);
-        else
-            add_one("loading", Severity::note, note.text, "the capture is used as it was read",
-                    "nothing, if this is intended", out);
+            continue;
+        }
+        const auto found = std::ranges::find(kNoteRules, note.kind, &NoteRule::kind);
+        const NoteRule& rule = found == std::end(kNoteRules) ? kNoteRules[0] : *found;
+        add_one(rule.id, rule.severity, note.text, rule.consequence, rule.advice, out);
     }
 }
 

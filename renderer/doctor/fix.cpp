@@ -6,12 +6,12 @@
 #include <map>
 
 #include "base/format.h"
-#include "base/parallel.h"
 #include "base/try.h"
 #include "renderer/doctor/activated.h"
 #include "renderer/doctor/rows.h"
 #include "renderer/io/splats/rows.h"
 #include "renderer/io/splats/values.h"
+#include "renderer/scene/crop.h"
 
 namespace gs {
 namespace {
@@ -23,18 +23,10 @@ constexpr std::size_t kGrain = 16384;
 using Changes = std::map<std::string, std::uint64_t>;  // what -> how many Gaussians
 
 GaussianModel rows_kept(const GaussianModel& model, const std::vector<std::uint8_t>& gone) {
-    std::vector<std::size_t> kept;
+    std::vector<std::uint32_t> kept;
     for (std::size_t i = 0; i < model.count; ++i)
-        if (gone[i] == 0) kept.push_back(i);
-    GaussianModel out = GaussianModel::to_fill(kept.size(), model.sh_degree);
-    out.antialiased = model.antialiased;
-    out.origin = model.origin;
-    parallel_for(static_cast<std::size_t>(model.planes()), 1, [&](std::size_t p) {
-        const float* from = model.plane(static_cast<int>(p));
-        float* to = out.plane(static_cast<int>(p));
-        for (std::size_t k = 0; k < kept.size(); ++k) to[k] = from[kept[k]];
-    });
-    return out;
+        if (gone[i] == 0) kept.push_back(static_cast<std::uint32_t>(i));
+    return gathered(model, kept);
 }
 
 void repair_row(GaussianModel& m, std::size_t i, Repair repair) {

@@ -38,18 +38,6 @@ std::vector<std::uint32_t> rows_of_ids(std::span<const std::uint32_t> wanted,
     return rows;
 }
 
-GaussianModel gathered(const GaussianModel& model, std::span<const std::uint32_t> rows) {
-    GaussianModel out = GaussianModel::to_fill(rows.size(), model.sh_degree);
-    out.antialiased = model.antialiased;
-    out.origin = model.origin;
-    parallel_for(static_cast<std::size_t>(model.planes()), 1, [&](std::size_t p) {
-        const float* from = model.plane(static_cast<int>(p));
-        float* to = out.plane(static_cast<int>(p));
-        for (std::size_t k = 0; k < rows.size(); ++k) to[k] = from[rows[k]];
-    });
-    return out;
-}
-
 RowChange RowChange::values(std::vector<std::uint32_t> rows, const GaussianModel& after, int first,
                             int planes) {
     CHECK(after.count == rows.size() && first + planes <= after.planes(), "values of these rows");

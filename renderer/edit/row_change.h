@@ -7,12 +7,9 @@
 #include <vector>
 
 #include "renderer/edit/flags.h"
-#include "renderer/scene/gaussian_model.h"
+#include "renderer/scene/crop.h"
 
 namespace gs {
-
-/// Rows of a model by themselves: a model of the same degree. `rows` ascending.
-GaussianModel gathered(const GaussianModel& model, std::span<const std::uint32_t> rows);
 
 /// Of `wanted` ids the rows that have them now, by `ids` of all rows; kNoSuchRow: none has.
 inline constexpr std::uint32_t kNoSuchRow = ~std::uint32_t{0};

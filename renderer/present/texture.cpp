@@ -21,7 +21,6 @@ PresentTexture& PresentTexture::operator=(PresentTexture&& other) noexcept {
     std::swap(width_, other.width_);
     std::swap(height_, other.height_);
     std::swap(channels_, other.channels_);
-    std::swap(nearest_, other.nearest_);
     return *this;
 }
 
@@ -44,7 +43,7 @@ void PresentTexture::allocate(int width, int height, int channels) {
     glCreateTextures(GL_TEXTURE_2D, 1, &texture_);
     glTextureStorage2D(texture_, 1, channels == 4 ? GL_RGBA8 : GL_RGB8, width, height);
     glTextureParameteri(texture_, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
-    glTextureParameteri(texture_, GL_TEXTURE_MAG_FILTER, nearest_ ? GL_NEAREST : GL_LINEAR);
+    glTextureParameteri(texture_, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
     glTextureParameteri(texture_, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
     glTextureParameteri(texture_, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
     width_ = width;
@@ -105,13 +104,6 @@ bool PresentTexture::read_pixel(int x, int y, std::array<std::uint8_t, 4>& rgba)
     glGetTextureSubImage(texture_, 0, x, y, 0, 1, 1, 1, GL_RGBA, GL_UNSIGNED_BYTE, sizeof rgba,
                          rgba.data());
     return true;
-}
-
-void PresentTexture::set_nearest(bool nearest) {
-    if (nearest == nearest_) return;
-    nearest_ = nearest;
-    if (texture_ != 0)
-        glTextureParameteri(texture_, GL_TEXTURE_MAG_FILTER, nearest ? GL_NEAREST : GL_LINEAR);
 }
 
 }  // namespace gs

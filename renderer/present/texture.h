@@ -33,8 +33,6 @@ class PresentTexture {
     /// The pixel (x, y) of the top-left origin as shown now, RGBA; waits for OpenGL. False where
     /// there is none.
     bool read_pixel(int x, int y, std::array<std::uint8_t, 4>& rgba) const;
-    /// Nearest-neighbour magnification (pixels stay squares) instead of linear.
-    void set_nearest(bool nearest);
     void release();
     /// The OpenGL context is gone, and the texture with it: forgets both without a call to OpenGL.
     void context_lost();
@@ -52,7 +50,6 @@ class PresentTexture {
     bool attached_ = false;  // interop_ to texture_
     unsigned texture_ = 0;
     int width_ = 0, height_ = 0, channels_ = 0;
-    bool nearest_ = false;
 };
 
 }  // namespace gs

@@ -1,8 +1,9 @@
-// A model and a box: which of its Gaussians lie outside, and the model without them. For training
-// of a part of a scene, exports and conversions.
+// Parts of a model: some of its rows, or those in a box. For edits, fixes, training of a part of a
+// scene, exports and conversions.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "renderer/scene/clip_box.h"
@@ -10,6 +11,8 @@
 
 namespace gs {
 
+/// A model of these rows, in this order.
+GaussianModel gathered(const GaussianModel& model, std::span<const std::uint32_t> rows);
 /// Rows whose means lie outside, NaN included, ascending.
 std::vector<std::uint32_t> rows_outside(const GaussianModel& model, const ClipBox& box);
 /// The Gaussians whose means lie inside, in their order.

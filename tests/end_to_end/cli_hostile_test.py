@@ -104,6 +104,8 @@ class Depth(Hostile):
             self.refused(2, "info", path, says="deeper than 128 levels")
             self.refused(2, "convert", path, self.folder / "out.ply", says="deeper than 128 levels")
         self.studio(0, "wait-seconds 1\nquit\n", gltf)
+        site = self.file("site/meta.json", '{"title": "of another program"}').parent
+        self.refused(2, "info", site, says="not a capture or splat file")
 
     def test_a_captured_step(self):
         out = self.folder / "run"

@@ -67,6 +67,9 @@ class Steps(Case):
                            "--difference", self.folder / "d.png", "--json").json
         self.assertEqual((part["region"], part["pixels"] + part["fragile"]), ([8, 8, 40, 30], 32 * 22))
         self.assertEqual((self.folder / "d.png").read_bytes()[:4], b"\x89PNG")
+        # As wide as the photo and higher: there is no photo to compare with.
+        high = self.expect(0, "verify", out, "--capture", self.capture, "--width", 96, "--height", 90, "--json").json
+        self.assertNotIn("loss", {row["stage"] for row in high["rows"]})
         self.expect(2, "verify", out, "--region", "8,8,8,30", says="not a region")
         self.expect(2, "verify", out, "--region", "9000,0,9001,1", says="outside the picture")
         self.expect(2, "verify", out, "--capture", self.capture, "--photo", "none", says="no photo")

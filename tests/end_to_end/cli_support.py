@@ -13,7 +13,7 @@ import zlib
 
 GAUSSCOPE = os.environ.get("GAUSSCOPE", "build/gausscope")
 SANITIZER_SIGNS = ("AddressSanitizer", "runtime error:", "LeakSanitizer", "CHECK failed")
-
+PATIENCE_S = 120  # of what waits for something
 
 RUN_FILES = ["checkpoint.gsc", "metrics.csv", "metrics.json", "point_cloud.ply", "run.json", "thumbnails"]
 
@@ -21,6 +21,17 @@ RUN_FILES = ["checkpoint.gsc", "metrics.csv", "metrics.json", "point_cloud.ply",
 def wait_for(path, process):
     while not path.exists() and process.poll() is None:
         time.sleep(0.005)
+
+
+def wait_until(what, condition):
+    """The first true value of condition(), looked for again and again."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.1)
+    raise AssertionError(f"waited {PATIENCE_S} s in vain for {what}")
 
 
 class Run:

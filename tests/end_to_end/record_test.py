@@ -12,23 +12,11 @@ import tempfile
 import time
 import unittest
 
-from cli_support import GAUSSCOPE, Case, run
+from cli_support import GAUSSCOPE, PATIENCE_S, Case, run, wait_until
 
 NVTX_PROGRAM = os.environ["GAUSSCOPE_NVTX_PROGRAM"]
 FAKE_TRAINER = os.environ["GAUSSCOPE_FAKE_TRAINER"]
 MOCK_CUDA = os.environ["GAUSSCOPE_MOCK_CUDA"]
-PATIENCE_S = 60
-
-
-def wait_until(what, condition):
-    """The first true value of condition(), looked for again and again."""
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.05)
-    raise AssertionError(f"waited {PATIENCE_S} s in vain for {what}")
 
 
 class Service(Case):

@@ -20,13 +20,12 @@ import urllib.parse
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../support"))
+from cli_support import GAUSSCOPE, PATIENCE_S, wait_until  # noqa: E402
 from proto_text import decode, every, get as field, unquote  # noqa: E402
 
-GAUSSCOPE = os.environ["GAUSSCOPE"]
 PROMETHEUS = os.environ.get("GAUSSCOPE_PROMETHEUS") or shutil.which("prometheus")
 PROMTOOL = PROMETHEUS and (shutil.which("promtool") or shutil.which(os.path.join(os.path.dirname(PROMETHEUS), "promtool")))
 ASSETS = os.path.join(os.path.dirname(__file__), "../../assets/serve")
-PATIENCE_S = 120
 
 
 def board_queries():
@@ -40,17 +39,6 @@ def board_queries():
             for name, value in filled.items():
                 query = query.replace(name, value)
             yield panel["title"], query
-
-
-def wait_until(what, condition):
-    """The first true value of condition(), looked for again and again."""
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.2)
-    raise AssertionError(f"waited {PATIENCE_S} s in vain for {what}")
 
 
 def get(url, token=None, method="GET"):

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/comparison.h"
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/spoilt_photos.h"
@@ -31,14 +32,9 @@ TrainingSettings settings_of(AppearanceMode mode) {
     return settings;
 }
 double apart(const AppearanceState& a, const AppearanceState& b) {
-    double worst = 0, largest = 0;
-    EXPECT_EQ(a.values.size(), b.values.size());
-    for (std::size_t i = 0; i < a.values.size(); ++i) {
-        worst = std::max(worst, static_cast<double>(std::abs(a.values[i] - b.values[i])));
-        largest = std::max(largest, static_cast<double>(std::abs(a.values[i])));
-    }
-    EXPECT_GT(largest, 0);
-    return worst / largest;
+    const ComparisonRow row = compare({"", 0, Measure::of_largest}, a.values, b.values);
+    EXPECT_GT(row.size, 0);
+    return row.figure();
 }
 bool same_bits(const AppearanceState& a, const AppearanceState& b) {
     return std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end()) &&

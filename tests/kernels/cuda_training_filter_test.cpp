@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/comparison.h"
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/temporary_folder.h"
@@ -152,13 +153,8 @@ TEST_F(CudaTrainingFilter, TheModelIsAsItIsDrawn) {
     };
     draw(trainer->model(), saved);
     draw(trainer->backend().model(), raw);
-    float worst = 0, apart = 0;
-    for (std::size_t i = 0; i < shown.color.values.size(); ++i) {
-        worst = std::max(worst, std::abs(shown.color.values[i] - saved.color.values[i]));
-        apart = std::max(apart, std::abs(shown.color.values[i] - raw.color.values[i]));
-    }
-    EXPECT_LE(worst, 1e-4f);
-    EXPECT_GT(apart, 1e-2f);
+    EXPECT_LE(compare({}, shown.color.values, saved.color.values).worst, 1e-4);
+    EXPECT_GT(compare({}, shown.color.values, raw.color.values).worst, 1e-2);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/comparison.h"
 #include "base/rng.h"
 #include "renderer/math/adam.h"
 #include "tests/support/emulator/emulator.h"
@@ -102,12 +103,8 @@ void compare(int width, int height, bool masked, double lambda) {
     EXPECT_NEAR(got.result.ssim, terms.ssim, 2e-6);
     EXPECT_EQ(got.flags.go, 1u);
     EXPECT_EQ(got.result.halted, 0u);
-    float largest = 0, worst = 0;
-    for (std::size_t i = 0; i < expected.values.size(); ++i) {
-        largest = std::max(largest, std::abs(expected.values[i]));
-        worst = std::max(worst, std::abs(expected.values[i] - got.gradient.values[i]));
-    }
-    EXPECT_LE(worst, 3e-5f * largest + 1e-12f);
+    const ComparisonRow gradient = compare({}, expected.values, got.gradient.values);
+    EXPECT_LE(gradient.worst, 3e-5 * gradient.size + 1e-12);
 }
 
 TEST(CudaLoss, EqualsTheCpu) {

@@ -4,45 +4,18 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
 
-#include "base/rng.h"
+#include "base/comparison.h"
+#include "tests/unit/small_run.h"
 #include "trainer/cuda/cuda_training.h"
 
 namespace gs::test {
 
 std::shared_ptr<Capture> small_capture(int width, int height, std::size_t points) {
-    auto capture = std::make_shared<Capture>();
-    capture->name = "small";
-    for (int v = 0; v < 6; ++v) {
-        View view;
-        view.name = fmt::format("view{}.png", v);
-        const double angle = v * 1.0;
-        view.camera = look_at({3 * std::cos(angle), -0.5, 3 * std::sin(angle)}, {0, 0, 0},
-                              {0, -1, 0}, width, height, 0.9);
-        view.photo = Image8{width, height, 3, {}};
-        for (int y = 0; y < height; ++y)
-            for (int x = 0; x < width; ++x)
-                for (int c = 0; c < 3; ++c)
-                    view.photo.bytes.push_back(static_cast<std::uint8_t>(
-                        128 + 100 * std::sin(0.2 * x * (c + 1) + v) * std::cos(0.15 * y)));
-        if (v == 2) {
-            view.mask = Image8{width, height, 1, {}};
-            view.mask.bytes.assign(view.mask.pixels(), 255);
-            for (int i = 0; i < width * 3; ++i)
-                view.mask.bytes[static_cast<std::size_t>(i + width * 5)] = 0;
-        }
-        view.test = v == 0;
-        capture->views.push_back(std::move(view));
-    }
-    for (std::size_t i = 0; i < points; ++i) {
-        SparsePoint p;
-        p.position = {random_uniform(1, 0, i) - 0.5f, random_uniform(1, 1, i) - 0.5f,
-                      random_uniform(1, 2, i) - 0.5f};
-        for (std::uint64_t c = 0; c < 3; ++c)
-            p.rgb[c] = static_cast<std::uint8_t>(random_bits(1, 3 + c, i));
-        capture->points.push_back(p);
-    }
+    auto capture = gs::testing::small_capture(width, height, points);
+    Image8& mask = capture->views[2].mask = Image8{width, height, 1, {}};
+    mask.bytes.assign(mask.pixels(), 255);
+    std::fill_n(mask.bytes.begin() + width * 5, width * 3, std::uint8_t{0});
     return capture;
 }
 
@@ -99,22 +72,18 @@ namespace {
 
 double row_difference(const GaussianModel& a, std::size_t row_a, const GaussianModel& b,
                       std::size_t row_b) {
-    double worst = 0;
+    ComparisonRow out;
     for (int p = 0; p < a.planes(); ++p) {
-        const double x = static_cast<double>(a.at(p, row_a)),
-                     y = static_cast<double>(b.at(p, row_b));
-        const double difference = std::abs(x - y) / (1 + std::abs(x));
-        if (!(difference <= worst))
-            worst = std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
+        const double x = a.at(p, row_a), size = 1 + std::abs(x);
+        out.add(x / size, b.at(p, row_b) / size);
     }
-    return worst;
+    return out.worst;
 }
 
 }  // namespace
 
 double worst_difference(const GaussianModel& a, const GaussianModel& b) {
-    if (a.count != b.count || a.planes() != b.planes())
-        return std::numeric_limits<double>::infinity();
+    if (a.count != b.count || a.planes() != b.planes()) return HUGE_VAL;
     double worst = 0;
     for (std::size_t row = 0; row < a.count; ++row)
         worst = std::max(worst, row_difference(a, row, b, row));

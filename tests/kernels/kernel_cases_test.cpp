@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/cases/apart.h"
 #include "app/cli/cases/cases.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 #include "tests/support/emulator/emulator.h"
@@ -185,29 +184,6 @@ TEST(KernelCases, ReachEveryKernelOnTheEmulatedDevice) {
         EXPECT_NE(std::ranges::find(table, kernel), table.end()) << kernel << " is no more";
         EXPECT_FALSE(by_kernel.contains(kernel) && kernel != "probe") << kernel << " has a case";
     }
-}
-
-TEST(KernelCases, ANumberThatIsNoneIsFarFromAll) {
-    const float nan = NAN, infinity = HUGE_VALF;
-    const auto apart = [](std::vector<float> got, std::vector<float> truth) {
-        return relative_apart(std::span<const float>(got), std::span<const float>(truth));
-    };
-    EXPECT_EQ(apart({1, nan, 2}, {1, 3, 2}), HUGE_VAL);
-    EXPECT_EQ(apart({1, 3, 2}, {1, nan, 2}), HUGE_VAL);
-    EXPECT_EQ(apart({1, 3, 2}, {1, infinity, 2}), HUGE_VAL);
-    EXPECT_EQ(apart({1, nan, infinity}, {1, nan, infinity}), 0);
-    EXPECT_EQ(apart({1, 3, infinity}, {1, 4, infinity}), 0.25);
-    EXPECT_EQ(relative_apart(NAN, 1.0), HUGE_VAL);
-    EXPECT_EQ(relative_apart(1.0, NAN), HUGE_VAL);
-    EXPECT_EQ(relative_apart(1.0, HUGE_VAL), HUGE_VAL);
-    EXPECT_EQ(relative_apart(3.0, 4.0), 0.25);
-    double worst = 0.5;
-    widen(worst, 0.25);
-    EXPECT_EQ(worst, 0.5);
-    widen(worst, NAN);
-    EXPECT_EQ(worst, HUGE_VAL);
-    widen(worst, 1);
-    EXPECT_EQ(worst, HUGE_VAL);
 }
 
 TEST(KernelCases, HoldOnTheCpu) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/comparison.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/transform.h"
@@ -21,11 +22,7 @@ double picture_difference(const GaussianModel& a, const Camera& camera_a, const 
                           const Camera& camera_b) {
     RasterRun run(make_cpu_rasterizer());
     const Drawn first = run.draw(a, camera_a, {}), second = run.draw(b, camera_b, {});
-    double worst = 0;
-    for (std::size_t i = 0; i < first.color.size(); ++i)
-        worst = std::max(worst, std::abs(static_cast<double>(first.color[i]) -
-                                         static_cast<double>(second.color[i])));
-    return worst;
+    return compare({}, first.color, second.color).worst;
 }
 
 TEST(SplatGltf, ConformanceMatrix) {

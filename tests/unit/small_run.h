@@ -22,7 +22,8 @@ inline bool same_bits(const GaussianModel& a, const GaussianModel& b) {
 
 /// A textured ball of points seen from a ring of cameras; photos are a smooth pattern that moves
 /// with the view.
-inline std::shared_ptr<Capture> small_capture(int width = 48, int height = 40) {
+inline std::shared_ptr<Capture> small_capture(int width = 48, int height = 40,
+                                              std::size_t points = 300) {
     auto capture = std::make_shared<Capture>();
     capture->name = "small";
     for (int v = 0; v < kViews; ++v) {
@@ -40,7 +41,7 @@ inline std::shared_ptr<Capture> small_capture(int width = 48, int height = 40) {
         view.test = v == 0;
         capture->views.push_back(std::move(view));
     }
-    for (std::size_t i = 0; i < 300; ++i) {
+    for (std::size_t i = 0; i < points; ++i) {
         SparsePoint p;
         p.position = {random_uniform(1, 0, i) - 0.5f, random_uniform(1, 1, i) - 0.5f,
                       random_uniform(1, 2, i) - 0.5f};

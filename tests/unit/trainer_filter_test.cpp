@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/comparison.h"
 #include "base/parallel.h"
 #include "renderer/scene/camera_lens.h"
 #include "small_run.h"
@@ -305,13 +306,8 @@ TEST(TrainerFilter, TheModelIsAsItIsDrawn) {
     };
     draw(trainer->model(), saved);
     draw(trainer->backend().model(), raw);
-    float worst = 0, apart = 0;
-    for (std::size_t i = 0; i < shown.color.values.size(); ++i) {
-        worst = std::max(worst, std::abs(shown.color.values[i] - saved.color.values[i]));
-        apart = std::max(apart, std::abs(shown.color.values[i] - raw.color.values[i]));
-    }
-    EXPECT_LE(worst, 1e-5f);
-    EXPECT_GT(apart, 1e-2f);
+    EXPECT_LE(compare({}, shown.color.values, saved.color.values).worst, 1e-5);
+    EXPECT_GT(compare({}, shown.color.values, raw.color.values).worst, 1e-2);
 }
 
 /// Bounds hold what the filter has widened: nothing is culled that draws.
@@ -376,9 +372,9 @@ TEST(TrainerFilter, ACapturedStepIsMadeAgain) {
     ASSERT_TRUE(write_step(*captured, path));
     const auto read = read_step(path);
     ASSERT_TRUE(read) << read.error().text();
-    for (const StageComparison& stage :
+    for (const ComparisonRow& stage :
          compare_steps(read->inputs, read->outputs, run_step(read->inputs, *rasterizer)))
-        EXPECT_EQ(stage.differ, 0u) << stage.where;
+        EXPECT_EQ(stage.differ, 0u) << stage.first;
 }
 
 TEST(TrainerFilter, OffIsNothing) {

@@ -3,12 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
-#include "app/cli/cases/apart.h"
 #include "app/cli/cases/cases.h"
 #include "app/cli/cases/scenes.h"
 #include "app/verify/frame_check.h"
@@ -30,30 +27,26 @@ constexpr BlendScene kScenes[] = {
     {"split tiles, pixels end at once", [] { return crowded_scene(1100, 16, 16, 0.95f, 33); }},
 };
 
-/// How far a picture lies from the truth, where rounding cannot flip a decision.
-struct Apart {
-    double color = 0, alpha = 0, depth = 0, median = 0;
-    std::size_t counts = 0;
-    bool ok() const {
-        return color <= kColorLimit && alpha <= kColorLimit && depth <= kDepthLimit &&
-               median <= kDepthLimit && counts == 0;
+/// Where rounding cannot flip a decision.
+struct PictureApart {
+    ComparisonRow color{"colour", kColorLimit}, alpha{"alpha", kColorLimit},
+        depth{"depth", kDepthLimit}, median{"median depth", kDepthLimit}, counts{"counts"};
+    void add(const RenderResult& drawn, const RenderOptions& o, const reference::Picture& truth) {
+        const double far =
+            std::max(1e-12, *std::max_element(truth.depth.begin(), truth.depth.end()));
+        const std::size_t n = truth.pixels();
+        for (std::size_t i = 0; i < n; ++i) {
+            if (truth.fragile[i] != 0) continue;
+            for (std::size_t c = 0; c < 3; ++c)
+                color.add(truth.color[3 * i + c], drawn.color.values[c * n + i]);
+            alpha.add(truth.alpha[i], drawn.alpha.values[i]);
+            if (o.depth) depth.add(truth.depth[i] / far, drawn.depth.values[i] / far);
+            if (o.median_depth && truth.fragile_median[i] == 0)
+                median.add(truth.median_depth[i] / far, drawn.median_depth.values[i] / far);
+            if (o.counters) counts.add(truth.contributors[i], drawn.contributors[i]);
+        }
     }
 };
-void measure(const RenderResult& drawn, const RenderOptions& o, const reference::Picture& truth,
-             Apart& out) {
-    const double far = std::max(1e-12, *std::max_element(truth.depth.begin(), truth.depth.end()));
-    for (std::size_t i = 0; i < truth.pixels(); ++i) {
-        if (truth.fragile[i] != 0) continue;
-        for (std::size_t c = 0; c < 3; ++c)
-            widen(out.color,
-                  std::abs(drawn.color.values[c * truth.pixels() + i] - truth.color[3 * i + c]));
-        widen(out.alpha, std::abs(drawn.alpha.values[i] - truth.alpha[i]));
-        if (o.depth) widen(out.depth, std::abs(drawn.depth.values[i] - truth.depth[i]) / far);
-        if (o.median_depth && truth.fragile_median[i] == 0)
-            widen(out.median, std::abs(drawn.median_depth.values[i] - truth.median_depth[i]) / far);
-        if (o.counters && drawn.contributors[i] != truth.contributors[i]) ++out.counts;
-    }
-}
 
 std::vector<RenderOptions> ways_forward() {
     std::vector<RenderOptions> out;
@@ -91,23 +84,20 @@ CheckRow check_forward(const Backend& backend, const BlendScene& s) {
     const auto rasterizer = rasterizer_of(backend);
     const auto source = rasterizer->source_of(scene.model);
     const auto state = rasterizer->make_state();
-    Apart apart;
+    PictureApart apart;
     bool costs = true;
     const auto ways = ways_forward();
     for (const RenderOptions& o : ways) {
         RenderResult drawn;
         rasterizer->forward(*source, scene.camera, o, *state, drawn);
-        measure(drawn, o, truth, apart);
+        apart.add(drawn, o, truth);
         if (o.costs) costs = costs && costs_add_up(drawn);
     }
-    return {
-        label_of(backend),
-        {},
-        fmt::format("{} ways: colour {:.1e}, alpha {:.1e} (limit {:.0e}), depth {:.1e}, median "
-                    "{:.1e} (limit {:.0e}), {} counts differ, costs {}",
-                    ways.size(), apart.color, apart.alpha, kColorLimit, apart.depth, apart.median,
-                    kDepthLimit, apart.counts, costs ? "add up" : "do not add up"),
-        apart.ok() && costs};
+    CheckRow row = compared(
+        label_of(backend), {}, {apart.color, apart.alpha, apart.depth, apart.median, apart.counts},
+        fmt::format("{} ways, costs {}: ", ways.size(), costs ? "add up" : "do not add up"));
+    row.passed = row.passed && costs;
+    return row;
 }
 
 /// A smooth gradient of the picture for both, zero where rounding may flip a decision.
@@ -139,16 +129,6 @@ Upstream upstream_of(const reference::Picture& picture, bool depth) {
         out.truth.depth[i] = out.pixels.depth.values[i] = 0.1f * value(i, 4);
     }
     return out;
-}
-
-double relative(const reference::Parameters& got, const reference::Parameters& truth) {
-    double squares = 0, norm = 0;
-    for (std::size_t i = 0; i < truth.values.size(); ++i) {
-        squares += (got.values[i] - truth.values[i]) * (got.values[i] - truth.values[i]);
-        norm += truth.values[i] * truth.values[i];
-    }
-    const double out = std::sqrt(squares / std::max(norm, 1e-300));
-    return std::isnan(out) ? std::numeric_limits<double>::infinity() : out;
 }
 
 struct WayBackward {
@@ -186,21 +166,20 @@ CheckRow check_backward(const Backend& backend, const BlendScene& s) {
     const reference::Parameters truths[] = {truth_of(plain), truth_of(deep)};
     const auto rasterizer = rasterizer_of(backend);
     const auto cpu = make_cpu_rasterizer();
-    double worst = 0, pulls = 0;
+    ComparisonRow gradient{"gradient", kGradientLimit},
+        pulls{"pulls without signs, of the CPU's,", kGradientLimit};
     for (const WayBackward& way : kWaysBackward) {
         const PixelGradients& upstream = (way.depth ? deep : plain).pixels;
         const GradientStore got = gradients_of(*rasterizer, scene, way, upstream);
-        widen(worst, relative(got.gradients, truths[way.depth ? 1 : 0]));
+        const auto& truth = truths[way.depth ? 1 : 0];
+        gradient.add(0, compare({"", 0, Measure::l2}, truth.values, got.gradients.values).figure());
         if (way.absolute)
-            widen(pulls,
-                  relative_apart(got.mean2d, gradients_of(*cpu, scene, way, upstream).mean2d));
+            pulls.add(0, compare({"", 0, Measure::of_largest},
+                                 gradients_of(*cpu, scene, way, upstream).mean2d, got.mean2d)
+                             .figure());
     }
-    return {label_of(backend),
-            {},
-            fmt::format("{} ways: gradient {:.1e}, pulls without signs {:.1e} of the CPU's (limit "
-                        "{:.0e})",
-                        std::size(kWaysBackward), worst, pulls, kGradientLimit),
-            worst <= kGradientLimit && pulls <= kGradientLimit};
+    return compared(label_of(backend), {}, {gradient, pulls},
+                    fmt::format("{} ways: ", std::size(kWaysBackward)));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "app/cli/cases/cases.h"
 #include "app/cli/cases/runs.h"
@@ -57,25 +56,25 @@ TrainingSettings settings_for(double most) {
     return s;
 }
 
-/// Largest difference of parameters and moments; infinite where the rows are others.
-double rows_apart(const RunArrays& a, const RunArrays& b) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    if (a.model.count != b.model.count || a.model.capacity != b.model.capacity ||
-        !std::ranges::equal(a.identity.tags, b.identity.tags) ||
-        !std::ranges::equal(a.adam.last_step, b.adam.last_step))
-        return infinity;
-    double worst = 0;
+/// Over 1 + its size; infinitely far off where the rows are others.
+ComparisonRow rows_apart(const RunArrays& got, const RunArrays& truth) {
+    ComparisonRow out{"parameters and moments", kRowLimit};
     const auto compare = [&](float x, float y) {
-        if (std::isnan(x) && std::isnan(y)) return;
-        const double difference = std::abs(x - y) / (1 + std::abs(y));
-        worst = std::isnan(difference) ? infinity : std::max(worst, difference);
+        const double size = 1 + std::abs(y);
+        out.add(y / size, x / size);
     };
-    for (int p = 0; p < a.model.planes(); ++p)
-        for (std::size_t i = 0; i < a.model.capacity; ++i)
-            compare(a.model.at(p, i), b.model.at(p, i));
-    for (std::size_t i = 0; i < std::min(a.adam.moments.size(), b.adam.moments.size()); ++i)
-        compare(a.adam.moments[i], b.adam.moments[i]);
-    return worst;
+    const GaussianModel &a = got.model, &b = truth.model;
+    if (a.count != b.count || a.capacity != b.capacity ||
+        !std::ranges::equal(got.identity.tags, truth.identity.tags) ||
+        !std::ranges::equal(got.adam.last_step, truth.adam.last_step)) {
+        out.add_lengths(b.count, a.count, "other rows:");
+        return out;
+    }
+    for (int p = 0; p < a.planes(); ++p)
+        for (std::size_t i = 0; i < a.capacity; ++i) compare(a.at(p, i), b.at(p, i));
+    const auto &x = got.adam.moments, &y = truth.adam.moments;
+    for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) compare(x[i], y[i]);
+    return out;
 }
 
 template <class Change>
@@ -89,12 +88,11 @@ CheckRow check_beside_cpu(const Backend& backend, const RunArrays& start, Change
         told[k] = change(*training);
         after[k] = training->arrays();
     }
-    const double apart = rows_apart(after[0], after[1]);
-    return {label_of(backend),
-            {},
-            fmt::format("{}{}; parameters and moments {:.1e} (limit {:.0e})", told[0],
-                        told[0] == told[1] ? "" : ", CPU " + told[1], apart, kRowLimit),
-            told[0] == told[1] && apart <= kRowLimit};
+    const bool same = told[0] == told[1];
+    CheckRow row = compared(label_of(backend), {}, {rows_apart(after[0], after[1])},
+                            told[0] + (same ? "" : ", CPU " + told[1]) + "; ");
+    row.passed = row.passed && same;
+    return row;
 }
 
 CheckRow check_round(const Backend& backend, const RoundCase& c) {

@@ -45,20 +45,14 @@ RenderResult drawn_both_ways(Rasterizer& rasterizer, const CaseScene& scene,
 CheckRow check_frame_case(const Backend& backend, const FrameCase& c) {
     const CaseScene scene = c.scene();
     const auto rasterizer = rasterizer_of(backend);
-    if (c.truth == Truth::cpu) {
-        const Likeness l = compare(drawn_both_ways(*rasterizer, scene, c.options),
-                                   drawn_both_ways(*make_cpu_rasterizer(), scene, c.options));
-        return {label_of(backend), {}, text_of(l), l.alike};
-    }
-    const bool gradients = c.truth == Truth::gradients;
-    const Verification v =
-        verify_frame(scene.model, scene.camera, c.options, *rasterizer, gradients);
-    std::string measured =
-        fmt::format("colour {:.1e}, alpha {:.1e} (limit {:.0e})", v.color, v.alpha, kColorLimit);
-    if (gradients)
-        measured += fmt::format(", gradient {:.1e} (limit {:.0e})", v.gradient, kGradientLimit);
-    if (v.contributors > 0) measured += fmt::format(", {} counts differ", v.contributors);
-    return {label_of(backend), {}, measured, v.ok()};
+    if (c.truth == Truth::cpu)
+        return compared(label_of(backend), {},
+                        likeness(drawn_both_ways(*rasterizer, scene, c.options),
+                                 drawn_both_ways(*make_cpu_rasterizer(), scene, c.options)));
+    return compared(
+        label_of(backend), {},
+        verify_frame(scene.model, scene.camera, c.options, *rasterizer, c.truth == Truth::gradients)
+            .rows);
 }
 
 /// Around a warp, a block of 16, a projection block of 256 and several of them; every SH degree.
@@ -254,103 +248,78 @@ CaseScene surrounding_scene(std::size_t count, int width, int height) {
     return out;
 }
 
+// Scenes through lenses, for either projection.
+CaseScene fisheye_scene() {
+    return through_lens(surrounding_scene(260, 48, 48), CameraModel::opencv_fisheye, 3.84,
+                        {-0.02, 0.004, -0.0005, 0});
+}
+CaseScene panorama(CaseScene scene) {
+    return through_lens(std::move(scene), CameraModel::equirectangular, 2 * std::numbers::pi, {});
+}
+CaseScene seam_scene() { return panorama(surrounding_scene(260, 72, 36)); }
+CaseScene distorted(CaseScene scene) {
+    return through_lens(std::move(scene), CameraModel::opencv, 0.9, {0.05, 0.01, 0.001, -0.002});
+}
+CaseScene wide_row_scene() { return distorted(covering_scene(3, 2, 320, 240)); }
+CaseScene many_tiles_scene() { return distorted(covering_scene(64, 1, 129, 97)); }
+CaseScene prism_scene() {
+    return through_lens(surrounding_scene(200, 40, 40), CameraModel::thin_prism_fisheye, 2.6,
+                        {0.02, -0.005, 0.002, -0.001, 0.001, 0, 0.003, -0.002});
+}
+CaseScene broken_panorama() {
+    CaseScene s = surrounding_scene(400, 48, 24);
+    break_every_other(s.model);
+    return panorama(std::move(s));
+}
+
 /// Cameras that are no pinholes have projections of their own.
 void add_lenses(FrameCases& out) {
-    constexpr double kTurn = 2 * std::numbers::pi;
     out.push_back({"a distorted lens", [] {
                        return through_lens(case_scene(300, 3, 49, 35, 24), CameraModel::full_opencv,
                                            0.9,
                                            {0.1, 0.03, 0.002, -0.003, 0.01, 0.12, 0.02, 0.004,
                                             0.003, -0.002, -0.004, 0.001});
                    }});
-    out.push_back({"a Gaussian over 300 tiles of a distorted lens, whose rows a block adds up", [] {
-                       return through_lens(covering_scene(3, 2, 320, 240), CameraModel::opencv, 0.9,
-                                           {0.05, 0.01, 0.001, -0.002});
-                   }});
-    out.push_back({"64 Gaussians that cover 63 tiles each of a distorted lens", [] {
-                       return through_lens(covering_scene(64, 1, 129, 97), CameraModel::opencv, 0.9,
-                                           {0.05, 0.01, 0.001, -0.002});
-                   }});
-    out.push_back({"a fisheye of 220 degrees among the Gaussians", [] {
-                       return through_lens(surrounding_scene(260, 48, 48),
-                                           CameraModel::opencv_fisheye, 3.84,
-                                           {-0.02, 0.004, -0.0005, 0});
-                   }});
+    out.push_back({"a Gaussian over 300 tiles of a distorted lens, whose rows a block adds up",
+                   wide_row_scene});
+    out.push_back({"64 Gaussians that cover 63 tiles each of a distorted lens", many_tiles_scene});
+    out.push_back({"a fisheye of 220 degrees among the Gaussians", fisheye_scene});
     out.push_back({"ftheta by its inverse polynomial", [] {
                        return through_lens(
                            surrounding_scene(200, 48, 40), CameraModel::ftheta, 3.4,
                            {0, 1, -0.01, 0.02, -0.003, 0.0005, 1, 0.002, -0.001, 2.2, 1});
                    }});
-    out.push_back({"a panorama, its seam within a tile", [] {
-                       return through_lens(surrounding_scene(260, 72, 36),
-                                           CameraModel::equirectangular, kTurn, {});
-                   }});
+    out.push_back({"a panorama, its seam within a tile", seam_scene});
     out.push_back({"a panorama of 1100 faint Gaussians over its seam", [] {
                        CaseScene s = crowded_scene(1100, 40, 20, 0.012f);
                        s.camera.translation.z = -1.5;  // behind the camera
-                       return through_lens(s, CameraModel::equirectangular, kTurn, {});
+                       return panorama(std::move(s));
                    }});
     RenderOptions clipped;
     clipped.clip = ClipBox{{-2, -1, -2}, {2, 1.5f, 2}};
-    out.push_back({"a box that cuts, through a fisheye",
-                   [] {
-                       return through_lens(surrounding_scene(200, 40, 40),
-                                           CameraModel::thin_prism_fisheye, 2.6,
-                                           {0.02, -0.005, 0.002, -0.001, 0.001, 0, 0.003, -0.002});
-                   },
-                   clipped, Truth::picture});
-    out.push_back({"values that no file should hold, through a panorama",
-                   [] {
-                       CaseScene s = surrounding_scene(400, 48, 24);
-                       break_every_other(s.model);
-                       return through_lens(s, CameraModel::equirectangular, kTurn, {});
-                   },
-                   {},
-                   Truth::cpu});
+    out.push_back({"a box that cuts, through a fisheye", prism_scene, clipped, Truth::picture});
+    out.push_back(
+        {"values that no file should hold, through a panorama", broken_panorama, {}, Truth::cpu});
 }
 
 /// And so has the unscented transform.
 void add_unscented(FrameCases& out) {
-    constexpr double kTurn = 2 * std::numbers::pi;
     RenderOptions ut;
     ut.projection = ProjectionMethod::ut;
-    const auto add = [&](const char* name, std::function<CaseScene()> scene) {
-        out.push_back({fmt::format("by seven points: {}", name), std::move(scene), ut});
-    };
-    add("a pinhole", [] { return case_scene(300, 3, 49, 35, 25); });
-    add("a fisheye of 220 degrees among the Gaussians", [] {
-        return through_lens(surrounding_scene(260, 48, 48), CameraModel::opencv_fisheye, 3.84,
-                            {-0.02, 0.004, -0.0005, 0});
-    });
-    add("a panorama, its seam within a tile", [] {
-        return through_lens(surrounding_scene(260, 72, 36), CameraModel::equirectangular, kTurn,
-                            {});
-    });
-    add("a Gaussian over 300 tiles, whose rows a block adds up", [] {
-        return through_lens(covering_scene(3, 2, 320, 240), CameraModel::opencv, 0.9,
-                            {0.05, 0.01, 0.001, -0.002});
-    });
-    add("64 Gaussians that cover 63 tiles each", [] {
-        return through_lens(covering_scene(64, 1, 129, 97), CameraModel::opencv, 0.9,
-                            {0.05, 0.01, 0.001, -0.002});
-    });
     RenderOptions clipped = ut;
     clipped.clip = ClipBox{{-2, -1, -2}, {2, 1.5f, 2}};
     clipped.antialiased = true;
-    out.push_back({"by seven points: a box that cuts, antialiased",
-                   [] {
-                       return through_lens(surrounding_scene(200, 40, 40),
-                                           CameraModel::thin_prism_fisheye, 2.6,
-                                           {0.02, -0.005, 0.002, -0.001, 0.001, 0, 0.003, -0.002});
-                   },
-                   clipped, Truth::picture});
-    out.push_back({"by seven points: values that no file should hold",
-                   [] {
-                       CaseScene s = surrounding_scene(400, 48, 24);
-                       break_every_other(s.model);
-                       return through_lens(s, CameraModel::equirectangular, kTurn, {});
-                   },
-                   ut, Truth::cpu});
+    for (FrameCase one :
+         FrameCases{{"a pinhole", [] { return case_scene(300, 3, 49, 35, 25); }, ut},
+                    {"a fisheye of 220 degrees among the Gaussians", fisheye_scene, ut},
+                    {"a panorama, its seam within a tile", seam_scene, ut},
+                    {"a Gaussian over 300 tiles, whose rows a block adds up", wide_row_scene, ut},
+                    {"64 Gaussians that cover 63 tiles each", many_tiles_scene, ut},
+                    {"a box that cuts, antialiased", prism_scene, clipped, Truth::picture},
+                    {"values that no file should hold", broken_panorama, ut, Truth::cpu}}) {
+        one.name = "by seven points: " + one.name;
+        out.push_back(std::move(one));
+    }
 }
 
 }  // namespace

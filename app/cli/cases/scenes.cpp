@@ -45,26 +45,23 @@ void break_every_other(GaussianModel& model) {
         model.at(static_cast<int>(i) % model.planes(), 2 * i) = bad[i / 2 % 6];
 }
 
-Likeness compare(const RenderResult& got, const RenderResult& truth) {
-    Likeness out;
+std::vector<ComparisonRow> likeness(const RenderResult& got, const RenderResult& truth) {
     const std::size_t n = truth.color.pixels();
+    int apart = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        bool same = true;
-        for (std::size_t c = 0; c < 3; ++c)
-            same = same && std::abs(got.color.values[c * n + i] - truth.color.values[c * n + i]) <=
-                               kColorLimit;
-        out.pixels += same ? 0 : 1;
+        ComparisonRow pixel{"colour", kColorLimit};
+        for (std::size_t at = i; at < 3 * n; at += n)
+            pixel.add(truth.color.values[at], got.color.values[at]);
+        apart += pixel.passed() ? 0 : 1;
     }
-    const std::uint64_t a = got.counters.visible, b = truth.counters.visible;
-    out.visible = a > b ? a - b : b - a;
-    out.alike = out.pixels <= n / 200 && out.visible <= b / 200;
+    std::vector<ComparisonRow> out{{fmt::format("pixels beyond {:.0e} of the CPU's", kColorLimit),
+                                    static_cast<double>(n / 200)},
+                                   {"Gaussians that only one of them sees",
+                                    static_cast<double>(truth.counters.visible / 200)}};
+    out[0].add(0, apart);
+    out[1].add(static_cast<double>(truth.counters.visible),
+               static_cast<double>(got.counters.visible));
     return out;
-}
-std::string text_of(const Likeness& l) {
-    return fmt::format(
-        "{} pixels differ from the CPU's by more than {:.0e}, {} Gaussians are seen by only one of "
-        "them",
-        l.pixels, kColorLimit, l.visible);
 }
 
 CaseScene through_lens(CaseScene scene, CameraModel model, double angle,

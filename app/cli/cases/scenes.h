@@ -4,8 +4,9 @@
 #pragma once
 
 #include <initializer_list>
-#include <string>
+#include <vector>
 
+#include "base/comparison.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/gaussian_model.h"
@@ -30,14 +31,7 @@ void break_every_other(GaussianModel& model);
 /// Pictures of two backends, of which neither has the last word on a pixel at the edge of a
 /// decision: one pixel in 200 may lie further apart than rounding, and one Gaussian in 200 be seen
 /// by one of them alone.
-struct Likeness {
-    std::size_t pixels = 0;   ///< further apart than kColorLimit, or not finite in one of them
-    std::size_t visible = 0;  ///< difference
-    bool alike = false;
-};
-Likeness compare(const RenderResult& got, const RenderResult& truth);
-/// "3 of 900 pixels differ from the CPU's ..."
-std::string text_of(const Likeness& likeness);
+std::vector<ComparisonRow> likeness(const RenderResult& got, const RenderResult& truth);
 
 /// The scene through another lens: `angle` across the picture's width, radians; coefficients as
 /// Camera::distortion has them. Of an equirectangular camera the picture is the whole sphere.

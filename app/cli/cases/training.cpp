@@ -2,13 +2,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <optional>
 #include <utility>
 
-#include "app/cli/cases/apart.h"
 #include "app/cli/cases/cases.h"
 #include "app/cli/cases/runs.h"
 #include "app/cli/cases/scenes.h"
@@ -27,30 +26,102 @@ constexpr double kStatisticsLimit = 1e-4;  ///< relative to the largest
 constexpr double kLooksLimit = 1e-3;       ///< of the way exposure and colour went, as kWayLimit
 constexpr double kMotionLimit = 1e-4;      ///< relative to the largest part
 
-struct TrainingCase {
-    std::string name;
-    GaussianModel model{};
-    int width = 40, height = 24, sh_degree = 1, steps = 4;
-    bool masked = false;
-    double lambda = 0.2;
+/// What a case has besides its Gaussians.
+enum Has : unsigned {
+    kMask = 1,
     /// Views whose pictures lie beside each other: Gaussians sleep through most steps.
-    bool apart = false;
-    /// From this step on with higher rates, which settles everybody first.
-    int raised_from = 1 << 30;
-    bool locks = false;      ///< every third row
-    bool bent = false;       ///< each view through another lens
-    bool by_points = false;  ///< by the unscented transform
+    kApart = 2,
+    kLocks = 4,       ///< every third row
+    kBent = 8,        ///< each view through another lens
+    kPoints = 16,     ///< by the unscented transform
+    kMotion = 32,     ///< what moves the camera
+    kAbsolute = 64,   ///< statistics of gradients without signs
+    kFiltered = 128,  ///< through a 3D filter
+    kNudges = 256,    ///< noise, regularisers, limits of size
+};
+enum class Made { plain, broken, faint, covering, crowded };
+struct Rare {
+    Made made = Made::plain;
+    int width = 40, height = 24;
+    double lambda = 0.2;
+    int sh_degree = -1;         ///< -1: as its Gaussians
+    int raised_from = 1 << 30;  ///< from this step on with higher rates, which settles all first
     std::size_t views = 3;
     AppearanceMode looks = AppearanceMode::none;  ///< else photos are saturated here and there
-    bool motion = false;                          ///< and what moves the camera
-    bool absolute = false;                        ///< statistics of gradients without signs
-    std::uint32_t batch = 1;                      ///< views a step
-    bool faint = false;                           ///< opacities of 0.002 to 0.05
-    bool filtered = false;                        ///< through a 3D filter
-    bool nudges = false;                          ///< noise, regularisers, limits of size
+};
+struct TrainingCase {
+    const char* name;
+    std::size_t count;
+    int degree;
+    unsigned has = 0;
+    int steps = 4;
+    std::uint32_t batch = 1;  ///< views a step
+    Rare rare{};
+    bool with(Has one) const { return (has & one) != 0; }
 };
 
+constexpr Rare kPpisp{.looks = AppearanceMode::ppisp}, kBroken{Made::broken},
+    kOutgrown{Made::covering, 129, 97}, kBroad{.width = 190, .height = 190, .looks = kPpisp.looks},
+    kSmall{.width = 20, .height = 12, .views = 1}, kRaised{.raised_from = 5};
+constexpr TrainingCase kTraining[] = {
+    {"1 Gaussians, SH degree 0", 1, 0},
+    {"33 Gaussians, SH degree 1", 33, 1},
+    {"257 Gaussians, SH degree 2", 257, 2},
+    {"300 Gaussians, SH degree 3", 300, 3},
+    {"fewer degrees than stored", 100, 3, 0, 4, 1, {.sh_degree = 1}},
+    {"photos of 1 x 1", 90, 1, 0, 4, 1, {.width = 1, .height = 1}},
+    {"photos of 7 x 5", 90, 1, 0, 4, 1, {.width = 7, .height = 5}},
+    {"photos of 33 x 17", 90, 1, 0, 4, 1, {.width = 33, .height = 17}},
+    {"a mask with holes", 90, 1, kMask},
+    {"loss without SSIM", 90, 1, 0, 4, 1, {.lambda = 0}},
+    {"loss of SSIM only", 90, 1, 0, 4, 1, {.lambda = 1}},
+    {"sleepers, settled when rates rise", 200, 1, kApart, 12, 1, {.raised_from = 7}},
+    {"locked rows", 120, 1, kLocks},
+    {"regularisers and limits", 200, 1, kNudges | kLocks, 6},
+    {"faint ones wander", 200, 1, kNudges | kLocks | kApart, 6, 1, {.made = Made::faint}},
+    {"photos of bent lenses", 140, 2, kBent, 6},
+    {"exposure and white balance", 90, 1, 0, 4, 1, {.looks = AppearanceMode::exposure}},
+    {"every stage of a photo's look, with a mask", 90, 1, kMask, 6, 1, kPpisp},
+    {"a look in pixels enough for many blocks", 300, 0, 0, 2, 1, kBroad},
+    {"poses corrected", 150, 2, kMotion},
+    {"gradients without signs", 160, 1, kAbsolute | kLocks},
+    {"gradients without signs, two views a step", 160, 0, kAbsolute | kMotion, 4, 2},
+    {"poses of bent lenses corrected", 140, 1, kBent | kMotion},
+    {"two views a step, settled when rates rise", 200, 2, kApart | kLocks, 8, 2, kRaised},
+    {"bent lenses and poses, three views a step", 140, 3, kBent | kMotion, 4, 3},
+    {"bent lenses, two views a step", 70, 1, kBent, 2, 2},
+    // Later the slopes of tone curves, which are rounding alone, part.
+    {"poses and looks, two views a step", 90, 0, kMotion, 2, 2, kPpisp},
+    {"two views a step of values that no file should hold", 240, 1, 0, 4, 2, kBroken},
+    {"by seven points", 140, 2, kPoints | kBent},
+    {"by seven points, two views a step", 140, 1, kPoints, 4, 2},
+    {"poses corrected by seven points, two views a step", 140, 1, kPoints | kMotion, 4, 2},
+    {"poses corrected by seven points, one view a step", 140, 1, kPoints | kMotion},
+    {"through a 3D filter", 160, 2, kFiltered | kApart | kLocks, 8},
+    {"bent lenses and poses through a 3D filter, two a step", 140, 1, kFiltered | kBent | kMotion,
+     4, 2},
+    {"by seven points through a 3D filter", 140, 1, kFiltered | kPoints},
+    {"values that no file should hold", 240, 1, 0, 4, 1, kBroken},
+    {"one view again and again, recorded and replayed", 40, 0, 0, 24, 1, kSmall},
+    {"a frame that outgrows its buffers", 500, 1, 0, 2, 1, kOutgrown},
+    {"a batch whose frames outgrow their buffers", 500, 1, 0, 2, 2, kOutgrown},
+    {"tiles of several items", 1400, 1, 0, 2, 1, {Made::crowded, 16, 16}},
+};
+
+GaussianModel model_of(const TrainingCase& c) {
+    if (c.rare.made == Made::covering)
+        return covering_scene(c.count, 2, c.rare.width, c.rare.height).model;
+    if (c.rare.made == Made::crowded)
+        return crowded_scene(c.count, c.rare.width, c.rare.height, 0.02f).model;
+    GaussianModel out = make_proof_model({c.count, c.degree, 60 + c.count});
+    if (c.rare.made == Made::broken) break_every_other(out);
+    for (std::size_t i = 0; c.rare.made == Made::faint && i < c.count; ++i)
+        out.at(kOpacityLogits, i) = -6 + 3 * random_uniform(5, 0, i);
+    return out;
+}
+
 struct Trained {
+    GaussianModel start;
     std::map<std::pair<std::uint64_t, std::uint32_t>, StepOutcome> outcomes;  ///< by step, part
     RunArrays arrays;
     GaussianModel model;
@@ -80,45 +151,48 @@ TrainingSettings nudging_settings() {
 }
 
 Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
-    const auto capture = case_capture(c.width, c.height, c.masked);
-    if (c.apart)
+    const auto capture = case_capture(c.rare.width, c.rare.height, c.with(kMask));
+    if (c.with(kApart))
         for (std::size_t v = 0; v < capture->views.size(); ++v)
-            capture->views[v].camera.cx += (v % 2 == 0 ? 0.5 : -0.5) * c.width;
-    if (c.bent) bend(*capture);
+            capture->views[v].camera.cx += (v % 2 == 0 ? 0.5 : -0.5) * c.rare.width;
+    if (c.with(kBent)) bend(*capture);
     TrainingSettings settings;
-    settings.appearance = static_cast<double>(c.looks);
+    settings.appearance = static_cast<double>(c.rare.looks);
     settings.steps = 100;  // rates of some size at once
     settings.appearance_from = 1;
     for (View& view : capture->views)
         for (std::uint8_t& sample : view.photo.bytes)
-            if (c.looks != AppearanceMode::none && sample > 200) sample = 255;
-    RunArrays start = fresh_run(c.model);
+            if (c.rare.looks != AppearanceMode::none && sample > 200) sample = 255;
+    Trained out;
+    out.start = model_of(c);
+    RunArrays start = fresh_run(out.start);
     start.adam.batch = c.batch;
-    if (c.filtered) start.filter.resize(start.model.capacity, 0.0f);
-    for (std::size_t i = 0; c.filtered && i < c.model.count; ++i)
+    if (c.with(kFiltered)) start.filter.resize(start.model.capacity, 0.0f);
+    for (std::size_t i = 0; c.with(kFiltered) && i < out.start.count; ++i)
         start.filter[i] = i % 5 == 4 ? 0.0f : 0.1f * random_uniform(7, 12, i);
     const AppearanceRows rows(*capture);
-    start.appearance = initial_appearance(rows, c.looks);
-    for (std::size_t i = 0; c.locks && i < c.model.count; i += 3)
+    start.appearance = initial_appearance(rows, c.rare.looks);
+    for (std::size_t i = 0; c.with(kLocks) && i < out.start.count; i += 3)
         start.identity.tags[i] |= kLockedTag;
-    Trained out;
     out.first_looks.assign(start.appearance.values.begin(), start.appearance.values.end());
     out.camera_looks = rows.camera_at(0);
     backend.start(capture, std::move(start));
     for (int shown = 0; shown < c.steps * static_cast<int>(c.batch); ++shown) {
         const int step = shown / static_cast<int>(c.batch);
-        StepPlan plan = case_plan(*capture, 1 + static_cast<std::size_t>(shown) % c.views,
-                                  static_cast<std::uint64_t>(step), c.sh_degree,
-                                  step >= c.raised_from ? 1.5 : 1.0);
+        StepPlan plan = case_plan(*capture, 1 + static_cast<std::size_t>(shown) % c.rare.views,
+                                  static_cast<std::uint64_t>(step),
+                                  c.rare.sh_degree < 0 ? c.degree : c.rare.sh_degree,
+                                  step >= c.rare.raised_from ? 1.5 : 1.0);
         plan.part = {static_cast<std::uint32_t>(shown) % c.batch, c.batch};
-        plan.lambda_dssim = c.lambda;
+        plan.lambda_dssim = c.rare.lambda;
         plan.appearance =
             appearance_plan(settings, rows, plan.view_index, static_cast<std::uint64_t>(shown));
-        plan.options.motion = c.motion;
-        plan.options.antialiased = c.filtered;
-        plan.options.absolute = c.absolute;
-        if (c.by_points) plan.options.projection = ProjectionMethod::ut;
-        if (c.nudges) plan.nudge = nudge_plan(nudging_settings(), 1.0, plan.step, c.model.count);
+        plan.options.motion = c.with(kMotion);
+        plan.options.antialiased = c.with(kFiltered);
+        plan.options.absolute = c.with(kAbsolute);
+        if (c.with(kPoints)) plan.options.projection = ProjectionMethod::ut;
+        if (c.with(kNudges))
+            plan.nudge = nudge_plan(nudging_settings(), 1.0, plan.step, out.start.count);
         const StepOutcome outcome = backend.step(plan);
         if (outcome.step != 0) out.outcomes[{outcome.step, outcome.part.index}] = outcome;
     }
@@ -127,247 +201,105 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
     return out;
 }
 
-/// How far two ways from the same values end apart, over the way.
-struct WayApart {
-    double difference = 0, way = 0;  ///< squares
-    void add(double from, double got, double truth) {
-        difference += (got - truth) * (got - truth);
-        way += (truth - from) * (truth - from);
-    }
-    double share() const { return difference == 0 ? 0 : std::sqrt(difference / way); }
-};
-
-/// From `start`. Broken values must stay unchanged.
-double way_apart(const GaussianModel& start, const GaussianModel& got, const GaussianModel& truth) {
-    WayApart apart;
-    for (int p = 0; p < start.planes(); ++p)
-        for (std::size_t i = 0; i < start.count; ++i) {
-            const double from = start.at(p, i), a = got.at(p, i), b = truth.at(p, i);
+/// How far two ways from the same values end apart, over the way. Broken values stay broken.
+ComparisonRow way_of(const Trained& got, const Trained& truth) {
+    ComparisonRow way{"of the way", kWayLimit, Measure::l2};
+    for (int p = 0; p < truth.start.planes(); ++p)
+        for (std::size_t i = 0; i < truth.start.count; ++i) {
+            const double from = truth.start.at(p, i), a = truth.model.at(p, i),
+                         b = got.model.at(p, i);
             if (std::abs(from) < 1e30)
-                apart.add(from, a, b);
-            else if (std::isnan(a) != std::isnan(b))
-                apart.difference = HUGE_VAL;
+                way.add(a - from, b - from);
+            else
+                way.add(0, std::isnan(a) == std::isnan(b) ? 0 : HUGE_VAL);
         }
-    return apart.share();
+    return way;
 }
 
-/// Difference of the learned photo looks; infinite if the rows differ. First moments are compared
-/// with the largest. A camera's value with gradients below a thousandth of the largest is compared
-/// only by its moments: Adam's steps are as long for a sign that is rounding as for any.
-double looks_apart(const Trained& got, const Trained& truth) {
+/// The learned looks of photos: their way, and first moments beside the largest. A camera's value
+/// with gradients below a thousandth of the largest is compared only by its moments: Adam's steps
+/// are as long for a sign that is rounding as for any.
+std::vector<ComparisonRow> looks_of(const Trained& got, const Trained& truth) {
+    ComparisonRow way{"looks of their way", kLooksLimit, Measure::l2},
+        moments{"moments of looks", kLooksLimit, Measure::of_largest};
     const auto &a = got.arrays.appearance, &b = truth.arrays.appearance;
     const std::size_t n = b.values.size(), cameras = truth.camera_looks;
     if (a.values.size() != n || truth.first_looks.size() != n ||
-        a.moments.size() != b.moments.size())
-        return HUGE_VAL;
+        a.moments.size() != b.moments.size()) {
+        way.add_lengths(n, a.values.size(), "looks");
+        return {way};
+    }
     const auto gradient = [&](std::size_t i) {
         return std::sqrt(std::max<double>(a.moments[n + i], b.moments[n + i]));
     };
-    double largest = 0, moment = 0, difference = 0;
+    double largest = 0;
     for (std::size_t i = cameras; i < n; ++i) {
         largest = std::max(largest, gradient(i));
-        moment = std::max<double>(moment, std::abs(b.moments[i]));
-        widen(difference, std::abs(double{a.moments[i]} - b.moments[i]));
+        moments.add(b.moments[i], a.moments[i]);
     }
-    WayApart apart;
     for (std::size_t i = 0; i < n; ++i)
-        if (i < cameras || gradient(i) == 0 || gradient(i) > 1e-3 * largest)
-            apart.add(truth.first_looks[i], a.values[i], b.values[i]);
-    return std::max(apart.share(), difference == 0 ? 0 : difference / moment);
+        if (const double from = truth.first_looks[i];
+            i < cameras || gradient(i) == 0 || gradient(i) > 1e-3 * largest)
+            way.add(b.values[i] - from, a.values[i] - from);
+    return {way, moments};
 }
 
-/// Between two gradients of a motion, relative to the largest part; where one is missing, infinite.
-double motion_apart(const StepOutcome& a, const StepOutcome& b) {
-    if (a.motion.has_value() != b.motion.has_value()) return HUGE_VAL;
-    if (!a.motion) return 0;
-    const auto parts = [](const SceneMotion& m) {
-        return std::array{m.turn.x, m.turn.y, m.turn.z, m.move.x, m.move.y, m.move.z};
-    };
-    const auto x = parts(*a.motion), y = parts(*b.motion);
-    double difference = 0, largest = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-        widen(difference, std::abs(x[i] - y[i]));
-        largest = std::max(largest, std::abs(y[i]));
+std::vector<double> parts_of(const std::optional<SceneMotion>& m) {
+    if (!m) return {};
+    return {m->turn.x, m->turn.y, m->turn.z, m->move.x, m->move.y, m->move.z};
+}
+
+/// The terms of every step, the camera's motion and what was counted.
+std::vector<ComparisonRow> outcomes_of(const Trained& got, const Trained& truth) {
+    ComparisonRow loss{"loss", kStepLossLimit}, motion{"camera's motion", kMotionLimit},
+        counts{"counts"};
+    for (const auto& [place, outcome] : got.outcomes) {
+        const StepOutcome& other = truth.outcomes.at(place);
+        const double a = other.terms.loss, size = std::isfinite(a) ? std::max(1e-12, a) : 1;
+        loss.add(a / size, outcome.terms.loss / size);
+        // Before the first step nothing has gone another way.
+        if (place.first == 1)
+            motion.add(0, compare({"", 0, Measure::of_largest}, parts_of(other.motion),
+                                  parts_of(outcome.motion))
+                              .figure());
+        counts.add(other.poisoned, outcome.poisoned);
+        counts.add(static_cast<double>(other.counters.visible),
+                   static_cast<double>(outcome.counters.visible));
     }
-    return difference == 0 ? 0 : difference / largest;
-}
-
-bool locked_rows_stayed(const GaussianModel& start, const GaussianModel& got) {
-    for (int p = 0; p < start.planes(); ++p)
-        for (std::size_t i = 0; i < start.count; i += 3)
-            if (start.at(p, i) != got.at(p, i)) return false;
-    return true;
+    return {loss, motion, counts};
 }
 
 CheckRow check_training(const Backend& backend, const TrainingCase& c) {
     const auto ours = training_of(backend);
     const auto cpu = make_cpu_training();
     const Trained got = train_case(*ours, c), truth = train_case(*cpu, c);
-    double loss = 0, motion = 0;
-    bool counted = true;
-    for (const auto& [place, outcome] : got.outcomes) {
-        const StepOutcome& other = truth.outcomes.at(place);
-        widen(loss, relative_apart(outcome.terms.loss, other.terms.loss));
-        // Before the first step nothing has gone another way.
-        if (place.first == 1) widen(motion, motion_apart(outcome, other));
-        counted = counted && outcome.poisoned == other.poisoned &&
-                  outcome.counters.visible == other.counters.visible;
-    }
-    const double way = way_apart(c.model, got.model, truth.model),
-                 statistics = std::max(relative_apart(got.arrays.statistics.gradient_sum,
-                                                      truth.arrays.statistics.gradient_sum),
-                                       relative_apart(got.arrays.statistics.radius_px,
-                                                      truth.arrays.statistics.radius_px)),
-                 views = relative_apart(got.arrays.statistics.views, truth.arrays.statistics.views),
-                 looks = looks_apart(got, truth);
-    const bool stayed = !c.locks || locked_rows_stayed(c.model, got.model);
-    const std::string looked =
-        c.looks == AppearanceMode::none
-            ? ""
-            : fmt::format(", looks {:.1e} of their way (limit {:.0e})", looks, kLooksLimit);
-    const std::string moved =
-        c.motion ? fmt::format(", camera's motion {:.1e} (limit {:.0e})", motion, kMotionLimit)
-                 : "";
-    return {label_of(backend),
-            {},
-            fmt::format("{} steps: loss {:.1e} (limit {:.0e}), {:.1e} of the way (limit {:.0e}), "
-                        "statistics {:.1e} (limit {:.0e}){}{}{}{}",
-                        c.steps, loss, kStepLossLimit, way, kWayLimit, statistics, kStatisticsLimit,
-                        counted && views == 0 ? "" : ", counts differ",
-                        stayed ? "" : ", locked rows moved", looked, moved),
-            loss <= kStepLossLimit && motion <= kMotionLimit && way <= kWayLimit &&
-                statistics <= kStatisticsLimit && views == 0 && counted && stayed &&
-                looks <= kLooksLimit && !got.outcomes.empty()};
-}
-
-/// By seven points, and through a 3D filter. `add`: name, Gaussians, SH degree.
-template <class Add>
-void add_projections(const Add& add) {
-    TrainingCase& points = add("by seven points", 140, 2);
-    points.bent = points.by_points = true;
-    TrainingCase& pair = add("by seven points, two views a step", 140, 1);
-    pair.by_points = true;
-    pair.batch = 2;
-    TrainingCase& moved_pair = add("poses corrected by seven points, two views a step", 140, 1);
-    moved_pair.by_points = moved_pair.motion = true;
-    moved_pair.batch = 2;
-    TrainingCase& moved_points = add("poses corrected by seven points, one view a step", 140, 1);
-    moved_points.by_points = moved_points.motion = true;
-    TrainingCase& filtered = add("through a 3D filter", 160, 2);
-    filtered.filtered = filtered.apart = filtered.locks = true;
-    filtered.steps = 8;
-    TrainingCase& filtered_rig =
-        add("bent lenses and poses through a 3D filter, two a step", 140, 1);
-    filtered_rig.filtered = filtered_rig.bent = filtered_rig.motion = true;
-    filtered_rig.batch = 2;
-    TrainingCase& filtered_points = add("by seven points through a 3D filter", 140, 1);
-    filtered_points.filtered = filtered_points.by_points = true;
-}
-
-std::vector<TrainingCase> training_cases() {
-    std::vector<TrainingCase> out;
-    const auto add = [&](std::string name, std::size_t count, int degree) -> TrainingCase& {
-        out.push_back({std::move(name), make_proof_model({count, degree, 60 + count})});
-        out.back().sh_degree = degree;
-        return out.back();
+    std::vector<ComparisonRow> rows = outcomes_of(got, truth);
+    rows.push_back(way_of(got, truth));
+    const DensityStatistics &a = truth.arrays.statistics, &b = got.arrays.statistics;
+    const auto statistics = [&](const char* what, double limit, const auto& x, const auto& y) {
+        rows.push_back(compare({what, limit, Measure::of_largest}, x, y));
     };
-    int degree = 0;
-    for (const std::size_t count : {1u, 33u, 257u, 300u}) {
-        add(fmt::format("{} Gaussians, SH degree {}", count, degree), count, degree);
-        ++degree;
-    }
-    add("fewer degrees than stored", 100, 3).sh_degree = 1;
-    for (const auto& [width, height] : {std::pair{1, 1}, {7, 5}, {33, 17}}) {
-        TrainingCase& c = add(fmt::format("photos of {} x {}", width, height), 90, 1);
-        c.width = width;
-        c.height = height;
-    }
-    add("a mask with holes", 90, 1).masked = true;
-    add("loss without SSIM", 90, 1).lambda = 0;
-    add("loss of SSIM only", 90, 1).lambda = 1;
-    TrainingCase& sleepers = add("sleepers, settled when rates rise", 200, 1);
-    sleepers.apart = true;
-    sleepers.steps = 12;
-    sleepers.raised_from = 7;
-    add("locked rows", 120, 1).locks = true;
-    for (const bool faint : {false, true}) {
-        TrainingCase& nudged = add(faint ? "faint ones wander" : "regularisers and limits", 200, 1);
-        nudged.nudges = nudged.locks = true;
-        nudged.apart = nudged.faint = faint;
-        nudged.steps = 6;
-    }
-    TrainingCase& bent = add("photos of bent lenses", 140, 2);
-    bent.bent = true;
-    bent.steps = 6;
-    add("exposure and white balance", 90, 1).looks = AppearanceMode::exposure;
-    TrainingCase& looks = add("every stage of a photo's look, with a mask", 90, 1);
-    looks.looks = AppearanceMode::ppisp;
-    looks.masked = true;
-    looks.steps = 6;
-    TrainingCase& wide = add("a look in pixels enough for many blocks", 300, 0);
-    wide.looks = AppearanceMode::ppisp;
-    wide.width = 190;
-    wide.height = 190;
-    wide.steps = 2;
-    add("poses corrected", 150, 2).motion = true;
-    TrainingCase& unsigned_sums = add("gradients without signs", 160, 1);
-    unsigned_sums.absolute = unsigned_sums.locks = true;
-    TrainingCase& unsigned_pair = add("gradients without signs, two views a step", 160, 0);
-    unsigned_pair.absolute = unsigned_pair.motion = true;
-    unsigned_pair.batch = 2;
-    TrainingCase& both = add("poses of bent lenses corrected", 140, 1);
-    both.bent = both.motion = true;
-    TrainingCase& batch = add("two views a step, settled when rates rise", 200, 2);
-    batch.apart = batch.locks = true;
-    batch.batch = 2;
-    batch.steps = 8;
-    batch.raised_from = 5;
-    TrainingCase& rig = add("bent lenses and poses, three views a step", 140, 3);
-    rig.bent = rig.motion = true;
-    rig.batch = 3;
-    TrainingCase& sensors = add("bent lenses, two views a step", 70, 1);
-    sensors.bent = true;
-    sensors.batch = 2;
-    sensors.steps = 2;
-    TrainingCase& moved = add("poses and looks, two views a step", 90, 0);
-    moved.motion = true;
-    moved.looks = AppearanceMode::ppisp;
-    moved.batch = 2;
-    moved.steps = 2;  // later the slopes of tone curves, which are rounding alone, part
-    TrainingCase& bad = add("two views a step of values that no file should hold", 240, 1);
-    break_every_other(bad.model);
-    bad.batch = 2;
-    add_projections(add);
-    TrainingCase& broken = add("values that no file should hold", 240, 1);
-    break_every_other(broken.model);
-    TrainingCase& steady = add("one view again and again, recorded and replayed", 40, 0);
-    steady.steps = 24;
-    steady.views = 1;
-    steady.width = 20;
-    steady.height = 12;
-    out.push_back({"a frame that outgrows its buffers", covering_scene(500, 2, 129, 97).model});
-    out.back().width = 129;
-    out.back().height = 97;
-    out.back().steps = 2;
-    out.push_back(out.back());
-    out.back().name = "a batch whose frames outgrow their buffers";
-    out.back().batch = 2;
-    out.push_back({"tiles of several items", crowded_scene(1400, 16, 16, 0.02f).model});
-    out.back().width = out.back().height = 16;
-    out.back().steps = 2;
+    statistics("pulls", kStatisticsLimit, a.gradient_sum, b.gradient_sum);
+    statistics("radii", kStatisticsLimit, a.radius_px, b.radius_px);
+    statistics("views", 0, a.views, b.views);
+    for (ComparisonRow& row : looks_of(got, truth)) rows.push_back(std::move(row));
+    ComparisonRow stayed{"locked rows moved", 0, Measure::bits};
+    for (int p = 0; p < got.start.planes(); ++p)
+        for (std::size_t i = 0; c.with(kLocks) && i < got.start.count; i += 3)
+            stayed.add(got.start.at(p, i), got.model.at(p, i));
+    rows.push_back(std::move(stayed));
+    std::erase_if(rows, [](const ComparisonRow& row) { return row.values == 0; });
+    CheckRow out = compared(label_of(backend), {}, rows, fmt::format("{} steps: ", c.steps));
+    out.passed = out.passed && !got.outcomes.empty();
     return out;
 }
 
 }  // namespace
 
 void add_training_cases(CaseList& list, const Backend& backend) {
-    for (TrainingCase& c : training_cases()) {
-        for (std::size_t i = 0; c.faint && i < c.model.count; ++i)
-            c.model.at(kOpacityLogits, i) = -6 + 3 * random_uniform(5, 0, i);
-        std::string name = "training: " + c.name;
-        add_case(list, std::move(name),
-                 [b = &backend, one = std::move(c)] { return check_training(*b, one); });
-    }
+    for (const TrainingCase& c : kTraining)
+        add_case(list, std::string("training: ") + c.name,
+                 [b = &backend, &c] { return check_training(*b, c); });
 }
 
 }  // namespace gs::cli

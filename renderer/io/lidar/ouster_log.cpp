@@ -47,63 +47,79 @@ struct ColumnTroubles {
     std::size_t invalid = 0, place = 0, clock = 0, twice = 0;
 };
 
-Result<LidarSweep> ouster_sweep(const OusterRecording& of, std::size_t index, std::string name) {
-    const OusterSensor& s = of.sensor;
-    LidarSweep out;
-    out.name = std::move(name);
-    out.rows = s.beams;
-    out.columns = s.columns;
-    std::vector<std::pair<std::size_t, std::size_t>> from(s.columns, {SIZE_MAX, 0});
-    ColumnTroubles bad;
+/// The newest column of each place of a sweep.
+struct SweepColumns {
+    std::vector<std::pair<std::size_t, std::size_t>> from;  ///< packet and byte; SIZE_MAX: none
     std::vector<std::uint64_t> clocks;
+    ColumnTroubles bad;
+};
+SweepColumns columns_of(const OusterRecording& of, std::size_t index) {
+    const OusterSensor& s = of.sensor;
+    SweepColumns out{{s.columns, {SIZE_MAX, 0}}, {}, {}};
     for (const std::size_t p : of.sweeps[index])
         for (std::size_t c = 0; c < s.columns_per_packet; ++c) {
             const std::vector<std::byte>& bytes = of.packets[p].bytes;
             const std::size_t at = 32 + c * s.column_bytes();
             const auto column = value_at<std::uint16_t>(bytes, at + 8);
             if ((value_at<std::uint16_t>(bytes, at + 10) & 1) == 0) {
-                ++bad.invalid;
+                ++out.bad.invalid;
             } else if (column >= s.columns) {
-                ++bad.place;
+                ++out.bad.place;
             } else {
-                bad.twice += from[column].first != SIZE_MAX ? 1 : 0;
-                from[column] = {p, at};
-                clocks.push_back(value_at<std::uint64_t>(bytes, at));
+                out.bad.twice += out.from[column].first != SIZE_MAX ? 1 : 0;
+                out.from[column] = {p, at};
+                out.clocks.push_back(value_at<std::uint64_t>(bytes, at));
             }
         }
+    return out;
+}
+
+Vec3f narrowed(const Vec3d& v) {
+    return {static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)};
+}
+
+/// The beams of one column; `time`: seconds from the sweep's.
+void add_beams(const OusterSensor& s, const std::vector<std::byte>& bytes, std::size_t at,
+               std::uint32_t column, double time, std::vector<LidarBeam>& out) {
+    for (std::size_t beam = 0; beam < s.beams; ++beam) {
+        const std::size_t word = at + 12 + beam * s.profile->bytes;
+        const OusterRay ray = ouster_ray(s, beam, column);
+        LidarBeam b;
+        b.origin = narrowed(ray.origin);
+        b.direction = narrowed(ray.direction);
+        b.range = static_cast<float>(
+            s.profile->range_unit * (value_at<std::uint32_t>(bytes, word) & s.profile->range_mask));
+        b.intensity = static_cast<float>(bytes[word + s.profile->reflectivity]) / 255.0f;
+        b.time = static_cast<float>(time);
+        b.row = static_cast<std::uint16_t>(beam);
+        b.column = static_cast<std::uint16_t>(column);
+        out.push_back(b);
+    }
+}
+
+Result<LidarSweep> ouster_sweep(const OusterRecording& of, std::size_t index, std::string name) {
+    const OusterSensor& s = of.sensor;
+    LidarSweep out;
+    out.name = std::move(name);
+    out.rows = s.beams;
+    out.columns = s.columns;
+    auto [from, clocks, bad] = columns_of(of, index);
     if (clocks.empty())
         return fail(ErrorKind::malformed, out.name, "has no column that the sensor marks valid");
     std::nth_element(clocks.begin(), clocks.begin() + clocks.size() / 2, clocks.end());
     const std::uint64_t middle = clocks[clocks.size() / 2];
     out.time = 1e-9 * static_cast<double>(middle);
     for (std::uint32_t column = 0; column < s.columns; ++column) {
-        if (from[column].first == SIZE_MAX) continue;
         const auto [p, at] = from[column];
+        if (p == SIZE_MAX) continue;
         const std::vector<std::byte>& bytes = of.packets[p].bytes;
         // Whole nanoseconds: their difference is exact.
         const double time = 1e-9 * static_cast<double>(static_cast<std::int64_t>(
                                        value_at<std::uint64_t>(bytes, at) - middle));
-        if (!(std::abs(time) <= kLongestSweep)) {
+        if (std::abs(time) <= kLongestSweep)
+            add_beams(s, bytes, at, column, time, out.beams);
+        else
             ++bad.clock;
-            continue;
-        }
-        for (std::size_t beam = 0; beam < s.beams; ++beam) {
-            const std::size_t word = at + 12 + beam * s.profile->bytes;
-            const OusterRay ray = ouster_ray(s, beam, column);
-            LidarBeam b;
-            b.origin = {static_cast<float>(ray.origin.x), static_cast<float>(ray.origin.y),
-                        static_cast<float>(ray.origin.z)};
-            b.direction = {static_cast<float>(ray.direction.x), static_cast<float>(ray.direction.y),
-                           static_cast<float>(ray.direction.z)};
-            b.range =
-                static_cast<float>(s.profile->range_unit *
-                                   (value_at<std::uint32_t>(bytes, word) & s.profile->range_mask));
-            b.intensity = static_cast<float>(bytes[word + s.profile->reflectivity]) / 255.0f;
-            b.time = static_cast<float>(time);
-            b.row = static_cast<std::uint16_t>(beam);
-            b.column = static_cast<std::uint16_t>(column);
-            out.beams.push_back(b);
-        }
     }
     const auto note = [&](std::size_t n, const char* what) {
         if (n > 0) out.notes.push_back(fmt::format("{} columns {}", n, what));

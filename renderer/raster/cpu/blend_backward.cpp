@@ -74,14 +74,39 @@ struct Sums {
     }
 };
 
+/// Adds what pixels `lane` and on give to the gradients of a Gaussian; `w`: alpha T, `v`: alpha
+/// d loss / d alpha, (dx, dy): from its centre.
+template <bool kDepth, bool kAbsolute>
+HWY_INLINE void add_pixels(const BackwardSquare& at, int lane, const TileSplat& splat, hn::Vec<D> w,
+                           hn::Vec<D> v, hn::Vec<D> dx, hn::Vec<D> dy, Sums& sums) {
+    const D d;
+    const auto vx = hn::Mul(v, dx), vy = hn::Mul(v, dy);
+    sums.s = hn::Add(sums.s, v);
+    sums.sx = hn::Add(sums.sx, vx);
+    sums.sy = hn::Add(sums.sy, vy);
+    sums.sxx = hn::MulAdd(vx, dx, sums.sxx);
+    sums.sxy = hn::MulAdd(vx, dy, sums.sxy);
+    sums.syy = hn::MulAdd(vy, dy, sums.syy);
+    sums.red = hn::MulAdd(w, hn::Load(d, at.g_red + lane), sums.red);
+    sums.green = hn::MulAdd(w, hn::Load(d, at.g_green + lane), sums.green);
+    sums.blue = hn::MulAdd(w, hn::Load(d, at.g_blue + lane), sums.blue);
+    if constexpr (kDepth) sums.depth = hn::MulAdd(w, hn::Load(d, at.g_depth + lane), sums.depth);
+    if constexpr (kAbsolute) {
+        // d log2 alpha / d mean = (2 a dx + b dy, b dx + 2 c dy), of the form as Splat::s, r, w
+        // make it.
+        const float a2 = 2.0f * splat.s * splat.s, b = 2.0f * splat.s * splat.r,
+                    c2 = 2.0f * (splat.r * splat.r + splat.w * splat.w);
+        const auto slope_x = hn::MulAdd(hn::Set(d, a2), dx, hn::Mul(hn::Set(d, b), dy)),
+                   slope_y = hn::MulAdd(hn::Set(d, b), dx, hn::Mul(hn::Set(d, c2), dy));
+        sums.pull_x = hn::Add(sums.pull_x, hn::Abs(hn::Mul(v, slope_x)));
+        sums.pull_y = hn::Add(sums.pull_y, hn::Abs(hn::Mul(v, slope_y)));
+    }
+}
+
 template <bool kDepth, bool kAbsolute>
 HWY_INLINE void replay_square(BackwardSquare& at, Sums& sums, const TileSplat& splat,
                               hn::Vec<D> mean_x, hn::Vec<D> mean_y, const Rules& rules) {
     const D d;
-    // d log2 alpha / d mean = (2 a dx + b dy, b dx + 2 c dy), of the form as Splat::s, r, w make
-    // it.
-    [[maybe_unused]] const float a2 = 2.0f * splat.s * splat.s, b = 2.0f * splat.s * splat.r,
-                                 c2 = 2.0f * (splat.r * splat.r + splat.w * splat.w);
     for (int lane = 0; lane < kSquarePixels; lane += static_cast<int>(hn::Lanes(d))) {
         const auto x = hn::Load(d, at.x + lane), y = hn::Load(d, at.y + lane);
         // The same arithmetic and decisions as blend_lanes, so the same pixels.
@@ -99,11 +124,9 @@ HWY_INLINE void replay_square(BackwardSquare& at, Sums& sums, const TileSplat& s
         }
         hn::Store(behind, d, at.t + lane);
 
-        const auto g_red = hn::Load(d, at.g_red + lane), g_green = hn::Load(d, at.g_green + lane),
-                   g_blue = hn::Load(d, at.g_blue + lane);
-        auto cg = hn::Mul(g_red, hn::Set(d, splat.red));
-        cg = hn::MulAdd(g_green, hn::Set(d, splat.green), cg);
-        cg = hn::MulAdd(g_blue, hn::Set(d, splat.blue), cg);
+        auto cg = hn::Mul(hn::Load(d, at.g_red + lane), hn::Set(d, splat.red));
+        cg = hn::MulAdd(hn::Load(d, at.g_green + lane), hn::Set(d, splat.green), cg);
+        cg = hn::MulAdd(hn::Load(d, at.g_blue + lane), hn::Set(d, splat.blue), cg);
         if constexpr (kDepth)
             cg = hn::MulAdd(hn::Load(d, at.g_depth + lane), hn::Set(d, splat.depth), cg);
         const auto rest = hn::NegMulAdd(w, cg, hn::Load(d, at.rest + lane));
@@ -113,26 +136,8 @@ HWY_INLINE void replay_square(BackwardSquare& at, Sums& sums, const TileSplat& s
         // The clamp at alpha_max passes no gradient.
         const auto v = hn::IfThenElseZero(hn::Lt(raw_alpha, rules.alpha_max),
                                           hn::Mul(w, hn::Sub(cg, hn::Div(rest, behind))));
-
-        const auto dx = hn::Sub(x, mean_x), dy = hn::Sub(y, mean_y), vx = hn::Mul(v, dx),
-                   vy = hn::Mul(v, dy);
-        sums.s = hn::Add(sums.s, v);
-        sums.sx = hn::Add(sums.sx, vx);
-        sums.sy = hn::Add(sums.sy, vy);
-        sums.sxx = hn::MulAdd(vx, dx, sums.sxx);
-        sums.sxy = hn::MulAdd(vx, dy, sums.sxy);
-        sums.syy = hn::MulAdd(vy, dy, sums.syy);
-        sums.red = hn::MulAdd(w, g_red, sums.red);
-        sums.green = hn::MulAdd(w, g_green, sums.green);
-        sums.blue = hn::MulAdd(w, g_blue, sums.blue);
-        if constexpr (kDepth)
-            sums.depth = hn::MulAdd(w, hn::Load(d, at.g_depth + lane), sums.depth);
-        if constexpr (kAbsolute) {
-            const auto slope_x = hn::MulAdd(hn::Set(d, a2), dx, hn::Mul(hn::Set(d, b), dy)),
-                       slope_y = hn::MulAdd(hn::Set(d, b), dx, hn::Mul(hn::Set(d, c2), dy));
-            sums.pull_x = hn::Add(sums.pull_x, hn::Abs(hn::Mul(v, slope_x)));
-            sums.pull_y = hn::Add(sums.pull_y, hn::Abs(hn::Mul(v, slope_y)));
-        }
+        add_pixels<kDepth, kAbsolute>(at, lane, splat, w, v, hn::Sub(x, mean_x), hn::Sub(y, mean_y),
+                                      sums);
     }
 }
 

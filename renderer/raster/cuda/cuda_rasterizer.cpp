@@ -19,6 +19,7 @@
 #include "renderer/raster/cuda/display.h"
 #include "renderer/raster/cuda/frame_arrays.h"
 #include "renderer/raster/cuda/frame_limits.h"
+#include "renderer/raster/cuda/frame_picture.h"
 #include "renderer/raster/cuda/pipeline.h"
 #include "renderer/raster/cuda/project_backward.h"
 #include "renderer/raster/frame_probe.h"
@@ -28,43 +29,6 @@
 namespace gs {
 namespace cuda {
 namespace {
-
-/// A picture and its maps in device memory.
-struct DevicePicture {
-    DeviceBuffer<float> planes{"picture"};  ///< colour, alpha, depth, median depth
-    DeviceBuffer<std::uint16_t> contributors{"contributors of a picture"};
-    DeviceBuffer<std::uint32_t> per_tile{"counts per tile"};  ///< isects, pairs
-    PictureView view;
-
-    void resize(const FrameLimits& limits, const Stream& stream) {
-        const std::size_t pixels =
-            static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
-        const std::size_t tiles = static_cast<std::size_t>(limits.tiles);
-        make(planes, pixels * (limits.median_depth ? 6 : limits.depth ? 5 : 4), stream);
-        make(per_tile, tiles * 2, stream);
-        if (limits.counters) make(contributors, pixels, stream);
-        view = {};
-        view.color = planes.data();
-        view.alpha = planes.data() + 3 * pixels;
-        view.depth = limits.depth ? planes.data() + 4 * pixels : nullptr;
-        view.median_depth = limits.median_depth ? planes.data() + 5 * pixels : nullptr;
-        view.contributors = limits.counters ? contributors.data() : nullptr;
-        view.isects_per_tile = per_tile.data();
-        view.pairs_per_tile = limits.counters ? per_tile.data() + tiles : nullptr;
-    }
-    /// New memory is cleared: a frame that does not fit draws nothing, and is fetched before that
-    /// is known.
-    template <class T>
-    static void make(DeviceBuffer<T>& buffer, std::size_t size, const Stream& stream) {
-        const std::size_t before = buffer.capacity_bytes();
-        buffer.resize_discard(size, stream);
-        if (buffer.capacity_bytes() != before)
-            fill_bytes(buffer.data(), 0, buffer.capacity_bytes(), stream);
-    }
-    std::size_t bytes() const {
-        return planes.capacity_bytes() + contributors.capacity_bytes() + per_tile.capacity_bytes();
-    }
-};
 
 /// Everything the kernels of a picture for the screen were given when it was recorded.
 struct FrameShape {
@@ -96,7 +60,7 @@ struct CudaState final : ForwardState {
     const int device = device_in_use();
     std::shared_ptr<const Stream> stream;
     FramePipeline pipeline;
-    DevicePicture picture;
+    FramePicture picture;
     CopiedSource copied;
     ModelView model;  ///< of the last forward()
     DeviceTint device_tint;
