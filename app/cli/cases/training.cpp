@@ -86,7 +86,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
             capture->views[v].camera.cx += (v % 2 == 0 ? 0.5 : -0.5) * c.width;
     if (c.bent) bend(*capture);
     TrainingSettings settings;
-    settings.appearance = static_cast<double>(c.looks);
+    settings.appearance = c.looks;
     settings.steps = 100;  // rates of some size at once
     settings.appearance_from = 1;
     for (View& view : capture->views)
