@@ -1,6 +1,7 @@
 #include "panels/training_panel.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <imgui.h>
 #include <imgui_stdlib.h>
 
@@ -14,16 +15,51 @@
 namespace gs {
 namespace {
 
-bool is_switch(const SettingRow& row) { return row.integer && row.min == 0 && row.max == 1; }
-
 /// Its digits are those that a logarithmic slider can tell from zero.
 constexpr const char* kSliderFormat = "%.9g";
 
 /// Rounds dragged values that span decades.
 double three_digits(double value) { return std::stod(fmt::format("{:.3g}", value)); }
 
-std::string value_text(const SettingRow& row) {
-    return row.integer ? format_count(row.value) : format_number(row.value, 4);
+std::string text_of(const SettingRow& row, double value) {
+    if (row.kind == SettingKind::toggle) return value > 0.5 ? "on" : "off";
+    if (row.kind == SettingKind::count) return format_count(value);
+    if (row.kind == SettingKind::number) return format_number(value, 4);
+    const bool known = value >= 0 && value < static_cast<double>(row.choices.size());
+    return known ? row.choices[static_cast<std::size_t>(value)].word : "";
+}
+
+bool is_scale(const SettingRow& row) {
+    return row.kind == SettingKind::count || row.kind == SettingKind::number;
+}
+
+std::string help_of(const SettingRow& row, bool changed) {
+    const std::string range =
+        is_scale(row) ? fmt::format("{} to {}, ", format_number(row.min), format_number(row.max))
+                      : std::string();
+    return fmt::format("{}\n{}usually {}{} ({}){}{}", row.help, range, text_of(row, row.usual),
+                       row.unit.empty() ? "" : " " + row.unit, row.source,
+                       changed ? "\nright click the name to reset it" : "",
+                       row.live ? "" : "\nfixed once training has started");
+}
+
+/// The choices by name, each with what it does and how many other settings it changes.
+void draw_choices(const SettingRow& row, Commands& commands) {
+    const std::string now = text_of(row, row.value);
+    if (!ImGui::BeginCombo("##choice", now.c_str())) return;
+    for (const SettingRow::Choice& choice : row.choices) {
+        const std::size_t changes = choice.changes.size();
+        if (ImGui::Selectable(choice.word.c_str(), choice.word == now) && choice.word != now)
+            commands.push("train.set", {row.name, choice.word});
+        ImGui::Indent();
+        dim_text(choice.help);
+        if (changes > 0) {
+            dim_text(fmt::format("changes {} other setting{}", changes, changes == 1 ? "" : "s"));
+            tooltip(fmt::format("{}", fmt::join(choice.changes, "\n")));
+        }
+        ImGui::Unindent();
+    }
+    ImGui::EndCombo();
 }
 
 double photos_a_step(const Snapshot& snapshot) {
@@ -186,34 +222,33 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
     // Changed settings are highlighted; right click the name to reset one.
     const bool changed = row.name != "steps" && row.value != row.usual;
     const std::string name = fitted(row.name, ImGui::GetContentRegionAvail().x);
-    const std::string limits = fmt::format(
-        "{}\n{} to {}, usually {}{} ({}){}{}", row.help, format_number(row.min),
-        format_number(row.max), format_number(row.usual), row.unit.empty() ? "" : " " + row.unit,
-        row.source, changed ? "\nright click the name to reset it" : "",
-        row.live ? "" : "\nfixed once training has started");
+    const std::string help = help_of(row, changed);
     changed ? colored_text(theme().accent, name) : dim_text(name);
     const bool back = changed && changeable && ImGui::IsItemClicked(ImGuiMouseButton_Right);
     if (back) commands.push("train.set", {row.name, argument(row.usual)});
-    tooltip(limits);
+    tooltip(help);
     ImGui::TableNextColumn();
     ImGui::PushID(row.name.c_str());
     ImGui::BeginDisabled(!changeable);
     ImGui::SetNextItemWidth(-1);
-    if (is_switch(row)) {
+    if (row.kind == SettingKind::choice) {
+        draw_choices(row, commands);
+    } else if (row.kind == SettingKind::toggle) {
         bool on = row.value > 0.5;
         if (ImGui::Checkbox("##switch", &on))
             commands.push("train.set", {row.name, on ? "1" : "0"});
     } else {
+        const bool whole = row.kind == SettingKind::count;
         double value = edited == row.name ? edited_value : row.value;
         const ImGuiSliderFlags flags =
             row.logarithmic ? ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoRoundToFormat : 0;
         // The slider covers the usual range; typed values cover the whole range.
         if (ImGui::SliderScalar("##slider", ImGuiDataType_Double, &value, &row.slider_min,
-                                &row.slider_max, row.integer ? "%.0f" : kSliderFormat, flags)) {
+                                &row.slider_max, whole ? "%.0f" : kSliderFormat, flags)) {
             const bool dragged = row.logarithmic && ImGui::IsMouseDown(ImGuiMouseButton_Left);
             value = std::clamp(dragged ? three_digits(value) : value, row.min, row.max);
             edited = row.name;
-            edited_value = row.integer ? std::round(value) : value;
+            edited_value = whole ? std::round(value) : value;
         }
         // One command when the slider is released: each is logged and marked on the curves.
         if (ImGui::IsItemDeactivatedAfterEdit() && edited == row.name) {
@@ -222,7 +257,8 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
         if (edited == row.name && !ImGui::IsItemActive()) edited.clear();
     }
     ImGui::EndDisabled();
-    tooltip(value_text(row) + "; Ctrl + click to type a value\n" + limits);
+    tooltip(text_of(row, row.value) + (is_scale(row) ? "; Ctrl + click to type a value\n" : "\n") +
+            help);
     ImGui::PopID();
 }
 

@@ -56,10 +56,6 @@ void step_values(AppearanceState& state, const AppearancePlan& plan, std::size_t
 
 }  // namespace
 
-AppearanceMode appearance_of(const TrainingSettings& settings) {
-    return static_cast<AppearanceMode>(std::clamp(static_cast<int>(settings.appearance), 0, 2));
-}
-
 AppearanceRows::AppearanceRows(const Capture& capture)
     : photo_of_view(capture.views.size(), kNone),
       camera_of_view(capture.views.size(), kNone),
@@ -142,7 +138,7 @@ AppearanceState initial_appearance(const AppearanceRows& rows, AppearanceMode mo
 AppearancePlan appearance_plan(const TrainingSettings& settings, const AppearanceRows& rows,
                                std::size_t view, std::uint64_t shown) {
     AppearancePlan plan;
-    plan.mode = appearance_of(settings);
+    plan.mode = settings.appearance;
     if (!plan.on()) return plan;
     plan.photo = rows.photo_of_view.at(view);
     plan.camera = rows.camera_of_view.at(view);

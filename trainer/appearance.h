@@ -20,9 +20,6 @@
 
 namespace gs {
 
-enum class AppearanceMode : int { none, exposure, ppisp };
-AppearanceMode appearance_of(const TrainingSettings& settings);
-
 /// Which photo and camera of the learned values belongs to which view of a capture. Photos are the
 /// views that can be trained on, in order; views of the same size and lens share a camera.
 struct AppearanceRows {

@@ -160,7 +160,7 @@ class Reader {
 std::string settings_text(const TrainingSettings& settings) {
     std::string text;
     for (const SettingField& field : setting_fields())
-        text += fmt::format("{}={:.17g}\n", field.name, settings.*field.value);
+        text += fmt::format("{}={:.17g}\n", field.name, field.of(settings));
     return text;
 }
 
@@ -320,7 +320,7 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, const TrainingSett
     GS_TRY_VOID(rows);
     if (arrays.identity.tags.empty()) arrays.identity = RowIdentity(model.count, model.capacity);
     add_missing_rows(arrays, settings);
-    if (appearance_of(settings) != AppearanceMode::none)
+    if (settings.appearance != AppearanceMode::none)
         GS_TRY_VOID(read_appearance(reader, arrays.appearance));
     if (!reader.at_end()) return reader.broken("last", "is followed by unknown data");
     return {};
@@ -355,9 +355,9 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
             fmt::format("the checkpoint's origin is {}, the capture's is {}",
                         text_of_origin(out.arrays.model.origin), text_of_origin(capture->origin)),
             "load the capture with the run's own loading options (its run.json)");
-    if (settings.refine_poses != 0) GS_TRY_VOID(read_poses(reader, out.poses));
+    if (settings.refine_poses) GS_TRY_VOID(read_poses(reader, out.poses));
     GS_TRY_VOID(read_arrays(reader, numbers, settings, out.arrays));
-    if (capture != nullptr && appearance_of(settings) != AppearanceMode::none &&
+    if (capture != nullptr && settings.appearance != AppearanceMode::none &&
         out.arrays.appearance.values.size() != AppearanceRows(*capture).values())
         return fail(ErrorKind::usage, path.string(),
                     "the checkpoint has exposure and colour of other cameras than " + capture->path,
@@ -396,7 +396,7 @@ void write_contents(Writer& out, const Capture& capture, const TrainingSettings&
     std::copy(adam.highest.begin(), adam.highest.end(), n.highest);
     out.section(Tag::run, bytes_of(n));
     if (!is_zero(capture.origin)) out.section(Tag::origin, bytes_of(capture.origin));
-    if (settings.refine_poses != 0) out.section(Tag::poses, bytes_of(poses));
+    if (settings.refine_poses) out.section(Tag::poses, bytes_of(poses));
     each_row_array(
         [&](const RowArray& array, const auto& values) {
             if (!array.used(settings)) return;
@@ -474,9 +474,9 @@ std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint) {
 
 Result<LearnedLooks> read_checkpoint_looks(const fs::path& checkpoint, const Capture& capture) {
     const auto head = read_checkpoint_head(checkpoint);
-    if (head && appearance_of(head->settings) == AppearanceMode::none) return LearnedLooks{};
+    if (head && head->settings.appearance == AppearanceMode::none) return LearnedLooks{};
     GS_TRY(auto contents, read_contents(checkpoint, &capture));
-    return LearnedLooks{appearance_of(contents.settings), std::move(contents.arrays.appearance)};
+    return LearnedLooks{contents.settings.appearance, std::move(contents.arrays.appearance)};
 }
 
 Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {
@@ -487,7 +487,7 @@ Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {
     out.model = std::move(contents.arrays.model);
     out.steps = contents.steps();
     out.sh_degree = std::min(sh_degree_at(contents.settings, out.steps), out.model.sh_degree);
-    out.unscented = contents.settings.projection != 0;
+    out.unscented = contents.settings.projection == ProjectionMethod::ut;
     filter_model(out.model, std::as_const(contents.arrays.filter).span());
     return out;
 }

@@ -58,9 +58,8 @@ float Trainer::State::filter_near() const {
 /// round has moved get new ones at once.
 bool Trainer::State::filter_due(bool round) const {
     const auto every = static_cast<std::uint64_t>(settings.densify_every);
-    return settings.filter_3d != 0 &&
-           (round ||
-            (steps() % every == 0 && static_cast<double>(steps()) <= settings.densify_until));
+    return settings.filter_3d && (round || (steps() % every == 0 && static_cast<double>(steps()) <=
+                                                                        settings.densify_until));
 }
 
 }  // namespace gs

@@ -130,12 +130,12 @@ void DensityStatistics::add(const BlockGradients& gradients, std::uint32_t skip,
 DensityRules density_rules(const TrainingSettings& settings, double extent, bool prune_large) {
     const std::optional<ClipBox> crop = crop_of(settings);
     return {settings.prune_opacity,
-            settings.absgrad != 0 ? settings.densify_absgrad : settings.densify_gradient,
+            settings.absgrad ? settings.densify_absgrad : settings.densify_gradient,
             settings.densify_extent * extent,
             settings.prune_extent * extent,
             settings.prune_screen_px,
             prune_large,
-            settings.revised_opacity != 0,
+            settings.revised_opacity,
             crop.has_value(),
             crop.value_or(ClipBox{}).lo,
             crop.value_or(ClipBox{}).hi};

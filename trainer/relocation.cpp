@@ -100,7 +100,7 @@ DensityRules relocation_rules(const TrainingSettings& settings, double extent) {
 std::vector<float> relocation_pulls(const TrainingSettings& settings,
                                     std::span<const float> gradient_sum,
                                     std::span<const float> views) {
-    if (settings.relocate_by_pull == 0) return {};
+    if (!settings.relocate_by_pull) return {};
     const auto enough =
         static_cast<float>(std::max(1e-12, density_rules(settings, 1.0, false).densify_gradient));
     std::vector<float> out(views.size());

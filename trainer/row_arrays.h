@@ -49,17 +49,15 @@ struct RowArray {
     const char* use = "parameters";    ///< what its memory is counted as
     const char* step_entry = nullptr;  ///< in a captured step; null: not stored there
     Values values = any;
-    double TrainingSettings::*setting =
-        nullptr;              ///< the run has the array where this is not 0; null: always
+    bool TrainingSettings::*setting =
+        nullptr;              ///< the run has the array if it is set; null: always
     bool since_first = true;  ///< every checkpoint has it; else it may be missing from old files
 
     std::size_t columns(int model_planes) const {
         const auto n = static_cast<std::size_t>(model_planes);
         return layout == single ? 1 : layout == planes ? n : 2 * n;
     }
-    bool used(const TrainingSettings& given) const {
-        return setting == nullptr || given.*setting != 0;
-    }
+    bool used(const TrainingSettings& given) const { return setting == nullptr || given.*setting; }
 };
 
 /// The run's other sections follow these two (checkpoint.cpp).

@@ -154,11 +154,12 @@ Result<bool> Run::change(const TrainingSettings& settings, std::string what) {
     snapshots_.take_before(what);
     GS_TRY(const bool restarted, trainer().set_settings(settings));
     if (restarted) run_.saved_step = run_.step();  // there is nothing to save yet
-    // What the loss is made of: it cannot be compared with what it was.
-    for (const auto part : {&TrainingSettings::lambda_dssim, &TrainingSettings::random_background,
-                            &TrainingSettings::background_r, &TrainingSettings::background_g,
-                            &TrainingSettings::background_b})
-        if (before.*part != settings.*part) run_.record.alarms.forget();
+    // Losses before and after the change cannot be compared.
+    const auto loss_of = [](const TrainingSettings& s) {
+        return std::tuple(s.lambda_dssim, s.random_background, s.background_r, s.background_g,
+                          s.background_b);
+    };
+    if (loss_of(before) != loss_of(settings)) run_.record.alarms.forget();
     run_.mark(std::move(what));
     if (!run_.stopped && !trainer().finished()) run_.ended = false;
     return restarted;

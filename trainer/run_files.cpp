@@ -163,13 +163,13 @@ nlohmann::ordered_json score_json(const Evaluation& evaluation) {
 
 nlohmann::ordered_json settings_json(const TrainingSettings& settings) {
     nlohmann::ordered_json out;
-    for (const SettingField& field : setting_fields()) out[field.name] = settings.*field.value;
+    for (const SettingField& field : setting_fields()) out[field.name] = field.of(settings);
     return out;
 }
 
 nlohmann::ordered_json appearance_json(const Trainer& trainer) {
     using Json = nlohmann::ordered_json;
-    const AppearanceMode mode = appearance_of(trainer.settings());
+    const AppearanceMode mode = trainer.settings().appearance;
     const AppearanceState learned = trainer.backend().appearance();
     if (learned.empty()) return nullptr;
     const AppearanceRows rows(trainer.capture());
@@ -179,7 +179,7 @@ nlohmann::ordered_json appearance_json(const Trainer& trainer) {
             list.push_back(json_number(learned.values[first + static_cast<std::size_t>(i)]));
         return list;
     };
-    Json out{{"mode", setting_choice("appearance", static_cast<double>(mode))},
+    Json out{{"mode", find_setting("appearance")->text(static_cast<double>(mode))},
              {"scores_through", mode == AppearanceMode::ppisp ? "camera" : "nothing"},
              {"photos", Json::array()},
              {"cameras", Json::array()}};

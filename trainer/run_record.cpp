@@ -67,7 +67,7 @@ void RunContext::measure_aligned() {
     Evaluation& aligned = record.aligned;
     const Capture& capture = trainer->capture();
     const std::vector<std::size_t> tests = capture.view_indices(true);
-    if (trainer->settings().refine_poses == 0 || !trainer->finished() || tests.empty() ||
+    if (!trainer->settings().refine_poses || !trainer->finished() || tests.empty() ||
         aligned.step == step())
         return;
     try {
@@ -92,7 +92,7 @@ void RunContext::measure_lidar() {
 }
 
 TrainedThrough trained_through(const Trainer& trainer) {
-    return {trainer.settings().projection != 0, widest_angle(trainer.capture())};
+    return {trainer.settings().projection == ProjectionMethod::ut, widest_angle(trainer.capture())};
 }
 
 Json summary_of(const RunContext& run) {

@@ -66,7 +66,7 @@ inline bool densify_due(const TrainingSettings& s, std::uint64_t steps_done) {
 }
 inline bool opacity_reset_due(const TrainingSettings& s, std::uint64_t steps_done) {
     const auto every = static_cast<std::uint64_t>(std::max(0.0, s.opacity_reset_every));
-    return strategy_kind(s) != StrategyKind::mcmc && every > 0 &&
+    return s.strategy != StrategyKind::mcmc && every > 0 &&
            static_cast<double>(steps_done) < s.densify_until && steps_done % every == 0;
 }
 /// Are the test photos due after `steps_done` steps, being due every `every`th (0: never)? A step

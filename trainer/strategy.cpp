@@ -69,7 +69,7 @@ class Budget final : public AdaptiveDensity {
 class Mcmc final : public Strategy {
   public:
     bool gathers_statistics(const TrainingSettings& s, std::uint64_t steps_done) const override {
-        return s.relocate_by_pull != 0 && static_cast<double>(steps_done) < s.densify_until;
+        return s.relocate_by_pull && static_cast<double>(steps_done) < s.densify_until;
     }
     RoundPlan after_step(const TrainingSettings& s, const RunFacts& facts) const override {
         RoundPlan plan;
@@ -91,7 +91,7 @@ const Strategy& strategy_of(const TrainingSettings& settings) {
     static const AdaptiveDensity adaptive;
     static const Mcmc mcmc;
     static const Budget budget;
-    switch (strategy_kind(settings)) {
+    switch (settings.strategy) {
         case StrategyKind::mcmc:
             return mcmc;
         case StrategyKind::budget:

@@ -111,7 +111,7 @@ RenderOptions Trainer::State::options() const {
     o.background = background_of(settings);
     o.sh_degree = sh_degree();
     o.antialiased = draws_antialiased(settings);
-    o.projection = static_cast<ProjectionMethod>(settings.projection);
+    o.projection = settings.projection;
     o.near_plane = near_plane_for(extent);
     return o;
 }
@@ -134,19 +134,19 @@ Result<void> Trainer::State::begin() {
     GS_TRY_VOID(may_draw());
     const auto degree = static_cast<int>(std::clamp(settings.sh_degree, 0.0, 3.0));
     const FirstLook look{static_cast<float>(settings.init_opacity),
-                         static_cast<float>(settings.init_scale), settings.init_surfaces != 0};
+                         static_cast<float>(settings.init_scale), settings.init_surfaces};
     GS_TRY(GaussianModel model, first ? gaussians_from_model(*first, *capture, degree)
                                       : gaussians_from_points(*capture, degree, 0, look));
     GS_TRY_VOID(may_learn_from_lidar());
     learns_from_lidar();  // warns now if there is no lidar
     model.antialiased = draws_antialiased(settings);
     RunArrays arrays = new_run(std::move(model), settings);
-    arrays.appearance = initial_appearance(rows, appearance_of(settings));
+    arrays.appearance = initial_appearance(rows, settings.appearance);
     GS_TRY_VOID(crop_at_start(arrays, settings));
     extent = static_cast<double>(scene_extent_of(*capture));
     sampler = Sampler(drawn, static_cast<std::uint64_t>(settings.seed));
-    poses = settings.refine_poses != 0 ? PoseRefinement(*capture, drawn) : PoseRefinement();
-    if (settings.filter_3d != 0)
+    poses = settings.refine_poses ? PoseRefinement(*capture, drawn) : PoseRefinement();
+    if (settings.filter_3d)
         gs::size_filter(std::as_const(arrays.model.values).span().first(3 * arrays.model.capacity),
                         arrays.model.count, filter_cameras(), filter_near(), FilterRows::all,
                         arrays.filter);
@@ -187,7 +187,7 @@ PoseState Trainer::State::pose_state() const {
 bool Trainer::State::restore_poses(const PoseState& from) {
     poses = PoseRefinement();
     pose_gradients.clear();
-    if (settings.refine_poses == 0) return true;
+    if (!settings.refine_poses) return true;
     poses = PoseRefinement(*capture, drawn);
     for (const PoseGradient& g : from.gradients)
         if (g.view >= capture->views.size()) return false;
@@ -227,7 +227,7 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
     plan.options = options();
     plan.options.depth = false;
     plan.options.motion = !poses.empty();
-    if (settings.random_background != 0) {
+    if (settings.random_background) {
         const auto channel = [&](std::uint64_t c) {
             return random_uniform(static_cast<std::uint64_t>(settings.seed),
                                   kBackgroundStream + plan.step, 3 * part.index + c);
@@ -236,7 +236,7 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
     }
     plan.rates = learning_rates(settings, extent, plan.step);
     plan.gathers_statistics = strategy_of(settings).gathers_statistics(settings, plan.step + 1);
-    plan.options.absolute = plan.gathers_statistics && settings.absgrad != 0;
+    plan.options.absolute = plan.gathers_statistics && settings.absgrad;
     plan.nudge = nudge_plan(settings, extent, plan.step, backend->count());
     plan.lambda_dssim = settings.lambda_dssim;
     plan.appearance =
@@ -321,9 +321,9 @@ Result<bool> Trainer::set_settings(const TrainingSettings& settings) {
     TrainingSettings wanted = settings;
     bool restarts = false;
     for (const SettingField& field : setting_fields()) {
-        if (field.live || wanted.*field.value == state_->settings.*field.value) continue;
+        if (field.live || field.of(wanted) == field.of(state_->settings)) continue;
         restarts = state_->steps() == 0;
-        if (!restarts) wanted.*field.value = state_->settings.*field.value;
+        if (!restarts) field.put(wanted, field.of(state_->settings));
     }
     const TrainingSettings before = std::exchange(state_->settings, wanted);
     if (auto may = state_->may_learn_from_lidar(); !may) {
@@ -354,7 +354,7 @@ Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progre
                              bool fitted) {
     State& s = *state_;
     const Span span(Stage::evaluation, s.steps());
-    const AppearanceMode mode = appearance_of(s.settings);
+    const AppearanceMode mode = s.settings.appearance;
     const AppearanceState learned =
         mode == AppearanceMode::ppisp ? s.backend->appearance() : AppearanceState();
     RenderOptions options = s.options();
@@ -374,7 +374,7 @@ Evaluation Trainer::evaluate(const std::vector<std::size_t>& views, const Progre
 
 void Trainer::edit(const std::function<void(RunArrays&)>& change) {
     state_->backend->edit(change);
-    if (state_->settings.filter_3d != 0) state_->size_filter(FilterRows::fresh);
+    if (state_->settings.filter_3d) state_->size_filter(FilterRows::fresh);
 }
 const TrainingBackend& Trainer::backend() const { return *state_->backend; }
 RowIdentity Trainer::identity() const { return backend().identity(); }

@@ -102,7 +102,7 @@ Json differences_of(const Side& a, const Side& b) {
         if (of_a != of_b) out.push_back({{"what", what}, {"a", of_a}, {"b", of_b}});
     };
     for (const SettingField& field : setting_fields())
-        add(field.name, a.settings.*field.value, b.settings.*field.value);
+        add(field.name, field.of(a.settings), field.of(b.settings));
     add("backend", kind_of_backend(a.hashes.backend), kind_of_backend(b.hashes.backend));
     add("gausscope", a.hashes.program, b.hashes.program);
     add("machine", a.hashes.machine, b.hashes.machine);

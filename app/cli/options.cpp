@@ -1,6 +1,7 @@
 #include "app/cli/options.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -197,16 +198,12 @@ std::string flag_of(const SettingField& field) {
 /// One option says all of them.
 bool is_crop(const SettingField& field) { return std::string_view(field.group) == "Crop"; }
 
-bool is_switch(const SettingField& field) {
-    return field.choices == nullptr && field.integer && field.min == 0 && field.max == 1;
-}
-
 }  // namespace
 
 bool is_setting_switch(std::string_view word) {
     return std::any_of(setting_fields().begin(), setting_fields().end(),
                        [&](const SettingField& field) {
-                           if (!is_switch(field) || is_crop(field)) return false;
+                           if (field.kind != SettingKind::toggle || is_crop(field)) return false;
                            const std::string flag = flag_of(field);
                            return word == flag || word == "--no-" + flag.substr(2);
                        });
@@ -217,29 +214,33 @@ void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& ou
     for (const SettingField& field : setting_fields()) {
         const std::string name = field.name;
         if (name == "seed" || is_crop(field)) continue;
-        const std::string help =
-            std::string(field.help) + fmt::format(" [{:g}]", defaults.*field.value);
+        std::string help = field.help;
+        std::vector<std::string> choices;
+        for (const SettingChoice& choice : field.choices) {
+            help += fmt::format("{} {}: {}", choices.empty() ? ":" : ";", choice.word, choice.help);
+            choices.emplace_back(choice.word);
+        }
+        help += fmt::format(" [{}]", field.text(field.of(defaults)));
+        const auto take = [&out, name](double value) { out.emplace_back(name, value); };
         CLI::Option* option;
-        if (is_switch(field))
+        if (field.kind == SettingKind::toggle)
             option = app.add_flag_function(
                 flag_of(field) + ",--no-" + flag_of(field).substr(2) + "{false}",
-                [&out, name](std::int64_t n) { out.emplace_back(name, n > 0 ? 1.0 : 0.0); }, help);
-        else if (field.choices != nullptr)
+                [take](std::int64_t n) { take(n > 0 ? 1.0 : 0.0); }, help);
+        else if (field.kind == SettingKind::choice)
             option = app.add_option_function<std::string>(
                             flag_of(field),
-                            [&out, name, &field](const std::string& word) {
-                                out.emplace_back(name, choice_value(field, word).value_or(0));
+                            [take, &field](const std::string& word) {
+                                take(field.value_of(word).value_or(0));
                             },
-                            fmt::format("{} [{}]", field.help,
-                                        setting_choice(name, defaults.*field.value)))
-                         ->check(CLI::IsMember(choices_of(field)))
-                         ->option_text(field.choices);
+                            help)
+                         ->check(CLI::IsMember(choices))
+                         ->option_text(fmt::format("{}", fmt::join(choices, "|")));
         else
             option =
-                app.add_option_function<double>(
-                       flag_of(field), [&out, name](double v) { out.emplace_back(name, v); }, help)
-                    ->check(field.integer ? whole_from(field.min, field.max)
-                                          : number_from(field.min, field.max))
+                app.add_option_function<double>(flag_of(field), take, help)
+                    ->check(field.kind == SettingKind::count ? whole_from(field.min, field.max)
+                                                             : number_from(field.min, field.max))
                     ->option_text("X");
         option->group(field.group);
     }

@@ -13,7 +13,6 @@
 #include "base/try.h"
 #include "trainer/checkpoint.h"
 #include "trainer/run_folder.h"
-#include "trainer/setting_text.h"
 
 namespace gs::cli {
 namespace {
@@ -27,17 +26,17 @@ Result<NamedValues> from_json(const std::string& path, const std::string& text) 
         return fail(ErrorKind::malformed, path, "the settings are not a JSON object");
     NamedValues out;
     for (const auto& [name, value] : object.items()) {
-        if (const SettingField* field = find_setting(name); field && value.is_string())
-            if (const auto chosen = choice_value(*field, value.get<std::string>())) {
-                out.emplace_back(name, *chosen);
-                continue;
-            }
-        if (!value.is_number() && !value.is_boolean())
+        if (!value.is_number() && !value.is_boolean() && !value.is_string())
             return fail(
                 ErrorKind::malformed, path,
                 fmt::format("the setting \"{}\" is neither a number nor true or false", name));
-        out.emplace_back(
-            name, value.is_boolean() ? (value.get<bool>() ? 1.0 : 0.0) : value.get<double>());
+        auto setting =
+            read_setting(name, value.is_string() ? value.get<std::string>() : value.dump());
+        if (!setting) {
+            setting.error().path = path;
+            return tl::unexpected(setting.error());
+        }
+        out.push_back(std::move(*setting));
     }
     return out;
 }
@@ -79,21 +78,8 @@ Result<NamedValues> read_config(const std::string& path) {
     // The mark some editors begin with.
     if (text->starts_with("\xef\xbb\xbf")) text->erase(0, 3);
     const std::size_t first = text->find_first_not_of(" \t\r\n");
-    auto values = first != std::string::npos && (*text)[first] == '{' ? from_json(path, *text)
-                                                                      : from_lines(path, *text);
-    if (!values) return values;
-    TrainingSettings scratch;
-    for (const auto& [name, value] : *values) {
-        const SettingField* field = find_setting(name);
-        if (field != nullptr && field->integer && value != std::floor(value))
-            return fail(ErrorKind::malformed, path,
-                        fmt::format("{} is {}, which is not a whole number", name, value));
-        if (auto set = set_setting(scratch, name, value); !set) {
-            set.error().path = path;
-            return tl::unexpected(set.error());
-        }
-    }
-    return values;
+    return first != std::string::npos && (*text)[first] == '{' ? from_json(path, *text)
+                                                               : from_lines(path, *text);
 }
 
 Result<NamedValues> given_settings(const NamedValues& flags, const std::string& background,

@@ -3,9 +3,10 @@
 #include <numbers>
 
 #include "app/commands/settings.h"
-#include "app/session/editor.h"
 #include "app/session/engine.h"
 #include "app/session/exporter.h"
+#include "app/session/row_edits.h"
+#include "app/session/selector.h"
 #include "app/session/simplifier.h"
 
 namespace gs {
@@ -23,37 +24,38 @@ void redo(History& history) { history.redo(); }
 using Rows = std::vector<std::uint64_t>;
 using Step = std::optional<std::uint64_t>;
 
-void hide(Editor& editor, const Rows& rows, Step step) {
-    if (editor.choose(rows, step)) editor.mark({"hide", "hidden"}, kSelected, kHidden, kSelected);
+void hide(Selector& selector, const Rows& rows, Step step) {
+    if (selector.choose(rows, step))
+        selector.mark({"hide", "hidden"}, kSelected, kHidden, kSelected);
 }
-void show_all(Editor& editor) { editor.mark({"show", "shown"}, kHidden, 0, kHidden); }
-void lock(Editor& editor) { editor.mark({"lock", "locked"}, kSelected, kLocked, 0); }
+void show_all(Selector& selector) { selector.mark({"show", "shown"}, kHidden, 0, kHidden); }
+void lock(Selector& selector) { selector.mark({"lock", "locked"}, kSelected, kLocked, 0); }
 constexpr Verb kUnlock{"unlock", "unlocked"};
-void unlock(Editor& editor) { editor.mark(kUnlock, kSelected | kLocked, 0, kLocked); }
-void unlock_all(Editor& editor) { editor.mark(kUnlock, kLocked, 0, kLocked); }
-void remove(Editor& editor, const Rows& rows, Step step) {
-    if (editor.choose(rows, step)) editor.remove();
+void unlock(Selector& selector) { selector.mark(kUnlock, kSelected | kLocked, 0, kLocked); }
+void unlock_all(Selector& selector) { selector.mark(kUnlock, kLocked, 0, kLocked); }
+void remove(Engine& engine, const Rows& rows, Step step) {
+    if (engine.part<Selector>().choose(rows, step)) engine.part<RowEdits>().remove();
 }
-void move(Editor& editor, Vec3d shift) { editor.transform({"move", "moved"}, kSame, shift); }
-void rotate(Editor& editor, Vec3d axis, double degrees) {
+void move(RowEdits& edits, Vec3d shift) { edits.transform({"move", "moved"}, kSame, shift); }
+void rotate(RowEdits& edits, Vec3d axis, double degrees) {
     const double half = degrees * std::numbers::pi / 360, s = std::sin(half);
     const Mat3d turn = rotation_from_quat({std::cos(half), s * axis.x, s * axis.y, s * axis.z});
-    editor.transform({"rotate", "turned"}, turn, {});
+    edits.transform({"rotate", "turned"}, turn, {});
 }
-void scale(Editor& editor, double factor) {
+void scale(RowEdits& edits, double factor) {
     Mat3d larger = kSame;
     for (int i = 0; i < 3; ++i) larger.m[i][i] = factor;
-    editor.transform({"scale", "scaled"}, larger, {});
+    edits.transform({"scale", "scaled"}, larger, {});
 }
 Result<void> recolor(StudioState& state, Recolor way, Vec3d color) {
     if (way == Recolor::set && std::max({color.x, color.y, color.z}) > 1)
         return fail(ErrorKind::usage, "", "the channels of a colour are between 0 and 1",
                     "multiply takes larger factors");
-    return send(state, [way, color](Engine& e) { e.part<Editor>().recolor(way, narrow(color)); });
+    return send(state, [way, color](Engine& e) { e.part<RowEdits>().recolor(way, narrow(color)); });
 }
 Result<void> crop(StudioState& state) {
     GS_TRY(const ClipBox box, clip_box(state));
-    return send(state, [box](Engine& e) { e.part<Editor>().crop(box); });
+    return send(state, [box](Engine& e) { e.part<RowEdits>().crop(box); });
 }
 
 // clang-format off
@@ -77,7 +79,7 @@ const CommandRow kRows[] = {
      "Delete the selected Gaussians; undo restores them. With ROW, select these first; refused if the model "
      "has changed since STEP.", remove, some_gaussians(), optional(whole("STEP", 0, kMost))},
     {"edit.duplicate",   "Duplicate the selection",  "Edit 5", "Ctrl+D",
-     "Copy each selected Gaussian in place and select the copies.", &Editor::duplicate},
+     "Copy each selected Gaussian in place and select the copies.", &RowEdits::duplicate},
     {"edit.move",        "Move the selection",       "Edit/Transform 5", "",
      "Moves the selected Gaussians along the world's axes (world units).",
      move, vector("X Y Z", -kFarthest, kFarthest)},

@@ -8,6 +8,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
+#include "app/session/frame_verifier.h"
 #include "base/try.h"
 #include "panels/viewport/frusta.h"
 #include "renderer/scene/camera_names.h"
@@ -70,9 +71,9 @@ void up(S state, std::optional<Vec3d> axis) {
 }
 Result<void> fast(S state, std::optional<bool> on) {
     state.view.fast = on.value_or(!state.view.fast);
-    if (!state.view.fast) return {};
+    if (!state.view.fast || !state.scene) return {};
     return send(state, [request = view_request_of(state, state.width, state.height)](Engine& e) {
-        e.tell_of_fast(request);
+        if (const auto scene = e.open_scene()) e.part<FrameVerifier>().check_fast(*scene, request);
     });
 }
 void look_from_side(S state, Side which) { move_to(state, from_side(state.navigation, which)); }

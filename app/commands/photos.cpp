@@ -4,7 +4,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/training.h"
+#include "app/session/run_progress.h"
 #include "app/studio/arguments.h"
 #include "app/studio/studio.h"
 #include "panels/state/photo_looks.h"
@@ -36,7 +36,7 @@ const CommandRow kRows[] = {
      &ViewSettings::frusta_size, number("FACTOR", 0.05, 20)},
     {"view.poses.arrows",  "Pose corrections",         "View/Camera 3", "",
      "Draw arrows at the capture cameras for the run's pose corrections, magnified many times.",
-     &Training::show_pose_arrows, toggle()},
+     &RunProgress::show_pose_arrows, toggle()},
     {"view.appearance",    "As the photo shows it",    "View/Camera 3", "",
      "At a photo's camera, draw the scene with that photo's learned exposure and colour, or without.",
      &ViewSettings::photo_look, toggle()},

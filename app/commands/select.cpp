@@ -3,8 +3,8 @@
 #include <array>
 
 #include "app/commands/settings.h"
-#include "app/session/editor.h"
 #include "app/session/engine.h"
+#include "app/session/selector.h"
 #include "app/session/values.h"
 #include "base/text.h"
 
@@ -78,7 +78,7 @@ Result<void> ask_screen(S state, const Selecting& how, ScreenShape shape) {
     return send(state, [how, shape = std::move(shape), only_seen = state.tools.only_seen,
                         request = view_request_of(state, state.width, state.height)](Engine& e) {
         if (const auto scene = e.open_scene())
-            e.part<Editor>().select_on_screen(how, *scene, request, shape, only_seen);
+            e.part<Selector>().select_on_screen(how, *scene, request, shape, only_seen);
     });
 }
 Result<void> rectangle(S state, const std::vector<double>& v, const Selecting& how) {
@@ -133,12 +133,12 @@ void color(Editor& editor, Vec3f wanted, float tolerance, const Selecting& how) 
                   [&](const GaussianModel& m) { return rows_by_color(m, wanted, tolerance); });
 }
 /// Selects by the colour of a pixel of the picture.
-void color_at(Editor& editor, const Shown& shown, const ViewRequest& request, double x, double y,
-              float tolerance, const Selecting& how) {
-    editor.select_color_at(named("colour", how), shown, request, x, y, tolerance);
+void color_at(Selector& selector, const Shown& shown, const ViewRequest& request, double x,
+              double y, float tolerance, const Selecting& how) {
+    selector.select_color_at(named("colour", how), shown, request, x, y, tolerance);
 }
-void rows(Editor& editor, const std::vector<std::uint64_t>& wanted, const Selecting& how) {
-    editor.select_rows(named("rows", how), wanted);
+void rows(Selector& selector, const std::vector<std::uint64_t>& wanted, const Selecting& how) {
+    selector.select_rows(named("rows", how), wanted);
 }
 void all(Editor& editor) {
     editor.select({"all"}, [](const GaussianModel& m) { return Hits(m.count, 1); });
@@ -149,11 +149,11 @@ void none(Editor& editor) {
 Result<void> neighbours(S state, NeighbourStep step, std::optional<double> given) {
     const double reach = state.tools.reach = given.value_or(state.tools.reach);
     return send(state,
-                [step, reach](Engine& e) { e.part<Editor>().select_neighbours(step, reach); });
+                [step, reach](Engine& e) { e.part<Selector>().select_neighbours(step, reach); });
 }
-void solo(Editor& editor, const std::vector<std::uint64_t>& rows,
+void solo(Selector& selector, const std::vector<std::uint64_t>& rows,
           std::optional<std::uint64_t> step) {
-    if (editor.choose(rows, step)) editor.solo();
+    if (selector.choose(rows, step)) selector.solo();
 }
 
 // ---- tools
@@ -183,7 +183,7 @@ const CommandRow kRows[] = {
     {"select.none",       "Select nothing",           "Edit 2", "Ctrl+Shift+A",
      "Clear the selection.", none},
     {"select.invert",     "Invert the selection",     "Edit 2", "Ctrl+I",
-     "Invert the selection.", &Editor::invert},
+     "Invert the selection.", &Selector::invert},
     {"select.grow",       "Grow the selection",       "Edit/Neighbours 2", "Ctrl+=",
      "Add Gaussians with centres closer to a selected one than REACH (3) times its size.",
      neighbours, always(NeighbourStep::grow), optional(number("REACH", 0.01, 1000))},

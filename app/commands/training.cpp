@@ -1,9 +1,11 @@
 // Commands in the Training menu: start, pause, step, edit, evaluate, save.
-#include "app/session/training.h"
 #include "app/commands/settings.h"
-#include "app/session/editor.h"
+#include "app/session/costs.h"
 #include "app/session/engine.h"
 #include "app/session/exporter.h"
+#include "app/session/row_edits.h"
+#include "app/session/run_recording.h"
+#include "app/session/run_settings.h"
 #include "app/studio/studio.h"
 #include "panels/time_lapse_panel.h"
 #include "trainer/lapse_video.h"
@@ -23,15 +25,10 @@ void toggle_run(Training& training) {
         training.start();
 }
 Result<void> set(S state, const std::string& name, const std::string& text) {
-    const SettingField* field = find_setting(name);
-    if (!field)
-        return fail(ErrorKind::usage, "", fmt::format("there is no setting \"{}\"", name),
-                    "the Training panel lists them");
-    auto value = choice_value(*field, text);
-    if (!value) {
-        GS_TRY(value, number_argument(text, field->min, field->max, name));
-    }
-    return send(state, [name, value](Engine& e) { e.part<Training>().set(name, *value); });
+    GS_TRY(auto setting, read_setting(name, text));
+    return send(state, [setting = std::move(setting)](Engine& e) {
+        e.part<RunSettings>().set(setting.first, setting.second);
+    });
 }
 /// Without a box, the end of cropping.
 Result<void> crop_to(S state, const std::optional<ClipBox>& box) {
@@ -39,7 +36,7 @@ Result<void> crop_to(S state, const std::optional<ClipBox>& box) {
         return fail(ErrorKind::usage, "", "no training run is open",
                     "edit.crop deletes Gaussians outside the clip box in any scene");
     return send(state, [box](Engine& e) {
-        if (e.part<Training>().crop(box) && box) e.part<Editor>().crop(*box);
+        if (e.part<RunSettings>().crop(box) && box) e.part<RowEdits>().crop(*box);
     });
 }
 Result<void> crop_run(S state, const std::optional<std::optional<ClipBox>>& box) {
@@ -66,14 +63,16 @@ Result<void> profile_steps(S state, std::uint64_t first, std::optional<std::uint
     if (last < first)
         return fail(ErrorKind::usage, "",
                     fmt::format("the last step must be {} or later, not {}", first, last));
-    return send(state, [first, last](Engine& e) { e.part<Training>().profile(first, last); });
+    return send(state, [first, last](Engine& e) { e.part<RunRecording>().profile(first, last); });
 }
 Result<void> set_lapse(S state, std::optional<LapsePace> pace, const std::string& names) {
     std::vector<Camera> photos;
     if (state.cameras)
         for (const CameraRow& row : *state.cameras) photos.push_back(row.camera);
-    return send(state, [pace, names, saved = saved_lapse_cameras(state.saved_views, photos)](
-                           Engine& e) { e.part<Training>().set_time_lapse(pace, names, saved); });
+    return send(state,
+                [pace, names, saved = saved_lapse_cameras(state.saved_views, photos)](Engine& e) {
+                    e.part<RunRecording>().set_time_lapse(pace, names, saved);
+                });
 }
 Result<void> lapse_every(S state, const std::string& steps) {
     GS_TRY(const LapsePace pace, parse_lapse_pace(steps));
@@ -146,9 +145,9 @@ const CommandRow kRows[] = {
      "Save the run and continue from the state before an edit as a separate run.", &Training::branch, snapshot()},
     {"curves.show",         "Show the curves of a run",     "",         "",
      "Draw the curves of the run in this folder behind the current ones and list the settings that "
-     "differ.", &Training::show_other, word("RUN")},
+     "differ.", &RunProgress::show_other, word("RUN")},
     {"curves.hide",         "Hide the curves of a run",     "",         "",
-     "Hide them again; without a name, all of them.", &Training::hide_other, optional_word("RUN")},
+     "Hide them again; without a name, all of them.", &RunProgress::hide_other, optional_word("RUN")},
     {"timelapse.every",     "Time lapse...",                "Training 2", "",
      "Save pictures of the run from fixed cameras every STEPS steps; auto: as often as costs "
      "1 % of the time.", lapse_every, word("STEPS|auto|off")},
@@ -169,7 +168,7 @@ const CommandRow kRows[] = {
      profile_steps, whole("FIRST", 1, kMostSteps), optional(whole("LAST", 1, kMostSteps))},
     {"limits.measure",      "Measure the machine's limits", "Training 4", "",
      "Measure this machine's peak rates for the Limits view of Stages; takes a second, while "
-     "training waits.", &Engine::measure_limits, flag("again")},
+     "training waits.", &Costs::measure_limits, flag("again")},
 };
 // clang-format on
 

@@ -3,7 +3,7 @@
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
 #include "app/session/frame_verifier.h"
-#include "app/session/training.h"
+#include "app/session/run_recording.h"
 
 namespace gs {
 namespace {
@@ -35,10 +35,10 @@ const CommandRow kRows[] = {
      "Remove the differences from the picture, or cancel the verification.", &FrameVerifier::clear},
     {"capture.step", "Capture a training step",     "Training 2", "F9",
      "Write the complete next training step to PATH or the run's folder, for gausscope replay; a paused "
-     "run does that one step.", &Training::capture_step, optional_word("PATH")},
+     "run does that one step.", &RunRecording::capture_step, optional_word("PATH")},
     {"train.hashes", "Hash every training step",    "",           "",
      "Write hashes of every stage of each step to the run's folder, for gausscope diff.",
-     &Training::set_hashes, optional(on_off(), true)},
+     &RunRecording::set_hashes, optional(on_off(), true)},
 };
 // clang-format on
 

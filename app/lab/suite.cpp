@@ -11,7 +11,7 @@
 #include "base/format.h"
 #include "base/hash.h"
 #include "base/try.h"
-#include "trainer/setting_text.h"
+#include "trainer/settings.h"
 
 namespace gs::lab {
 namespace {

@@ -48,7 +48,7 @@ void BundleSaver::save(BundleRequest given, const Shown& shown) {
         return ctx_.events.error(running->what + " is in progress: one bundle at a time");
     const LoadedScene& open = shown.scene;
     auto scene = std::make_shared<BundleScene>();
-    scene->picture = viewer_.picture(shown, given.view)->rgba;
+    scene->picture = the<Viewer>().picture(shown, given.view)->rgba;
     scene->model =
         open.trainer ? std::make_shared<const GaussianModel>(open.trainer->model()) : open.model;
     scene->capture = open.capture;
@@ -75,8 +75,8 @@ void BundleSaver::save(BundleRequest given, const Shown& shown) {
         },
         [this, path, command, model = scene->model](std::uint64_t bytes) {
             if (ctx_.scene && ctx_.scene->model == model) {
-                editor_.exported();
-                doctor_.exported();
+                the<Editor>().exported();
+                the<SceneDoctor>().exported();
             }
             ctx_.events.done(
                 fmt::format("saved {} ({})", path, format_bytes(static_cast<double>(bytes))), true,

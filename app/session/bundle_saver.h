@@ -23,18 +23,12 @@ struct BundleRequest {
     Report report;  ///< without the picture
 };
 
-class BundleSaver final : public EnginePart {
+class BundleSaver final : public PartWith<Viewer, Editor, SceneDoctor> {
   public:
-    BundleSaver(EngineContext ctx, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
-        : ctx_(std::move(ctx)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
+    using PartWith::PartWith;
+
     /// Shows a notice when written; edits of splats then count as saved. One at a time.
     void save(BundleRequest request, const Shown& shown);
-
-  private:
-    EngineContext ctx_;
-    Viewer& viewer_;
-    Editor& editor_;
-    SceneDoctor& doctor_;
 };
 
 }  // namespace gs

@@ -59,7 +59,7 @@ void ContactSheet::make(const Shown& shown, Cell& cell) {
     made->parts = wanted_.renders ? 3 : 1;
     std::vector<Image8> parts{of.photo.empty() ? Image8{} : resize_area(of.photo, width, height)};
     if (wanted_.renders) {
-        parts.push_back(viewer_.small_picture(shown, static_cast<int>(index), width)->rgba);
+        parts.push_back(the<Viewer>().small_picture(shown, static_cast<int>(index), width)->rgba);
         parts.push_back(difference_picture(parts[1], parts[0], kSheetErrorRange));
     }
     made->strip = beside_each_other(parts, width, height);

@@ -11,9 +11,9 @@
 
 namespace gs {
 
-class ContactSheet final : public EnginePart {
+class ContactSheet final : public PartWith<Viewer> {
   public:
-    ContactSheet(EngineContext ctx, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
+    using PartWith::PartWith;
 
     /// Replaces the request. Unwanted pictures are kept, up to kMostBytes.
     void want(SheetRequest request);
@@ -35,8 +35,6 @@ class ContactSheet final : public EnginePart {
     void drop_some();
     void publish();
 
-    EngineContext ctx_;
-    Viewer& viewer_;
     SheetRequest wanted_;
     std::vector<Cell> cells_;  // by view
     std::uint64_t serial_ = 0, generation_ = 0, bytes_ = 0;

@@ -125,7 +125,7 @@ std::shared_ptr<const GaussianTint> moved(const GaussianTint& tint,
 
 void Costs::measure(const Shown& shown, const ViewRequest& request) {
     hidden_ = shown.tint ? shown.tint->hiding() : nullptr;
-    const std::string note = viewer_.draw_costs(shown, request, hidden_, true, measured_);
+    const std::string note = the<Viewer>().draw_costs(shown, request, hidden_, true, measured_);
     std::optional<CostReport::Region> region = report_ ? report_->region : std::nullopt;
     ctx_.jobs.drop(kPhotosJob);
     report_.emplace();
@@ -198,7 +198,7 @@ void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t 
     out.share = static_cast<double>(saved) / static_cast<double>(report_->frame.evaluated);
     without_ = tint_without(rows);
     RenderResult frame;
-    viewer_.draw_costs(shown, request, without_, false, frame);
+    the<Viewer>().draw_costs(shown, request, without_, false, frame);
     out.ns = report_->frame.forward_ns;
     out.ns_without = sums_of(frame).forward_ns;
     followed_ = shown.scene.steps_done();
@@ -248,7 +248,7 @@ void Costs::measure_photo(const Shown& shown, std::size_t index) {
     const View& view = shown.scene.capture->views[index];
     RenderResult picture;
     const auto psnr = [&](const std::shared_ptr<const GaussianTint>& tint) {
-        viewer_.draw_photo(shown, index, tint, picture);
+        the<Viewer>().draw_photo(shown, index, tint, picture);
         return score_picture(picture.color, view.photo, view.mask).psnr;
     };
     const double with = psnr(hidden_), without = psnr(without_);
@@ -272,6 +272,15 @@ void Costs::tell_change() {
                     "instead of {} dB",
                     format_count(static_cast<double>(out.count)), out.done,
                     format_number(out.psnr_without, 4), format_number(out.psnr, 4)));
+}
+
+void Costs::measure_limits(bool again) {
+    if (!ctx_.options.limits)
+        return ctx_.events.error("this machine's limits cannot be measured here");
+    auto limits = ctx_.options.limits(again);
+    if (!limits) return ctx_.events.error(limits.error().text());
+    ctx_.events.done("measured the limits of " + limits->machine);
+    ctx_.events.changed().limits = std::move(*limits);
 }
 
 void Costs::clear() {

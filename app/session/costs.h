@@ -12,9 +12,9 @@
 
 namespace gs {
 
-class Costs final : public EnginePart {
+class Costs final : public PartWith<Viewer> {
   public:
-    Costs(EngineContext ctx, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
+    using PartWith::PartWith;
 
     /// Measures the viewport without hidden Gaussians: forward and, if none is hidden, backward.
     void measure(const Shown& shown, const ViewRequest& request);
@@ -28,6 +28,9 @@ class Costs final : public EnginePart {
     void top(std::size_t count);
     /// Measures the savings and the photos' change without the `count` most expensive Gaussians.
     void without(const Shown& shown, const ViewRequest& request, std::size_t count);
+    /// Measures this machine's limits, if unknown or if `again`; nothing else is computed
+    /// meanwhile.
+    void measure_limits(bool again);
     /// Discards the measurements.
     void clear();
     void scene_changed(SceneChange change) override {
@@ -42,8 +45,6 @@ class Costs final : public EnginePart {
     void measure_photo(const Shown& shown, std::size_t view);
     bool follow_rows(const LoadedScene& scene);
 
-    EngineContext ctx_;
-    Viewer& viewer_;
     std::optional<CostReport> report_;
     std::size_t listed_ = 20;
     RenderResult measured_;               // the frame of report_

@@ -18,9 +18,9 @@
 
 namespace gs {
 
-class DrivePart final : public EnginePart {
+class DrivePart final : public PartWith<> {
   public:
-    explicit DrivePart(EngineContext ctx) : ctx_(std::move(ctx)) {}
+    using PartWith::PartWith;
 
     /// Opens the scene's own recording; draws the sweep again with another model.
     void scene_changed(SceneChange change) override;
@@ -55,7 +55,6 @@ class DrivePart final : public EnginePart {
     std::shared_ptr<const GaussianModel> model() const;
     void publish();
 
-    EngineContext ctx_;
     std::optional<DriveState> state_;  // none: there is no recording
     std::shared_ptr<const LidarLog> log_;
     LookedAt held_;              // the newest that was read

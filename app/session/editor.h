@@ -1,7 +1,7 @@
-// Editor: the engine's part that selects and edits Gaussians: their flags (selected, hidden,
-// locked) and undoable edits of the selection. It works between two steps and replaces the shared
-// model: a scene without a trainer gets another model, a run is edited through its trainer. Owned
-// by the engine; commands call it there.
+// Editor: the engine's part that keeps the Gaussians' flags (selected, hidden, locked) and makes
+// undoable edits of flags and rows. It works between two steps and replaces the shared model: a
+// scene without a trainer gets another model, a run is edited through its trainer. Commands reach
+// it through Selector (selector.h) and RowEdits (row_edits.h).
 #pragma once
 
 #include <functional>
@@ -12,22 +12,14 @@
 #include <vector>
 
 #include "app/session/engine_context.h"
+#include "app/session/run_rows.h"
 #include "app/session/shown_tint.h"
 #include "app/session/viewer.h"
 #include "renderer/edit/questions.h"
 #include "renderer/edit/row_change.h"
-#include "renderer/scene/transform.h"
-#include "trainer/run_edit.h"
 
 namespace gs {
 
-/// A shape over the picture; places and radius in fractions of its width and height.
-struct ScreenShape {
-    enum class Kind { rectangle, lasso, brush };
-    Kind kind = Kind::rectangle;
-    std::vector<ScreenPoint> points;  ///< two corners; the corners of a line; a path
-    double radius = 0;                ///< of a brush, in widths
-};
 /// How hits of a question change the selection.
 struct Selecting {
     std::string name;  ///< "rectangle"
@@ -62,109 +54,69 @@ struct EditStep {
     RowChange rows{};
     FlagChange flags{};  ///< after the rows have changed
     WholeChange whole{};
-    TakenRows taken{};                    ///< of a run: removed rows, and
-    Flags taken_flags{};                  ///< their flags
+    RemovedRows removed{};                ///< of a run
     std::uint64_t before = 0, after = 0;  ///< numbers of the models
 
     std::uint64_t bytes() const {
         return rows.bytes() + flags.bytes() + name.label.capacity() + name.past.capacity() +
-               (whole.model ? whole.model->bytes() : 0) + whole.flags.capacity() + taken.bytes() +
-               taken_flags.capacity();
+               (whole.model ? whole.model->bytes() : 0) + whole.flags.capacity() +
+               removed.arrays.bytes() + removed.flags.capacity();
     }
 };
 
-enum class NeighbourStep { grow, shrink, connected };
-/// How to recolour the selection: multiply base colours, or set them and remove view dependence.
-enum class Recolor { multiply, set };
-/// Flags of the Gaussians `after`, where those of the Gaussians `before` were `flags`.
-Flags moved_flags(const Flags& flags, const std::vector<std::uint32_t>& before,
-                  const std::vector<std::uint32_t>& after);
-
-class Editor final : public EnginePart {
+class Editor final : public PartWith<Viewer, ShownTint> {
   public:
-    Editor(EngineContext ctx, Viewer& viewer, ShownTint& tint)
-        : ctx_(std::move(ctx)), viewer_(viewer), tint_(tint) {}
+    using PartWith::PartWith;
 
-    // ---- selection
     using Question = std::function<Hits(const GaussianModel&)>;
     void select(const Selecting& how, const Question& question);
-    /// `shown`: as in the viewport. `only_seen`: skip Gaussians behind surfaces.
-    void select_on_screen(const Selecting& how, const Shown& shown, const ViewRequest& request,
-                          const ScreenShape& shape, bool only_seen);
-    /// Selects by the colour at this place of the picture (fractions of its size).
-    void select_color_at(const Selecting& how, const Shown& shown, const ViewRequest& request,
-                         double x, double y, float tolerance);
-    /// False, with an error reported: an unknown row; the selection is unchanged.
-    bool select_rows(const Selecting& how, const std::vector<std::uint64_t>& rows);
-    /// Selects the subject of an edit: only these rows, or without any the current selection.
-    /// False, with an error reported: an unknown row, or rows of the model after another `step`.
-    bool choose(const std::vector<std::uint64_t>& rows, std::optional<std::uint64_t> step);
-    void select_neighbours(NeighbourStep step, double reach);
-    void invert();
-
-    // ---- edits
-    /// Sets `set` and clears `clear` in every row with all bits of `of`. `verb` is reported with
-    /// the number of changed rows. Reports an error if `of` needs selected rows and there are none.
-    void mark(const Verb& verb, std::uint8_t of, std::uint8_t set, std::uint8_t clear);
-    /// Shows only the selection.
-    void solo();
-    void remove();
-    void duplicate();
-    /// `linear` about the middle of the selection's bounds, then `shift` (world units).
-    void transform(const Verb& verb, const Mat3d& linear, Vec3d shift);
-    void recolor(Recolor how, Vec3f color);
-    /// Deletes Gaussians outside the box.
-    void crop(const ClipBox& box);
-    /// Only the selected Gaussians; null, with an error reported, if there are none.
-    std::shared_ptr<const GaussianModel> selected_model();
-
-    // ---- the engine's
-    /// Another scene or a restarted run discards the edits, except locks.
-    void scene_changed(SceneChange change) override;
-    /// After steps of training, flags stay with their Gaussians.
-    void before_picture(const Shown*) override { follow_rows(); }
-    /// The open scene was written to a file.
-    void exported();
+    /// Makes an undoable edit: changes rows, then flags (empty: none of them).
+    void make(EditName name, RowChange rows, const std::function<Flags(const Flags&)>& flags);
     /// Adopts the replaced model in `shown`, by a fix or not, as an edit named `label`.
     void adopt_whole(LoadedScene shown, const std::optional<Fix>& fix, std::string label);
-    std::uint64_t locked() const { return count_flags(flags_).locked; }
+
+    /// Brings flags() up to date. False, with an error reported: nothing can be edited.
+    bool may_edit();
+    /// The same, and ends the preview of a shape. `of_selection`: an error if nothing is selected.
+    bool begin(bool of_selection);
+    const Flags& flags() const { return flags_; }
+    /// Only the selected Gaussians; null, with an error reported, if there are none.
+    std::shared_ptr<const GaussianModel> selected_model();
+    /// Of the rows of a run.
+    const std::vector<std::uint32_t>& ids() const { return rows_.ids(); }
+    /// Counts selections and edits by the user.
+    std::uint64_t changes() const { return changes_; }
     /// Applied fixes, oldest first.
     const std::vector<Fix>& fixes() const { return fixes_; }
+    /// The open scene was written to a file.
+    void exported();
     bool unsaved() const;
     /// Called after the whole model was replaced, for example by a fix or its undo.
     std::function<void()> on_whole_change;
 
+    /// Another scene or a restarted run discards the edits, except locks.
+    void scene_changed(SceneChange change) override;
+    /// After steps of training, flags stay with their Gaussians.
+    void before_picture(const Shown*) override { follow_rows(); }
+
   private:
     void follow_rows();
     std::string why_not() const;
-    bool may_edit();
-    void take_names();
-    bool any_selected();
-    bool end_live();
-    std::vector<std::uint32_t> editable_rows(const Verb& verb);
-    void remove_rows(EditName name, std::vector<std::uint32_t> rows);
-    void make(EditName name, RowChange rows, const std::function<Flags(const Flags&)>& flags);
+    void end_live();
     void record(EditStep step);
     bool toggle(EditStep& step, bool back);
     bool toggle_parts(EditStep& step, bool back);
     void changed_whole(const std::optional<Fix>& fix, bool back);
     bool change_rows(EditStep& step);
-    bool change_run(EditStep& step);
-    void follow_presence(EditStep& step, bool goes, bool first);
     bool sync_locks(const std::string& what, const Flags& before);
     bool change_whole(WholeChange& change);
     void show();
 
-    EngineContext ctx_;
-    Viewer& viewer_;
-    ShownTint& tint_;
+    RunRows rows_;                      // of flags_, in a run
     Flags flags_;                       // by row; empty: none of any row
     std::optional<Flags> before_live_;  // flags_ shows what a shape would select
     std::vector<Fix> fixes_;
-    std::uint64_t changes_ = 0;  // by the user: what was asked before one is not answered after
-    // For a run: ids of the rows of flags_, and their step.
-    std::vector<std::uint32_t> ids_;
-    std::uint64_t followed_ = 0;
+    std::uint64_t changes_ = 0;  // what was asked before one is not answered after
     // Numbers of models: of the newest one made, the shown one, and the one in a file.
     std::uint64_t models_ = 0, model_ = 0, saved_ = 0;
 };

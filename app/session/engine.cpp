@@ -10,7 +10,6 @@
 #include "app/session/editor.h"
 #include "app/session/engine_context.h"
 #include "app/session/exporter.h"
-#include "app/session/fast_pictures.h"
 #include "app/session/film_render.h"
 #include "app/session/frame_verifier.h"
 #include "app/session/inspector.h"
@@ -18,8 +17,13 @@
 #include "app/session/photo_problems.h"
 #include "app/session/place_finder.h"
 #include "app/session/predictor.h"
+#include "app/session/row_edits.h"
+#include "app/session/run_recording.h"
+#include "app/session/run_settings.h"
 #include "app/session/scene_doctor.h"
 #include "app/session/scene_info.h"
+#include "app/session/scene_report.h"
+#include "app/session/selector.h"
 #include "app/session/shown_tint.h"
 #include "app/session/simplifier.h"
 #include "app/session/streamed_levels.h"
@@ -36,8 +40,8 @@ namespace gs {
 namespace {
 
 constexpr auto kSleep = std::chrono::milliseconds(1000),
-               kShortSleep = std::chrono::milliseconds(50);    // the bell ends both
-constexpr double kStatusInterval = 0.1, kSceneInterval = 4.0;  // seconds
+               kShortSleep = std::chrono::milliseconds(50);  // the bell ends both
+constexpr double kStatusInterval = 0.1;                      // seconds
 
 bool is_restless(const std::unique_ptr<EnginePart>& part) { return part->is_restless(); }
 
@@ -56,55 +60,38 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
     : options_(std::move(options)),
       in_(in),
       events_(out, std::move(wake)),
-      history_(add<History>(events_)),
-      tint_(add<ShownTint>()),
-      viewer_(add<Viewer>()),
-      training_(add<Training>(context(), options_.settings, viewer_)),
-      editor_(add<Editor>(context(), viewer_, tint_)),
-      doctor_(add<SceneDoctor>(context(), viewer_, editor_)),
-      levels_(add<StreamedLevels>(context(), viewer_, doctor_)),
-      sheet_(add<ContactSheet>(context(), viewer_)),
-      values_(add<Values>(context(), viewer_, tint_)),
-      bundle_(add<BundleSaver>(context(), viewer_, editor_, doctor_)),
       jobs_([&in] { in.bell.put({}); }) {
-    add<Inspector>(context(), viewer_, tint_);
-    add<FilmRender>(context(), viewer_, levels_);
-    add<ProblemFinder>(context(), viewer_, editor_, doctor_);
-    add<Costs>(context(), viewer_);
-    add<Simplifier>(context(), editor_);
-    add<Exporter>(context(), editor_, doctor_);
-    add<PlaceFinder>(context(), viewer_);
-    add<Predictor>(context(), tint_);
-    add<FrameVerifier>(context(), viewer_);
-    add<LabPart>(context());
-    add<DrivePart>(context());
+    parts_.push_back(std::make_unique<History>(events_));
+    parts_.push_back(std::make_unique<ShownTint>());
+    parts_.push_back(std::make_unique<Viewer>());
+    // Each after the parts that it works with.
+    add<RunProgress, Training, RunSettings, RunRecording, Editor, RowEdits, Selector, SceneDoctor,
+        StreamedLevels, ContactSheet, SceneReport, Values, BundleSaver, Inspector, FilmRender,
+        ProblemFinder, Costs, Simplifier, Exporter, PlaceFinder, Predictor, FrameVerifier, LabPart,
+        DrivePart>();
     backend_ = options_.backend;
-    editor_.on_whole_change = [this] { doctor_.fixes_changed(); };
+    part<Editor>().on_whole_change = [this] { part<SceneDoctor>().fixes_changed(); };
     if (backend_.empty())
         if (const auto rasterizer = options_.make_rasterizer()) backend_ = (*rasterizer)->name();
 }
 
 Engine::~Engine() = default;
 
-template <class Part, class... Arguments>
-Part& Engine::add(Arguments&&... arguments) {
-    auto part = std::make_unique<Part>(std::forward<Arguments>(arguments)...);
-    Part& out = *part;
-    parts_.push_back(std::move(part));
-    return out;
+template <class... P>
+void Engine::add() {
+    (parts_.push_back(P::PartWith::template make<P>(*this, context())), ...);
 }
 
 EngineContext Engine::context() {
     return {options_,
+            options_.settings,
             scene_,
+            beside_,
             jobs_,
             events_,
-            history_,
+            part<History>(),
             [this](LoadedScene scene) { replace_model(std::move(scene)); },
-            [this](SceneChange change) {
-                report(change);
-                publish_scene();
-            }};
+            [this](SceneChange change) { report(change); }};
 }
 
 void Engine::report(SceneChange change) {
@@ -130,13 +117,13 @@ void Engine::run(const std::atomic<bool>& stop) {
 bool Engine::turn() {
     bool busy = take_commands();
     busy |= publish_news(jobs_.follow(), events_.status);
-    busy |= training_.advance();
+    busy |= part<Training>().advance();
     {
         const std::optional<Shown> now = shown_if_open();
         for (const auto& part : parts_) part->before_picture(now ? &*now : nullptr);
     }
     busy |= draw_when_due();
-    if (scene_) busy |= publish_news(jobs_.slice(shown(), viewer_), events_.status);
+    if (scene_) busy |= publish_news(jobs_.slice(shown(), part<Viewer>()), events_.status);
     busy |= publish_when_due();
     return busy;
 }
@@ -188,7 +175,7 @@ void Engine::open(const OpenRequest& request) {
         [this, full, command = events_.command](const Error& error) {
             if (!full.beside) next_beside_.reset();
             if (!scene_ && !full.beside)
-                training_.not_opened(error.kind == ErrorKind::cancelled ? "" : error.text());
+                part<Training>().not_opened(error.kind == ErrorKind::cancelled ? "" : error.text());
             events_.failed(error, "opening " + full.contents.path + " was cancelled", command);
         });
 }
@@ -201,36 +188,28 @@ void Engine::end_scene() {
     scene_.reset();  // as a whole: its parts refer to each other
 }
 
-void Engine::begin_scene() {
-    report(SceneChange::scene);
-    info_ = {};
-    ++scene_serial_;
-}
-
 void Engine::close() {
     if (jobs_.running("load")) events_.done("loading was cancelled");
     jobs_.drop("load");
     close_beside();
     end_scene();
-    begin_scene();
-    events_.changed().scene = nullptr;
+    report(SceneChange::scene);
     events_.changed().frame = nullptr;
 }
 
 void Engine::adopt(LoadedScene scene, bool train) {
     end_scene();
     scene_.emplace(std::move(scene));
-    begin_scene();
+    report(SceneChange::scene);
     if (scene_->trainer && options_.backend.empty())
         backend_ = scene_->trainer->rasterizer().name();
     events_.done(
         fmt::format("opened {} ({}) in {:.2f} s", scene_->name, scene_->format, scene_->seconds));
     for (const std::string& note : scene_->notes) log_info("{}: {}", scene_->name, note);
-    info_ = describe_scene(*scene_);
-    publish_scene();
-    if (train) training_.start();
+    if (train) part<Training>().start();
     if (!scene_->levels)
-        doctor_.start(false);  // a set is examined when the first view has chosen its levels
+        part<SceneDoctor>().start(
+            false);  // a set is examined when the first view has chosen its levels
     if (next_beside_) open(OpenRequest(*next_beside_));
 }
 
@@ -238,12 +217,11 @@ void Engine::replace_model(LoadedScene scene) {
     scene_.reset();  // as a whole: its parts refer to each other
     scene_.emplace(std::move(scene));
     report(SceneChange::model);
-    publish_scene();
 }
 
 void Engine::adopt_beside(LoadedScene scene) {
     beside_.emplace(std::move(scene));
-    viewer_.forget_beside();
+    part<Viewer>().forget_beside();
     SceneInfo info = describe_scene(*beside_);
     describe_model(*beside_->model, info);
     info.memory = {{"parameters", beside_->model->bytes(), options_.on_device},
@@ -258,7 +236,7 @@ void Engine::close_beside() {
     next_beside_.reset();
     jobs_.drop("compare");
     beside_.reset();
-    viewer_.forget_beside();
+    part<Viewer>().forget_beside();
     events_.changed().other = nullptr;
 }
 
@@ -271,17 +249,17 @@ void Engine::end_compare() {
 
 bool Engine::draw_when_due() {
     if (auto request = in_.view.take()) {
-        viewer_.look(std::move(*request));
+        part<Viewer>().look(std::move(*request));
         // Published before this picture, so that callers waiting for both wait long enough.
-        if (levels_.choose()) publish_status();
+        if (part<StreamedLevels>().choose()) publish_status();
     }
     // Ask once: values are computed on the same credit as their picture.
-    if (!scene_ || !viewer_.due(shown())) return false;
-    values_.follow(shown(), *viewer_.request());
+    if (!scene_ || !part<Viewer>().due(shown())) return false;
+    part<Values>().follow(shown(), *part<Viewer>().request());
     try {
-        events_.changed().frame = viewer_.next_picture(shown());
+        events_.changed().frame = part<Viewer>().next_picture(shown());
     } catch (const FrameTooLarge& error) {  // skip this picture; other work continues
-        viewer_.look_away();
+        part<Viewer>().look_away();
         events_.error(words_of(error));
     }
     events_.status.changed = true;
@@ -289,8 +267,8 @@ bool Engine::draw_when_due() {
 }
 
 Shown Engine::shown() {
-    return {*scene_, beside_ ? &*beside_ : nullptr, &tint_, training_.running(),
-            training_.evaluating()};
+    return {*scene_, beside_ ? &*beside_ : nullptr, &part<ShownTint>(), part<Training>().running(),
+            part<Training>().evaluating()};
 }
 
 std::optional<Shown> Engine::shown_if_open() {
@@ -309,47 +287,22 @@ void Engine::picture(const PictureRequest& request) {
         return events_.error(
             fmt::format("cannot make a picture of {} x {} pixels (1 to 16384 each)", camera.width,
                         camera.height));
-    if (viewer_.looks()) values_.follow(shown(), *viewer_.request());  // as the viewport shows it
-    events_.picture({events_.command, request, viewer_.picture(shown(), request.request)});
-}
-
-void Engine::save_bundle(BundleRequest request) {
-    if (!scene_) return events_.error("nothing to save: open a scene first");
-    bundle_.save(std::move(request), shown());
-}
-
-void Engine::tell_of_fast(const ViewRequest& request) {
-    if (scene_) events_.done(words_of_fast(*scene_, request, options_.on_device), true);
-}
-
-void Engine::measure_limits(bool again) {
-    if (!options_.limits) return events_.error("this machine's limits cannot be measured here");
-    auto limits = options_.limits(again);
-    if (!limits) return events_.error(limits.error().text());
-    events_.done("measured the limits of " + limits->machine);
-    events_.changed().limits = std::move(*limits);
+    if (part<Viewer>().looks())
+        part<Values>().follow(shown(), *part<Viewer>().request());  // as the viewport shows it
+    events_.picture({events_.command, request, part<Viewer>().picture(shown(), request.request)});
 }
 
 void Engine::cancel(const std::string& name) {
     if (!jobs_.cancel(name)) events_.done("nothing to cancel");
 }
 
-void Engine::record(std::uint64_t scene, StudioEdit edit) {
-    if (scene != scene_serial_) return;  // it was closed in the meantime
-    history_.add({edit.of, std::move(edit.label),
-                  [this, put = std::move(edit.put)](bool back) {
-                      return events_.ask_studio([put, back](StudioState& s) { put(s, back); });
-                  },
-                  [bytes = edit.bytes] { return bytes; }});
-}
-
 /// Of a picture, say; a step that fails is the run's own concern.
 void Engine::stop_after_exception(const std::exception& error) {
     // Or the same would fail again and again.
     jobs_.cancel_slices();
-    viewer_.look_away();
-    values_.clear();
-    if (scene_) described_step_ = scene_->steps_done();
+    part<Viewer>().look_away();
+    part<Values>().clear();
+    part<SceneReport>().skip_step();
     events_.error(words_of(error));
     events_.status.at_once();
 }
@@ -367,59 +320,17 @@ void Engine::publish_status() {
         view.training.message = loading->what;
         view.training.progress = loading->share;
     }
-    status.frame_cost = viewer_.frame_cost();
-    status.scene_serial = scene_serial_;
+    status.frame_cost = part<Viewer>().frame_cost();
     status.run_folder = scene_ && scene_->run ? scene_->run->keeper().folder().string() : "";
     view.backend = backend_;
     view.bundle = scene_ ? scene_->bundle : nullptr;
     events_.status.published();
 }
 
-void Engine::describe_memory() {
-    info_.memory.clear();
-    if (scene_->trainer) {
-        for (const MemoryUse& use : scene_->trainer->memory())
-            info_.memory.push_back({use.category, use.bytes, use.device, use.peak});
-        std::uint64_t snapshots = 0;
-        for (const RunSnapshot& snapshot : scene_->run->snapshots().all())
-            snapshots += snapshot.bytes();
-        if (snapshots > 0) info_.memory.push_back({"snapshots of the run", snapshots});
-    } else {
-        info_.memory = {{"parameters", scene_->model->bytes()},
-                        {"forward state", scene_->state->bytes(), options_.on_device,
-                         scene_->state->high_water()}};
-        if (options_.on_device)
-            info_.memory.push_back({"parameters", scene_->model->bytes(), true});
-    }
-    if (sheet_.bytes() > 0) info_.memory.push_back({"contact sheet", sheet_.bytes()});
-    if (beside_)
-        info_.memory.push_back({"second scene", beside_->model->bytes(), options_.on_device});
-    described_sheet_ = sheet_.bytes();
-    events_.changed().scene = std::make_shared<const SceneInfo>(info_);
-}
-
-void Engine::publish_scene() {
-    const Clock::time_point begin = Clock::now();
-    describe_model(scene_->trainer ? scene_->trainer->model() : *scene_->model, info_);
-    describe_memory();
-    described_step_ = scene_->steps_done();
-    describe_seconds_ = seconds_since(begin);
-    last_scene_ = Clock::now();
-}
-
 bool Engine::publish_when_due() {
-    bool any = training_.publish_when_due();
-    // Histograms need a copy of the model; they may not take more than about a fiftieth of the
-    // time.
-    if (scene_ && described_step_ != scene_->steps_done() &&
-        (!training_.running() ||
-         seconds_since(last_scene_) > std::max(kSceneInterval, 50 * describe_seconds_))) {
-        publish_scene();
-        any = true;
-    } else if (scene_ && sheet_.bytes() != described_sheet_ && seconds_since(last_scene_) > 1) {
-        last_scene_ = Clock::now();
-        describe_memory();
-    }
+    const bool training = part<Training>().running();
+    bool any = part<RunProgress>().publish_when_due(training);
+    any |= part<SceneReport>().publish_when_due(training);
     if (events_.status.due(kStatusInterval)) publish_status();
     events_.publish();
     return any;

@@ -4,7 +4,6 @@
 // the engine thread alone (session.cpp starts it).
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -18,19 +17,7 @@
 
 namespace gs {
 
-class BundleSaver;
-class ContactSheet;
-class Editor;
-class History;
-class SceneDoctor;
-class ShownTint;
-class StreamedLevels;
-class Training;
-class Values;
-class Viewer;
-struct BundleRequest;
 struct EngineContext;
-struct StudioEdit;
 
 class Engine {
   public:
@@ -45,15 +32,6 @@ class Engine {
     void close();
     /// Closes the second scene of a comparison.
     void end_compare();
-    /// Measures this machine's limits, if unknown or if `again`; nothing else is computed
-    /// meanwhile.
-    void measure_limits(bool again);
-    /// Reports the loss of fast pictures, or why they are not used.
-    void tell_of_fast(const ViewRequest& request);
-    /// Saves the scene with all its data as one file.
-    void save_bundle(BundleRequest request);
-    /// Records a change of the studio's own data, of this scene, in the undo history.
-    void record(std::uint64_t scene, StudioEdit edit);
     /// Cancels background work by Activity::name, or all of it if empty.
     void cancel(const std::string& name);
     /// Renders a picture at exactly the requested size, for SessionOutbox::pictures.
@@ -70,8 +48,6 @@ class Engine {
     std::optional<Shown> open_scene();
 
   private:
-    using Clock = std::chrono::steady_clock;
-
     bool turn();
     bool take_commands();
     void adopt(LoadedScene scene, bool train);
@@ -80,17 +56,14 @@ class Engine {
     /// The same scene with another model; camera and photos stay.
     void replace_model(LoadedScene scene);
     EngineContext context();
-    template <class Part, class... Arguments>
-    Part& add(Arguments&&... arguments);
+    template <class... P>
+    void add();
     void report(SceneChange change);
     void end_scene();
-    void begin_scene();
     Shown shown();
     std::optional<Shown> shown_if_open();
     bool draw_when_due();
     void publish_status();
-    void describe_memory();
-    void publish_scene();
     bool publish_when_due();
     void stop_after_exception(const std::exception& error);
 
@@ -100,31 +73,14 @@ class Engine {
 
     std::optional<LoadedScene> scene_, beside_;
     std::optional<OpenRequest> next_beside_;  // when what is being loaded is there
-    SceneInfo info_;
-    std::uint64_t commands_done_ = 0, scene_serial_ = 0;
+    std::uint64_t commands_done_ = 0;
     std::string backend_;
-    Clock::time_point last_scene_{};
-    std::uint64_t described_step_ = 0;
-    double describe_seconds_ = 0;
-    std::uint64_t described_sheet_ = 0;  // bytes
 
-    /// Later parts refer to earlier ones.
     struct Parts : std::vector<std::unique_ptr<EnginePart>> {
         ~Parts() {
             while (!empty()) pop_back();
         }
-    } parts_;
-    // Parts that the engine calls directly; the others are only in the list.
-    History& history_;
-    ShownTint& tint_;
-    Viewer& viewer_;
-    Training& training_;
-    Editor& editor_;
-    SceneDoctor& doctor_;
-    StreamedLevels& levels_;
-    ContactSheet& sheet_;
-    Values& values_;
-    BundleSaver& bundle_;
+    } parts_;  // later ones refer to earlier ones
 
     Jobs jobs_;  // last: they end before what they refer to
 };

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <tuple>
 
 #include "app/session/engine_part.h"
 #include "app/session/events.h"
@@ -15,7 +17,8 @@ namespace gs {
 
 struct EngineContext {
     const SessionOptions& options;
-    const std::optional<LoadedScene>& scene;
+    TrainingSettings& settings;  ///< SessionOptions::settings; RunSettings edits them
+    const std::optional<LoadedScene>&scene, &beside;  ///< beside: the second scene
     Jobs& jobs;
     Events& events;
     History& history;
@@ -23,6 +26,30 @@ struct EngineContext {
     std::function<void(LoadedScene)> replace_model;
     /// Reports a change of the run's model to all parts: SceneChange::edited or restarted.
     std::function<void(SceneChange)> run_changed;
+};
+
+/// A part that works with the engine's context and these other parts.
+template <class... Others>
+class PartWith : public EnginePart {
+  public:
+    explicit PartWith(EngineContext ctx, Others&... others)
+        : ctx_(std::move(ctx)), others_(others...) {}
+
+    /// `engine` has the other parts already.
+    template <class Part, class Engine>
+    static std::unique_ptr<Part> make(Engine& engine, EngineContext ctx) {
+        return std::make_unique<Part>(std::move(ctx), engine.template part<Others>()...);
+    }
+
+  protected:
+    template <class Part>
+    Part& the() const {
+        return std::get<Part&>(others_);
+    }
+    EngineContext ctx_;
+
+  private:
+    std::tuple<Others&...> others_;
 };
 
 }  // namespace gs

@@ -21,7 +21,7 @@ void Exporter::splats(const std::string& path, const std::optional<ClipBox>& cro
 }
 
 void Exporter::selection(const std::string& path) {
-    if (const auto model = editor_.selected_model()) write(model, path, false);
+    if (const auto model = the<Editor>().selected_model()) write(model, path, false);
 }
 
 /// `whole`: all of the open scene, so that it counts as saved.
@@ -44,8 +44,8 @@ void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::stri
         },
         [this, path, model, command, whole, trained](SplatNotes notes) {
             if (whole && ctx_.scene && ctx_.scene->model == model) {
-                editor_.exported();
-                doctor_.exported();
+                the<Editor>().exported();
+                the<SceneDoctor>().exported();
             }
             for (std::string& warning : drawn_otherwise(trained, model->antialiased))
                 notes.push_back(std::move(warning));

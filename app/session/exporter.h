@@ -14,10 +14,9 @@
 
 namespace gs {
 
-class Exporter final : public EnginePart {
+class Exporter final : public PartWith<Editor, SceneDoctor> {
   public:
-    Exporter(EngineContext ctx, Editor& editor, SceneDoctor& doctor)
-        : ctx_(std::move(ctx)), editor_(editor), doctor_(doctor) {}
+    using PartWith::PartWith;
 
     /// `crop`: export only Gaussians in the box. Reports errors, here and below: no open scene,
     /// nothing left, an export in progress, the file.
@@ -31,10 +30,6 @@ class Exporter final : public EnginePart {
 
   private:
     void write(std::shared_ptr<const GaussianModel> model, const std::string& path, bool whole);
-
-    EngineContext ctx_;
-    Editor& editor_;
-    SceneDoctor& doctor_;
 };
 
 }  // namespace gs

@@ -63,11 +63,11 @@ void FilmRender::start(FilmRequest request) {
             return did;
         },
         [this, film, command = ctx_.events.command] {
-            levels_.choose_for_viewport();
+            the<StreamedLevels>().choose_for_viewport();
             ctx_.events.done(text_of(*film), true, {}, command);
         },
         [this, film, command = ctx_.events.command](const Error& error) {
-            levels_.choose_for_viewport();
+            the<StreamedLevels>().choose_for_viewport();
             const std::string made = what_is_left(*film);
             Error why = error;
             if (const std::size_t count = film->request.poses.size(); film->next < count)
@@ -87,12 +87,12 @@ Result<Jobs::Slice> FilmRender::make_next(const Shown& shown, Film& film) {
     view.camera =
         through(request.lens, camera_of(request.poses[film.next], request.width, request.height));
     view.settings = request.settings;
-    const StreamedLevels::For levels = levels_.choose_for(view);
+    const StreamedLevels::For levels = the<StreamedLevels>().choose_for(view);
     if (levels == StreamedLevels::For::reading) return Jobs::Slice::waited;
     if (levels == StreamedLevels::For::refused)
         return fail(ErrorKind::unreadable, request.path,
                     "the film stopped: its levels of detail could not be read");
-    const auto frame = viewer_.picture(shown, view);
+    const auto frame = the<Viewer>().picture(shown, view);
     keep_range(*frame, film.request.settings);
     if (film.video)
         GS_TRY_VOID(film.video->add(frame->rgba));

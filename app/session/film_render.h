@@ -26,10 +26,9 @@ struct FilmRequest {
     ViewSettings settings{};  ///< what is drawn: mode, style, background, clip box
 };
 
-class FilmRender final : public EnginePart {
+class FilmRender final : public PartWith<Viewer, StreamedLevels> {
   public:
-    FilmRender(EngineContext ctx, Viewer& viewer, StreamedLevels& levels)
-        : ctx_(std::move(ctx)), viewer_(viewer), levels_(levels) {}
+    using PartWith::PartWith;
 
     /// Reports errors: a film is in progress, no scene is open, the file cannot be written.
     void start(FilmRequest request);
@@ -44,9 +43,6 @@ class FilmRender final : public EnginePart {
     static std::string what_is_left(const Film& film);
     static std::string text_of(const Film& film);
 
-    EngineContext ctx_;
-    Viewer& viewer_;
-    StreamedLevels& levels_;
     std::string path_;  // of the newest film
 };
 

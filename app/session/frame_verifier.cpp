@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/verify/precision.h"
 #include "base/format.h"
 #include "base/try.h"
 
@@ -59,10 +60,26 @@ std::string words_of(const VerifyReport& report) {
         report.seconds);
 }
 
+std::string words_of_fast(LoadedScene& scene, const ViewRequest& request, bool on_device) {
+    if (scene.trainer)
+        return "fast pictures: a run's model is drawn exactly; export and open it instead";
+    if (const std::string why = why_exact(on_device, *scene.model); !why.empty())
+        return "fast pictures: " + why;
+    const Camera camera = camera_of(scene, request, 1.0, false);
+    RenderOptions options = render_options(scene, request.settings);
+    options.precision = Precision::fast;
+    RenderResult fast;
+    scene.rasterizer->forward(*scene.source, camera, options, *scene.state, fast);
+    const double psnr =
+        fast_psnr(*scene.rasterizer, *scene.source, camera, options, *scene.state, fast);
+    if (psnr >= kSamePicture) return "fast pictures: identical to the exact picture";
+    return fmt::format("fast pictures: {} from the exact picture", format_db(psnr));
+}
+
 }  // namespace
 
 void FrameVerifier::verify(const std::optional<reference::Region>& region) {
-    const auto& request = viewer_.request();
+    const auto& request = the<Viewer>().request();
     if (!ctx_.scene || !request || request->camera.width <= 0)
         return ctx_.events.error("nothing to verify: open a scene first");
     const LoadedScene& scene = *ctx_.scene;
@@ -106,6 +123,10 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
                 std::make_shared<const VerifyReport>(std::move(report));
         },
         ctx_.events.if_failed("verification was cancelled"));
+}
+
+void FrameVerifier::check_fast(const Shown& shown, const ViewRequest& request) {
+    ctx_.events.done(words_of_fast(shown.scene, request, ctx_.options.on_device), true);
 }
 
 void FrameVerifier::clear() {

@@ -11,19 +11,20 @@
 
 namespace gs {
 
-class FrameVerifier final : public EnginePart {
+class FrameVerifier final : public PartWith<Viewer> {
   public:
-    FrameVerifier(EngineContext ctx, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
+    using PartWith::PartWith;
 
     /// Verifies the viewport or a region of it; answers through SessionView::verified.
     void verify(const std::optional<reference::Region>& region);
+    /// Reports how far the viewport's fast picture (Precision::fast) is from the exact one, which
+    /// it draws; or why pictures stay exact.
+    void check_fast(const Shown& shown, const ViewRequest& request);
     /// Discards the report.
     void clear();
     void scene_changed(SceneChange change) override;
 
   private:
-    EngineContext ctx_;
-    Viewer& viewer_;
     std::uint64_t serial_ = 0;
 };
 

@@ -47,8 +47,17 @@ void History::forget(Kinds of) {
     publish();
 }
 
+void History::record(std::uint64_t scene, StudioEdit edit) {
+    if (scene != scenes_) return;  // it was closed in the meantime
+    add({edit.of, std::move(edit.label),
+         [this, put = std::move(edit.put)](bool back) {
+             return events_.ask_studio([put, back](StudioState& s) { put(s, back); });
+         },
+         [bytes = edit.bytes] { return bytes; }});
+}
+
 void History::scene_changed(SceneChange change) {
-    if (change == SceneChange::scene) forget({});
+    if (change == SceneChange::scene) ++scenes_, forget({});
     if (change == SceneChange::restarted) forget({EditOf::gaussians, EditOf::fix});
 }
 

@@ -1,6 +1,5 @@
 // History: the undo history: every change that can be undone, on one stack, in the order in which
-// they were made. A part of the engine; the other parts record into it, and the studio does through
-// Engine::record.
+// they were made. A part of the engine; the other parts and the studio record into it.
 #pragma once
 
 #include <fmt/format.h>
@@ -56,6 +55,8 @@ class History final : public EnginePart {
 
     /// Adds a new edit, discards undone edits, and discards the oldest ones over kMostBytes.
     void add(HistoryEntry entry);
+    /// A change of the studio's data, of this scene (EngineStatus::scene_serial).
+    void record(std::uint64_t scene, StudioEdit edit);
     /// Undoes the newest edit of these kinds, or of any. A step: edits of different kinds by one
     /// command are undone together. False: none, or an error was reported.
     bool undo(Kinds of = {}) { return step(true, of); }
@@ -69,6 +70,7 @@ class History final : public EnginePart {
 
     /// Edits end with their scene, edits of Gaussians also with a restart of the run.
     void scene_changed(SceneChange change) override;
+    void describe(Published& view) const override { view.status.scene_serial = scenes_; }
 
   private:
     using Entry = std::shared_ptr<const HistoryEntry>;
@@ -84,7 +86,7 @@ class History final : public EnginePart {
     Events& events_;
     std::deque<Entry> entries_;  // oldest first
     std::size_t done_ = 0;       // applied
-    std::uint64_t dropped_ = 0;
+    std::uint64_t dropped_ = 0, scenes_ = 0;
 };
 
 }  // namespace gs

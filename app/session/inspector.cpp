@@ -115,10 +115,10 @@ void Inspector::answer() {
     const auto camera = camera_of_question(asked_->request);
     if (!camera || asked_->x >= camera->width || asked_->y >= camera->height) return clear();
     RenderOptions options = render_options(scene, asked_->request.settings);
-    options.tint = tint_.hiding();  // figures are of Gaussians in their own colours
+    options.tint = the<ShownTint>().hiding();  // figures are of Gaussians in their own colours
     const View* const view = photo_view(scene, asked_->request.settings.capture_view);
     const bool measured = view && !view->photo.empty();
-    const PixelWalk walk(viewer_.current_model(scene), *camera, options, asked_->x, asked_->y,
+    const PixelWalk walk(the<Viewer>().current_model(scene), *camera, options, asked_->x, asked_->y,
                          measured ? kLossReach : 0);
     auto out = std::make_shared<PixelAnswer>();
     out->report = walk.report();
@@ -145,7 +145,7 @@ void Inspector::tiles(const ViewRequest& request) {
     if (!camera) return;
     const LoadedScene& scene = *ctx_.scene;
     RenderOptions options = render_options(scene, request.settings);
-    options.tint = tint_.hiding();
+    options.tint = the<ShownTint>().hiding();
     options.counters = options.costs = true;
     options.gradients = options.depth = options.median_depth = false;  // whatever map is shown
     RenderResult drawn;
@@ -179,7 +179,7 @@ void Inspector::scene_changed(SceneChange change) {
     inspection.tiles = nullptr;  // of the model before
     publish(std::move(inspection));
     ctx_.jobs.start_slices({kAgainJob}, [this](const Shown&, const Progress&) {
-        if (viewer_.request() && viewer_.request()->moving) return Jobs::Slice::waited;
+        if (the<Viewer>().request() && the<Viewer>().request()->moving) return Jobs::Slice::waited;
         answer();
         return Jobs::Slice::ended;
     });

@@ -12,10 +12,9 @@
 
 namespace gs {
 
-class Inspector final : public EnginePart {
+class Inspector final : public PartWith<Viewer, ShownTint> {
   public:
-    Inspector(EngineContext ctx, Viewer& viewer, ShownTint& tint)
-        : ctx_(std::move(ctx)), viewer_(viewer), tint_(tint) {}
+    using PartWith::PartWith;
 
     /// The pixel at this place of the request's picture (fractions of its width and height): of the
     /// whole photo's size where a capture camera is shown, else of the size asked for. Answered
@@ -46,9 +45,6 @@ class Inspector final : public EnginePart {
     void publish(PixelInspection inspection);
     PixelInspection published();
 
-    EngineContext ctx_;
-    Viewer& viewer_;
-    ShownTint& tint_;
     std::optional<Question> asked_;
     ViewRequest listed_;  ///< the picture whose tiles are published
 };

@@ -72,7 +72,7 @@ std::string words_of_suite(const RanSuite& ran) {
 
 }  // namespace
 
-LabPart::LabPart(EngineContext ctx) : ctx_(std::move(ctx)) {
+LabPart::LabPart(EngineContext ctx) : PartWith(std::move(ctx)) {
     state_.database = "lab.db";
     state_.suites = lab::built_in_suites();
     publish();

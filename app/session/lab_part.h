@@ -12,7 +12,7 @@
 
 namespace gs {
 
-class LabPart final : public EnginePart {
+class LabPart final : public PartWith<> {
   public:
     explicit LabPart(EngineContext ctx);
 
@@ -33,7 +33,6 @@ class LabPart final : public EnginePart {
     void read(std::uint64_t command);
     void publish();
 
-    EngineContext ctx_;
     LabState state_;
     std::optional<std::pair<std::string, std::string>> compared_;
     std::string said_;  // by the running suite, when last read

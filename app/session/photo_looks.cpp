@@ -28,7 +28,7 @@ CameraLook camera_look(const float* values) {
 }
 
 void add_looks(const Trainer& trainer, PhotoLooks& out) {
-    const AppearanceMode mode = appearance_of(trainer.settings());
+    const AppearanceMode mode = trainer.settings().appearance;
     if (mode == AppearanceMode::none) return;
     const AppearanceState state = trainer.backend().appearance();
     if (state.empty()) return;
@@ -43,7 +43,7 @@ void add_looks(const Trainer& trainer, PhotoLooks& out) {
 }
 
 void add_poses(const Trainer& trainer, PhotoLooks& out) {
-    if (trainer.settings().refine_poses == 0) return;
+    if (!trainer.settings().refine_poses) return;
     const std::vector<View>& views = trainer.capture().views;
     for (std::size_t v = 0; v < views.size(); ++v)
         if (!views[v].test)
@@ -68,7 +68,7 @@ std::optional<AppliedLook> shown_look(const LoadedScene& scene, const ViewSettin
         return std::nullopt;
     const Trainer& trainer = *scene.trainer;
     const auto view = static_cast<std::size_t>(settings.capture_view);
-    const AppearanceMode mode = appearance_of(trainer.settings());
+    const AppearanceMode mode = trainer.settings().appearance;
     if (mode == AppearanceMode::none) return std::nullopt;
     const AppearanceState learned = trainer.backend().appearance();
     if (learned.empty()) return std::nullopt;

@@ -211,7 +211,7 @@ void ProblemFinder::go(ProblemKind kind, std::size_t index) {
     if (kind == ProblemKind::hole) mark_region("hole", shown_.found->holes[index]);
     if (kind == ProblemKind::gaussian || kind == ProblemKind::floater) {
         const auto rows = rows_of(kind, index);
-        if (!rows.empty()) doctor_.mark(rows.front());
+        if (!rows.empty()) the<SceneDoctor>().mark(rows.front());
     }
     if (kind == ProblemKind::seen) {
         const PointInPhoto& one = shown_.point->photos[index];
@@ -227,7 +227,7 @@ void ProblemFinder::select(ProblemKind kind, std::size_t index) {
     if (!is_there(kind, index)) return;
     const auto rows = rows_of(kind, index);
     if (rows.empty()) return;
-    editor_.select_rows(
+    the<Selector>().select_rows(
         {fmt::format("{} {}", kProblemKindNames[static_cast<std::size_t>(kind)], index + 1)}, rows);
 }
 

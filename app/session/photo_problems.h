@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "app/session/editor.h"
 #include "app/session/engine_context.h"
 #include "app/session/scene_doctor.h"
+#include "app/session/selector.h"
 #include "app/session/viewer.h"
 #include "panels/state/photo_problems.h"
 #include "renderer/problems/problem_search.h"
@@ -20,10 +20,9 @@
 
 namespace gs {
 
-class ProblemFinder final : public EnginePart {
+class ProblemFinder final : public PartWith<Viewer, Selector, SceneDoctor> {
   public:
-    ProblemFinder(EngineContext ctx, Viewer& viewer, Editor& editor, SceneDoctor& doctor)
-        : ctx_(std::move(ctx)), viewer_(viewer), editor_(editor), doctor_(doctor) {}
+    using PartWith::PartWith;
 
     // ---- commands
     void find();
@@ -63,10 +62,6 @@ class ProblemFinder final : public EnginePart {
     std::vector<std::uint64_t> rows_of(ProblemKind kind, std::size_t index);
     void publish();
 
-    EngineContext ctx_;
-    Viewer& viewer_;
-    Editor& editor_;
-    SceneDoctor& doctor_;
     bool of_photos_ = false;                // the newest search
     std::vector<std::uint32_t> found_ids_;  // of the found problems: Search::ids
     PhotoProblems shown_;

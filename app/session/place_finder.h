@@ -11,9 +11,9 @@
 
 namespace gs {
 
-class PlaceFinder final : public EnginePart {
+class PlaceFinder final : public PartWith<Viewer> {
   public:
-    PlaceFinder(EngineContext ctx, Viewer& viewer) : ctx_(std::move(ctx)), viewer_(viewer) {}
+    using PartWith::PartWith;
 
     // Turns the camera to the place at fractions of the picture's width and height. Reports an
     // empty place.
@@ -26,10 +26,6 @@ class PlaceFinder final : public EnginePart {
     void locate_gaussian(std::uint64_t row);
     /// Turns the camera to the Gaussian of this id, where a run still has it.
     void focus_on_id(std::uint32_t id);
-
-  private:
-    EngineContext ctx_;
-    Viewer& viewer_;
 };
 
 }  // namespace gs

@@ -58,7 +58,7 @@ void Predictor::measure(const Shown& shown, const ViewRequest& request) {
     if (!camera.valid()) return ctx_.events.error("no picture yet to predict a time for");
     LoadedScene& scene = shown.scene;
     RenderOptions options = render_options(scene, request.settings);
-    options.tint = tint_.tint();
+    options.tint = the<ShownTint>().tint();
     options.counters = options.warps = true;
     options.gradients = options.depth = options.median_depth = options.costs = false;
     RenderResult drawn;
@@ -70,8 +70,8 @@ void Predictor::measure(const Shown& shown, const ViewRequest& request) {
     counted_->lens = !draws_as_pinhole(camera);
     counted_->unscented = options.projection == ProjectionMethod::ut;
     if (scene.trainer) {
-        counted_->poses = scene.trainer->settings().refine_poses != 0;
-        counted_->look = scene.trainer->settings().appearance != 0;
+        counted_->poses = scene.trainer->settings().refine_poses;
+        counted_->look = scene.trainer->settings().appearance != AppearanceMode::none;
     }
     state_.camera = camera;
     state_.training_step = scene.steps_done();

@@ -15,9 +15,9 @@
 
 namespace gs {
 
-class Predictor final : public EnginePart {
+class Predictor final : public PartWith<ShownTint> {
   public:
-    Predictor(EngineContext ctx, ShownTint& tint) : ctx_(std::move(ctx)), tint_(tint) {}
+    using PartWith::PartWith;
 
     /// Counts the request's picture: of the whole photo's size where a capture camera is shown,
     /// else of the size asked for. Answered through SessionView::prediction.
@@ -38,8 +38,6 @@ class Predictor final : public EnginePart {
     void choose_first();
     void publish();
 
-    EngineContext ctx_;
-    ShownTint& tint_;
     std::optional<KernelCosts> costs_;  // read with the first question
     std::vector<GpuDevice> known_, chosen_;
     std::optional<PredictedWork> counted_;

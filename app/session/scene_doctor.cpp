@@ -139,11 +139,11 @@ void SceneDoctor::publish() {
     report_.can_fix = why_not_fixable().empty();
     report_.fixes.clear();
     report_.changes.clear();
-    for (const Fix& fix : editor_.fixes()) {
+    for (const Fix& fix : the<Editor>().fixes()) {
         report_.fixes.push_back(fix.name);
         report_.changes.insert(report_.changes.end(), fix.changes.begin(), fix.changes.end());
     }
-    report_.unsaved = !report_.fixes.empty() && editor_.unsaved();
+    report_.unsaved = !report_.fixes.empty() && the<Editor>().unsaved();
     for (Finding& f : report_.findings) f.fixable = f.fixable && report_.can_fix;
     ctx_.events.changed().doctor = std::make_shared<const DoctorReport>(report_);
 }
@@ -203,7 +203,7 @@ void SceneDoctor::fix(const std::string& name) {
 }
 
 void SceneDoctor::undo() {
-    if (editor_.fixes().empty()) return ctx_.events.error("no fix to undo");
+    if (the<Editor>().fixes().empty()) return ctx_.events.error("no fix to undo");
     if (!ctx_.history.newest({EditOf::fix}))
         return ctx_.events.error("the fix can no longer be undone: the history was full");
     const HistoryEntry* newest = ctx_.history.newest({EditOf::gaussians, EditOf::fix});
@@ -216,8 +216,8 @@ void SceneDoctor::undo() {
 void SceneDoctor::adopt(FixedScene fixes, const std::string& name, std::uint64_t command) {
     const std::uint64_t before = ctx_.scene->gaussian_count();
     for (const std::string& change : fixes.changes) log_info("fixed: {}", change);
-    editor_.adopt_whole(std::move(fixes.scene), Fix{name, std::move(fixes.changes)},
-                        "fix " + (name.empty() ? "everything" : name));
+    the<Editor>().adopt_whole(std::move(fixes.scene), Fix{name, std::move(fixes.changes)},
+                              "fix " + (name.empty() ? "everything" : name));
     ctx_.events.done(
         fmt::format("fixed: {}, {} before", counted(ctx_.scene->gaussian_count(), "Gaussian"),
                     format_count(static_cast<double>(before))),
@@ -230,7 +230,7 @@ void SceneDoctor::fixes_changed() {
 }
 
 void SceneDoctor::exported() {
-    if (!editor_.fixes().empty()) publish();
+    if (!the<Editor>().fixes().empty()) publish();
 }
 
 void SceneDoctor::scene_changed(SceneChange change) {
@@ -257,7 +257,7 @@ void SceneDoctor::forget_rows() {
 
 void SceneDoctor::mark(std::uint64_t row) {
     if (!ctx_.scene) return ctx_.events.error("no scene is open");
-    const GaussianModel& model = viewer_.current_model(*ctx_.scene);
+    const GaussianModel& model = the<Viewer>().current_model(*ctx_.scene);
     if (row >= model.count)
         return ctx_.events.error(fmt::format("no Gaussian #{}: the last one is #{}", row,
                                              model.count - std::min<std::size_t>(1, model.count)));

@@ -16,10 +16,9 @@ namespace gs {
 
 struct FixedScene;
 
-class SceneDoctor final : public EnginePart {
+class SceneDoctor final : public PartWith<Viewer, Editor> {
   public:
-    SceneDoctor(EngineContext ctx, Viewer& viewer, Editor& editor)
-        : ctx_(std::move(ctx)), viewer_(viewer), editor_(editor) {}
+    using PartWith::PartWith;
 
     /// Examines the scene (and the model of a training run as it is now).
     void examine();
@@ -50,9 +49,6 @@ class SceneDoctor final : public EnginePart {
     /// Why not; empty: it may.
     std::string why_not_fixable() const;
 
-    EngineContext ctx_;
-    Viewer& viewer_;
-    Editor& editor_;
     DoctorReport report_;
 };
 

@@ -259,27 +259,4 @@ std::vector<CameraRow> camera_rows(const Capture& capture) {
     return rows;
 }
 
-std::shared_ptr<const std::vector<SettingRow>> setting_rows(const TrainingSettings& settings) {
-    constexpr double kDecades = 100;
-    const TrainingSettings usual =
-        scaled_to_steps(defaults_of(strategy_kind(settings)), settings.steps);
-    std::vector<SettingRow> rows;
-    for (const SettingField& field : setting_fields()) {
-        const double value = settings.*field.value, normal = usual.*field.value;
-        SettingRow row{field.name, field.group,   field.help,        value,      field.min,
-                       field.max,  field.integer, field.logarithmic, field.live, normal,
-                       field.unit, field.source,  field.min,         field.max};
-        if (field.logarithmic && normal > 0) {
-            row.slider_min = std::max(field.min, std::min(normal / kDecades, value));
-            row.slider_max = std::min(field.max, std::max(normal * kDecades, value));
-        }
-        if (std::string_view(field.unit) == "world units") {
-            row.slider_max = std::max(10.0, 2 * std::abs(value));
-            row.slider_min = -row.slider_max;
-        }
-        rows.push_back(std::move(row));
-    }
-    return std::make_shared<const std::vector<SettingRow>>(std::move(rows));
-}
-
 }  // namespace gs

@@ -17,6 +17,5 @@ void describe_model(const GaussianModel& model, SceneInfo& info);
 Histogram histogram_of(std::string name, std::string unit, std::vector<float> samples,
                        bool logarithmic);
 std::vector<CameraRow> camera_rows(const Capture& capture);
-std::shared_ptr<const std::vector<SettingRow>> setting_rows(const TrainingSettings& settings);
 
 }  // namespace gs

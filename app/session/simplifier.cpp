@@ -22,7 +22,7 @@ void Simplifier::start(const std::string& to) {
     if (ctx_.scene->levels)
         return ctx_.events.error(
             "a streamed set cannot be simplified: convert one level and open it");
-    if (editor_.locked() > 0)
+    if (count_flags(the<Editor>().flags()).locked > 0)
         return ctx_.events.error("locked Gaussians cannot be merged: unlock all of them first");
     const auto n = simplified_count(to, ctx_.scene->model->count);
     if (!n) return ctx_.events.error(n.error().text());
@@ -51,7 +51,7 @@ void Simplifier::start(const std::string& to) {
             const std::string what =
                 fmt::format("{} to {}", counted_gaussians(fewer.before),
                             format_count(static_cast<double>(fewer.scene.model->count)));
-            editor_.adopt_whole(std::move(fewer.scene), {}, "simplify " + what);
+            the<Editor>().adopt_whole(std::move(fewer.scene), {}, "simplify " + what);
             ctx_.events.done("simplified " + what, true, {}, command);
         },
         ctx_.events.if_failed("simplification cancelled; the splats are unchanged"));

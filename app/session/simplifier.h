@@ -10,16 +10,13 @@
 
 namespace gs {
 
-class Simplifier final : public EnginePart {
+class Simplifier final : public PartWith<Editor> {
   public:
-    Simplifier(EngineContext ctx, Editor& editor) : ctx_(std::move(ctx)), editor_(editor) {}
+    using PartWith::PartWith;
+
     /// `to`: "200000" or "50%". Weighted by the capture's photos, or by views all around if there
     /// are none. Reports errors: no suitable scene is open, `to`, locked Gaussians.
     void start(const std::string& to);
-
-  private:
-    EngineContext ctx_;
-    Editor& editor_;
 };
 
 }  // namespace gs

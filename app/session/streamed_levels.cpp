@@ -66,7 +66,7 @@ bool StreamedLevels::choose() {
         [this](Gathered gathered) {
             show(std::move(gathered));
             choose();  // the camera may have moved on
-            if (!ctx_.jobs.running("levels")) doctor_.start_first();
+            if (!ctx_.jobs.running("levels")) the<SceneDoctor>().start_first();
         },
         [this, choice](const Error& error) {
             refused_ = choice;

@@ -10,10 +10,9 @@
 
 namespace gs {
 
-class StreamedLevels final : public EnginePart {
+class StreamedLevels final : public PartWith<Viewer, SceneDoctor> {
   public:
-    StreamedLevels(EngineContext ctx, const Viewer& viewer, SceneDoctor& doctor)
-        : ctx_(std::move(ctx)), viewer_(viewer), doctor_(doctor) {}
+    using PartWith::PartWith;
 
     /// A set is shown at its coarsest first.
     void scene_changed(SceneChange change) override;
@@ -35,12 +34,9 @@ class StreamedLevels final : public EnginePart {
     void publish();
     LevelChoice wanted() const;
     const std::optional<ViewRequest>& decides() const {
-        return picture_ ? picture_ : viewer_.request();
+        return picture_ ? picture_ : the<Viewer>().request();
     }
 
-    EngineContext ctx_;
-    const Viewer& viewer_;
-    SceneDoctor& doctor_;
     LevelChoice shown_, refused_;  // refused: could not be read, or was cancelled
     LevelFiles files_;
     std::optional<ViewRequest> picture_;  // of a film; none: the viewport's decides

@@ -65,7 +65,7 @@ void Values::follow(const Shown& shown, const ViewRequest& request) {
         const auto begin = std::chrono::steady_clock::now();
         key_ = key;
         find(shown, request);
-        viewer_.add_picture(shown, seconds_since(begin));
+        the<Viewer>().add_picture(shown, seconds_since(begin));
     }
     paint(wanted);
 }
@@ -87,21 +87,21 @@ std::optional<Hits> Values::within(const Shown& shown, const ViewRequest& reques
 }
 
 void Values::before_picture(const Shown* shown) {
-    if (!shown || !viewer_.looks()) return;
+    if (!shown || !the<Viewer>().looks()) return;
     const LoadedScene& scene = shown->scene;
     const std::uint64_t before = std::exchange(followed_, scene.steps_done());
     if (key_.value == GaussianValue::none || followed_ == before || !scene.run) return;
     // Only density control moves rows, and going back to a snapshot.
     if (followed_ != before + 1 || scene.run->record().last.densified ||
         scene.gaussian_count() != rows_)
-        follow(*shown, *viewer_.request());
+        follow(*shown, *the<Viewer>().request());
 }
 
 void Values::clear() {
     if (key_.value == GaussianValue::none) return;
     key_ = {};
     by_row_.resize_discard(0);
-    tint_.set_values({});
+    the<ShownTint>().set_values({});
     ctx_.events.changed().values = nullptr;
 }
 
@@ -137,7 +137,7 @@ void Values::find(const Shown& shown, const ViewRequest& request) {
                              : value == GaussianValue::error  ? static_cast<GradientSink&>(errors)
                                                               : none;
         RenderResult picture;
-        const auto drawn = viewer_.gradients(
+        const auto drawn = the<Viewer>().gradients(
             shown, request, value == GaussianValue::error ? Upstream::error : Upstream::loss, sink,
             picture);
         found_.note =
@@ -148,7 +148,7 @@ void Values::find(const Shown& shown, const ViewRequest& request) {
         else if (!drawn.gradients)
             by_row_.resize_discard(0), found_.problem = drawn.note;
     } else {
-        values_of_model(value, viewer_.current_model(scene), by_row_);
+        values_of_model(value, the<Viewer>().current_model(scene), by_row_);
     }
     found_.histogram = histogram_of_values(kind_of(value), by_row_);
     found_.rows = by_row_.size();
@@ -162,8 +162,8 @@ void Values::paint(const ColorBy& wanted) {
     found_.hi = wanted.automatic ? found_.histogram.hi : wanted.hi;
     const auto lo = static_cast<float>(found_.lo), hi = static_cast<float>(found_.hi);
     found_.within = count_rows(by_row_, [&](float v) { return v >= lo && v <= hi; });
-    tint_.set_values({by_row_.span(), found_.lo, found_.hi, found_.histogram.logarithmic,
-                      wanted.filter, wanted.map});
+    the<ShownTint>().set_values({by_row_.span(), found_.lo, found_.hi, found_.histogram.logarithmic,
+                                 wanted.filter, wanted.map});
     ctx_.events.changed().values = std::make_shared<const GaussianValues>(found_);
 }
 

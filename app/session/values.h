@@ -13,10 +13,9 @@
 
 namespace gs {
 
-class Values final : public EnginePart {
+class Values final : public PartWith<Viewer, ShownTint> {
   public:
-    Values(EngineContext ctx, Viewer& viewer, ShownTint& tint)
-        : ctx_(std::move(ctx)), viewer_(viewer), tint_(tint) {}
+    using PartWith::PartWith;
 
     /// Sets the colours for the next picture of `request`.
     void follow(const Shown& shown, const ViewRequest& request);
@@ -35,9 +34,6 @@ class Values final : public EnginePart {
     void find(const Shown& shown, const ViewRequest& request);
     void paint(const ColorBy& wanted);
 
-    EngineContext ctx_;
-    Viewer& viewer_;
-    ShownTint& tint_;
     /// Identifies the values.
     struct Key {
         GaussianValue value = GaussianValue::none;

@@ -66,7 +66,10 @@ Result<void> Studio::save_bundle(const std::string& path, bool photos) {
     const auto request = std::make_shared<BundleRequest>(
         BundleRequest{path, photos, view_request_of(state_, state_.width, state_.height), folder,
                       session_report(state_, trace_)});
-    return send(state_, [request](Engine& e) { e.save_bundle(std::move(*request)); });
+    return send(state_, [request](Engine& e) {
+        if (const auto scene = e.open_scene())
+            e.part<BundleSaver>().save(std::move(*request), *scene);
+    });
 }
 
 /// Restores the packed camera, view settings and trace; the rest is in views_file's folder.

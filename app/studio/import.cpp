@@ -50,10 +50,9 @@ std::string flag_of(const std::string& name, double value) {
     const SettingField* field = find_setting(name);
     std::string flag = name;
     std::replace(flag.begin(), flag.end(), '_', '-');
-    if (field && field->choices != nullptr)
-        return fmt::format(" --{} {}", flag, setting_choice(name, value));
-    if (field && field->integer && field->min == 0 && field->max == 1)
-        return (value > 0.5 ? " --" : " --no-") + flag;
+    if (field && field->kind == SettingKind::toggle) return (value > 0.5 ? " --" : " --no-") + flag;
+    if (field && field->kind == SettingKind::choice)
+        return fmt::format(" --{} {}", flag, field->text(value));
     return fmt::format(" --{} {}", flag, value);
 }
 

@@ -74,7 +74,7 @@ void record(StudioState& state, EditOf of, std::string label, const T& before, c
                             (void)send(s, [of](Engine& e) { e.part<History>().forget({of}); });
                     }};
     const auto sent = send(state, [edit = std::move(edit), scene = state.status.scene_serial](
-                                      Engine& e) { e.record(scene, edit); });
+                                      Engine& e) { e.part<History>().record(scene, edit); });
     if (!sent) state.add_notice(true, sent.error().text());
 }
 template <class Data>

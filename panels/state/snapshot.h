@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/memory_use.h"
 #include "base/record/stage.h"
+#include "base/setting_kind.h"
 #include "base/vec.h"
 #include "panels/state/file_types.h"
 #include "panels/state/import_state.h"
@@ -108,14 +109,20 @@ struct TrainingStatus {
 
 /// One hyper-parameter as the Training panel shows it; edited with "train.set NAME VALUE".
 struct SettingRow {
+    struct Choice {
+        std::string word, help;
+        std::vector<std::string> changes;  ///< other settings that it changes as well
+    };
     std::string name, group, help;
     double value = 0, min = 0, max = 1;
-    bool integer = false, logarithmic = false, live = false;
+    SettingKind kind = SettingKind::number;
+    bool logarithmic = false, live = false;
     double usual = 0;              ///< the default for a run of this length
     std::string unit{}, source{};  ///< of the value; whose default it is
     /// Ends of the slider (typed values may be min to max): two decades around the default
     /// for values that span decades.
     double slider_min = 0, slider_max = 1;
+    std::vector<Choice> choices{};  ///< of kind choice, by value
 };
 
 struct CameraRow {

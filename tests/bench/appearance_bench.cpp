@@ -33,7 +33,7 @@ std::array<double, 3> learned_stops(const AppearanceState& state, const Appearan
         return rgb;
     };
     TrainingSettings settings;
-    settings.appearance = static_cast<double>(mode);
+    settings.appearance = mode;
     const auto photo =
         through(look_of_photo(state.values.data(), appearance_plan(settings, rows, view, 0)));
     const auto camera = look_of_camera(state, rows, view, mode);
@@ -111,7 +111,7 @@ Stops run(const Capture& clean, const Spoiling* how, const char* name, Appearanc
             e.mean_exposure, e.worst_exposure, e.beside_neighbours, e.mean_balance);
     }
     fmt::print("{:28} {:8} {:6.2f} dB, fitted {:6.2f} dB, {:6} Gaussians, {:5.1f} ms{}\n", name,
-               setting_choice("appearance", static_cast<double>(mode)), score.psnr,
+               find_setting("appearance")->text(static_cast<double>(mode)), score.psnr,
                score.psnr_fitted, trainer.gaussian_count(), 1000 * trained.seconds / steps, found);
     std::fflush(stdout);
     return learned;
@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
     const Spoiling light{.stops = 0.5, .balance = 0.12},
         camera{.stops = 0.5, .balance = 0.12, .vignette = 0.4, .gamma = 0.8};
     for (const AppearanceMode mode : {none, exposure, ppisp}) {
-        if (!only.empty() && only != setting_choice("appearance", static_cast<double>(mode)))
+        if (!only.empty() && only != find_setting("appearance")->text(static_cast<double>(mode)))
             continue;
         const auto wanted = [&](const char* name) { return which == "all" || which == name; };
         const Stops own = run(capture, nullptr, "clean", mode, steps, more, {});

@@ -77,7 +77,7 @@ void expect_same(const Import& import) {
     EXPECT_EQ(std::tie(a.background.x, a.background.y, a.background.z),
               std::tie(b.background.x, b.background.y, b.background.z));
     for (const SettingField& field : setting_fields())
-        EXPECT_EQ(studio->session.settings.*field.value, request->as->settings.*field.value)
+        EXPECT_EQ(field.of(studio->session.settings), field.of(request->as->settings))
             << field.name;
 }
 

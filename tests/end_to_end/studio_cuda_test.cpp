@@ -1,6 +1,7 @@
 // The engine thread on the CUDA backend, emulated: the same commands, the same pictures as on the
 // CPU, frames that stay in device memory until the UI shows them. Small pictures: the emulator runs
 // every GPU thread on the CPU.
+#include "app/session/frame_verifier.h"
 #include "renderer/device/device_picture.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 #include "studio_harness.h"
@@ -232,7 +233,9 @@ TEST(CudaSession, fast_pictures_say_what_they_lose) {
     const auto told = [&] {
         h.notes.clear();
         const auto request = view_request_of(h.state, 72, 50);
-        h.session.send([request](Engine& engine) { engine.tell_of_fast(request); });
+        h.session.send([request](Engine& engine) {
+            engine.part<FrameVerifier>().check_fast(*engine.open_scene(), request);
+        });
         std::string said;
         EXPECT_TRUE(h.until([&] {
             for (const EngineEvent& note : h.notes)

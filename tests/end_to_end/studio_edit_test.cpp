@@ -5,9 +5,9 @@
 
 #include "app/bundle/bundle_file.h"
 #include "app/session/bundle_saver.h"
-#include "app/session/editor.h"
 #include "app/session/frame_verifier.h"
 #include "app/session/scene_doctor.h"
+#include "app/session/selector.h"
 #include "app/session/simplifier.h"
 #include "renderer/io/splats/splat_io.h"
 #include "studio_harness.h"
@@ -147,7 +147,8 @@ TEST_F(Editing, a_bundle_saves_what_was_edited) {
     request.path = (h.folder.path() / "edited.gsb").string();
     request.view = view_request_of(h.state, 80, 60);
     request.folder = std::make_shared<PrivateFolder>(std::move(*folder));
-    ASSERT_TRUE(h.until_done(h.session.send([&](Engine& e) { e.save_bundle(request); })));
+    ASSERT_TRUE(h.until_done(
+        h.session.send([&](Engine& e) { e.part<BundleSaver>().save(request, *e.open_scene()); })));
     ASSERT_TRUE(h.until([&] { return !h.state.would_lose(); })) << "it is in the bundle";
     const auto opened = unpack_bundle(request.path, {});
     ASSERT_TRUE(opened);
@@ -285,7 +286,7 @@ TEST_F(Editing, a_closed_scene_does_not_come_back) {
                 if (name == "mend") e.part<SceneDoctor>().fix("");
                 if (name == "doctor") e.part<SceneDoctor>().examine();
                 if (name == "verify") e.part<FrameVerifier>().verify(std::nullopt);
-                if (name == "select") e.part<Editor>().select_neighbours(NeighbourStep::grow, 1);
+                if (name == "select") e.part<Selector>().select_neighbours(NeighbourStep::grow, 1);
                 another ? e.open({.contents = find_contents(cube)}) : e.close();
             });
             ASSERT_TRUE(h.until([&] { return !working(); }));

@@ -11,12 +11,13 @@
 
 #include "app/commands/commands.h"
 #include "app/sample/sample_capture.h"
+#include "app/session/costs.h"
 #include "app/session/engine.h"
 #include "app/session/exporter.h"
 #include "app/session/history.h"
 #include "app/session/place_finder.h"
+#include "app/session/run_settings.h"
 #include "app/session/scene_doctor.h"
-#include "app/session/training.h"
 #include "base/file.h"
 #include "tests/support/temporary_folder.h"
 
@@ -81,7 +82,7 @@ inline EngineJob run_to(std::uint64_t step) {
     return [step](Engine& e) { e.part<Training>().run_to(step); };
 }
 inline EngineJob set(const std::string& name, double value) {
-    return [name, value](Engine& e) { e.part<Training>().set(name, value); };
+    return [name, value](Engine& e) { e.part<RunSettings>().set(name, value); };
 }
 inline EngineJob save_checkpoint(const std::string& path) {
     return [path](Engine& e) { e.part<Training>().save_checkpoint(path); };
@@ -90,7 +91,7 @@ inline EngineJob evaluate() {
     return [](Engine& e) { e.part<Training>().evaluate(); };
 }
 inline EngineJob measure_limits(bool again = false) {
-    return [again](Engine& e) { e.measure_limits(again); };
+    return [again](Engine& e) { e.part<Costs>().measure_limits(again); };
 }
 inline EngineJob export_splats(const std::string& path) {
     return [path](Engine& e) { e.part<Exporter>().splats(path); };

@@ -98,5 +98,18 @@ TEST_F(UndoHistory, edits_of_every_kind_are_undone_in_reverse_order_and_redone) 
     ASSERT_TRUE(h.until([&] { return past().rows.empty(); }));
 }
 
+TEST_F(UndoHistory, a_choice_lists_the_other_settings_that_it_changes) {
+    const auto strategy = [&] {
+        return *std::ranges::find(*h.state.settings, "strategy", &SettingRow::name);
+    };
+    EXPECT_TRUE(strategy().choices.at(0).changes.empty()) << "chosen already";
+    EXPECT_EQ(std::ranges::count(strategy().choices.at(1).changes, "noise"), 1);
+    ASSERT_TRUE(give("train.set", {"strategy", "mcmc"}));
+    EXPECT_EQ(strategy().value, 1);
+    EXPECT_EQ(strategy().usual, 0);
+    ASSERT_TRUE(give("undo"));
+    EXPECT_EQ(strategy().value, 0);
+}
+
 }  // namespace
 }  // namespace gs

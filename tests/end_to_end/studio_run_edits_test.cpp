@@ -4,7 +4,7 @@
 #include <functional>
 #include <set>
 
-#include "app/session/training.h"
+#include "app/session/run_settings.h"
 #include "studio_harness.h"
 
 namespace gs {
@@ -158,7 +158,7 @@ TEST_F(RunEditing, what_was_pruned_since_is_neither_made_nor_taken_back_again) {
     Vec3f lo = now().lo, hi = now().hi;
     hi.x = 0.5f * lo.x;  // none of the Gaussians that are deleted is near
     lo = {-100, -100, -100};
-    h.session.send([=](Engine& e) { EXPECT_TRUE(e.part<Training>().crop(ClipBox{lo, hi})); });
+    h.session.send([=](Engine& e) { EXPECT_TRUE(e.part<RunSettings>().crop(ClipBox{lo, hi})); });
     ASSERT_TRUE(give("select.range", {"x", "0", "1e9"}));
     const std::size_t before = past().done;
     ASSERT_TRUE(give("edit.delete"));

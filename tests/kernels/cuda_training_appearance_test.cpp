@@ -26,7 +26,7 @@ std::shared_ptr<Capture> spoilt_capture() {
 }
 TrainingSettings settings_of(AppearanceMode mode) {
     TrainingSettings settings = test::busy_settings();
-    settings.appearance = static_cast<double>(mode);
+    settings.appearance = mode;
     settings.lr_appearance = 0.02;
     settings.appearance_from = 2;
     return settings;

@@ -21,7 +21,7 @@ using test::trainer_on;
 
 TrainingSettings mip_settings() {
     TrainingSettings settings = test::busy_settings();
-    settings.filter_3d = 1;
+    settings.filter_3d = true;
     return settings;
 }
 std::unique_ptr<Trainer> mip_run(bool device, const std::shared_ptr<Capture>& capture, int steps,
@@ -45,7 +45,7 @@ TEST_F(CudaTrainingFilter, FollowsTheCpu) {
     const auto capture = small_capture(28, 24, 150);
     TrainingSettings settings = mip_settings(), without = test::busy_settings();
     settings.densify_gradient = without.densify_gradient = 1e9;  // rows stay
-    without.antialiased = 1;
+    without.antialiased = true;
     const auto cpu = mip_run(false, capture, 0, settings),
                device = mip_run(true, capture, 0, settings),
                other = mip_run(false, capture, 0, without);

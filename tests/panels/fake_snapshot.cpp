@@ -331,28 +331,30 @@ SceneInfo scene() {
 }
 
 std::vector<SettingRow> settings() {
+    using enum SettingKind;
     std::vector<SettingRow> rows{
-        {"lr_means", "Learning rates", "Step of the means, times the scene's extent.", 1.6e-4, 0,
-         0.01, false, true, true},
-        {"lr_sh0", "Learning rates", "Step of the base colour.", 2.5e-3, 0, 0.1, false, true, true},
-        {"lr_opacity", "Learning rates", "Step of the opacity logits.", 2.5e-2, 0, 1, false, true,
-         true},
-        {"lr_scales", "Learning rates", "Step of the log scales.", 5e-3, 0, 0.1, false, true, true},
-        {"lambda_dssim", "Loss", "Weight of 1 - SSIM.", 0.2, 0, 1, false, false, true},
-        {"sh_degree", "Loss", "Highest SH degree.", 3, 0, 3, true, false, false},
-        {"densify_every", "Density", "Steps between densifications.", 100, 1, 10000, true, true,
-         true},
-        {"densify_gradient", "Density", "Gradient above which Gaussians are cloned or split.", 2e-4,
-         0, 0.01, false, true, true},
-        {"max_gaussians", "Density", "Growth stops there.", 5e6, 1, 5e7, true, true, true},
-        {"random_background", "Background", "A new background every step.", 0, 0, 1, true, false,
-         true}};
+        {"lr_means", "Learning rates", "Step of the means, x scene extent.", 1.6e-4, 0, 0.01,
+         number, true, true},
+        {"lr_sh0", "Learning rates", "Base colour.", 2.5e-3, 0, 0.1, number, true, true},
+        {"lr_opacity", "Learning rates", "Opacity logits.", 2.5e-2, 0, 1, number, true, true},
+        {"lr_scales", "Learning rates", "Log scales.", 5e-3, 0, 0.1, number, true, true},
+        {"lambda_dssim", "Loss", "Weight of 1 - SSIM.", 0.2, 0, 1, number, false, true},
+        {"sh_degree", "Loss", "Highest SH degree.", 3, 0, 3, count, false, false},
+        {"densify_every", "Density", "Steps between rounds.", 100, 1, 10000, count, true, true},
+        {"densify_gradient", "Density", "Gradient of clones and splits.", 2e-4, 0, 0.01, number,
+         true, true},
+        {"max_gaussians", "Density", "Growth stops there.", 5e6, 1, 5e7, count, true, true},
+        {"strategy", "Density", "How Gaussians are added and removed.", 0, 0, 1, choice},
+        {"random_background", "Background", "New in every step.", 0, 0, 1, toggle, false, true}};
     for (SettingRow& row : rows) {
         row.usual = row.value;
         row.source = "3DGS, the authors' code";
         row.slider_min = row.logarithmic ? row.value / 100 : row.min;
         row.slider_max = row.logarithmic ? row.value * 100 : row.max;
     }
+    const auto strategy = std::ranges::find(rows, "strategy", &SettingRow::name);
+    strategy->choices = {{"adc", "adaptive: clone, split and prune", {}},
+                         {"mcmc", "relocate, up to max_gaussians", {"noise", "max_gaussians"}}};
     rows[0].usual = 2e-4;  // one that was changed
     return rows;
 }

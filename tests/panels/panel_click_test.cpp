@@ -421,6 +421,23 @@ TEST_F(Click, AChangedSettingGoesBackByItsName) {
         EXPECT_EQ(one, (Given::value_type{"train.set", {"lr_means", "0.0002"}}));
 }
 
+TEST_F(Click, AChoiceIsMadeByItsName) {
+    TrainingPanel panel;
+    panel.filter = "strategy";
+    snapshot.training = {.state = RunState::ready};
+    const auto draw = alone(panel);
+    std::set<Given::value_type> given;
+    for (float y = 150; y < 690; y += 14)
+        for (float below = 14; below < 140; below += 14) {
+            ui.click({400, y}, draw);  // opens the list
+            ui.click({400, y + below}, draw);
+            ui.click({499, 699}, draw);
+            for (auto& one : commands.take())
+                if (one.first == "train.set") given.insert(std::move(one));
+        }
+    EXPECT_EQ(given, (std::set<Given::value_type>{{"train.set", {"strategy", "mcmc"}}}));
+}
+
 TEST(QuitQuestion, IsAskedAndAnswered) {
     Headless ui(500, 300);
     TraceStore store;

@@ -61,7 +61,7 @@ TEST(LateReports, CurvesHaveWhatIsKnown) {
 TEST(RunPlots, CamerasStandWhereTheRunHasThem) {
     const auto capture = testing::small_capture();
     TrainingSettings settings = testing::busy_settings();
-    settings.refine_poses = 1;
+    settings.refine_poses = true;
     settings.pose_from = 0;
     auto trainer = Trainer::create(capture, settings, make_cpu_training());
     ASSERT_TRUE(trainer);

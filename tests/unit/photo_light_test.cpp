@@ -111,7 +111,7 @@ std::vector<double> settled_light(const std::vector<double>& truth, AppearanceMo
     const AppearanceRows rows(capture);
     const auto neighbours = photo_neighbours(capture, rows);
     TrainingSettings settings;
-    settings.appearance = static_cast<double>(mode);
+    settings.appearance = mode;
     settings.appearance_from = 0;
     AppearanceState state = initial_appearance(rows, mode);
     const auto stops = [&](std::size_t p) {

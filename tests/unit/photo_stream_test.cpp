@@ -68,7 +68,7 @@ TEST_F(StreamedRun, BitsAreThoseOfARunWithAllPhotosInMemory) {
         for (const std::uint64_t memory : {std::uint64_t{1}, 2 * kOnePhoto + 100}) {
             TrainingSettings settings = busy_settings();
             settings.batch = batch;
-            settings.refine_poses = 1;
+            settings.refine_poses = true;
             settings.pose_from = 2;
             const auto here = load(0), streamed = load(memory);
             ASSERT_EQ(here->source, nullptr);

@@ -245,7 +245,7 @@ TEST_F(RunHistory, WhatIsFixedLaterChangesBeforeTheFirstStep) {
     EXPECT_EQ(run->trainer().model().sh_degree, 1);
     TrainingSettings bad = s;
     bad.sh_degree = 0;
-    bad.crop = 1;  // to a point
+    bad.crop = true;  // to a point
     EXPECT_FALSE(run->change(bad, "sh_degree 1 -> 0").has_value());
     EXPECT_EQ(run->trainer().settings().crop, 0) << "as it was";
     EXPECT_EQ(run->trainer().model().sh_degree, 1);

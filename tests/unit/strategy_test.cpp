@@ -67,7 +67,7 @@ TEST(Strategy, DefaultsAndScaling) {
             EXPECT_GT(std::pow(1.05, rounds), steps < 7000 ? 4 : 13) << steps;
         }
         for (const SettingField& f : setting_fields())
-            EXPECT_TRUE((*made).*f.value >= f.min && (*made).*f.value <= f.max) << f.name;
+            EXPECT_TRUE(f.of(*made) >= f.min && f.of(*made) <= f.max) << f.name;
     }
     EXPECT_FALSE(strategy_of(full).gathers_statistics(full, 600));
     EXPECT_TRUE(strategy_of({}).gathers_statistics({}, 600));
@@ -82,7 +82,7 @@ TEST(Strategy, ChangingItKeepsWhatWasChosen) {
     EXPECT_EQ(mcmc.max_gaussians, 12345);
     EXPECT_EQ(mcmc.noise, 5e5);
     const TrainingSettings back = with_strategy(mcmc, StrategyKind::adc);
-    for (const SettingField& f : setting_fields()) EXPECT_EQ(back.*f.value, s.*f.value) << f.name;
+    for (const SettingField& f : setting_fields()) EXPECT_EQ(f.of(back), f.of(s)) << f.name;
 }
 
 TEST(Strategy, CurveBeginsAndEndsWhereItShould) {
@@ -198,7 +198,7 @@ TEST(Relocation, NewcomersLieApartWhereTheyAreTold) {
 TEST(Relocation, PlacesAreDrawnByPullWhereThatIsAsked) {
     Line s(1000);
     s.settings.max_gaussians = 1050;
-    s.settings.relocate_by_pull = 1;
+    s.settings.relocate_by_pull = true;
     for (std::size_t i = 0; i < 1000; ++i) {
         s.statistics.views[i] = 10;
         s.statistics.gradient_sum[i] = i < 100 ? 10 * 2e-3f : 10 * 1e-5f;  // a tenth pulls
@@ -214,7 +214,7 @@ TEST(Relocation, PlacesAreDrawnByPullWhereThatIsAsked) {
 TEST(Absgrad, HasAThresholdOfItsOwn) {
     TrainingSettings s;
     EXPECT_EQ(density_rules(s, 1.0, false).densify_gradient, s.densify_gradient);
-    s.absgrad = 1;
+    s.absgrad = true;
     EXPECT_EQ(density_rules(s, 1.0, false).densify_gradient, s.densify_absgrad);
     const TrainingSettings half = scaled_to_steps(s, 15000);
     EXPECT_DOUBLE_EQ(half.densify_absgrad, 1.5 * s.densify_absgrad);
@@ -291,7 +291,7 @@ TEST(Revised, ClonesAndSplits) {
     }
     for (int axis = 0; axis < 3; ++axis) s.model.at(kLogScales + axis, 5) = std::log(0.05f);
     TrainingSettings settings;
-    settings.revised_opacity = 1;
+    settings.revised_opacity = true;
     const DensityReport r = densify_and_prune(s.run, settings, 1.0, false);
     EXPECT_EQ(r.cloned + r.split, 2u);
     std::size_t revised = 0;

@@ -129,10 +129,10 @@ TEST(TrainerBatch, ResumesWithTheSameBits) {
     const TempFolder folder;
     const auto capture = mixed_capture();
     TrainingSettings settings = batch_settings(3);
-    settings.random_background = 1;
-    settings.refine_poses = 1;
+    settings.random_background = true;
+    settings.refine_poses = true;
     settings.pose_from = 2;
-    settings.appearance = 1;
+    settings.appearance = AppearanceMode::exposure;
     const auto straight = train(capture, settings, 24), first = train(capture, settings, 14);
     const fs::path path = folder / "run.gsc";
     ASSERT_TRUE(first->save_checkpoint(path));

@@ -27,7 +27,7 @@ constexpr Vec3d kUtm{500123.5, 4500678.25, 321.125};
 
 std::unique_ptr<Trainer> make_far(const std::shared_ptr<Capture>& capture) {
     TrainingSettings settings = busy_settings();
-    settings.refine_poses = 1;
+    settings.refine_poses = true;
     auto trainer = Trainer::create(capture, settings, make_cpu_training());
     EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
     return std::move(*trainer);
@@ -117,7 +117,7 @@ TEST(LostPoses, ChangeNothing) {
               1);
     // The good poses keep their gauge.
     TrainingSettings refined;
-    refined.refine_poses = 1;
+    refined.refine_poses = true;
     EXPECT_NEAR(psnr_after(lost, 300, refined), psnr_after(without, 300, refined), 0.05);
     // One that sees the scene may be of use.
     camera.translation = -(camera.rotation * Vec3d{0, 0, -1e4});

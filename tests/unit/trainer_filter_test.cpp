@@ -27,7 +27,7 @@ using gs::testing::small_capture;
 
 TrainingSettings filter_settings() {
     TrainingSettings settings = busy_settings();
-    settings.filter_3d = 1;
+    settings.filter_3d = true;
     return settings;
 }
 std::unique_ptr<Trainer> train_filtered(const std::shared_ptr<Capture>& capture, int steps,
@@ -235,7 +235,7 @@ TEST(TrainerFilter, ResumesAndComesBackWithTheSameBits) {
     const TempFolder folder;
     const auto capture = small_capture();
     TrainingSettings settings = filter_settings();
-    settings.refine_poses = 1;
+    settings.refine_poses = true;
     settings.pose_from = 2;
     const auto straight = train_filtered(capture, 24, settings),
                first = train_filtered(capture, 13, settings);

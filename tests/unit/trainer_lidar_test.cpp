@@ -114,7 +114,7 @@ TEST(TrainerLidar, BeamsFollowFromSeedAndStepAndAreNeverHeldOut) {
         largest = std::max(largest, beams.plan(settings, step)->rays.size());
     EXPECT_NEAR(static_cast<double>(largest), static_cast<double>(learned),
                 0.02 * static_cast<double>(learned));  // other sweeps see other columns
-    settings.crop = 1;
+    settings.crop = true;
     settings.crop_x0 = -1, settings.crop_y0 = -9, settings.crop_z0 = 0;
     settings.crop_x1 = 1, settings.crop_y1 = 9, settings.crop_z1 = 20;
     const auto cropped = beams.plan(settings, 0);

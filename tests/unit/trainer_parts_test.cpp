@@ -17,18 +17,50 @@
 namespace gs {
 namespace {
 
+struct AnyValue {
+    template <class T>
+    operator T() const;
+};
+/// The number of members of an aggregate: initializers that it takes.
+template <class T, class... Values>
+consteval std::size_t members() {
+    if constexpr (requires { T{Values{}..., AnyValue{}}; })
+        return members<T, Values..., AnyValue>();
+    else
+        return sizeof...(Values);
+}
+
 TEST(Settings, TableNamesEveryFieldOnce) {
-    TrainingSettings s;
+    const TrainingSettings usual;
     std::set<std::string> names;
-    std::set<const void*> places;
     for (const SettingField& f : setting_fields()) {
         EXPECT_TRUE(names.insert(f.name).second) << f.name;
-        EXPECT_TRUE(places.insert(&(s.*f.value)).second) << f.name;
         EXPECT_LT(f.min, f.max) << f.name;
-        EXPECT_TRUE(s.*f.value >= f.min && s.*f.value <= f.max) << f.name;
+        EXPECT_TRUE(f.of(usual) >= f.min && f.of(usual) <= f.max) << f.name;
         EXPECT_GT(std::string(f.help).size(), 5u);
+        TrainingSettings s;
+        f.put(s, f.of(usual) == f.max ? f.min : f.max);
+        for (const SettingField& other : setting_fields())
+            EXPECT_EQ(other.of(s) == other.of(usual), &other != &f) << f.name << other.name;
     }
-    EXPECT_EQ(names.size() * sizeof(double), sizeof(TrainingSettings)) << "a field has no row";
+    EXPECT_EQ(names.size(), members<TrainingSettings>()) << "a field has no row";
+}
+
+TEST(Settings, ChoicesHaveWords) {
+    TrainingSettings s;
+    const SettingField& strategy = *find_setting("strategy");
+    EXPECT_EQ(strategy.kind, SettingKind::choice);
+    EXPECT_EQ(strategy.value_of("mcmc"), 1);
+    EXPECT_EQ(strategy.value_of("1"), std::nullopt);
+    EXPECT_EQ(strategy.text(2), "budget");
+    EXPECT_TRUE(set_setting(s, "strategy", 1));
+    EXPECT_EQ(s.strategy, StrategyKind::mcmc);
+    EXPECT_FALSE(set_setting(s, "strategy", 3));
+    for (const SettingField& f : setting_fields()) {
+        EXPECT_EQ(f.choices.empty(), f.kind != SettingKind::choice) << f.name;
+    }
+    EXPECT_EQ(with_setting({}, strategy, 1).noise, defaults_of(StrategyKind::mcmc).noise);
+    EXPECT_TRUE(with_setting({}, *find_setting("absgrad"), 1).absgrad);
 }
 
 TEST(Settings, SetChecksNameAndRange) {
@@ -52,7 +84,7 @@ TEST(Settings, ShortRunsKeepTheOrderOfPhases) {
         EXPECT_EQ(s.steps, steps);
         EXPECT_LE(s.densify_until, full.densify_until);
         for (const SettingField& f : setting_fields())
-            EXPECT_TRUE(s.*f.value >= f.min && s.*f.value <= f.max) << f.name;
+            EXPECT_TRUE(f.of(s) >= f.min && f.of(s) <= f.max) << f.name;
         if (steps >= 300) {
             EXPECT_LT(s.densify_from, s.densify_until);
             EXPECT_LE(s.densify_until, steps * 0.75);

@@ -294,7 +294,7 @@ TEST_F(TrainerRun, EverythingMaskedOrRandomBackground) {
     const auto masked = make(capture);
     for (int i = 0; i < 6; ++i) EXPECT_TRUE(std::isfinite(masked->step().loss));
     TrainingSettings s = busy_settings();
-    s.random_background = 1;
+    s.random_background = true;
     const auto trainer = make(small_capture(), s);
     for (int i = 0; i < 6; ++i) EXPECT_TRUE(std::isfinite(trainer->step().loss));
 }

@@ -73,7 +73,7 @@ TEST(CapturedSteps, RunAgainToTheSameBits) {
 TEST(CapturedSteps, TheProjectionComesBack) {
     const TempFolder folder;
     TrainingSettings by_points = busy_settings();
-    by_points.projection = static_cast<double>(ProjectionMethod::ut);
+    by_points.projection = ProjectionMethod::ut;
     const CapturedStep step = captured(18, by_points);
     ASSERT_TRUE(write_step(step, folder / "a.gsstep"));
     auto back = read_step(folder / "a.gsstep");

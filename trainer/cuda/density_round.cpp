@@ -207,7 +207,7 @@ RelocationPlan Round::plan(const TrainingSettings& settings, std::size_t limit) 
     copy_to_host(fates.data(), fates_, count_ * sizeof(Fate), stream_);
     copy_to_host(tags.data(), run_.tags(), count_ * sizeof(std::uint32_t), stream_);
     std::vector<float> sums, views;
-    if (settings.relocate_by_pull != 0)
+    if (settings.relocate_by_pull)
         for (const auto& [to, from] : {std::pair{&sums, run_.statistics().gradient_sum},
                                        {&views, run_.statistics().views}}) {
             to->resize(count_);

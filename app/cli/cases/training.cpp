@@ -157,7 +157,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
             capture->views[v].camera.cx += (v % 2 == 0 ? 0.5 : -0.5) * c.rare.width;
     if (c.with(kBent)) bend(*capture);
     TrainingSettings settings;
-    settings.appearance = static_cast<double>(c.rare.looks);
+    settings.appearance = c.rare.looks;
     settings.steps = 100;  // rates of some size at once
     settings.appearance_from = 1;
     for (View& view : capture->views)
