@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "app/session/picture_places.h"
 #include "base/format.h"
 #include "base/try.h"
 #include "panels/state/selection_state.h"
@@ -103,7 +104,7 @@ void Editor::select_on_screen(const Selecting& how, const Shown& shown, const Vi
     sight.clip = options.clip;
     std::shared_ptr<const ViewFrame> surface;
     if (only_seen) {
-        surface = viewer_.median_depth(shown, request);
+        surface = median_depth(viewer_, shown, request);
         sight.surface = &surface->map;
     }
     const ScreenMask mask = mask_of(shape, sight.camera.width, sight.camera.height);
@@ -112,7 +113,7 @@ void Editor::select_on_screen(const Selecting& how, const Shown& shown, const Vi
 
 void Editor::select_color_at(const Selecting& how, const Shown& shown, const ViewRequest& request,
                              double x, double y, float tolerance) {
-    const auto color = viewer_.color_at(shown, request, x, y);
+    const auto color = gs::color_at(viewer_, shown, request, x, y);
     select(how, [&](const GaussianModel& model) { return rows_by_color(model, color, tolerance); });
 }
 
