@@ -12,19 +12,19 @@
 namespace gs {
 namespace {
 
+constexpr const char* kFlying = ", with Shift faster";  // the keys come before
 constexpr std::array<std::pair<const char*, const char*>, 15> kMouse{{
     {"left drag", "turn (orbit, trackball) or look around (fly)"},
     {"middle or right drag, Shift + left drag", "move sideways"},
     {"Ctrl + left drag", "roll"},
     {"wheel", "zoom in, zoom out"},
-    {"W A S D Q E, with Shift faster",
-     "fly forward, left, back, right, down, up, while the mouse is over the viewport"},
+    {kFlying, "fly forward, left, back, right, down, up, while the mouse is over the viewport"},
     {"double click", "look at that point and turn around it"},
     {"click on a camera", "go to that photo's camera"},
     {"wheel over a plot or the timeline", "zoom in time"},
     {"drag over a plot or the timeline", "move in time"},
     {"double click on a plot", "fit everything again"},
-    {"W S A D over the timeline", "zoom in, out, move left, right"},
+    {" over the timeline", "zoom in, move left, zoom out, move right"},
     {"click, double click on a span", "select it, zoom to it"},
     {"double click on a tab", "maximise its region, or restore it"},
     {"drag a tab", "to another region"},
@@ -56,12 +56,18 @@ bool begin_table(const char* id) {
 
 }  // namespace
 
-void HelpPanel::draw(const Snapshot&, Commands& commands) {
+void HelpPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::SetNextItemWidth(std::min(20 * em(), ImGui::GetContentRegionAvail().x));
     ImGui::InputTextWithHint("##filter", "find a command", &filter);
     ImGui::BeginChild("##help");
     if (filter.empty() && section("Mouse and flying") && begin_table("##mouse")) {
-        for (const auto& [input, meaning] : kMouse) row(input, "", meaning, "");
+        for (const auto& [input, meaning] : kMouse) {
+            const std::string& keys = snapshot.flying_keys;
+            const std::string hand = input == kFlying  ? keys
+                                     : input[0] == ' ' ? keys.substr(0, 7)
+                                                       : "";
+            row(hand + input, "", meaning, "");
+        }
         ImGui::EndTable();
     }
     if (section("Commands") && begin_table("##commands")) {
@@ -71,7 +77,7 @@ void HelpPanel::draw(const Snapshot&, Commands& commands) {
             if (!filter.empty() && !contains_text(info.title, filter) &&
                 !contains_text(usage, filter) && !contains_text(info.help, filter))
                 continue;
-            row(info.title, info.key, info.help, usage);
+            row(info.title, info.keys, info.help, usage);
         }
         ImGui::EndTable();
     }

@@ -34,10 +34,15 @@ std::string Workspace::save_layout() const {
     number("left_split", regions_.sizes.left_split);
     number("right_split", regions_.sizes.right_split);
     number("bottom_split", regions_.sizes.bottom_split);
-    for (const Slot& slot : slots_)
-        out += fmt::format("panel {}={}{}\n", slot.row->name,
-                           kRegionNames[static_cast<std::size_t>(slot.region)],
-                           slot.front || slot.raise ? " front" : "");
+    // Help is looked at, not worked in: what it lies on comes to the front again.
+    const Slot* help = find("Help");
+    for (const Slot& slot : slots_) {
+        const bool below = help->front && &slot == help->covers && slot.region == help->region;
+        const bool front = &slot != help && (slot.front || slot.raise || below);
+        out +=
+            fmt::format("panel {}={}{}\n", slot.row->name,
+                        kRegionNames[static_cast<std::size_t>(slot.region)], front ? " front" : "");
+    }
     return out;
 }
 

@@ -26,13 +26,30 @@ void Palette::close() {
     ImGui::CloseCurrentPopup();
 }
 
+namespace {
+
+/// How well a command is what was typed: its name, a name or title that begins so, or one with
+/// these letters; below 0: none of them.
+int rank_of(const std::string& query, const CommandInfo& info) {
+    constexpr int kTier = 1 << 20;
+    const int title = fuzzy_score(query, info.title), name = fuzzy_score(query, info.name);
+    if (title < 0 && name < 0) return -1;
+    const auto begins = [&](const std::string& text) {
+        return text.size() >= query.size() && !query.empty() &&
+               contains_text(text.substr(0, query.size()), query);
+    };
+    const int tier = info.name == query ? 3 : begins(info.name) ? 2 : begins(info.title) ? 1 : 0;
+    return tier * kTier + std::max(title + 1, name);
+}
+
+}  // namespace
+
 void Palette::rank(const Commands& commands) {
     if (ranked_ && ranked_query_ == query_) return;
     std::vector<std::pair<int, std::size_t>> scored;
     for (std::size_t i = 0; i < commands.table().size(); ++i) {
-        const CommandInfo& info = commands.table()[i];
-        const int title = fuzzy_score(query_, info.title), name = fuzzy_score(query_, info.name);
-        if (title >= 0 || name >= 0) scored.emplace_back(std::max(title + 1, name), i);
+        const int score = rank_of(query_, commands.table()[i]);
+        if (score >= 0) scored.emplace_back(score, i);
     }
     std::stable_sort(scored.begin(), scored.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -44,7 +61,7 @@ void Palette::rank(const Commands& commands) {
 }
 
 void Palette::choose(const CommandInfo& info, Commands& commands) {
-    if (info.arguments.empty()) {
+    if (!info.needs_arguments()) {
         commands.push(info.name);
         close();
         return;
@@ -112,12 +129,10 @@ void Palette::draw_search(Commands& commands) {
     if (chosen) choose(*chosen, commands);
 }
 
-/// The command of "view.save door": its whole name, a blank, then its arguments. Names without a
-/// dot are words that a search may begin with.
+/// The command of "view.save door": its whole name, a blank, then its arguments.
 const CommandInfo* Palette::named_in_query(const Commands& commands) const {
     const std::size_t blank = query_.find(' ');
-    if (query_.substr(0, blank).find('.') == std::string::npos || blank == std::string::npos)
-        return nullptr;
+    if (blank == std::string::npos) return nullptr;
     const CommandInfo* info = commands.find(std::string_view(query_).substr(0, blank));
     return info && !info->arguments.empty() ? info : nullptr;
 }

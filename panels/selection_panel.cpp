@@ -78,9 +78,9 @@ void SelectionPanel::draw_select(const Snapshot& snapshot, Commands& commands) {
     action(commands, "None", "select.none", "Clear the selection (Ctrl+Shift+A)", any);
     action(commands, "Invert", "select.invert", "Invert the selection (Ctrl+I)", true);
     for (const auto& [label, command, hint] :
-         {std::array{"Grow", "select.grow", "Add the neighbours within reach (Ctrl+=)"},
+         {std::array{"Grow", "select.grow", "Add the neighbours within reach (Ctrl+Up)"},
           std::array{"Shrink", "select.shrink",
-                     "Remove Gaussians with an unselected neighbour within reach (Ctrl+-)"},
+                     "Remove Gaussians with an unselected neighbour within reach (Ctrl+Down)"},
           std::array{"Connected", "select.connected",
                      "Grow until no more neighbours are within reach (Ctrl+L)"}}) {
         if (command[7] != 'g') beside_if_fits(label);
@@ -113,7 +113,7 @@ void SelectionPanel::draw_edit(const Snapshot& snapshot, Commands& commands) {
     if (!section("Edit")) return;
     const bool any = snapshot.selection->selected > 0;
     action(commands, "Solo", "select.solo", "Show only the selection (Shift+S)", any, true);
-    action(commands, "Hide", "edit.hide", "Hide the selection (Shift+H)", any);
+    action(commands, "Hide", "edit.hide", "Hide the selection (H)", any);
     action(commands, "Lock", "edit.lock", "Protect the selection from edits", any);
     action(commands, "Unlock", "edit.unlock", "Allow edits of the selection again", any);
     action(commands, "Delete", "edit.delete", "Delete the selection (Delete)", any);

@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assets.h"
 #include "panels/notices.h"
@@ -26,13 +27,10 @@ Workspace::Workspace() {
     for (const PanelRow& row : panel_rows()) slots_.push_back({&row, row.make(trace_view)});
 }
 
-Workspace::Slot* Workspace::find(std::string_view name) {
-    for (Slot& slot : slots_)
-        if (same_name(slot.row->name, name)) return &slot;
-    return nullptr;
-}
-const Workspace::Slot* Workspace::find(std::string_view name) const {
-    return const_cast<Workspace*>(this)->find(name);
+Workspace::Slot* Workspace::find(std::string_view name) const {
+    const auto slot = std::find_if(slots_.begin(), slots_.end(),
+                                   [&](const Slot& s) { return same_name(s.row->name, name); });
+    return slot == slots_.end() ? nullptr : const_cast<Slot*>(&*slot);
 }
 
 UsedRegions Workspace::used() const {
@@ -50,9 +48,15 @@ std::optional<Region> Workspace::region_of(std::string_view name) const {
 bool Workspace::show_panel(std::string_view name, bool hide) {
     Slot* slot = find(name);
     if (!slot) return false;
-    if (hide) return move_panel(name, Region::hidden);
+    if (hide) {
+        if (Slot* below = std::exchange(slot->covers, nullptr); below && slot->front)
+            below->raise = below->region == slot->region;
+        return move_panel(name, Region::hidden);
+    }
     if (slot->region == Region::hidden)
         slot->region = slot->row->home == Region::hidden ? Region::centre : slot->row->home;
+    for (Slot& other : slots_)
+        if (&other != slot && other.front && other.region == slot->region) slot->covers = &other;
     slot->raise = true;
     if (maximised != slot->region) maximised.reset();
     picture_only = picture_only && same_name(name, "Viewport");
@@ -62,6 +66,21 @@ bool Workspace::show_panel(std::string_view name, bool hide) {
 bool Workspace::shown(std::string_view name) const {
     const Slot* slot = find(name);
     return slot && slot->region != Region::hidden;
+}
+
+bool Workspace::in_front(std::string_view name) const {
+    const Slot* slot = find(name);
+    return slot && slot->region != Region::hidden && slot->front;
+}
+
+bool asks(const Workspace& w, const Snapshot& snapshot) {
+    return w.palette.visible() || w.file_dialog.visible() || snapshot.import ||
+           snapshot.asks_to_quit;
+}
+
+bool uncover(Workspace& w) {
+    if (std::exchange(w.picture_only, false)) return true;
+    return std::exchange(w.maximised, std::nullopt).has_value();
 }
 
 bool Workspace::move_panel(std::string_view name, Region region) {

@@ -33,10 +33,13 @@ class Workspace {
     /// Draws everything, over the whole display. Between ImGui::NewFrame() and Render().
     void draw(const Snapshot& snapshot, Commands& commands);
 
-    /// Brings the panel to the front of its region (its usual one when it is hidden), or hides it.
+    /// Brings the panel to the front of its region (its usual one when it is hidden), or hides it
+    /// and shows again what it was brought before.
     /// False: no such panel. Names compare without case.
     bool show_panel(std::string_view name, bool hide = false);
     bool shown(std::string_view name) const;
+    /// Shown, and the front tab of its region.
+    bool in_front(std::string_view name) const;
     bool move_panel(std::string_view name, Region region);
     /// Shows a layout of assets/layouts or of the user: "studio", "traces" (the timeline in the
     /// middle). usage: unknown name.
@@ -81,9 +84,9 @@ class Workspace {
         Region region = row->home;
         bool raise = false;  ///< becomes the front tab at the next frame
         bool front = false;
+        Slot* covers = nullptr;  ///< in front before it was shown; comes back when it is hidden
     };
-    Slot* find(std::string_view name);
-    const Slot* find(std::string_view name) const;
+    Slot* find(std::string_view name) const;
     UsedRegions used() const;
     void draw_panels(const Snapshot& snapshot, Commands& commands);
     void draw_picture_alone(const Snapshot& snapshot, Commands& commands);
@@ -98,5 +101,10 @@ class Workspace {
     TopBar top_bar_;
     StatusBar status_bar_;
 };
+
+/// A dialog, a question or the palette is open: keys are its own.
+bool asks(const Workspace& workspace, const Snapshot& snapshot);
+/// Restores panels hidden by a maximised one or the picture; false: none are.
+bool uncover(Workspace& workspace);
 
 }  // namespace gs

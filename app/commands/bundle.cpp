@@ -9,9 +9,9 @@ using namespace args;
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"bundle.save", "Save a bundle...", "File 3", "Ctrl+Shift+S",
+    {"bundle.save", "Save a bundle...", "File 3",
      "Pack the scene, its cameras, saved views, notes, settings, trace and a report into one file (.gsb), "
-     "optionally with the photos.", &Studio::save_bundle, word("PATH"), flag("photos")},
+     "optionally with the photos.", save_bundle, word("PATH"), flag("photos")},
 };
 // clang-format on
 

@@ -1,4 +1,6 @@
 // Commands for the viewport's camera: navigation, capture cameras, saved views.
+#include <imgui.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -121,13 +123,14 @@ Result<void> go_to_view(S state, const std::string& name) {
     return no_view(name);
 }
 Result<void> copy_camera(S state) {
-    return ask(state, [text = "view.camera " + camera_text(state.navigation)](Studio& studio) {
-        studio.copy_text(text);
+    return ask(state, [text = "view.camera " + camera_text(state.navigation)](Studio&) {
+        ImGui::SetClipboardText(text.c_str());
         return Result<void>();
     });
 }
 Result<void> paste_camera(Studio& studio) {
-    const std::vector<std::string> words = split_words(studio.copied_text());
+    const char* text = ImGui::GetClipboardText();
+    const std::vector<std::string> words = split_words(text ? text : "");
     if (words.empty() || words[0] != "view.camera")
         return fail(ErrorKind::usage, "", "the clipboard has no camera",
                     "view.copy copies one, as a view.camera command");
@@ -136,60 +139,60 @@ Result<void> paste_camera(Studio& studio) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"view.navigation.orbit",     "Steer by: orbit",         "View/Steer by 1", "Ctrl+1",
+    {"view.navigation.orbit",     "Steer by: orbit",         "View/Steer by 1",
      "Drag to turn around the point looked at; the horizon stays level.",
      &ViewSettings::navigation, always(Navigation::orbit)},
-    {"view.navigation.trackball", "Steer by: trackball",     "View/Steer by 1", "Ctrl+2",
+    {"view.navigation.trackball", "Steer by: trackball",     "View/Steer by 1",
      "Drag to turn freely, like a trackball.", &ViewSettings::navigation, always(Navigation::trackball)},
-    {"view.navigation.fly",       "Steer by: fly",           "View/Steer by 1", "Ctrl+3",
+    {"view.navigation.fly",       "Steer by: fly",           "View/Steer by 1",
      "Drag to look around from the camera's position; fly with W A S D Q E.",
      &ViewSettings::navigation, always(Navigation::fly)},
-    {"view.navigation",           "Navigation",              "",     "",
+    {"view.navigation",           "Navigation",              "",
      "orbit, trackball or fly (W A S D Q E).", &ViewSettings::navigation, choice("MODE", kNavigationNames)},
-    {"view.fly-speed",            "Flying speed",            "",     "",
+    {"view.fly-speed",            "Flying speed",            "",
      "Scene extents per second.", &ViewSettings::fly_speed, number("EXTENTS", 1e-4, 1e4)},
-    {"view.capture",              "Go to a capture camera",  "",     "",
+    {"view.capture",              "Go to a capture camera",  "",
      "Snaps the viewport to a photo's camera.", capture, word("INDEX|NAME")},
-    {"view.next",                 "Next capture camera",     "View 3", "]",
+    {"view.next",                 "Next capture camera",     "View 3",
      "Snaps to the next photo's camera.", neighbour, always(1)},
-    {"view.previous",             "Previous capture camera", "View 3", "[",
+    {"view.previous",             "Previous capture camera", "View 3",
      "Snaps to the previous photo's camera.", neighbour, always(-1)},
-    {"view.free",                 "Free camera",             "View 3", "Escape",
+    {"view.free",                 "Free camera",             "View 3",
      "Leaves the capture camera without moving.", free_camera},
-    {"view.frame-all",            "Frame everything",        "View 3", "Home",
+    {"view.frame-all",            "Frame everything",        "View 3",
      "Move the camera back until the whole scene is in view.", all_in_view},
-    {"view.level",                "Level the horizon",       "View 3", "H",
+    {"view.level",                "Level the horizon",       "View 3",
      "Turn the camera upright without moving it.", level_horizon},
-    {"view.focus",                "Focus",                   "",     "",
+    {"view.focus",                "Focus",                   "",
      "Look at the point at this pixel of the picture and orbit around it.",
      &PlaceFinder::focus, shown_view(), pixel_x(), pixel_y()},
-    {"view.camera",               "Place the camera",        "",     "",
+    {"view.camera",               "Place the camera",        "",
      "Three numbers each: position, point looked at, up; then, or without up, the vertical field "
      "of view in degrees; then the lens unless pinhole: orthographic, fisheye:DEGREES, equirectangular.",
      place_camera, rest("EYE_X EYE_Y EYE_Z AT_X AT_Y AT_Z [UP_X UP_Y UP_Z FOV LENS]", 6, 11)},
-    {"view.along.x",              "Look along: x",           "View/Look from 3", "",
+    {"view.along.x",              "Look along: x",           "View/Look from 3",
      "Look at the current target from outside along the world's x axis.", along_axis, always(Vec3d{1, 0, 0})},
-    {"view.along.y",              "Look along: y",           "View/Look from 3", "",
+    {"view.along.y",              "Look along: y",           "View/Look from 3",
      "The same along y.", along_axis, always(Vec3d{0, 1, 0})},
-    {"view.along.z",              "Look along: z",           "View/Look from 3", "",
+    {"view.along.z",              "Look along: z",           "View/Look from 3",
      "The same along z.", along_axis, always(Vec3d{0, 0, 1})},
-    {"view.along.minus-x",        "Look along: -x",          "View/Look from 3", "",
+    {"view.along.minus-x",        "Look along: -x",          "View/Look from 3",
      "Look from the other side of the world's x axis.", along_axis, always(Vec3d{-1, 0, 0})},
-    {"view.along.minus-y",        "Look along: -y",          "View/Look from 3", "",
+    {"view.along.minus-y",        "Look along: -y",          "View/Look from 3",
      "The same along y.", along_axis, always(Vec3d{0, -1, 0})},
-    {"view.along.minus-z",        "Look along: -z",          "View/Look from 3", "",
+    {"view.along.minus-z",        "Look along: -z",          "View/Look from 3",
      "The same along z.", along_axis, always(Vec3d{0, 0, -1})},
-    {"view.along",                "Look along an axis",      "",     "",
+    {"view.along",                "Look along an axis",      "",
      "x, y, z, or -x, -y, -z for the other side.", along_axis, axis()},
-    {"view.save",                 "Save this view",          "View 3", "",
+    {"view.save",                 "Save this view",          "View 3",
      "Save the camera under a name, in the run's folder or the user's.", save_view, word("NAME")},
-    {"view.go",                   "Go to a saved view",      "",     "",
+    {"view.go",                   "Go to a saved view",      "",
      "Go to the camera saved with view.save NAME.", go_to_view, word("NAME")},
-    {"view.forget",               "Delete a saved view",     "",     "",
+    {"view.forget",               "Delete a saved view",     "",
      "Remove it from the list.", forget_view, word("NAME")},
-    {"view.copy",                 "Copy the camera",         "View/Camera 3", "Ctrl+Shift+C",
+    {"view.copy",                 "Copy the camera",         "View/Camera 3",
      "Copy the camera to the clipboard as a view.camera command.", copy_camera},
-    {"view.paste",                "Paste a camera",          "View/Camera 3", "Ctrl+Shift+V",
+    {"view.paste",                "Paste a camera",          "View/Camera 3",
      "Go to the copied camera, from this or another window.", paste_camera},
 };
 // clang-format on

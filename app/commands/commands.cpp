@@ -1,6 +1,8 @@
 #include "app/commands/commands.h"
 
 #include "app/studio/script.h"
+#include "base/assets.h"
+#include "base/check.h"
 
 namespace gs {
 
@@ -15,7 +17,13 @@ CommandTable all_commands() {
           lab_commands(),     trace_commands(),    verify_commands(),  note_commands(),
           window_commands(),  script_commands()})
         rows.insert(rows.end(), part.begin(), part.end());
-    return CommandTable(std::move(rows));
+    CommandTable table(std::move(rows));
+    KeyMap keys;
+    keys.read(embedded_asset("keys/gausscope.keys"), "gausscope.keys",
+              [&](const std::string& name) { return table.find(name) != nullptr; });
+    CHECK(keys.problems().empty(), "the built-in key map: {}", keys.problems().front());
+    table.show_keys(keys, {});
+    return table;
 }
 
 }  // namespace gs

@@ -48,29 +48,29 @@ Result<void> filter(S state, std::optional<bool> on) {
 
 // clang-format off
 const CommandRow kCostRows[] = {
-    {"cost.measure", "Measure the picture's cost", "View/Costs 4", "Ctrl+M",
+    {"cost.measure", "Measure the picture's cost", "View/Costs 4",
      "Time every tile, forward and backward, and count the pairs of every Gaussian.",
      &Costs::measure, shown_view()},
-    {"cost.region",  "Cost of a region",               "",       "",
+    {"cost.region",  "Cost of a region",               "",
      "Sum the cost of the tiles in this box, in pixels of the shown picture; parts outside are clipped.",
      region, shown_view(), any_x("X0"), any_y("Y0"), any_x("X1"), any_y("Y1")},
-    {"cost.top",     "List the most expensive Gaussians", "",    "",
+    {"cost.top",     "List the most expensive Gaussians", "",
      "How many of them the Costs panel lists, 1 to 1000.", &Costs::top, whole("COUNT", 1, 1000)},
-    {"cost.without", "Without the most expensive Gaussians", "View/Costs 4", "",
+    {"cost.without", "Without the most expensive Gaussians", "View/Costs 4",
      "Measure the time saved and the photos' PSNR without them.",
      &Costs::without, shown_view(), whole("COUNT", 1, 1'000'000'000)},
-    {"cost.clear",   "Clear the measured costs",       "View/Costs 4", "",
+    {"cost.clear",   "Clear the measured costs",       "View/Costs 4",
      "Clear the Costs panel and stop measuring photos.", &Costs::clear},
 };
 const CommandRow kColorRows[] = {
-    {"color.by",     "Colour Gaussians by",            "View/Colour by 1", "Ctrl+B",
+    {"color.by",     "Colour Gaussians by",            "View/Colour by 1",
      "off, opacity, size, anisotropy, sh-energy, gradient, second-moment, density, age, views, error, cost or "
      "level.", color_by, choice("NAME", kGaussianValueNames)},
-    {"color.range",  "Range of the colours",           "View/Colour by 1", "",
+    {"color.range",  "Range of the colours",           "View/Colour by 1",
      "auto: from the values; or LO HI in their unit.", range, either(numbers("LO HI", -3e38, 3e38), "auto")},
-    {"color.filter", "Only values in the range",       "View/Colour by 1", "Ctrl+Shift+B",
+    {"color.filter", "Only values in the range",       "View/Colour by 1",
      "Hide Gaussians whose value is outside the range.", filter, toggle()},
-    {"color.map",    "Colormap of the values",         "View/Colour by 1", "",
+    {"color.map",    "Colormap of the values",         "View/Colour by 1",
      "viridis, inferno, cividis, turbo, gray or diverging.", &ColorBy::map, choice("NAME", kColormapNames)},
 };
 // clang-format on

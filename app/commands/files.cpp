@@ -5,9 +5,12 @@
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
 #include "app/session/exporter.h"
+#include "app/session/training.h"
 #include "app/studio/studio.h"
 #include "panels/viewport/compare.h"
+#include "profiler/files/export_perfetto.h"
 #include "profiler/files/trace_file.h"
+#include "renderer/io/images/image_io.h"
 
 namespace gs {
 namespace {
@@ -39,6 +42,22 @@ Result<void> export_splats(S state, const std::string& path, bool clipped) {
 void export_poses(Exporter& exporter, CameraFormat format, const std::string& folder) {
     exporter.poses(folder, format);
 }
+Result<void> save_trace(Studio& studio, const std::string& path) {
+    GS_TRY_VOID(export_perfetto(studio.traces().shown(), path));
+    studio.wrote(path);
+    return {};
+}
+/// A run's checkpoint, else the splats as a file.
+Result<void> save(S state) {
+    if (!state.scene) return fail(ErrorKind::usage, "", "nothing to save: nothing is open");
+    const bool run =
+        state.scene->train_views > 0 && (!state.would_lose() || !state.status.run_folder.empty());
+    if (run) return send(state, [](Engine& e) { e.part<Training>().save_checkpoint({}); });
+    return ask(state, [](Studio& s) {
+        s.ui().workspace().palette.show("export");
+        return Result<void>();
+    });
+}
 /// `answer`: now or stay.
 Result<void> quit(Studio& studio, std::optional<std::size_t> answer) {
     if (!answer) return studio.quit(QuitAnswer::none);
@@ -59,34 +78,40 @@ Result<void> screenshot(S state, const std::string& path, const Size& size, bool
     return {};
 }
 void screenshot_window(S state, const std::string& path) {
-    state.ui_actions.push_back(
-        {[path](Studio& s) { return s.window_picture(path); }, kFramesBeforePicture});
+    state.ui_actions.push_back({[path](Studio& s) -> Result<void> {
+                                    GS_TRY_VOID(write_png(path, s.ui().window_picture()));
+                                    s.wrote(path);
+                                    return {};
+                                },
+                                kFramesBeforePicture});
 }
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"open",              "Open...",                         "File 1", "Ctrl+O",
+    {"open",              "Open...",                         "File 1",
      "Open a capture, a splat file, a run, a checkpoint or a trace; CAPTURE adds photos to compare "
      "with.", open, word("PATH"), optional(word("CAPTURE"))},
-    {"open.sample",       "Open the sample capture",         "File 1", "",
+    {"open.sample",       "Open the sample capture",         "File 1",
      "Generate the built-in sample capture (no download) and open it.", open_sample},
-    {"close",             "Close",                           "File 4", "Ctrl+W",
+    {"close",             "Close",                           "File 4",
      "Close the scene after saving unsaved training. Also cancels loading.", close},
-    {"export",            "Export splats...",                "File 3", "Ctrl+E",
+    {"save",              "Save",                            "File 3",
+     "Save what is open: a checkpoint of a training run, else the splats as a file (export).", save},
+    {"export",            "Export splats...",                "File 3",
      "Write the model as a splat file that other programs read: .ply, .spz, .sog, .glb, "
      "...; clip: only Gaussians in the clip box.", export_splats, word("PATH"), or_first(choice("all|clip"))},
-    {"export.poses",      "Export the camera poses",         "",       "",
+    {"export.poses",      "Export the camera poses",         "",
      "Write the photos' cameras with the run's current corrections and the sparse points as transforms.json or COLMAP files.",
      export_poses, choice("transforms|colmap|colmap-text", kCameraFormatNames), word("FOLDER")},
-    {"screenshot",        "Save the viewport's picture...",  "File 3", "F12",
+    {"screenshot",        "Save the viewport's picture...",  "File 3",
      "Writes the viewport as PNG, at any size, with or without overlays.",
      screenshot, word("PATH"), optional(both(whole("WIDTH", 1, 16384), whole("HEIGHT", 1,
      16384))), or_first(choice("plain|overlays"))},
-    {"screenshot.window", "Save a picture of the window...", "File 3", "Shift+F12",
+    {"screenshot.window", "Save a picture of the window...", "File 3",
      "Writes the whole window as PNG.", screenshot_window, word("PATH")},
-    {"trace.save",        "Save the timeline...",            "File 3", "Ctrl+Shift+T",
-     "Writes all measurements as a Perfetto trace.", &Studio::save_trace, word("PATH")},
-    {"quit",              "Quit",                            "File 5", "Ctrl+Q",
+    {"trace.save",        "Save the timeline...",            "File 3",
+     "Writes all measurements as a Perfetto trace.", save_trace, word("PATH")},
+    {"quit",              "Quit",                            "File 5",
      "Save unsaved training and quit; ask first if something else would be lost. "
      "now: quit without asking. stay: keep running, as the answer.", quit, optional(choice("now|stay"))},
 };

@@ -1,4 +1,6 @@
 // Commands for the import dialog (app/studio/import.h).
+#include <imgui.h>
+
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
 #include "app/studio/studio.h"
@@ -36,26 +38,26 @@ Result<void> cancel(S state) {
 }
 Result<void> copy(S state) {
     if (!state.import) return nothing_asked();
-    return ask(state, [line = state.import->command_line()](Studio& s) {
-        s.copy_text(line);
+    return ask(state, [line = state.import->command_line()](Studio&) {
+        ImGui::SetClipboardText(line.c_str());
         return Result<void>();
     });
 }
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"import",        "Import a capture",               "", "",
+    {"import",        "Import a capture",               "",
      "Ask how to open a capture, as File > Open does; open any other file at once.", begin, word("PATH")},
-    {"import.set",    "Choose how to import",           "", "",
+    {"import.set",    "Choose how to import",           "",
      "downscale, test-every, test-views, masks, background, steps, gaussians or output of the "
      "capture that is being imported; without a value, the default.", set, word("NAME"), optional_word("VALUE")},
-    {"import.output", "Folder of the imported run...",  "", "",
+    {"import.output", "Folder of the imported run...",  "",
      "Output folder of the imported capture's run.", set, always(std::string("output")), word("PATH")},
-    {"import.accept", "Open the imported capture",      "", "",
+    {"import.accept", "Open the imported capture",      "",
      "Open it with the chosen settings; train: and start training.", accept, or_first(choice("look|train"))},
-    {"import.cancel", "Cancel the import",              "", "",
+    {"import.cancel", "Cancel the import",              "",
      "Close the question without opening anything.", cancel},
-    {"import.copy",   "Copy the import's command line", "", "",
+    {"import.copy",   "Copy the import's command line", "",
      "Copy the command line equivalent to open and train.", copy},
 };
 // clang-format on

@@ -1,5 +1,7 @@
 // Commands that inspect a pixel of the picture: its Gaussians, its tile's cost, which tiles
 // cost most.
+#include <imgui.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,29 +89,29 @@ Result<void> copy(S state, std::optional<std::uint64_t> row) {
     } else {
         for (const PixelEntry& entry : answer->report.entries) lines += tsv_line(entry);
     }
-    return ask(state, [lines](Studio& studio) {
-        studio.copy_text(lines);
+    return ask(state, [lines](Studio&) {
+        ImGui::SetClipboardText(lines.c_str());
         return Result<void>();
     });
 }
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"inspect.pixel", "Inspect the pixel again",    "View/Inspect 4", "I",
+    {"inspect.pixel", "Inspect the pixel again",    "View/Inspect 4",
      "List the Gaussians in this pixel of the picture, front to back; without X and Y, the last pixel in the current "
      "model.", pixel, shown_view(), optional(both(pixel_x(), pixel_y()))},
-    {"inspect.tile",  "Inspect a tile",             "",       "",
+    {"inspect.tile",  "Inspect a tile",             "",
      "Inspect the pixel in the middle of a 16 x 16 tile; listed: of the picture whose tiles are listed.",
      tile, shown_view(), whole("COLUMN", 0, 1 << 16), whole("ROW", 0, 1 << 16), flag("listed")},
-    {"inspect.tiles", "Find the most expensive tiles", "View/Inspect 4", "Ctrl+Shift+I",
+    {"inspect.tiles", "Find the most expensive tiles", "View/Inspect 4",
      "List the tiles of this picture by their blending time.", &Inspector::tiles, shown_view()},
-    {"inspect.mark",  "Mark a Gaussian of the pixel", "",     "",
+    {"inspect.mark",  "Mark a Gaussian of the pixel", "",
      "Outline a Gaussian of the inspected pixel's list in the picture; most: the one with the largest weight; without ROW, none.",
      mark, optional(either(gaussian(), "most"))},
-    {"inspect.copy",  "Copy the pixel's list",      "",       "",
+    {"inspect.copy",  "Copy the pixel's list",      "",
      "Copy the inspected pixel's list to the clipboard as tab-separated lines, one per Gaussian; or only line ROW.",
      copy, optional(gaussian())},
-    {"inspect.clear", "Clear the inspected pixel",  "View/Inspect 4", "",
+    {"inspect.clear", "Clear the inspected pixel",  "View/Inspect 4",
      "Clear the inspected pixel and its marks in the picture.", clear},
 };
 // clang-format on

@@ -118,6 +118,15 @@ Result<void> frame_selection(S state) {
     return {};
 }
 
+Result<void> frame(S state) {
+    if (state.marked || (state.selection && state.selection->bounded))
+        return frame_selection(state);
+    GS_TRY_VOID(need_scene(state));
+    NavigationState all = frame_all(state.navigation, *state.scene);
+    move_to(state, all);
+    return {};
+}
+
 Result<void> clip_to_core(S state) {
     GS_TRY_VOID(need_scene(state));
     state.view.clip = state.scene->core;
@@ -126,50 +135,52 @@ Result<void> clip_to_core(S state) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"view.frame-selection",      "Frame the selection",     "View/Camera 3", "Shift+Home",
+    {"view.frame",                "Frame the selection, or everything", "View 3",
+     "Move close to the marked Gaussian or the selected ones; without any, show the whole scene.", frame},
+    {"view.frame-selection",      "Frame the selection",     "View/Camera 3",
      "Move close to the marked Gaussian (three deviations fit the picture), else to the selected "
      "ones, else to the capture camera under the mouse or the last one visited.", frame_selection},
-    {"view.orthographic",         "Orthographic",            "View/Camera 3", "Keypad5",
+    {"view.orthographic",         "Orthographic",            "View/Camera 3",
      "Parallel rays: sizes do not depend on depth. Zooming changes the visible width.", orthographic, toggle()},
-    {"camera.lens",               "Change the lens",           "",   "",
+    {"camera.lens",               "Change the lens",           "",
      "pinhole, orthographic, fisheye (DEGREES across the height, usually 180) or equirectangular, for the free camera.",
      lens, word("NAME"), optional(number("DEGREES", 0, 360))},
-    {"view.shutter",              "Rolling shutter",         "View/Camera 3", "",
+    {"view.shutter",              "Rolling shutter",         "View/Camera 3",
      "For a photo with a rolling shutter: draw every row from its own pose, or all rows from the mid-readout pose.",
      &ViewSettings::shutter, toggle()},
-    {"view.shutter.arrows",       "Rolling shutter arrows",  "View/Camera 3", "",
+    {"view.shutter.arrows",       "Rolling shutter arrows",  "View/Camera 3",
      "For such a photo, show when each row is read, and arrows from the single-pose position to the per-row position.",
      &ViewSettings::shutter_arrows, toggle()},
-    {"view.from.front",           "Look from: front",        "View/Look from 3", "Keypad1",
+    {"view.from.front",           "Look from: front",        "View/Look from 3",
      "Look at the current target from the front: along the world's y if z is up, else along z.",
      look_from_side, always(Side::front)},
-    {"view.from.back",            "Look from: back",         "View/Look from 3", "Ctrl+Keypad1",
+    {"view.from.back",            "Look from: back",         "View/Look from 3",
      "The same from behind.", look_from_side, always(Side::back)},
-    {"view.from.right",           "Look from: right",        "View/Look from 3", "Keypad3",
+    {"view.from.right",           "Look from: right",        "View/Look from 3",
      "The same from the right.", look_from_side, always(Side::right)},
-    {"view.from.left",            "Look from: left",         "View/Look from 3", "Ctrl+Keypad3",
+    {"view.from.left",            "Look from: left",         "View/Look from 3",
      "The same from the left.", look_from_side, always(Side::left)},
-    {"view.from.top",             "Look from: top",          "View/Look from 3", "Keypad7",
+    {"view.from.top",             "Look from: top",          "View/Look from 3",
      "The same from above, the front at the bottom of the picture.", look_from_side, always(Side::top)},
-    {"view.from.bottom",          "Look from: bottom",       "View/Look from 3", "Ctrl+Keypad7",
+    {"view.from.bottom",          "Look from: bottom",       "View/Look from 3",
      "The same from below.", look_from_side, always(Side::bottom)},
-    {"view.fov",                  "Field of view",           "",     "",
+    {"view.fov",                  "Field of view",           "",
      "Vertical field of view of the free camera, 5 to 150 degrees.", fov, number("DEGREES", kLeastFov, kMostFov)},
-    {"view.near",                 "Near plane",              "",     "",
+    {"view.near",                 "Near plane",              "",
      "Hide Gaussians nearer than this (world units along the view); auto: the scene's own.",
      near_plane, either(number("DISTANCE", 1e-6, kFarthest), "auto")},
-    {"view.fast",                 "Fast pictures",           "View/Camera 3", "",
+    {"view.fast",                 "Fast pictures",           "View/Camera 3",
      "CUDA, while not training: half-precision colours in the viewport only; shows the PSNR against exact pictures, or why it is off. Files, maps, scores and training stay exact.",
      fast, toggle()},
-    {"view.up",                   "Up direction",            "",     "",
+    {"view.up",                   "Up direction",            "",
      "x, y, z, -x, -y, -z: used for the horizon and the grid; auto: the scene's own (scene.up), else from the capture cameras.",
      up, either(axis(), "auto")},
-    {"view.grid",                 "Ground grid",             "View/Camera 3", "Shift+G",
+    {"view.grid",                 "Ground grid",             "View/Camera 3",
      "Draw lines on the ground, a round number of world units apart.", &ViewSettings::grid, toggle()},
-    {"view.clip",                 "Clip box",                "",     "",
+    {"view.clip",                 "Clip box",                "",
      "Draw only Gaussians with centres in this box. Pictures only: training and scores ignore it.",
      &ViewSettings::clip, either(box(), "off")},
-    {"view.clip.fit",             "Clip to the core",        "View/Camera 3", "",
+    {"view.clip.fit",             "Clip to the core",        "View/Camera 3",
      "Fit the clip box to the scene's core: 90 % of the points on each axis, plus a tenth.", clip_to_core},
 };
 // clang-format on

@@ -116,19 +116,19 @@ Result<void> scene_up(S state, const Arguments& a) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"measure.points", "Measure a distance",        "", "",
+    {"measure.points", "Measure a distance",        "",
      "Measure the distance between the points at two pixels of the picture; saved with the scene.",
      pick_distance, shown_view(), any_x("X0"), any_y("Y0"), any_x("X1"), any_y("Y1")},
-    {"measure.point",  "Measure: next point",       "", "",
+    {"measure.point",  "Measure: next point",       "",
      "Set the start of a distance at this pixel, or its end.", pick_next, shown_view(), pixel_x(), pixel_y()},
-    {"measure.remove", "Measure: remove",           "", "",
+    {"measure.remove", "Measure: remove",           "",
      "Delete a distance; without a number, the last one.", forget_distance, optional(whole("NUMBER", 1, kMost))},
-    {"measure.clear",  "Measure: remove all",       "", "",
+    {"measure.clear",  "Measure: remove all",       "",
      "Delete all distances; the scene's scale and up direction stay.", forget_distances},
-    {"scene.scale",    "The scene's scale",         "", "",
+    {"scene.scale",    "The scene's scale",         "",
      "Set the real length of a measured distance (the last one, or NUMBER) to show lengths in metres. Saved with the scene.",
      scene_scale, either(number("METRES", 1e-9, kLargestLength), "off"), optional(whole("NUMBER", 1, kMost))},
-    {"scene.up",       "The scene's up",            "", "",
+    {"scene.up",       "The scene's up",            "",
      "Set the up direction: along an axis, a measured distance or a line between two pixels (lower end first), or perpendicular to the ground at three pixels. Saved with the scene.",
      scene_up, rest("auto|AXIS|distance|X0 [NUMBER|Y0 X1 Y1 X2 Y2]", 1, 6)},
 };

@@ -44,21 +44,21 @@ Result<void> what_if(S state, std::size_t name, double value, std::optional<int>
 
 // clang-format off
 const CommandRow kPredictRows[] = {
-    {"predict.measure",  "Predict times on other GPUs", "View/Costs 4", "",
+    {"predict.measure",  "Predict times on other GPUs", "View/Costs 4",
      "Count the picture's work and predict how long it and a training step would take on other GPUs.",
      measure, shown_view()},
-    {"predict.gpus",     "GPUs to predict for",         "",             "",
+    {"predict.gpus",     "GPUs to predict for",         "",
      "Names from `gausscope predict --list`, separated by commas; the map shows the first.",
      &Predictor::gpus, word("LIST")},
-    {"predict.what-if",  "Predict a what-if",           "",             "",
+    {"predict.what-if",  "Predict a what-if",           "",
      "Predict the same scene with gaussians N, size WIDTH HEIGHT, sh-degree D or batch N.",
      what_if, choice("NAME", kWhatIfNames), number("VALUE", 0, kMostGaussians),
      optional(whole("HEIGHT", 1, kMostSide))},
-    {"predict.as-drawn", "Predict it as drawn",         "",             "",
+    {"predict.as-drawn", "Predict it as drawn",         "",
      "Clear every what-if.", &Predictor::as_drawn},
-    {"predict.of",       "Predict a frame or a step",   "",             "",
+    {"predict.of",       "Predict a frame or a step",   "",
      "Predict a rendered frame or a training step.", &Predictor::step, choice("frame|step")},
-    {"predict.map",      "Colour tiles by predicted time", "",          "",
+    {"predict.map",      "Colour tiles by predicted time", "",
      "Over the counted picture, show the microseconds of blending per tile on the first GPU.",
      &Predictor::map, on_off()},
 };

@@ -70,30 +70,30 @@ Result<void> select(S state, std::size_t number, ProblemKind which) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"problems.find",   "Find errors in photos",         "Doctor 3", "Ctrl+Shift+F",
+    {"problems.find",   "Find errors in photos",         "Doctor 3",
      "Search every photo for the worst regions, holes, floaters and the Gaussians that contribute to "
      "errors.", find},
-    {"problems.point",  "This place in every photo",     "Doctor 3", "Shift+I",
+    {"problems.point",  "This place in every photo",     "Doctor 3",
      "Show the point at a pixel of the picture (the one under the mouse) in every photo that sees "
      "it, worst first.", point, shown_view(), optional(both(pixel_x(), pixel_y()))},
-    {"problems.go",     "Go to a problem",               "",         "",
+    {"problems.go",     "Go to a problem",               "",
      "Go to number N of the regions found, or of hole, gaussian, floater, or seen (the point's "
      "photos).", go, whole("N", 1, kMost), or_first(choice("KIND", kProblemKindNames))},
-    {"problems.select", "Select a problem's Gaussians",  "",         "",
+    {"problems.select", "Select a problem's Gaussians",  "",
      "Select Gaussian N of the list, or the Gaussians of floater N.",
      select, whole("N", 1, kMost), choice("gaussian|floater", kProblemKindNames)},
-    {"problems.show",   "Problems: show",                "",         "",
+    {"problems.show",   "Problems: show",                "",
      "time (each photo's error over the steps), regions, place, gaussians, floaters or holes.",
      &ProblemsSettings::shows, choice("WHAT", kProblemsShowNames)},
-    {"problems.sort",   "Problems: sort the photos",     "",         "",
+    {"problems.sort",   "Problems: sort the photos",     "",
      "Errors over time by name, split, psnr, ssim, loss, used or step.",
      set_order<ProblemsSettings>, choice("KEY", kPhotoKeyNames), or_first(choice("up|down"))},
-    {"problems.history", "Problems: error over time",     "",        "",
+    {"problems.history", "Problems: error over time",     "",
      "Colour the errors over time by psnr or loss.", &ProblemsSettings::loss, choice("psnr|loss")},
-    {"problems.cancel", "Cancel looking for problems",   "",         "",
+    {"problems.cancel", "Cancel looking for problems",   "",
      "Cancel problems.find or problems.point; earlier results stay.",
      &Engine::cancel, always(std::string("problems"))},
-    {"problems.clear",  "Clear the problems",            "Doctor 3", "",
+    {"problems.clear",  "Clear the problems",            "Doctor 3",
      "Clear the results and the mark in the picture.", &ProblemFinder::clear},
 };
 // clang-format on

@@ -8,6 +8,7 @@
 #include "app/commands/settings.h"
 #include "app/studio/studio.h"
 #include "base/file.h"
+#include "panels/statistics_panel.h"
 #include "profiler/store/node_gpus.h"
 
 namespace gs {
@@ -20,19 +21,22 @@ constexpr std::int64_t kMostPid = std::numeric_limits<std::int32_t>::max();
 
 Result<void> attach(Studio& studio, std::uint32_t pid, bool stacks) {
     constexpr int kStacksHz = 99;
-    return studio.traces().attach(pid, stacks ? kStacksHz : 0);
+    return studio.traces().library().attach(pid, stacks ? kStacksHz : 0);
 }
-Result<void> show(Studio& studio, const std::string& trace) { return studio.traces().show(trace); }
+Result<void> show(Studio& studio, const std::string& trace) {
+    return studio.traces().library().show(trace);
+}
 Result<void> close(Studio& studio, const std::string& trace) {
-    return studio.traces().close(trace);
+    return studio.traces().library().close(trace);
 }
 Result<void> save_statistics(Studio& studio, const std::string& path) {
-    GS_TRY_VOID(write_text_file(path, studio.ui().statistics_csv(studio.shown_trace())));
+    GS_TRY_VOID(write_text_file(
+        path, studio.ui().workspace().panel<StatisticsPanel>().csv(studio.traces().shown())));
     studio.wrote(path);
     return {};
 }
 Result<void> find(StudioUi& ui, const std::string& name) {
-    ui.trace_view().find = name;
+    ui.workspace().trace_view.find = name;
     return ui.show_panel("Find", false);
 }
 
@@ -47,12 +51,12 @@ Result<void> flame(Studio& studio, std::optional<CallSide> side, std::optional<s
         FlameChoice choice;
         choice.side = *side;
         if (pid) {
-            GS_TRY(choice.process, shown_process(studio.shown_trace(), *pid));
+            GS_TRY(choice.process, shown_process(studio.traces().shown(), *pid));
         }
         if (thread && *side != CallSide::stacks)
             return fail(ErrorKind::usage, "", "only a graph of call stacks takes a thread");
         if (thread) choice.thread = *thread;
-        studio.ui().trace_view().flame = choice;
+        studio.ui().workspace().trace_view.flame = choice;
     }
     return studio.ui().show_panel("Flame graph", false);
 }
@@ -74,38 +78,38 @@ Result<void> show_time(StudioUi& ui, TimeRange range,
         place.track = static_cast<std::uint32_t>(span->first);
         place.row = static_cast<std::size_t>(span->second);
     }
-    ui.trace_view().jump = place;
+    ui.workspace().trace_view.jump = place;
     return ui.show_panel("Timeline", false);
 }
 void select_time(StudioUi& ui, const std::optional<TimeRange>& range) {
-    ui.trace_view().selection = range;
+    ui.workspace().trace_view.selection = range;
 }
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"trace.open",      "Open a trace...",          "File 2", "",
+    {"trace.open",      "Open a trace...",          "File 2",
      "Read a Perfetto or Chrome trace (.pftrace, .json, gzipped or not) and show it in the "
      "timeline.", &Studio::open_trace, word("PATH")},
-    {"trace.attach",    "Attach to a process...",   "File 2", "",
+    {"trace.attach",    "Attach to a process...",   "File 2",
      "Show live records of a process under the profiling service, or the call stacks of any "
      "process.", attach, whole("PID", 1, kMostPid), flag("stacks")},
-    {"trace.show",      "Show a trace",             "",     "",
+    {"trace.show",      "Show a trace",             "",
      "Show an open trace in the timeline, by name or number.", show, word("TRACE")},
-    {"trace.close",     "Close a trace",            "",     "",
+    {"trace.close",     "Close a trace",            "",
      "Close an open trace, detach from a process, or stop reading a file.", close, word("TRACE")},
-    {"statistics.save", "Save the statistics...",   "File 3", "",
+    {"statistics.save", "Save the statistics...",   "File 3",
      "Write the table of the Statistics panel as CSV.", save_statistics, word("PATH")},
-    {"trace.find",      "Find in the trace",        "View 5", "Ctrl+F",
+    {"trace.find",      "Find in the trace",        "View 5",
      "List the spans of a name with their distribution.", find, optional_word("NAME")},
-    {"trace.flame",     "Flame graph",              "",     "",
+    {"trace.flame",     "Flame graph",              "",
      "Show call paths by time: of host threads, of the GPU, or of sampled call "
      "stacks; for one process, and call stacks for one thread.",
      flame, optional(choice("threads|gpu|stacks")), optional(whole("PID", 0, kNoTrack)),
      optional(whole("TID", 0, kNoTrack))},
-    {"timeline.show",   "Show a time range",        "",     "",
+    {"timeline.show",   "Show a time range",        "",
      "Show this time range (nanoseconds); with a track, select its span that begins "
      "there.", show_time, time_range(), optional(both(whole("TRACK", 0, kNoTrack), whole("ROW", 0, 255)))},
-    {"timeline.select", "Select a time range",      "",     "",
+    {"timeline.select", "Select a time range",      "",
      "Limit find, statistics, flame graph and compare to this range; without arguments: "
      "everything.", select_time, optional(time_range())},
 };

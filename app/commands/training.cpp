@@ -92,7 +92,7 @@ Result<void> has_lapse(S state, const std::string& view) {
 Result<void> lapse_show(S state, const std::string& view, std::optional<std::uint64_t> step) {
     GS_TRY_VOID(has_lapse(state, view));
     return ask(state, [view, step](Studio& s) {
-        TimeLapsePanel& panel = s.ui().time_lapse();
+        TimeLapsePanel& panel = s.ui().workspace().panel<TimeLapsePanel>();
         panel.set_playing(false);
         panel.view = view;
         panel.newest = !step;
@@ -103,7 +103,7 @@ Result<void> lapse_show(S state, const std::string& view, std::optional<std::uin
 Result<void> lapse_play(S state, std::optional<bool> on) {
     GS_TRY_VOID(has_lapse(state, {}));
     return ask(state, [on](Studio& s) {
-        TimeLapsePanel& panel = s.ui().time_lapse();
+        TimeLapsePanel& panel = s.ui().workspace().panel<TimeLapsePanel>();
         panel.set_playing(on.value_or(!panel.playing));
         return s.ui().show_panel("Time lapse", false);
     });
@@ -115,58 +115,58 @@ Result<void> lapse_export(S state, const std::string& path, const std::string& v
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"train.start",         "Start",                        "Training 1", "",
+    {"train.start",         "Start",                        "Training 1",
      "Train until the last step.", &Training::start},
-    {"train.pause",         "Pause",                        "Training 1", "",
+    {"train.pause",         "Pause",                        "Training 1",
      "Pause after the current step.", &Training::pause},
-    {"train.toggle",        "Start or pause",               "Training 1", "Space",
+    {"train.toggle",        "Start or pause",               "Training 1",
      "Start or pause training.", toggle_run},
-    {"train.step",          "Single step",                  "Training 1", ".",
+    {"train.step",          "Single step",                  "Training 1",
      "Do one step (or COUNT), then pause.",
      &Training::step, optional(whole("COUNT", 1, kMostSteps), std::int64_t{1})},
-    {"train.run-to",        "Run to step",                  "Training 1", "",
+    {"train.run-to",        "Run to step",                  "Training 1",
      "Train up to STEP, then pause.", &Training::run_to, whole("STEP", 1, kMostSteps)},
-    {"train.evaluate",      "Evaluate",                     "Training 2", "Ctrl+T",
+    {"train.evaluate",      "Evaluate",                     "Training 2",
      "Measure PSNR and SSIM of the test views now.", &Training::evaluate},
-    {"train.checkpoint",    "Save checkpoint",              "Training 2", "Ctrl+S",
+    {"train.checkpoint",    "Save checkpoint",              "Training 2",
      "Save everything needed to resume later, to PATH or the run's folder.",
      &Training::save_checkpoint, optional_word("PATH")},
-    {"train.stop",          "End the run",                  "Training 3", "",
+    {"train.stop",          "End the run",                  "Training 3",
      "End the run and save its results; the model stays in view.", &Training::stop},
-    {"train.set",           "Change a setting",             "",         "",
+    {"train.set",           "Change a setting",             "",
      "Change a hyper-parameter while training; logged and marked on the curves.", set, word("NAME"), word("VALUE")},
-    {"train.crop",          "Train a part of the scene",    "",         "",
+    {"train.crop",          "Train a part of the scene",    "",
      "Remove Gaussians outside a box (clip: the clip box) now and in every round of density control; off: stop.",
      crop_run, either(either(box(), "off"), "clip")},
-    {"train.revert",        "Go back to a snapshot",        "Training 5", "",
+    {"train.revert",        "Go back to a snapshot",        "Training 5",
      "Go back to the state before an edit (the newest, or that of STEP); the current state "
      "becomes a snapshot as well.", &Training::revert, snapshot()},
-    {"train.branch",        "Branch from a snapshot",       "Training 5", "",
+    {"train.branch",        "Branch from a snapshot",       "Training 5",
      "Save the run and continue from the state before an edit as a separate run.", &Training::branch, snapshot()},
-    {"curves.show",         "Show the curves of a run",     "",         "",
+    {"curves.show",         "Show the curves of a run",     "",
      "Draw the curves of the run in this folder behind the current ones and list the settings that "
      "differ.", &RunProgress::show_other, word("RUN")},
-    {"curves.hide",         "Hide the curves of a run",     "",         "",
+    {"curves.hide",         "Hide the curves of a run",     "",
      "Hide them again; without a name, all of them.", &RunProgress::hide_other, optional_word("RUN")},
-    {"timelapse.every",     "Time lapse...",                "Training 2", "",
+    {"timelapse.every",     "Time lapse...",                "Training 2",
      "Save pictures of the run from fixed cameras every STEPS steps; auto: as often as costs "
      "1 % of the time.", lapse_every, word("STEPS|auto|off")},
-    {"timelapse.views",     "Cameras of the time lapse",    "",         "",
+    {"timelapse.views",     "Cameras of the time lapse",    "",
      "Saved views and photos to record the time lapse from; default: the first held-out photo and "
      "all saved views.", lapse_views, word("NAME,...")},
-    {"timelapse.show",      "Show a picture of the time lapse", "",     "",
+    {"timelapse.show",      "Show a picture of the time lapse", "",
      "Show this camera's picture of the time lapse at or before STEP; without STEP, follow the "
      "newest picture.", lapse_show, word("VIEW"), optional(whole("STEP", 0, kMostSteps))},
-    {"timelapse.export",    "Save the time lapse as a film...", "Training 2", "",
+    {"timelapse.export",    "Save the time lapse as a film...", "Training 2",
      "Make a video of one camera's time lapse (default: the first camera, 12 frames per second).",
      lapse_export, word("PATH"), optional_word("VIEW"), optional(number("FPS", 0.1, 240), kLapseFps)},
-    {"timelapse.play",      "Play the time lapse",          "",         "",
+    {"timelapse.play",      "Play the time lapse",          "",
      "Play the time lapse from the shown picture, or stop.", lapse_play, toggle()},
-    {"train.profile-steps", "Profile steps",                "",         "",
+    {"train.profile-steps", "Profile steps",                "",
      "Mark these training steps for nsys and ncu "
      "(--capture-range=cudaProfilerApi).",
      profile_steps, whole("FIRST", 1, kMostSteps), optional(whole("LAST", 1, kMostSteps))},
-    {"limits.measure",      "Measure the machine's limits", "Training 4", "",
+    {"limits.measure",      "Measure the machine's limits", "Training 4",
      "Measure this machine's peak rates for the Limits view of Stages; takes a second, while "
      "training waits.", &Costs::measure_limits, flag("again")},
 };

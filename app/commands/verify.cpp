@@ -28,15 +28,15 @@ Parameter<reference::Region> region() {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"verify.frame", "Verify this frame",           "View/Inspect 4", "Shift+F9",
+    {"verify.frame", "Verify this frame",           "View/Inspect 4",
      "Render the current view, or these pixels of it, with the double-precision reference, and "
      "list the differences stage by stage.", &FrameVerifier::verify, optional(region())},
-    {"verify.clear", "Clear the verified frame",    "View/Inspect 4", "",
+    {"verify.clear", "Clear the verified frame",    "View/Inspect 4",
      "Remove the differences from the picture, or cancel the verification.", &FrameVerifier::clear},
-    {"capture.step", "Capture a training step",     "Training 2", "F9",
+    {"capture.step", "Capture a training step",     "Training 2",
      "Write the complete next training step to PATH or the run's folder, for gausscope replay; a paused "
      "run does that one step.", &RunRecording::capture_step, optional_word("PATH")},
-    {"train.hashes", "Hash every training step",    "",           "",
+    {"train.hashes", "Hash every training step",    "",
      "Write hashes of every stage of each step to the run's folder, for gausscope diff.",
      &RunRecording::set_hashes, optional(on_off(), true)},
 };

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "app/session/picture_places.h"
 #include "base/format.h"
 #include "panels/state/selection_state.h"
 

@@ -3,24 +3,26 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/session/picture_places.h"
+
 namespace gs {
 
 void PlaceFinder::focus(const Shown& shown, const ViewRequest& request, double x, double y) {
-    const auto point = the<Viewer>().focus(shown, request, x, y);
+    const auto point = point_at(the<Viewer>(), shown, request, x, y);
     if (!point) return ctx_.events.done("nothing at this pixel");
     ctx_.events.focus(*point);
 }
 
 void PlaceFinder::pick(const Shown& shown, const ViewRequest& request,
                        const std::vector<std::array<double, 2>>& places, PickedFor what) {
-    PickedPoints picked{what, the<Viewer>().points_at(shown, request, places)};
+    PickedPoints picked{what, points_at(the<Viewer>(), shown, request, places)};
     if (picked.points.size() < places.size())
         return ctx_.events.error("nothing at this pixel: no point was picked");
     ctx_.events.picked(std::move(picked));
 }
 
 void PlaceFinder::locate(const Shown& shown, const ViewRequest& request, double x, double y) {
-    const auto point = the<Viewer>().focus(shown, request, x, y);
+    const auto point = point_at(the<Viewer>(), shown, request, x, y);
     if (!point) return ctx_.events.error("nothing at this pixel to pin a note to");
     ctx_.events.found({ctx_.events.command, *point, ctx_.scene->steps_done()});
 }

@@ -18,7 +18,7 @@ class PlaceFinder final : public PartWith<Viewer> {
     // Turns the camera to the place at fractions of the picture's width and height. Reports an
     // empty place.
     void focus(const Shown& shown, const ViewRequest& request, double x, double y);
-    /// All of them, or none: see Viewer::points_at().
+    /// All of them, or none: see points_at().
     void pick(const Shown& shown, const ViewRequest& request,
               const std::vector<std::array<double, 2>>& places, PickedFor what);
     /// Finds a place for a note, without turning the camera.

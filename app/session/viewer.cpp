@@ -74,13 +74,6 @@ Camera photo_camera(const LoadedScene& scene, std::size_t view) {
 
 }  // namespace
 
-const View* photo_view(const LoadedScene& scene, int index) {
-    if (index < 0 || !scene.capture ||
-        static_cast<std::size_t>(index) >= scene.capture->views.size())
-        return nullptr;
-    return &scene.capture->views[static_cast<std::size_t>(index)];
-}
-
 Camera camera_of(const LoadedScene& scene, const ViewRequest& request, double scale,
                  bool exact_size) {
     Camera camera = request.camera;
@@ -183,9 +176,10 @@ std::shared_ptr<ViewFrame> Viewer::next_picture(const Shown& shown) {
     return frame;
 }
 
-std::shared_ptr<ViewFrame> Viewer::picture(const Shown& shown, const ViewRequest& request) {
+std::shared_ptr<ViewFrame> Viewer::picture(const Shown& shown, const ViewRequest& request,
+                                           double scale, bool exact_size) {
     const Clock::time_point begin = Clock::now();
-    auto frame = draw(shown, request, 1.0, true);
+    auto frame = draw(shown, request, scale, exact_size);
     frame->milliseconds = seconds_since(begin) * 1000;
     return frame;
 }
@@ -208,65 +202,6 @@ std::shared_ptr<ViewFrame> Viewer::small_picture(const Shown& shown, int view, i
     return frame;
 }
 
-std::optional<Vec3d> Viewer::focus(const Shown& shown, ViewRequest request, double x, double y) {
-    request.settings.mode = ViewMode::depth;
-    request.settings.style = DrawStyle::splats;
-    const auto frame = draw(shown, request, 0.5, false);
-    const ImageF& depth = frame->map;
-    const int column = std::clamp(static_cast<int>(x * depth.width), 0, depth.width - 1);
-    const int row = std::clamp(static_cast<int>(y * depth.height), 0, depth.height - 1);
-    const double z = static_cast<double>(depth.at(0, column, row));
-    if (!std::isfinite(z)) return std::nullopt;
-    return frame->camera.point_at(column + 0.5, row + 0.5, z);
-}
-
-std::vector<Vec3d> Viewer::points_at(const Shown& shown, ViewRequest request,
-                                     const std::vector<std::array<double, 2>>& places) {
-    request.settings.style = DrawStyle::splats;
-    const auto drawn = [&](ViewMode mode) {
-        request.settings.mode = mode;
-        return draw(shown, request, 1, false);
-    };
-    const auto median = drawn(ViewMode::median);
-    std::shared_ptr<ViewFrame> mean;
-    std::vector<Vec3d> out;
-    for (const auto& [x, y] : places) {
-        const int column =
-                      std::clamp(static_cast<int>(x * median->map.width), 0, median->map.width - 1),
-                  row = std::clamp(static_cast<int>(y * median->map.height), 0,
-                                   median->map.height - 1);
-        float z = median->map.at(0, column, row);
-        if (!std::isfinite(z)) {
-            if (!mean) mean = drawn(ViewMode::depth);
-            z = mean->map.at(0, column, row);
-        }
-        if (!std::isfinite(z)) break;
-        out.push_back(median->camera.point_at(column + 0.5, row + 0.5, static_cast<double>(z)));
-    }
-    return out;
-}
-
-std::shared_ptr<const ViewFrame> Viewer::median_depth(const Shown& shown, ViewRequest request) {
-    request.settings.mode = ViewMode::median;
-    request.settings.style = DrawStyle::splats;
-    request.settings.compare = Compare::off;
-    return draw(shown, request, 0.5, false);
-}
-
-Vec3f Viewer::color_at(const Shown& shown, ViewRequest request, double x, double y) {
-    request.settings.mode = ViewMode::color;
-    request.settings.compare = Compare::off;
-    Shown plain = shown;
-    plain.tint = nullptr;
-    const auto frame = draw(plain, request, 1.0, true);
-    const Image8& picture = frame->rgba;
-    const int column = std::clamp(static_cast<int>(x * picture.width), 0, picture.width - 1);
-    const int row = std::clamp(static_cast<int>(y * picture.height), 0, picture.height - 1);
-    const std::uint8_t* c = picture.at(column, row);
-    return {static_cast<float>(c[0]) / 255, static_cast<float>(c[1]) / 255,
-            static_cast<float>(c[2]) / 255};
-}
-
 const GaussianModel& Viewer::current_model(const LoadedScene& scene) {
     if (!scene.trainer) return *scene.model;
     if (model_copy_.step != scene.steps_done() || model_copy_.model.count == 0)
@@ -281,22 +216,6 @@ double Viewer::scale_for(const Shown& shown, const ViewRequest& request) const {
     const double patience = request.moving ? kMovingPatience : kTrainingPatience;
     const double pixels = static_cast<double>(request.camera.width) * request.camera.height;
     return frame_time_.scale_for(pixels, patience, kScales);
-}
-
-Viewer::Photo Viewer::photo_for(const LoadedScene& scene, int view, int width, int height) {
-    const View* const whole = photo_view(scene, view);
-    if (!whole || whole->photo.empty() || width > whole->photo.width ||
-        height > whole->photo.height)
-        return {kNoImage, kNoImage};
-    const Image8& photo = whole->photo;
-    if (photo.width == width && photo.height == height) return {photo, whole->mask};
-    if (photo_.view != view || photo_.width != width || photo_.height != height) {
-        photo_ = {view, width, height, resize_area(photo, width, height), {}};
-        if (!whole->mask.empty()) photo_.mask = resize_area(whole->mask, width, height);
-        // Pixels that are partly masked hold ignored colour.
-        for (std::uint8_t& keep : photo_.mask.bytes) keep = keep == 255 ? 255 : 0;
-    }
-    return {photo_.photo, photo_.mask};
 }
 
 void Viewer::render(LoadedScene& scene, const Camera& camera, const RenderOptions& options,
@@ -353,8 +272,8 @@ std::string Viewer::draw_costs(const Shown& shown, const ViewRequest& request,
                                RenderResult& result) {
     const Camera camera = camera_of(shown.scene, request, 1.0, false);
     RenderOptions options = cost_options(shown.scene, request.settings);
-    const Photo against =
-        photo_for(shown.scene, request.settings.capture_view, camera.width, camera.height);
+    const auto against =
+        photo_.of(shown.scene, request.settings.capture_view, camera.width, camera.height);
     std::string note;
     result.backward_costs = {};
     draw_with_least_times(result, [&] {
@@ -411,9 +330,9 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     frame->tinted = options.tint != nullptr;
     ViewSettings settings = request.settings;
     settings.point_size *= scale;  // dots are as large on the screen whatever the picture's size
-    const auto [photo, mask] = photo_for(shown.scene, request.settings.capture_view,
-                                         frame->camera.width, frame->camera.height);
-    frame->shrunk = &photo == &photo_.photo;
+    const auto [photo, mask, shrunk] = photo_.of(shown.scene, request.settings.capture_view,
+                                                 frame->camera.width, frame->camera.height);
+    frame->shrunk = shrunk;
     const bool both = compares_scenes(shown, request.settings);
     // Colours alone may stay on the device. Maps and comparisons need their numbers on the host,
     // and so does a picture that will be written to a file.

@@ -11,6 +11,7 @@
 #include "app/session/frame_time.h"
 #include "app/session/gradient_picture.h"
 #include "app/session/loading.h"
+#include "app/session/photo_at_size.h"
 #include "app/session/view_budget.h"
 
 namespace gs {
@@ -23,8 +24,6 @@ struct Shown {
     bool training = false, evaluating = false;
 };
 
-/// The capture's view of this number (ViewSettings::capture_view); null: the free camera's.
-const View* photo_view(const LoadedScene& scene, int index);
 /// The camera of a picture: the request's, or the photo's that it asks for. `exact_size`: as large
 /// as was asked, where a picture of the viewport shows a photo at most at its own size.
 Camera camera_of(const LoadedScene& scene, const ViewRequest& request, double scale,
@@ -46,23 +45,13 @@ class Viewer final : public EnginePart {
     bool due(const Shown& shown) const;
     /// The viewport's next picture; there is a request().
     std::shared_ptr<ViewFrame> next_picture(const Shown& shown);
-    /// A picture at exactly the requested size, at any cost.
-    std::shared_ptr<ViewFrame> picture(const Shown& shown, const ViewRequest& request);
+    /// A picture at exactly the requested size, at any cost; or, not `exact_size`, as the viewport
+    /// draws it, `scale` times as large. Questions about it are in picture_places.h.
+    std::shared_ptr<ViewFrame> picture(const Shown& shown, const ViewRequest& request,
+                                       double scale = 1, bool exact_size = true);
     /// Of a photo's camera, `width` pixels wide and as high as that makes it, whatever it costs;
     /// what the viewport shows stays as it is.
     std::shared_ptr<ViewFrame> small_picture(const Shown& shown, int view, int width);
-    /// The world point at this place of the picture (fractions of its width and height), if any.
-    std::optional<Vec3d> focus(const Shown& shown, ViewRequest request, double x, double y);
-    /// World points at places of the picture: where half of the light has been stopped, else at the
-    /// mean depth of what is drawn there. As many as come before the first place without anything.
-    std::vector<Vec3d> points_at(const Shown& shown, ViewRequest request,
-                                 const std::vector<std::array<double, 2>>& places);
-    /// Median depth, half as large as the picture (ViewFrame::map; NaN where nothing stops half of
-    /// the light).
-    std::shared_ptr<const ViewFrame> median_depth(const Shown& shown, ViewRequest request);
-    /// The colour at this place of the picture (fractions of its width and height), 0..1 each.
-    Vec3f color_at(const Shown& shown, ViewRequest request, double x, double y);
-
     /// At a photo's camera its picture as training draws it, else what the viewport shows at its
     /// full size; as splats without a tint, with what blending costs forward and backward. `sink`
     /// gets the gradients.
@@ -113,12 +102,6 @@ class Viewer final : public EnginePart {
     std::shared_ptr<const DevicePicture> render_for_display(LoadedScene& scene,
                                                             const Camera& camera,
                                                             const RenderOptions& options);
-    /// A photo of this size with its mask (either may be empty): the capture's, or shrunk from it.
-    struct Photo {
-        const Image8 &photo, &mask;
-    };
-    Photo photo_for(const LoadedScene& scene, int view, int width, int height);
-
     ViewBudget budget_;
     std::optional<ViewRequest> request_;
     bool request_is_new_ = false;
@@ -135,10 +118,7 @@ class Viewer final : public EnginePart {
         std::uint64_t request = 0;
         double scale = 0;
     } beside_drawn_;
-    struct {
-        int view = -1, width = 0, height = 0;
-        Image8 photo, mask;
-    } photo_;
+    PhotoAtSize photo_;
     struct {
         std::uint64_t step = 0;
         GaussianModel model;

@@ -1,5 +1,4 @@
-// Bundles in the studio: collects the contents when one is saved, and restores them when one is
-// opened.
+// Bundles in the studio: collects the contents when one is saved. SceneFollower restores them.
 #include <nlohmann/json.hpp>
 
 #include "app/bundle/bundle_file.h"
@@ -46,44 +45,32 @@ Result<void> write_places(const StudioState& state, const fs::path& folder) {
 
 }  // namespace
 
-Result<void> Studio::save_bundle(const std::string& path, bool photos) {
-    if (!state_.scene) return fail(ErrorKind::usage, "", "nothing is open to save");
+Result<void> save_bundle(Studio& studio, const std::string& path, bool photos) {
+    StudioState& state = studio.state();
+    if (!state.scene) return fail(ErrorKind::usage, "", "nothing is open to save");
     if (fs::path(path).extension() != ".gsb")
         return fail(ErrorKind::usage, path, "a bundle's name must end in .gsb");
     GS_TRY(auto made, PrivateFolder::make());
     auto folder = std::make_shared<PrivateFolder>(std::move(made));
     const fs::path& to = folder->path();
-    GS_TRY_VOID(write_places(state_, to));
-    GS_TRY_VOID(write_text_file(to / member_name::kLayout, ui_.layout()));
-    if (state_.settings) {
-        GS_TRY_VOID(write_text_file(to / member_name::kSettings, settings_text(*state_.settings)));
+    GS_TRY_VOID(write_places(state, to));
+    GS_TRY_VOID(write_text_file(to / member_name::kLayout, studio.ui().workspace().save_layout()));
+    if (state.settings) {
+        GS_TRY_VOID(write_text_file(to / member_name::kSettings, settings_text(*state.settings)));
     }
-    if (state_.curves) {
-        GS_TRY_VOID(write_text_file(to / member_name::kCurves, curves_csv(*state_.curves)));
+    if (state.curves) {
+        GS_TRY_VOID(write_text_file(to / member_name::kCurves, curves_csv(*state.curves)));
     }
-    collector_->drain_into(trace_);
-    GS_TRY_VOID(export_perfetto(trace_, to / member_name::kTrace));
+    studio.traces().drain();
+    const TraceStore& trace = studio.traces().own();
+    GS_TRY_VOID(export_perfetto(trace, to / member_name::kTrace));
     const auto request = std::make_shared<BundleRequest>(
-        BundleRequest{path, photos, view_request_of(state_, state_.width, state_.height), folder,
-                      session_report(state_, trace_)});
-    return send(state_, [request](Engine& e) {
+        BundleRequest{path, photos, view_request_of(state, state.width, state.height), folder,
+                      session_report(state, trace)});
+    return send(state, [request](Engine& e) {
         if (const auto scene = e.open_scene())
             e.part<BundleSaver>().save(std::move(*request), *scene);
     });
-}
-
-/// Restores the packed camera, view settings and trace; the rest is in views_file's folder.
-void Studio::use_bundle(const UnpackedBundle& bundle) {
-    if (const auto text = read_text_file(bundle.folder.path() / member_name::kView, 1 << 20))
-        take_view_json(*text, state_.view);
-    for (const SavedView& view : state_.saved_views)
-        if (view.name == kLastView) (void)look_from(state_, view);
-    std::erase_if(state_.saved_views, [](const SavedView& v) { return v.name == kLastView; });
-    if (const fs::path trace = bundle.member(member_name::kTrace); !trace.empty())
-        traces_.open(trace.string());
-    if (bundle.notes.empty()) return;
-    state_.add_notice(false, bundle.file.filename().string() + ": some parts were not loaded",
-                      bundle.notes, true);
 }
 
 }  // namespace gs

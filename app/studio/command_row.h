@@ -120,9 +120,9 @@ struct CommandRow : CommandInfo {
     /// `action`: a function, a lambda that captures nothing, a method, a member of settings; null:
     /// the command works in scripts only.
     template <class Action, class... T>
-    CommandRow(const char* id, const char* words, const char* place, const char* chord,
-               const char* sentence, Action action, Parameter<T>... parameters)
-        : CommandInfo{id, words, place, chord, "", sentence, {}} {
+    CommandRow(const char* id, const char* words, const char* place, const char* sentence,
+               Action action, Parameter<T>... parameters)
+        : CommandInfo{id, words, place, "", "", sentence} {
         (add(parameters), ...);
         if constexpr (!std::is_null_pointer_v<Action>)
             run = [action, usage = name + " " + arguments, least = least(),

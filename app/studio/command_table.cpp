@@ -40,10 +40,13 @@ const CommandRow* CommandTable::find(std::string_view name) const {
     return row == rows_.end() ? nullptr : &*row;
 }
 
-const CommandRow* CommandTable::find_key(std::string_view chord) const {
-    const auto row = std::find_if(rows_.begin(), rows_.end(),
-                                  [&](const CommandRow& r) { return r.key == chord; });
-    return row == rows_.end() || chord.empty() ? nullptr : &*row;
+void CommandTable::show_keys(const KeyMap& map, const KeyLayout& layout) {
+    for (CommandInfo& info : infos_) {
+        const std::vector<std::string> keys = map.marks_of(info.name, layout);
+        info.key = keys.empty() ? "" : keys.front();
+        info.keys.clear();
+        for (const std::string& key : keys) info.keys += (info.keys.empty() ? "" : ", ") + key;
+    }
 }
 
 Result<void> CommandTable::run(StudioState& state, std::string_view name,
@@ -64,6 +67,11 @@ Result<void> CommandTable::run(StudioState& state, std::string_view name,
             fmt::format("usage: {} {}", name, row->arguments));
     if (!row->run) return fail(ErrorKind::usage, "", fmt::format("{} works in scripts only", name));
     return row->run(state, arguments);
+}
+
+void CommandTable::give(StudioState& state, std::string_view name,
+                        const Arguments& arguments) const {
+    if (auto done = run(state, name, arguments); !done) complain(state, done.error().text());
 }
 
 }  // namespace gs

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/studio/command_row.h"
+#include "app/studio/key_map.h"
 
 namespace gs {
 
@@ -18,10 +19,13 @@ class CommandTable {
     std::span<const CommandInfo> infos() const { return infos_; }
     std::span<const CommandRow> rows() const { return rows_; }
     const CommandRow* find(std::string_view name) const;
-    const CommandRow* find_key(std::string_view chord) const;
+    /// The infos' keys, as they are marked on this keyboard.
+    void show_keys(const KeyMap& map, const KeyLayout& layout);
     /// Runs one command. Errors (kind usage): unknown name (with the nearest one), wrong
     /// number or kind of arguments.
     Result<void> run(StudioState& state, std::string_view name, const Arguments& arguments) const;
+    /// The same; an error is logged and shown.
+    void give(StudioState& state, std::string_view name, const Arguments& arguments) const;
 
   private:
     std::vector<CommandRow> rows_;

@@ -36,6 +36,9 @@ Preferences read_preferences(const fs::path& folder) {
     take(object, "height", out.height);
     out.width = std::clamp(out.width, 320, 16384);
     out.height = std::clamp(out.height, 240, 16384);
+    take(object, "interface_scale", out.interface_scale);
+    take(object, "keys", out.keys);
+    out.interface_scale = std::clamp(out.interface_scale, 0.5, 3.0);
     take_name(object, "colormap", kColormapNames, out.view.colormap);
     take_name(object, "navigation", kNavigationNames, out.view.navigation);
     take(object, "frusta", out.view.frusta);
@@ -61,6 +64,8 @@ void write_preferences(const fs::path& folder, const Preferences& preferences) {
         {"folders", preferences.folders},
         {"width", preferences.width},
         {"height", preferences.height},
+        {"interface_scale", preferences.interface_scale},
+        {"keys", preferences.keys},
         {"colormap", kColormapNames[static_cast<std::size_t>(view.colormap)]},
         {"navigation", kNavigationNames[static_cast<std::size_t>(view.navigation)]},
         {"frusta", view.frusta},

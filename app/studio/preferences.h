@@ -12,10 +12,14 @@
 
 namespace gs {
 
+inline constexpr const char* kDefaultKeys = "gausscope";
+
 struct Preferences {
     std::vector<std::string> recent;  ///< newest first, at most 12
     ViewSettings view;
     int width = 1600, height = 1000;
+    double interface_scale = 1;                  ///< times what the display says
+    std::string keys = kDefaultKeys;             ///< of assets/keys
     std::string layout;                          ///< the workspace's own text
     std::map<std::string, std::string> folders;  ///< FileDialog::folders
 };

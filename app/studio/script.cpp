@@ -1,6 +1,7 @@
 #include "app/studio/script.h"
 
 #include "app/studio/arguments.h"
+#include "app/studio/studio.h"
 #include "base/format.h"
 #include "base/log.h"
 #include "base/seconds.h"
@@ -8,20 +9,38 @@
 namespace gs {
 namespace {
 
+void press(StudioUi& ui, const std::string& key, const std::string& place) {
+    ui.input().press(key, place);
+}
+void type(StudioUi& ui, const std::string& text) { ui.input().type(text); }
+void click(StudioUi& ui, double x, double y, std::int64_t count) {
+    ui.input().move(x, y);
+    for (std::int64_t i = 0; i < 2 * count; ++i) ui.input().button(0, i % 2 == 0);
+}
+
 // clang-format off
 const CommandRow kRows[] = {
-    {"wait-frame",   "Wait for a picture", "", "",
+    {"wait-frame",   "Wait for a picture", "",
      "Scripts only: wait until the viewport shows the last requested picture.", nullptr},
-    {"wait-step",    "Wait for a step",    "", "",
+    {"wait-step",    "Wait for a step",    "",
      "Scripts only: wait until training has done STEP steps.", nullptr, args::word("STEP")},
-    {"wait-loaded",  "Wait for loading",   "", "",
+    {"wait-loaded",  "Wait for loading",   "",
      "Scripts only: wait until the opened scene and traces are loaded.", nullptr},
-    {"wait-idle",    "Wait until idle",    "", "",
+    {"wait-idle",    "Wait until idle",    "",
      "Scripts only: wait until all loading, training, evaluation, examination and writing is done and the "
      "visible panels are complete.", nullptr},
-    {"wait-seconds", "Wait some seconds",  "", "",
+    {"wait-seconds", "Wait some seconds",  "",
      "Scripts only.", nullptr, args::word("SECONDS")},
-    {"timeout",      "Set the wait limit",     "", "",
+    {"press",        "Press a key",        "",
+     "As the keyboard does, for scripts: a key as key maps write it; PLACE: the key that is there on a US keyboard.",
+     press, args::word("KEY"), args::optional_word("PLACE")},
+    {"type",         "Type a text",        "",
+     "As the keyboard does, for scripts.", type, args::word("TEXT")},
+    {"click",        "Click into the window", "",
+     "As the mouse does, for scripts: at this pixel of the window, COUNT times.",
+     click, args::number("X", 0, 1e5), args::number("Y", 0, 1e5),
+     args::optional(args::whole("COUNT", 1, 3), std::int64_t{1})},
+    {"timeout",      "Set the wait limit",     "",
      "Scripts only: longest time for each following wait (default: 600).", nullptr, args::word("SECONDS")},
 };
 // clang-format on
@@ -90,7 +109,7 @@ Result<bool> ScriptRunner::ready(StudioState& state) {
     // The previous line has to be done completely: by the engine, by the window, and with its
     // pictures on the disk.
     return state.status.commands_done >= state.last_sent && state.ui_actions.empty() &&
-           state.pictures_written >= state.pictures_asked;
+           state.pictures_written >= state.pictures_asked && !state.work.input;
 }
 
 Result<bool> ScriptRunner::wait_is_over(const ScriptLine& line, StudioState& state) {

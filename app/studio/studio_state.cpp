@@ -7,6 +7,7 @@
 #include "app/session/engine.h"
 #include "app/session/history.h"
 #include "base/format.h"
+#include "base/log.h"
 #include "base/shortened.h"
 #include "panels/state/drive_state.h"
 
@@ -100,6 +101,11 @@ void StudioState::add_notice(bool error, const std::string& text, std::vector<st
     for (std::string& line : lines) line = shortened(line);
     notices.push_back({{++notices_told, error, shortened(text), std::move(lines), warning},
                        std::chrono::steady_clock::now()});
+}
+
+void complain(StudioState& state, const std::string& text) {
+    log_error("{}", text);
+    state.add_notice(true, text);
 }
 
 void StudioState::end_import() {

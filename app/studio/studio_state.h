@@ -47,7 +47,9 @@ struct WindowWork {
     bool reading_traces = false;
     bool examining = false;        ///< a capture that is to be imported
     bool panels = false;           ///< those in sight, and their pictures
+    bool input = false;            ///< what a script pressed, typed or clicked is being answered
     std::uint64_t last_frame = 0;  ///< UI frame of the last work
+    std::uint64_t last_input = 0;  ///< and of the last input that waited; 0: none did
     bool any_trace = false;        ///< one was read
     std::string trace_problem;     ///< why the last trace could not be read
     bool any() const { return reading_traces || examining || panels; }
@@ -109,6 +111,8 @@ struct StudioState : Published {
     bool drop_old_notices();
 };
 
+/// Logs an error and shows it.
+void complain(StudioState& state, const std::string& text);
 /// Gives the engine a job; an error when it cannot take one.
 Result<void> send(StudioState& state, EngineJob job);
 /// Gives the engine a job that replaces the scene; asks first if unsaved splats would be lost

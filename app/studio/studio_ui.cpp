@@ -21,13 +21,12 @@
 #include "panels/notes_panel.h"
 #include "panels/pixel_panel.h"
 #include "panels/state/inspection.h"
-#include "panels/statistics_panel.h"
-#include "panels/time_lapse_panel.h"
 #include "panels/timeline/timeline_panel.h"
 #include "panels/viewport/frusta.h"
 #include "panels/viewport/viewport.h"
 #include "panels/widgets/keys.h"
 #include "panels/widgets/theme.h"
+#include "panels/widgets/widgets.h"
 #include "panels/workspace.h"
 #include "profiler/collect/client.h"
 #include "renderer/present/texture.h"
@@ -56,6 +55,9 @@ std::vector<Suggestion> suggestions(const Workspace& workspace, const std::strin
     if (command == "layout")
         for (const std::string& path : assets_in("layouts"))
             out.push_back({fs::path(path).stem().string(), ""});
+    if (command == "keys")
+        for (const std::string& path : assets_in("keys"))
+            out.push_back({fs::path(path).stem().string(), ""});
     return out;
 }
 
@@ -74,6 +76,7 @@ const Image8& second_picture(const ViewFrame& frame) {
 struct StudioUi::Parts {
     Window& window;
     const CommandTable& table;
+    const Preferences& preferences;
     Commands commands;
     const StudioMachine& machine;
     Workspace workspace;
@@ -87,14 +90,15 @@ struct StudioUi::Parts {
     double scale = 0, last_seconds = 0, mean_seconds = 0, mean_interval = 0;
     Clock::time_point begin = Clock::now(), last_begin{}, last_machine{};
     bool steering = false;
+    bool remeasure = false;  // a tooltip has changed
 
-    Parts(Window& w, const CommandTable& t, const StudioMachine& m)
-        : window(w), table(t), commands(t.infos()), machine(m) {}
+    Parts(Window& w, const CommandTable& t, const Preferences& p, const StudioMachine& m)
+        : window(w), table(t), preferences(p), commands(t.infos()), machine(m) {}
 };
 
 StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences& preferences,
                    const StudioMachine& machine)
-    : parts_(std::make_unique<Parts>(window, table, machine)) {
+    : parts_(std::make_unique<Parts>(window, table, preferences, machine)) {
     IMGUI_CHECKVERSION();
     parts_->context = ImGui::CreateContext();
     ImGuiIO& io = ImGui::GetIO();
@@ -106,7 +110,7 @@ StudioUi::StudioUi(Window& window, const CommandTable& table, const Preferences&
         parts_->workspace.reset_layout();
     else
         parts_->workspace.load_layout(preferences.layout);
-    folders() = preferences.folders;
+    parts_->workspace.file_dialog.folders = preferences.folders;
     parts_->workspace.palette.suggest = [this](const std::string& command) {
         return suggestions(parts_->workspace, command);
     };
@@ -124,9 +128,9 @@ StudioUi::~StudioUi() {
     ImGui::DestroyContext(parts_->context);
 }
 
-/// Fonts and metrics for the display's scale; rebuilt when the window moves to another display.
+/// Fonts and metrics for the scale of display and user; rebuilt when it changes.
 void StudioUi::follow_scale() {
-    const double scale = parts_->window.content_scale();
+    const double scale = parts_->window.content_scale() * parts_->preferences.interface_scale;
     if (std::abs(scale - parts_->scale) < 0.01) return;
     const bool first = parts_->scale == 0;
     parts_->scale = scale;
@@ -254,7 +258,8 @@ void StudioUi::steer(StudioState& state) {
 }
 
 void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLibrary& traces,
-                     std::span<const std::string> recent) {
+                     std::span<const std::string> recent, const KeyLayout& keys,
+                     const TakeKey& take) {
     const Clock::time_point begin = Clock::now();
     const double interval =
         std::min(1.0, std::chrono::duration<double>(begin - parts_->last_begin).count());
@@ -264,16 +269,18 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLib
     upload(state);
     parts_->panel_pictures.begin_frame();
     parts_->workspace.panel<ContactSheetPanel>().seen.clear();
-    parts_->window.new_frame();
+    parts_->window.new_frame(take);
     follow_scale();
     ImGui::NewFrame();
     fill_snapshot(state, trace, traces, recent);
+    parts_->snapshot.flying_keys = keys.flying;
     parts_->workspace.panel<PixelPanel>().pointed.reset();
     {
         const Span span(Stage::ui_panels);
         parts_->workspace.draw(parts_->snapshot, parts_->commands);
     }
     ImGui::Render();
+    parts_->remeasure = tooltip_changed();
     parts_->window.show(ImGui::GetDrawData());
     parts_->last_seconds = seconds_since(begin);
     parts_->mean_seconds =
@@ -281,17 +288,15 @@ void StudioUi::frame(StudioState& state, const TraceStore& trace, const TraceLib
 
     steer(state);
     for (const auto& [name, arguments] : parts_->commands.take())
-        if (auto done = parts_->table.run(state, asked_first(name, arguments), arguments); !done) {
-            log_error("{}", done.error().text());
-            state.add_notice(true, done.error().text());
-        }
+        parts_->table.give(state, asked_first(name, arguments), arguments);
 }
 
 bool StudioUi::wants_next_frame() const {
     // The list of regions appears while Ctrl stays held after Ctrl+Tab.
     const bool chooses = ImGui::GetIO().NavVisible && ImGui::GetIO().KeyCtrl;
     return parts_->steering || parts_->workspace.panel<Viewport>().steering() ||
-           parts_->workspace.busy() || parts_->panel_pictures.reading() || chooses;
+           parts_->workspace.busy() || parts_->panel_pictures.reading() || chooses ||
+           parts_->remeasure;
 }
 bool StudioUi::working() const {
     return parts_->workspace.working() || parts_->panel_pictures.reading();
@@ -336,16 +341,11 @@ Result<void> StudioUi::maximise(const std::string& name) {
 bool StudioUi::show_picture_only(std::optional<bool> on) {
     return parts_->workspace.picture_only = on.value_or(!parts_->workspace.picture_only);
 }
-bool StudioUi::uncover() {
-    Workspace& workspace = parts_->workspace;
-    if (workspace.picture_only) return workspace.picture_only = false, true;
-    return std::exchange(workspace.maximised, std::nullopt).has_value();
+Workspace& StudioUi::workspace() { return parts_->workspace; }
+InputQueue& StudioUi::input() { return parts_->window.input(); }
+void StudioUi::full_screen(std::optional<bool> on) {
+    parts_->window.set_full_screen(on.value_or(!parts_->window.full_screen()));
 }
-void StudioUi::show_palette(const std::string& command) { parts_->workspace.palette.show(command); }
-std::map<std::string, std::string>& StudioUi::folders() {
-    return parts_->workspace.file_dialog.folders;
-}
-TimeLapsePanel& StudioUi::time_lapse() { return parts_->workspace.panel<TimeLapsePanel>(); }
 Result<void> StudioUi::begin_note() {
     const Snapshot& s = parts_->snapshot;
     if (!s.frame) return fail(ErrorKind::usage, "", "there is no picture yet");
@@ -371,18 +371,20 @@ std::optional<Note> StudioUi::selected_stretch(const TraceStore& trace) const {
     note.span = format_ns(static_cast<double>(stretch->end_ns - stretch->begin_ns)) + " of a trace";
     return note;
 }
-TraceView& StudioUi::trace_view() { return parts_->workspace.trace_view; }
-std::string StudioUi::statistics_csv(const TraceStore& trace) const {
-    return parts_->workspace.panel<StatisticsPanel>().csv(trace);
+bool StudioUi::takes_key(const KeyPress& key, const std::string& chord,
+                         std::string_view command) const {
+    Workspace& workspace = parts_->workspace;
+    if (command == "help") return false;
+    const bool dialog = asks(workspace, parts_->snapshot);
+    if (command == "palette" && typing() && !dialog) return false;
+    if (keyboard_takes(chord, dialog)) return true;
+    TimelinePanel& timeline = workspace.panel<TimelinePanel>();
+    // Where the layout has another letter at these places, the hand that flies means none.
+    const bool flies = chord.size() == 1 && key.place.size() == 1 &&
+                       kFlyingPlaces.find(key.place) != std::string_view::npos;
+    return timeline.takes_key(chord) ||
+           (flies && (workspace.panel<Viewport>().hovered() || timeline.takes_key(key.place)));
 }
-bool StudioUi::takes_key(const std::string& chord) const {
-    return keyboard_takes(chord) || parts_->workspace.panel<TimelinePanel>().takes_key(chord);
-}
-Result<void> StudioUi::show_layout(std::string_view name) {
-    return parts_->workspace.show_layout(name);
-}
-void StudioUi::load_layout(std::string_view layout) { parts_->workspace.load_layout(layout); }
-std::string StudioUi::layout() const { return parts_->workspace.save_layout(); }
 
 Image8 StudioUi::window_picture() const {
     ImDrawData* data = ImGui::GetDrawData();

@@ -3,7 +3,6 @@
 // pictures. The studio's loop (studio.cpp) owns one.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,12 +14,10 @@
 #include "app/studio/preferences.h"
 #include "app/studio/studio_state.h"
 #include "app/window/window.h"
-#include "panels/state/trace_view.h"
+#include "panels/workspace.h"
 #include "profiler/store/store.h"
 
 namespace gs {
-
-struct TimeLapsePanel;
 
 class StudioUi {
   public:
@@ -30,10 +27,10 @@ class StudioUi {
     StudioUi(const StudioUi&) = delete;
     StudioUi& operator=(const StudioUi&) = delete;
 
-    /// Does one UI frame: draws the panels, steers the camera, then runs the given commands.
-    /// Shows it in the window.
+    /// Does one UI frame: passes on the next step of the input, draws the panels, steers the
+    /// camera, then runs the given commands. Shows it in the window.
     void frame(StudioState& state, const TraceStore& trace, const TraceLibrary& traces,
-               std::span<const std::string> recent);
+               std::span<const std::string> recent, const KeyLayout& keys, const TakeKey& take);
     /// True while the next frame should come without waiting for input (steering by held keys, an
     /// animation).
     bool wants_next_frame() const;
@@ -49,34 +46,24 @@ class StudioUi {
     /// Runs a UI action; false if it is not one of the panels'. Errors: a panel that does not
     /// exist.
     Result<void> show_panel(const std::string& name, bool hide);
-    /// `command`: already chosen, its arguments are asked for.
-    void show_palette(const std::string& command = {});
-    /// Shows a layout of assets/layouts or of the user. usage: unknown name.
-    Result<void> show_layout(std::string_view name);
-    std::string layout() const;
-    void load_layout(std::string_view layout);
-    /// The file dialog's last folder for each purpose.
-    std::map<std::string, std::string>& folders();
-    /// The Time lapse panel, for its commands.
-    TimeLapsePanel& time_lapse();
-    /// Shared state of the panels about traces.
-    TraceView& trace_view();
+    /// Panels, their layout, palette and file dialog, for commands.
+    Workspace& workspace();
+    InputQueue& input();
+    /// Without a choice, toggles.
+    void full_screen(std::optional<bool> on);
     /// Lets the Notes panel ask for a text for the point under the mouse.
     Result<void> begin_note();
     /// The timeline's selected span or time range as a note without a text; nothing: no
     /// selection.
     std::optional<Note> selected_stretch(const TraceStore& trace) const;
-    /// The table of the Statistics panel.
-    std::string statistics_csv(const TraceStore& trace) const;
     /// Maximises the panel's region, or restores all; without a name, the one under the
     /// mouse. usage: no such visible panel.
     Result<void> maximise(const std::string& name);
     /// Shows only the picture; without a choice, toggles. Returns the new state.
     bool show_picture_only(std::optional<bool> on);
-    /// Restores panels hidden by a maximised one or the picture; false: none are.
-    bool uncover();
-    /// True if a text field, a popup or the panel under the mouse uses the key itself.
-    bool takes_key(const std::string& chord) const;
+    /// True if a text field, a dialog or the panel under the mouse uses the key itself. `chord`:
+    /// the key as the key map has it for `command`.
+    bool takes_key(const KeyPress& key, const std::string& chord, std::string_view command) const;
 
     /// The last frame as a picture of the whole window.
     Image8 window_picture() const;

@@ -145,7 +145,7 @@ class HeadlessWindow final : public Window {
         bell_.take_within(patience);
     }
     void wake() override { bell_.put({}); }
-    void new_frame() override {
+    void new_frame(const TakeKey& take) override {
         ImGui_ImplOpenGL3_NewFrame();
         ImGuiIO& io = ImGui::GetIO();
         const Clock::time_point now = Clock::now();
@@ -153,6 +153,7 @@ class HeadlessWindow final : public Window {
         io.DisplayFramebufferScale = ImVec2(1, 1);
         io.DeltaTime = std::max(1e-4f, std::chrono::duration<float>(now - last_frame_).count());
         last_frame_ = now;
+        input_.feed(io, take);
     }
     void show(ImDrawData* draw_data) override {
         glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_);
@@ -163,9 +164,8 @@ class HeadlessWindow final : public Window {
         glFinish();  // there is no swap that would hold the frame rate back
     }
 
-    bool take_activity() override { return std::exchange(activity_, false); }
+    bool take_activity() override { return std::exchange(activity_, false) || !input_.empty(); }
     std::vector<std::string> take_dropped_files() override { return {}; }
-    std::vector<KeyPress> take_keys() override { return {}; }
     bool close_requested() const override { return false; }
     void stay_open() override {}
     bool minimized() const override { return false; }

@@ -8,11 +8,12 @@
 
 #include <array>
 #include <cstdlib>
+#include <set>
 #include <span>
 #include <utility>
 
-#include "app/window/mouse_queue.h"
 #include "app/window/window.h"
+#include "app/window/x11_press_times.h"
 #include "base/assets.h"
 #include "base/log.h"
 #include "renderer/io/images/codecs.h"
@@ -26,39 +27,76 @@ std::string& last_glfw_error() {
     return text;
 }
 
-std::string name_of_key(int key) {
-    if (key >= GLFW_KEY_A && key <= GLFW_KEY_Z)
-        return std::string(1, static_cast<char>('A' + key - GLFW_KEY_A));
-    if (key >= GLFW_KEY_0 && key <= GLFW_KEY_9)
-        return std::string(1, static_cast<char>('0' + key - GLFW_KEY_0));
+/// The keys with a mark on a US keyboard, which are their numbers in GLFW.
+constexpr std::string_view kMarks = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789',-./;=[\\]`";
+bool is_marked(int key) {
+    return key > 0 && key < 128 && kMarks.find(static_cast<char>(key)) != std::string_view::npos;
+}
+
+/// What a key is on a US keyboard; empty: nothing that key maps name.
+std::string place_of_key(int key) {
+    if (is_marked(key)) return std::string(1, static_cast<char>(key));
     if (key >= GLFW_KEY_F1 && key <= GLFW_KEY_F12) return fmt::format("F{}", key - GLFW_KEY_F1 + 1);
     if (key >= GLFW_KEY_KP_0 && key <= GLFW_KEY_KP_9)
         return fmt::format("Keypad{}", key - GLFW_KEY_KP_0);
-    static constexpr std::array<std::pair<int, const char*>, 20> kNames{{
-        {GLFW_KEY_SPACE, "Space"},     {GLFW_KEY_ENTER, "Enter"},
-        {GLFW_KEY_ESCAPE, "Escape"},   {GLFW_KEY_TAB, "Tab"},
-        {GLFW_KEY_LEFT, "Left"},       {GLFW_KEY_RIGHT, "Right"},
-        {GLFW_KEY_UP, "Up"},           {GLFW_KEY_DOWN, "Down"},
-        {GLFW_KEY_HOME, "Home"},       {GLFW_KEY_END, "End"},
-        {GLFW_KEY_PAGE_UP, "PageUp"},  {GLFW_KEY_PAGE_DOWN, "PageDown"},
-        {GLFW_KEY_COMMA, ","},         {GLFW_KEY_PERIOD, "."},
-        {GLFW_KEY_SLASH, "/"},         {GLFW_KEY_MINUS, "-"},
-        {GLFW_KEY_EQUAL, "="},         {GLFW_KEY_LEFT_BRACKET, "["},
-        {GLFW_KEY_RIGHT_BRACKET, "]"}, {GLFW_KEY_DELETE, "Delete"},
+    static constexpr std::array<std::pair<int, const char*>, 27> kNames{{
+        {GLFW_KEY_SPACE, "Space"},
+        {GLFW_KEY_ENTER, "Enter"},
+        {GLFW_KEY_KP_ENTER, "KeypadEnter"},
+        {GLFW_KEY_KP_ADD, "KeypadPlus"},
+        {GLFW_KEY_KP_DECIMAL, "KeypadPeriod"},
+        {GLFW_KEY_KP_SUBTRACT, "KeypadMinus"},
+        {GLFW_KEY_ESCAPE, "Escape"},
+        {GLFW_KEY_TAB, "Tab"},
+        {GLFW_KEY_LEFT, "Left"},
+        {GLFW_KEY_RIGHT, "Right"},
+        {GLFW_KEY_UP, "Up"},
+        {GLFW_KEY_DOWN, "Down"},
+        {GLFW_KEY_HOME, "Home"},
+        {GLFW_KEY_END, "End"},
+        {GLFW_KEY_PAGE_UP, "PageUp"},
+        {GLFW_KEY_PAGE_DOWN, "PageDown"},
+        {GLFW_KEY_INSERT, "Insert"},
+        {GLFW_KEY_DELETE, "Delete"},
+        {GLFW_KEY_BACKSPACE, "Backspace"},
+        {GLFW_KEY_LEFT_CONTROL, "Ctrl"},
+        {GLFW_KEY_RIGHT_CONTROL, "Ctrl"},
+        {GLFW_KEY_LEFT_SHIFT, "Shift"},
+        {GLFW_KEY_RIGHT_SHIFT, "Shift"},
+        {GLFW_KEY_LEFT_ALT, "Alt"},
+        {GLFW_KEY_RIGHT_ALT, "Alt"},
+        {GLFW_KEY_LEFT_SUPER, "Super"},
+        {GLFW_KEY_RIGHT_SUPER, "Super"},
     }};
     for (const auto& [code, name] : kNames)
         if (code == key) return name;
     return {};
 }
 
-std::string chord_of(int key, int mods) {
-    const std::string name = name_of_key(key);
-    if (name.empty()) return {};
-    std::string out;
-    if (mods & GLFW_MOD_CONTROL) out += "Ctrl+";
-    if (mods & GLFW_MOD_SHIFT) out += "Shift+";
-    if (mods & GLFW_MOD_ALT) out += "Alt+";
-    return out + name;
+/// What the user's layout has on the key, as text; empty: nothing.
+std::string mark_of_key(int key, int scancode) {
+    const bool may = is_marked(key) || key == GLFW_KEY_WORLD_1 || key == GLFW_KEY_WORLD_2;
+    const char* mark = may ? glfwGetKeyName(key, scancode) : nullptr;
+    return mark ? mark : "";
+}
+/// Its name in key maps: Latin letters and the marks of a US keyboard.
+std::string name_of_mark(const std::string& mark) {
+    if (mark.size() != 1) return {};
+    if (mark[0] >= 'a' && mark[0] <= 'z')
+        return std::string(1, static_cast<char>(mark[0] - 'a' + 'A'));
+    if (mark == "+") return "Plus";
+    return kMarks.find(mark[0]) != std::string_view::npos ? mark : std::string();
+}
+/// As people write it: a capital where it is a letter of western Europe.
+std::string written(std::string mark) {
+    const auto low = static_cast<unsigned char>(mark.size() == 2 ? mark[1] : 0);
+    if (mark.size() == 2 && mark[0] == '\xC3' && low >= 0xA0 && low <= 0xBE && low != 0xB7)
+        mark[1] = static_cast<char>(low - 0x20);
+    return mark;
+}
+/// The fonts draw it.
+bool is_drawn(const std::string& mark) {
+    return mark.size() == 1 || (mark.size() == 2 && (mark[0] == '\xC2' || mark[0] == '\xC3'));
 }
 
 void set_icon(GLFWwindow* window) {
@@ -84,11 +122,7 @@ class GlfwWindow final : public Window {
     GlfwWindow& operator=(const GlfwWindow&) = delete;
 
     void attach_imgui() override {
-        ImGui_ImplGlfw_InitForOpenGL(window_, true);  // chains the callbacks installed above
-        // Keys reach ImGui through take_key(); its own callback is called from there.
-        glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
-            of(w).take_key({key, scancode, action, mods});
-        });
+        ImGui_ImplGlfw_InitForOpenGL(window_, false);  // it gets its input from input_
         ImGui_ImplOpenGL3_Init("#version 450 core");
     }
     void detach_imgui() override {
@@ -96,6 +130,7 @@ class GlfwWindow final : public Window {
         ImGui_ImplGlfw_Shutdown();
     }
     void wait_events(double wait_seconds) override {
+        presses_.look();
         if (wait_seconds > 0) {
             glfwWaitEventsTimeout(wait_seconds);
         } else {
@@ -103,15 +138,10 @@ class GlfwWindow final : public Window {
         }
     }
     void wake() override { glfwPostEmptyEvent(); }
-    void new_frame() override {
+    void new_frame(const TakeKey& take) override {
         ImGui_ImplOpenGL3_NewFrame();
         ImGui_ImplGlfw_NewFrame();
-#if IMGUI_VERSION_NUM < 18700
-        mouse_.feed(ImGui::GetIO());
-        activity_ = activity_ || !mouse_.empty();
-#else
-        mouse_ = {};  // ImGui has a queue of its own
-#endif
+        input_.feed(ImGui::GetIO(), take);
     }
     void show(ImDrawData* draw_data) override {
         int width = 0, height = 0;
@@ -121,13 +151,26 @@ class GlfwWindow final : public Window {
         glClear(GL_COLOR_BUFFER_BIT);
         ImGui_ImplOpenGL3_RenderDrawData(draw_data);
         glfwSwapBuffers(window_);
-        pressed_ = false;
-        for (const KeyEvent& key : std::exchange(released_, {})) forward(key);
     }
 
-    bool take_activity() override { return std::exchange(activity_, false); }
+    bool take_activity() override { return std::exchange(activity_, false) || !input_.empty(); }
     std::vector<std::string> take_dropped_files() override { return std::exchange(dropped_, {}); }
-    std::vector<KeyPress> take_keys() override { return std::exchange(keys_, {}); }
+    KeyLayout key_layout() const override {
+        KeyLayout out;
+        out.flying.clear();
+        std::set<std::string> named;
+        for (const char key : kMarks) named.insert(name_of_mark(mark_of_key(key, 0)));
+        for (const char key : kMarks.substr(kMarks.find('\''))) {  // letters and digits stay
+            const std::string place(1, key), mark = written(mark_of_key(key, 0));
+            if (!named.contains(place) && is_drawn(mark)) out.stands_for[place] = mark;
+        }
+        for (const char place : kFlyingPlaces) {
+            const std::string name = name_of_mark(mark_of_key(place, 0));
+            out.flying +=
+                (out.flying.empty() ? "" : " ") + (name.empty() ? std::string(1, place) : name);
+        }
+        return out;
+    }
     bool close_requested() const override { return glfwWindowShouldClose(window_) != 0; }
     void stay_open() override { glfwSetWindowShouldClose(window_, GLFW_FALSE); }
     bool minimized() const override {
@@ -186,44 +229,58 @@ class GlfwWindow final : public Window {
         return glfwGetPrimaryMonitor();
     }
 
-    struct KeyEvent {
-        int key, scancode, action, mods;
-    };
-    void forward(const KeyEvent& e) {
-        ImGui_ImplGlfw_KeyCallback(window_, e.key, e.scancode, e.action, e.mods);
+    bool held(int left, int right) const {
+        return glfwGetKey(window_, left) == GLFW_PRESS || glfwGetKey(window_, right) == GLFW_PRESS;
     }
-    /// A key that goes down and up between two frames would never be seen down by an ImGui that
-    /// looks once per frame (before 1.87): its release waits until the frame is drawn. So do those
-    /// after it: the F of Ctrl+F must not be seen without its Ctrl.
-    void take_key(const KeyEvent& event) {
+    KeyMods mods() const {
+        return {held(GLFW_KEY_LEFT_CONTROL, GLFW_KEY_RIGHT_CONTROL),
+                held(GLFW_KEY_LEFT_SHIFT, GLFW_KEY_RIGHT_SHIFT),
+                held(GLFW_KEY_LEFT_ALT, GLFW_KEY_RIGHT_ALT),
+                held(GLFW_KEY_LEFT_SUPER, GLFW_KEY_RIGHT_SUPER)};
+    }
+    void take_key(int key, int scancode, int action) {
         activity_ = true;
-        if (event.action == GLFW_RELEASE)
-            return pressed_ ? released_.push_back(event) : forward(event);
-        if (std::string chord = chord_of(event.key, event.mods); !chord.empty())
-            keys_.push_back({std::move(chord), event.action == GLFW_REPEAT});
-        pressed_ = true;
-        forward(event);
+        const std::string place = place_of_key(key),
+                          name = name_of_mark(mark_of_key(key, scancode));
+        if (place.empty() && name.empty()) return;
+        input_.add({.kind = InputEvent::Kind::key,
+                    .down = action != GLFW_RELEASE,
+                    .repeat = action == GLFW_REPEAT,
+                    .key = name.empty() ? place : name,
+                    .place = place,
+                    .mods = mods()});
     }
     void install_callbacks() {
         glfwSetDropCallback(window_, [](GLFWwindow* w, int count, const char** paths) {
             of(w).activity_ = true;
             for (int i = 0; i < count; ++i) of(w).dropped_.emplace_back(paths[i]);
         });
-        glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned) { of(w).activity_ = true; });
+        glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int scancode, int action, int) {
+            of(w).take_key(key, scancode, action);
+        });
+        glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned character) {
+            of(w).activity_ = true;
+            of(w).input_.add({.kind = InputEvent::Kind::text, .character = character});
+        });
         glfwSetCursorPosCallback(window_, [](GLFWwindow* w, double x, double y) {
             of(w).activity_ = true;
-            of(w).mouse_.move(x, y);
+            of(w).input_.move(x, y);
         });
         glfwSetCursorEnterCallback(window_, [](GLFWwindow* w, int entered) {
             of(w).activity_ = true;
-            if (entered == 0) of(w).mouse_.leave();
+            if (entered == 0) of(w).input_.leave();
         });
         glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int button, int action, int) {
             of(w).activity_ = true;
-            of(w).mouse_.button(button, action == GLFW_PRESS);
+            const bool down = action == GLFW_PRESS;
+            of(w).input_.button(button, down, down ? of(w).presses_.take() : 0);
         });
-        glfwSetScrollCallback(window_,
-                              [](GLFWwindow* w, double, double) { of(w).activity_ = true; });
+        glfwSetScrollCallback(window_, [](GLFWwindow* w, double x, double y) {
+            of(w).activity_ = true;
+            of(w).input_.add({.kind = InputEvent::Kind::wheel,
+                              .at = {static_cast<float>(x), static_cast<float>(y)},
+                              .mods = of(w).mods()});
+        });
         glfwSetWindowFocusCallback(window_, [](GLFWwindow* w, int) { of(w).activity_ = true; });
         glfwSetFramebufferSizeCallback(window_,
                                        [](GLFWwindow* w, int, int) { of(w).activity_ = true; });
@@ -243,10 +300,7 @@ class GlfwWindow final : public Window {
     bool activity_ = true;
     std::string title_;
     std::vector<std::string> dropped_;
-    std::vector<KeyPress> keys_;
-    MouseQueue mouse_;
-    bool pressed_ = false;            // since the last frame
-    std::vector<KeyEvent> released_;  // waiting for the end of the frame
+    PressTimes presses_;
 };
 
 tl::unexpected<Error> no_window(std::string_view what) {

@@ -3,10 +3,12 @@
 // not need to know which one it has.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "app/window/input_queue.h"
 #include "base/expected.h"
 #include "renderer/scene/image.h"
 
@@ -23,11 +25,12 @@ struct WindowOptions {
     int cuda_device = -1;  ///< headless: the GPU to draw on, where CUDA computes; -1: any
 };
 
-/// One key going down (or repeating), written as the command table writes keys: "Ctrl+P", "Space",
-/// "F1".
-struct KeyPress {
-    std::string chord;
-    bool repeat = false;
+/// How the keys of the user's layout are marked.
+struct KeyLayout {
+    /// Of names that no key of the layout has ("["): what is on the key that does their work ("Ü").
+    std::map<std::string, std::string> stands_for;
+    std::string flying = "W A S D Q E";  ///< what is on the keys at these places
+    bool operator==(const KeyLayout&) const = default;
 };
 
 class Window {
@@ -42,8 +45,8 @@ class Window {
     virtual void wait_events(double wait_seconds) = 0;
     /// Ends a wait_events() that is going on. The only function that other threads may call.
     virtual void wake() = 0;
-    /// Before ImGui::NewFrame().
-    virtual void new_frame() = 0;
+    /// Before ImGui::NewFrame(): passes on the next step of the input.
+    virtual void new_frame(const TakeKey& take) = 0;
     /// Draws and shows a finished ImGui frame.
     virtual void show(ImDrawData* draw_data) = 0;
 
@@ -51,7 +54,9 @@ class Window {
     /// input, resize, focus.
     virtual bool take_activity() = 0;
     virtual std::vector<std::string> take_dropped_files() = 0;
-    virtual std::vector<KeyPress> take_keys() = 0;
+    virtual KeyLayout key_layout() const { return {}; }
+    /// What the user did that no frame has seen yet; scripts add to it.
+    InputQueue& input() { return input_; }
     virtual bool close_requested() const = 0;
     /// The request is answered: it is none any more.
     virtual void stay_open() = 0;
@@ -62,6 +67,9 @@ class Window {
     virtual bool full_screen() const { return false; }
     virtual void set_title(const std::string& title) = 0;
     virtual std::string description() const = 0;  ///< "window, OpenGL 4.5, llvmpipe ..."
+
+  protected:
+    InputQueue input_;
 };
 
 /// Errors (kind unsupported): no display, no OpenGL 4.5, no EGL; the advice says what to install or

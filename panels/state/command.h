@@ -25,10 +25,11 @@ struct CommandInfo {
     std::string name;       ///< "train.pause"
     std::string title;      ///< "Pause training"
     std::string menu;       ///< "View/Show 1" (menus.h); empty: palette and scripts only
-    std::string key;        ///< "Space", "Ctrl+P"; empty: none
+    std::string key;        ///< "Space", "Ctrl+P"; empty: none. From the key map
     std::string arguments;  ///< "STEP", "PATH [WIDTH HEIGHT]"; empty: none
     std::string help;       ///< one sentence
     std::vector<ArgumentInfo> takes{};
+    std::string keys{};  ///< all of them: "Delete, Backspace"
     /// Whether arguments must be given: those outside brackets.
     bool needs_arguments() const { return !arguments.empty() && arguments.front() != '['; }
 };

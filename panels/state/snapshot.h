@@ -299,6 +299,7 @@ struct Snapshot : SessionView {
     PanelPictures* pictures = nullptr;  ///< thumbnails and the like; null: none can be shown
     PixelColor frame_pixel;  ///< under the mouse, of a frame whose picture is in device memory
     double ui_scale = 1;
+    std::string flying_keys = "W A S D Q E";  ///< as this keyboard has them
 
     /// Also true after a failure to open, which a notice reports.
     bool nothing_open() const {

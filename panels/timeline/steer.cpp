@@ -114,11 +114,11 @@ void TimelinePanel::steer_mouse(const TraceStore& trace, const TimelineCanvas& c
 void TimelinePanel::steer_keys(const TraceStore& trace, const TimelineCanvas& canvas) {
     const ImGuiIO& io = ImGui::GetIO();
     const double dt = static_cast<double>(io.DeltaTime), way = axis.span_ns * dt * 1.2;
-    if (letter_held('W')) axis.zoom_at(std::exp(-2 * dt), canvas.time_at(io.MousePos.x));
-    if (letter_held('S')) axis.zoom_at(std::exp(2 * dt), canvas.time_at(io.MousePos.x));
-    if (letter_held('A')) axis.pan(-way);
-    if (letter_held('D')) axis.pan(way);
-    busy_ |= letter_held('W') || letter_held('S') || letter_held('A') || letter_held('D');
+    if (place_held('W')) axis.zoom_at(std::exp(-2 * dt), canvas.time_at(io.MousePos.x));
+    if (place_held('S')) axis.zoom_at(std::exp(2 * dt), canvas.time_at(io.MousePos.x));
+    if (place_held('A')) axis.pan(-way);
+    if (place_held('D')) axis.pan(way);
+    busy_ |= place_held('W') || place_held('S') || place_held('A') || place_held('D');
     if (letter_pressed('F')) zoom_to_selected(trace);
     if (letter_pressed('M')) {
         // Measures the selected span; without one, the next drag measures.

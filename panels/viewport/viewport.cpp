@@ -123,7 +123,7 @@ void Viewport::steer(const Snapshot& snapshot, PictureRect picture) {
     if (hovered_) {
         input_.zoom = static_cast<double>(io.MouseWheel);
         const auto axis = [](char plus, char minus) {
-            return (letter_held(plus) ? 1.0 : 0.0) - (letter_held(minus) ? 1.0 : 0.0);
+            return (place_held(plus) ? 1.0 : 0.0) - (place_held(minus) ? 1.0 : 0.0);
         };
         input_.move = {axis('D', 'A'), axis('Q', 'E'), axis('W', 'S')};
         input_.fast = io.KeyShift;

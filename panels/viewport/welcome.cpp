@@ -76,7 +76,7 @@ void WelcomePanel::draw(const Snapshot& snapshot, Commands& commands) {
         key_row("Ctrl+P", "every command, by name");
         key_row("F1", "all commands and keys");
         key_row("left drag, wheel", "turn and zoom");
-        key_row("W A S D Q E", "fly");
+        key_row(snapshot.flying_keys.c_str(), "fly");
         ImGui::EndTable();
     }
     ImGui::EndChild();

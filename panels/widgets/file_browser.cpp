@@ -325,9 +325,10 @@ std::optional<std::string> FileBrowser::draw(
     if (left_out_ > 0) dim_text(format_count(static_cast<double>(left_out_)) + " more not listed");
     arrange();
     // Backspace belongs to a text field with focus.
-    if (ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) && !ImGui::GetIO().WantTextInput &&
-        named_key_pressed(ImGuiKey_Backspace))
-        enter(parent_of(folder_), types_);
+    if (ImGui::IsWindowFocused(ImGuiFocusedFlags_ChildWindows) && !ImGui::GetIO().WantTextInput) {
+        keep_key("Backspace");
+        if (named_key_pressed(ImGuiKey_Backspace)) enter(parent_of(folder_), types_);
+    }
     auto chosen = draw_list(height, menu);
     return typed ? typed : chosen;
 }

@@ -21,6 +21,7 @@ class FileDialog {
     void ask(const std::string& command, const Snapshot& snapshot);
     void draw(const Snapshot& snapshot, Commands& commands);
     bool busy() const { return visible_ && browser_.busy(); }
+    bool visible() const { return visible_ || opening_; }
 
     /// The last folder of each purpose ("pictures", "traces"); kept between runs.
     std::map<std::string, std::string> folders;

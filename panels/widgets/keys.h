@@ -4,6 +4,8 @@
 
 #include <imgui.h>
 
+#include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace gs {
@@ -19,9 +21,16 @@ inline ImGuiKey letter_key(char letter) {
                                      ? static_cast<int>(ImGuiKey_A) + (letter - 'A')
                                      : static_cast<int>(letter));
 }
-/// True while the letter ('A'..'Z') is held.
-inline bool letter_held(char letter) {
-    return keys_are_free() && ImGui::IsKeyDown(letter_key(letter));
+/// Keys by their places, named by the letters of a US keyboard, for hands that fly. Held ones; the
+/// window's input (app/window/input_queue.h) sets ImGuiIO::UserData to it.
+struct HeldPlaces {
+    std::array<bool, 26> down{};
+};
+inline constexpr std::string_view kFlyingPlaces = "WASDQE";
+/// True while the key at the place of the letter ('A'..'Z') is held.
+inline bool place_held(char letter) {
+    const auto* held = static_cast<const HeldPlaces*>(ImGui::GetIO().UserData);
+    return keys_are_free() && held && held->down[static_cast<std::size_t>(letter - 'A')];
 }
 /// True in the frame in which the letter went down.
 inline bool letter_pressed(char letter) {
@@ -47,10 +56,13 @@ bool escape_leaves();
 /// A panel that walks with the arrow keys itself calls this with every frame in which it has them:
 /// ImGui's own moving of the focus rests in the next one.
 void keep_arrows();
+/// A panel that uses a key itself calls this with every frame in which it does: the key is no
+/// command until the next frame is drawn.
+void keep_key(std::string_view key);
 /// Before the panels of a frame: arrow keys move the focus unless one of them keeps them.
 void share_arrows();
 /// A text field, a popup or the item that the keyboard stands on has a use of its own for the key
-/// ("Ctrl+P"): it is no command then.
-bool keyboard_takes(std::string_view chord);
+/// ("Ctrl+Z"): it is no command then. A `dialog` that is open leaves commands nothing.
+bool keyboard_takes(std::string_view chord, bool dialog = false);
 
 }  // namespace gs

@@ -1,6 +1,7 @@
 #include "panels/widgets/widgets.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/shortened.h"
 
@@ -147,8 +148,25 @@ void fact(std::string_view label, std::string_view value) {
     if (shown.size() != value.size()) tooltip(value);
 }
 
+namespace {
+
+struct ShownTooltip {
+    std::string text;
+    bool changed = false;
+};
+ShownTooltip& shown_tooltip() {
+    static ShownTooltip shown;  // there is one mouse
+    return shown;
+}
+
+}  // namespace
+
+bool tooltip_changed() { return std::exchange(shown_tooltip().changed, false); }
+
 void tooltip(std::string_view words) {
     if (words.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+    if (ShownTooltip& shown = shown_tooltip(); shown.text != words)
+        shown = {std::string(words), true};
     ImGui::BeginTooltip();
     ImGui::PushTextWrapPos(24 * em());
     text(words);

@@ -40,6 +40,8 @@ bool section(const char* label);
 void fact(std::string_view label, std::string_view value);
 /// Tooltip for the item just drawn, wrapped at a readable width; shown on hover.
 void tooltip(std::string_view text);
+/// Since the last call a tooltip has got another text: its box is as large in the next frame.
+bool tooltip_changed();
 /// Puts the next button beside the last item if it fits.
 void beside_if_fits(const char* label);
 /// Text in the middle of the remaining region, dim, for panels with nothing to show.

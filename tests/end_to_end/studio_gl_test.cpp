@@ -86,6 +86,30 @@ void drive_through(bool headless) {
 
 TEST(Headless, studio_runs_a_script_and_its_pictures_show_something) { drive_through(true); }
 
+TEST(Headless, keys_go_where_they_should) {
+    const TemporaryFolder folder;
+    const std::string at = folder.path().string() + "/";
+    // The palette takes a whole line, typed without a pause. Through an open dialog nothing acts:
+    // the scene stays open and whole. A French keyboard's Ctrl+Z, where a US one has W, undoes.
+    const std::string script = "open " + tiny_capture() +
+                               "\nwait-loaded\nwait-frame\npress Ctrl+P\n"
+                               "type \"screenshot " +
+                               at +
+                               "line.png 64 48\"\npress Enter\n"
+                               "press Ctrl+O\npress Ctrl+W\npress Ctrl+A\npress Ctrl+D\n"
+                               "press Ctrl+Q\npress Escape\n"
+                               "press Ctrl+A\nwait-idle\nexport.selection " +
+                               at +
+                               "all.ply\npress Delete\nwait-idle\npress Ctrl+Z W\nwait-idle\n"
+                               "press Ctrl+A Q\nwait-idle\nexport.selection " +
+                               at + "again.ply\nwait-idle\npress Q A\nquit now\n";
+    EXPECT_EQ(run_with_commands(studio_options(folder.path(), script, true)), 0);
+    expect_picture(at + "line.png", 64, 48, 20);
+    ASSERT_TRUE(fs::exists(at + "all.ply"));
+    ASSERT_TRUE(fs::exists(at + "again.ply"));
+    EXPECT_EQ(fs::file_size(at + "all.ply"), fs::file_size(at + "again.ply"));
+}
+
 TEST(Headless, an_empty_studio_draws_and_quits) {
     const TemporaryFolder folder;
     const std::string window = (folder.path() / "empty.png").string();

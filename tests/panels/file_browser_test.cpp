@@ -111,6 +111,7 @@ TEST_F(Browser, IsWalkedByTheKeyboard) {
     browser.settle();
     EXPECT_EQ(browser.folder(), (root / "inner").string());
     EXPECT_TRUE(chosen.empty());
+    EXPECT_TRUE(keyboard_takes("Backspace")) << "it deletes no Gaussians";
     ui.press(ImGuiKey_Backspace, draw);
     browser.settle();
     ui.frame(draw);

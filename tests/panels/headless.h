@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "panels/state/command.h"
+#include "panels/widgets/keys.h"
 #include "panels/widgets/theme.h"
 
 namespace gs::test {
@@ -71,6 +72,7 @@ class Headless {
 #endif
     }
     void hold(char letter, bool down = true) {
+        places_.down[static_cast<std::size_t>(letter - 'A')] = down;
 #if IMGUI_VERSION_NUM < 18700
         ImGui::GetIO().KeysDown[static_cast<int>(letter)] = down;
 #else
@@ -99,6 +101,7 @@ class Headless {
         context_ = ImGui::CreateContext();
         ImGuiIO& io = ImGui::GetIO();
         io.IniFilename = nullptr;
+        io.UserData = &places_;
         io.DisplaySize = {width, height};
         io.DeltaTime = 1.0F / 60;
 #if IMGUI_VERSION_NUM < 18700
@@ -113,6 +116,7 @@ class Headless {
         io.Fonts->GetTexDataAsRGBA32(&pixels, &w, &h);
     }
     ImGuiContext* context_ = nullptr;
+    HeldPlaces places_;
 };
 
 /// Draws a panel that has the window to itself, from the beginning of its frame where it has one.

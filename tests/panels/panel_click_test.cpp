@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "app/window/mouse_queue.h"
 #include "panels/cameras_panel.h"
 #include "panels/doctor_panel.h"
 #include "panels/files_panel.h"
@@ -463,45 +462,6 @@ TEST(QuitQuestion, IsAskedAndAnswered) {
     snapshot.asks_to_quit = false;
     for (int i = 0; i < 3; ++i) ui.frame(draw);
     EXPECT_EQ(vertices(), 0);
-}
-
-/// Everything here happens between two frames, as at three of them a second.
-TEST(MouseQueue, EveryClickArrivesAndNoneBecomesADrag) {
-    Headless ui(200, 100);
-    MouseQueue mouse;
-    int left = 0, right = 0;
-    const auto draw = [&] {
-        mouse.feed(ImGui::GetIO());
-        ui.frame([&] {
-            const ImGuiIO& io = ImGui::GetIO();
-            if (ImGui::IsMouseDown(0) && ImGui::GetFrameCount() > 2) {
-                EXPECT_EQ(io.MouseDelta.x, 0);
-                EXPECT_FALSE(ImGui::IsMouseDragging(0));
-            }
-            ImGui::SetNextWindowPos({0, 0});
-            ImGui::SetNextWindowSize({200, 100});
-            ImGui::Begin("two", nullptr, ImGuiWindowFlags_NoDecoration);
-            left += ImGui::Button("left", {80, 80}) ? 1 : 0;
-            ImGui::SameLine(100);
-            right += ImGui::Button("right", {80, 80}) ? 1 : 0;
-            ImGui::End();
-        });
-    };
-    draw();
-    for (const double x : {40.0, 140.0, 40.0, 140.0, 140.0}) {
-        mouse.move(100, 50);
-        mouse.move(x, 40);
-        mouse.button(0, true);
-        mouse.button(0, false);
-    }
-    mouse.button(7, true);  // a mouse may have more of them
-    for (int i = 0; i < 100 && !mouse.empty(); ++i) draw();
-    draw();
-    EXPECT_EQ(left, 2);
-    EXPECT_EQ(right, 3);
-    mouse.leave();
-    draw();
-    EXPECT_FALSE(ImGui::IsMousePosValid());
 }
 
 TEST_F(Click, ATimeLapseIsScrubbedWalkedAndPlayed) {

@@ -209,6 +209,11 @@ TEST(Palette, RunsANameWithItsArguments) {
     EXPECT_EQ(given("edit.recolor set 1 0 0.5"),
               (Given{{"edit.recolor", {"set", "1", "0", "0.5"}}}));
     EXPECT_EQ(given("view.log "), (Given{{"view.log", {}}})) << "a switch toggles";
+    EXPECT_EQ(given("film.size 320 240"), (Given{{"film.size", {"320", "240"}}}));
+    EXPECT_EQ(given("panel Timeline"), (Given{{"panel", {"Timeline"}}})) << "names without a dot";
+    EXPECT_EQ(given("view.log"), (Given{{"view.log", {}}})) << "no second Enter";
+    EXPECT_EQ(given("view.level"), (Given{{"view.level", {}}})) << "not view.level-colors";
+    EXPECT_EQ(given("view.frame-s"), (Given{{"view.frame-selection", {}}})) << "names first";
     EXPECT_EQ(given("view.save "), Given{}) << "a name is missing";
     EXPECT_TRUE(palette.visible());
 }

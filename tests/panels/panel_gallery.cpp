@@ -155,7 +155,7 @@ class Gallery {
                 gs::TracePlace{{begin + length / 2 - 4'000'000, begin + length / 2 + 9'000'000}};
     }
     void frame() {
-        window_.new_frame();
+        window_.new_frame([](const gs::KeyPress&) { return false; });
         if (options_.mouse.x >= 0) ImGui::GetIO().MousePos = options_.mouse;
         ImGui::NewFrame();
         workspace_.draw(snapshot_, commands_);

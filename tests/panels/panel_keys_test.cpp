@@ -4,6 +4,7 @@
 
 #include "panels/timeline/timeline_panel.h"
 #include "panels/widgets/keys.h"
+#include "panels/widgets/widgets.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
@@ -82,10 +83,51 @@ TEST_F(Keys, AFieldKeepsWhatIsTypedAndEdited) {
     const auto draw = [&] { widgets.draw(); };
     frames(draw);
     ui.click(widgets.field, draw);
-    for (const char* chord : {"L", "Shift+E", "Space", "Escape", "1", "[", "Home", "Ctrl+Z"})
+    for (const char* chord : {"L", "Shift+E", "Space", "Escape", "1", "[", "Home", "Ctrl+Z",
+                              "Ctrl+S", "Ctrl+W", "Ctrl+Shift+T", "Ctrl+Backspace"})
         EXPECT_TRUE(keyboard_takes(chord)) << chord;
-    for (const char* chord : {"Ctrl+P", "Ctrl+S", "F12", "Shift+F12", "Ctrl+Shift+T"})
+    for (const char* chord : {"F12", "Shift+F12", "Ctrl+=", "Ctrl+Space"})
         EXPECT_FALSE(keyboard_takes(chord)) << chord;
+}
+
+TEST_F(Keys, ADialogLeavesCommandsNothing) {
+    Workspace workspace;
+    const auto draw = [&] { workspace.draw(snapshot, commands); };
+    frames(draw);
+    EXPECT_FALSE(asks(workspace, snapshot));
+    workspace.palette.show("open");
+    frames(draw);
+    EXPECT_TRUE(workspace.file_dialog.visible());
+    ASSERT_TRUE(asks(workspace, snapshot));
+    for (const char* chord : {"Ctrl+W", "Ctrl+D", "Ctrl+Q", "Ctrl+A", "F12", "Space", "Delete"})
+        EXPECT_TRUE(keyboard_takes(chord, asks(workspace, snapshot))) << chord;
+    ui.press(ImGuiKey_Escape, draw);
+    frames(draw);
+    EXPECT_FALSE(asks(workspace, snapshot));
+    snapshot.asks_to_quit = true;
+    EXPECT_TRUE(asks(workspace, snapshot));
+    snapshot.asks_to_quit = false;
+    workspace.palette.show();
+    EXPECT_TRUE(asks(workspace, snapshot)) << "in the frame in which it is asked for";
+}
+
+TEST_F(Keys, ATooltipThatChangesIsMeasuredAgain) {
+    const char* words = "Train";
+    const auto draw = [&] {
+        ImGui::SetNextWindowPos({0, 0});
+        ImGui::Begin("tip", nullptr, ImGuiWindowFlags_NoDecoration);
+        ImGui::Button("button", {80, 80});
+        tooltip(words);
+        ImGui::End();
+    };
+    ui.move_mouse({40, 40});
+    frames(draw);
+    EXPECT_TRUE(tooltip_changed());
+    frames(draw);
+    EXPECT_FALSE(tooltip_changed());
+    words = "Pause after the current step";
+    frames(draw, 1);
+    EXPECT_TRUE(tooltip_changed());
 }
 
 TEST_F(Keys, ArrowsMoveTheFocusAndItThenHasSpace) {

@@ -78,6 +78,22 @@ TEST_F(TheWorkspace, WhatIsShownIsSeen) {
     EXPECT_FALSE(workspace.maximised) << "nothing is left in it";
 }
 
+TEST_F(TheWorkspace, HelpIsClosedOnWhatItLiesOnAndIsNeverKeptInFront) {
+    ASSERT_TRUE(workspace.in_front("Viewport"));
+    EXPECT_TRUE(workspace.show_panel("Help"));
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    EXPECT_TRUE(workspace.in_front("Help"));
+    const std::string kept = workspace.save_layout();
+    EXPECT_TRUE(workspace.show_panel("Help", true));
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    EXPECT_TRUE(workspace.in_front("Viewport"));
+    Workspace next;
+    next.load_layout(kept);
+    for (int i = 0; i < 4; ++i) ui.frame([&] { next.draw(snapshot, commands); });
+    EXPECT_TRUE(next.in_front("Viewport"));
+    EXPECT_FALSE(next.in_front("Help"));
+}
+
 TEST_F(TheWorkspace, ATabIsDraggedToAnotherRegion) {
     ASSERT_EQ(workspace.region_of("Plots"), Region::bottom_right);
     for (const char* other : {"Time lapse", "Film"}) EXPECT_TRUE(workspace.show_panel(other, true));
