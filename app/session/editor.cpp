@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "app/session/picture_places.h"
 #include "base/format.h"
 #include "panels/state/selection_state.h"
 

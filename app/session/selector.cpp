@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "app/session/picture_places.h"
 #include "renderer/edit/neighbours.h"
 
 namespace gs {
@@ -44,7 +45,7 @@ void Selector::select_on_screen(const Selecting& how, const Shown& shown,
     sight.clip = options.clip;
     std::shared_ptr<const ViewFrame> surface;
     if (only_seen) {
-        surface = the<Viewer>().median_depth(shown, request);
+        surface = median_depth(the<Viewer>(), shown, request);
         sight.surface = &surface->map;
     }
     const ScreenMask mask = mask_of(shape, sight.camera.width, sight.camera.height);
@@ -54,7 +55,7 @@ void Selector::select_on_screen(const Selecting& how, const Shown& shown,
 
 void Selector::select_color_at(const Selecting& how, const Shown& shown, const ViewRequest& request,
                                double x, double y, float tolerance) {
-    const auto color = the<Viewer>().color_at(shown, request, x, y);
+    const auto color = gs::color_at(the<Viewer>(), shown, request, x, y);
     the<Editor>().select(
         how, [&](const GaussianModel& model) { return rows_by_color(model, color, tolerance); });
 }
