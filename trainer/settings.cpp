@@ -19,10 +19,9 @@ constexpr const char *kAuthors = "3DGS, the authors' code", *kOwn = "gausscope",
                      *kUt = "3DGUT", *kAbs = "AbsGS, gsplat", *kMcmc = "3DGS-MCMC",
                      *kSplatAd = "SplatAD", *kRevised = "Rota Bulò et al. 2024";
 
-constexpr SettingChoice kStrategies[] = {{"adc", "adaptive: clone, split and prune by gradients"},
-                                         {"mcmc", "MCMC: relocate, and grow up to max_gaussians"},
-                                         {"budget",
-                                          "adaptive along a growth curve to max_gaussians"}},
+constexpr SettingChoice kStrategies[] = {{"adc", "clone, split and prune by gradients"},
+                                         {"mcmc", "relocate, and grow up to max_gaussians"},
+                                         {"budget", "as adc, along a curve to max_gaussians"}},
                         kProjections[] = {{"ewa", "by the lens's Jacobian"},
                                           {"ut",
                                            "by seven points through the whole camera "

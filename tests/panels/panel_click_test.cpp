@@ -423,7 +423,8 @@ TEST_F(Click, AChangedSettingGoesBackByItsName) {
 TEST_F(Click, AChoiceIsMadeByItsName) {
     TrainingPanel panel;
     panel.filter = "strategy";
-    snapshot.training = {.state = RunState::ready};
+    snapshot.training = {};
+    snapshot.training.state = RunState::ready;
     const auto draw = alone(panel);
     std::set<Given::value_type> given;
     for (float y = 150; y < 690; y += 14)
