@@ -14,7 +14,7 @@ Result<void> StudioKeys::choose(const std::string& preset) {
            }));
     preferences_.keys = name;
     table_.show_keys(map_, layout_);
-    for (const std::string& problem : map_.problems()) log_warn("{}", problem);
+    for (const std::string& problem : map_.problems()) log_warning("{}", problem);
     if (!map_.problems().empty())
         state_.add_notice(false, "The key map has faults", map_.problems(), true);
     return {};
