@@ -72,7 +72,7 @@ void order_choice(Commands& commands, const char* command, PhotoKey key, bool de
     }
     tooltip("Sort the photos by this value");
     ImGui::SameLine(0, 2);
-    if (ImGui::Button(descending ? "largest first" : "smallest first"))
+    if (ImGui::Button(descending ? "Largest first" : "Smallest first"))
         commands.push(command, {name, descending ? "up" : "down"});
     tooltip("Reverse the order");
 }

@@ -34,7 +34,7 @@ const CommandRow kRows[] = {
     {"window.full-screen", "Full screen",        "Window 3", "F11",
      "Fill the screen with the window.", &Studio::full_screen, toggle()},
     {"view.only",    "Picture only",             "Window 3", "Shift+F11",
-     "Show only the viewport's picture; Escape restores the panels.", &Studio::picture_only, toggle()},
+     "Show only the viewport's picture; Escape restores the panels.", &StudioUi::show_picture_only, toggle()},
     {"panel.maximise", "Maximise a panel",       "Window 3", "Ctrl+Space",
      "Maximise the panel (or the one under the mouse), or restore it; so does a double click "
      "on its tab.", &StudioUi::maximise, optional_word("NAME")},

@@ -114,11 +114,6 @@ void Studio::take_pictures() {
         state_.pictures_written = state_.pictures_asked;
 }
 
-void Studio::picture_only(std::optional<bool> on) {
-    if (ui_.show_picture_only(on) && !script_)
-        state_.add_notice(false, "Press Escape to show the panels");
-}
-
 void Studio::wrote(const std::string& path, const std::string& more) {
     std::error_code error;
     const fs::path whole = fs::absolute(path, error);
@@ -344,6 +339,9 @@ Result<void> Studio::leave(EngineJob job) {
 
 Result<void> Studio::import(PathContents contents) {
     ImportBase base = state_.import_base;
+    // The start options are those of the capture that they name.
+    const std::string& named = options_.contents.path;
+    if (!named.empty() && named != contents.path) base.loading = {};
     // Settings made before anything was open apply to the scene opened now.
     if (!state_.scene && state_.settings)
         for (const SettingRow& row : *state_.settings)

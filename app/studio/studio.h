@@ -63,7 +63,6 @@ class Studio {
     }
     Result<void> save_trace(const std::string& path);
     /// Shows only the picture; without a choice, toggles.
-    void picture_only(std::optional<bool> on);
     /// Writes the last frame drawn.
     Result<void> window_picture(const std::string& path);
     /// Reports a written file; `more`: further facts.

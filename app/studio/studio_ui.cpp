@@ -333,8 +333,8 @@ Result<void> StudioUi::maximise(const std::string& name) {
     workspace.maximised = restores ? std::nullopt : region;
     return {};
 }
-bool StudioUi::show_picture_only(std::optional<bool> on) {
-    return parts_->workspace.picture_only = on.value_or(!parts_->workspace.picture_only);
+void StudioUi::show_picture_only(std::optional<bool> on) {
+    parts_->workspace.picture_only = on.value_or(!parts_->workspace.picture_only);
 }
 bool StudioUi::uncover() {
     Workspace& workspace = parts_->workspace;

@@ -71,8 +71,8 @@ class StudioUi {
     /// Maximises the panel's region, or restores all; without a name, the one under the
     /// mouse. usage: no such visible panel.
     Result<void> maximise(const std::string& name);
-    /// Shows only the picture; without a choice, toggles. Returns the new state.
-    bool show_picture_only(std::optional<bool> on);
+    /// Shows only the picture; without a choice, toggles.
+    void show_picture_only(std::optional<bool> on);
     /// Restores panels hidden by a maximised one or the picture; false: none are.
     bool uncover();
     /// True if a text field, a popup or the panel under the mouse uses the key itself.

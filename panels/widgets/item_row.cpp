@@ -18,7 +18,7 @@ bool ItemRow::place(float width, const char* name) {
     if (menu_) {
         ImGui::AlignTextToFramePadding();
         dim_text(name);
-        ImGui::SameLine(6 * em());
+        if (*name) ImGui::SameLine(6 * em());
     } else {
         ImGui::SetCursorPos({corner_.x + begin, corner_.y});
     }

@@ -18,6 +18,7 @@
 #include "panels/pixel_panel.h"
 #include "panels/stages_panel.h"
 #include "panels/state/photo_looks.h"
+#include "panels/training_panel.h"
 #include "panels/workspace.h"
 #include "renderer/io/images/image_io.h"
 #include "tests/panels/fake_drive.h"
@@ -301,7 +302,8 @@ TEST_F(Pictures, WhatRunsGaveLooksAsStored) {
     make_ui(720, 240);
     workspace->panel<LabPanel>().comparison = true;
     expect_as_stored("lab_comparison", picture_of("Lab"));
-    make_ui(340, 820);
+    make_ui(340, 480);
+    workspace->panel<TrainingPanel>().raise = "Growth";
     expect_as_stored("training_growth", picture_of("Training"));
 }
 
