@@ -55,9 +55,9 @@ void draw_sweep_choices(const DriveState& drive, const Snapshot& snapshot, Comma
     choice_command(commands, "##channel", "drive.channel", kSweepChannelNames,
                    static_cast<std::size_t>(drive.channel), 5.5F,
                    "Colour the sweep by this value, here, in the map and in the picture");
-    beside_if_fits("in the picture");
+    beside_if_fits("In the picture");
     toggle_command(
-        commands, "in the picture", "view.sweep", drive.in_picture,
+        commands, "In the picture", "view.sweep", drive.in_picture,
         "Draw the sweep's points, the path and the axes of lidar and camera in the viewport");
     beside_if_fits("follow");
     toggle_command(commands, "Follow", "drive.follow", drive.following,

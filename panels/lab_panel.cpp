@@ -132,7 +132,7 @@ void LabPanel::draw_runs(const LabState& lab, const Snapshot& snapshot, Commands
           -1},
          {"", "seed", fixed<0>, &LabRunRow::seed, 2.3F},
          run_number("dB", fixed<2>, &LabRunRow::psnr, 2.8F),
-         run_number("Gaussians", format_short, &LabRunRow::gaussians, 3.2F),
+         run_number("Gaussians", format_short, &LabRunRow::gaussians, 4.8F),
          run_number("s", significant<3>, &LabRunRow::training_s, 2.6F),
          {"", "worst", nullptr, [](const LabRunRow& row) { return row.worst_psnr; }, 2.9F}});
     const auto open = [&](std::size_t i) {

@@ -19,7 +19,7 @@
 namespace gs {
 namespace {
 
-constexpr float kLeastTable = 19;  // em: narrower, numbers of the list would be cut
+constexpr float kLeastTable = 20;  // em: narrower, numbers of the list would be cut
 constexpr double kNothing = 1e-5;  ///< shown as 0 in a narrow column
 
 /// kPixelFateNames for narrow columns.
@@ -160,7 +160,7 @@ Table entries_table(const std::vector<const PixelEntry*>& rows, bool photo, bool
         column("T", number, 3.4F, &PixelEntry::before),
         column("depth", narrow ? pixel_number<3> : pixel_number<4>, 2.8F, &PixelEntry::depth)};
     if (photo)
-        columns.push_back(column("gradient", format_share, 3.8F, [](const PixelEntry& e) {
+        columns.push_back(column("gradient", format_share, 4.6F, [](const PixelEntry& e) {
             return e.fate == PixelFate::blended ? format_share(e.share) : "";
         }));
     return table_of<PixelEntry>(std::span(rows), std::move(columns));

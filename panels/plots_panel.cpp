@@ -132,7 +132,7 @@ void PlotsPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
     draw_more(snapshot, commands);
     draw_alarms();
     for (std::size_t kind = 0; kind < kinds; ++kind) {
-        ImGui::SameLine(0, 3);
+        beside_if_fits(kButtons[kind]);
         const bool on = shown[kind];
         if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
         if (ImGui::SmallButton(kButtons[kind])) shown[kind] = !shown[kind];

@@ -108,9 +108,9 @@ void levels_wishes(const ViewSettings& view, std::size_t count, Commands& comman
         if (ImGui::IsItemDeactivatedAfterEdit()) commands.push(command, {argument(value)});
         tooltip(hint);
     };
-    slider("budget", "lod.budget", budget, kLeast, kMost, "%.0f",
+    slider("Budget", "lod.budget", budget, kLeast, kMost, "%.0f",
            "Gaussians drawn at most; far regions coarsen first");
-    slider("pixels", "lod.pixels", pixels, 0.25, 32, "%.2f",
+    slider("Pixels", "lod.pixels", pixels, 0.25, 32, "%.2f",
            "Draw a region at the coarsest level whose Gaussians are at most this far apart on "
            "the screen");
     const int level = std::clamp(view.lod_level, -1, static_cast<int>(count) - 1);

@@ -76,7 +76,7 @@ void SelectionPanel::draw_select(const Snapshot& snapshot, Commands& commands) {
     if (!section("Select")) return;
     const bool any = snapshot.selection->selected > 0;
     choice_command(
-        commands, "tool", "tool", kToolNames, static_cast<std::size_t>(snapshot.tools.tool), 7,
+        commands, "Tool", "tool", kToolNames, static_cast<std::size_t>(snapshot.tools.tool), 7,
         "The left mouse button's action in the picture: Shift adds, Ctrl removes; Escape "
         "steers again");
     toggle_command(commands, "Visible only", "select.only-seen", snapshot.tools.only_seen,

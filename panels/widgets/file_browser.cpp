@@ -242,10 +242,11 @@ std::optional<std::string> FileBrowser::draw_filter() {
     const float check = ImGui::GetFrameHeight() + ImGui::CalcTextSize(label).x + em();
     if (focus_filter) ImGui::SetKeyboardFocusHere();
     focus_filter = false;
-    ImGui::SetNextItemWidth(std::max(4 * em(), ImGui::GetContentRegionAvail().x - check));
+    const bool beside = ImGui::GetContentRegionAvail().x > check + 12 * em();
+    ImGui::SetNextItemWidth(beside ? -check : -1);
     ImGui::InputTextWithHint("##filter", "Filter by name, or type a path", &filter);
     filtering_ = ImGui::IsItemActive() || ImGui::IsItemDeactivated();
-    ImGui::SameLine();
+    if (beside) ImGui::SameLine();
     ImGui::Checkbox(label, &openable_only);
     tooltip("Show only folders and files that can be opened, detected from the content");
     if (!filtering_ || !is_path(filter) || !named_key_pressed(ImGuiKey_Enter)) return std::nullopt;

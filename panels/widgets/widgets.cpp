@@ -189,6 +189,8 @@ void empty_note(std::string_view words) {
 }
 
 std::string sentence(std::string_view words) {
+    if (words == "psnr") return "PSNR";
+    if (words == "ssim") return "SSIM";
     std::string out(words);
     if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 32);
     return out;

@@ -20,6 +20,7 @@ TEST(QuitQuestion, IsAskedAndAnswered) {
     const auto table = fake_table();
     Commands commands(table);
     Snapshot snapshot = fake_snapshot(store);
+    snapshot.activities.clear();  // no export is running
     QuitQuestion question;
     bool dialog = false;
     const auto draw = [&] { question.draw(snapshot, commands, dialog); };
@@ -49,6 +50,7 @@ TEST(QuitQuestion, GoesOnAfterTheExport) {
     const auto table = fake_table();
     Commands commands(table);
     Snapshot snapshot = fake_snapshot(store);
+    snapshot.activities.clear();  // no export is running
     snapshot.asks_to_quit = true;
     QuitQuestion question;
     bool dialog = false;

@@ -218,7 +218,7 @@ TEST_F(Browser, TheDialogHasTheBoxesOfItsCommand) {
     Given given;
     const ImVec2 size = ImGui::GetIO().DisplaySize;
     const float left = std::max(size.x / 2 - 30 * em(), em());
-    for (float y = size.y - 10; y > size.y / 2 && given.empty(); y -= 6) {
+    for (float y = size.y - 24; y > size.y / 2 && given.empty(); y -= 6) {
         ui.click({left + 9.5F * em(), y}, draw);
         ui.click({left + 2 * em(), y}, draw);
         given = commands.take();

@@ -38,7 +38,7 @@ class Headless {
         ImGui::Render();
         return ImGui::GetDrawData()->TotalVtxCount;
     }
-    /// All words that a frame draws.
+    /// The words that a frame draws in its first window.
     std::string words(const std::function<void()>& draw) {
         std::string out;
         frame([&] {

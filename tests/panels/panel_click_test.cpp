@@ -91,7 +91,7 @@ TEST_F(Click, ASettingIsChangedOnceWhenTheSliderIsLetGo) {
     const auto draw = alone(panel);
     ui.frame(draw);
     std::vector<Given> each;
-    for (float y = 276; y < 400; y += 8) {  // below the headings, which clicks fold
+    for (float y = 290; y < 400; y += 8) {  // below the headings, which clicks fold
         ui.drag({300, y}, {420, y}, draw);
         if (auto given = commands.take(); !given.empty()) each.push_back(std::move(given));
     }

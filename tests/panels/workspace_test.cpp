@@ -172,7 +172,8 @@ TEST_F(TheWorkspace, ClosingATabNeedsAim) {
 }
 
 TEST_F(TheWorkspace, TheStatusBarCountsTheSelection) {
-    const std::string words = ui.words(draw);
+    StatusBar bar;
+    const std::string words = ui.words([&] { bar.draw(snapshot, commands); });
     EXPECT_NE(words.find("1,284 of 398,214 selected"), std::string::npos) << words;
     EXPECT_NE(words.find("pixel: "), std::string::npos);
 }
