@@ -39,7 +39,9 @@ class Task {
     /// report and at the end, from the task's thread. What the work throws (out of memory, mostly)
     /// becomes an error.
     Task(const char* thread_name, std::string what, Work work, std::function<void()> wake = {})
-        : newest_{std::move(what), 0}, begin_(std::chrono::steady_clock::now()) {
+        : newest_{std::move(what), 0},
+          begin_(std::chrono::steady_clock::now()),
+          part_begin_(begin_) {
         thread_ = std::thread([this, thread_name, work = std::move(work), wake = std::move(wake)] {
             name_this_thread(thread_name);
             const Progress progress = [&](std::string_view what_now, std::size_t done,
@@ -74,11 +76,15 @@ class Task {
     /// Takes the newest report; true when there was one.
     bool update() {
         auto report = progress_.take();
-        if (report) newest_ = std::move(*report);
-        return report.has_value();
+        if (!report) return false;
+        if (report->what != newest_.what) part_begin_ = std::chrono::steady_clock::now();
+        newest_ = std::move(*report);
+        return true;
     }
     const TaskProgress& newest() const { return newest_; }
     double seconds() const { return seconds_since(begin_); }
+    /// Duration of the current part.
+    double part_seconds() const { return seconds_since(part_begin_); }
     /// Once, when the work has ended.
     std::optional<Result<T>> take() { return result_.take(); }
     std::optional<Result<T>> take_within(std::chrono::milliseconds patience) {
@@ -90,7 +96,7 @@ class Task {
     Latest<TaskProgress> progress_;
     Latest<Result<T>> result_;
     TaskProgress newest_;
-    std::chrono::steady_clock::time_point begin_;
+    std::chrono::steady_clock::time_point begin_, part_begin_;
     std::thread thread_;
 };
 

@@ -77,7 +77,7 @@ void CamerasPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::Combo("##split", &split, kSplits, 3);
     ImGui::SameLine();
     ImGui::SetNextItemWidth(-1);
-    ImGui::InputTextWithHint("##filter", "filter", &filter);
+    ImGui::InputTextWithHint("##filter", "Filter", &filter);
     std::span<const PoseChange> changes;
     if (snapshot.looks) changes = snapshot.looks->poses;
     // In a narrow panel, only the tooltip shows the corrections.

@@ -62,7 +62,7 @@ void ComparePanel::draw_side(const Snapshot& snapshot, std::size_t which) {
     colored_text(kSideColors[which], kSideNames[which]);
     ImGui::SameLine();
     ImGui::SetNextItemWidth(9 * em());
-    if (ImGui::BeginCombo("##trace", chosen ? chosen->name.c_str() : "choose a trace")) {
+    if (ImGui::BeginCombo("##trace", chosen ? chosen->name.c_str() : "Choose a trace")) {
         for (const TraceEntry& entry : snapshot.traces)
             if (entry.store && ImGui::Selectable(entry.name.c_str(), entry.id == side.trace))
                 side = {entry.id, 0, std::nullopt};

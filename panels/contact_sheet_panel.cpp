@@ -120,9 +120,9 @@ void ContactSheetPanel::draw_choices(const Snapshot& snapshot, Commands& command
     const SheetSettings& now = snapshot.sheet_settings;
     const float room = ImGui::GetContentRegionAvail().x;
     ImGui::SetNextItemWidth(10 * em());
-    ImGui::InputTextWithHint("##filter", "filter by name", &filter);
+    ImGui::InputTextWithHint("##filter", "Filter by name", &filter);
     ImGui::SameLine();
-    ImGui::Checkbox("test only", &test_only);
+    ImGui::Checkbox("Test only", &test_only);
     if (room > 44 * em()) ImGui::SameLine();
     choice_command(commands, "##shows", "sheet.show", kSheetShowsNames,
                    static_cast<std::size_t>(now.shows), 5.5F,
@@ -132,7 +132,7 @@ void ContactSheetPanel::draw_choices(const Snapshot& snapshot, Commands& command
     ImGui::SameLine();
     ImGui::SetNextItemWidth(6 * em());
     auto width = static_cast<float>(now.width);
-    if (ImGui::SliderFloat("##width", &width, 60, 480, "%.0f px", ImGuiSliderFlags_AlwaysClamp))
+    if (drag_bar("##width", width, 60.0F, 480.0F, "%.0f px"))
         commands.push("sheet.width", {argument(std::round(static_cast<double>(width)))});
     tooltip("Width of each picture");
 }

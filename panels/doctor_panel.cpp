@@ -86,15 +86,23 @@ std::optional<std::pair<std::string, std::string>> command_of_example(const Snap
 
 void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const {
     const DoctorReport* report = snapshot.doctor.get();
+    // Work takes the place of the buttons: the findings stay where they are.
+    for (const Activity& a : snapshot.activities)
+        if (a.name == "doctor" || a.name == "mend") {
+            ImGui::ProgressBar(static_cast<float>(std::clamp(a.share, 0.0, 1.0)), {-5 * em(), 0},
+                               a.what.c_str());
+            ImGui::SameLine();
+            if (ImGui::Button("Cancel")) commands.push("cancel", {a.name});
+            return;
+        }
     if (ImGui::Button(report ? "Examine again" : "Examine")) commands.push("doctor.examine");
     if (!report) return;
     const auto fixable = std::count_if(report->findings.begin(), report->findings.end(),
                                        [](const Finding& f) { return f.fixable; });
-    const bool fixing = find_activity(snapshot, "mend") != nullptr;
     // The button stays when nothing is left to fix, so that Undo after it does not move.
     if (fixable > 1 || !report->fixes.empty()) {
         beside_if_fits("Fix all");
-        ImGui::BeginDisabled(fixing || fixable == 0);
+        ImGui::BeginDisabled(fixable == 0);
         if (ImGui::Button("Fix all")) commands.push("doctor.fix");
         ImGui::EndDisabled();
         tooltip(
@@ -104,16 +112,19 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
     }
     if (report->fixes.empty()) return;
     beside_if_fits("Undo");
-    ImGui::BeginDisabled(fixing);
     if (ImGui::Button("Undo")) commands.push("doctor.undo");
-    ImGui::EndDisabled();
     tooltip("Undo the fix of " +
             (report->fixes.back().empty() ? "everything" : report->fixes.back()));
-    if (report->unsaved)
+}
+
+/// What the fixes changed, below the findings.
+void DoctorPanel::draw_changes(const DoctorReport& report) const {
+    if (report.fixes.empty()) return;
+    if (report.unsaved)
         wrapped(theme().warning, "Fixed but not saved. Export the splats to keep the changes.");
     else
         wrapped(theme().good, "Fixed and exported.");
-    for (const std::string& change : report->changes) wrapped(theme().dim, "  " + change);
+    for (const std::string& change : report.changes) wrapped(theme().dim, "  " + change);
 }
 
 void DoctorPanel::draw_finding(const Snapshot& snapshot, const Finding& f,
@@ -149,6 +160,11 @@ void DoctorPanel::draw_finding(const Snapshot& snapshot, const Finding& f,
             tooltip("Look at it");
         }
         first = false;
+    }
+    if (f.of_gaussians && snapshot.selection && snapshot.selection->why_not.empty()) {
+        if (ImGui::Button("Select these")) commands.push("select.finding", {f.id});
+        tooltip("select.finding " + f.id);
+        if (f.fixable) ImGui::SameLine();
     }
     if (f.fixable) {
         ImGui::BeginDisabled(find_activity(snapshot, "mend") != nullptr);
@@ -195,13 +211,6 @@ void DoctorPanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     }
     draw_head(snapshot, commands);
-    for (const Activity& a : snapshot.activities)
-        if (a.name == "doctor" || a.name == "mend") {
-            ImGui::ProgressBar(static_cast<float>(std::clamp(a.share, 0.0, 1.0)), {-5 * em(), 0},
-                               a.what.c_str());
-            ImGui::SameLine();
-            if (ImGui::Button("Cancel")) commands.push("cancel", {a.name});
-        }
     if (!snapshot.doctor) return;
     if (snapshot.doctor->findings.empty()) colored_text(theme().good, "No problems found.");
     int index = 0;
@@ -210,6 +219,7 @@ void DoctorPanel::draw(const Snapshot& snapshot, Commands& commands) {
         draw_finding(snapshot, f, commands);
         ImGui::PopID();
     }
+    draw_changes(*snapshot.doctor);
     ImGui::Spacing();
     draw_memory(snapshot, commands);
 }

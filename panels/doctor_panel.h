@@ -17,6 +17,7 @@ struct DoctorPanel {
 
   private:
     void draw_head(const Snapshot& snapshot, Commands& commands) const;
+    void draw_changes(const DoctorReport& report) const;
     void draw_finding(const Snapshot& snapshot, const Finding& finding, Commands& commands) const;
     void draw_memory(const Snapshot& snapshot, Commands& commands) const;
 };

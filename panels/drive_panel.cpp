@@ -55,12 +55,12 @@ void draw_sweep_choices(const DriveState& drive, const Snapshot& snapshot, Comma
     choice_command(commands, "##channel", "drive.channel", kSweepChannelNames,
                    static_cast<std::size_t>(drive.channel), 5.5F,
                    "Colour the sweep by this value, here, in the map and in the picture");
-    beside_if_fits("in the picture");
+    beside_if_fits("In the picture");
     toggle_command(
-        commands, "in the picture", "view.sweep", drive.in_picture,
+        commands, "In the picture", "view.sweep", drive.in_picture,
         "Draw the sweep's points, the path and the axes of lidar and camera in the viewport");
     beside_if_fits("follow");
-    toggle_command(commands, "follow", "drive.follow", drive.following,
+    toggle_command(commands, "Follow", "drive.follow", drive.following,
                    "View through the photo taken at the shown time");
     beside_if_fits("Score all");
     if (const Activity* running = scoring(snapshot)) {
@@ -169,7 +169,7 @@ void DrivePanel::draw_middling(const DriveState& drive, const Snapshot& snapshot
     ImGui::SameLine();
     ImGui::SetCursorPosX(ImGui::GetWindowContentRegionMax().x - side);
     ImGui::BeginGroup();
-    if (ImGui::SmallButton(with_table ? "show the map" : "show the table"))
+    if (ImGui::SmallButton(with_table ? "Show the map" : "Show the table"))
         with_table = !with_table;
     const float height = ImGui::GetContentRegionAvail().y;
     if (with_table)

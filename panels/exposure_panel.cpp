@@ -124,15 +124,14 @@ void ExposurePanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     }
     shape(snapshot);
-    toggle_command(commands, "as the photo shows it", "view.appearance", snapshot.view.photo_look,
+    toggle_command(commands, "As the photo shows it", "view.appearance", snapshot.view.photo_look,
                    "At a photo's camera, draw the scene with that photo's exposure and colour");
     ImGui::SameLine();
     if (ImGui::Button("Copy CSV")) commands.push("appearance.copy", {});
     if (snapshot.looks->cameras.size() > 1) {
         ImGui::SameLine();
         ImGui::SetNextItemWidth(7 * em());
-        ImGui::SliderInt("camera", &camera, 0,
-                         static_cast<int>(snapshot.looks->cameras.size()) - 1);
+        drag_bar("Camera", camera, 0, static_cast<int>(snapshot.looks->cameras.size()) - 1, "%.0f");
     }
     ImGui::SameLine();
     dim_text(

@@ -80,9 +80,9 @@ void draw_manner(const FilmState& film, Commands& commands) {
                    static_cast<std::size_t>(path.speed), 5,
                    "even: constant speed; keys: reach each key at its time");
     beside(5 * em());
-    toggle_command(commands, "ease", "film.ease", path.ease, "Start and stop gently");
+    toggle_command(commands, "Ease", "film.ease", path.ease, "Start and stop gently");
     beside(5 * em());
-    toggle_command(commands, "closed", "film.closed", path.closed,
+    toggle_command(commands, "Closed", "film.closed", path.closed,
                    "Continue from the last key back to the first");
     if (film.seconds > 0) {
         beside(7 * em());
@@ -124,7 +124,7 @@ void draw_film(const Snapshot& snapshot, const FilmState& state, Commands& comma
     beside(7 * em());
     ImGui::SetNextItemWidth(6.5F * em());
     int quality = state.quality;
-    if (ImGui::SliderInt("##quality", &quality, 1, 100, "quality %d", ImGuiSliderFlags_AlwaysClamp))
+    if (drag_bar("##quality", quality, 1, 100, "quality %.0f"))
         commands.push("film.quality", {std::to_string(quality)});
     tooltip("75 is visually close to lossless");
     beside(5 * em());

@@ -38,7 +38,7 @@ void FindPanel::draw_controls(const TraceStore& trace) {
     ImGui::SetNextItemWidth(std::min(16 * em(), ImGui::GetContentRegionAvail().x * 0.45F));
     if (focus_) ImGui::SetKeyboardFocusHere();
     focus_ = false;
-    if (ImGui::InputTextWithHint("##pattern", "name, * for anything", &typed_))
+    if (ImGui::InputTextWithHint("##pattern", "Name, * for anything", &typed_))
         typed_at_ = ImGui::GetTime();
     if (typed_ != pattern && ImGui::GetTime() - typed_at_ > kTypingPause) pattern = typed_;
     busy_ |= typed_ != pattern;
@@ -176,7 +176,7 @@ void FindPanel::draw(const Snapshot& snapshot, Commands& commands) {
     draw_figures();
     const float width = ImGui::GetContentRegionAvail().x;
     ImGui::BeginChild("##left", {0.46F * width, 0});
-    ImGui::Checkbox("logarithmic", &logarithmic);
+    ImGui::Checkbox("Logarithmic", &logarithmic);
     ImGui::SameLine();
     ImGui::SetNextItemWidth(6 * em());
     int by = static_cast<int>(group);

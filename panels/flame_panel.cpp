@@ -25,7 +25,7 @@ void FlamePanel::draw_controls(const TraceStore& trace) {
     process_combo(trace, choice.process);
     int chosen = static_cast<int>(choice.side);
     ImGui::SetNextItemWidth(8.5F * em());
-    if (ImGui::Combo("##side", &chosen, "host threads\0GPU by range\0call stacks\0"))
+    if (ImGui::Combo("##side", &chosen, "Host threads\0GPU by range\0Call stacks\0"))
         choice.side = static_cast<CallSide>(chosen);
     tooltip(
         "Time of host threads; of the GPU, under the ranges that launched the work; or "
@@ -35,7 +35,7 @@ void FlamePanel::draw_controls(const TraceStore& trace) {
     ImGui::SameLine();
     draw_thread(trace);
     ImGui::SetNextItemWidth(8 * em());
-    ImGui::InputTextWithHint("##highlight", "highlight", &highlight);
+    ImGui::InputTextWithHint("##highlight", "Highlight", &highlight);
     ImGui::SameLine();
     if (zoomed_ != 0) {
         if (ImGui::Button("Zoom out")) zoomed_ = 0;

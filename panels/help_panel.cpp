@@ -41,7 +41,7 @@ void row(std::string_view left, std::string_view key, std::string_view right,
     ImGui::TableNextColumn();
     ImGui::PushTextWrapPos(0);
     dim_text(right);
-    if (!command.empty()) colored_text(theme().faint, command);
+    if (!command.empty()) dim_text(command);
     ImGui::PopTextWrapPos();
 }
 
@@ -58,7 +58,7 @@ bool begin_table(const char* id) {
 
 void HelpPanel::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::SetNextItemWidth(std::min(20 * em(), ImGui::GetContentRegionAvail().x));
-    ImGui::InputTextWithHint("##filter", "find a command", &filter);
+    ImGui::InputTextWithHint("##filter", "Find a command", &filter);
     ImGui::BeginChild("##help");
     if (filter.empty() && section("Mouse and flying") && begin_table("##mouse")) {
         for (const auto& [input, meaning] : kMouse) {

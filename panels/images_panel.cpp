@@ -83,9 +83,9 @@ void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     }
     ImGui::SetNextItemWidth(14 * em());
-    ImGui::InputTextWithHint("##filter", "filter by name", &filter);
+    ImGui::InputTextWithHint("##filter", "Filter by name", &filter);
     ImGui::SameLine();
-    ImGui::Checkbox("test only", &test_only);
+    ImGui::Checkbox("Test only", &test_only);
     ImGui::SameLine();
     if (ImGui::Button("Copy CSV")) ImGui::SetClipboardText(images_csv(*snapshot.cameras).c_str());
     const auto rows = sorted_rows(*snapshot.cameras, filter, test_only, PhotoKey::name, false);

@@ -4,6 +4,7 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format.h"
 #include "panels/widgets/keys.h"
@@ -50,12 +51,13 @@ void draw_findings(const ImportState& import) {
 
 void draw_found(const ImportState& import) {
     if (!import.problem.empty()) return wrapped_line(theme().error, import.problem);
-    if (import.found.empty()) return dim_text("examining the capture ...");
+    if (import.found.empty()) return dim_text("Examining the capture…");
     draw_facts("##found", import.found);
     draw_findings(import);
 }
 
-void draw_buttons(const ImportState& import, Commands& commands) {
+/// `typing`: Escape is a field's.
+void draw_buttons(const ImportState& import, bool typing, Commands& commands) {
     const bool possible = import.problem.empty() && import.wrong.empty();
     ImGui::BeginDisabled(!possible);
     if (ImGui::Button("Open and train", {9 * em(), 0})) commands.push("import.accept", {"train"});
@@ -65,7 +67,8 @@ void draw_buttons(const ImportState& import, Commands& commands) {
     tooltip("Load it for viewing; training can start later");
     ImGui::EndDisabled();
     ImGui::SameLine();
-    if (ImGui::Button("Cancel", {6 * em(), 0}) || escape_leaves()) commands.push("import.cancel");
+    const bool escaped = escape_leaves() && !typing;
+    if (ImGui::Button("Cancel", {6 * em(), 0}) || escaped) commands.push("import.cancel");
     if (possible && ImGui::GetIO().KeyCtrl && named_key_pressed(ImGuiKey_Enter))
         commands.push("import.accept", {"train"});
     if (import.wrong.empty()) return;
@@ -75,7 +78,58 @@ void draw_buttons(const ImportState& import, Commands& commands) {
 
 }  // namespace
 
-/// A field that applies when it loses focus, with common choices behind an arrow.
+/// One of several: a list.
+void ImportDialog::draw_list(const ImportState::Choice& choice, Commands& commands) {
+    const auto is = [](const std::string& value) {
+        return [&value](const auto& offer) { return offer.first == value; };
+    };
+    const auto now = std::ranges::find_if(choice.offers, is(choice.value));
+    const std::string& shown = now == choice.offers.end() ? choice.value : now->second;
+    ImGui::SetNextItemWidth(-1);
+    if (!ImGui::BeginCombo("##value", sentence(shown).c_str())) return tooltip(choice.help);
+    for (const auto& [value, words] : choice.offers)
+        if (ImGui::Selectable(sentence(words).c_str(), value == choice.value))
+            commands.push("import.set", {choice.name, value});
+    ImGui::EndCombo();
+}
+
+/// A field, with common choices behind an arrow. Numbers apply while they are typed, with or
+/// without separators; other texts when the field loses the focus.
+void ImportDialog::draw_field(const ImportState::Choice& choice, Commands& commands) {
+    const bool browses = choice.name == "output",
+               number = choice.kind == ImportState::Choice::Kind::number;
+    const float beside = browses ? 5.5F * em() : choice.offers.empty() ? 0 : 2 * em();
+    ImGui::SetNextItemWidth(-std::max(beside, 1.0F));
+    std::string& typed = typed_[choice.name];
+    const bool edited = ImGui::InputTextWithHint("##value", choice.usual.c_str(), &typed);
+    const bool left = ImGui::IsItemDeactivatedAfterEdit();
+    typing_ = typing_ || ImGui::IsItemActive();
+    std::string plain = typed;
+    if (number) std::erase(plain, ',');
+    const bool whole = number && plain.find_first_not_of("0123456789") == std::string::npos;
+    if ((left || (edited && whole)) && plain != choice.value)
+        commands.push("import.set", {choice.name, plain});
+    if (!left && !ImGui::IsItemActive()) {
+        const bool digits = number && !choice.value.empty() &&
+                            choice.value.find_first_not_of("0123456789") == std::string::npos;
+        typed = digits ? format_count(std::stod(choice.value)) : choice.value;
+    }
+    tooltip(choice.help);
+    if (browses) {
+        ImGui::SameLine();
+        if (ImGui::Button("Browse…")) commands.push("browse", {"import.output"});
+    } else if (!choice.offers.empty()) {
+        ImGui::SameLine();
+        if (ImGui::ArrowButton("##offers", ImGuiDir_Down)) ImGui::OpenPopup("##offered");
+        if (ImGui::BeginPopup("##offered")) {
+            for (const auto& [value, words] : choice.offers)
+                if (ImGui::Selectable(sentence(words).c_str(), value == choice.value))
+                    commands.push("import.set", {choice.name, value});
+            ImGui::EndPopup();
+        }
+    }
+}
+
 void ImportDialog::draw_choice(const ImportState::Choice& choice, Commands& commands) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
@@ -84,28 +138,10 @@ void ImportDialog::draw_choice(const ImportState::Choice& choice, Commands& comm
     tooltip(choice.help);
     ImGui::TableNextColumn();
     ImGui::PushID(choice.name.c_str());
-    const bool browses = choice.name == "output";
-    const float beside = browses ? 5.5F * em() : choice.offers.empty() ? 0 : 2 * em();
-    ImGui::SetNextItemWidth(-std::max(beside, 1.0F));
-    std::string& typed = typed_[choice.name];
-    ImGui::InputTextWithHint("##value", choice.usual.c_str(), &typed);
-    const bool left = ImGui::IsItemDeactivatedAfterEdit();
-    if (left && typed != choice.value) commands.push("import.set", {choice.name, typed});
-    if (!left && !ImGui::IsItemActive()) typed = choice.value;
-    tooltip(choice.help);
-    if (browses) {
-        ImGui::SameLine();
-        if (ImGui::Button("Browse...")) commands.push("browse", {"import.output"});
-    } else if (!choice.offers.empty()) {
-        ImGui::SameLine();
-        if (ImGui::ArrowButton("##offers", ImGuiDir_Down)) ImGui::OpenPopup("##offered");
-        if (ImGui::BeginPopup("##offered")) {
-            for (const auto& [value, words] : choice.offers)
-                if (ImGui::Selectable(words.c_str(), value == choice.value))
-                    commands.push("import.set", {choice.name, value});
-            ImGui::EndPopup();
-        }
-    }
+    if (choice.kind == ImportState::Choice::Kind::one_of)
+        draw_list(choice, commands);
+    else
+        draw_field(choice, commands);
     ImGui::PopID();
 }
 
@@ -136,6 +172,7 @@ void ImportDialog::draw(const Snapshot& snapshot, Commands& commands, FileDialog
         return;
     }
     text(fitted_path(import->path, ImGui::GetContentRegionAvail().x));
+    const bool typed_before = std::exchange(typing_, false);
     const float foot = 3.2F * ImGui::GetFrameHeightWithSpacing();
     ImGui::BeginChild("##content", {0, -foot});
     draw_found(*import);
@@ -151,7 +188,7 @@ void ImportDialog::draw(const Snapshot& snapshot, Commands& commands, FileDialog
     tooltip(line);
     ImGui::SameLine();
     if (ImGui::Button("Copy", {-1, 0})) commands.push("import.copy");
-    draw_buttons(*import, commands);
+    draw_buttons(*import, typed_before, commands);
     file_dialog.draw(snapshot, commands);
     ImGui::EndPopup();
 }

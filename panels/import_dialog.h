@@ -16,10 +16,13 @@ struct ImportDialog {
     void draw(const Snapshot& snapshot, Commands& commands, FileDialog& file_dialog);
 
   private:
+    void draw_list(const ImportState::Choice& choice, Commands& commands);
+    void draw_field(const ImportState::Choice& choice, Commands& commands);
     void draw_choice(const ImportState::Choice& choice, Commands& commands);
     void draw_choices(const ImportState& import, Commands& commands);
 
     std::map<std::string, std::string> typed_;  // values that are being typed
+    bool typing_ = false;                       // a field has the keyboard
 };
 
 }  // namespace gs

@@ -173,7 +173,7 @@ void InsightsPanel::draw_controls(const TraceStore& trace) {
     else
         dim_text(result_ ? "no iterations were found" : "looking...");
     if (view_.selection) {
-        ImGui::Checkbox("only the selected time range", &only_selection);
+        ImGui::Checkbox("Only the selected time range", &only_selection);
     } else {
         only_selection = false;
     }
@@ -183,7 +183,7 @@ void InsightsPanel::draw_controls(const TraceStore& trace) {
     const std::string shown =
         process == kAnyProcess ? "all processes" : process_label(trace.processes()[process]);
     if (!ImGui::BeginCombo("##process", shown.c_str())) return;
-    if (ImGui::Selectable("all processes", process == kAnyProcess)) process = kAnyProcess;
+    if (ImGui::Selectable("All processes", process == kAnyProcess)) process = kAnyProcess;
     for (const std::uint32_t p : choices)
         if (ImGui::Selectable(fmt::format("{}##{}", process_label(trace.processes()[p]), p).c_str(),
                               process == p))
@@ -263,13 +263,12 @@ void InsightsPanel::draw_cards(const TraceStore& trace, Commands& commands) {
 /// Rules without findings, and rules that could not be checked, folded.
 void InsightsPanel::draw_rest() const {
     const Insights& insights = result_->insights;
-    if (!insights.clear.empty() &&
-        ImGui::TreeNode("clear", "In order (%zu)", insights.clear.size())) {
+    if (!insights.clear.empty() && ImGui::TreeNode("clear", "OK (%zu)", insights.clear.size())) {
         for (const std::string& rule : insights.clear) dim_text(rule);
         ImGui::TreePop();
     }
     if (insights.unanswered.empty() ||
-        !ImGui::TreeNode("unanswered", "Could not be checked (%zu)", insights.unanswered.size()))
+        !ImGui::TreeNode("unanswered", "Not checked (%zu)", insights.unanswered.size()))
         return;
     for (std::size_t i = 0; i < insights.unanswered.size();) {
         const std::string& why =

@@ -55,15 +55,15 @@ void LabPanel::draw_suite(const LabState& lab) {
             if (ImGui::Selectable(name.c_str(), name == suite)) suite = name;
         ImGui::Separator();
         ImGui::SetNextItemWidth(16 * em());
-        ImGui::InputTextWithHint("##file", "or a suite file", &suite);
+        ImGui::InputTextWithHint("##file", "Or a suite file", &suite);
         ImGui::SetNextItemWidth(16 * em());
-        ImGui::InputTextWithHint("##captures", "folder of its captures", &captures);
+        ImGui::InputTextWithHint("##captures", "Folder of its captures", &captures);
         ImGui::EndCombo();
     }
     tooltip("The suite to train: a built-in one or a file of your own");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(8 * em());
-    ImGui::InputTextWithHint("##label", "label [the commit]", &label);
+    ImGui::InputTextWithHint("##label", "Label [the commit]", &label);
     tooltip("Label of these runs in comparisons");
     ImGui::SameLine();
 }
@@ -100,20 +100,20 @@ void LabPanel::draw_database(const LabState& lab, Commands& commands) {
                                                   ImGuiInputTextFlags_EnterReturnsTrue);
     tooltip("Database file of the runs; press Enter to read another");
     ImGui::SameLine();
-    if (ImGui::SmallButton("read") || entered)
+    if (ImGui::SmallButton("Read") || entered)
         commands.push("lab.open", {database.empty() ? lab.database : database});
     tooltip("Read the runs in " + lab.database);
     ImGui::SameLine(0, 3);
     const std::string page = std::filesystem::path(lab.database).replace_extension("html").string();
     ImGui::BeginDisabled(lab.runs.empty());
-    if (ImGui::SmallButton("report")) commands.push("lab.report", {page});
+    if (ImGui::SmallButton("Report")) commands.push("lab.report", {page});
     ImGui::EndDisabled();
     tooltip("Write " + page + ": all runs, the comparison and the worst photos as one page");
     ImGui::SameLine();
-    if (mode_button("runs", !comparison, "Recorded runs, and quality against size or time"))
+    if (mode_button("Runs", !comparison, "Recorded runs, and quality against size or time"))
         comparison = false;
     ImGui::SameLine(0, 3);
-    if (mode_button("comparison", comparison, "B compared with A, with intervals and verdicts"))
+    if (mode_button("Comparison", comparison, "B compared with A, with intervals and verdicts"))
         comparison = true;
 }
 
@@ -132,7 +132,7 @@ void LabPanel::draw_runs(const LabState& lab, const Snapshot& snapshot, Commands
           -1},
          {"", "seed", fixed<0>, &LabRunRow::seed, 2.3F},
          run_number("dB", fixed<2>, &LabRunRow::psnr, 2.8F),
-         run_number("N", format_short, &LabRunRow::gaussians, 3.2F),
+         run_number("Gaussians", format_short, &LabRunRow::gaussians, 4.8F),
          run_number("s", significant<3>, &LabRunRow::training_s, 2.6F),
          {"", "worst", nullptr, [](const LabRunRow& row) { return row.worst_psnr; }, 2.9F}});
     const auto open = [&](std::size_t i) {
@@ -219,7 +219,7 @@ void LabPanel::draw_plot(const LabState& lab) {
     if (mode_button("Gaussians", !over_time, "Quality against the number of Gaussians"))
         over_time = false;
     ImGui::SameLine(0, 3);
-    if (mode_button("seconds", over_time, "Quality against training time")) over_time = true;
+    if (mode_button("Seconds", over_time, "Quality against training time")) over_time = true;
     range.begin(first_, last_);
     std::vector<PlotLine> lines;
     for (std::size_t i = 0; i < kinds_.size(); ++i)

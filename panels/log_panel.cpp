@@ -65,7 +65,7 @@ void LogPanel::draw(const Snapshot&, Commands&) {
     ImGui::SameLine();
     ImGui::SetNextItemWidth(
         std::max(6 * em(), std::min(18 * em(), ImGui::GetContentRegionAvail().x - 12 * em())));
-    ImGui::InputTextWithHint("##filter", "filter by text", &filter);
+    ImGui::InputTextWithHint("##filter", "Filter by text", &filter);
     ImGui::SameLine();
     const auto shown = matching();
     if (ImGui::Button("Copy")) {
@@ -77,7 +77,7 @@ void LogPanel::draw(const Snapshot&, Commands&) {
     }
     tooltip("Copy the shown lines");
     ImGui::SameLine();
-    ImGui::Checkbox("follow", &follow);
+    ImGui::Checkbox("Follow", &follow);
     ImGui::BeginChild("##lines", {0, 0}, false, ImGuiWindowFlags_HorizontalScrollbar);
     ImGui::PushFont(mono_font());
     ImGuiListClipper clipper;
@@ -85,7 +85,7 @@ void LogPanel::draw(const Snapshot&, Commands&) {
     while (clipper.Step())
         for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
             const LogLine& line = *shown[static_cast<std::size_t>(i)];
-            colored_text(theme().faint, clock_of(line.time_ms));
+            dim_text(clock_of(line.time_ms));
             ImGui::SameLine();
             colored_text(level_color(line.level),
                          std::string_view(line.text).substr(0, line.text.find('\n')));

@@ -49,12 +49,12 @@ void MeasurePanel::draw_distances(const MeasureState& measured, Commands& comman
 void MeasurePanel::draw_scale(const MeasureState& measured, Commands& commands) {
     const std::size_t number = chosen_ != 0 ? chosen_ : measured.distances();
     ImGui::AlignTextToFramePadding();
-    text(fmt::format("Distance {} is", number));
+    text(number > 0 ? fmt::format("Distance {} is", number) : "Distance is");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(5 * em());
     ImGui::InputDouble("m##metres", &metres_, 0, 0, "%.6g");
     ImGui::SameLine();
-    const bool usable = metres_ > 0 && measured.length(number - 1) > 0;
+    const bool usable = metres_ > 0 && number > 0 && measured.length(number - 1) > 0;
     ImGui::BeginDisabled(!usable);
     if (ImGui::Button("Set##scale"))
         commands.push("scene.scale", {argument(metres_), std::to_string(number)});
@@ -86,22 +86,21 @@ void MeasurePanel::draw(const Snapshot& snapshot, Commands& commands) {
     static const MeasureState kNothing;
     const MeasureState& measured = snapshot.measured ? *snapshot.measured : kNothing;
     if (chosen_ > measured.distances()) chosen_ = 0;
-    if (measured.distances() == 0) {
-        ImGui::TextWrapped(
-            "Drag with the distance tool from one point of the picture to another, or run "
-            "measure.points X0 Y0 X1 Y1.");
-    } else {
-        draw_distances(measured, commands);
-        draw_scale(measured, commands);
-    }
-    if (measured.metres_per_unit > 0) {
-        text(fmt::format("1 unit is {}", length_words(1, measured.metres_per_unit)));
-        ImGui::SameLine();
-        if (ImGui::SmallButton("Reset##scale")) commands.push("scene.scale", {"off"});
-        tooltip("Show lengths in scene units");
-    }
+    draw_scale(measured, commands);
+    text(measured.metres_per_unit > 0
+             ? fmt::format("1 unit is {}", length_words(1, measured.metres_per_unit))
+             : "Lengths are in scene units");
+    ImGui::SameLine();
+    ImGui::BeginDisabled(measured.metres_per_unit <= 0);
+    if (ImGui::SmallButton("Reset##scale")) commands.push("scene.scale", {"off"});
+    ImGui::EndDisabled();
+    tooltip("Show lengths in scene units");
     ImGui::Separator();
     draw_up(snapshot, measured, commands);
+    ImGui::Separator();
+    if (measured.distances() > 0) return draw_distances(measured, commands);
+    ImGui::TextWrapped(
+        "Drag with the distance tool (tool.distance) from one point of the picture to another.");
 }
 
 }  // namespace gs

@@ -23,7 +23,7 @@ void NotesPanel::draw_new(const Snapshot& snapshot, Commands& commands) {
     if (wants_focus_) ImGui::SetKeyboardFocusHere();
     wants_focus_ = false;
     ImGui::SetNextItemWidth(-1);
-    const bool entered = ImGui::InputTextWithHint("##text", "a new note", &typed_,
+    const bool entered = ImGui::InputTextWithHint("##text", "A new note", &typed_,
                                                   ImGuiInputTextFlags_EnterReturnsTrue);
     const bool any = !typed_.empty();
     const auto give = [&](const char* name, std::vector<std::string> arguments) {

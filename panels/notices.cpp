@@ -69,7 +69,7 @@ void draw_notices(const Snapshot& snapshot, Commands& commands, float left, floa
     const float wide = std::min(34 * em(), width - 2 * em());
     if ((!any && !tells) || wide < 8 * em()) return;
     ImGui::SetNextWindowPos({left + em(), bottom - em()}, ImGuiCond_Always, {0, 1});
-    ImGui::SetNextWindowBgAlpha(0.92F);
+    ImGui::SetNextWindowBgAlpha(1);
     ImGui::Begin("##notices", nullptr,
                  ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_AlwaysAutoResize |

@@ -221,12 +221,12 @@ void OtherGpus::draw_head(const PredictionState& state, Commands& commands) {
     }
     tooltip("GPUs to predict for (predict.gpus); the map shows the first");
     beside_if_fits("xx frame  xx step");
-    if (ImGui::RadioButton("frame", !state.step)) commands.push("predict.of", {"frame"});
+    if (ImGui::RadioButton("Frame", !state.step)) commands.push("predict.of", {"frame"});
     ImGui::SameLine();
-    if (ImGui::RadioButton("step", state.step)) commands.push("predict.of", {"step"});
+    if (ImGui::RadioButton("Step", state.step)) commands.push("predict.of", {"step"});
     tooltip("A training step of the same view");
     beside_if_fits("map");
-    toggle_command(commands, "map", "predict.map", state.map,
+    toggle_command(commands, "Map", "predict.map", state.map,
                    "Colour the picture's tiles by their predicted blending time on "
                    "the first GPU");
 }
@@ -238,9 +238,9 @@ void OtherGpus::draw_what_if(const PredictionState& state, Commands& commands) {
     if (gaussians_ <= 0) gaussians_ = now;
     const double least = std::max(drawn / 100, 1.0), most = drawn * 100;
     ImGui::SetNextItemWidth(9 * em());
-    ImGui::SliderScalar("##gaussians", ImGuiDataType_Double, &gaussians_, &least, &most,
-                        (format_short(gaussians_) + " Gaussians").c_str(),
-                        ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoInput);
+    drag_bar("##gaussians", gaussians_, least, most,
+             (format_short(gaussians_) + " Gaussians").c_str(),
+             ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoInput);
     tooltip("Number of Gaussians (predict.what-if gaussians N)");
     if (ImGui::IsItemDeactivatedAfterEdit())
         commands.push("predict.what-if", {"gaussians", fmt::format("{:.0f}", gaussians_)});

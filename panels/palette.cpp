@@ -87,7 +87,7 @@ void Palette::draw_row(const CommandInfo& info, bool selected, bool& clicked) {
         fitted(info.name + (info.arguments.empty() ? "" : " " + info.arguments),
                0.5F * width - key_width - 0.5F * em());
     list.AddText({corner.x + 0.3F * em(), y}, theme().text, title.c_str());
-    list.AddText({name_at, y}, theme().faint, name.c_str());
+    list.AddText({name_at, y}, theme().dim, name.c_str());
     if (info.key.empty()) return;
     const ImVec2 chip{corner.x + width - key_width, y - 0.02F * em()};
     list.AddRectFilled(chip, {chip.x + key_width - 0.2F * em(), chip.y + 1.1F * em()},

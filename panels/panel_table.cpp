@@ -25,6 +25,7 @@
 #include "panels/scene_panel.h"
 #include "panels/selection_panel.h"
 #include "panels/stages_panel.h"
+#include "panels/state/measure_state.h"
 #include "panels/statistics_panel.h"
 #include "panels/time_lapse_panel.h"
 #include "panels/timeline/timeline_panel.h"
@@ -41,11 +42,19 @@ std::unique_ptr<AnyPanel> made(TraceView& view) {
     return std::make_unique<HeldPanel<P>>(view);
 }
 
+template <auto part>
+bool answered(const Snapshot& s) {
+    return s.*part != nullptr;
+}
+bool measures_a_length(const Snapshot& s) { return s.measured && !s.measured->points.empty(); }
+bool selects_some(const Snapshot& s) { return s.selection && s.selection->selected > 0; }
+bool colors_by_value(const Snapshot& s) { return s.view.color_by.value != GaussianValue::none; }
+
 using enum Region;
 
 // clang-format off
 constexpr PanelRow kPanels[] = {
-    // name         at home       scrolls made by
+    // name         at home       scrolls made by                 comes forward with
     {"Scene",        left,         true,   made<ScenePanel>},
     {"Files",        left,         false,  made<FilesPanel>},
     {"Cameras",      left_lower,   false,  made<CamerasPanel>},
@@ -56,12 +65,12 @@ constexpr PanelRow kPanels[] = {
     {"Insights",     right_lower,  true,   made<InsightsPanel>},
     {"Memory",       right_lower,  true,   made<MemoryPanel>},
     {"Doctor",       right_lower,  true,   made<DoctorPanel>},
-    {"Pixel",        right_lower,  true,   made<PixelPanel>},
-    {"Measure",      right_lower,  true,   made<MeasurePanel>},
-    {"Selection",    right,        true,   made<SelectionPanel>},
-    {"Values",       right_lower,  true,   made<ValuesPanel>},
-    {"Costs",        right_lower,  true,   made<CostsPanel>},
-    {"Verify",       right_lower,  true,   made<VerifyPanel>},
+    {"Pixel",        right_lower,  true,   made<PixelPanel>, answered<&Snapshot::inspection>},
+    {"Measure",      right_lower,  true,   made<MeasurePanel>, measures_a_length},
+    {"Selection",    right,        true,   made<SelectionPanel>, selects_some},
+    {"Values",       right_lower,  true,   made<ValuesPanel>, colors_by_value},
+    {"Costs",        right_lower,  true,   made<CostsPanel>, answered<&Snapshot::cost_report>},
+    {"Verify",       right_lower,  true,   made<VerifyPanel>, answered<&Snapshot::verified>},
     {"Timeline",     bottom,       false,  made<TimelinePanel>},
     {"Find",         bottom,       false,  made<FindPanel>},
     {"Statistics",   bottom,       false,  made<StatisticsPanel>},
@@ -69,9 +78,9 @@ constexpr PanelRow kPanels[] = {
     {"Compare",      bottom,       false,  made<ComparePanel>},
     {"Images",       bottom,       false,  made<ImagesPanel>},
     {"Contact sheet", bottom,      false,  made<ContactSheetPanel>},
-    {"Problems",     bottom,       false,  made<ProblemsPanel>},
+    {"Problems",     bottom,       false,  made<ProblemsPanel>, answered<&Snapshot::problems>},
     {"Exposure",     bottom,       false,  made<ExposurePanel>},
-    {"Drive",        bottom,       false,  made<DrivePanel>},
+    {"Drive",        bottom,       false,  made<DrivePanel>, answered<&Snapshot::drive>},
     {"Lab",          bottom,       false,  made<LabPanel>},
     {"Log",          bottom,       false,  made<LogPanel>},
     {"Plots",        bottom_right, false,  made<PlotsPanel>},

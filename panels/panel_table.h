@@ -68,6 +68,11 @@ struct PanelRow {
     bool
         scrolls;  ///< the wheel scrolls the panel's region; in the others it zooms or scrolls lists
     std::unique_ptr<AnyPanel> (*make)(TraceView& view);
+    /// The panel has the answer to an action elsewhere (a click on the picture, say). It comes to
+    /// the front the first time in a session that this becomes true; null: never by itself.
+    bool (*answers)(const Snapshot& snapshot) = nullptr;
+    /// Where it appears when it was hidden.
+    Region place() const { return home == Region::hidden ? Region::centre : home; }
 };
 
 /// In the order of their tabs.

@@ -64,15 +64,15 @@ std::vector<const CameraRow*> sorted_rows(const std::vector<CameraRow>& rows,
 void order_choice(Commands& commands, const char* command, PhotoKey key, bool descending) {
     const char* const name = kPhotoKeyNames[static_cast<std::size_t>(key)];
     ImGui::SetNextItemWidth(5.5F * em());
-    if (ImGui::BeginCombo("##sort", name)) {
+    if (ImGui::BeginCombo("##sort", sentence(name).c_str())) {
         for (const char* const other : kPhotoKeyNames)
-            if (ImGui::Selectable(other, other == name))
+            if (ImGui::Selectable(sentence(other).c_str(), other == name))
                 commands.push(command, {other, descending ? "down" : "up"});
         ImGui::EndCombo();
     }
     tooltip("Sort the photos by this value");
     ImGui::SameLine(0, 2);
-    if (ImGui::Button(descending ? "largest first" : "smallest first"))
+    if (ImGui::Button(descending ? "Largest first" : "Smallest first"))
         commands.push(command, {name, descending ? "up" : "down"});
     tooltip("Reverse the order");
 }

@@ -19,7 +19,7 @@
 namespace gs {
 namespace {
 
-constexpr float kLeastTable = 19;  // em: narrower, numbers of the list would be cut
+constexpr float kLeastTable = 20;  // em: narrower, numbers of the list would be cut
 constexpr double kNothing = 1e-5;  ///< shown as 0 in a narrow column
 
 /// kPixelFateNames for narrow columns.
@@ -46,7 +46,7 @@ std::string triple(Vec3d v, int digits = 3) {
                        format_number(v.z, digits));
 }
 
-constexpr float kLabel = 5.2F;  // em
+constexpr float kLabel = 6.4F;  // em
 
 void color_line(const char* name, Vec3d color, bool shown_as_color) {
     dim_text(name);
@@ -93,7 +93,7 @@ void draw_sums(const PixelAnswer& answer) {
                 "With a clip box, near plane, scale, lower SH degree or hidden Gaussians, this is "
                 "not the picture that is trained");
         }
-        color_line("loss by it", photo.v_color, false);
+        color_line("loss gradient", photo.v_color, false);
         tooltip(
             fmt::format("d loss / d colour of this pixel, of the whole picture's loss: "
                         "{:.3g} L1 + {:.3g} (1 - SSIM)",
@@ -108,7 +108,7 @@ void draw_sums(const PixelAnswer& answer) {
                                    r.median_depth > 0 ? format_number(r.median_depth, 4) : "-")
                      : std::string("-"));
     tooltip("Expected depth (sum of weight x depth over alpha) and median depth, world units");
-    dim_text("light left");
+    dim_text("transmittance");
     ImGui::SameLine(kLabel * em());
     text(format_number(r.transmittance, 3));
     tooltip("Transmittance behind the last one: the background's share");
@@ -131,7 +131,7 @@ void row_words(const PixelEntry& e) {
     dim_text("adds " + triple(e.contribution()));
     dim_text("running " + triple(e.running));
     if (e.share > 0)
-        dim_text(fmt::format("loss by its alpha {}, {} of the pixel's gradient",
+        dim_text(fmt::format("loss gradient of its alpha {}, {} of the pixel's gradient",
                              format_number(e.v_alpha, 3), format_share(e.share)));
     if (e.fragile) dim_text("rounding may change this in single precision");
     ImGui::EndTooltip();
@@ -157,10 +157,10 @@ Table entries_table(const std::vector<const PixelEntry*>& rows, bool photo, bool
         column("colour", nullptr, 3.4F, [](const PixelEntry&) { return ""; }),
         column("weight", number, 3.4F, &PixelEntry::weight),
         column("alpha", number, 3.2F, &PixelEntry::alpha),
-        column("light", number, 3.4F, &PixelEntry::before),
+        column("T", number, 3.4F, &PixelEntry::before),
         column("depth", narrow ? pixel_number<3> : pixel_number<4>, 2.8F, &PixelEntry::depth)};
     if (photo)
-        columns.push_back(column("grad.", format_share, 3.8F, [](const PixelEntry& e) {
+        columns.push_back(column("gradient", format_share, 4.6F, [](const PixelEntry& e) {
             return e.fate == PixelFate::blended ? format_share(e.share) : "";
         }));
     return table_of<PixelEntry>(std::span(rows), std::move(columns));
@@ -217,7 +217,7 @@ void PixelPanel::draw_entries(const PixelInspection& inspection, const Snapshot&
     const auto left_out = static_cast<std::size_t>(
         std::count_if(entries.begin(), entries.end(),
                       [](const PixelEntry& e) { return e.fate != PixelFate::blended; }));
-    ImGui::Checkbox(fmt::format("and {} skipped", left_out).c_str(), &with_left_out);
+    ImGui::Checkbox(fmt::format("Show {} not blended", left_out).c_str(), &with_left_out);
     tooltip("Also list the tile's Gaussians that add nothing to this pixel, and why");
     draw_actions(inspection.marked, answer.step, snapshot, commands);
     std::vector<const PixelEntry*> rows;

@@ -15,9 +15,9 @@ namespace gs {
 namespace {
 
 constexpr std::array<const char*, PlotsPanel::kinds> kTitles{
-    "loss", "PSNR", "SSIM", "Gaussians", "time per iteration", "learning rate of means"};
-constexpr std::array<const char*, PlotsPanel::kinds> kButtons{"loss", "PSNR",  "SSIM",
-                                                              "N",    "ms/it", "lr"};
+    "Loss", "PSNR", "SSIM", "Gaussians", "Time per iteration", "Learning rate of means"};
+constexpr std::array<const char*, PlotsPanel::kinds> kButtons{"Loss",      "PSNR",  "SSIM",
+                                                              "Gaussians", "ms/it", "lr"};
 constexpr std::array<const char*, PlotsPanel::kinds> kUnits{"", "dB", "", "", "ms", ""};
 constexpr ImU32 kBlue = color_rgb(0x56b4e9), kOrange = color_rgb(0xe69f00),
                 kGreen = color_rgb(0x2fb58c), kPink = color_rgb(0xcc79a7),
@@ -127,12 +127,12 @@ void PlotsPanel::draw(const Snapshot& snapshot, Commands& commands) {
 }
 
 void PlotsPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
-    if (ImGui::SmallButton("more")) ImGui::OpenPopup("##more");
+    if (ImGui::SmallButton("More")) ImGui::OpenPopup("##more");
     tooltip("Smoothing, the axis, all steps, and other runs behind these curves");
     draw_more(snapshot, commands);
     draw_alarms();
     for (std::size_t kind = 0; kind < kinds; ++kind) {
-        ImGui::SameLine(0, 3);
+        beside_if_fits(kButtons[kind]);
         const bool on = shown[kind];
         if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
         if (ImGui::SmallButton(kButtons[kind])) shown[kind] = !shown[kind];
@@ -144,7 +144,7 @@ void PlotsPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
 void PlotsPanel::draw_more(const Snapshot& snapshot, Commands& commands) {
     if (!ImGui::BeginPopup("##more")) return;
     ImGui::SetNextItemWidth(12 * em());
-    ImGui::SliderFloat("smoothing", &smoothing, 0, 0.99F, "%.2f", ImGuiSliderFlags_AlwaysClamp);
+    drag_bar("Smoothing", smoothing, 0.0F, 0.99F, "%.2f");
     tooltip("Moving average, drawn over the range of the values it averages");
     for (std::size_t i = 0; i < axes; ++i) {
         if (i > 0) ImGui::SameLine();
@@ -166,7 +166,7 @@ void PlotsPanel::draw_runs(const Snapshot& snapshot, Commands& commands) {
     for (std::size_t i = 0; others_ && i < others_->size(); ++i) {
         const OtherCurves& other = (*others_)[i];
         ImGui::PushID(static_cast<int>(i));
-        if (ImGui::SmallButton("hide")) commands.push("curves.hide", {other.folder});
+        if (ImGui::SmallButton("Hide")) commands.push("curves.hide", {other.folder});
         ImGui::SameLine();
         colored_text(kOtherColors[i % kOtherColors.size()], other.name);
         tooltip(other.folder);
@@ -174,7 +174,7 @@ void PlotsPanel::draw_runs(const Snapshot& snapshot, Commands& commands) {
         ImGui::PopID();
     }
     ImGui::SetNextItemWidth(20 * em());
-    if (ImGui::InputTextWithHint("##folder", "folder of another run, then Enter", &wanted_run_,
+    if (ImGui::InputTextWithHint("##folder", "Folder of another run, then Enter", &wanted_run_,
                                  ImGuiInputTextFlags_EnterReturnsTrue)) {
         commands.push("curves.show", {wanted_run_});
         wanted_run_.clear();

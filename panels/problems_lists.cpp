@@ -44,7 +44,7 @@ TableView::OfRow numbered(Commands& commands, const char* command, const char* k
 }
 TableView::OfRow select_button(Commands& commands, const char* kind) {
     return [of = numbered(commands, "problems.select", kind)](std::size_t i) {
-        if (ImGui::SmallButton("select")) of(i);
+        if (ImGui::SmallButton("Select")) of(i);
     };
 }
 

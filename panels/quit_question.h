@@ -1,5 +1,5 @@
-// Asks before quitting or opening another scene would lose unsaved fixes or edits. Drawn by the
-// workspace, over everything.
+// Asks before unsaved edits are lost: export, discard or cancel. An export that saves them answers
+// the question. Drawn by the workspace over everything.
 #pragma once
 
 #include "panels/state/command.h"
@@ -7,7 +7,13 @@
 
 namespace gs {
 
-/// Nothing unless Snapshot::asks_to_quit. Answers with the commands quit and browse.
-void draw_quit_question(const Snapshot& snapshot, Commands& commands);
+class QuitQuestion {
+  public:
+    /// `dialog`: the dialog for the file to export to is open.
+    void draw(const Snapshot& snapshot, Commands& commands, bool dialog);
+
+  private:
+    int exporting_ = 0;  ///< frames to wait for the dialog and the export; 0: the question shows
+};
 
 }  // namespace gs

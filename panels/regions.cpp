@@ -14,6 +14,9 @@ float part(float whole, double share) { return std::floor(whole * static_cast<fl
 /// Drop places of regions without a panel: at an edge of the window, or of their neighbour.
 constexpr float kEdge = 0.07F, kThird = 0.34F;
 
+constexpr double kMostOfSmall = 0.3;                // of the window: a column at its least width
+constexpr float kLeftWords = 13, kRightWords = 20;  // em
+
 }  // namespace
 
 void Regions::lay_column(RegionBox whole, Region upper, Region lower, double split) {
@@ -36,8 +39,12 @@ void Regions::lay_out(RegionBox room, const UsedRegions& used_now, std::optional
     const bool left = used(Region::left) || used(Region::left_lower);
     const bool right = used(Region::right) || used(Region::right_lower);
     const bool bottom = used(Region::bottom), bottom_right = used(Region::bottom_right);
-    const float left_w = left ? part(room.w, sizes.left) : 0;
-    const float right_w = right ? part(room.w, sizes.right) : 0;
+    // In a small window columns keep the width of their words, within a share of the window.
+    const auto column_w = [&](double share, float words) {
+        return std::max(part(room.w, share), std::min(words * em(), part(room.w, kMostOfSmall)));
+    };
+    const float left_w = left ? column_w(sizes.left, kLeftWords) : 0;
+    const float right_w = right ? column_w(sizes.right, kRightWords) : 0;
     const float bottom_h = bottom || bottom_right ? part(room.h, sizes.bottom) : 0;
     const float body_h = room.h - bottom_h - (bottom_h > 0 ? gap : 0);
     // The right column reaches down to the status bar: its tables are tall. The bottom runs under

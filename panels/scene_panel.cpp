@@ -104,29 +104,29 @@ void levels_wishes(const ViewSettings& view, std::size_t count, Commands& comman
     const auto slider = [&](const char* label, const char* command, double& value, double least,
                             double most, const char* format, const char* hint) {
         ImGui::SetNextItemWidth(-6 * em());
-        ImGui::SliderScalar(label, ImGuiDataType_Double, &value, &least, &most, format,
-                            ImGuiSliderFlags_Logarithmic);
+        drag_bar(label, value, least, most, format, ImGuiSliderFlags_Logarithmic);
+        if (ImGui::IsItemDeactivatedAfterEdit()) commands.push(command, {argument(value)});
         tooltip(hint);
-        ImGuiStorage& kept = *ImGui::GetStateStorage();
-        const ImGuiID id = ImGui::GetID(label);
-        if (ImGui::IsItemActive()) kept.SetFloat(id, static_cast<float>(value));
-        if (ImGui::IsItemDeactivatedAfterEdit())
-            commands.push(command, {argument(static_cast<double>(kept.GetFloat(id)))});
     };
-    slider("budget", "lod.budget", budget, kLeast, kMost, "%.0f",
+    slider("Budget", "lod.budget", budget, kLeast, kMost, "%.0f",
            "Gaussians drawn at most; far regions coarsen first");
-    slider("pixels", "lod.pixels", pixels, 0.25, 32, "%.2f",
+    slider("Pixels", "lod.pixels", pixels, 0.25, 32, "%.2f",
            "Draw a region at the coarsest level whose Gaussians are at most this far apart on "
            "the screen");
-    int level = std::clamp(view.lod_level, -1, static_cast<int>(count) - 1);
+    const int level = std::clamp(view.lod_level, -1, static_cast<int>(count) - 1);
     ImGui::SetNextItemWidth(-6 * em());
-    if (ImGui::SliderInt("level", &level, -1, static_cast<int>(count) - 1,
-                         level < 0 ? "auto, by distance" : "%d everywhere",
-                         ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_NoInput))
-        commands.push("lod.level", {level < 0 ? "auto" : std::to_string(level)});
+    const auto name = [](int i) {
+        return i < 0 ? std::string("Auto, by distance") : std::to_string(i) + " everywhere";
+    };
+    if (ImGui::BeginCombo("Level", name(level).c_str())) {
+        for (int i = -1; i < static_cast<int>(count); ++i)
+            if (ImGui::Selectable(name(i).c_str(), i == level))
+                commands.push("lod.level", {i < 0 ? "auto" : std::to_string(i)});
+        ImGui::EndCombo();
+    }
     tooltip(
-        "Left end: each region's level follows its distance and the budget; otherwise use "
-        "one level everywhere; 0 is the finest");
+        "Auto: each region's level follows its distance and the budget; otherwise one level "
+        "everywhere, 0 is the finest");
 }
 
 void levels_of(const Snapshot& snapshot, Commands& commands) {
@@ -149,7 +149,7 @@ void levels_of(const Snapshot& snapshot, Commands& commands) {
                              format_number(levels.pixels, 3)));
     dim_text(fmt::format("{} of {} files read", levels.files, levels.files_of));
     levels_wishes(snapshot.view, levels.levels.size(), commands);
-    toggle_command(commands, "colours", "view.level-colors", snapshot.view.level_colors,
+    toggle_command(commands, "Colours", "view.level-colors", snapshot.view.level_colors,
                    "Draw each Gaussian in the colour of its level, to show which "
                    "regions are coarse (Shift+L)");
 }

@@ -34,44 +34,52 @@ void action(Commands& commands, const char* label, const char* command, const st
 
 }  // namespace
 
+/// Every row is always there, so that what is below stays where it is.
 void SelectionPanel::draw_counts(const Snapshot& snapshot, Commands& commands) const {
     const SelectionState& s = *snapshot.selection;
     text(fmt::format("{} of {} selected", count_of(s.selected), count_of(s.gaussians)));
-    if (s.bounded) {
-        const Vec3f size = s.hi - s.lo, centre = s.centre();
-        const auto three = [](Vec3f v) {
-            return fmt::format("{}  {}  {}", format_number(static_cast<double>(v.x), 4),
-                               format_number(static_cast<double>(v.y), 4),
-                               format_number(static_cast<double>(v.z), 4));
-        };
-        dim_text("centre " + three(centre));
-        dim_text("size " + three(size));
-        tooltip("Size of the box around the selected centres, world units");
-    }
-    if (s.hidden > 0) {
-        dim_text(count_of(s.hidden) + " hidden");
+    const Vec3f size = s.hi - s.lo, centre = s.centre();
+    const auto three = [&](Vec3f v) {
+        return s.bounded ? fmt::format("{}  {}  {}", format_number(static_cast<double>(v.x), 4),
+                                       format_number(static_cast<double>(v.y), 4),
+                                       format_number(static_cast<double>(v.z), 4))
+                         : "-";
+    };
+    dim_text("centre " + three(centre));
+    dim_text("size " + three(size));
+    tooltip("Size of the box around the selected centres, world units");
+    const auto flagged = [&](std::uint64_t count, const char* what, const char* label,
+                             const char* command, const char* hint) {
+        dim_text(count_of(count) + what);
         ImGui::SameLine();
-        if (ImGui::SmallButton("Show all")) commands.push("edit.show-all");
-        tooltip("Show the hidden Gaussians again (Ctrl+H)");
-    }
-    if (s.locked > 0) {
-        dim_text(count_of(s.locked) + " locked");
+        ImGui::BeginDisabled(count == 0);
+        if (ImGui::SmallButton(label)) commands.push(command);
+        ImGui::EndDisabled();
+        tooltip(hint);
+    };
+    flagged(s.hidden, " hidden", "Show all", "edit.show-all",
+            "Show the hidden Gaussians again (Ctrl+H)");
+    flagged(s.locked, " locked", "Unlock all", "edit.unlock-all",
+            "Allow edits of all Gaussians again");
+    if (const Activity* search = find_activity(snapshot, "select")) {
+        dim_text(search->what);
         ImGui::SameLine();
-        if (ImGui::SmallButton("Unlock all")) commands.push("edit.unlock-all");
-        tooltip("Allow edits of all Gaussians again");
+        if (ImGui::SmallButton("Cancel")) commands.push("cancel", {"select"});
+    } else if (s.unsaved) {
+        colored_text(theme().warning, "Unsaved edits. Export to keep them.");
+    } else {
+        dim_text("No unsaved edits");
     }
-    if (s.unsaved)
-        colored_text(theme().warning, "Edited but not saved. Export to keep the changes.");
 }
 
 void SelectionPanel::draw_select(const Snapshot& snapshot, Commands& commands) {
     if (!section("Select")) return;
     const bool any = snapshot.selection->selected > 0;
     choice_command(
-        commands, "tool", "tool", kToolNames, static_cast<std::size_t>(snapshot.tools.tool), 7,
+        commands, "Tool", "tool", kToolNames, static_cast<std::size_t>(snapshot.tools.tool), 7,
         "The left mouse button's action in the picture: Shift adds, Ctrl removes; Escape "
         "steers again");
-    toggle_command(commands, "only visible", "select.only-seen", snapshot.tools.only_seen,
+    toggle_command(commands, "Visible only", "select.only-seen", snapshot.tools.only_seen,
                    "Ignore Gaussians behind visible surfaces");
     action(commands, "All", "select.all", "Select every Gaussian that is not hidden (Ctrl+A)", true,
            true);
@@ -90,7 +98,7 @@ void SelectionPanel::draw_select(const Snapshot& snapshot, Commands& commands) {
         tooltip(hint);
     }
     ImGui::SetNextItemWidth(7 * em());
-    ImGui::SliderFloat("reach", &reach_, 0.5F, 20, "%.2f sizes", ImGuiSliderFlags_Logarithmic);
+    drag_bar("Reach", reach_, 0.5F, 20.0F, "%.1f x size", ImGuiSliderFlags_Logarithmic);
     tooltip("Largest distance to a neighbour, as a multiple of a Gaussian's size");
     ImGui::SetNextItemWidth(6 * em());
     ImGui::Combo("##value", &value_, kSelectionValues.data(),
@@ -154,7 +162,7 @@ void SelectionPanel::draw_change(Commands& commands) {
         commands.push("edit.scale", {number_word(factor_)});
     ImGui::SetNextItemWidth(4.5F * em());
     int way = set_color_ ? 1 : 0;
-    if (ImGui::Combo("##way", &way, "times\0is\0")) set_color_ = way == 1;
+    if (ImGui::Combo("##way", &way, "multiply\0set\0")) set_color_ = way == 1;
     ImGui::SameLine();
     ImGui::SetNextItemWidth(field);
     ImGui::ColorEdit3("##color", color_, ImGuiColorEditFlags_Float | ImGuiColorEditFlags_NoInputs);
@@ -200,11 +208,6 @@ void SelectionPanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     }
     draw_counts(snapshot, commands);
-    if (const Activity* search = find_activity(snapshot, "select")) {
-        dim_text(search->what);
-        ImGui::SameLine();
-        if (ImGui::SmallButton("Cancel")) commands.push("cancel", {"select"});
-    }
     draw_select(snapshot, commands);
     draw_edit(snapshot, commands);
     draw_history(snapshot, commands);

@@ -91,7 +91,7 @@ void StagesPanel::draw_controls(std::size_t frames) {
     ImGui::SetNextItemWidth(4.6F * em());
     if (ImGui::BeginCombo("##window", fmt::format("{}", last_n).c_str())) {
         for (const int n : kWindows)
-            if (ImGui::Selectable(fmt::format("last {}", n).c_str(), n == last_n)) last_n = n;
+            if (ImGui::Selectable(fmt::format("Last {}", n).c_str(), n == last_n)) last_n = n;
         ImGui::EndCombo();
     }
     tooltip(
@@ -336,7 +336,7 @@ std::string StagesPanel::empty_text(const TraceStore& trace, const TraceEntry* o
 void StagesPanel::draw_times(const Snapshot& snapshot, const TraceStore& trace,
                              const TraceEntry* other) {
     refresh(trace);
-    ImGui::Checkbox("history", &history);
+    ImGui::Checkbox("History", &history);
     ImGui::SameLine();
     if (ImGui::Button("CSV"))
         ImGui::SetClipboardText(stage_table_csv(cpu_rows_, gpu_rows_).c_str());

@@ -73,7 +73,7 @@ void StatisticsPanel::draw_controls(const TraceStore& trace, Commands& commands)
     tooltip("Sum ranges of host threads, CUDA API calls, or GPU work");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(8 * em());
-    ImGui::InputTextWithHint("##filter", "filter", &filter);
+    ImGui::InputTextWithHint("##filter", "Filter", &filter);
     ImGui::SameLine();
     if (ImGui::Button("CSV")) ImGui::SetClipboardText(csv(trace).c_str());
     tooltip("Copy the table as CSV");

@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include "base/format.h"
+#include "panels/state/inspection.h"
 #include "panels/widgets/theme.h"
 #include "panels/widgets/widgets.h"
 
@@ -32,8 +33,24 @@ void add_doctor(const Snapshot& s, std::vector<Item>& items) {
                      errors > 0 ? theme().error : theme().warning, "Doctor"});
 }
 
+/// Answers to actions in the picture, whose panels may be behind others.
+void add_answers(const Snapshot& s, std::vector<Item>& items) {
+    if (s.scene && s.selection && s.selection->why_not.empty())
+        items.push_back({fmt::format("{} of {} selected",
+                                     format_count(static_cast<double>(s.selection->selected)),
+                                     format_count(static_cast<double>(s.selection->gaussians))),
+                         "selected Gaussians; click to show the Selection panel",
+                         s.selection->selected > 0 ? theme().accent : theme().dim, "Selection"});
+    if (s.inspection && s.inspection->pixel)
+        items.push_back({"pixel: " + counted(s.inspection->pixel->report.contributors, "Gaussian"),
+                         "Gaussians blended in the inspected pixel; click to show the Pixel panel",
+                         theme().dim, "Pixel"});
+}
+
 std::vector<Item> items_of(const Snapshot& s) {
     std::vector<Item> items;
+    add_answers(s, items);
+    add_doctor(s, items);
     if (!s.backend.empty()) items.push_back({s.backend, "backend that renders and trains"});
     // The backend's name already contains a GPU's name.
     if (!s.device.empty() && s.backend.find(s.device) == std::string::npos)
@@ -81,7 +98,6 @@ std::vector<Item> items_of(const Snapshot& s) {
     items.push_back({"dropped " + format_count(static_cast<double>(s.dropped_records)) + " records",
                      "measurements overwritten before they were read",
                      s.dropped_records > 0 ? theme().warning : theme().dim});
-    add_doctor(s, items);
     return items;
 }
 

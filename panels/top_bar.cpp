@@ -61,7 +61,7 @@ std::vector<Figure> figures_of(const Snapshot& snapshot) {
     }
     if (snapshot.levels && snapshot.levels->drawn > 0) {
         const LevelsState& levels = *snapshot.levels;
-        out.push_back({"N",
+        out.push_back({"Gaussians",
                        format_count(static_cast<double>(levels.drawn)) + " of " +
                            format_short(static_cast<double>(levels.stored())),
                        "Gaussians drawn from the levels of detail, and the number in the finest "
@@ -73,7 +73,8 @@ std::vector<Figure> figures_of(const Snapshot& snapshot) {
                                 : snapshot.scene ? snapshot.scene->gaussians
                                                  : 0;
     if (count > 0)
-        out.push_back({"N", format_count(static_cast<double>(count)), "Gaussians in the model", 2});
+        out.push_back(
+            {"Gaussians", format_count(static_cast<double>(count)), "Gaussians in the model", 2});
     return out;
 }
 
@@ -136,7 +137,7 @@ void TopBar::figures(const Snapshot& snapshot, float end) {
         }));
     for (const Figure& f : all) {
         const float width = figure_width(f.label, f.value);
-        list.AddText({x, y}, theme().faint, f.label.c_str());
+        list.AddText({x, y}, theme().dim, f.label.c_str());
         list.AddText(
             {x + (f.label.empty() ? 0 : ImGui::CalcTextSize(f.label.c_str()).x + 0.35F * em()), y},
             theme().text, f.value.c_str());

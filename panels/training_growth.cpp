@@ -1,4 +1,4 @@
-// The Training panel's growth section: the number of Gaussians against the strategy's target, and
+// The Training panel's growth part: the number of Gaussians against the strategy's target, and
 // the changes of each of its rounds.
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 namespace gs {
 namespace {
 
-constexpr float kRoomForGrowth = 38;   // em of height: open at first
 constexpr float kMostSteepTarget = 3;  // times the current number: above this, shown as text
 
 float highest(const std::vector<CurvePoint>& curve) {
@@ -33,12 +32,9 @@ constexpr RoundLine kRoundLines[] = {{"cloned", color_rgb(0x56b4e9), &RoundCurve
 }  // namespace
 
 void TrainingPanel::draw_growth(const Snapshot& snapshot) {
-    if (!snapshot.curves || snapshot.curves->rounds.target.empty()) return;
+    if (!snapshot.curves || snapshot.curves->rounds.target.empty())
+        return empty_note("The number of Gaussians appears here after the first density control");
     const Curves& curves = *snapshot.curves;
-    // Settings come first in a small panel.
-    ImGui::SetNextItemOpen(ImGui::GetContentRegionAvail().y > kRoomForGrowth * em(),
-                           ImGuiCond_Once);
-    if (!section("Growth")) return;
     ImGui::PushTextWrapPos(0);
     dim_text(snapshot.training.strategy);
     ImGui::PopTextWrapPos();
@@ -54,7 +50,7 @@ void TrainingPanel::draw_growth(const Snapshot& snapshot) {
     growth_range.begin(0, static_cast<double>(snapshot.training.step));
     PlotLook look;
     look.width = beside ? 0.5F * room - 0.5F * em() : room;
-    look.height = 6.5F * em();
+    look.height = 9 * em();
     look.from_zero = true;
     look.title = "Gaussians";
     look.legend = growth.size() > 1;

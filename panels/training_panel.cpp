@@ -77,12 +77,11 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
         ImGui::ProgressBar(static_cast<float>(std::clamp(t.progress, 0.0, 1.0)), {-1, 0});
         return;
     }
-    if (t.state == RunState::failed) {
-        ImGui::PushTextWrapPos(0);
-        colored_text(theme().error, t.message);
-        ImGui::PopTextWrapPos();
+    if (!ImGui::BeginTable("##state", 4)) return;
+    for (const float label : {3.2F, 3.4F}) {
+        ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthFixed, label * em());
+        ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
     }
-    if (!ImGui::BeginTable("##state", 4, ImGuiTableFlags_SizingStretchSame)) return;
     const auto cell = [](const char* label, const std::string& value) {
         ImGui::TableNextColumn();
         dim_text(label);
@@ -98,12 +97,11 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
     if (t.test_psnr > 0)
         tooltip("PSNR over the test photos after step " +
                 format_count(static_cast<double>(t.test_step)));
-    if (const double batch = photos_a_step(snapshot); batch > 1) {
-        cell("batch", fmt::format("{:.0f} photos", batch));
-        tooltip("Photos per step; loss and curves are means over them");
-        cell("photo", t.step_ms > 0 ? format_ms(t.step_ms / batch) : "-");
-        tooltip("Time of a step divided by its photos");
-    }
+    const double batch = photos_a_step(snapshot);
+    cell("batch", counted(static_cast<std::uint64_t>(batch), "photo"));
+    tooltip("Photos per step; loss and curves are means over them");
+    cell("photo", t.step_ms > 0 ? format_ms(t.step_ms / batch) : "-");
+    tooltip("Time of a step divided by its photos");
     ImGui::EndTable();
 }
 
@@ -149,14 +147,19 @@ void TrainingPanel::draw_files(const Snapshot& snapshot, Commands& commands) {
     if (icon_text_button(Icon::save, "Export...", "Write the splats to a file other programs read",
                          any))
         commands.push("browse", {"export"});
-    if (!snapshot.training.last_checkpoint.empty()) {
-        dim_text("saved " + fitted_path(snapshot.training.last_checkpoint,
-                                        ImGui::GetContentRegionAvail().x - 4 * em()));
-        tooltip(snapshot.training.last_checkpoint);
+    const std::string& saved = snapshot.training.last_checkpoint;
+    const float room = ImGui::GetContentRegionAvail().x;
+    if (snapshot.training.state == RunState::failed) {
+        colored_text(theme().error, fitted(snapshot.training.message, room));
+        tooltip(snapshot.training.message);
+    } else {
+        dim_text(saved.empty() ? "No checkpoint yet"
+                               : "Saved " + fitted_path(saved, room - 4 * em()));
+        tooltip(saved);
     }
     auto share = static_cast<float>(100 * snapshot.view.viewer_budget);
     ImGui::SetNextItemWidth(std::max(4 * em(), ImGui::GetContentRegionAvail().x - 7.5F * em()));
-    if (ImGui::SliderFloat("viewer budget", &share, 0, 95, "%.0f %%", ImGuiSliderFlags_AlwaysClamp))
+    if (drag_bar("Viewer budget", share, 0.0F, 95.0F, "%.0f %%"))
         commands.push("view.budget", {argument(std::round(static_cast<double>(share)) / 100)});
     tooltip(
         "Largest share of the engine's time that pictures for the viewport may take while "
@@ -167,20 +170,18 @@ void TrainingPanel::draw_files(const Snapshot& snapshot, Commands& commands) {
 /// States that can be gone back to, newest first.
 void TrainingPanel::draw_snapshots(const Snapshot& snapshot, Commands& commands) {
     const auto& rows = snapshot.training.snapshots;
-    if (rows.empty()) return;
+    if (rows.empty()) return empty_note("A change of a setting keeps the state before it here");
     std::uint64_t bytes = 0;
     for (const SnapshotRow& row : rows) bytes += row.bytes;
-    const std::string title = fmt::format("Snapshots ({}, {})###snapshots", rows.size(),
-                                          format_bytes(static_cast<double>(bytes)));
-    if (!section(title.c_str())) return;
+    dim_text(format_bytes(static_cast<double>(bytes)) + " of memory");
     for (std::size_t i = rows.size(); i-- > 0;) {
         const SnapshotRow& row = rows[i];
         ImGui::PushID(static_cast<int>(i));
-        if (ImGui::SmallButton("back"))
+        if (ImGui::SmallButton("Restore"))
             commands.push("train.revert", {fmt::format("#{}", row.number)});
         tooltip("Go back to this state; the current state becomes a snapshot as well");
         ImGui::SameLine(0, 3);
-        if (ImGui::SmallButton("branch"))
+        if (ImGui::SmallButton("Branch"))
             commands.push("train.branch", {fmt::format("#{}", row.number)});
         tooltip("Save the run and continue from this state as a separate run");
         ImGui::SameLine();
@@ -195,7 +196,8 @@ void TrainingPanel::draw_snapshots(const Snapshot& snapshot, Commands& commands)
 /// The run's results and their files.
 void TrainingPanel::draw_finish(const Snapshot& snapshot) {
     const TrainingStatus& t = snapshot.training;
-    if (t.state != RunState::finished || t.files.empty()) return;
+    if (t.state != RunState::finished || t.files.empty())
+        return empty_note("The finished run's score and files appear here");
     ImGui::PushTextWrapPos(0);
     text(fmt::format(
         "{} steps in {}: {} Gaussians{}", format_count(static_cast<double>(t.step)),
@@ -206,7 +208,7 @@ void TrainingPanel::draw_finish(const Snapshot& snapshot) {
     ImGui::PopTextWrapPos();
     for (const auto& [what, where] : t.files) {
         ImGui::PushID(what.c_str());
-        if (ImGui::SmallButton("copy")) ImGui::SetClipboardText(where.c_str());
+        if (ImGui::SmallButton("Copy")) ImGui::SetClipboardText(where.c_str());
         tooltip("Copy the path");
         ImGui::SameLine();
         dim_text(fitted_path(where, ImGui::GetContentRegionAvail().x));
@@ -270,13 +272,13 @@ void TrainingPanel::draw_settings(const Snapshot& snapshot, Commands& commands) 
             edit = back ? snapshot.history->to_undo() : snapshot.history->to_redo();
         if (edit && edit->of != EditOf::setting) edit = nullptr;
         ImGui::BeginDisabled(!edit);
-        if (ImGui::Button(back ? "undo" : "redo")) commands.push(back ? "undo" : "redo");
+        if (ImGui::Button(back ? "Undo" : "Redo")) commands.push(back ? "undo" : "redo");
         ImGui::EndDisabled();
         tooltip(edit ? edit_title(back ? "Undo" : "Redo", edit) : "");
         ImGui::SameLine(0, 3);
     }
     ImGui::SetNextItemWidth(-1);
-    ImGui::InputTextWithHint("##filter", "find a setting", &filter);
+    ImGui::InputTextWithHint("##filter", "Find a setting", &filter);
     const RunState state = snapshot.training.state;
     const bool begun =
         state == RunState::training || (snapshot.training.step > 0 && state != RunState::ready);
@@ -318,11 +320,22 @@ void TrainingPanel::draw(const Snapshot& snapshot, Commands& commands) {
     draw_state(snapshot);
     draw_buttons(snapshot, commands);
     draw_files(snapshot, commands);
-    draw_finish(snapshot);
-    draw_snapshots(snapshot, commands);
-    draw_growth(snapshot);
-    ImGui::Separator();
-    draw_settings(snapshot, commands);
+    if (!ImGui::BeginTabBar("##parts")) return;
+    const std::size_t kept = snapshot.training.snapshots.size();
+    const std::string snapshots = kept > 0 ? fmt::format("Snapshots ({})", kept) : "Snapshots";
+    const auto part = [&](const char* name, const std::string& title, const auto& draw) {
+        const ImGuiTabItemFlags flags = raise == name ? ImGuiTabItemFlags_SetSelected : 0;
+        if (!ImGui::BeginTabItem((title + "###" + name).c_str(), nullptr, flags)) return;
+        if (ImGui::BeginChild("##part")) draw();
+        ImGui::EndChild();
+        ImGui::EndTabItem();
+    };
+    part("Settings", "Settings", [&] { draw_settings(snapshot, commands); });
+    part("Snapshots", snapshots, [&] { draw_snapshots(snapshot, commands); });
+    part("Growth", "Growth", [&] { draw_growth(snapshot); });
+    part("Result", "Result", [&] { draw_finish(snapshot); });
+    raise.clear();
+    ImGui::EndTabBar();
 }
 
 }  // namespace gs

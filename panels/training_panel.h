@@ -1,5 +1,6 @@
-// Training: start, pause, step, run to, stop; save and export; how the Gaussians grow; every
-// hyper-parameter, editable while it runs. A tab of the workspace.
+// Training: start, pause, step, run to, stop; save and export in rows that stay where they are;
+// then its parts, one at a time: every hyper-parameter, editable while it runs, the snapshots, how
+// the Gaussians grow, the run's result. A tab of the workspace.
 #pragma once
 
 #include <string>
@@ -19,6 +20,7 @@ struct TrainingPanel {
     std::string edited;  ///< setting whose slider is held
     double edited_value = 0;
     PlotRange growth_range;
+    std::string raise;  ///< part that comes to the front with the next frame: "Growth"
 
   private:
     void draw_state(const Snapshot& snapshot);

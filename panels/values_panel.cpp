@@ -94,7 +94,7 @@ void ValuesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     choice_command(commands, "##map", "color.map", kColormapNames, static_cast<std::size_t>(by.map),
                    7, "Colormap of the values");
     ImGui::SameLine();
-    toggle_command(commands, "filter", "color.filter", by.filter,
+    toggle_command(commands, "Filter", "color.filter", by.filter,
                    "Draw only the Gaussians with a value in the range");
     const GaussianValues* values = snapshot.values.get();
     if (!values || values->value != by.value) return dim_text("computing the values");
@@ -108,7 +108,7 @@ void ValuesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     text(range_words(*values, by));
     if (!by.automatic) {
         ImGui::SameLine();
-        if (ImGui::SmallButton("auto")) commands.push("color.range", {"auto"});
+        if (ImGui::SmallButton("Auto")) commands.push("color.range", {"auto"});
         tooltip("Fit the range to the values again (double click the histogram)");
     }
     dim_text(fmt::format(

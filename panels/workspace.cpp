@@ -8,13 +8,15 @@
 
 #include "base/assets.h"
 #include "panels/notices.h"
-#include "panels/quit_question.h"
 #include "panels/viewport/viewport.h"
 #include "panels/widgets/keys.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
+
+constexpr double kHintSeconds = 5;
+constexpr float kAim = 0.3F;  // seconds that the mouse rests on a tab's cross before it closes
 
 bool same_name(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -53,8 +55,7 @@ bool Workspace::show_panel(std::string_view name, bool hide) {
             below->raise = below->region == slot->region;
         return move_panel(name, Region::hidden);
     }
-    if (slot->region == Region::hidden)
-        slot->region = slot->row->home == Region::hidden ? Region::centre : slot->row->home;
+    if (slot->region == Region::hidden) slot->region = slot->row->place();
     for (Slot& other : slots_)
         if (&other != slot && other.front && other.region == slot->region) slot->covers = &other;
     slot->raise = true;
@@ -164,6 +165,7 @@ void Workspace::draw_tab(Slot& slot, bool closable, const Snapshot& snapshot, Co
     slot.raise = false;
     const bool front = ImGui::BeginTabItem(slot.row->name, closable ? &open : nullptr, flags);
     const Region before = slot.region;
+    slot.aim();
     if (ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left))
         maximised = maximised ? std::nullopt : std::optional(slot.region);
     if (ImGui::IsItemActive() && ImGui::IsMouseDragging(ImGuiMouseButton_Left, em()))
@@ -180,7 +182,47 @@ void Workspace::draw_tab(Slot& slot, bool closable, const Snapshot& snapshot, Co
         ImGui::PopID();
         ImGui::EndTabItem();
     }
-    if (!open && before == slot.region) slot.region = Region::hidden;
+    const bool meant = slot.aimed >= kAim || ImGui::IsMouseClicked(ImGuiMouseButton_Middle);
+    if (!open && meant && before == slot.region) slot.region = Region::hidden;
+}
+
+/// Counts how long the mouse has rested on the cross of a tab that stays where it is: a click that
+/// scrolls the strip can bring a cross under the mouse.
+void Workspace::Slot::aim() {
+    const ImVec2 a = ImGui::GetItemRectMin(), b = ImGui::GetItemRectMax();
+    const float cross = ImGui::GetFontSize() + ImGui::GetStyle().FramePadding.x;
+    const bool rests =
+        end.x == b.x && end.y == b.y && ImGui::IsMouseHoveringRect({b.x - cross, a.y}, b);
+    aimed = rests ? aimed + ImGui::GetIO().DeltaTime : 0;
+    end = b;
+}
+
+/// The list behind the button at the end of a strip: the panels of the region, then the hidden ones
+/// that would appear there.
+void Workspace::list_panels(Region region, bool opens) {
+    if (opens) ImGui::OpenPopup("##panels");
+    if (!ImGui::BeginPopup("##panels")) return;
+    const auto entry = [&](const Slot& slot) {
+        if (ImGui::MenuItem(slot.row->name, nullptr, slot.region == region && slot.front))
+            show_panel(slot.row->name);
+    };
+    for (const Slot& slot : slots_)
+        if (slot.region == region) entry(slot);
+    dim_text("Hidden");
+    for (const Slot& slot : slots_)
+        if (slot.region == Region::hidden && slot.row->place() == region) entry(slot);
+    ImGui::EndPopup();
+}
+
+/// Brings panels to the front that have just got their first answer of the session.
+void Workspace::bring_answers(const Snapshot& snapshot) {
+    for (Slot& slot : slots_) {
+        const bool has = slot.row->answers && slot.row->answers(snapshot);
+        if (!drawn_) slot.answered = has;
+        if (!has || slot.answered || picture_only || maximised) continue;
+        slot.answered = show_panel(slot.row->name);
+    }
+    drawn_ = true;
 }
 
 void Workspace::draw_region(Region region, const Snapshot& snapshot, Commands& commands) {
@@ -205,7 +247,14 @@ void Workspace::draw_region(Region region, const Snapshot& snapshot, Commands& c
             if (slot.region == region)
                 draw_tab(slot, region != Region::centre || same_name(slot.row->name, "Help"),
                          snapshot, commands);
+        const bool opens = ImGui::TabItemButton("   ##list", ImGuiTabItemFlags_Trailing);
+        const ImVec2 a = ImGui::GetItemRectMin(), b = ImGui::GetItemRectMax();
+        const float x = (a.x + b.x) / 2, y = (a.y + b.y) / 2, arm = 0.22F * em();
+        ImGui::GetWindowDrawList()->AddTriangleFilled(
+            {x - arm, y - arm / 2}, {x + arm, y - arm / 2}, {x, y + arm}, theme().dim);
+        tooltip("All panels of this region");
         ImGui::EndTabBar();
+        list_panels(region, opens);
     }
     ImGui::End();
     ImGui::PopStyleVar();
@@ -256,6 +305,15 @@ void Workspace::draw_picture_alone(const Snapshot& snapshot, Commands& commands)
     // Nothing in it for the keyboard to stand on: the first Escape ends it.
     ImGui::Begin("picture##alone", nullptr, kFixedWindow | ImGuiWindowFlags_NoNav);
     panel<Viewport>().draw_alone(snapshot, commands);
+    if (ImGui::GetTime() - alone_since_ < kHintSeconds) {
+        constexpr const char* kHint = "Press Escape to show the panels";
+        const ImVec2 size = ImGui::CalcTextSize(kHint), display = ImGui::GetIO().DisplaySize;
+        const ImVec2 a{(display.x - size.x) / 2, display.y - size.y - 2 * em()};
+        ImDrawList& list = *ImGui::GetWindowDrawList();
+        list.AddRectFilled({a.x - em(), a.y - 0.5F * em()},
+                           {a.x + size.x + em(), a.y + size.y + 0.5F * em()}, theme().window, 4);
+        list.AddText(a, theme().text, kHint);
+    }
     ImGui::End();
     ImGui::PopStyleVar();
 }
@@ -265,6 +323,9 @@ void Workspace::draw(const Snapshot& snapshot, Commands& commands) {
     ImGui::GetBackgroundDrawList()->AddRectFilled({0, 0}, display, theme().window);
     share_arrows();
     panel<Viewport>().begin_frame();
+    bring_answers(snapshot);
+    if (!picture_only) alone_since_ = -1;
+    if (picture_only && alone_since_ < 0) alone_since_ = ImGui::GetTime();
     if (picture_only) {
         draw_picture_alone(snapshot, commands);
         draw_notices(snapshot, commands, 0, display.y, display.x);
@@ -279,7 +340,7 @@ void Workspace::draw(const Snapshot& snapshot, Commands& commands) {
     // A file dialog is drawn over the question that it answers.
     import_dialog.draw(snapshot, commands, file_dialog);
     if (!snapshot.import) file_dialog.draw(snapshot, commands);
-    draw_quit_question(snapshot, commands);
+    quit_question_.draw(snapshot, commands, file_dialog.visible());
 }
 
 }  // namespace gs

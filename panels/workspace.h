@@ -14,6 +14,7 @@
 #include "panels/import_dialog.h"
 #include "panels/palette.h"
 #include "panels/panel_table.h"
+#include "panels/quit_question.h"
 #include "panels/regions.h"
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
@@ -85,6 +86,10 @@ class Workspace {
         bool raise = false;  ///< becomes the front tab at the next frame
         bool front = false;
         Slot* covers = nullptr;  ///< in front before it was shown; comes back when it is hidden
+        bool answered = true;  ///< it came forward by itself, or had an answer from the beginning
+        ImVec2 end{};          ///< of its tab, right and below
+        float aimed = 0;       ///< seconds that the mouse has rested on the tab's cross
+        void aim();            ///< after its tab was drawn
     };
     Slot* find(std::string_view name) const;
     UsedRegions used() const;
@@ -92,14 +97,19 @@ class Workspace {
     void draw_picture_alone(const Snapshot& snapshot, Commands& commands);
     void draw_region(Region region, const Snapshot& snapshot, Commands& commands);
     void draw_tab(Slot& slot, bool closable, const Snapshot& snapshot, Commands& commands);
+    void list_panels(Region region, bool opens);
+    void bring_answers(const Snapshot& snapshot);
     void tab_menu(Slot& slot);
     void drag_tab();
 
     std::vector<Slot> slots_;
+    double alone_since_ = -1;  ///< the picture, in ImGui's time; negative: panels are shown
+    bool drawn_ = false;       ///< at least once: later answers are new
     Regions regions_;
     Slot* dragged_ = nullptr;  ///< its tab is held by the mouse
     TopBar top_bar_;
     StatusBar status_bar_;
+    QuitQuestion quit_question_;
 };
 
 /// A dialog, a question or the palette is open: keys are its own.

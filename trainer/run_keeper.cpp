@@ -367,6 +367,7 @@ Result<void> RunKeeper::save_as_parent() {
     const bool model = !run_.saved() || !run_in(run_.options.folder);
     if (model) save_model(true);
     if (model || run_.records_due) save_records();
+    if (files_.in_place()) draw_thumbnails();
     if (files_.in_place()) return {};
     return fail(ErrorKind::unwritable, run_.options.folder.string(),
                 "the run could not be saved there and continues unchanged");

@@ -8,6 +8,7 @@
 #include "app/session/selector.h"
 #include "app/session/values.h"
 #include "base/text.h"
+#include "renderer/doctor/doctor.h"
 
 namespace gs {
 namespace {
@@ -129,6 +130,17 @@ void values(Engine& engine, const ViewRequest& request, const Selecting& how) {
         engine.part<Editor>().select(named("values", how),
                                      [&](const GaussianModel&) { return std::move(*hits); });
 }
+/// Selects what a finding of the doctor is about.
+Result<void> finding(S state, const std::string& id) {
+    const auto has = [&](const Finding& f) { return f.id == id && f.of_gaussians; };
+    if (!state.doctor ||
+        std::none_of(state.doctor->findings.begin(), state.doctor->findings.end(), has))
+        return fail(ErrorKind::usage, "",
+                    fmt::format("the doctor found no Gaussians with \"{}\"", id),
+                    "the Doctor panel lists its findings");
+    return ask_model(state, {"finding"},
+                     [id](const GaussianModel& m) { return rows_of_finding(m, id); });
+}
 void color(Editor& editor, Vec3f wanted, float tolerance, const Selecting& how) {
     editor.select(named("colour", how),
                   [&](const GaussianModel& m) { return rows_by_color(m, wanted, tolerance); });
@@ -223,6 +235,9 @@ const CommandRow kRows[] = {
      range, choice("VALUE", kOwnValueNames), number("LO", -1e30, 1e30), number("HI", -1e30, 1e30), how()},
     {"select.values",     "Select by the shown values", "",
      "Select Gaussians whose color.by value is in the range of the colours.", values, shown_view(), how(false)},
+    {"select.finding",    "Select by a finding",      "",
+     "Select the Gaussians that a finding of the doctor is about, for example outliers or needles.",
+     finding, word("NAME")},
     {"select.color",      "Select by a colour",       "",
      "Select Gaussians with a base colour close to this one (0 to 1 each).",
      color, vector("R G B", 0, 1), number("TOLERANCE", 0, 1), how(false)},
@@ -254,6 +269,10 @@ const CommandRow kRows[] = {
      "Make the brush a fifth larger.", grow_brush, always(1.2)},
     {"tool.brush-shrink", "Smaller brush",            "Edit/Tool 4",
      "Make the brush a fifth smaller.", grow_brush, always(1 / 1.2)},
+    {"tool.distance",     "Tool: distance",           "Edit/Tool 4",
+     "Drag to measure a distance between two points of the surface.", take, always(Tool::distance)},
+    {"tool.region",       "Tool: region",             "Edit/Tool 4",
+     "Drag to measure the costs of a region of the picture.", take, always(Tool::region)},
     {"tool.brush-size",   "Size of the brush",        "",
      "Radius of the brush on the screen, 1 to 1000 pixels.", &ToolState::brush, number("PIXELS", 1, 1000)},
 };

@@ -313,13 +313,13 @@ void Engine::publish_status() {
     view.activities = jobs_.activities();
     status.commands_done = jobs_.done(commands_done_);
     for (const auto& part : parts_) part->describe(view);
-    const TaskProgress* loading = jobs_.progress_of("load");
-    if (!loading) loading = jobs_.progress_of("compare");
-    if (loading) {
-        view.training.state = RunState::loading;
-        view.training.message = loading->what;
-        view.training.progress = loading->share;
-    }
+    for (const char* name : {"compare", "load"})
+        for (const Activity& activity : view.activities) {
+            if (activity.name != name) continue;
+            view.training.state = RunState::loading;
+            view.training.message = activity.what;
+            view.training.progress = activity.share;
+        }
     status.frame_cost = part<Viewer>().frame_cost();
     status.run_folder = scene_ && scene_->run ? scene_->run->keeper().folder().string() : "";
     view.backend = backend_;

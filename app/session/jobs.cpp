@@ -6,6 +6,11 @@
 #include "renderer/raster/frame_size.h"
 
 namespace gs {
+namespace {
+
+constexpr double kPace = 2;  // seconds until a thread's pace is known
+
+}  // namespace
 
 void Jobs::start_slices(JobLabel label, SliceWork work, OnDone on_done, OnError on_error) {
     drop(label.name);
@@ -123,10 +128,10 @@ std::vector<Activity> Jobs::activities() const {
     for (const auto& job : jobs_) {
         const auto& [what, share] = job->newest();
         if (job->orphan || what.empty()) continue;
-        const double seconds = job->seconds();
-        out.push_back({job->label.name, what, share, seconds});
-        if (job->slice && share > 0)
-            out.back().what += ", " + format_duration(seconds * (1 - share) / share) + " left";
+        const double part = job->part_seconds();
+        out.push_back({job->label.name, what, share, job->seconds()});
+        if (share > 0 && share < 1 && (job->slice || part > kPace))
+            out.back().what += ", " + format_duration(part * (1 - share) / share) + " left";
     }
     std::stable_sort(out.begin(), out.end(),
                      [](const Activity& a, const Activity& b) { return a.seconds > b.seconds; });

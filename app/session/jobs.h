@@ -89,7 +89,7 @@ class Jobs {
     /// Runs one slice of each job in slices that may work, within the pictures' share of the time
     /// while something trains.
     News slice(const Shown& shown, Viewer& viewer);
-    /// Longest running first. For jobs in slices with the time left.
+    /// Longest running first, with the time left where the pace is known.
     std::vector<Activity> activities() const;
     /// The last of the commands up to `carried_out` before any whose job still runs.
     std::uint64_t done(std::uint64_t carried_out) const;
@@ -98,6 +98,7 @@ class Jobs {
     struct Job {
         const TaskProgress& newest() const { return task ? task->newest() : sliced; }
         double seconds() const { return task ? task->seconds() : seconds_since(begin); }
+        double part_seconds() const { return task ? task->part_seconds() : seconds(); }
 
         JobLabel label;
         OnError on_error;

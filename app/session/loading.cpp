@@ -116,7 +116,9 @@ Result<LoadedScene> load_training_scene(OpenRequest request, const SessionOption
     else
         request.capture = request.contents.capture;
     LoadedScene scene;
+    const Progress progress = loading.progress;
     GS_TRY(scene.capture, shared_capture(request.capture, loading));
+    if (progress) progress("preparing the run", 0, 0);
     scene.name = scene.capture->name;
     scene.format = scene.capture->format + (resumes ? ", from a checkpoint" : "");
     scene.notes = texts_of(scene.capture->notes);
@@ -197,6 +199,12 @@ Result<LoadedScene> load_bundle(const OpenRequest& request, const SessionOptions
         inside.capture = {};
     }
     GS_TRY(auto scene, load_splat_scene(inside, options, std::move(capture_options)));
+    if (!bundle->facts.photos && scene.capture) {  // by choice: no fault of the capture
+        auto cameras = std::make_shared<Capture>(*scene.capture);
+        cameras->missing.clear();
+        scene.capture = std::move(cameras);
+        notes.emplace_back("the bundle was saved without photos");
+    }
     scene.bundle = bundle;
     scene.sh_degree = bundle->facts.sh_degree;
     if (!bundle->facts.name.empty()) scene.name = bundle->facts.name;

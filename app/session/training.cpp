@@ -144,7 +144,7 @@ void Training::branch(Which which) {
 
 void Training::save_checkpoint(const std::string& path) {
     if (!ctx_.scene || !ctx_.scene->run)
-        return ctx_.events.error("cannot save a checkpoint: nothing is training");
+        return ctx_.events.error("nothing to save: no training run is open");
     if (const auto saved = ctx_.scene->run->keeper().save_checkpoint(path); !saved)
         ctx_.events.error(saved.error().text());
 }

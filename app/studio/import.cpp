@@ -17,6 +17,16 @@ constexpr double kIsectsPerGaussian = 6;  // an estimate before the first pictur
 constexpr std::size_t kMostSkipped = 50;
 const RunOptions kUsualRun;
 
+/// Choices that are settings of the training, in the order of a command line.
+struct SettingChoice {
+    const char *choice, *setting;
+};
+constexpr SettingChoice kSettingChoices[] = {{"strategy", "strategy"},
+                                             {"steps", "steps"},
+                                             {"gaussians", "max_gaussians"},
+                                             {"batch", "batch"},
+                                             {"sh-degree", "sh_degree"}};
+
 using Offers = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<std::string> names_in(std::string_view text) {
@@ -96,16 +106,16 @@ Import::Import(PathContents contents, ImportBase base, std::function<void()> wak
     if (l.undistort != CaptureOptions().undistort)
         values_["undistort"] = l.undistort ? "yes" : "no";
     if (!base_.output.empty() && !run_in(base_.output)) values_["output"] = base_.output;
-    for (const auto& [name, number] : base_.settings) {
-        if (name == "steps") values_["steps"] = fmt::format("{:.0f}", number);
-        if (name == "max_gaussians") values_["gaussians"] = fmt::format("{:.0f}", number);
-    }
+    for (const auto& [name, number] : base_.settings)
+        for (const auto& [choice, setting] : kSettingChoices)
+            if (name == setting) values_[choice] = setting_choice(name, number);
     if (l.background.x != 0 || l.background.y != 0 || l.background.z != 0)
         values_["background"] =
             fmt::format("{},{},{}", l.background.x, l.background.y, l.background.z);
     std::erase_if(base_.settings, [](const auto& given) {
-        return given.first == "steps" || given.first == "max_gaussians" ||
-               given.first.starts_with("background_");
+        return given.first.starts_with("background_") ||
+               std::ranges::any_of(kSettingChoices,
+                                   [&](const auto& c) { return given.first == c.setting; });
     });
     start();
 }
@@ -192,7 +202,9 @@ Result<void> Import::set(const std::string& name, const std::string& value) {
     auto options = loading();
     auto made = make_settings(settings());
     if (options && made) {
-        if (name != "steps" && name != "gaussians" && name != "output") start();
+        const bool setting =
+            std::ranges::any_of(kSettingChoices, [&](const auto& c) { return name == c.choice; });
+        if (!setting && name != "output") start();
         return {};
     }
     it->second = before;
@@ -228,13 +240,15 @@ Result<CaptureOptions> Import::loading() const {
 /// Everything given, in the order of a command line.
 NamedValues Import::settings() const {
     NamedValues out = base_.settings;
-    const auto add = [&](const char* name, const std::string& text) {
-        const auto number = integer_argument(text, 0, std::int64_t{1} << 52, name);
-        // A non-number becomes -1, which is refused; set() reports the range.
-        if (!text.empty()) out.emplace_back(name, number ? static_cast<double>(*number) : -1);
-    };
-    add("steps", value("steps"));
-    add("max_gaussians", value("gaussians"));
+    for (const auto& [choice, setting] : kSettingChoices) {
+        const std::string& text = value(choice);
+        if (text.empty()) continue;
+        auto number = choice_value(*find_setting(setting), text);
+        if (const auto whole = integer_argument(text, 0, std::int64_t{1} << 52, choice); whole)
+            number = static_cast<double>(*whole);
+        // What is neither becomes -1, which is refused; set() reports the range.
+        out.emplace_back(setting, number.value_or(-1));
+    }
     if (const auto color = color_of(value("background")); color && !value("background").empty())
         for (const auto& [name, part] : {std::pair{"background_r", color->x},
                                          {"background_g", color->y},
@@ -292,37 +306,55 @@ std::string Import::command_line() const {
 }
 
 std::vector<ImportState::Choice> Import::choices() const {
-    const auto usual = fmt::format("{:.0f}", TrainingSettings().max_gaussians);
+    using Kind = ImportState::Choice::Kind;
+    const auto made = make_settings(settings());
+    const TrainingSettings usual =
+        defaults_of(made ? strategy_kind(*made) : strategy_kind(TrainingSettings()));
     fs::path named = fs::path(contents_.path).lexically_normal();
     if (!named.has_filename()) named = named.parent_path();
     const std::string folder = "runs/" + named.stem().string() + "-DATE-N (new)";
     const auto choice = [&](const char* name, const char* label, const char* help,
-                            const std::string& usually, Offers offers) {
-        return ImportState::Choice{name, label, help, value(name), usually, std::move(offers)};
+                            const std::string& usually, Offers offers, Kind kind = Kind::text) {
+        return ImportState::Choice{name, label, help, value(name), usually, std::move(offers),
+                                   kind};
     };
     return {
         choice("downscale", "Downscale", "Shrink photos by this whole factor",
                "auto: at most 1600 pixels",
-               {{"", "auto"}, {"1", "full size"}, {"2", "half"}, {"4", "quarter"}}),
+               {{"", "auto"}, {"1", "full size"}, {"2", "half"}, {"4", "quarter"}}, Kind::number),
         choice("test-every", "Test photos", "Hold out every Nth photo for testing (0 = none)",
                "every 8th, or as the capture says",
-               {{"", "every 8th"}, {"4", "every 4th"}, {"0", "none"}}),
-        choice("test-views", "or these", "Names of the photos to hold out instead, comma separated",
-               "none by name", {}),
+               {{"", "every 8th"}, {"4", "every 4th"}, {"0", "none"}}, Kind::number),
+        choice("test-views", "Test photos by name",
+               "Names of the photos to hold out instead, comma separated", "none", {}),
         choice("masks", "Masks", "Folder of masks for ignored pixels, or none",
                "from the capture, if any", {{"", "from the capture"}, {kNoMasks, "off"}}),
         choice("undistort", "Lens",
                "Train distorted photos through their own lens, or resample them to a pinhole",
-               CaptureOptions().undistort ? "pinhole" : "their own",
-               {{"", "default"}, {"no", "their own"}, {"yes", "pinhole"}}),
+               CaptureOptions().undistort ? "pinhole" : "as in the capture",
+               {{"", "default"}, {"no", "as in the capture"}, {"yes", "pinhole"}}, Kind::one_of),
         choice("background", "Background",
                "Colour behind the scene: r,g,b from 0 to 1, black or white", "black",
                {{"", "black"}, {"white", "white"}}),
-        choice("steps", "Steps", "Length of the training; the schedule scales with it", "30000",
-               {{"2000", "2,000: quick look"}, {"7000", "7,000"}, {"", "30,000: best"}}),
+        choice("strategy", "Strategy", "How the number of Gaussians grows; changes other defaults",
+               "adaptive (3DGS)",
+               {{"", "adaptive (3DGS)"}, {"mcmc", "MCMC"}, {"budget", "growth curve"}},
+               Kind::one_of),
+        choice("steps", "Steps", "Length of the training; the schedule scales with it",
+               format_count(usual.steps),
+               {{"2000", "2,000: quick look"}, {"7000", "7,000"}, {"", "30,000: best"}},
+               Kind::number),
         choice("gaussians", "Gaussians",
-               "Most Gaussians that density control (3DGS: clone, split, prune) grows to", usual,
-               {{"500000", "500,000"}, {"1000000", "1,000,000"}, {"", "5,000,000"}}),
+               "Most Gaussians that density control (3DGS: clone, split, prune) grows to",
+               format_count(usual.max_gaussians),
+               {{"500000", "500,000"}, {"1000000", "1,000,000"}, {"5000000", "5,000,000"}},
+               Kind::number),
+        choice("batch", "Batch", "Photos per step", format_count(usual.batch),
+               {{"", "1"}, {"2", "2"}, {"4", "4"}}, Kind::number),
+        choice("sh-degree", "SH degree", "Highest degree of the colours' spherical harmonics",
+               format_count(usual.sh_degree),
+               {{"", "3: best"}, {"2", "2"}, {"1", "1"}, {"0", "0: one colour each"}},
+               Kind::one_of),
         choice("output", "Folder", "Output folder of the run", folder, {}),
     };
 }
@@ -355,7 +387,7 @@ ImportState::Facts Import::forecast(const StepSpeed& speed) const {
         out.emplace_back("Free on the GPU", words_of_free(free_there, plan(cap)));
     const double megapixels = 1e-6 * static_cast<double>(f.width) * f.height;
     out.emplace_back("Time", speed.ms_per_megapixel > 0
-                                 ? fmt::format("about {}, in proportion to the pixels, from {}",
+                                 ? fmt::format("about {}: a guess by pixels alone, from {}",
                                                format_duration(1e-3 * speed.ms_per_megapixel *
                                                                megapixels * made->steps),
                                                speed.based_on)

@@ -39,9 +39,9 @@ struct StepSpeed {
 class Import {
   public:
     /// The names of choices, for import.set.
-    static constexpr std::array<const char*, 9> kNames{"downscale", "test-every", "test-views",
-                                                       "masks",     "undistort",  "background",
-                                                       "steps",     "gaussians",  "output"};
+    static constexpr std::array<const char*, 12> kNames{
+        "downscale", "test-every", "test-views", "masks", "undistort", "background",
+        "strategy",  "steps",      "gaussians",  "batch", "sh-degree", "output"};
     Import(PathContents contents, ImportBase base, std::function<void()> wake);
 
     /// Errors (usage): no such choice, or an invalid value; then nothing changes.

@@ -194,6 +194,9 @@ Result<void> Studio::leave(EngineJob job) {
 
 Result<void> Studio::import(PathContents contents) {
     ImportBase base = state_.import_base;
+    // The start options are those of the capture that they name.
+    const std::string& named = options_.contents.path;
+    if (!named.empty() && named != contents.path) base.loading = {};
     // Settings made before anything was open apply to the scene opened now.
     if (!state_.scene && state_.settings)
         for (const SettingRow& row : *state_.settings)

@@ -338,8 +338,8 @@ Result<void> StudioUi::maximise(const std::string& name) {
     workspace.maximised = restores ? std::nullopt : region;
     return {};
 }
-bool StudioUi::show_picture_only(std::optional<bool> on) {
-    return parts_->workspace.picture_only = on.value_or(!parts_->workspace.picture_only);
+void StudioUi::show_picture_only(std::optional<bool> on) {
+    parts_->workspace.picture_only = on.value_or(!parts_->workspace.picture_only);
 }
 Workspace& StudioUi::workspace() { return parts_->workspace; }
 InputQueue& StudioUi::input() { return parts_->window.input(); }

@@ -59,8 +59,8 @@ class StudioUi {
     /// Maximises the panel's region, or restores all; without a name, the one under the
     /// mouse. usage: no such visible panel.
     Result<void> maximise(const std::string& name);
-    /// Shows only the picture; without a choice, toggles. Returns the new state.
-    bool show_picture_only(std::optional<bool> on);
+    /// Shows only the picture; without a choice, toggles.
+    void show_picture_only(std::optional<bool> on);
     /// True if a text field, a dialog or the panel under the mouse uses the key itself. `chord`:
     /// the key as the key map has it for `command`.
     bool takes_key(const KeyPress& key, const std::string& chord, std::string_view command) const;

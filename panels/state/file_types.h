@@ -8,7 +8,7 @@
 
 namespace gs {
 
-enum class FileKind { folder, capture, splats, checkpoint, trace, other };
+enum class FileKind { folder, capture, splats, checkpoint, bundle, step, trace, other };
 
 /// A format that splats can be written in.
 struct WrittenFormat {
@@ -23,6 +23,9 @@ struct FileTypes {
     /// Thumbnail paths of a run at `path` (or of a file of it), the best first; the
     /// files need not be there. Empty: nothing has any.
     std::function<std::vector<std::string>(const std::string& path)> thumbnails_of;
+    /// "25 Nov 2026 13:05, 7,000 steps, 25.8 dB", of a run or a file of one; of others the date.
+    /// Asked for with every frame.
+    std::function<std::string(const std::string& path)> summary_of;
 };
 
 }  // namespace gs

@@ -15,7 +15,8 @@ struct ImportState {
     struct Choice {
         std::string name, label, help;
         std::string value, usual;
-        std::vector<std::pair<std::string, std::string>> offers;  ///< value, words for it
+        std::vector<std::pair<std::string, std::string>> offers;     ///< value, words for it
+        enum class Kind { text, number, one_of } kind = Kind::text;  ///< one_of: of the offers
     };
     using Facts = std::vector<std::pair<std::string, std::string>>;
 

@@ -26,8 +26,7 @@ void draw_fov(const Snapshot& snapshot, Commands& commands) {
     auto degrees = static_cast<float>(snapshot.fov_y * 180 / std::numbers::pi);
     ImGui::SetNextItemWidth(wide());
     ImGui::BeginDisabled(snapshot.camera.model != CameraModel::pinhole);
-    if (ImGui::SliderFloat("field of view", &degrees, 5, 150, "%.1f deg",
-                           ImGuiSliderFlags_AlwaysClamp))
+    if (drag_bar("Field of view", degrees, 5.0F, 150.0F, "%.1f deg"))
         commands.push("view.fov", {fmt::format("{:.2f}", degrees)});
     ImGui::EndDisabled();
     tooltip(snapshot.camera.orthographic() ? "Not used with parallel rays: zoom to change the width"
@@ -38,7 +37,7 @@ void draw_fov(const Snapshot& snapshot, Commands& commands) {
 void draw_lens(const Snapshot& snapshot, Commands& commands) {
     const CameraModel now = snapshot.camera.model;
     ImGui::SetNextItemWidth(wide());
-    if (ImGui::BeginCombo("lens", text_of(now))) {
+    if (ImGui::BeginCombo("Lens", text_of(now))) {
         for (const CameraModel model : kViewerLenses)
             if (ImGui::Selectable(text_of(model), now == model))
                 commands.push("camera.lens", {text_of(model)});
@@ -51,7 +50,7 @@ void draw_lens(const Snapshot& snapshot, Commands& commands) {
     auto degrees =
         static_cast<float>(snapshot.camera.height / snapshot.camera.fy * 180 / std::numbers::pi);
     ImGui::SetNextItemWidth(wide());
-    if (ImGui::SliderFloat("across", &degrees, 10, 360, "%.0f deg", ImGuiSliderFlags_AlwaysClamp))
+    if (drag_bar("Across", degrees, 10.0F, 360.0F, "%.0f deg"))
         commands.push("camera.lens", {text_of(now), fmt::format("{:.1f}", degrees)});
     tooltip("Angle across the picture's height");
 }
@@ -64,14 +63,13 @@ void draw_near(const Snapshot& snapshot, Commands& commands) {
     ImGui::SetNextItemWidth(wide());
     const float most = static_cast<float>(2 * kParallelStandoff * radius),
                 least = std::min(near_plane, static_cast<float>(1e-3 * radius));
-    if (ImGui::SliderFloat("near plane", &near_plane, least, most,
-                           automatic ? "auto: %.3g" : "%.3g",
-                           ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic))
+    if (drag_bar("Near plane", near_plane, least, most, automatic ? "auto: %.3g" : "%.3g",
+                 ImGuiSliderFlags_Logarithmic))
         commands.push("view.near", {argument(static_cast<double>(near_plane))});
     tooltip("Hide Gaussians nearer than this, in world units along the view");
     ImGui::SameLine();
     ImGui::BeginDisabled(automatic);
-    if (ImGui::SmallButton("auto")) commands.push("view.near", {"auto"});
+    if (ImGui::SmallButton("Auto")) commands.push("view.near", {"auto"});
     ImGui::EndDisabled();
 }
 
@@ -94,7 +92,7 @@ std::string name_of_up(const Snapshot& snapshot) {
 void draw_up(const Snapshot& snapshot, Commands& commands) {
     ImGui::SetNextItemWidth(wide());
     const std::string now = name_of_up(snapshot);
-    if (ImGui::BeginCombo("up", now.c_str())) {
+    if (ImGui::BeginCombo("Up", now.c_str())) {
         for (const char* name : kUps)
             if (ImGui::Selectable(name, now == name)) commands.push("view.up", {name});
         ImGui::EndCombo();
@@ -122,7 +120,7 @@ void draw_box_end(const Snapshot& snapshot, Commands& commands, int axis, bool u
     const float least = std::min(c[a] - more, v[a]), most = std::max(c[a + 3] + more, v[a + 3]);
     ImGui::PushID(static_cast<int>(i));
     ImGui::SetNextItemWidth(wide() / 2 - 2);
-    if (ImGui::SliderFloat("##end", &v[i], least, most, "%.3g", ImGuiSliderFlags_AlwaysClamp)) {
+    if (drag_bar("##end", v[i], least, most, "%.3g")) {
         v[i] = upper ? std::max(v[i], v[a]) : std::min(v[i], v[a + 3]);
         std::vector<std::string> arguments;
         for (const float end : v) arguments.push_back(argument(static_cast<double>(end)));
@@ -133,7 +131,7 @@ void draw_box_end(const Snapshot& snapshot, Commands& commands, int axis, bool u
 
 void draw_clip(const Snapshot& snapshot, Commands& commands) {
     bool on = snapshot.view.clip.has_value();
-    if (ImGui::Checkbox("clip box", &on)) {
+    if (ImGui::Checkbox("Clip box", &on)) {
         if (on)
             commands.push("view.clip.fit");
         else
@@ -144,7 +142,7 @@ void draw_clip(const Snapshot& snapshot, Commands& commands) {
         "it");
     if (!snapshot.view.clip) return;
     ImGui::SameLine();
-    if (ImGui::SmallButton("fit")) commands.push("view.clip.fit");
+    if (ImGui::SmallButton("Fit")) commands.push("view.clip.fit");
     tooltip("Fit the box to the scene's core, by the points");
     constexpr std::array<const char*, 3> kAxes{"x", "y", "z"};
     for (int axis = 0; axis < 3; ++axis) {
@@ -165,22 +163,22 @@ void draw_camera_popup(const Snapshot& snapshot, Commands& commands) {
     if (snapshot.scene) {
         draw_fov(snapshot, commands);
         draw_near(snapshot, commands);
-        toggle_command(commands, "orthographic", "view.orthographic",
+        toggle_command(commands, "Orthographic", "view.orthographic",
                        snapshot.camera.orthographic(),
                        "Parallel rays: sizes do not depend on depth (5 on the number pad)");
         draw_lens(snapshot, commands);
         toggle_command(
             commands, "rolling shutter", "view.shutter", snapshot.view.shutter,
             "For photos with a rolling shutter: draw every row from its own pose, or all from one");
-        toggle_command(commands, "shutter arrows", "view.shutter.arrows",
+        toggle_command(commands, "Shutter arrows", "view.shutter.arrows",
                        snapshot.view.shutter_arrows,
                        "Show when each row is read, and the shift this causes");
         ImGui::Separator();
         draw_sides(commands);
         draw_up(snapshot, commands);
-        toggle_command(commands, "ground grid", "view.grid", snapshot.view.grid,
+        toggle_command(commands, "Ground grid", "view.grid", snapshot.view.grid,
                        "Draw lines on the ground, a round number of world units apart (Shift+G)");
-        toggle_command(commands, "fast pictures", "view.fast", snapshot.view.fast,
+        toggle_command(commands, "Fast pictures", "view.fast", snapshot.view.fast,
                        "CUDA, while not training: half-precision colours in the viewport only; "
                        "files, maps, scores and training stay exact");
         ImGui::Separator();

@@ -60,7 +60,7 @@ std::vector<std::string> facts_of(const ViewFrame& frame) {
     if (frame.visible > 0)
         words.push_back(format_count(static_cast<double>(frame.visible)) + " visible");
     if (frame.isects > 0)
-        words.push_back(format_short(static_cast<double>(frame.isects)) + " isects");
+        words.push_back(format_short(static_cast<double>(frame.isects)) + " tile pairs");
     if (frame.psnr <= 0) return words;
     std::string score = fmt::format("{:.2f} dB", frame.psnr);
     if (frame.shrunk) score = "~" + score + " at this size";

@@ -47,13 +47,13 @@ void draw_range(const ViewSettings& view, Commands& commands) {
         const auto push = [](Commands& c, double lo, double hi) {
             if (lo < hi) c.push("view.range", {"manual", argument(lo), argument(hi)});
         };
-        number_command(commands, "lower end", view.range_lo, "%.4g",
+        number_command(commands, "Lower end", view.range_lo, "%.4g",
                        [&](Commands& c, double lo) { push(c, lo, view.range_hi); });
-        number_command(commands, "upper end", view.range_hi, "%.4g",
+        number_command(commands, "Upper end", view.range_hi, "%.4g",
                        [&](Commands& c, double hi) { push(c, view.range_lo, hi); });
         dim_text("in the map's unit; press Enter to apply");
     } else if (view.range == RangeMode::percentile) {
-        number_command(commands, "upper percentile", view.percentile, "%.4g %%",
+        number_command(commands, "Upper percentile", view.percentile, "%.4g %%",
                        [](Commands& c, double p) {
                            c.push("view.percentile", {argument(std::clamp(p, 50.0, 100.0))});
                        });
@@ -69,34 +69,34 @@ void draw_map(ItemRow& row, const ViewSettings& view, Commands& commands) {
     const bool signs = view.mode == ViewMode::error && view.signed_error;  // has colours of its own
     const bool tiles = is_of_tiles(view.mode);
     ImGui::BeginDisabled(!has_colormap(view.mode) || signs);
-    if (row.place(6, "colormap"))
+    if (row.place(6, "Colormap"))
         choice_command(commands, "##colormap", "view.colormap", kColormapNames,
                        static_cast<std::size_t>(view.colormap), 6,
                        "Colormap; viridis, inferno and cividis are perceptual, cividis is safest "
                        "for colour-blind eyes");
     ImGui::EndDisabled();
     ImGui::BeginDisabled(!has_colormap(view.mode));
-    if (row.place(7, "range")) draw_range(view, commands);
+    if (row.place(7, "Range")) draw_range(view, commands);
     ImGui::EndDisabled();
     ImGui::BeginDisabled(!has_colormap(view.mode) || signs);
-    if (row.place(2.6F, "logarithmic"))
-        toggle_command(commands, "log", "view.log", view.logarithmic, "Logarithmic colours (L)");
+    if (row.place(2.6F, ""))
+        toggle_command(commands, "Log", "view.log", view.logarithmic, "Logarithmic colours (L)");
     ImGui::EndDisabled();
     ImGui::BeginDisabled(!tiles && view.mode != ViewMode::error);
-    if (row.place(4, view.mode == ViewMode::error ? "difference" : "tiles")) {
+    if (row.place(4, "")) {
         if (view.mode == ViewMode::error)
-            toggle_command(commands, "signed", "view.signed", view.signed_error,
+            toggle_command(commands, "Signed", "view.signed", view.signed_error,
                            "Show this picture minus the other: orange where it is brighter, blue "
                            "where it is darker (Shift+E)");
         else
-            toggle_command(commands, "grid", "view.tile-grid", view.tile_grid,
+            toggle_command(commands, "Grid", "view.tile-grid", view.tile_grid,
                            "Draw lines between tiles in maps with one value per tile (G)");
     }
     ImGui::EndDisabled();
 }
 
 void draw_place(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
-    if (!row.place(10.4F, "camera")) return;
+    if (!row.place(10.4F, "Camera")) return;
     const ViewSettings& view = snapshot.view;
     const bool any = snapshot.cameras && !snapshot.cameras->empty();
     if (icon_button("previous", Icon::previous, "Previous capture camera ([)", any))
@@ -117,12 +117,12 @@ void draw_place(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
 void draw_second_scene(const Snapshot& snapshot, Commands& commands) {
     ImGui::Separator();
     for (std::size_t i = 0; i < kCompareWithNames.size(); ++i)
-        if (ImGui::Selectable((std::string("with ") + kCompareWithNames[i]).c_str(),
+        if (ImGui::Selectable((std::string("With ") + kCompareWithNames[i]).c_str(),
                               i == static_cast<std::size_t>(snapshot.view.with)))
             commands.push("view.with", {kCompareWithNames[i]});
     ImGui::Separator();
-    if (ImGui::Selectable("swap A and B (X)")) commands.push("scene.swap");
-    if (ImGui::Selectable("end the comparison")) commands.push("scene.end-compare");
+    if (ImGui::Selectable("Swap A and B (X)")) commands.push("scene.swap");
+    if (ImGui::Selectable("End the comparison")) commands.push("scene.end-compare");
     tooltip("Close " + snapshot.other->name);
 }
 
@@ -130,9 +130,9 @@ void draw_compare(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
     const ViewSettings& view = snapshot.view;
     const bool scenes = snapshot.other && view.with == CompareWith::scene;
     const bool photos = snapshot.cameras && !snapshot.cameras->empty();
-    if (!row.place(7.4F, "compare")) return;
+    if (!row.place(7.4F, "Compare")) return;
     ImGui::SetNextItemWidth(7.4F * em());
-    const std::string what = scenes ? "A | B: " : "photo: ";
+    const std::string what = scenes ? "A | B: " : "Photo: ";
     ImGui::BeginDisabled(!snapshot.other && !photos);
     if (ImGui::BeginCombo("##compare",
                           (what + kCompareNames[static_cast<std::size_t>(view.compare)]).c_str())) {
@@ -151,10 +151,10 @@ void draw_compare(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
 }
 
 void draw_toggle(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
-    if (!row.place(4, "toggle")) return;
+    if (!row.place(4, "")) return;
     const bool scenes = snapshot.other && snapshot.view.with == CompareWith::scene;
     ImGui::BeginDisabled(snapshot.view.compare != Compare::toggle);
-    toggle_command(commands, scenes ? "other" : "photo", "view.show-photo",
+    toggle_command(commands, scenes ? "Other" : "Photo", "view.show-photo",
                    snapshot.view.show_photo,
                    "Show the other picture instead, in compare mode toggle (P)");
     ImGui::EndDisabled();
@@ -162,47 +162,47 @@ void draw_toggle(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
 
 void draw_items(ItemRow row, const Snapshot& snapshot, Commands& commands) {
     const ViewSettings& view = snapshot.view;
-    if (row.place(8.5F, "shows"))
+    if (row.place(8.5F, "Show"))
         choice_command(commands, "##mode", "view.mode", kViewModeNames,
                        static_cast<std::size_t>(view.mode), 8.5F, "Choose what the picture shows");
     draw_compare(row, snapshot, commands);
     draw_place(row, snapshot, commands);
-    if (row.place(6, "tool"))
+    if (row.place(6, "Tool"))
         choice_command(commands, "##tool", "tool", kToolNames,
                        static_cast<std::size_t>(snapshot.tools.tool), 6,
                        "The left mouse button's tool: steer, or select and edit (Escape: steer "
                        "again)");
     draw_map(row, view, commands);
-    if (row.place(5, "camera")) {
+    if (row.place(5, "")) {
         if (ImGui::Button("Frame all")) commands.push("view.frame-all");
         tooltip("Move back until the whole scene is in view (Home)");
     }
-    if (row.place(4.6F, "lens")) draw_camera_popup(snapshot, commands);
-    if (row.place(6.2F, "drawn as"))
+    if (row.place(4.6F, "")) draw_camera_popup(snapshot, commands);
+    if (row.place(6.2F, "Draw as"))
         choice_command(commands, "##style", "view.style", kDrawStyleNames,
                        static_cast<std::size_t>(view.style), 6.2F, "Draw style of the Gaussians");
     ImGui::BeginDisabled(!snapshot.cameras || snapshot.cameras->empty());
-    if (row.place(5, "cameras"))
-        toggle_command(commands, "cameras", "view.frusta", view.frusta,
+    if (row.place(5, ""))
+        toggle_command(commands, "Cameras", "view.frusta", view.frusta,
                        "Show the capture cameras (C)");
     ImGui::EndDisabled();
-    if (row.place(5.2F, "overlays"))
-        toggle_command(commands, "overlays", "view.overlays", view.overlays,
+    if (row.place(5.2F, ""))
+        toggle_command(commands, "Overlays", "view.overlays", view.overlays,
                        "Show legend, figures, axes and the value under the mouse (O)");
     draw_toggle(row, snapshot, commands);
-    if (row.place(6, "steered by"))
+    if (row.place(6, "Steer by"))
         choice_command(commands, "##navigation", "view.navigation", kNavigationNames,
                        static_cast<std::size_t>(view.navigation), 6, "How the mouse steers");
 }
 
 void draw_settings(const ViewSettings& view, Commands& commands) {
     float rgb[3] = {view.background.x, view.background.y, view.background.z};
-    if (ImGui::ColorEdit3("background", rgb, ImGuiColorEditFlags_Float))
+    if (ImGui::ColorEdit3("Background", rgb, ImGuiColorEditFlags_Float))
         commands.push("view.background",
                       {argument(static_cast<double>(rgb[0])), argument(static_cast<double>(rgb[1])),
                        argument(static_cast<double>(rgb[2]))});
     int degree = view.sh_degree;
-    if (ImGui::SliderInt("SH degree", &degree, 0, 3, "%d", ImGuiSliderFlags_AlwaysClamp))
+    if (drag_bar("SH degree", degree, 0, 3, "%.0f"))
         commands.push("view.sh-degree", {std::to_string(degree)});
     choice_command(
         commands, "projection", "view.projection", kViewProjectionNames,
@@ -210,27 +210,25 @@ void draw_settings(const ViewSettings& view, Commands& commands) {
         "Project by the lens's Jacobian (ewa), by seven points of each Gaussian (ut), or as the "
         "run trains");
     auto scale = static_cast<float>(view.scale_modifier);
-    if (ImGui::SliderFloat("size of Gaussians", &scale, 0.01F, 2, "%.2f x",
-                           ImGuiSliderFlags_AlwaysClamp))
+    if (drag_bar("Size of Gaussians", scale, 0.01F, 2.0F, "%.2f x"))
         commands.push("view.scale", {fmt::format("{:.3f}", scale)});
     tooltip("Outline Gaussians at this many standard deviations in style rings");
     auto dots = static_cast<float>(view.point_size);
-    if (ImGui::SliderFloat("size of dots", &dots, 1, 16, "%.1f px", ImGuiSliderFlags_AlwaysClamp))
+    if (drag_bar("Size of dots", dots, 1.0F, 16.0F, "%.1f px"))
         commands.push("view.point-size", {fmt::format("{:.2f}", dots)});
     tooltip("For styles points and centres");
-    choice_command(commands, "cameras' colours", "view.frusta.color", kFrustaColorNames,
+    choice_command(commands, "Cameras' colours", "view.frusta.color", kFrustaColorNames,
                    static_cast<std::size_t>(view.frusta_color), 6,
                    "Colour the capture cameras by this value");
     ImGui::SameLine();
-    toggle_command(commands, "with photos", "view.frusta.photos", view.frusta_photos,
+    toggle_command(commands, "With photos", "view.frusta.photos", view.frusta_photos,
                    "Show each capture camera's photo (Shift+C)");
     auto size = static_cast<float>(view.frusta_size);
-    if (ImGui::SliderFloat("size of cameras", &size, 0.05F, 20, "%.2f x",
-                           ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic))
+    if (drag_bar("Size of cameras", size, 0.05F, 20.0F, "%.2f x", ImGuiSliderFlags_Logarithmic))
         commands.push("view.frusta.size", {fmt::format("{:.3f}", size)});
     auto speed = static_cast<float>(view.fly_speed);
-    if (ImGui::SliderFloat("flying speed", &speed, 0.01F, 10, "%.2f extents/s",
-                           ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic))
+    if (drag_bar("Flying speed", speed, 0.01F, 10.0F, "%.2f extents/s",
+                 ImGuiSliderFlags_Logarithmic))
         commands.push("view.fly-speed", {fmt::format("{:.3f}", speed)});
 }
 

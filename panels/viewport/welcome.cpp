@@ -23,7 +23,7 @@ void open_row(std::string& path, Commands& commands) {
     ImGui::SameLine();
     if ((ImGui::Button("Open", {4 * em(), 0}) || entered) && !path.empty())
         commands.push("open", {path});
-    if (ImGui::Button("Browse...")) commands.push("browse", {"open"});
+    if (ImGui::Button("Browse…")) commands.push("browse", {"open"});
     ImGui::SameLine();
     dim_text("or drop it anywhere on this window.");
 }
@@ -32,10 +32,11 @@ void recent_rows(const Snapshot& snapshot, Commands& commands) {
     if (snapshot.recent.empty()) return;
     ImGui::Dummy({0, 0.6F * em()});
     text("Recent");
+    const auto names = short_names(snapshot.recent);
     for (std::size_t i = 0; i < std::min<std::size_t>(snapshot.recent.size(), 6); ++i) {
         const std::string& path = snapshot.recent[i];
         ImGui::PushID(static_cast<int>(i));
-        if (recent_row(snapshot, path, path, true)) commands.push("open", {path});
+        if (recent_row(snapshot, path, names[i], true)) commands.push("open", {path});
         ImGui::PopID();
     }
 }
@@ -73,10 +74,10 @@ void WelcomePanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (ImGui::BeginTable("##keys", 2)) {
         ImGui::TableSetupColumn("key", ImGuiTableColumnFlags_WidthFixed, 9 * em());
         ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthStretch);
-        key_row("Ctrl+P", "every command, by name");
-        key_row("F1", "all commands and keys");
-        key_row("left drag, wheel", "turn and zoom");
-        key_row(snapshot.flying_keys.c_str(), "fly");
+        key_row("Ctrl+P", "Find any command by name");
+        key_row("F1", "List all commands and keys");
+        key_row("Left drag, wheel", "Turn and zoom");
+        key_row(snapshot.flying_keys.c_str(), "Fly");
         ImGui::EndTable();
     }
     ImGui::EndChild();

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "base/format.h"
@@ -21,7 +22,14 @@ namespace gs {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::size_t kMostEntries = 20000;
+constexpr std::size_t kMostEntries = 20000, kMostRecent = 6;
+constexpr float kPlacesWidth = 9, kRoomForPlaces = 38;  // em
+
+/// "/data", "~/runs", "./here", "..": not part of a name.
+bool is_path(std::string_view typed) {
+    return typed.starts_with('/') || typed.starts_with('~') || typed == "." || typed == ".." ||
+           typed.starts_with("./") || typed.starts_with("../");
+}
 
 FileBrowser::Entry entry_of(const fs::directory_entry& item, const FileTypes* types) {
     FileBrowser::Entry entry;
@@ -54,8 +62,32 @@ std::string format_date(std::int64_t seconds) {
 }
 
 const char* name_of(FileKind kind) {
-    constexpr const char* kNames[] = {"folder", "capture", "splats", "checkpoint", "trace", ""};
+    constexpr const char* kNames[] = {"folder", "capture", "splats", "checkpoint",
+                                      "bundle", "step",    "trace",  ""};
     return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::vector<FileBrowser::Place> places_of(const std::vector<std::string>& recent) {
+    std::vector<FileBrowser::Place> out;
+    std::error_code ignored;
+    const auto add = [&](const char* heading, const std::string& name, const fs::path& path) {
+        const bool has = std::any_of(out.begin(), out.end(),
+                                     [&](const auto& place) { return place.path == path; });
+        if (!has && fs::is_directory(path, ignored)) out.push_back({heading, name, path.string()});
+    };
+    for (const std::string& path : recent) {
+        const fs::path folder = fs::path(path).parent_path();
+        if (out.size() < kMostRecent && !folder.empty())
+            add("Recent", folder.filename().string(), folder);
+    }
+    if (const char* home = std::getenv("HOME")) add("Places", "Home", home);
+    add("Places", "Current folder", fs::current_path(ignored));
+    add("Drives", "File system", "/");
+    std::ifstream mounts("/proc/mounts");
+    for (std::string device, path, rest; mounts >> device >> path && std::getline(mounts, rest);)
+        for (const char* parent : {"/media/", "/mnt/", "/run/media/"})
+            if (path.starts_with(parent)) add("Drives", fs::path(path).filename().string(), path);
+    return out;
 }
 
 FileBrowser::Listing FileBrowser::read(const std::string& path, const FileTypes* types,
@@ -126,11 +158,12 @@ void FileBrowser::arrange() {
         arranged_only_ == only)
         return;
     const std::string stood_on = came_from_.empty() && selected() ? selected()->name : came_from_;
+    const std::string_view wanted = is_path(filter) ? "" : std::string_view(filter);
     shown_.clear();
     for (std::size_t i = 0; i < entries_.size(); ++i)
         if ((!openable_only || entries_[i].is_folder ||
              (only ? entries_[i].kind == *only : entries_[i].kind != FileKind::other)) &&
-            contains_text(entries_[i].name, filter))
+            contains_text(entries_[i].name, wanted))
             shown_.push_back(i);
     std::stable_sort(shown_.begin(), shown_.end(), [&](std::size_t i, std::size_t j) {
         const Entry &a = entries_[i], &b = entries_[j];
@@ -175,6 +208,21 @@ std::optional<std::string> FileBrowser::activate(const Entry& entry) {
 }
 
 /// Chooses a typed file, or goes to a typed folder.
+std::optional<std::string> FileBrowser::go_to(const std::string& typed) {
+    const char* home = std::getenv("HOME");
+    const bool in_home = home && (typed == "~" || typed.starts_with("~/"));
+    const fs::path named = in_home ? home + typed.substr(1) : typed;
+    const std::string path = (fs::path(folder_) / named).lexically_normal().string();
+    filter.clear();
+    std::error_code ignored;
+    const bool file = fs::is_regular_file(path, ignored);
+    if (file || (!for_writing && !only && types_ && types_->kind_of &&
+                 fs::is_directory(path, ignored) && types_->kind_of(path) != FileKind::other))
+        return path;
+    enter(path, types_);
+    return std::nullopt;
+}
+
 std::optional<std::string> FileBrowser::draw_path() {
     if (ImGui::Button("Up")) enter(parent_of(folder_), types_);
     tooltip("Parent folder (Backspace)");
@@ -186,27 +234,40 @@ std::optional<std::string> FileBrowser::draw_path() {
     ImGui::SetNextItemWidth(-1);
     path_entered_ = ImGui::InputText("##folder", &typed_, ImGuiInputTextFlags_EnterReturnsTrue);
     tooltip("Type a folder to go to, or a file to open");
-    if (!path_entered_) return std::nullopt;
-    std::error_code ignored;
-    const bool file = fs::is_regular_file(typed_, ignored);
-    if (file || (!for_writing && !only && types_ && types_->kind_of &&
-                 fs::is_directory(typed_, ignored) && types_->kind_of(typed_) != FileKind::other))
-        return typed_;
-    enter(typed_, types_);
-    return std::nullopt;
+    return path_entered_ ? go_to(typed_) : std::nullopt;
 }
 
-void FileBrowser::draw_filter() {
-    const char* label = "openable";
+std::optional<std::string> FileBrowser::draw_filter() {
+    const char* label = "Supported files only";
     const float check = ImGui::GetFrameHeight() + ImGui::CalcTextSize(label).x + em();
     if (focus_filter) ImGui::SetKeyboardFocusHere();
     focus_filter = false;
-    ImGui::SetNextItemWidth(std::max(4 * em(), ImGui::GetContentRegionAvail().x - check));
-    ImGui::InputTextWithHint("##filter", "filter by name", &filter);
+    const bool beside = ImGui::GetContentRegionAvail().x > check + 12 * em();
+    ImGui::SetNextItemWidth(beside ? -check : -1);
+    ImGui::InputTextWithHint("##filter", "Filter by name, or type a path", &filter);
     filtering_ = ImGui::IsItemActive() || ImGui::IsItemDeactivated();
-    ImGui::SameLine();
+    if (beside) ImGui::SameLine();
     ImGui::Checkbox(label, &openable_only);
     tooltip("Show only folders and files that can be opened, detected from the content");
+    if (!filtering_ || !is_path(filter) || !named_key_pressed(ImGuiKey_Enter)) return std::nullopt;
+    path_entered_ = true;
+    filtering_ = false;
+    return go_to(std::string(filter));
+}
+
+void FileBrowser::draw_places(float height) {
+    ImGui::BeginChild("##places", {kPlacesWidth * em(), height});
+    std::string_view heading;
+    for (const Place& place : places) {
+        if (heading != place.heading) dim_text(heading = place.heading);
+        ImGui::PushID(place.path.c_str());
+        const std::string name = fitted(place.name, ImGui::GetContentRegionAvail().x);
+        if (ImGui::Selectable(name.c_str(), place.path == folder_)) enter(place.path, types_);
+        tooltip(place.path);
+        ImGui::PopID();
+    }
+    ImGui::EndChild();
+    ImGui::SameLine();
 }
 
 /// Moves the row stood on; the row to activate, -1: none.
@@ -314,14 +375,17 @@ std::optional<std::string> FileBrowser::draw(
     types_ = std::move(types);
     update();
     if (folder_.empty() && problem_.empty() && !busy()) enter(".", types_);
-    const std::optional<std::string> typed = draw_path();
-    draw_filter();
+    if (!places.empty() && ImGui::GetContentRegionAvail().x > kRoomForPlaces * em())
+        draw_places(height);
+    ImGui::BeginGroup();
+    std::optional<std::string> typed = draw_path();
+    if (auto path = draw_filter()) typed = std::move(path);
     if (!problem_.empty()) {
         ImGui::PushTextWrapPos(0);
         colored_text(theme().warning, problem_);
         ImGui::PopTextWrapPos();
     }
-    if (busy()) dim_text("reading the folder ...");
+    if (busy()) dim_text("Reading the folder…");
     if (left_out_ > 0) dim_text(format_count(static_cast<double>(left_out_)) + " more not listed");
     arrange();
     // Backspace belongs to a text field with focus.
@@ -330,6 +394,11 @@ std::optional<std::string> FileBrowser::draw(
         if (named_key_pressed(ImGuiKey_Backspace)) enter(parent_of(folder_), types_);
     }
     auto chosen = draw_list(height, menu);
+    if (shown_.empty() && !busy() && problem_.empty())
+        ImGui::GetWindowDrawList()->AddText(
+            {ImGui::GetItemRectMin().x + em(), ImGui::GetItemRectMin().y + 2 * em()}, theme().dim,
+            "No supported files here");
+    ImGui::EndGroup();
     return typed ? typed : chosen;
 }
 

@@ -51,7 +51,12 @@ class FileBrowser {
     const Entry* selected() const;
     std::string path_of(const Entry& entry) const;
 
-    std::string filter;
+    struct Place {
+        const char* heading;  ///< "Recent", "Places", "Drives"
+        std::string name, path;
+    };
+    std::vector<Place> places;  ///< a column at the left, if there is width for it
+    std::string filter;         ///< or a path to go to
     bool openable_only = true;
     std::optional<FileKind> only;  ///< of what can be opened, beside folders
     bool for_writing = false;      ///< go to a typed folder with any content
@@ -66,8 +71,10 @@ class FileBrowser {
     static Listing read(const std::string& path, const FileTypes* types, const Progress& progress);
     void show(Result<Listing> read);
     void arrange();
+    std::optional<std::string> go_to(const std::string& typed);
     std::optional<std::string> draw_path();
-    void draw_filter();
+    std::optional<std::string> draw_filter();
+    void draw_places(float height);
     void draw_row(int row, const std::function<void(const std::string&, const Entry&)>& menu,
                   int& activated);
     std::optional<std::string> draw_list(
@@ -91,6 +98,8 @@ class FileBrowser {
     std::unique_ptr<Task<Listing>> reading_;
 };
 
+/// Folders of recent files, the home folder, the current one, and mounted drives.
+std::vector<FileBrowser::Place> places_of(const std::vector<std::string>& recent);
 /// "21 Nov 2026 13:05" in local time.
 std::string format_date(std::int64_t seconds);
 /// "capture", "splats"; empty for other files.

@@ -24,18 +24,26 @@ struct Served {
     const char* purpose;
     const char* ending;                 ///< of written files; empty: there are several formats
     std::optional<FileKind> only = {};  ///< of opened files
+    const char* box = nullptr;          ///< a box that adds `ticked` to the command
+    const char* ticked = nullptr;
 };
 constexpr const char* kRunFolder = "import.output";
 const std::array kServed{
     Served{"open", "Open a capture, splats, a checkpoint or a trace", false, "open", ""},
     Served{"scene.compare", "Compare with splats or a checkpoint", false, "open", ""},
     Served{"trace.open", "Open a trace", false, "traces", "", FileKind::trace},
-    Served{"export", "Export the splats", true, "splats", ""},
+    Served{"export", "Export the splats", true, "splats", "", {}, "Clip box only", "clip"},
     Served{kRunFolder, "A new folder for the run", true, "runs", ""},
     Served{"screenshot", "Save the viewport's picture", true, "pictures", ".png"},
     Served{"screenshot.window", "Save a picture of the window", true, "pictures", ".png"},
-    Served{"bundle.save", "Save a bundle: the scene with its notes, views and report", true,
-           "bundles", ".gsb"},
+    Served{"bundle.save",
+           "Save a bundle: the scene with its notes, views and report",
+           true,
+           "bundles",
+           ".gsb",
+           {},
+           "With photos",
+           "photos"},
     Served{"trace.save", "Save the timeline as a Perfetto trace", true, "traces", ".pftrace"},
     Served{"film.open", "Open a camera path", false, "paths", ""},
     Served{"film.save", "Save the camera path", true, "paths", ".json"},
@@ -90,6 +98,8 @@ void FileDialog::ask(const std::string& command, const Snapshot& snapshot) {
     purpose_ = served.purpose;
     ending_ = served.ending;
     visible_ = opening_ = true;
+    ticked_ = false;
+    browser_.places = places_of(snapshot.recent);
     browser_.filter.clear();
     browser_.openable_only = ending_.empty();
     browser_.only = served.only;
@@ -134,8 +144,7 @@ void FileDialog::name_file(const Snapshot& snapshot) {
 
 void FileDialog::answer(const std::string& path, Commands& commands) {
     std::vector<std::string> arguments{path};
-    if (command_ == "screenshot")
-        for (std::string& more : picture_arguments()) arguments.push_back(std::move(more));
+    for (std::string& more : more_arguments()) arguments.push_back(std::move(more));
     folders[purpose_] = fs::path(path).parent_path().string();
     commands.push(command_, std::move(arguments));
     visible_ = false;
@@ -153,7 +162,7 @@ void FileDialog::draw_opening(const Snapshot& snapshot, Commands& commands) {
     if (ImGui::Button("Open", {6 * em(), 0})) answer(browser_.path_of(*selected), commands);
     ImGui::EndDisabled();
     ImGui::SameLine();
-    dim_text(selected ? selected->name : "choose a file to open");
+    dim_text(selected ? selected->name : "Choose a file to open");
 }
 
 void FileDialog::draw_formats(const FileTypes& types) {
@@ -181,12 +190,25 @@ void FileDialog::draw_picture_choices() {
     }
     tooltip("Size of the picture, in pixels");
     ImGui::SameLine();
-    ImGui::Checkbox("overlays", &overlays_);
+    ImGui::Checkbox("Overlays", &overlays_);
     tooltip("Include legend, figures, cameras and axes");
 }
 
-std::vector<std::string> FileDialog::picture_arguments() const {
+void FileDialog::draw_box(const Snapshot& snapshot) {
+    const Served& served = *find(command_);
+    if (!served.box) return;
+    ImGui::SameLine(8 * em());
+    const bool clips = command_ == "export";
+    ImGui::BeginDisabled(clips && !snapshot.view.clip);
+    ImGui::Checkbox(served.box, &ticked_);
+    ImGui::EndDisabled();
+    tooltip(clips ? "Write only the Gaussians in the clip box" : "Pack the photos as well");
+}
+
+std::vector<std::string> FileDialog::more_arguments() const {
     std::vector<std::string> out;
+    if (const Served& served = *find(command_); served.box && ticked_) out = {served.ticked};
+    if (command_ != "screenshot") return out;
     if (size_ > 0)
         out = {std::to_string(kSizes[size_].width), std::to_string(kSizes[size_].height)};
     out.emplace_back(overlays_ ? "overlays" : "plain");
@@ -227,6 +249,7 @@ void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
     ImGui::BeginDisabled(!known);
     const bool pressed = ImGui::Button(command_ == kRunFolder ? "Choose" : "Write", {6 * em(), 0});
     ImGui::EndDisabled();
+    draw_box(snapshot);
     ImGui::SameLine();
     const auto& entries = browser_.entries();
     const bool there =
@@ -248,7 +271,7 @@ void FileDialog::draw(const Snapshot& snapshot, Commands& commands) {
     if (!visible_) return;
     const ImVec2 screen = ImGui::GetIO().DisplaySize;
     ImGui::SetNextWindowPos({screen.x / 2, screen.y / 2}, ImGuiCond_Always, {0.5F, 0.5F});
-    ImGui::SetNextWindowSize({std::max(std::min(52 * em(), screen.x - 2 * em()), 2 * em()),
+    ImGui::SetNextWindowSize({std::max(std::min(60 * em(), screen.x - 2 * em()), 2 * em()),
                               std::max(std::min(34 * em(), screen.y - 2 * em()), 2 * em())});
     if (!ImGui::BeginPopup("##file dialog", ImGuiWindowFlags_NoMove)) {
         visible_ = false;

@@ -33,13 +33,16 @@ class FileDialog {
     void draw_writing(const Snapshot& snapshot, Commands& commands);
     void draw_formats(const FileTypes& types);
     void draw_picture_choices();
-    std::vector<std::string> picture_arguments() const;
+    void draw_box(const Snapshot& snapshot);
+    /// The choices beside the path.
+    std::vector<std::string> more_arguments() const;
     void answer(const std::string& path, Commands& commands);
 
     FileBrowser browser_;
     std::string command_, title_, name_, purpose_;
     std::string ending_;  ///< what the name gets where it has none; empty: it says the format
     bool visible_ = false, opening_ = false, writes_ = false, overlays_ = true;
+    bool ticked_ = false;   ///< the command's own box: with photos, clip only
     std::size_t size_ = 0;  ///< of pictures, an index
 };
 

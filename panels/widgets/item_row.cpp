@@ -17,8 +17,8 @@ bool ItemRow::place(float width, const char* name) {
     if (full_ != menu_) return false;
     if (menu_) {
         ImGui::AlignTextToFramePadding();
-        dim_text(name);
-        ImGui::SameLine(6 * em());
+        if (*name) dim_text(name), ImGui::SameLine();
+        ImGui::SetCursorPosX(6 * em());
     } else {
         ImGui::SetCursorPos({corner_.x + begin, corner_.y});
     }

@@ -15,7 +15,8 @@ class ItemRow {
     static ItemRow rest(float room);
 
     /// The place of the next item, `width` em; false: it is not drawn here. The items after one
-    /// that does not fit do not fit either: their order stays. `name` stands before it in the menu.
+    /// that does not fit do not fit either: their order stays. `name` is before it in the menu;
+    /// empty: the item has its own.
     bool place(float width, const char* name);
 
   private:

@@ -135,7 +135,7 @@ void draw_axes(const Area& area, const PlotLook& look) {
         area.list.AddText({x - half, area.b.y + 0.15F * em()}, theme().dim, label.c_str());
         free_from = x + half + 0.5F * em();
     }
-    area.list.AddText({name_begin, area.b.y + 0.15F * em()}, theme().faint, look.x_name.c_str());
+    area.list.AddText({name_begin, area.b.y + 0.15F * em()}, theme().dim, look.x_name.c_str());
 }
 
 void draw_band(const Area& area, const PlotLine& line) {
@@ -238,6 +238,14 @@ void draw_marks(const Area& area, std::span<const CurveMark> marks, bool hovered
     ImGui::EndTooltip();
 }
 
+/// " (step 1,000)" for a value of another step than the one pointed at.
+std::string step_of(const CurvePoint& point, const PlotLook& look, const PlotRange& x) {
+    constexpr double kNear = 0.01;  // of the range: pointed at, as far as a hand can
+    const auto step = static_cast<double>(point.step);
+    if (look.x_name != "step" || std::abs(step - x.hover) <= kNear * (x.hi - x.lo)) return {};
+    return " (step " + format_count(step) + ")";
+}
+
 void draw_hover(const Area& area, std::span<const PlotLine> lines, const PlotLook& look,
                 const PlotRange& x, bool hovered) {
     if (!(x.hover >= area.x_lo && x.hover <= area.x_hi)) return;
@@ -261,7 +269,8 @@ void draw_hover(const Area& area, std::span<const PlotLine> lines, const PlotLoo
         if (!hovered || (look.stacked && value == 0)) continue;
         colored_text(mix(line.color, theme().text, 0.35F), line.name);
         ImGui::SameLine();
-        text(format_number(value, 5) + (look.unit.empty() ? "" : " " + look.unit));
+        text(format_number(value, 5) + (look.unit.empty() ? "" : " " + look.unit) +
+             step_of(*point, look, x));
     }
     if (hovered && look.stacked) text("sum " + format_number(total, 5) + " " + look.unit);
     if (hovered) ImGui::EndTooltip();
@@ -398,9 +407,9 @@ void histogram(const char* id, const Histogram& data, ImU32 color, float height,
             format_share(static_cast<double>(data.counts[i]) / std::max(sum, 1.0)).c_str());
     }
     const std::string left = format_number(data.lo, 3), right = format_number(data.hi, 3);
-    list.AddText({corner.x, floor + 1}, theme().faint, left.c_str());
-    list.AddText({corner.x + size.x - ImGui::CalcTextSize(right.c_str()).x, floor + 1},
-                 theme().faint, right.c_str());
+    list.AddText({corner.x, floor + 1}, theme().dim, left.c_str());
+    list.AddText({corner.x + size.x - ImGui::CalcTextSize(right.c_str()).x, floor + 1}, theme().dim,
+                 right.c_str());
 }
 
 }  // namespace gs

@@ -67,10 +67,20 @@ bool recent_row(const Snapshot& snapshot, const std::string& path, const std::st
         list.AddImage(texture_of(first), at, {at.x + width, at.y + high});
         begin += column + 0.5F * em();
     }
-    const std::string words = fitted_path(name, room - begin - 0.4F * em());
-    const float down = pictures.empty() ? 0 : (height - ImGui::GetTextLineHeight()) / 2;
-    list.AddText({corner.x + begin, corner.y + down}, accent ? theme().accent : theme().text,
-                 words.c_str());
+    // The facts are below the name where there is height for them, else at the right.
+    const bool below = !pictures.empty();
+    const std::string facts = snapshot.file_types && snapshot.file_types->summary_of
+                                  ? snapshot.file_types->summary_of(path)
+                                  : std::string();
+    const float wide = ImGui::CalcTextSize(facts.c_str()).x + em();
+    const bool fits = below || begin + ImGui::CalcTextSize(name.c_str()).x + wide < room;
+    const float for_name = room - begin - 0.4F * em() - (below || !fits ? 0 : wide);
+    list.AddText({corner.x + begin, corner.y}, accent ? theme().accent : theme().text,
+                 fitted_path(name, for_name).c_str());
+    if (fits)
+        list.AddText({below ? corner.x + begin : corner.x + room - wide + 0.6F * em(),
+                      below ? corner.y + 1.2F * em() : corner.y},
+                     theme().dim, fitted(facts, room - begin).c_str());
     return clicked;
 }
 

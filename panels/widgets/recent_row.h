@@ -1,5 +1,5 @@
-// A row for a recent file: its name, with a thumbnail if it is a run that has some. For the Files
-// panel and the welcome page.
+// A row for a recent file: its name and date, of a run its steps, score and a thumbnail. For the
+// Files panel and the welcome page.
 #pragma once
 
 #include <string>

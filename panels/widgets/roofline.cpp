@@ -60,7 +60,7 @@ void draw_grid(const Axes& axes, ImDrawList& list) {
         free_from = x + half + 0.5F * em();
     }
     const char* name = "ops / byte";
-    list.AddText({axes.b.x - ImGui::CalcTextSize(name).x, axes.b.y + 0.15F * em()}, theme().faint,
+    list.AddText({axes.b.x - ImGui::CalcTextSize(name).x, axes.b.y + 0.15F * em()}, theme().dim,
                  name);
     float free_below = axes.b.y + 2 * em();
     for (const double tick :
@@ -74,7 +74,7 @@ void draw_grid(const Axes& axes, ImDrawList& list) {
                      label.c_str());
         free_below = y - size.y / 2;
     }
-    list.AddText({axes.a.x + 0.3F * em(), axes.a.y}, theme().faint, "ops/s");
+    list.AddText({axes.a.x + 0.3F * em(), axes.a.y}, theme().dim, "ops/s");
 }
 
 void draw_ceilings(const Axes& axes, const StageCosts& costs, ImDrawList& list) {

@@ -179,7 +179,7 @@ void apply_theme(double scale) {
     style.PopupBorderSize = 1;
     style.TabBorderSize = 0;
     style.WindowMinSize = {1, 1};
-    style.DisabledAlpha = 0.45F;
+    style.DisabledAlpha = 0.65F;
     style.ScaleAllSizes(static_cast<float>(scale));
 }
 

@@ -11,6 +11,19 @@ namespace {
 /// Bytes of one text: ImGui gives up on 16,384 characters and more in one call.
 constexpr std::size_t kMostDrawn = 8000;
 
+/// The value of the bar that the mouse drags. Its owner may round what it shows.
+struct Dragged {
+    ImGuiID bar = 0;
+    double value = 0;
+};
+Dragged dragged;
+
+double share_of(double value, double least, double most, bool logarithmic) {
+    const double share = logarithmic && least > 0 ? std::log(value / least) / std::log(most / least)
+                                                  : (value - least) / (most - least);
+    return std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0;
+}
+
 }  // namespace
 
 void draw_icon(ImDrawList& list, Icon icon, ImVec2 corner, float size, ImU32 color) {
@@ -193,6 +206,14 @@ void empty_note(std::string_view words) {
     ImGui::PopTextWrapPos();
 }
 
+std::string sentence(std::string_view words) {
+    if (words == "psnr") return "PSNR";
+    if (words == "ssim") return "SSIM";
+    std::string out(words);
+    if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 32);
+    return out;
+}
+
 std::vector<std::string> short_names(std::span<const std::string> paths) {
     // The end of a path after its last `slashes` slashes; one at its end does not count.
     const auto end_of = [](std::string_view path, std::size_t slashes) {
@@ -253,13 +274,33 @@ std::string fitted_path(std::string_view path, float width) {
     return ".." + std::string(rest);
 }
 
+bool drag_bar(const char* label, double& value, double least, double most, const char* format,
+              ImGuiSliderFlags flags) {
+    const ImGuiID bar = ImGui::GetID(label);
+    const float width = ImGui::CalcItemWidth();
+    if (dragged.bar == bar) value = dragged.value;
+    const auto speed = static_cast<float>((most - least) / std::max(width, 1.0F));
+    const bool changed = ImGui::DragScalar(label, ImGuiDataType_Double, &value, speed, &least,
+                                           &most, format, flags | ImGuiSliderFlags_AlwaysClamp);
+    dragged = ImGui::IsItemActive() ? Dragged{bar, value}
+              : dragged.bar == bar  ? Dragged()
+                                    : dragged;
+    const ImVec2 a = ImGui::GetItemRectMin(), b = ImGui::GetItemRectMax();
+    const double share = share_of(value, least, most, (flags & ImGuiSliderFlags_Logarithmic) != 0);
+    ImGui::GetWindowDrawList()->AddRectFilled({a.x, b.y - 2 * hairline()},
+                                              {a.x + static_cast<float>(share) * width, b.y},
+                                              ImGui::GetColorU32(ImGuiCol_SliderGrab));
+    return changed;
+}
+
 void choice_command(Commands& commands, const char* id, std::string_view command,
                     std::span<const char* const> names, std::size_t current, float width,
                     const char* hint) {
     ImGui::SetNextItemWidth(width * em());
-    if (ImGui::BeginCombo(id, current < names.size() ? names[current] : "?")) {
+    if (ImGui::BeginCombo(id, current < names.size() ? sentence(names[current]).c_str() : "?",
+                          ImGuiComboFlags_HeightLarge)) {
         for (std::size_t i = 0; i < names.size(); ++i) {
-            if (ImGui::Selectable(names[i], i == current))
+            if (ImGui::Selectable(sentence(names[i]).c_str(), i == current))
                 commands.push(std::string(command), {names[i]});
             // Most choices are commands of their own, too, which say what they are.
             const CommandInfo* own = commands.find(std::string(command) + "." + names[i]);

@@ -4,9 +4,11 @@
 
 #include <imgui.h>
 
+#include <cmath>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "panels/state/command.h"
@@ -46,6 +48,8 @@ bool tooltip_changed();
 void beside_if_fits(const char* label);
 /// Text in the middle of the remaining region, dim, for panels with nothing to show.
 void empty_note(std::string_view text);
+/// With a capital first letter, as every control has.
+std::string sentence(std::string_view words);
 /// Names of paths that tell them apart: with as many of their folders as that takes, "room/dense".
 std::vector<std::string> short_names(std::span<const std::string> paths);
 
@@ -54,6 +58,20 @@ std::string fitted(std::string_view text, float width);
 /// The same for paths: their beginning goes, the file name stays.
 std::string fitted_path(std::string_view path, float width);
 
+/// A number in a field with a line that shows its place between two ends. Drag it sideways, or type
+/// it after Ctrl + click or a double click; a click alone changes nothing. True when it changed.
+bool drag_bar(const char* label, double& value, double least, double most, const char* format,
+              ImGuiSliderFlags flags = 0);
+template <class T>
+bool drag_bar(const char* label, T& value, T least, T most, const char* format,
+              ImGuiSliderFlags flags = 0) {
+    auto now = static_cast<double>(value);
+    if (!drag_bar(label, now, static_cast<double>(least), static_cast<double>(most), format, flags))
+        return false;
+    const T before = value;
+    value = static_cast<T>(std::is_integral_v<T> ? std::round(now) : now);
+    return value != before;
+}
 /// A combo box of `names`; a choice gives `command` with the name. `width` in em.
 void choice_command(Commands& commands, const char* id, std::string_view command,
                     std::span<const char* const> names, std::size_t current, float width,

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/expected.h"
@@ -48,6 +49,10 @@ Result<SplatReport> examine(const GaussianModel& model, const SplatQuestions& qu
                             const Progress& progress);
 /// Photos need not be decoded.
 std::vector<Finding> examine(const Capture& capture);
+
+/// A byte for each Gaussian, 1: the finding `id` is about it. Empty: a finding about something
+/// else, or an unknown one.
+std::vector<std::uint8_t> rows_of_finding(const GaussianModel& model, std::string_view id);
 
 struct Fixed {
     GaussianModel model;

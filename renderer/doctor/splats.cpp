@@ -46,13 +46,13 @@ const std::array<RowRule, kRowFaults>& row_rules() {
          Repair::remove, "larger than 1000 scenes removed"},
         {"outliers", kWarning, "are more than 10 extents away from the scene",
          "framing and formats that quantise positions become less accurate",
-         "cut them off in an editor if they are noise", Repair::none, ""},
+         "select and delete them if they are noise", Repair::none, ""},
         {"needles", kNote, "are needles: the longest axis over 100 times the middle one",
          "they look like streaks close up and from new directions",
          "train with more views, or with a lower learning rate for scales", Repair::none, ""},
         {"blobs", kNote, "are blobs: a standard deviation of more than 10 % of the scene",
          "each covers much of a picture: slow, and hazy from inside",
-         "usual for sky and far walls; elsewhere, remove them in an editor", Repair::none, ""},
+         "usual for sky and far walls; elsewhere, select and delete them", Repair::none, ""},
         {"invisible", kNote, "are too transparent to be drawn (opacity below 1/255)",
          "they waste memory and time", "a fix removes them; the picture stays the same",
          Repair::remove, "too transparent to be drawn removed"},
@@ -65,6 +65,8 @@ const std::array<RowRule, kRowFaults>& row_rules() {
 namespace {
 
 using namespace doctor;
+
+constexpr const char *kDuplicates = "duplicates", *kSharedPositions = "shared-positions";
 
 std::vector<std::string> row_names(const std::vector<std::size_t>& rows) {
     std::vector<std::string> out;
@@ -79,7 +81,7 @@ void add_row_findings(const RowScan& scan, std::vector<Finding>& out) {
         if (tally.count > 0)
             out.push_back({rule.id, rule.severity, counted(tally.count, "Gaussian", rule.what),
                            tally.count, row_names(tally.rows), rule.consequence, rule.advice,
-                           rule.repair != Repair::none});
+                           rule.repair != Repair::none, true});
     }
 }
 
@@ -90,19 +92,19 @@ void add_repeats(const GaussianModel& model, Meter& meter, std::vector<Finding>&
                                                            rows.size(), kFindingExamples))});
     };
     if (!repeats.copies.empty())
-        out.push_back({"duplicates", Severity::warning,
+        out.push_back({kDuplicates, Severity::warning,
                        counted(repeats.copies.size(), "Gaussian", "repeat an earlier one exactly"),
                        repeats.copies.size(), examples(repeats.copies),
                        "they double memory and time, and make the covered area too opaque",
                        "a fix removes the copies; compare the pictures: copies may be intended",
-                       true});
+                       true, true});
     if (!repeats.places.empty())
-        out.push_back({"shared-positions", Severity::note,
+        out.push_back({kSharedPositions, Severity::note,
                        counted(repeats.places.size(), "Gaussian",
                                "are at exactly the same position as an earlier one"),
                        repeats.places.size(), examples(repeats.places),
                        "their order in depth is arbitrary, so colours may differ between programs",
-                       "nothing; usual in files that quantise positions", false});
+                       "nothing; usual in files that quantise positions", false, true});
 }
 
 void add_activated(const GaussianModel& model, const RowScan& scan, std::vector<Finding>& out) {
@@ -248,6 +250,28 @@ SplatReport examine_metered(const GaussianModel& model, const SplatQuestions& qu
 }
 
 }  // namespace
+
+std::vector<std::uint8_t> rows_of_finding(const GaussianModel& model, std::string_view id) {
+    Meter meter;
+    if (id == kDuplicates || id == kSharedPositions) {
+        const Repeats repeats = find_repeats(model, meter);
+        std::vector<std::uint8_t> out(model.count, 0);
+        for (const std::uint32_t row : id == kDuplicates ? repeats.copies : repeats.places)
+            out[row] = 1;
+        return out;
+    }
+    const auto& rules = row_rules();
+    const auto rule =
+        std::find_if(rules.begin(), rules.end(), [&](const RowRule& r) { return id == r.id; });
+    if (rule == rules.end()) return {};
+    std::vector<std::uint16_t> faults;
+    scan_rows(model, 1, 1, &faults, meter);
+    std::vector<std::uint8_t> out(model.count);
+    std::transform(faults.begin(), faults.end(), out.begin(), [&](std::uint16_t bits) {
+        return static_cast<std::uint8_t>(bits >> (rule - rules.begin()) & 1U);
+    });
+    return out;
+}
 
 SplatReport examine(const GaussianModel& model, const SplatQuestions& questions) {
     Meter meter;

@@ -24,7 +24,8 @@ struct Finding {
         examples;             ///< at most kFindingExamples: rows ("#17") or names of photos
     std::string consequence;  ///< what it does to pictures, training or memory
     std::string advice;
-    bool fixable = false;  ///< fix() can repair it
+    bool fixable = false;       ///< fix() can repair it
+    bool of_gaussians = false;  ///< about single Gaussians: rows_of_finding() has them
 };
 inline constexpr std::size_t kFindingExamples = 5;
 

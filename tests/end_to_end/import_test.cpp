@@ -102,7 +102,7 @@ TEST(Import, finds_what_is_there_and_says_what_it_needs) {
     EXPECT_NE(all.find("unknown: nothing trained"), std::string::npos) << all;
     const auto known = import.state({1000, "a run"});  // 1 s a step and megapixel
     EXPECT_EQ(known->forecast.back().second, "about " + format_duration(30000 * 80 * 60 * 1e-6) +
-                                                 ", in proportion to the pixels, from a run");
+                                                 ": a guess by pixels alone, from a run");
     ASSERT_TRUE(import.set("downscale", "2"));
     ASSERT_TRUE(wait_for(import));
     EXPECT_NE(import.state({})->found[2].second.find("40 x 30"), std::string::npos);
@@ -118,6 +118,8 @@ TEST(Import, says_what_is_wrong_and_keeps_what_was_right) {
                                                                     {"steps", "0"},
                                                                     {"steps", "many"},
                                                                     {"gaussians", "0"},
+                                                                    {"strategy", "best"},
+                                                                    {"sh-degree", "4"},
                                                                     {"background", "1,2,3"},
                                                                     {"background", "red"}})
         EXPECT_FALSE(import.set(name, value)) << name << " " << value;
@@ -140,9 +142,12 @@ TEST(Import, its_command_line_says_what_it_opens) {
     Import import(find_contents(tiny_capture()), started_with("gausscope train x --view"), {});
     expect_same(import);
     const std::pair<const char*, const char*> choices[] = {
-        {"downscale", "2"},          {"test-every", "4"},     {"test-views", "a b,c"},
-        {"masks", "none"},           {"background", "white"}, {"steps", "2000"},
-        {"background", ".25,0.5,1"}, {"gaussians", "300000"}, {"output", "/tmp/it's a run"}};
+        {"downscale", "2"},          {"test-every", "4"},
+        {"test-views", "a b,c"},     {"masks", "none"},
+        {"background", "white"},     {"steps", "2000"},
+        {"background", ".25,0.5,1"}, {"gaussians", "300000"},
+        {"strategy", "mcmc"},        {"batch", "2"},
+        {"sh-degree", "1"},          {"output", "/tmp/it's a run"}};
     for (const auto& [name, value] : choices) {
         ASSERT_TRUE(import.set(name, value)) << name;
         expect_same(import);

@@ -369,6 +369,7 @@ DoctorReport doctor() {
                    {"#17", "#18", "#4711"},
                    "they draw nothing, and some other programs fail on them",
                    "a fix removes them",
+                   true,
                    true},
                   {"looking-away",
                    Severity::warning,
@@ -393,6 +394,7 @@ DoctorReport doctor() {
                    {"#2", "#3"},
                    "memory and time for nothing",
                    "a fix removes them; the picture stays the same",
+                   true,
                    true}};
     r.planned = true;
     r.now = {398'214, 2'000'000, 93'985'000, 194'000'000, 105'000'000, 220'000'000};
@@ -608,36 +610,6 @@ void put_on_gpu(Snapshot& s) {
 std::vector<CommandInfo> fake_table() {
     const CommandTable table = all_commands();
     return {table.infos().begin(), table.infos().end()};
-}
-
-void put_import(Snapshot& snapshot) {
-    ImportState out;
-    out.path = "/data/captures/fox";
-    out.found = {{"Kind", "transforms.json"},
-                 {"Photos", "50 (43 to train on, 7 to test)"},
-                 {"Size", "up to 534 x 949 pixels as loaded"},
-                 {"Cameras", "1 lens"},
-                 {"Sparse points", "10,000, random"},
-                 {"Masks", "none"}};
-    out.findings = {{"random-points",
-                     Severity::warning,
-                     "no points came with the capture",
-                     1,
-                     {},
-                     "training begins from noise",
-                     "run COLMAP",
-                     false}};
-    out.skipped = {"0031.jpg: truncated JPEG at byte 40960"};
-    out.choices = {
-        {"downscale", "Downscale", "By a factor", "2", "auto", {{"", "auto"}, {"2", "half"}}},
-        {"test-every", "Test photos", "Held out", "", "every 8th", {{"4", "every 4th"}}},
-        {"steps", "Steps", "In all", "7000", "30000", {{"7000", "7,000"}}},
-        {"output", "Folder", "Of the run", "", "runs/fox-DATE-N (new)", {}}};
-    out.forecast = {{"Photos", "72.4 MiB, plus 12 MiB while reading"},
-                    {"Training", "26 MiB at first, 11.2 GiB with 5.00 M Gaussians"},
-                    {"Time", "unknown: nothing trained in this session yet"}};
-    out.command_line = "gausscope train /data/captures/fox --downscale 2 --steps 7000 --view";
-    snapshot.import = std::make_shared<const ImportState>(std::move(out));
 }
 
 void put_beside(Snapshot& snapshot) {

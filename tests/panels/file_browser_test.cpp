@@ -156,6 +156,77 @@ TEST_F(Browser, EnterInThePathDoesOneThing) {
     EXPECT_EQ(chosen.size(), 2u) << "a capture opens, it is not entered";
 }
 
+TEST_F(Browser, APathTypedIntoTheFilterIsGoneTo) {
+    FileBrowser browser;
+    std::vector<std::string> chosen;
+    const auto draw = window([&] {
+        if (const auto path = browser.draw(types, 0)) chosen.push_back(*path);
+    });
+    const auto type = [&](const std::string& words) {
+        browser.focus_filter = true;
+        for (int i = 0; i < 3; ++i) ui.frame(draw);
+        ASSERT_TRUE(ImGui::GetIO().WantTextInput) << "the filter";
+        ImGui::GetIO().AddInputCharactersUTF8(words.c_str());
+        for (int i = 0; i < 3; ++i) ui.frame(draw);
+        EXPECT_FALSE(browser.shown().empty()) << "a path filters nothing";
+        ui.press(ImGuiKey_Enter, draw);
+        browser.settle();
+        ui.frame(draw);
+    };
+    browser.enter(root.string(), types);
+    browser.settle();
+    type("./inner");
+    EXPECT_EQ(browser.folder(), (root / "inner").string());
+    browser.openable_only = false;
+    type("../b.splats");
+    EXPECT_EQ(chosen, std::vector<std::string>{(root / "b.splats").string()});
+    type(root.string());
+    EXPECT_EQ(browser.folder(), root.string());
+    ::setenv("HOME", (root / "inner").c_str(), 1);
+    type("~");
+    EXPECT_EQ(browser.folder(), (root / "inner").string());
+}
+
+TEST_F(Browser, HasPlacesToGoTo) {
+    ::setenv("HOME", root.c_str(), 1);
+    put("inner/c.splats", 1);
+    const auto places =
+        places_of({(root / "inner/c.splats").string(), (root / "inner/d.splats").string(),
+                   (root / "gone/e.splats").string()});
+    ASSERT_GE(places.size(), 3u);
+    EXPECT_EQ(places[0].path, (root / "inner").string()) << "once, and not what is gone";
+    EXPECT_EQ(places[1].name, "Home");
+    FileBrowser browser;
+    browser.places = places;
+    browser.enter(root.string(), types);
+    browser.settle();
+    const auto draw = window([&] { browser.draw(types, 0); });
+    ui.frame(draw);
+    for (float y = 20; y < 120 && browser.folder() == root.string(); y += 6) {
+        ui.click({40, y}, draw);
+        browser.settle();
+    }
+    EXPECT_EQ(browser.folder(), (root / "inner").string());
+}
+
+TEST_F(Browser, TheDialogHasTheBoxesOfItsCommand) {
+    FileDialog dialog;
+    dialog.folders["bundles"] = root.string();
+    dialog.ask("bundle.save", snapshot);
+    const auto draw = [&] { dialog.draw(snapshot, commands); };
+    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    EXPECT_NE(ui.words(draw).find("With photos"), std::string::npos);
+    Given given;
+    const ImVec2 size = ImGui::GetIO().DisplaySize;
+    const float left = std::max(size.x / 2 - 30 * em(), em());
+    for (float y = size.y - 24; y > size.y / 2 && given.empty(); y -= 6) {
+        ui.click({left + 9.5F * em(), y}, draw);
+        ui.click({left + 2 * em(), y}, draw);
+        given = commands.take();
+    }
+    EXPECT_EQ(given, (Given{{"bundle.save", {(root / "gausscope.gsb").string(), "photos"}}}));
+}
+
 TEST_F(Browser, KeepsWhatItHasWhenAFolderCannotBeRead) {
     FileBrowser browser;
     browser.enter(root.string(), types);

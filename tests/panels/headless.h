@@ -39,6 +39,17 @@ class Headless {
         ImGui::Render();
         return ImGui::GetDrawData()->TotalVtxCount;
     }
+    /// The words that a frame draws in its first window.
+    std::string words(const std::function<void()>& draw) {
+        std::string out;
+        frame([&] {
+            ImGui::LogToClipboard();
+            draw();
+            ImGui::LogFinish();
+        });
+        if (const char* logged = ImGui::GetClipboardText()) out = logged;
+        return out;
+    }
     void move_mouse(ImVec2 to) { ImGui::GetIO().MousePos = to; }
     /// Moves there, presses and releases, drawing frames between.
     void click(ImVec2 at, const std::function<void()>& draw, int button = 0) {

@@ -2,6 +2,7 @@
 // and with nonsense.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <limits>
 #include <string>
@@ -66,7 +67,14 @@ TEST_F(OtherGpusView, every_control_gives_its_command) {
     EXPECT_THAT(given, Contains("predict.measure"));
     EXPECT_THAT(given, Contains("predict.map on"));
     EXPECT_THAT(given, Contains("predict.gpus h200")) << "the other was taken away";
-    EXPECT_THAT(given, Contains(testing::StartsWith("predict.what-if gaussians ")));
+    Given dragged;
+    for (float y = 30; y < 160; y += 9) {
+        ui.drag({40, y}, {90, y}, draw);
+        for (auto& one : commands.take()) dragged.push_back(std::move(one));
+    }
+    EXPECT_TRUE(std::any_of(dragged.begin(), dragged.end(), [](const auto& one) {
+        return one.first == "predict.what-if" && one.second[0] == "gaussians";
+    }));
     EXPECT_THAT(given, Contains(testing::StartsWith("predict.what-if size ")));
     EXPECT_THAT(given, Contains(testing::StartsWith("predict.what-if sh-degree ")));
     EXPECT_THAT(given, Contains(testing::StartsWith("predict.what-if batch ")));

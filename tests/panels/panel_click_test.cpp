@@ -10,7 +10,6 @@
 #include "panels/files_panel.h"
 #include "panels/images_panel.h"
 #include "panels/notices.h"
-#include "panels/quit_question.h"
 #include "panels/stages_panel.h"
 #include "panels/time_lapse_panel.h"
 #include "panels/timeline/timeline_panel.h"
@@ -91,7 +90,7 @@ TEST_F(Click, ASettingIsChangedOnceWhenTheSliderIsLetGo) {
     const auto draw = alone(panel);
     ui.frame(draw);
     std::vector<Given> each;
-    for (float y = 276; y < 400; y += 8) {  // below the headings, which clicks fold
+    for (float y = 290; y < 400; y += 8) {  // below the headings, which clicks fold
         ui.drag({300, y}, {420, y}, draw);
         if (auto given = commands.take(); !given.empty()) each.push_back(std::move(given));
     }
@@ -106,6 +105,34 @@ TEST_F(Click, ASettingIsChangedOnceWhenTheSliderIsLetGo) {
                             [](const Given& g) { return g[0].first == "train.set"; }));
 }
 
+TEST_F(Click, NothingInTheTrainingPanelMovesTheSettings) {
+    TrainingPanel panel;
+    const auto draw = alone(panel);
+    snapshot.training.snapshots.clear();
+    snapshot.training.last_checkpoint.clear();
+    snapshot.training.state = RunState::paused;
+    const auto first_setting = [&] {
+        for (int i = 0; i < 3; ++i) ui.frame(draw);
+        for (float y = 100; y < 690; y += 2) {
+            ui.move_mouse({440, y});
+            ui.frame(draw);
+            ImGui::GetIO().MouseDown[0] = true;
+            ui.frame(draw);
+            const bool held = !panel.edited.empty() || ImGui::IsAnyItemActive();
+            const bool below = y > 180;
+            ImGui::GetIO().MouseDown[0] = false;
+            for (int i = 0; i < 2; ++i) ui.frame(draw);
+            if (held && below) return y;
+        }
+        return 0.0F;
+    };
+    const float before = first_setting();
+    snapshot = fake_snapshot(store, ViewMode::color);  // snapshots, rounds, a checkpoint
+    snapshot.training.state = RunState::finished;
+    snapshot.training.files = {{"splats", "/data/runs/1/point_cloud.ply"}};
+    EXPECT_EQ(first_setting(), before);
+}
+
 TEST_F(Click, DoctorMendsTakesBackAndLooksAtExamples) {
     DoctorPanel doctor;
     const auto draw = alone(doctor);
@@ -113,8 +140,8 @@ TEST_F(Click, DoctorMendsTakesBackAndLooksAtExamples) {
     const Given open = click_all_over(draw, 480, 690, 13);
     Given all = closed;
     all.insert(all.end(), open.begin(), open.end());
-    for (const char* name :
-         {"doctor.examine", "doctor.fix", "doctor.undo", "view.gaussian", "view.capture"})
+    for (const char* name : {"doctor.examine", "doctor.fix", "doctor.undo", "select.finding",
+                             "view.gaussian", "view.capture"})
         EXPECT_TRUE(has(all, name)) << name;
     const auto gave = [&](const std::string& name, const std::vector<std::string>& arguments) {
         return std::any_of(all.begin(), all.end(),
@@ -438,33 +465,6 @@ TEST_F(Click, AChoiceIsMadeByItsName) {
     EXPECT_EQ(given, (std::set<Given::value_type>{{"train.set", {"strategy", "mcmc"}}}));
 }
 
-TEST(QuitQuestion, IsAskedAndAnswered) {
-    Headless ui(500, 300);
-    TraceStore store;
-    const auto table = fake_table();
-    Commands commands(table);
-    Snapshot snapshot = fake_snapshot(store);
-    const auto draw = [&] { draw_quit_question(snapshot, commands); };
-    const auto vertices = [&] { return ui.frame(draw); };
-    EXPECT_EQ(vertices(), 0);
-    snapshot.asks_to_quit = true;
-    for (int i = 0; i < 3; ++i) ui.frame(draw);
-    EXPECT_GT(vertices(), 0);
-    std::set<std::string> given;
-    for (float y = 60; y < 260; y += 8)
-        for (float x = 60; x < 440; x += 12) {
-            ui.click({x, y}, draw);
-            for (const auto& [name, arguments] : commands.take())
-                given.insert(name + " " + arguments.at(0));
-        }
-    EXPECT_EQ(given, (std::set<std::string>{"browse export", "quit now", "quit stay"}));
-    ui.press(ImGuiKey_Escape, draw);
-    EXPECT_EQ(commands.take(), (Given{{"quit", {"stay"}}}));
-    snapshot.asks_to_quit = false;
-    for (int i = 0; i < 3; ++i) ui.frame(draw);
-    EXPECT_EQ(vertices(), 0);
-}
-
 TEST_F(Click, ATimeLapseIsScrubbedWalkedAndPlayed) {
     FakePictures pictures;
     snapshot.pictures = &pictures;
@@ -519,50 +519,6 @@ TEST_F(Click, ATimeLapseSaysWhenAPictureIsMissing) {
     pictures.missing.insert(other);
     ui.frame(draw);
     EXPECT_EQ(drawn(), other);
-}
-
-TEST_F(Click, TheImportDialogGivesItsChoicesAndAnswers) {
-    put_import(snapshot);
-    Workspace workspace;
-    Given given;
-    const auto draw = [&] {
-        workspace.import_dialog.draw(snapshot, commands, workspace.file_dialog);
-        // As the studio does with what was given.
-        for (const auto& [name, arguments] : commands.take()) {
-            given.emplace_back(name, arguments);
-            if (name == "import.cancel" || name == "import.accept") snapshot.import.reset();
-        }
-    };
-    for (int i = 0; i < 3; ++i) ui.frame(draw);
-    ASSERT_TRUE(keyboard_takes("Escape"));
-    ui.press(ImGuiKey_Escape, draw);
-    EXPECT_TRUE(has(given, "import.cancel"));
-    for (int i = 0; i < 3; ++i) ui.frame(draw);
-    EXPECT_FALSE(ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId));
-    std::set<std::string> names;
-    for (float y = 20; y < 700; y += 13)
-        for (const float x : {40.0F, 190.0F, 290.0F, 460.0F}) {
-            put_import(snapshot);
-            for (int i = 0; i < 2; ++i) ui.frame(draw);
-            ui.click({x, y}, draw);
-        }
-    for (const auto& [name, arguments] : given)
-        if (name != "import.accept" || arguments.empty())
-            names.insert(name);
-        else
-            names.insert(name + " " + arguments[0]);
-    for (const char* name :
-         {"import.cancel", "import.accept", "import.accept train", "import.copy", "browse"})
-        EXPECT_TRUE(names.contains(name)) << name;
-    // What cannot be opened is not.
-    given.clear();
-    put_import(snapshot);
-    ImportState wrong = *snapshot.import;
-    wrong.wrong = "there is a run in that folder";
-    snapshot.import = std::make_shared<ImportState>(wrong);
-    for (float y = 560; y < 700; y += 9)
-        for (const float x : {40.0F, 160.0F}) ui.click({x, y}, draw);
-    EXPECT_FALSE(has(given, "import.accept"));
 }
 
 }  // namespace

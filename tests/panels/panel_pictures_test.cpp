@@ -18,6 +18,7 @@
 #include "panels/pixel_panel.h"
 #include "panels/stages_panel.h"
 #include "panels/state/photo_looks.h"
+#include "panels/training_panel.h"
 #include "panels/workspace.h"
 #include "renderer/io/images/image_io.h"
 #include "tests/panels/fake_drive.h"
@@ -70,6 +71,10 @@ FileTypes made_up_types() {
         for (const char* name : {"last", "photo-1", "photo-2"})
             if (path.starts_with("/data/runs/")) out.push_back(path + "/" + name + ".jpg");
         return out;
+    };
+    types.summary_of = [](const std::string& path) -> std::string {
+        return path.starts_with("/data/runs/") ? "21 Nov 2026 13:05, 7,000 steps, 25.8 dB"
+                                               : "20 Nov 2026 09:12";
     };
     return types;
 }
@@ -301,7 +306,8 @@ TEST_F(Pictures, WhatRunsGaveLooksAsStored) {
     make_ui(720, 240);
     workspace->panel<LabPanel>().comparison = true;
     expect_as_stored("lab_comparison", picture_of("Lab"));
-    make_ui(340, 820);
+    make_ui(340, 480);
+    workspace->panel<TrainingPanel>().raise = "Growth";
     expect_as_stored("training_growth", picture_of("Training"));
 }
 

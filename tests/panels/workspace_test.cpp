@@ -122,6 +122,78 @@ TEST_F(TheWorkspace, EscapeEndsADragAndTheTabStays) {
     EXPECT_EQ(workspace.region_of("Plots"), Region::bottom_right);
 }
 
+TEST_F(TheWorkspace, TheDefaultLayoutShowsSevenPanels) {
+    std::vector<std::string> shown;
+    for (const std::string& name : workspace.panel_names())
+        if (workspace.shown(name)) shown.push_back(name);
+    EXPECT_EQ(shown, (std::vector<std::string>{"Scene", "Cameras", "Viewport", "Training", "Stages",
+                                               "Timeline", "Plots"}));
+}
+
+TEST_F(TheWorkspace, TheFirstAnswerComesToTheFront) {
+    const auto front = [&](const char* name) {
+        const std::string layout = workspace.save_layout();
+        return layout.find(std::string(name) + "=right lower front") != std::string::npos;
+    };
+    Snapshot before = snapshot;
+    before.inspection.reset();
+    Workspace other;
+    other.reset_layout();
+    const auto show = [&](const Snapshot& s) {
+        for (int i = 0; i < 3; ++i) ui.frame([&] { other.draw(s, commands); });
+    };
+    show(before);
+    EXPECT_FALSE(other.shown("Pixel"));
+    EXPECT_FALSE(other.shown("Selection")) << "it had a selection from the beginning";
+    show(snapshot);
+    EXPECT_EQ(other.region_of("Pixel"), Region::right_lower);
+    EXPECT_NE(other.save_layout().find("Pixel=right lower front"), std::string::npos);
+    EXPECT_TRUE(other.show_panel("Pixel", true));
+    show(before);
+    show(snapshot);
+    EXPECT_FALSE(other.shown("Pixel")) << "only once: the user has put it away";
+    EXPECT_FALSE(front("Pixel")) << "this one showed the answer from the beginning";
+}
+
+TEST_F(TheWorkspace, TheListOfAStripShowsItsHiddenPanels) {
+    ASSERT_FALSE(workspace.shown("Log"));
+    const ImGuiWindow& bottom = window("bottom");
+    const auto popup = [] { return ImGui::GetCurrentContext()->OpenPopupStack.Size > 0; };
+    for (float x = bottom.Pos.x + 20; x < bottom.Pos.x + 400 && !popup(); x += 8) {
+        ui.click({x, bottom.Pos.y + em()}, draw);
+    }
+    ASSERT_TRUE(popup());
+    ui.frame(draw);
+    const ImGuiWindow& list = *ImGui::GetCurrentContext()->OpenPopupStack[0].Window;
+    for (float y = list.Pos.y + list.Size.y - 12; y > list.Pos.y && !workspace.shown("Log"); y -= 8)
+        if (popup()) ui.click({list.Pos.x + 30, y}, draw);
+    EXPECT_EQ(workspace.region_of("Log"), Region::bottom);
+}
+
+TEST_F(TheWorkspace, ClosingATabNeedsAim) {
+    EXPECT_TRUE(workspace.show_panel("Log"));
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    const ImGuiWindow& bottom = window("bottom");
+    // The cross is at the right end of a tab: a click on each place of the strip closes none.
+    for (float x = bottom.Pos.x + 10; x < bottom.Pos.x + 200; x += 3)
+        ui.click({x, bottom.Pos.y + em()}, draw);
+    EXPECT_TRUE(workspace.shown("Timeline") && workspace.shown("Log"));
+    for (float x = bottom.Pos.x + 10; x < bottom.Pos.x + 200 && workspace.shown("Timeline");
+         x += 3) {
+        ui.move_mouse({x, bottom.Pos.y + em()});
+        for (int i = 0; i < 30; ++i) ui.frame(draw);
+        ui.click({x, bottom.Pos.y + em()}, draw);
+    }
+    EXPECT_FALSE(workspace.shown("Timeline"));
+}
+
+TEST_F(TheWorkspace, TheStatusBarCountsTheSelection) {
+    StatusBar bar;
+    const std::string words = ui.words([&] { bar.draw(snapshot, commands); });
+    EXPECT_NE(words.find("1,284 of 398,214 selected"), std::string::npos) << words;
+    EXPECT_NE(words.find("pixel: "), std::string::npos);
+}
+
 TEST_F(TheWorkspace, ThePictureAloneLeavesEscapeToTheStudio) {
     ui.click(middle("right"), draw);
     for (int i = 0; i < 3; ++i) ui.press(ImGuiKey_DownArrow, draw);

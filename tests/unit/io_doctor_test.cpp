@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 
 #include "base/parallel.h"
 #include "renderer/doctor/doctor.h"
@@ -145,6 +146,11 @@ TEST(DoctorSplats, FindsWhatIsWrongAndNothingElse) {
         if (!findings[0].examples.empty()) {
             EXPECT_EQ(findings[0].examples[0], "#17") << c.id;
         }
+        const auto rows = rows_of_finding(m, c.id);
+        ASSERT_EQ(rows.empty(), !findings[0].of_gaussians) << c.id;
+        if (rows.empty()) continue;
+        EXPECT_EQ(std::accumulate(rows.begin(), rows.end(), std::uint64_t{0}), c.count) << c.id;
+        EXPECT_EQ(rows[17], 1) << c.id;
     }
 }
 

@@ -290,6 +290,10 @@ void settle_origin(Vec3d origin, CaptureSource& source, Capture& capture) {
 
 Result<Capture> load_capture(const CaptureFiles& files, const CaptureOptions& options) {
     const Span span{Stage::load};
+    const auto tell = [&](const char* what) {
+        if (options.progress) options.progress(what, 0, 0);
+    };
+    tell("cameras and points");
     GS_TRY(auto source, read_capture_source(files, options.model));
     const Vec3d origin = origin_of(source, options);
     GS_TRY_VOID(prepare_frames(source, options));
@@ -306,6 +310,10 @@ Result<Capture> load_capture(const CaptureFiles& files, const CaptureOptions& op
     if (capture.name.empty())
         capture.name =
             fs::absolute(source.root).lexically_normal().parent_path().filename().string();
+    // "00" says nothing: "sequences-00" does.
+    const fs::path above = fs::absolute(source.root).lexically_normal().parent_path().filename();
+    if (capture.name.find_first_not_of("0123456789") == std::string::npos && !above.empty())
+        capture.name = above.string() + "-" + capture.name;
     capture.format = source.format;
     capture.model = std::move(source.model);
     capture.models = std::move(source.models);
@@ -320,6 +328,7 @@ Result<Capture> load_capture(const CaptureFiles& files, const CaptureOptions& op
     capture.reprojection_px = source.reprojection_px;
     collect(source, slots, options, masks, capture);
     if (capture.views.empty()) return no_view_left(source, capture.skipped);
+    if (!source.point_sweeps.empty() || !capture.points.empty()) tell("colours of the points");
     if (!source.point_sweeps.empty())
         color_points(source.frames, source.point_sweeps, capture);
     else if (options.photos && !has_colors(source, capture.points))

@@ -1,0 +1,166 @@
+// Dialogs that stay until they are answered: the question before unsaved edits are lost, the import
+// of a capture.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "panels/quit_question.h"
+#include "panels/widgets/keys.h"
+#include "panels/workspace.h"
+#include "tests/panels/fake_snapshot.h"
+#include "tests/panels/headless.h"
+
+namespace gs::test {
+namespace {
+
+TEST(QuitQuestion, IsAskedAndAnswered) {
+    Headless ui(500, 300);
+    TraceStore store;
+    const auto table = fake_table();
+    Commands commands(table);
+    Snapshot snapshot = fake_snapshot(store);
+    snapshot.activities.clear();  // no export is running
+    QuitQuestion question;
+    bool dialog = false;
+    const auto draw = [&] { question.draw(snapshot, commands, dialog); };
+    const auto vertices = [&] { return ui.frame(draw); };
+    EXPECT_EQ(vertices(), 0);
+    snapshot.asks_to_quit = true;
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    EXPECT_GT(vertices(), 0);
+    std::set<std::string> given;
+    for (float y = 60; y < 260; y += 8)
+        for (float x = 60; x < 440; x += 12) {
+            ui.click({x, y}, draw);
+            for (const auto& [name, arguments] : commands.take())
+                given.insert(name + " " + arguments.at(0));
+        }
+    EXPECT_EQ(given, (std::set<std::string>{"browse export", "quit now", "quit stay"}));
+    ui.press(ImGuiKey_Escape, draw);
+    EXPECT_EQ(commands.take(), (Given{{"quit", {"stay"}}}));
+    snapshot.asks_to_quit = false;
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    EXPECT_EQ(vertices(), 0);
+}
+
+TEST(QuitQuestion, GoesOnAfterTheExport) {
+    Headless ui(500, 300);
+    TraceStore store;
+    const auto table = fake_table();
+    Commands commands(table);
+    Snapshot snapshot = fake_snapshot(store);
+    snapshot.activities.clear();  // no export is running
+    snapshot.asks_to_quit = true;
+    QuitQuestion question;
+    bool dialog = false;
+    const auto draw = [&] { question.draw(snapshot, commands, dialog); };
+    const auto export_it = [&] {
+        Given given;
+        for (float y = 60; y < 260 && given.empty(); y += 8)
+            for (float x = 60; x < 440 && given.empty(); x += 12) {
+                ui.click({x, y}, draw);
+                given = commands.take();
+            }
+        return given;
+    };
+    ASSERT_EQ(export_it(), (Given{{"browse", {"export"}}})) << "the first button";
+    dialog = true;
+    for (int i = 0; i < 30; ++i) EXPECT_EQ(ui.frame(draw), 0) << "behind the dialog";
+    dialog = false;
+    for (int i = 0; i < 30; ++i) ui.frame(draw);
+    EXPECT_GT(ui.frame(draw), 0) << "the dialog was left: it asks again";
+    ASSERT_FALSE(export_it().empty());
+    SelectionState saved = *snapshot.selection;
+    saved.unsaved = false;
+    snapshot.selection = std::make_shared<const SelectionState>(saved);
+    ui.frame(draw);
+    EXPECT_EQ(commands.take(), (Given{{"quit", {"now"}}}));
+}
+
+class TheImportDialog : public testing::Test {
+  protected:
+    TheImportDialog() : table(fake_table()), commands(table), snapshot(fake_snapshot(store)) {
+        put_import(snapshot);
+    }
+    static bool has(const Given& given, const std::string& name) {
+        return std::any_of(given.begin(), given.end(),
+                           [&](const auto& g) { return g.first == name; });
+    }
+
+    Headless ui{500, 700};
+    TraceStore store;
+    std::vector<CommandInfo> table;
+    Commands commands;
+    Snapshot snapshot;
+    Workspace workspace;
+    Given given;
+    const std::function<void()> draw = [this] {
+        workspace.import_dialog.draw(snapshot, commands, workspace.file_dialog);
+        // As the studio does with what was given.
+        for (const auto& [name, arguments] : commands.take()) {
+            given.emplace_back(name, arguments);
+            if (name == "import.cancel" || name == "import.accept") snapshot.import.reset();
+        }
+    };
+};
+
+/// Escape then is the field's.
+TEST_F(TheImportDialog, AppliesNumbersWhileTheyAreTyped) {
+    const auto typed = [&](const Given& from) {
+        return std::count(from.begin(), from.end(),
+                          Given::value_type{"import.set", {"steps", "45"}});
+    };
+    for (float y = 100; y < 600 && typed(given) == 0; y += 10) {
+        ui.click({300, y}, draw);
+        if (!ImGui::GetIO().WantTextInput) continue;
+        ui.hold_ctrl();
+        ui.press(ImGuiKey_A, draw);
+        ui.hold_ctrl(false);
+        ImGui::GetIO().AddInputCharactersUTF8("45");
+        for (int i = 0; i < 3; ++i) ui.frame(draw);
+    }
+    EXPECT_EQ(typed(given), 1);
+    ASSERT_TRUE(ImGui::GetIO().WantTextInput);
+    ui.press(ImGuiKey_Escape, draw);
+    EXPECT_FALSE(has(given, "import.cancel"));
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    ui.press(ImGuiKey_Escape, draw);
+    EXPECT_TRUE(has(given, "import.cancel"));
+}
+
+TEST_F(TheImportDialog, GivesItsChoicesAndAnswers) {
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    ASSERT_TRUE(keyboard_takes("Escape"));
+    ui.press(ImGuiKey_Escape, draw);
+    EXPECT_TRUE(has(given, "import.cancel"));
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    EXPECT_FALSE(ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId));
+    std::set<std::string> names;
+    for (float y = 20; y < 700; y += 13)
+        for (const float x : {40.0F, 190.0F, 290.0F, 460.0F}) {
+            put_import(snapshot);
+            for (int i = 0; i < 2; ++i) ui.frame(draw);
+            ui.click({x, y}, draw);
+        }
+    for (const auto& [name, arguments] : given)
+        if (name != "import.accept" || arguments.empty())
+            names.insert(name);
+        else
+            names.insert(name + " " + arguments[0]);
+    for (const char* name :
+         {"import.cancel", "import.accept", "import.accept train", "import.copy", "browse"})
+        EXPECT_TRUE(names.contains(name)) << name;
+    // What cannot be opened is not.
+    given.clear();
+    put_import(snapshot);
+    ImportState wrong = *snapshot.import;
+    wrong.wrong = "there is a run in that folder";
+    snapshot.import = std::make_shared<ImportState>(wrong);
+    for (float y = 560; y < 700; y += 9)
+        for (const float x : {40.0F, 160.0F}) ui.click({x, y}, draw);
+    EXPECT_FALSE(has(given, "import.accept"));
+}
+
+}  // namespace
+}  // namespace gs::test
