@@ -3,7 +3,6 @@
 #include <imgui.h>
 
 #include "panels/activity.h"
-#include "panels/state/history_state.h"
 #include "panels/widgets/keys.h"
 #include "panels/widgets/theme.h"
 #include "panels/widgets/widgets.h"
@@ -12,20 +11,45 @@ namespace gs {
 
 namespace {
 
-constexpr int kExportBegins = 10;  // frames until an export begins
+constexpr int kWritingBegins = 10;  // frames until an export or a checkpoint begins
+
+struct Words {
+    const char *what, *save, *file, *browse;  ///< the last two: writing it into another file
+};
+Words words_of(LeaveQuestion::Of of) {
+    switch (of) {
+        case LeaveQuestion::Of::splats:
+            return {"You have unsaved edits:", nullptr, "Export…", "export"};
+        case LeaveQuestion::Of::edited_run:
+            return {"This run was edited, and not saved since:", "Save", nullptr, nullptr};
+        case LeaveQuestion::Of::unsaved_run:
+            break;
+    }
+    return {"The run could not be saved:", "Try again", "Save elsewhere…", "train.checkpoint"};
+}
+
+bool answer_button(const char* label) {
+    const bool pressed = ImGui::Button(label);
+    ImGui::SameLine();
+    return pressed;
+}
 
 }  // namespace
 
 void QuitQuestion::draw(const Snapshot& snapshot, Commands& commands, bool dialog) {
     constexpr const char* kTitle = "Not saved##quit";
-    if (!snapshot.asks_to_quit) exporting_ = 0;
-    if (exporting_ > 0 && snapshot.selection && !snapshot.selection->unsaved) {
-        exporting_ = 0;
+    const auto& question = snapshot.asks_to_leave;
+    if (!question) writing_ = 0;
+    const bool written = question && question->of == LeaveQuestion::Of::splats
+                             ? snapshot.selection && !snapshot.selection->unsaved
+                             : snapshot.training.last_checkpoint != before_;
+    if (writing_ > 0 && written) {
+        writing_ = 0;
         return commands.push("quit", {"now"});
     }
-    if (exporting_ > 0)
-        exporting_ = dialog || find_activity(snapshot, "export") ? kExportBegins : exporting_ - 1;
-    const bool asks = snapshot.asks_to_quit && exporting_ == 0;
+    if (writing_ > 0)
+        writing_ = dialog || find_activity(snapshot, "export") ? kWritingBegins : writing_ - 1;
+    const bool asks = question && writing_ == 0;
     if (asks && !ImGui::IsPopupOpen(kTitle)) ImGui::OpenPopup(kTitle);
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     ImGui::SetNextWindowPos({display.x / 2, display.y / 2}, ImGuiCond_Always, {0.5F, 0.5F});
@@ -33,21 +57,19 @@ void QuitQuestion::draw(const Snapshot& snapshot, Commands& commands, bool dialo
                                 ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoMove))
         return;
     if (!asks) ImGui::CloseCurrentPopup();
-    text("You have unsaved edits:");
-    if (snapshot.doctor)
-        for (const std::string& change : snapshot.doctor->changes) dim_text("  " + change);
-    if (const auto* newest =
-            snapshot.history ? snapshot.history->to_undo(EditOf::gaussians) : nullptr)
-        dim_text("  newest edit: " + newest->label);
+    const Words words = words_of(question ? question->of : LeaveQuestion::Of::splats);
+    text(words.what);
+    if (question)
+        for (const std::string& line : question->lines) dim_text("  " + line);
     ImGui::Dummy({0, 0.4F * em()});
-    if (ImGui::Button("Export…")) {
-        exporting_ = kExportBegins;
+    if (words.save && answer_button(words.save)) commands.push("quit", {"save"});
+    if (words.file && answer_button(words.file)) {
+        writing_ = kWritingBegins;
+        before_ = snapshot.training.last_checkpoint;
         ImGui::CloseCurrentPopup();
-        commands.push("browse", {"export"});
+        commands.push("browse", {words.browse});
     }
-    ImGui::SameLine();
-    if (ImGui::Button("Discard")) commands.push("quit", {"now"});
-    ImGui::SameLine();
+    if (answer_button("Discard")) commands.push("quit", {"now"});
     if (ImGui::Button("Cancel") || escape_leaves()) commands.push("quit", {"stay"});
     ImGui::EndPopup();
 }

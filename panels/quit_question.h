@@ -1,5 +1,5 @@
-// Asks before unsaved edits are lost: export, discard or cancel. An export that saves them answers
-// the question. Drawn by the workspace over everything.
+// Asks before something is lost: save, discard or cancel. An export, or a checkpoint elsewhere,
+// that saves it answers the question. Drawn by the workspace over everything.
 #pragma once
 
 #include "panels/state/command.h"
@@ -9,11 +9,12 @@ namespace gs {
 
 class QuitQuestion {
   public:
-    /// `dialog`: the dialog for the file to export to is open.
+    /// `dialog`: the dialog for the file to write is open.
     void draw(const Snapshot& snapshot, Commands& commands, bool dialog);
 
   private:
-    int exporting_ = 0;  ///< frames to wait for the dialog and the export; 0: the question shows
+    int writing_ = 0;     ///< frames to wait for the dialog and the file; 0: the question shows
+    std::string before_;  ///< TrainingStatus::last_checkpoint when that began
 };
 
 }  // namespace gs

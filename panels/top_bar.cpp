@@ -85,7 +85,7 @@ float TopBar::height() const { return 1.9F * em() + 2; }
 void TopBar::transport(const Snapshot& snapshot, Commands& commands, Palette& palette) {
     const RunState state = snapshot.training.state;
     const bool running = state == RunState::training;
-    const bool can_run = state == RunState::ready || state == RunState::paused;
+    const bool can_run = snapshot.training.can_start();
     if (running) {
         if (icon_button("pause", Icon::pause, "Pause after this step"))
             commands.push("train.pause");

@@ -107,21 +107,21 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
 
 void TrainingPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
     const RunState state = snapshot.training.state;
-    const bool running = state == RunState::training,
-               idle = state == RunState::ready || state == RunState::paused;
+    const bool running = state == RunState::training, idle = snapshot.training.can_start();
     if (running) {
         if (icon_text_button(Icon::pause, "Pause", "Pause after this step"))
             commands.push("train.pause");
-    } else if (icon_text_button(Icon::play, "Start", "Train until the last step", idle)) {
+    } else if (icon_text_button(Icon::play, state == RunState::finished ? "Continue" : "Start",
+                                "Train until the last step", idle)) {
         commands.push("train.start");
     }
     ImGui::SameLine();
     if (icon_text_button(Icon::step, "Step", "One step, then pause", running || idle))
         commands.push("train.step");
     ImGui::SameLine();
-    if (icon_text_button(Icon::stop, "End",
-                         "Save a checkpoint and end the run; the model stays in view",
-                         running || idle))
+    if (icon_text_button(Icon::stop, "Finish",
+                         "Save the results and finish the run here; it can be continued",
+                         running || (idle && state != RunState::finished)))
         commands.push("train.stop");
     const auto step = static_cast<double>(snapshot.training.step);
     if (run_to <= 0) run_to = static_cast<int>(std::min(1e9, (std::floor(step / 1000) + 1) * 1000));

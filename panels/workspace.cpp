@@ -76,7 +76,7 @@ bool Workspace::in_front(std::string_view name) const {
 
 bool asks(const Workspace& w, const Snapshot& snapshot) {
     return w.palette.visible() || w.file_dialog.visible() || snapshot.import ||
-           snapshot.asks_to_quit;
+           snapshot.asks_to_leave;
 }
 
 bool uncover(Workspace& w) {

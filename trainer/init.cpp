@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "base/try.h"
 #include "renderer/math/symmetric.h"
 #include "renderer/scene/lost_views.h"
 #include "renderer/scene/origin.h"
@@ -209,9 +208,8 @@ Result<GaussianModel> gaussians_from_model(const GaussianModel& model, const Cap
     return out;
 }
 
-Result<TrainingSettings> settings_to_continue(const NamedValues& given,
-                                              const GaussianModel& model) {
-    GS_TRY(TrainingSettings settings, make_settings(given));
+TrainingSettings settings_to_continue(TrainingSettings settings, const NamedValues& given,
+                                      const GaussianModel& model) {
     const NamedValues fitting{{"lr_means", 10 * settings.lr_means_final},
                               {"sh_degree", std::max<double>(settings.sh_degree, model.sh_degree)},
                               {"sh_interval", 1},
@@ -220,8 +218,16 @@ Result<TrainingSettings> settings_to_continue(const NamedValues& given,
     for (const auto& [name, value] : fitting)
         if (std::none_of(given.begin(), given.end(),
                          [&name = name](const auto& one) { return one.first == name; }))
-            GS_TRY_VOID(set_setting(settings, name, value));
+            (void)set_setting(settings, name, value);  // in range whatever the others are
     return settings;
+}
+
+NamedValues changed_settings(const TrainingSettings& settings) {
+    const TrainingSettings usual = scaled_to_steps(defaults_of(settings.strategy), settings.steps);
+    NamedValues out;
+    for (const SettingField& field : setting_fields())
+        if (field.of(settings) != field.of(usual)) out.emplace_back(field.name, field.of(settings));
+    return out;
 }
 
 }  // namespace gs

@@ -40,10 +40,12 @@ Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degre
 /// left.
 Result<GaussianModel> gaussians_from_model(const GaussianModel& model, const Capture& capture,
                                            int sh_degree);
-/// make_settings() for a run that starts from `model`. What was not given and would undo what the
-/// model has learned fits it: positions start ten times faster than they end, not a hundred, all SH
-/// degrees are trained from the third step on, Gaussians are neither added nor removed, opacities
-/// not reset. Errors: of make_settings().
-Result<TrainingSettings> settings_to_continue(const NamedValues& given, const GaussianModel& model);
+/// For a run that starts from `model`. What would undo what it has learned and `given` does not
+/// name fits it: positions start ten times faster than they end, not a hundred, all SH degrees are
+/// trained from the third step on, Gaussians are neither added nor removed, opacities not reset.
+TrainingSettings settings_to_continue(TrainingSettings settings, const NamedValues& given,
+                                      const GaussianModel& model);
+/// The settings that differ from the defaults for a run of as many steps.
+NamedValues changed_settings(const TrainingSettings& settings);
 
 }  // namespace gs

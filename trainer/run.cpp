@@ -121,7 +121,7 @@ bool Run::resume() {
 
 void Run::discard() {
     run_.saved_step = run_.step();
-    run_.records_due = false;
+    run_.records_due = run_.edited = false;
 }
 
 Run::Did Run::measure_photo() {
@@ -179,6 +179,7 @@ Result<void> Run::edit(std::string what, const std::function<void(RunArrays&)>& 
     }
     if (run_.moved == RunContext::Moved::no) run_.moved = RunContext::Moved::by_edit;
     run_.saved_step = kNeverSaved;
+    run_.edited = true;
     run_.mark(std::move(what));
     return {};
 }

@@ -34,6 +34,10 @@ class Run {
     bool resume();
     /// What was not saved will not be: neither finish() nor save_as_parent() writes anything.
     void discard();
+    /// Its files are from before some of its steps or edits.
+    bool unsaved() const { return !run_.saved(); }
+    /// Gaussians were edited since the last checkpoint.
+    bool edited() const { return run_.edited; }
     /// No step will be taken any more.
     bool ended() const { return run_.ended; }
     /// Why the last step failed; empty: it did not.

@@ -185,6 +185,7 @@ Result<fs::path> RunKeeper::save_checkpoint(fs::path path) {
     }
     GS_TRY_VOID(write_into_folder(path, checkpoint_of(run_)));
     files_.note("checkpoint", path);
+    run_.edited = false;
     if (path == run_.options.folder / "checkpoint.gsc") keep_checkpoint();
     run_.tell(LogLevel::debug, fmt::format("saved step {} to {}", run_.step(), path.string()));
     return path;
@@ -229,6 +230,7 @@ void RunKeeper::save_best() {
 void RunKeeper::save_model(bool checkpoint) {
     run_.saved_step = run_.step();
     run_.records_due = true;
+    run_.edited = run_.edited && !checkpoint;
     steps_.take_hashes(true);
     (void)take_folder();  // where that fails, each file says so and goes where it can
     const RunOptions& options = run_.options;
@@ -361,7 +363,7 @@ void RunKeeper::go_back(std::uint64_t step) {
 }
 
 Result<void> RunKeeper::save_as_parent() {
-    if (!run_.begun) return {};  // nothing was done since it was opened
+    if (!run_.begun && run_.saved()) return {};  // nothing was done since it was opened
     GS_TRY_VOID(take_folder());
     // At a snapshot, the folder may hold a later step, which stays.
     const bool model = !run_.saved() || !run_in(run_.options.folder);

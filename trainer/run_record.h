@@ -79,6 +79,7 @@ struct RunContext {
     bool stopped = false;      ///< before its last step
     bool begun = false;        ///< it has had a folder
     std::uint64_t saved_step;  ///< steps done in the files; kNeverSaved: after an edit
+    bool edited = false;       ///< Gaussians were since the last checkpoint
     bool records_due = false;  ///< metrics.json and others are older than the saved model
     enum class Moved { no, by_edit, by_step } moved = Moved::by_step;  ///< since the last snapshot
 

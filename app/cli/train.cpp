@@ -315,8 +315,8 @@ Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(RunOptions& of) {
     GS_TRY(const auto capture, load_with_progress(find_capture(of.capture), of.loading));
     warn_of_findings(examine(*capture));
     if (of.resumed_from.empty()) {
-        GS_TRY(const TrainingSettings settings,
-               first ? settings_to_continue(given_, *first) : make_settings(given_));
+        GS_TRY(TrainingSettings settings, make_settings(given_));
+        if (first) settings = settings_to_continue(settings, given_, *first);
         return Trainer::create(capture, settings, std::move(computes), std::move(first));
     }
     GS_TRY(auto trainer, Trainer::resume(of.resumed_from, capture, std::move(computes)));

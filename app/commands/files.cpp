@@ -58,10 +58,10 @@ Result<void> save(S state) {
         return Result<void>();
     });
 }
-/// `answer`: now or stay.
+/// `answer`: now, save or stay.
 Result<void> quit(Studio& studio, std::optional<std::size_t> answer) {
     if (!answer) return studio.quit(QuitAnswer::none);
-    return studio.quit(*answer == 0 ? QuitAnswer::now : QuitAnswer::stay);
+    return studio.quit(std::array{QuitAnswer::now, QuitAnswer::save, QuitAnswer::stay}[*answer]);
 }
 using Size = std::optional<std::pair<std::int64_t, std::int64_t>>;
 Result<void> screenshot(S state, const std::string& path, const Size& size, bool overlays) {
@@ -113,7 +113,7 @@ const CommandRow kRows[] = {
      "Writes all measurements as a Perfetto trace.", save_trace, word("PATH")},
     {"quit",              "Quit",                            "File 5",
      "Save unsaved training and quit; ask first if something else would be lost. "
-     "now: quit without asking. stay: keep running, as the answer.", quit, optional(choice("now|stay"))},
+     "Answers: now quits without saving, save saves and quits, stay keeps running.", quit, optional(choice("now|save|stay"))},
 };
 // clang-format on
 

@@ -18,11 +18,13 @@ using S = StudioState&;
 
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 
-void toggle_run(Training& training) {
-    if (training.running())
-        training.pause();
-    else
-        training.start();
+Result<void> toggle_run(S state) {
+    return send(state, [](Engine& e) {
+        if (e.part<Training>().running())
+            e.part<Training>().pause();
+        else
+            e.start_training();
+    });
 }
 Result<void> set(S state, const std::string& name, const std::string& text) {
     GS_TRY(auto setting, read_setting(name, text));
@@ -116,7 +118,8 @@ Result<void> lapse_export(S state, const std::string& path, const std::string& v
 // clang-format off
 const CommandRow kRows[] = {
     {"train.start",         "Start",                        "Training 1",
-     "Train until the last step.", &Training::start},
+     "Train until the last step; splats that are open with their photos are trained further.",
+     &Engine::start_training},
     {"train.pause",         "Pause",                        "Training 1",
      "Pause after the current step.", &Training::pause},
     {"train.toggle",        "Start or pause",               "Training 1",
@@ -131,8 +134,8 @@ const CommandRow kRows[] = {
     {"train.checkpoint",    "Save checkpoint",              "Training 2",
      "Save everything needed to resume later, to PATH or the run's folder.",
      &Training::save_checkpoint, optional_word("PATH")},
-    {"train.stop",          "End the run",                  "Training 3",
-     "End the run and save its results; the model stays in view.", &Training::stop},
+    {"train.stop",          "Finish the run",               "Training 3",
+     "Save the results of the run and finish it here; Start continues it.", &Training::stop},
     {"train.set",           "Change a setting",             "",
      "Change a hyper-parameter while training; logged and marked on the curves.", set, word("NAME"), word("VALUE")},
     {"train.crop",          "Train a part of the scene",    "",

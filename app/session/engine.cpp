@@ -219,6 +219,17 @@ void Engine::replace_model(LoadedScene scene) {
     report(SceneChange::model);
 }
 
+void Engine::start_training() {
+    if (!scene_ || scene_->run || !scene_->capture) return part<Training>().start();
+    auto further = train_further(*scene_, options_);
+    if (!further) return events_.error(further.error().text());
+    const std::uint64_t count = scene_->gaussian_count();
+    adopt(std::move(*further), true);
+    events_.done(fmt::format("training the {} Gaussians of {} further",
+                             format_count(static_cast<double>(count)), scene_->name),
+                 true, {"settings that would undo what they have learned were changed to fit"});
+}
+
 void Engine::adopt_beside(LoadedScene scene) {
     beside_.emplace(std::move(scene));
     part<Viewer>().forget_beside();

@@ -30,6 +30,8 @@ class Engine {
     // ---- for commands (app/commands); answers and errors go into the outbox
     void open(const OpenRequest& request);
     void close();
+    /// Starts training; splats that are open with their photos become a run first.
+    void start_training();
     /// Closes the second scene of a comparison.
     void end_compare();
     /// Cancels background work by Activity::name, or all of it if empty.

@@ -174,6 +174,7 @@ Result<LoadedScene> load_splat_scene(OpenRequest request, const SessionOptions& 
     if (request.capture.path.empty()) return scene;
     loading.origin = scene.model->origin;
     GS_TRY(scene.capture, shared_capture(request.capture, loading));
+    scene.loading = std::move(loading);
     return scene;
 }
 
@@ -327,6 +328,29 @@ Result<LoadedScene> load_scene(OpenRequest request, SessionOptions options,
     return scene;
 }
 
+Result<LoadedScene> train_further(const LoadedScene& scene, const SessionOptions& options) {
+    if (!scene.capture || scene.bundle)
+        return fail(
+            ErrorKind::usage, "",
+            fmt::format("cannot train: {} is open without the folder of its photos", scene.name),
+            "open it with its capture");
+    LoadedScene out = same_scene(scene);
+    out.levels = nullptr;
+    GS_TRY(auto backend, training_of(options));
+    GS_TRY(auto trainer,
+           Trainer::create(scene.capture,
+                           settings_to_continue(options.settings,
+                                                changed_settings(options.settings), *scene.model),
+                           std::move(backend), scene.model));
+    SessionOptions own = options;
+    own.output_dir.clear();
+    own.run.splats = scene.path;
+    OpenRequest from;
+    from.capture.path = scene.capture->path;
+    begin_run(out, std::move(trainer), own, scene.loading, from);
+    return out;
+}
+
 LoadedScene same_scene(const LoadedScene& scene) {
     LoadedScene out;
     out.name = scene.name;
@@ -334,6 +358,7 @@ LoadedScene same_scene(const LoadedScene& scene) {
     out.run_folder = scene.run_folder;
     out.format = scene.format;
     out.capture = scene.capture;
+    out.loading = scene.loading;
     out.levels = scene.levels;
     out.sh_degree = scene.sh_degree;
     out.trained = scene.trained;

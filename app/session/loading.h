@@ -41,7 +41,8 @@ struct LoadedScene {
     TrainedThrough trained;  ///< from its file; with a trainer use trained_through()
     int sh_degree = 3;  ///< highest drawn degree: the one that a checkpoint's training had reached
     std::vector<std::string> notes;
-    double seconds = 0;  ///< time of loading
+    CaptureOptions loading;  ///< of the capture, beside splats
+    double seconds = 0;      ///< time of loading
 
     std::uint64_t steps_done() const { return trainer ? trainer->steps_done() : 0; }
     TrainedThrough trained_through() const {
@@ -52,6 +53,10 @@ struct LoadedScene {
     }
 };
 
+/// The scene's splats as a run that trains them further on its photos and has had no step, with the
+/// options' settings fitted (trainer/init.h). Errors: of Trainer::create(); usage: it has no photos
+/// of its own.
+Result<LoadedScene> train_further(const LoadedScene& scene, const SessionOptions& options);
 /// Makes `scene` ready to be drawn with `model`. Errors: of the backend.
 Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,
                         const SessionOptions& options);

@@ -43,8 +43,9 @@ void Training::not_opened(std::string why) {
 }
 
 bool Training::may_train(const char* verb) {
-    if (ctx_.scene && ctx_.scene->run && !ctx_.scene->run->ended() &&
-        !ctx_.scene->trainer->finished())
+    // A run that was finished early goes on.
+    if (Run* run = ctx_.scene ? ctx_.scene->run.get() : nullptr;
+        run && (run->ended() ? run->resume() : !run->trainer().finished()))
         return true;
     if (!ctx_.scene)
         ctx_.events.error(fmt::format("cannot {}: no capture is open", verb));
@@ -52,7 +53,10 @@ bool Training::may_train(const char* verb) {
         ctx_.events.error(fmt::format("cannot {}: {} is a splat file; open a capture to train",
                                       verb, ctx_.scene->name));
     else
-        ctx_.events.error(fmt::format("cannot {}: the run ended at step {}", verb, steps_done()));
+        ctx_.events.error(
+            fmt::format("cannot {}: this run finished at step {}; raise steps to "
+                        "continue",
+                        verb, steps_done()));
     return false;
 }
 
@@ -147,6 +151,26 @@ void Training::save_checkpoint(const std::string& path) {
         return ctx_.events.error("nothing to save: no training run is open");
     if (const auto saved = ctx_.scene->run->keeper().save_checkpoint(path); !saved)
         ctx_.events.error(saved.error().text());
+}
+
+void Training::save_all() {
+    not_saved_.clear();
+    if (!ctx_.scene || !ctx_.scene->run) return;
+    pause();
+    RunKeeper& keeper = ctx_.scene->run->keeper();
+    const auto saved = keeper.save_as_parent();
+    ctx_.events.status.at_once();
+    if (saved) return;
+    not_saved_.push_back(saved.error().text());
+    for (const auto& [what, where] : keeper.files().all())
+        if (fs::path(where).parent_path() != keeper.folder())
+            not_saved_.push_back("a copy: " + where);
+}
+
+void Training::discard() {
+    if (!ctx_.scene || !ctx_.scene->run) return;
+    pause();
+    ctx_.scene->run->discard();
 }
 
 void Training::evaluate() {
@@ -287,6 +311,9 @@ void Training::describe(Published& view) const {
         training.seconds = run->times().seconds;
         training.first_step = run->times().first_step;
         training.files = run->keeper().files().all();
+        training.unsaved = run->unsaved();
+        training.unsaved_edits = run->edited();
+        training.not_saved = not_saved_;
         for (const RunSnapshot& snapshot :
              run->snapshots().all())  // not copied: each holds a whole run
             training.snapshots.push_back(
@@ -294,7 +321,7 @@ void Training::describe(Published& view) const {
     }
     training.last_checkpoint = run ? run->keeper().files().at("checkpoint") : last_checkpoint_;
     status.evaluating = evaluating();
-    status.can_train = run && !run->ended() && !scene->trainer->finished();
+    status.can_train = run && run->failure().empty() && !scene->trainer->finished();
 }
 
 }  // namespace gs

@@ -35,6 +35,10 @@ class Training final : public PartWith<Viewer, RunProgress> {
     void branch(Which which);
     /// Empty: into the output folder.
     void save_checkpoint(const std::string& path);
+    /// Pauses, and saves all files of the run; what fails is published as not_saved.
+    void save_all();
+    /// Pauses, and the run will not be saved when it is closed.
+    void discard();
     /// Measures all test views (or all views when there is none).
     void evaluate();
 
@@ -67,6 +71,7 @@ class Training final : public PartWith<Viewer, RunProgress> {
     std::string message_;
     std::uint64_t run_to_ = 0;  // 0: to the end
     std::string last_checkpoint_;
+    std::vector<std::string> not_saved_;
 };
 
 }  // namespace gs

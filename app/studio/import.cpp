@@ -108,7 +108,7 @@ Import::Import(PathContents contents, ImportBase base, std::function<void()> wak
     if (!base_.output.empty() && !run_in(base_.output)) values_["output"] = base_.output;
     for (const auto& [name, number] : base_.settings)
         for (const auto& [choice, setting] : kSettingChoices)
-            if (name == setting) values_[choice] = setting_choice(name, number);
+            if (name == setting) values_[choice] = find_setting(name)->text(number);
     if (l.background.x != 0 || l.background.y != 0 || l.background.z != 0)
         values_["background"] =
             fmt::format("{},{},{}", l.background.x, l.background.y, l.background.z);
@@ -243,7 +243,7 @@ NamedValues Import::settings() const {
     for (const auto& [choice, setting] : kSettingChoices) {
         const std::string& text = value(choice);
         if (text.empty()) continue;
-        auto number = choice_value(*find_setting(setting), text);
+        auto number = find_setting(setting)->value_of(text);
         if (const auto whole = integer_argument(text, 0, std::int64_t{1} << 52, choice); whole)
             number = static_cast<double>(*whole);
         // What is neither becomes -1, which is refused; set() reports the range.
@@ -309,7 +309,7 @@ std::vector<ImportState::Choice> Import::choices() const {
     using Kind = ImportState::Choice::Kind;
     const auto made = make_settings(settings());
     const TrainingSettings usual =
-        defaults_of(made ? strategy_kind(*made) : strategy_kind(TrainingSettings()));
+        defaults_of((made ? *made : TrainingSettings()).strategy);
     fs::path named = fs::path(contents_.path).lexically_normal();
     if (!named.has_filename()) named = named.parent_path();
     const std::string folder = "runs/" + named.stem().string() + "-DATE-N (new)";

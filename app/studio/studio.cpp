@@ -170,26 +170,18 @@ void Studio::nothing_to_show() {
 }
 
 Result<void> Studio::quit(QuitAnswer answer) {
-    const bool asks = answer == QuitAnswer::none && state_.would_lose() && !script_;
-    const EngineJob leaves = std::exchange(leaves_, {});
-    state_.asks_to_quit = asks;
     frames_to_draw_ = kSettleFrames;
-    if (leaves && answer == QuitAnswer::now) return send(state_, leaves);
-    quit_ = !asks && answer != QuitAnswer::stay;
-    return {};
+    return answer == QuitAnswer::none ? leave({}) : leaving_.answer(answer);
 }
 
 Result<void> leave_scene(StudioState& state, EngineJob job) {
-    if (!state.would_lose()) return send(state, std::move(job));
+    if (!state.would_lose() && !state.training.unsaved) return send(state, std::move(job));
     return ask(state, [job = std::move(job)](Studio& s) { return s.leave(job); });
 }
 
 Result<void> Studio::leave(EngineJob job) {
-    if (script_) return send(state_, std::move(job));
-    leaves_ = std::move(job);
-    state_.asks_to_quit = true;
     frames_to_draw_ = kSettleFrames;
-    return {};
+    return leaving_.begin(std::move(job), script_.has_value());
 }
 
 Result<void> Studio::import(PathContents contents) {
@@ -328,6 +320,8 @@ int Studio::run(std::optional<std::vector<ScriptLine>> script) {
         }
         const bool draw = gather();
         handle_input();
+        check(leaving_.advance());
+        quit_ |= leaving_.quits();
         const bool hidden = window_.minimized();
         if (hidden) requests_.follow(state_, script_.has_value(), script_.has_value());
         if (draw && !hidden) draw_frame();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/studio/command_table.h"
+#include "app/studio/leaving.h"
 #include "app/studio/options.h"
 #include "app/studio/preferences.h"
 #include "app/studio/scene_follower.h"
@@ -24,8 +25,6 @@ namespace gs {
 /// exit code: 0; 1 when a script failed; 2 when there is neither a display nor EGL, the script is
 /// not usable, or what a headless studio without a script was to open is not.
 int run_studio(const StudioOptions& options, const CommandTable& table);
-
-enum class QuitAnswer { none, now, stay };
 
 class Studio {
   public:
@@ -87,7 +86,7 @@ class Studio {
     SceneFollower scene_;
     ViewportRequests requests_;
     std::optional<ScriptRunner> script_;
-    EngineJob leaves_;  ///< job waiting for an answer; empty: quitting, or nothing
+    Leaving leaving_{state_};
     bool quit_ = false;
     int exit_code_ = 0, frames_to_draw_;
     bool published_ = false;

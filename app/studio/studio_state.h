@@ -76,7 +76,7 @@ struct StudioState : Published {
     Notes notes;                                       ///< pinned to the open scene
     std::vector<TimedNotice> notices;                  ///< oldest first, a few
     std::uint64_t notices_told = 0;
-    bool asks_to_quit = false;                          ///< something would be lost
+    std::optional<LeaveQuestion> asks_to_leave;         ///< something would be lost
     ImportBase import_base;                             ///< defaults for opening captures
     std::unique_ptr<Import> import;                     ///< the open import question; null: none
     std::vector<std::unique_ptr<Import>> left_imports;  ///< that still read

@@ -214,7 +214,7 @@ void StudioUi::fill_snapshot(StudioState& state, const TraceStore& trace,
     s.problems_settings = state.problems_settings;
     s.notices.clear();
     for (const TimedNotice& n : state.notices) s.notices.push_back(n.notice);
-    s.asks_to_quit = state.asks_to_quit;
+    s.asks_to_leave = state.asks_to_leave;
     s.import = state.import ? state.import->state(state.step_speed) : nullptr;
     s.full_screen = parts_->window.full_screen();
     s.picture_only = parts_->workspace.picture_only;

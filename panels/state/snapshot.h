@@ -100,11 +100,30 @@ struct TrainingStatus {
     std::uint64_t gaussians = 0;
     double viewer_share = 0;  ///< measured share of engine time spent on view frames, 0..1
     std::string last_checkpoint;
-    double seconds = 0;  ///< of its steps and measurements, since first_step
+    bool unsaved = false;        ///< steps or edits of a run that its checkpoint does not have
+    bool unsaved_edits = false;  ///< edits of Gaussians among them
+    std::vector<std::string> not_saved;  ///< why saving it failed, and where its files are
+    double seconds = 0;                  ///< of its steps and measurements, since first_step
     std::uint64_t first_step = 0;
     std::string strategy;  ///< density strategy, in a line; empty: nothing trains
     std::vector<std::pair<std::string, std::string>> files;  ///< the run's output, and where
     std::vector<SnapshotRow> snapshots;                      ///< oldest first
+
+    /// It rests and can go on; a run that was finished early can, too.
+    bool can_start() const {
+        return state == RunState::ready || state == RunState::paused ||
+               (state == RunState::finished && step < total_steps);
+    }
+};
+
+/// Asked before something would be lost by quitting, closing or opening another scene.
+struct LeaveQuestion {
+    enum class Of {
+        splats,      ///< edited, and in no file
+        edited_run,  ///< its checkpoint is from before the edits
+        unsaved_run  ///< it could not be saved in its folder
+    } of = Of::splats;
+    std::vector<std::string> lines{};  ///< what would be lost, where it is
 };
 
 /// One hyper-parameter as the Training panel shows it; edited with "train.set NAME VALUE".
@@ -269,9 +288,9 @@ struct Snapshot : SessionView {
     std::shared_ptr<const NotesState> notes;       ///< pinned texts; null: none
     SheetSettings sheet_settings;
     ProblemsSettings problems_settings;
-    std::vector<Notice> notices;                ///< oldest first
-    bool asks_to_quit = false;                  ///< quitting would lose something
-    std::shared_ptr<const ImportState> import;  ///< a capture is about to be opened; null: none
+    std::vector<Notice> notices;                 ///< oldest first
+    std::optional<LeaveQuestion> asks_to_leave;  ///< leaving the scene would lose something
+    std::shared_ptr<const ImportState> import;   ///< a capture is about to be opened; null: none
     bool full_screen = false, picture_only = false;  ///< the window fills the screen; no panels
     Camera camera;                      ///< the viewport's camera now (the frame's may be older)
     Vec3d up{0, -1, 0};                 ///< unit vector, world: upright for steering

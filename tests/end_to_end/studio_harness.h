@@ -70,7 +70,7 @@ inline EngineJob end_compare() {
     return [](Engine& e) { e.end_compare(); };
 }
 inline EngineJob start() {
-    return [](Engine& e) { e.part<Training>().start(); };
+    return [](Engine& e) { e.start_training(); };
 }
 inline EngineJob pause() {
     return [](Engine& e) { e.part<Training>().pause(); };

@@ -26,7 +26,7 @@ TEST(QuitQuestion, IsAskedAndAnswered) {
     const auto draw = [&] { question.draw(snapshot, commands, dialog); };
     const auto vertices = [&] { return ui.frame(draw); };
     EXPECT_EQ(vertices(), 0);
-    snapshot.asks_to_quit = true;
+    snapshot.asks_to_leave.emplace();
     for (int i = 0; i < 3; ++i) ui.frame(draw);
     EXPECT_GT(vertices(), 0);
     std::set<std::string> given;
@@ -39,7 +39,7 @@ TEST(QuitQuestion, IsAskedAndAnswered) {
     EXPECT_EQ(given, (std::set<std::string>{"browse export", "quit now", "quit stay"}));
     ui.press(ImGuiKey_Escape, draw);
     EXPECT_EQ(commands.take(), (Given{{"quit", {"stay"}}}));
-    snapshot.asks_to_quit = false;
+    snapshot.asks_to_leave.reset();
     for (int i = 0; i < 3; ++i) ui.frame(draw);
     EXPECT_EQ(vertices(), 0);
 }
@@ -51,7 +51,7 @@ TEST(QuitQuestion, GoesOnAfterTheExport) {
     Commands commands(table);
     Snapshot snapshot = fake_snapshot(store);
     snapshot.activities.clear();  // no export is running
-    snapshot.asks_to_quit = true;
+    snapshot.asks_to_leave.emplace();
     QuitQuestion question;
     bool dialog = false;
     const auto draw = [&] { question.draw(snapshot, commands, dialog); };
@@ -76,6 +76,33 @@ TEST(QuitQuestion, GoesOnAfterTheExport) {
     snapshot.selection = std::make_shared<const SelectionState>(saved);
     ui.frame(draw);
     EXPECT_EQ(commands.take(), (Given{{"quit", {"now"}}}));
+}
+
+TEST(QuitQuestion, ARunIsSavedHereOrElsewhere) {
+    Headless ui(600, 300);
+    TraceStore store;
+    const auto table = fake_table();
+    Commands commands(table);
+    Snapshot snapshot = fake_snapshot(store);
+    snapshot.activities.clear();
+    QuitQuestion question;
+    const auto draw = [&] { question.draw(snapshot, commands, false); };
+    const auto offered = [&](LeaveQuestion::Of of) {
+        snapshot.asks_to_leave = LeaveQuestion{of, {"why"}};
+        std::set<std::string> given;
+        for (float y = 60; y < 260; y += 8)
+            for (float x = 60; x < 540; x += 12) {
+                ui.click({x, y}, draw);
+                for (const auto& [name, arguments] : commands.take())
+                    given.insert(name + " " + arguments.at(0));
+            }
+        return given;
+    };
+    EXPECT_EQ(offered(LeaveQuestion::Of::edited_run),
+              (std::set<std::string>{"quit save", "quit now", "quit stay"}));
+    EXPECT_EQ(
+        offered(LeaveQuestion::Of::unsaved_run),
+        (std::set<std::string>{"quit save", "browse train.checkpoint", "quit now", "quit stay"}));
 }
 
 class TheImportDialog : public testing::Test {

@@ -104,9 +104,9 @@ TEST_F(Keys, ADialogLeavesCommandsNothing) {
     ui.press(ImGuiKey_Escape, draw);
     frames(draw);
     EXPECT_FALSE(asks(workspace, snapshot));
-    snapshot.asks_to_quit = true;
+    snapshot.asks_to_leave.emplace();
     EXPECT_TRUE(asks(workspace, snapshot));
-    snapshot.asks_to_quit = false;
+    snapshot.asks_to_leave.reset();
     workspace.palette.show();
     EXPECT_TRUE(asks(workspace, snapshot)) << "in the frame in which it is asked for";
 }

@@ -230,15 +230,20 @@ TEST_F(TrainerRun, ContinuesFromAModel) {
     model->at(kOpacityLogits, 1) = std::numeric_limits<float>::infinity();  // of an opacity of 1
     auto capture = small_capture();
     capture->points.clear();  // nobody needs them
-    auto settings = settings_to_continue({{"steps", 100}, {"lr_sh0", 0.001}}, *model);
+    const NamedValues given{{"steps", 100}, {"lr_sh0", 0.001}};
+    auto settings = make_settings(given);
     ASSERT_TRUE(settings);
+    EXPECT_EQ(changed_settings(*settings), (NamedValues{{"lr_sh0", 0.001}}));
+    settings = settings_to_continue(*settings, given, *model);
     EXPECT_EQ(settings->opacity_reset_every, 0);
     EXPECT_EQ(settings->sh_interval, 1);
     EXPECT_EQ(settings->densify_until, 0);
     EXPECT_EQ(settings->sh_degree, 3) << "more than the model has";
     EXPECT_FLOAT_EQ(static_cast<float>(settings->lr_means),
                     static_cast<float>(10 * settings->lr_means_final));
-    EXPECT_EQ(settings_to_continue({{"sh_interval", 7}}, *model)->sh_interval, 7) << "given";
+    TrainingSettings kept;
+    kept.sh_interval = 7;
+    EXPECT_EQ(settings_to_continue(kept, changed_settings(kept), *model).sh_interval, 7);
     auto after = std::move(*Trainer::create(capture, *settings, make_cpu_training(), model));
     const GaussianModel begun = after->model();
     ASSERT_EQ(begun.count, model->count - 1) << "the one without a position is left out";

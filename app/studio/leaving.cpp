@@ -1,0 +1,80 @@
+#include "app/studio/leaving.h"
+
+#include <utility>
+
+#include "app/session/engine.h"
+#include "app/session/training.h"
+#include "base/format.h"
+#include "base/try.h"
+#include "panels/state/history_state.h"
+
+namespace gs {
+namespace {
+
+/// Edits and snapshots of a run, which only this session knows.
+std::vector<std::string> session_of_run(const StudioState& state) {
+    std::vector<std::string> out;
+    if (const auto* newest = state.history ? state.history->to_undo(EditOf::gaussians) : nullptr)
+        out.push_back("newest edit: " + newest->label);
+    out.push_back("saved, edits can no longer be undone");
+    if (const std::size_t count = state.training.snapshots.size(); count > 0)
+        out.push_back(fmt::format("{} will be lost", counted(count, "snapshot")));
+    return out;
+}
+
+}  // namespace
+
+Result<void> Leaving::begin(EngineJob job, bool of_script) {
+    job_ = std::move(job);
+    state_.asks_to_leave.reset();
+    saving_ = 0;
+    if (of_script) return go();
+    if (state_.would_lose()) {
+        std::vector<std::string> lines;
+        if (state_.doctor) lines = state_.doctor->changes;
+        if (const auto* newest =
+                state_.history ? state_.history->to_undo(EditOf::gaussians) : nullptr)
+            lines.push_back("newest edit: " + newest->label);
+        return question(LeaveQuestion::Of::splats, std::move(lines));
+    }
+    if (state_.training.unsaved_edits)
+        return question(LeaveQuestion::Of::edited_run, session_of_run(state_));
+    return state_.training.unsaved ? save() : go();
+}
+
+Result<void> Leaving::answer(QuitAnswer answer) {
+    const auto asked = std::exchange(state_.asks_to_leave, {});
+    saving_ = 0;
+    if (answer == QuitAnswer::stay) return {};
+    if (answer == QuitAnswer::save && asked && asked->of != LeaveQuestion::Of::splats)
+        return save();
+    if (asked && asked->of != LeaveQuestion::Of::splats)
+        GS_TRY_VOID(send(state_, [](Engine& e) { e.part<Training>().discard(); }));
+    return go();
+}
+
+Result<void> Leaving::advance() {
+    if (saving_ == 0 || state_.status.commands_done < saving_) return {};
+    saving_ = 0;
+    if (state_.training.not_saved.empty()) return go();
+    return question(LeaveQuestion::Of::unsaved_run, state_.training.not_saved);
+}
+
+Result<void> Leaving::save() {
+    GS_TRY_VOID(send(state_, [](Engine& e) { e.part<Training>().save_all(); }));
+    saving_ = state_.last_sent;
+    return {};
+}
+
+Result<void> Leaving::go() {
+    if (job_) return send(state_, std::exchange(job_, {}));
+    quits_ = true;
+    return {};
+}
+
+Result<void> Leaving::question(LeaveQuestion::Of of, std::vector<std::string> lines) {
+    state_.asks_to_leave = LeaveQuestion{of, std::move(lines)};
+    return {};
+}
+
+}  // namespace gs

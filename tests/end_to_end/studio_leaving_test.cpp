@@ -1,0 +1,157 @@
+// What becomes of a run: finished and continued, splats that are trained further, and what is asked
+// before a scene is left with something that no file has.
+#include <fstream>
+
+#include "app/session/training.h"
+#include "app/studio/leaving.h"
+#include "studio_harness.h"
+
+namespace gs {
+namespace {
+
+namespace jobs = testing::jobs;
+using testing::quiet_options;
+using testing::SessionHarness;
+using testing::tiny_capture;
+using Of = LeaveQuestion::Of;
+
+SessionOptions options_in(const fs::path& folder) {
+    SessionOptions options = quiet_options();
+    options.run.runs = folder / "runs";
+    return options;
+}
+
+struct Leaves : ::testing::Test {
+    bool trains_to(std::uint64_t step) {
+        h.session.send(jobs::run_to(step));
+        return h.until(
+            [&] { return h.state.training.step >= step && h.run_state() == RunState::paused; });
+    }
+    bool run(const std::string& command, const Arguments& arguments = {}) {
+        return table.run(h.state, command, arguments) && h.until_done(h.state.last_sent);
+    }
+    bool asked(Of of) {
+        return h.until([&] {
+            EXPECT_TRUE(leaving.advance());
+            return h.state.asks_to_leave && h.state.asks_to_leave->of == of;
+        });
+    }
+    bool quits() {
+        return h.until([&] {
+            EXPECT_TRUE(leaving.advance());
+            return leaving.quits();
+        });
+    }
+    fs::path checkpoint() const { return fs::path(h.state.status.run_folder) / "checkpoint.gsc"; }
+
+    test::TemporaryFolder runs;
+    SessionHarness h{options_in(runs.path())};
+    CommandTable table = all_commands();
+    Leaving leaving{h.state};
+};
+
+TEST_F(Leaves, ARunThatIsSavedIsLeftAtOnce) {
+    ASSERT_TRUE(h.open(tiny_capture()));
+    ASSERT_TRUE(trains_to(3));
+    ASSERT_TRUE(h.until([&] { return h.state.training.unsaved; }));
+    ASSERT_TRUE(leaving.begin({}, false));
+    EXPECT_TRUE(quits());
+    EXPECT_FALSE(h.state.asks_to_leave);
+    EXPECT_TRUE(fs::is_regular_file(checkpoint()));
+    EXPECT_FALSE(h.state.training.unsaved);
+}
+
+TEST_F(Leaves, ARunThatCannotBeSavedAsks) {
+    ASSERT_TRUE(h.open(tiny_capture()));
+    ASSERT_TRUE(trains_to(3));
+    ASSERT_TRUE(h.until([&] { return h.state.training.unsaved; }));
+    const fs::path file = checkpoint();
+    fs::create_directories(file / "in the way");
+    ASSERT_TRUE(leaving.begin({}, false));
+    ASSERT_TRUE(asked(Of::unsaved_run));
+    const auto lines = h.state.asks_to_leave->lines;
+    ASSERT_EQ(lines.size(), 2u);
+    ASSERT_TRUE(lines[1].starts_with("a copy: ")) << lines[1];
+    const fs::path copy = lines[1].substr(8);
+    EXPECT_TRUE(fs::is_regular_file(copy));
+    EXPECT_TRUE(fs::exists(file.parent_path() / "saved_elsewhere.txt"));
+    ASSERT_TRUE(leaving.answer(QuitAnswer::stay));
+    EXPECT_FALSE(leaving.quits() || h.state.asks_to_leave);
+    ASSERT_TRUE(trains_to(5)) << "it goes on";
+
+    fs::remove_all(file);
+    ASSERT_TRUE(h.until([&] { return h.state.training.unsaved; }));
+    ASSERT_TRUE(leaving.begin({}, false));
+    EXPECT_TRUE(quits());
+    EXPECT_TRUE(fs::is_regular_file(file));
+    EXPECT_FALSE(fs::exists(file.parent_path() / "saved_elsewhere.txt"));
+    fs::remove_all(copy.parent_path());
+}
+
+TEST_F(Leaves, EditsOfARunAreAskedAbout) {
+    ASSERT_TRUE(h.open(tiny_capture()));
+    ASSERT_TRUE(trains_to(3));
+    ASSERT_TRUE(h.until([&] { return h.state.selection != nullptr; }));
+    ASSERT_TRUE(run("select.all"));
+    ASSERT_TRUE(run("edit.move", {"1", "0", "0"}));
+    ASSERT_TRUE(h.until([&] { return h.state.training.unsaved_edits; }));
+    ASSERT_TRUE(leaving.begin(jobs::close(), false));
+    ASSERT_TRUE(asked(Of::edited_run));
+    EXPECT_NE(h.state.asks_to_leave->lines.at(0).find("move"), std::string::npos);
+    const fs::path file = checkpoint();
+    ASSERT_TRUE(leaving.answer(QuitAnswer::now));
+    ASSERT_TRUE(h.until([&] { return h.state.scene == nullptr; }));
+    EXPECT_FALSE(fs::exists(file)) << "it was discarded";
+    EXPECT_FALSE(leaving.quits());
+}
+
+TEST_F(Leaves, SavedEditsOfARunAreNot) {
+    ASSERT_TRUE(h.open(tiny_capture()));
+    ASSERT_TRUE(trains_to(3));
+    ASSERT_TRUE(h.until([&] { return h.state.selection != nullptr; }));
+    ASSERT_TRUE(run("select.all"));
+    ASSERT_TRUE(run("edit.move", {"1", "0", "0"}));
+    ASSERT_TRUE(h.until([&] { return h.state.training.unsaved_edits; }));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::save_checkpoint({}))));
+    ASSERT_TRUE(h.until([&] { return !h.state.training.unsaved_edits; }));
+    ASSERT_TRUE(leaving.begin({}, false));
+    EXPECT_TRUE(quits());
+}
+
+TEST_F(Leaves, AFinishedRunContinues) {
+    ASSERT_TRUE(h.open(tiny_capture()));
+    ASSERT_TRUE(trains_to(3));
+    ASSERT_TRUE(run("train.stop"));
+    ASSERT_TRUE(h.until_state(RunState::finished));
+    EXPECT_TRUE(h.state.training.can_start());
+    ASSERT_TRUE(run("train.step", {"2"}));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step == 5; }));
+    ASSERT_TRUE(run("train.set", {"steps", "5"}));
+    ASSERT_TRUE(run("train.start"));
+    ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
+    EXPECT_NE(h.errors[0].text.find("raise steps"), std::string::npos) << h.errors[0].text;
+}
+
+TEST_F(Leaves, SplatsWithTheirPhotosAreTrainedFurther) {
+    ASSERT_TRUE(h.open(tiny_capture()));
+    ASSERT_TRUE(trains_to(20));
+    const std::string splats = (runs.path() / "twenty.ply").string();
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
+    h.session.send(jobs::open(splats, tiny_capture()));
+    ASSERT_TRUE(h.until([&] { return h.state.scene && h.state.scene->name == "twenty.ply"; }));
+    const std::uint64_t gaussians = h.state.scene->gaussians;
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::start())));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step >= 5; }));
+    EXPECT_TRUE(h.errors.empty());
+    EXPECT_EQ(h.state.training.gaussians, gaussians) << "none are added";
+    ASSERT_TRUE(h.state.settings);
+    for (const SettingRow& row : *h.state.settings)
+        if (row.name == "opacity_reset_every") EXPECT_EQ(row.value, 0);
+    ASSERT_TRUE(run("train.stop"));
+    std::ifstream description(fs::path(h.state.status.run_folder) / "run.json");
+    const std::string text{std::istreambuf_iterator<char>(description), {}};
+    EXPECT_NE(text.find("started from the Gaussians of"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gs
