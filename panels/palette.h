@@ -1,6 +1,6 @@
 // The command palette (Ctrl-P): every command by name, found by fuzzy typing, with its key and its
-// arguments; or runs a line like "view.save door" at once. The workspace draws it; menus open it for
-// commands with arguments.
+// arguments; or runs a line like "view.save door" at once. The workspace draws it; menus open it
+// for commands with arguments.
 #pragma once
 
 #include <functional>

@@ -86,10 +86,10 @@ class Workspace {
         bool raise = false;  ///< becomes the front tab at the next frame
         bool front = false;
         Slot* covers = nullptr;  ///< in front before it was shown; comes back when it is hidden
-        bool answered = true;  ///< it came forward by itself, or had an answer from the beginning
-        ImVec2 end{};          ///< of its tab, right and below
-        float aimed = 0;       ///< seconds that the mouse has rested on the tab's cross
-        void aim();            ///< after its tab was drawn
+        bool answered = true;    ///< it came forward by itself, or had an answer from the beginning
+        ImVec2 end{};            ///< of its tab, right and below
+        float aimed = 0;         ///< seconds that the mouse has rested on the tab's cross
+        void aim();              ///< after its tab was drawn
     };
     Slot* find(std::string_view name) const;
     UsedRegions used() const;

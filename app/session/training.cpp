@@ -13,6 +13,21 @@ namespace {
 
 constexpr const char* kEvaluationJob = "evaluation";
 
+/// Null, with an error reported: there is no such snapshot.
+Run* run_to_go_back(const EngineContext& ctx, Training::Which& which) {
+    Run* run = ctx.scene ? ctx.scene->run.get() : nullptr;
+    if (!run || run->snapshots().all().empty()) {
+        ctx.events.error(
+            "no snapshot to go back to: one is taken before each edit during training");
+        return nullptr;
+    }
+    if (which.number != 0) return run;
+    const auto number = run->snapshots().newest_of(which.step);
+    if (number) which.number = *number;
+    if (!number) ctx.events.error(number.error().text());
+    return number ? run : nullptr;
+}
+
 }  // namespace
 
 void Training::scene_changed(SceneChange change) {
@@ -21,6 +36,7 @@ void Training::scene_changed(SceneChange change) {
     const LoadedScene* scene = ctx_.scene ? &*ctx_.scene : nullptr;
     run_to_ = 0;
     message_.clear();
+    not_saved_.clear();
     told_finished_ = false;
     state_ = !scene                                         ? RunState::empty
              : scene->trainer && scene->trainer->finished() ? RunState::finished
@@ -43,7 +59,7 @@ void Training::not_opened(std::string why) {
 }
 
 bool Training::may_train(const char* verb) {
-    // A run that was finished early goes on.
+    // A run that was finished early continues.
     if (Run* run = ctx_.scene ? ctx_.scene->run.get() : nullptr;
         run && (run->ended() ? run->resume() : !run->trainer().finished()))
         return true;
@@ -95,21 +111,6 @@ void Training::stop() {
     if (!told_finished_) report_finish(*ctx_.scene->run);
 }
 
-/// Null, with an error reported: there is no such snapshot.
-Run* Training::run_to_go_back(Which& which) {
-    Run* run = ctx_.scene ? ctx_.scene->run.get() : nullptr;
-    if (!run || run->snapshots().all().empty()) {
-        ctx_.events.error(
-            "no snapshot to go back to: one is taken before each edit during training");
-        return nullptr;
-    }
-    if (which.number != 0) return run;
-    const auto number = run->snapshots().newest_of(which.step);
-    if (number) which.number = *number;
-    if (!number) ctx_.events.error(number.error().text());
-    return number ? run : nullptr;
-}
-
 /// Restores the shown state of that step.
 void Training::went_back(std::string what) {
     const Run& run = *ctx_.scene->run;
@@ -124,7 +125,7 @@ void Training::went_back(std::string what) {
 }
 
 void Training::revert(Which which) {
-    Run* run = run_to_go_back(which);
+    Run* run = run_to_go_back(ctx_, which);
     if (!run) return;
     const std::uint64_t before = steps_done();
     const auto done = run->snapshots().revert(which.number);
@@ -134,7 +135,7 @@ void Training::revert(Which which) {
 }
 
 void Training::branch(Which which) {
-    Run* run = run_to_go_back(which);
+    Run* run = run_to_go_back(ctx_, which);
     if (!run) return;
     const auto done = run->snapshots().branch(which.number);
     if (!done) ctx_.events.error(done.error().text());
@@ -153,24 +154,19 @@ void Training::save_checkpoint(const std::string& path) {
         ctx_.events.error(saved.error().text());
 }
 
-void Training::save_all() {
+void Training::prepare_to_close(bool save) {
     not_saved_.clear();
     if (!ctx_.scene || !ctx_.scene->run) return;
     pause();
-    RunKeeper& keeper = ctx_.scene->run->keeper();
-    const auto saved = keeper.save_as_parent();
     ctx_.events.status.at_once();
+    Run& run = *ctx_.scene->run;
+    if (!save) return run.discard();
+    const auto saved = run.keeper().save_as_parent();
     if (saved) return;
     not_saved_.push_back(saved.error().text());
-    for (const auto& [what, where] : keeper.files().all())
-        if (fs::path(where).parent_path() != keeper.folder())
+    for (const auto& [what, where] : run.keeper().files().all())
+        if (fs::path(where).parent_path() != run.keeper().folder())
             not_saved_.push_back("a copy: " + where);
-}
-
-void Training::discard() {
-    if (!ctx_.scene || !ctx_.scene->run) return;
-    pause();
-    ctx_.scene->run->discard();
 }
 
 void Training::evaluate() {

@@ -35,10 +35,9 @@ class Training final : public PartWith<Viewer, RunProgress> {
     void branch(Which which);
     /// Empty: into the output folder.
     void save_checkpoint(const std::string& path);
-    /// Pauses, and saves all files of the run; what fails is published as not_saved.
-    void save_all();
-    /// Pauses, and the run will not be saved when it is closed.
-    void discard();
+    /// Pauses before the scene is closed. `save`: all files of the run; what fails is published as
+    /// not_saved. Else closing will not save it.
+    void prepare_to_close(bool save);
     /// Measures all test views (or all views when there is none).
     void evaluate();
 
@@ -60,7 +59,6 @@ class Training final : public PartWith<Viewer, RunProgress> {
     void finish();
     void begin_training(std::uint64_t to);
     void rest(RunState state);
-    Run* run_to_go_back(Which& which);
     void went_back(std::string what);
     void report_finish(Run& run);
     void report_evaluation(const Evaluation& evaluation);

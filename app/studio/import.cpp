@@ -308,8 +308,7 @@ std::string Import::command_line() const {
 std::vector<ImportState::Choice> Import::choices() const {
     using Kind = ImportState::Choice::Kind;
     const auto made = make_settings(settings());
-    const TrainingSettings usual =
-        defaults_of((made ? *made : TrainingSettings()).strategy);
+    const TrainingSettings usual = defaults_of((made ? *made : TrainingSettings()).strategy);
     fs::path named = fs::path(contents_.path).lexically_normal();
     if (!named.has_filename()) named = named.parent_path();
     const std::string folder = "runs/" + named.stem().string() + "-DATE-N (new)";

@@ -49,7 +49,7 @@ Result<void> Leaving::answer(QuitAnswer answer) {
     if (answer == QuitAnswer::save && asked && asked->of != LeaveQuestion::Of::splats)
         return save();
     if (asked && asked->of != LeaveQuestion::Of::splats)
-        GS_TRY_VOID(send(state_, [](Engine& e) { e.part<Training>().discard(); }));
+        GS_TRY_VOID(send(state_, [](Engine& e) { e.part<Training>().prepare_to_close(false); }));
     return go();
 }
 
@@ -61,7 +61,7 @@ Result<void> Leaving::advance() {
 }
 
 Result<void> Leaving::save() {
-    GS_TRY_VOID(send(state_, [](Engine& e) { e.part<Training>().save_all(); }));
+    GS_TRY_VOID(send(state_, [](Engine& e) { e.part<Training>().prepare_to_close(true); }));
     saving_ = state_.last_sent;
     return {};
 }

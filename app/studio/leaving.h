@@ -21,7 +21,7 @@ class Leaving {
     Result<void> begin(EngineJob job, bool of_script);
     /// To StudioState::asks_to_leave.
     Result<void> answer(QuitAnswer answer);
-    /// Goes on when the engine has saved.
+    /// Continues when the engine has saved.
     Result<void> advance();
     bool quits() const { return quits_; }
 

@@ -109,7 +109,7 @@ struct TrainingStatus {
     std::vector<std::pair<std::string, std::string>> files;  ///< the run's output, and where
     std::vector<SnapshotRow> snapshots;                      ///< oldest first
 
-    /// It rests and can go on; a run that was finished early can, too.
+    /// It rests and can continue, also a run that was finished early.
     bool can_start() const {
         return state == RunState::ready || state == RunState::paused ||
                (state == RunState::finished && step < total_steps);

@@ -77,7 +77,7 @@ TEST_F(Leaves, ARunThatCannotBeSavedAsks) {
     EXPECT_TRUE(fs::exists(file.parent_path() / "saved_elsewhere.txt"));
     ASSERT_TRUE(leaving.answer(QuitAnswer::stay));
     EXPECT_FALSE(leaving.quits() || h.state.asks_to_leave);
-    ASSERT_TRUE(trains_to(5)) << "it goes on";
+    ASSERT_TRUE(trains_to(5)) << "training continues";
 
     fs::remove_all(file);
     ASSERT_TRUE(h.until([&] { return h.state.training.unsaved; }));
