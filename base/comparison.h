@@ -27,12 +27,13 @@ enum class Measure {
 };
 
 /// One row: `what`, `limit` and `measure` are given, the rest follows from the numbers added. A NaN
-/// or infinity on one side alone is infinitely far off.
+/// is infinitely far off from everything, and so is an infinity on one side alone.
 struct ComparisonRow {
     std::string what{};
     double limit = 0;
     Measure measure = Measure::largest;
     std::string unit{}, stage{};
+    bool nan_is_nan = false;  ///< NaN on both sides agree: what is repeated, bit for bit
 
     std::size_t values = 0, differ = 0;  ///< compared; of those with other bits
     double worst = 0, sum = 0;           ///< differences: the largest, all together
@@ -53,8 +54,11 @@ struct ComparisonRow {
             norm += a * a;
             size = std::max(size, std::abs(a));
         }
-        if (std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b)) return;
-        double apart = a == b || (std::isnan(a) && std::isnan(b)) ? 0 : std::abs(a - b);
+        const bool both_nan = std::isnan(a) && std::isnan(b);
+        if (both_nan ? nan_is_nan
+                     : std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b))
+            return;
+        double apart = a == b ? 0 : std::abs(a - b);
         if (std::isnan(apart)) apart = std::numeric_limits<double>::infinity();
         sum += apart;
         squares += apart * apart;

@@ -235,9 +235,10 @@ void ComparePanel::draw_matched(const Snapshot& snapshot, Commands& commands) {
 /// Until something else is chosen: the first two traces that were opened, B rather the shown one;
 /// with one, this session against it.
 void ComparePanel::propose(const Snapshot& snapshot) {
-    if (sides != proposed_ && entry_of(snapshot, sides[0].trace) &&
-        entry_of(snapshot, sides[1].trace))
-        return;
+    const bool has[] = {entry_of(snapshot, sides[0].trace) != nullptr,
+                        entry_of(snapshot, sides[1].trace) != nullptr};
+    const bool chosen = sides != proposed_;
+    if (chosen && has[0] && has[1]) return;
     std::vector<const TraceEntry*> there;
     for (const TraceEntry& entry : snapshot.traces)
         if (entry.store) there.push_back(&entry);
@@ -247,7 +248,10 @@ void ComparePanel::propose(const Snapshot& snapshot) {
     const TraceEntry* b = there.size() > 1 ? there[1] : there[0];
     for (const TraceEntry* entry : there)
         if (entry->id == snapshot.shown_trace && !entry->own && entry != there[0]) b = entry;
+    const auto chosen_sides = sides;
     sides = proposed_ = {Side{there[0]->id, 0, std::nullopt}, Side{b->id, 0, std::nullopt}};
+    for (std::size_t i = 0; i < 2; ++i)
+        if (chosen && has[i]) sides[i] = chosen_sides[i];
 }
 
 void ComparePanel::draw(const Snapshot& snapshot, Commands& commands) {

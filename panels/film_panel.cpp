@@ -38,18 +38,18 @@ void beside(float width) {
 void draw_keys(const FilmState& film, const HistoryState* past, Commands& commands) {
     const bool way = film.film.path.keys.size() > 1;
     if (icon_button("##play", film.playing ? Icon::pause : Icon::play,
-                    film.playing ? "Stop (Shift+P)" : "Play (Shift+P)", way))
+                    with_key(commands, "film.play", film.playing ? "Stop" : "Play").c_str(), way))
         commands.push("film.play");
     beside(5 * em());
     if (ImGui::Button("Add key")) commands.push("film.key");
-    tooltip("Add the current camera 2 s after the last key (K)");
+    tooltip(with_key(commands, "film.key", "Add the current camera 2 s after the last key"));
     beside(5 * em());
     if (ImGui::Button("Insert") && way) commands.push("film.key", {"here"});
     tooltip("Add the current camera at the shown time");
     if (film.selected) {
         beside(5 * em());
         if (ImGui::Button("Update")) commands.push("film.update");
-        tooltip("Set the selected key to the current camera (Shift+K)");
+        tooltip(with_key(commands, "film.update", "Set the selected key to the current camera"));
         beside(5 * em());
         if (ImGui::Button("Delete")) commands.push("film.delete");
         tooltip("Delete the selected key");

@@ -101,13 +101,15 @@ void Palette::draw_search(Commands& commands) {
     focus_ = false;
     const bool entered = ImGui::InputTextWithHint("##query", "Type the name of a command", &query_,
                                                   ImGuiInputTextFlags_EnterReturnsTrue);
-    if (const CommandInfo* named = named_in_query(commands)) {
+    rank(commands);
+    // "open sample" is rather the command of that name.
+    const CommandInfo* named = named_in_query(commands);
+    if (named && (found_.empty() || named->name.find('.') != std::string::npos)) {
         draw_line(*named, entered, commands);
         return;
     }
     suggested_at_ = -1;
     suggestions_.clear();
-    rank(commands);
     const int last = static_cast<int>(found_.size()) - 1;
     bool moved = false;
     if (named_key_pressed(ImGuiKey_DownArrow)) ++selected_, moved = true;

@@ -11,7 +11,7 @@ namespace gs {
 
 namespace {
 
-constexpr int kWritingBegins = 10;  // frames until an export or a checkpoint begins
+constexpr double kWritingBegins = 2;  // seconds in which an export or a checkpoint begins
 
 struct Words {
     const char *what, *save, *file, *browse;  ///< the last two: writing it into another file
@@ -47,9 +47,9 @@ void QuitQuestion::draw(const Snapshot& snapshot, Commands& commands, bool dialo
         writing_ = 0;
         return commands.push("quit", {"now"});
     }
-    if (writing_ > 0)
-        writing_ = dialog || find_activity(snapshot, "export") ? kWritingBegins : writing_ - 1;
-    const bool asks = question && writing_ == 0;
+    if (writing_ > 0 && (dialog || find_activity(snapshot, "export")))
+        writing_ = ImGui::GetTime() + kWritingBegins;
+    const bool asks = question && ImGui::GetTime() >= writing_;
     if (asks && !ImGui::IsPopupOpen(kTitle)) ImGui::OpenPopup(kTitle);
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     ImGui::SetNextWindowPos({display.x / 2, display.y / 2}, ImGuiCond_Always, {0.5F, 0.5F});
@@ -64,7 +64,7 @@ void QuitQuestion::draw(const Snapshot& snapshot, Commands& commands, bool dialo
     ImGui::Dummy({0, 0.4F * em()});
     if (words.save && answer_button(words.save)) commands.push("quit", {"save"});
     if (words.file && answer_button(words.file)) {
-        writing_ = kWritingBegins;
+        writing_ = ImGui::GetTime() + kWritingBegins;
         before_ = snapshot.training.last_checkpoint;
         ImGui::CloseCurrentPopup();
         commands.push("browse", {words.browse});

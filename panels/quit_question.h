@@ -13,7 +13,7 @@ class QuitQuestion {
     void draw(const Snapshot& snapshot, Commands& commands, bool dialog);
 
   private:
-    int writing_ = 0;     ///< frames to wait for the dialog and the file; 0: the question shows
+    double writing_ = 0;  ///< until when the dialog and the file are waited for; 0: nothing is
     std::string before_;  ///< TrainingStatus::last_checkpoint when that began
 };
 

@@ -29,7 +29,7 @@ void action(Commands& commands, const char* label, const char* command, const st
     ImGui::BeginDisabled(!enabled);
     if (ImGui::Button(label)) commands.push(command);
     ImGui::EndDisabled();
-    tooltip(hint);
+    tooltip(with_key(commands, command, hint));
 }
 
 }  // namespace
@@ -57,8 +57,7 @@ void SelectionPanel::draw_counts(const Snapshot& snapshot, Commands& commands) c
         ImGui::EndDisabled();
         tooltip(hint);
     };
-    flagged(s.hidden, " hidden", "Show all", "edit.show-all",
-            "Show the hidden Gaussians again (Ctrl+H)");
+    flagged(s.hidden, " hidden", "Show all", "edit.show-all", "Show the hidden Gaussians again");
     flagged(s.locked, " locked", "Unlock all", "edit.unlock-all",
             "Allow edits of all Gaussians again");
     if (const Activity* search = find_activity(snapshot, "select")) {
@@ -81,16 +80,15 @@ void SelectionPanel::draw_select(const Snapshot& snapshot, Commands& commands) {
         "steers again");
     toggle_command(commands, "Visible only", "select.only-seen", snapshot.tools.only_seen,
                    "Ignore Gaussians behind visible surfaces");
-    action(commands, "All", "select.all", "Select every Gaussian that is not hidden (Ctrl+A)", true,
-           true);
-    action(commands, "None", "select.none", "Clear the selection (Ctrl+Shift+A)", any);
-    action(commands, "Invert", "select.invert", "Invert the selection (Ctrl+I)", true);
+    action(commands, "All", "select.all", "Select every Gaussian that is not hidden", true, true);
+    action(commands, "None", "select.none", "Clear the selection", any);
+    action(commands, "Invert", "select.invert", "Invert the selection", true);
     for (const auto& [label, command, hint] :
          {std::array{"Grow", "select.grow", "Add the neighbours within reach (Ctrl+Up)"},
           std::array{"Shrink", "select.shrink",
                      "Remove Gaussians with an unselected neighbour within reach (Ctrl+Down)"},
           std::array{"Connected", "select.connected",
-                     "Grow until no more neighbours are within reach (Ctrl+L)"}}) {
+                     "Grow until no more neighbours are within reach"}}) {
         if (command[7] != 'g') beside_if_fits(label);
         ImGui::BeginDisabled(!any);
         if (ImGui::Button(label)) commands.push(command, {number_word(reach_)});
@@ -120,13 +118,13 @@ void SelectionPanel::draw_select(const Snapshot& snapshot, Commands& commands) {
 void SelectionPanel::draw_edit(const Snapshot& snapshot, Commands& commands) {
     if (!section("Edit")) return;
     const bool any = snapshot.selection->selected > 0;
-    action(commands, "Solo", "select.solo", "Show only the selection (Shift+S)", any, true);
-    action(commands, "Hide", "edit.hide", "Hide the selection (H)", any);
+    action(commands, "Solo", "select.solo", "Show only the selection", any, true);
+    action(commands, "Hide", "edit.hide", "Hide the selection", any);
     action(commands, "Lock", "edit.lock", "Protect the selection from edits", any);
     action(commands, "Unlock", "edit.unlock", "Allow edits of the selection again", any);
-    action(commands, "Delete", "edit.delete", "Delete the selection (Delete)", any);
-    action(commands, "Duplicate", "edit.duplicate",
-           "Copy each in place and select the copies (Ctrl+D)", any);
+    action(commands, "Delete", "edit.delete", "Delete the selection", any);
+    action(commands, "Duplicate", "edit.duplicate", "Copy each in place and select the copies",
+           any);
     action(commands, "Crop", "edit.crop", "Delete Gaussians outside the clip box",
            snapshot.view.clip.has_value());
     ImGui::BeginDisabled(!any);
@@ -175,8 +173,8 @@ void SelectionPanel::draw_history(const Snapshot& snapshot, Commands& commands) 
     if (!snapshot.history || !section("History")) return;
     const HistoryState& s = *snapshot.history;
     const auto *undo = s.to_undo(), *redo = s.to_redo();
-    action(commands, "Undo", "undo", edit_title("Undo", undo) + " (Ctrl+Z)", undo, true);
-    action(commands, "Redo", "redo", edit_title("Redo", redo) + " (Ctrl+Shift+Z)", redo);
+    action(commands, "Undo", "undo", edit_title("Undo", undo), undo, true);
+    action(commands, "Redo", "redo", edit_title("Redo", redo), redo);
     if (s.dropped > 0)
         dim_text(fmt::format("{} older steps were discarded: the history holds {}",
                              count_of(s.dropped), format_bytes(static_cast<double>(s.most))));

@@ -273,7 +273,16 @@ void StagesPanel::list_ranges(const TraceStore& trace) {
         return;
     }
     const bool all = ranges.size() <= kRangesListed;
-    if (!all) ranges.resize(kRangesListed);
+    if (!all) {
+        other.note += fmt::format(". The {} ranges below are not in it",
+                                  std::min(ranges.size(), kRangesListed));
+        ranges.resize(kRangesListed);
+        for (const FrameRange& r : ranges) {
+            other.cpu.total_ms -= r.stats.total_ms;
+            other.cpu.mean_ms -= r.stats.mean_ms;
+            other.cpu.share -= r.stats.share;
+        }
+    }
     if (all && other.gpu.samples == 0)
         rows_.pop_back();
     else if (all)

@@ -49,8 +49,8 @@ void add_answers(const Snapshot& s, std::vector<Item>& items) {
 
 std::vector<Item> items_of(const Snapshot& s) {
     std::vector<Item> items;
-    add_answers(s, items);
     add_doctor(s, items);
+    add_answers(s, items);
     if (!s.backend.empty()) items.push_back({s.backend, "backend that renders and trains"});
     // The backend's name already contains a GPU's name.
     if (!s.device.empty() && s.backend.find(s.device) == std::string::npos)

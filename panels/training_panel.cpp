@@ -245,8 +245,8 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
         const ImGuiSliderFlags flags =
             row.logarithmic ? ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_NoRoundToFormat : 0;
         // The slider covers the usual range; typed values cover the whole range.
-        if (ImGui::SliderScalar("##slider", ImGuiDataType_Double, &value, &row.slider_min,
-                                &row.slider_max, whole ? "%.0f" : kSliderFormat, flags)) {
+        if (drag_bar("##slider", value, row.slider_min, row.slider_max,
+                     whole ? "%.0f" : kSliderFormat, flags, true)) {
             const bool dragged = row.logarithmic && ImGui::IsMouseDown(ImGuiMouseButton_Left);
             value = std::clamp(dragged ? three_digits(value) : value, row.min, row.max);
             edited = row.name;
@@ -326,7 +326,8 @@ void TrainingPanel::draw(const Snapshot& snapshot, Commands& commands) {
     const auto part = [&](const char* name, const std::string& title, const auto& draw) {
         const ImGuiTabItemFlags flags = raise == name ? ImGuiTabItemFlags_SetSelected : 0;
         if (!ImGui::BeginTabItem((title + "###" + name).c_str(), nullptr, flags)) return;
-        if (ImGui::BeginChild("##part")) draw();
+        const float height = std::max(ImGui::GetContentRegionAvail().y, 8 * em());
+        if (ImGui::BeginChild("##part", {0, height})) draw();
         ImGui::EndChild();
         ImGui::EndTabItem();
     };

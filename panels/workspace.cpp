@@ -71,7 +71,8 @@ bool Workspace::shown(std::string_view name) const {
 
 bool Workspace::in_front(std::string_view name) const {
     const Slot* slot = find(name);
-    return slot && slot->region != Region::hidden && slot->front;
+    return slot && slot->region != Region::hidden && slot->front && !picture_only &&
+           (!maximised || *maximised == slot->region);
 }
 
 bool asks(const Workspace& w, const Snapshot& snapshot) {
@@ -184,13 +185,14 @@ void Workspace::draw_tab(Slot& slot, bool closable, const Snapshot& snapshot, Co
     }
     const bool meant = slot.aimed >= kAim || ImGui::IsMouseClicked(ImGuiMouseButton_Middle);
     if (!open && meant && before == slot.region) slot.region = Region::hidden;
+    if (!open && !meant) slot.raise = front;  // ImGui would show another one now
 }
 
 /// Counts how long the mouse has rested on the cross of a tab that stays where it is: a click that
 /// scrolls the strip can bring a cross under the mouse.
 void Workspace::Slot::aim() {
     const ImVec2 a = ImGui::GetItemRectMin(), b = ImGui::GetItemRectMax();
-    const float cross = ImGui::GetFontSize() + ImGui::GetStyle().FramePadding.x;
+    const float cross = ImGui::GetFontSize() + 2 * ImGui::GetStyle().FramePadding.x;
     const bool rests =
         end.x == b.x && end.y == b.y && ImGui::IsMouseHoveringRect({b.x - cross, a.y}, b);
     aimed = rests ? aimed + ImGui::GetIO().DeltaTime : 0;
@@ -340,7 +342,7 @@ void Workspace::draw(const Snapshot& snapshot, Commands& commands) {
     // A file dialog is drawn over the question that it answers.
     import_dialog.draw(snapshot, commands, file_dialog);
     if (!snapshot.import) file_dialog.draw(snapshot, commands);
-    quit_question_.draw(snapshot, commands, file_dialog.visible());
+    quit_question_.draw(snapshot, commands, file_dialog.visible() || palette.visible());
 }
 
 }  // namespace gs

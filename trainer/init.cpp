@@ -210,7 +210,7 @@ Result<GaussianModel> gaussians_from_model(const GaussianModel& model, const Cap
 
 TrainingSettings settings_to_continue(TrainingSettings settings, const NamedValues& given,
                                       const GaussianModel& model) {
-    const NamedValues fitting{{"lr_means", 10 * settings.lr_means_final},
+    const NamedValues fitting{{"lr_means", std::min(1.0, 10 * settings.lr_means_final)},
                               {"sh_degree", std::max<double>(settings.sh_degree, model.sh_degree)},
                               {"sh_interval", 1},
                               {"densify_until", 0},

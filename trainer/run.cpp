@@ -113,12 +113,6 @@ void Run::finish() {
     if (run_.records_due) keeper_.save_records();
 }
 
-bool Run::resume() {
-    if (trainer().finished() || !run_.failure.empty()) return false;
-    run_.ended = run_.stopped = false;
-    return true;
-}
-
 void Run::discard() {
     run_.saved_step = run_.step();
     run_.records_due = run_.edited = false;
@@ -153,7 +147,10 @@ Result<bool> Run::change(const TrainingSettings& settings, std::string what) {
     const TrainingSettings before = trainer().settings();
     snapshots_.take_before(what);
     GS_TRY(const bool restarted, trainer().set_settings(settings));
-    if (restarted) run_.saved_step = run_.step();  // there is nothing to save yet
+    if (restarted) {  // there is nothing to save yet
+        run_.saved_step = run_.step();
+        run_.edited = false;
+    }
     // Losses before and after the change cannot be compared.
     const auto loss_of = [](const TrainingSettings& s) {
         return std::tuple(s.lambda_dssim, s.random_background, s.background_r, s.background_g,

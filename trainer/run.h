@@ -29,15 +29,18 @@ class Run {
     Did step();
     /// Ends the run here and saves everything as it is, unless it is saved already.
     void finish();
-    /// Continues a run that was ended before its last step. False: it has had all its steps, or
-    /// failed.
-    bool resume();
+    /// It has steps to take, also when it was ended early.
+    bool can_step() const { return run_.failure.empty() && !trainer().finished(); }
+    /// Continues a run that was ended early.
+    void resume() { run_.ended = run_.stopped = false; }
     /// What was not saved will not be: neither finish() nor save_as_parent() writes anything.
     void discard();
-    /// Its files are from before some of its steps or edits.
-    bool unsaved() const { return !run_.saved(); }
-    /// Gaussians were edited since the last checkpoint.
-    bool edited() const { return run_.edited; }
+    /// What its files do not have: any steps or edits; edits of Gaussians since the last
+    /// checkpoint.
+    struct Unsaved {
+        bool any, edits;
+    };
+    Unsaved unsaved() const { return {!run_.saved() || !keeper_.files().in_place(), run_.edited}; }
     /// No step will be taken any more.
     bool ended() const { return run_.ended; }
     /// Why the last step failed; empty: it did not.

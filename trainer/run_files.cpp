@@ -251,26 +251,28 @@ Result<void> StepLog::write(const fs::path& csv) const {
 bool RunFiles::leave(const std::string& what, const fs::path& path, const WriteFile& write,
                      const Tell& tell) {
     fs::path where = path;
-    misplaced_.erase(what);
     const fs::path pointer = path.parent_path() / kElsewhere;
     if (const auto written = write_into_folder(path, write); !written) {
-        misplaced_.insert(what);
         where = rescue_folder() / path.filename();
         if (!write_into_folder(where, write)) {
+            misplaced_.insert(what);
             tell(LogLevel::error, written.error().text());
             return false;
         }
         tell(LogLevel::error, fmt::format("{} could not be written; it is in {} instead",
                                           path.string(), where.string()));
         (void)write_text_file(pointer, where.string() + "\n");  // the disk may be full
-    } else if (std::error_code ignored; misplaced_.empty()) {
-        fs::remove(pointer, ignored);
+        note(what, where);
+        misplaced_.insert(what);
+        return true;
     }
     note(what, where);
+    if (std::error_code ignored; misplaced_.empty()) fs::remove(pointer, ignored);
     return true;
 }
 
 void RunFiles::note(const std::string& what, const fs::path& where) {
+    misplaced_.erase(what);
     std::erase_if(files_, [&](const auto& file) { return file.first == what; });
     files_.emplace_back(what, where.string());
 }

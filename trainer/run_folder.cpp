@@ -221,6 +221,7 @@ Json to_json(const RunDescription& d) {
                {"random_points", l.random_points},
                {"undistort", l.undistort},
                {"seed", l.seed}}},
+             {"splats", d.splats},
              {"marks", std::move(marks)},
              {"evaluations", std::move(evaluations)}};
     if (!origin.is_null()) out["loading"]["origin"] = std::move(origin);
@@ -256,6 +257,7 @@ Result<RunDescription> read_run_description(const fs::path& folder, std::uint64_
     out.widest_angle = widest >= 0 && widest <= 180 ? widest : 0;
     const nlohmann::json& parent = member(json, "parent");
     out.parent = text_of(member(parent, "run"));
+    out.splats = text_of(member(json, "splats"));
     out.parent_step = whole_number(member(parent, "step"), ~std::uint64_t{0} >> 1).value_or(0);
     for (const nlohmann::json& mark : member(json, "marks")) {
         const auto step = whole_number(member(mark, "step"), last_step);

@@ -33,6 +33,7 @@ struct RunDescription {
     double widest_angle = 0;  ///< degrees from the axis, of lenses that bend lines; 0: none does
     std::string parent;       ///< the run it was branched from; empty: none
     std::uint64_t parent_step = 0;
+    std::string splats;  ///< whose Gaussians it started from; empty: the capture's points
     std::vector<RunMark> marks;
     std::vector<Evaluation> evaluations;
 };

@@ -89,6 +89,7 @@ void RunKeeper::recall() {
     if (!before) return;
     run_.options.parent = std::move(before->parent);
     run_.options.parent_step = before->parent_step;
+    run_.options.splats = std::move(before->splats);
     record.marks = std::move(before->marks);
     record.evaluations = std::move(before->evaluations);
     if (!record.evaluations.empty()) record.evaluation = record.evaluations.back();
@@ -230,7 +231,6 @@ void RunKeeper::save_best() {
 void RunKeeper::save_model(bool checkpoint) {
     run_.saved_step = run_.step();
     run_.records_due = true;
-    run_.edited = run_.edited && !checkpoint;
     steps_.take_hashes(true);
     (void)take_folder();  // where that fails, each file says so and goes where it can
     const RunOptions& options = run_.options;
@@ -248,6 +248,7 @@ void RunKeeper::save_model(bool checkpoint) {
                      options.tell) &&
         files_.in_place())
         keep_checkpoint();
+    if (files_.in_place()) run_.edited = run_.edited && !checkpoint;
     if (files_.in_place())
         run_.tell(LogLevel::debug,
                   fmt::format("saved step {} to {}", run_.step(), options.folder.string()));
@@ -366,7 +367,7 @@ Result<void> RunKeeper::save_as_parent() {
     if (!run_.begun && run_.saved()) return {};  // nothing was done since it was opened
     GS_TRY_VOID(take_folder());
     // At a snapshot, the folder may hold a later step, which stays.
-    const bool model = !run_.saved() || !run_in(run_.options.folder);
+    const bool model = !run_.saved() || !files_.in_place() || !run_in(run_.options.folder);
     if (model) save_model(true);
     if (model || run_.records_due) save_records();
     if (files_.in_place()) draw_thumbnails();

@@ -33,7 +33,8 @@ Result<void> RunSnapshots::take(std::string why) {
             fmt::format("a snapshot would take {} of {}", format_bytes(static_cast<double>(needed)),
                         format_bytes(static_cast<double>(budget))));
     try {
-        snapshots_.push_back({++taken_, run_.trainer->snapshot(), run_.record, std::move(why)});
+        snapshots_.push_back(
+            {++taken_, run_.trainer->snapshot(), run_.record, std::move(why), run_.edited});
     } catch (const std::exception& error) {
         return fail(ErrorKind::unwritable, "", words_of(error));
     }
@@ -98,6 +99,7 @@ Result<void> RunSnapshots::go_to(const RunSnapshot& target) {
     run_.record = target.record;
     run_.record.alarms.forget();
     run_.saved_step = run_.step();  // nothing is written before the next step
+    run_.edited = target.edited;
     run_.moved = RunContext::Moved::no;
     run_.stopped = run_.records_due = false;
     run_.ended = run_.trainer->finished();

@@ -19,7 +19,8 @@ struct RunSnapshot {
     std::uint64_t number = 0;  ///< 1, 2, ... in the order they were taken
     std::shared_ptr<const TrainingSnapshot> state;
     RunRecord record;
-    std::string why;  ///< "before lr_means 0.00016 -> 0.0002"
+    std::string why;      ///< "before lr_means 0.00016 -> 0.0002"
+    bool edited = false;  ///< RunContext::edited
 
     std::uint64_t step() const { return state->steps(); }
     std::uint64_t bytes() const {

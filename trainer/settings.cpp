@@ -92,7 +92,8 @@ std::optional<double> SettingField::value_of(std::string_view word) const {
 
 std::string SettingField::text(double value) const {
     const auto i = static_cast<std::size_t>(std::max(value, 0.0));
-    return i < choices.size() ? std::string(choices[i].word) : fmt::format("{:g}", value);
+    if (i < choices.size()) return std::string(choices[i].word);
+    return kind == SettingKind::count ? fmt::format("{:.0f}", value) : fmt::format("{:g}", value);
 }
 
 Result<void> set_setting(TrainingSettings& settings, std::string_view name, double value) {

@@ -248,6 +248,7 @@ StepOutputs run_step(const StepInputs& in, Rasterizer& rasterizer) {
 std::vector<ComparisonRow> compare_steps(const StepInputs& in, const StepOutputs& was,
                                          const StepOutputs& now, bool same_bits) {
     std::vector<ComparisonRow> out(kStepStageNames.size());
+    for (ComparisonRow& row : out) row.nan_is_nan = true;
     for (std::size_t i = 0; i < out.size(); ++i) {
         out[i].stage = kStepStageNames[i];
         out[i].limit = same_bits ? 0 : kTolerances[i];

@@ -76,7 +76,8 @@ class Drawer {
 
 double psnr_between(const ImageF& a, const ImageF& b) {
     const double values = static_cast<double>(std::max<std::size_t>(1, a.values.size()));
-    return psnr_of(compare({}, a.values, b.values).squares / values);
+    const double squares = compare({}, a.values, b.values).squares;
+    return std::isfinite(squares) ? psnr_of(squares / values) : 0;
 }
 
 /// PSNR, dB.

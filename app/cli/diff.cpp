@@ -148,6 +148,10 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
             "train with --keep-every or --capture-step, or allow more: --most-steps N");
     if (!side.description)
         return fail(ErrorKind::usage, side.folder.string(), "does not name its capture");
+    if (checkpoint.empty() && !side.description->splats.empty())
+        return fail(ErrorKind::usage, side.folder.string(),
+                    "started from splats: no step before its first checkpoint can be repeated",
+                    "train with --keep-every or --capture-step");
     GS_TRY(const CommonArguments on, on_what_sees_lidar(side.settings, common));
     GS_TRY(const Backend backend, backend_of(on));
     GS_TRY(auto computes, backend.make_training());
@@ -194,6 +198,7 @@ Result<Seen> see(const Side& side, const StepHashes& row, const DiffArguments& a
 std::string first_row_apart(const GaussianModel& a, const GaussianModel& b) {
     if (a.count != b.count) return fmt::format("{} Gaussians / {}", a.count, b.count);
     ComparisonRow rows;
+    rows.nan_is_nan = true;
     for (std::size_t row = 0; row < a.count; ++row)
         for (int p = 0; p < std::min(a.planes(), b.planes()); ++p)
             rows.add(a.at(p, row), b.at(p, row),
@@ -212,6 +217,7 @@ std::string first_input_apart(const StepInputs& a, const StepInputs& b) {
         return "the render settings (SH degree, background, near plane, antialiasing, "
                "projection)";
     ComparisonRow rows;
+    rows.nan_is_nan = true;
     std::size_t i = 0, k = 0;
     while (i < a.blocks.size() && k < b.blocks.size()) {
         if (a.blocks[i] != b.blocks[k]) {

@@ -389,6 +389,7 @@ std::string TrainCommand::config() {
                plain = settings_json(TrainingSettings());
     std::string out =
         fmt::format("{}, photos shrunk by {}", backend_.name, run_->options().loading.downscale);
+    if (!run_->options().splats.empty()) out += ", from " + run_->options().splats;
     for (const auto& [name, value] : settings.items())
         if (value != plain.value(name, nlohmann::ordered_json()))
             out += fmt::format(", {} {}", name, json_text(value));
@@ -451,9 +452,10 @@ Result<int> run(const TrainArguments& a, const CommonArguments& common) {
         return fail(ErrorKind::usage, "", "--from starts a run of its own, without a window",
                     a.view ? "open the splats in the studio with --capture, and train them there"
                            : "omit --resume");
-    if (a.until_psnr && (a.view || !a.resume.empty() || a.eval_every.value_or(0) == 0))
+    if (a.until_psnr &&
+        (a.view || !a.resume.empty() || !a.from.empty() || a.eval_every.value_or(0) == 0))
         return fail(ErrorKind::usage, "", "--until-psnr times one run from its photos to a score",
-                    "add --eval-every N; neither --view nor --resume");
+                    "add --eval-every N; none of --view, --resume and --from");
     const service::OwnService service;  // it runs for long: it can be attached to
     if (!a.view) return TrainCommand(a, common).run();
     GS_TRY(const ViewArguments view, to_view(a));

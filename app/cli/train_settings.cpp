@@ -29,7 +29,8 @@ Result<NamedValues> from_json(const std::string& path, const std::string& text) 
         if (!value.is_number() && !value.is_boolean() && !value.is_string())
             return fail(
                 ErrorKind::malformed, path,
-                fmt::format("the setting \"{}\" is neither a number nor true or false", name));
+                fmt::format("the setting \"{}\" is neither a number, true or false, nor a word",
+                            name));
         auto setting =
             read_setting(name, value.is_string() ? value.get<std::string>() : value.dump());
         if (!setting) {

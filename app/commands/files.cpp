@@ -50,9 +50,8 @@ Result<void> save_trace(Studio& studio, const std::string& path) {
 /// A run's checkpoint, else the splats as a file.
 Result<void> save(S state) {
     if (!state.scene) return fail(ErrorKind::usage, "", "nothing to save: nothing is open");
-    const bool run =
-        state.scene->train_views > 0 && (!state.would_lose() || !state.status.run_folder.empty());
-    if (run) return send(state, [](Engine& e) { e.part<Training>().save_checkpoint({}); });
+    if (state.status.trains)
+        return send(state, [](Engine& e) { e.part<Training>().save_checkpoint({}); });
     return ask(state, [](Studio& s) {
         s.ui().workspace().palette.show("export");
         return Result<void>();

@@ -323,6 +323,7 @@ void Engine::publish_status() {
     EngineStatus& status = view.status;
     view.activities = jobs_.activities();
     status.commands_done = jobs_.done(commands_done_);
+    status.carried_out = commands_done_;
     for (const auto& part : parts_) part->describe(view);
     for (const char* name : {"compare", "load"})
         for (const Activity& activity : view.activities) {

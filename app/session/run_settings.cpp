@@ -85,6 +85,11 @@ std::shared_ptr<const std::vector<SettingRow>> setting_rows(const TrainingSettin
 
 void RunSettings::scene_changed(SceneChange change) {
     if (change != SceneChange::scene && change != SceneChange::restarted) return;
+    const bool opened = change == SceneChange::scene;
+    if (opened && asked_) ctx_.settings = *std::exchange(asked_, {});
+    // Those that were fitted to splats are this run's alone.
+    if (opened && ctx_.scene && ctx_.scene->run && !ctx_.scene->run->options().splats.empty())
+        asked_ = ctx_.settings;
     if (ctx_.scene && ctx_.scene->run) ctx_.settings = ctx_.scene->trainer->settings();
     publish();
 }

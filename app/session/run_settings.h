@@ -32,6 +32,8 @@ class RunSettings final : public PartWith<Training, RunProgress> {
     Result<TrainingSettings> changed_by(const NamedValues& values) const;
     Result<void> check_crop(const TrainingSettings& changed) const;
     void publish();
+
+    std::optional<TrainingSettings> asked_;  // while a run has ones that were fitted to splats
 };
 
 }  // namespace gs

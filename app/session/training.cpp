@@ -31,13 +31,15 @@ Run* run_to_go_back(const EngineContext& ctx, Training::Which& which) {
 }  // namespace
 
 void Training::scene_changed(SceneChange change) {
+    if (change == SceneChange::closing && discards_ && ctx_.scene && ctx_.scene->run)
+        ctx_.scene->run->discard();
     if (change == SceneChange::closing) finish();
     if (change != SceneChange::scene) return;
     const LoadedScene* scene = ctx_.scene ? &*ctx_.scene : nullptr;
     run_to_ = 0;
     message_.clear();
     not_saved_.clear();
-    told_finished_ = false;
+    discards_ = told_finished_ = false;
     state_ = !scene                                         ? RunState::empty
              : scene->trainer && scene->trainer->finished() ? RunState::finished
              : steps_done() > 0                             ? RunState::paused
@@ -59,15 +61,15 @@ void Training::not_opened(std::string why) {
 }
 
 bool Training::may_train(const char* verb) {
-    // A run that was finished early continues.
-    if (Run* run = ctx_.scene ? ctx_.scene->run.get() : nullptr;
-        run && (run->ended() ? run->resume() : !run->trainer().finished()))
-        return true;
+    Run* const run = ctx_.scene ? ctx_.scene->run.get() : nullptr;
+    if (run && run->can_step()) return true;
     if (!ctx_.scene)
         ctx_.events.error(fmt::format("cannot {}: no capture is open", verb));
     else if (!ctx_.scene->run)
         ctx_.events.error(fmt::format("cannot {}: {} is a splat file; open a capture to train",
                                       verb, ctx_.scene->name));
+    else if (!run->failure().empty())
+        ctx_.events.error(fmt::format("cannot {}: {}", verb, run->failure()));
     else
         ctx_.events.error(
             fmt::format("cannot {}: this run finished at step {}; raise steps to "
@@ -85,7 +87,8 @@ void Training::start() {
 void Training::begin_training(std::uint64_t to) {
     state_ = RunState::training;
     message_.clear();
-    told_finished_ = false;
+    discards_ = told_finished_ = false;
+    ctx_.scene->run->resume();
     log_info("training from step {} to {}", steps_done(), to);
 }
 
@@ -160,7 +163,8 @@ void Training::prepare_to_close(bool save) {
     pause();
     ctx_.events.status.at_once();
     Run& run = *ctx_.scene->run;
-    if (!save) return run.discard();
+    discards_ = !save;
+    if (!save) return;
     const auto saved = run.keeper().save_as_parent();
     if (saved) return;
     not_saved_.push_back(saved.error().text());
@@ -307,8 +311,8 @@ void Training::describe(Published& view) const {
         training.seconds = run->times().seconds;
         training.first_step = run->times().first_step;
         training.files = run->keeper().files().all();
-        training.unsaved = run->unsaved();
-        training.unsaved_edits = run->edited();
+        training.unsaved = run->unsaved().any;
+        training.unsaved_edits = run->unsaved().edits;
         training.not_saved = not_saved_;
         for (const RunSnapshot& snapshot :
              run->snapshots().all())  // not copied: each holds a whole run
@@ -317,7 +321,7 @@ void Training::describe(Published& view) const {
     }
     training.last_checkpoint = run ? run->keeper().files().at("checkpoint") : last_checkpoint_;
     status.evaluating = evaluating();
-    status.can_train = run && run->failure().empty() && !scene->trainer->finished();
+    status.trains = run != nullptr;
 }
 
 }  // namespace gs

@@ -70,6 +70,7 @@ class Training final : public PartWith<Viewer, RunProgress> {
     std::uint64_t run_to_ = 0;  // 0: to the end
     std::string last_checkpoint_;
     std::vector<std::string> not_saved_;
+    bool discards_ = false;  // closing does not save
 };
 
 }  // namespace gs

@@ -86,6 +86,7 @@ void KeyMap::read(std::string_view text, const std::string& origin, const IsComm
                 continue;
             }
             in_base_ = true;  // it has none itself
+            bindings_.clear();
             read(asset(path).text, path, is_command);
             in_base_ = false;
             continue;

@@ -37,14 +37,15 @@ Result<void> Leaving::begin(EngineJob job, bool of_script) {
             lines.push_back("newest edit: " + newest->label);
         return question(LeaveQuestion::Of::splats, std::move(lines));
     }
-    if (state_.training.unsaved_edits)
+    if (state_.training.unsaved && state_.training.unsaved_edits)
         return question(LeaveQuestion::Of::edited_run, session_of_run(state_));
     return state_.training.unsaved ? save() : go();
 }
 
 Result<void> Leaving::answer(QuitAnswer answer) {
     const auto asked = std::exchange(state_.asks_to_leave, {});
-    saving_ = 0;
+    const bool waited = std::exchange(saving_, 0) != 0;
+    if (answer == QuitAnswer::stay || (!asked && !waited)) job_ = {};
     if (answer == QuitAnswer::stay) return {};
     if (answer == QuitAnswer::save && asked && asked->of != LeaveQuestion::Of::splats)
         return save();
@@ -54,7 +55,7 @@ Result<void> Leaving::answer(QuitAnswer answer) {
 }
 
 Result<void> Leaving::advance() {
-    if (saving_ == 0 || state_.status.commands_done < saving_) return {};
+    if (saving_ == 0 || state_.status.carried_out < saving_) return {};
     saving_ = 0;
     if (state_.training.not_saved.empty()) return go();
     return question(LeaveQuestion::Of::unsaved_run, state_.training.not_saved);

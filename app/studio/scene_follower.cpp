@@ -20,9 +20,14 @@ constexpr const char* kLayoutFile = "layout.txt";  // beside a run's views.txt
 bool SceneFollower::follow() {
     StudioState& state = p_.state;
     const bool another = state.scene && state.status.scene_serial != scene_seen_;
+    // Splats that are trained further are the same scene, now with a run.
+    const bool same = another && state.scene->path == path_seen_ && run_seen_.empty() &&
+                      !state.status.run_folder.empty();
     if (another && scene_seen_ != 0) keep_last_view();  // of the one before
-    follow_run(another);
-    if (another)
+    follow_run(another && !same);
+    if (same)
+        scene_seen_ = state.status.scene_serial;
+    else if (another)
         begin_scene();
     else
         p_.check(state.notes.move_to(notes_file(state.views_file)));
@@ -33,6 +38,7 @@ bool SceneFollower::follow() {
 void SceneFollower::begin_scene() {
     StudioState& state = p_.state;
     scene_seen_ = state.status.scene_serial;
+    path_seen_ = state.scene->path;
     if (trace_layout_) p_.ui.workspace().load_layout(p_.preferences.layout);
     trace_layout_ = false;
     state.view.capture_view = -1;

@@ -53,7 +53,7 @@ class SceneFollower {
 
     Parts p_;
     std::uint64_t scene_seen_ = 0;
-    std::string run_seen_;
+    std::string path_seen_, run_seen_;
     std::optional<std::size_t> sweep_seen_;  ///< that the viewport has followed
     bool trace_layout_ = false;              ///< preferences.layout is the user's own
     bool run_layout_ = false;                ///< that of a run, which keeps it; likewise

@@ -14,8 +14,9 @@ void press(StudioUi& ui, const std::string& key, const std::string& place) {
 }
 void type(StudioUi& ui, const std::string& text) { ui.input().type(text); }
 void click(StudioUi& ui, double x, double y, std::int64_t count) {
+    const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
     ui.input().move(x, y);
-    for (std::int64_t i = 0; i < 2 * count; ++i) ui.input().button(0, i % 2 == 0);
+    for (std::int64_t i = 0; i < 2 * count; ++i) ui.input().button(0, i % 2 == 0, now.count());
 }
 
 // clang-format off

@@ -229,17 +229,19 @@ class GlfwWindow final : public Window {
         return glfwGetPrimaryMonitor();
     }
 
-    bool held(int left, int right) const {
-        return glfwGetKey(window_, left) == GLFW_PRESS || glfwGetKey(window_, right) == GLFW_PRESS;
+    /// `mods` of a modifier's own event are those before it; so says X11.
+    void take_mods(int key, int action, int mods) {
+        mods_ = {(mods & GLFW_MOD_CONTROL) != 0, (mods & GLFW_MOD_SHIFT) != 0,
+                 (mods & GLFW_MOD_ALT) != 0, (mods & GLFW_MOD_SUPER) != 0};
+        const bool down = action != GLFW_RELEASE;
+        if (key == GLFW_KEY_LEFT_CONTROL || key == GLFW_KEY_RIGHT_CONTROL) mods_.ctrl = down;
+        if (key == GLFW_KEY_LEFT_SHIFT || key == GLFW_KEY_RIGHT_SHIFT) mods_.shift = down;
+        if (key == GLFW_KEY_LEFT_ALT) mods_.alt = down;
+        if (key == GLFW_KEY_LEFT_SUPER || key == GLFW_KEY_RIGHT_SUPER) mods_.super = down;
     }
-    KeyMods mods() const {
-        return {held(GLFW_KEY_LEFT_CONTROL, GLFW_KEY_RIGHT_CONTROL),
-                held(GLFW_KEY_LEFT_SHIFT, GLFW_KEY_RIGHT_SHIFT),
-                held(GLFW_KEY_LEFT_ALT, GLFW_KEY_RIGHT_ALT),
-                held(GLFW_KEY_LEFT_SUPER, GLFW_KEY_RIGHT_SUPER)};
-    }
-    void take_key(int key, int scancode, int action) {
+    void take_key(int key, int scancode, int action, int mods) {
         activity_ = true;
+        take_mods(key, action, mods);
         const std::string place = place_of_key(key),
                           name = name_of_mark(mark_of_key(key, scancode));
         if (place.empty() && name.empty()) return;
@@ -248,15 +250,15 @@ class GlfwWindow final : public Window {
                     .repeat = action == GLFW_REPEAT,
                     .key = name.empty() ? place : name,
                     .place = place,
-                    .mods = mods()});
+                    .mods = mods_});
     }
     void install_callbacks() {
         glfwSetDropCallback(window_, [](GLFWwindow* w, int count, const char** paths) {
             of(w).activity_ = true;
             for (int i = 0; i < count; ++i) of(w).dropped_.emplace_back(paths[i]);
         });
-        glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int scancode, int action, int) {
-            of(w).take_key(key, scancode, action);
+        glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
+            of(w).take_key(key, scancode, action, mods);
         });
         glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned character) {
             of(w).activity_ = true;
@@ -279,7 +281,7 @@ class GlfwWindow final : public Window {
             of(w).activity_ = true;
             of(w).input_.add({.kind = InputEvent::Kind::wheel,
                               .at = {static_cast<float>(x), static_cast<float>(y)},
-                              .mods = of(w).mods()});
+                              .mods = of(w).mods_});
         });
         glfwSetWindowFocusCallback(window_, [](GLFWwindow* w, int) { of(w).activity_ = true; });
         glfwSetFramebufferSizeCallback(window_,
@@ -297,6 +299,7 @@ class GlfwWindow final : public Window {
     GLFWwindow* window_;
     Place place_;  // where it was before it filled the screen
     double forced_scale_;
+    KeyMods mods_;  ///< held with the last key
     bool activity_ = true;
     std::string title_;
     std::vector<std::string> dropped_;

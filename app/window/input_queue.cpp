@@ -158,7 +158,9 @@ void InputQueue::type(std::string_view text) {
 void InputQueue::add(InputEvent event) {
     // A held key repeats as often as there are frames.
     const auto waits = [&](const InputEvent& e) { return e.repeat && e.key == event.key; };
-    if (event.repeat && std::any_of(events_.begin(), events_.end(), waits)) return;
+    if (event.kind == InputEvent::Kind::text && std::exchange(repeat_dropped_, false)) return;
+    repeat_dropped_ = event.repeat && std::any_of(events_.begin(), events_.end(), waits);
+    if (repeat_dropped_) return;
     events_.push_back(std::move(event));
 }
 void InputQueue::move(double x, double y) {
@@ -203,11 +205,12 @@ InputQueue::Step InputQueue::pass_key(const InputEvent& event, Step before, ImGu
     const InputEvent* next = events_.empty() ? nullptr : &events_.front();
     if (!event.down) {  // ImGui would not notice one that is down again in the same frame
         const bool again = next && next->kind == InputEvent::Kind::key && next->key == event.key;
-        return again && (special || event.mods.ctrl) ? Step::over : before;
+        const bool told = special || event.mods.ctrl || (is_letter(event.key) && !io.WantTextInput);
+        return again && told ? Step::over : before;
     }
     const bool types = next && next->kind == InputEvent::Kind::text && !acts(event.key, io);
     if (special && special->moves_focus && !types) since_focus_ = 0;
-    const bool letters = is_letter(event.key) || event.place == event.key;
+    const bool letters = is_letter(event.key) || is_letter(event.place);
     if (take({chord_of(event.key, event.mods), letters ? "" : chord_of(event.place, event.mods),
               event.repeat, event.place})) {
         since_command_ = 0;
@@ -228,9 +231,12 @@ InputQueue::Step InputQueue::pass(const InputEvent& event, Step before, ImGuiIO&
         case InputEvent::Kind::button:
             return pass_button(event, io);
         case InputEvent::Kind::wheel:
-            if (event.mods.ctrl && event.at.y != 0 &&
-                take({chord_of(event.at.y > 0 ? "WheelUp" : "WheelDown", event.mods), {}, false}))
-                return Step::over;
+            if (event.mods.ctrl && event.at.y != 0) {  // touchpads turn by fractions
+                turned_ += event.at.y;
+                if (std::abs(turned_) < 1) return Step::over;
+                const char* way = std::exchange(turned_, 0.0F) > 0 ? "WheelUp" : "WheelDown";
+                if (take({chord_of(way, event.mods), {}, false})) return Step::over;
+            }
 #if IMGUI_VERSION_NUM < 18700
             io.MouseWheelH += event.at.x, io.MouseWheel += event.at.y;
 #else

@@ -77,6 +77,8 @@ class InputQueue {
     std::array<bool, 5> down_{};
     std::array<double, 5> pressed_{-1, -1, -1, -1, -1};  // when last
     HeldPlaces places_;
+    float turned_ = 0;                             // of the wheel with Ctrl
+    bool repeat_dropped_ = false;                  // the last event; its text goes as well
     int since_command_ = 100, since_focus_ = 100;  // frames
 };
 

@@ -80,17 +80,17 @@ void draw_map(ItemRow& row, const ViewSettings& view, Commands& commands) {
     ImGui::EndDisabled();
     ImGui::BeginDisabled(!has_colormap(view.mode) || signs);
     if (row.place(2.6F, ""))
-        toggle_command(commands, "Log", "view.log", view.logarithmic, "Logarithmic colours (L)");
+        toggle_command(commands, "Log", "view.log", view.logarithmic, "Logarithmic colours");
     ImGui::EndDisabled();
     ImGui::BeginDisabled(!tiles && view.mode != ViewMode::error);
     if (row.place(4, "")) {
         if (view.mode == ViewMode::error)
             toggle_command(commands, "Signed", "view.signed", view.signed_error,
                            "Show this picture minus the other: orange where it is brighter, blue "
-                           "where it is darker (Shift+E)");
+                           "where it is darker");
         else
             toggle_command(commands, "Grid", "view.tile-grid", view.tile_grid,
-                           "Draw lines between tiles in maps with one value per tile (G)");
+                           "Draw lines between tiles in maps with one value per tile");
     }
     ImGui::EndDisabled();
 }
@@ -99,10 +99,13 @@ void draw_place(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
     if (!row.place(10.4F, "Camera")) return;
     const ViewSettings& view = snapshot.view;
     const bool any = snapshot.cameras && !snapshot.cameras->empty();
-    if (icon_button("previous", Icon::previous, "Previous capture camera ([)", any))
+    if (icon_button("previous", Icon::previous,
+                    with_key(commands, "view.previous", "Previous capture camera").c_str(), any))
         commands.push("view.previous");
     ImGui::SameLine(0, 2);
-    if (icon_button("next", Icon::next, "Next capture camera (])", any)) commands.push("view.next");
+    if (icon_button("next", Icon::next,
+                    with_key(commands, "view.next", "Next capture camera").c_str(), any))
+        commands.push("view.next");
     ImGui::SameLine();
     std::string name = "free camera";
     if (any && view.capture_view >= 0)
@@ -121,7 +124,7 @@ void draw_second_scene(const Snapshot& snapshot, Commands& commands) {
                               i == static_cast<std::size_t>(snapshot.view.with)))
             commands.push("view.with", {kCompareWithNames[i]});
     ImGui::Separator();
-    if (ImGui::Selectable("Swap A and B (X)")) commands.push("scene.swap");
+    if (ImGui::Selectable("Swap A and B")) commands.push("scene.swap");
     if (ImGui::Selectable("End the comparison")) commands.push("scene.end-compare");
     tooltip("Close " + snapshot.other->name);
 }
@@ -156,7 +159,7 @@ void draw_toggle(ItemRow& row, const Snapshot& snapshot, Commands& commands) {
     ImGui::BeginDisabled(snapshot.view.compare != Compare::toggle);
     toggle_command(commands, scenes ? "Other" : "Photo", "view.show-photo",
                    snapshot.view.show_photo,
-                   "Show the other picture instead, in compare mode toggle (P)");
+                   "Show the other picture instead, in compare mode toggle");
     ImGui::EndDisabled();
 }
 
@@ -175,7 +178,7 @@ void draw_items(ItemRow row, const Snapshot& snapshot, Commands& commands) {
     draw_map(row, view, commands);
     if (row.place(5, "")) {
         if (ImGui::Button("Frame all")) commands.push("view.frame-all");
-        tooltip("Move back until the whole scene is in view (Home)");
+        tooltip(with_key(commands, "view.frame-all", "Move back until the whole scene is in view"));
     }
     if (row.place(4.6F, "")) draw_camera_popup(snapshot, commands);
     if (row.place(6.2F, "Draw as"))
@@ -183,12 +186,11 @@ void draw_items(ItemRow row, const Snapshot& snapshot, Commands& commands) {
                        static_cast<std::size_t>(view.style), 6.2F, "Draw style of the Gaussians");
     ImGui::BeginDisabled(!snapshot.cameras || snapshot.cameras->empty());
     if (row.place(5, ""))
-        toggle_command(commands, "Cameras", "view.frusta", view.frusta,
-                       "Show the capture cameras (C)");
+        toggle_command(commands, "Cameras", "view.frusta", view.frusta, "Show the capture cameras");
     ImGui::EndDisabled();
     if (row.place(5.2F, ""))
         toggle_command(commands, "Overlays", "view.overlays", view.overlays,
-                       "Show legend, figures, axes and the value under the mouse (O)");
+                       "Show legend, figures, axes and the value under the mouse");
     draw_toggle(row, snapshot, commands);
     if (row.place(6, "Steer by"))
         choice_command(commands, "##navigation", "view.navigation", kNavigationNames,
@@ -222,7 +224,7 @@ void draw_settings(const ViewSettings& view, Commands& commands) {
                    "Colour the capture cameras by this value");
     ImGui::SameLine();
     toggle_command(commands, "With photos", "view.frusta.photos", view.frusta_photos,
-                   "Show each capture camera's photo (Shift+C)");
+                   "Show each capture camera's photo");
     auto size = static_cast<float>(view.frusta_size);
     if (drag_bar("Size of cameras", size, 0.05F, 20.0F, "%.2f x", ImGuiSliderFlags_Logarithmic))
         commands.push("view.frusta.size", {fmt::format("{:.3f}", size)});

@@ -67,6 +67,21 @@ const char* name_of(FileKind kind) {
     return kNames[static_cast<std::size_t>(kind)];
 }
 
+namespace {
+
+/// Of /proc/mounts, where a blank is "\\040".
+std::string unescaped(const std::string& text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool octal = text[i] == '\\' && i + 3 < text.size();
+        out += octal ? static_cast<char>(std::stoi(text.substr(i + 1, 3), nullptr, 8)) : text[i];
+        if (octal) i += 3;
+    }
+    return out;
+}
+
+}  // namespace
+
 std::vector<FileBrowser::Place> places_of(const std::vector<std::string>& recent) {
     std::vector<FileBrowser::Place> out;
     std::error_code ignored;
@@ -86,7 +101,10 @@ std::vector<FileBrowser::Place> places_of(const std::vector<std::string>& recent
     std::ifstream mounts("/proc/mounts");
     for (std::string device, path, rest; mounts >> device >> path && std::getline(mounts, rest);)
         for (const char* parent : {"/media/", "/mnt/", "/run/media/"})
-            if (path.starts_with(parent)) add("Drives", fs::path(path).filename().string(), path);
+            if (path.starts_with(parent)) {
+                const std::string there = unescaped(path);
+                out.push_back({"Drives", fs::path(there).filename().string(), there});
+            }
     return out;
 }
 
@@ -213,9 +231,9 @@ std::optional<std::string> FileBrowser::go_to(const std::string& typed) {
     const bool in_home = home && (typed == "~" || typed.starts_with("~/"));
     const fs::path named = in_home ? home + typed.substr(1) : typed;
     const std::string path = (fs::path(folder_) / named).lexically_normal().string();
-    filter.clear();
     std::error_code ignored;
     const bool file = fs::is_regular_file(path, ignored);
+    if (file || fs::is_directory(path, ignored)) filter.clear();
     if (file || (!for_writing && !only && types_ && types_->kind_of &&
                  fs::is_directory(path, ignored) && types_->kind_of(path) != FileKind::other))
         return path;

@@ -33,6 +33,7 @@ const std::array kServed{
     Served{"scene.compare", "Compare with splats or a checkpoint", false, "open", ""},
     Served{"trace.open", "Open a trace", false, "traces", "", FileKind::trace},
     Served{"export", "Export the splats", true, "splats", "", {}, "Clip box only", "clip"},
+    Served{"train.checkpoint", "Save a checkpoint", true, "runs", ".gsc"},
     Served{kRunFolder, "A new folder for the run", true, "runs", ""},
     Served{"screenshot", "Save the viewport's picture", true, "pictures", ".png"},
     Served{"screenshot.window", "Save a picture of the window", true, "pictures", ".png"},

@@ -275,13 +275,14 @@ std::string fitted_path(std::string_view path, float width) {
 }
 
 bool drag_bar(const char* label, double& value, double least, double most, const char* format,
-              ImGuiSliderFlags flags) {
+              ImGuiSliderFlags flags, bool beyond) {
     const ImGuiID bar = ImGui::GetID(label);
     const float width = ImGui::CalcItemWidth();
     if (dragged.bar == bar) value = dragged.value;
     const auto speed = static_cast<float>((most - least) / std::max(width, 1.0F));
-    const bool changed = ImGui::DragScalar(label, ImGuiDataType_Double, &value, speed, &least,
-                                           &most, format, flags | ImGuiSliderFlags_AlwaysClamp);
+    if (!beyond) flags |= ImGuiSliderFlags_AlwaysClamp;
+    const bool changed =
+        ImGui::DragScalar(label, ImGuiDataType_Double, &value, speed, &least, &most, format, flags);
     dragged = ImGui::IsItemActive() ? Dragged{bar, value}
               : dragged.bar == bar  ? Dragged()
                                     : dragged;
@@ -321,7 +322,12 @@ void toggle_command(Commands& commands, const char* label, std::string_view comm
     }
     if (ImGui::Button(label)) commands.push(std::string(command), {on ? "off" : "on"});
     if (on) ImGui::PopStyleColor(2);
-    tooltip(hint);
+    tooltip(with_key(commands, command, hint));
+}
+
+std::string with_key(const Commands& commands, std::string_view command, std::string hint) {
+    const CommandInfo* info = commands.find(command);
+    return info && !info->key.empty() ? hint + " (" + info->key + ")" : hint;
 }
 
 }  // namespace gs

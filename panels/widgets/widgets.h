@@ -60,8 +60,9 @@ std::string fitted_path(std::string_view path, float width);
 
 /// A number in a field with a line that shows its place between two ends. Drag it sideways, or type
 /// it after Ctrl + click or a double click; a click alone changes nothing. True when it changed.
+/// `beyond`: what is typed may lie outside of the ends.
 bool drag_bar(const char* label, double& value, double least, double most, const char* format,
-              ImGuiSliderFlags flags = 0);
+              ImGuiSliderFlags flags = 0, bool beyond = false);
 template <class T>
 bool drag_bar(const char* label, T& value, T least, T most, const char* format,
               ImGuiSliderFlags flags = 0) {
@@ -77,6 +78,8 @@ void choice_command(Commands& commands, const char* id, std::string_view command
                     std::span<const char* const> names, std::size_t current, float width,
                     const char* hint);
 /// A small on/off button that gives `command` with on or off.
+/// The hint with the command's key, as it is marked on this keyboard.
+std::string with_key(const Commands& commands, std::string_view command, std::string hint);
 void toggle_command(Commands& commands, const char* label, std::string_view command, bool on,
                     const char* hint);
 

@@ -383,9 +383,12 @@ void TraceReader::read_open(std::uint32_t index, TraceBatch& out) {
     if (memory_.load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head)) != head ||
         memory_.load_acquire<std::uint32_t>(at + offsetof(abi::Lane, depth)) != depth)
         return;
-    for (std::uint32_t i = 0; i < kept; ++i)
-        out.open.push_back({clocks_.ticks().ns_from_ticks(stack[i].begin), stack[i].payload, track,
-                            known(stack[i].name, out), static_cast<std::uint8_t>(i)});
+    for (std::uint32_t i = 0; i < kept; ++i) {
+        const auto begin = clocks_.ticks().ns_from_ticks(stack[i].begin);
+        if (begin < 0 || begin > latest_time(out)) continue;  // damaged
+        out.open.push_back({begin, stack[i].payload, track, known(stack[i].name, out),
+                            static_cast<std::uint8_t>(i)});
+    }
 }
 
 void TraceReader::drain(TraceBatch& out) {

@@ -75,7 +75,7 @@ std::string insights_text(const TraceStore& store, const Insights& insights) {
             const Evidence& e = f.evidence.front();
             out +=
                 fmt::format("       at {:.6f} s{}: {}\n",
-                            static_cast<double>(e.begin_ns - store.begin_ns()) * 1e-9,
+                            static_cast<double>(e.begin_ns - store.origin_ns()) * 1e-9,
                             e.track < store.tracks().size() ? " on " + store.tracks()[e.track].name
                                                             : std::string(),
                             e.text);

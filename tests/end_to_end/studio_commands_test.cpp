@@ -25,16 +25,22 @@ TEST(Commands, have_unique_names_and_keys_and_all_have_help) {
         EXPECT_GT(info.help.size(), 10u) << info.name;
         EXPECT_EQ(info.help.back(), '.') << info.name;
     }
-    for (const char* letter : {"W", "A", "S", "D", "Q", "E"})
-        EXPECT_FALSE(table.find_key(letter)) << "steers the fly camera";
-    EXPECT_FALSE(table.find_key(""));
+    for (const char* preset : {"gausscope", "supersplat", "blender"}) {
+        const auto map = load_key_map(
+            preset, {}, [&](const std::string& name) { return table.find(name) != nullptr; });
+        ASSERT_TRUE(map) << preset;
+        EXPECT_TRUE(map->problems().empty()) << preset << ": " << map->problems()[0];
+        for (const char* letter : {"W", "A", "S", "D", "Q", "E"})
+            EXPECT_FALSE(map->find(letter)) << "steers the fly camera";
+        EXPECT_FALSE(map->find(""));
+    }
 }
 
 /// Runs a function of these parameters; the error, or nothing.
 template <class Action, class... T>
 std::string error_of_row(const Arguments& words, Action action, Parameter<T>... parameters) {
     SessionHarness h;
-    const CommandTable table({CommandRow("try", "Try", "", "", "Try it.", action, parameters...)});
+    const CommandTable table({CommandRow("try", "Try", "", "Try it.", action, parameters...)});
     const auto done = table.run(h.state, "try", words);
     return done ? std::string() : done.error().text();
 }
@@ -42,7 +48,7 @@ std::string error_of_row(const Arguments& words, Action action, Parameter<T>... 
 TEST(Commands, take_as_many_arguments_as_their_parameters_say) {
     using namespace args;
     const auto row = [](auto... parameters) {
-        const CommandRow one("try", "Try", "", "", "Try it.", nullptr, parameters...);
+        const CommandRow one("try", "Try", "", "Try it.", nullptr, parameters...);
         return std::tuple(one.arguments, one.least(), one.most());
     };
     using Row = std::tuple<std::string, std::size_t, std::size_t>;

@@ -77,9 +77,17 @@ TEST_F(Leaves, ARunThatCannotBeSavedAsks) {
     EXPECT_TRUE(fs::exists(file.parent_path() / "saved_elsewhere.txt"));
     ASSERT_TRUE(leaving.answer(QuitAnswer::stay));
     EXPECT_FALSE(leaving.quits() || h.state.asks_to_leave);
+    ASSERT_TRUE(leaving.begin({}, false));
+    ASSERT_TRUE(asked(Of::unsaved_run)) << "it still is in no place";
+    ASSERT_TRUE(leaving.answer(QuitAnswer::stay));
     ASSERT_TRUE(trains_to(5)) << "training continues";
+    ASSERT_TRUE(leaving.begin({}, false));
+    ASSERT_TRUE(asked(Of::unsaved_run));
 
     fs::remove_all(file);
+    ASSERT_TRUE(leaving.answer(QuitAnswer::save));
+    EXPECT_TRUE(quits());
+    EXPECT_TRUE(fs::is_regular_file(file));
     ASSERT_TRUE(h.until([&] { return h.state.training.unsaved; }));
     ASSERT_TRUE(leaving.begin({}, false));
     EXPECT_TRUE(quits());
@@ -146,7 +154,9 @@ TEST_F(Leaves, SplatsWithTheirPhotosAreTrainedFurther) {
     EXPECT_EQ(h.state.training.gaussians, gaussians) << "none are added";
     ASSERT_TRUE(h.state.settings);
     for (const SettingRow& row : *h.state.settings)
-        if (row.name == "opacity_reset_every") EXPECT_EQ(row.value, 0);
+        if (row.name == "opacity_reset_every") {
+            EXPECT_EQ(row.value, 0);
+        }
     ASSERT_TRUE(run("train.stop"));
     std::ifstream description(fs::path(h.state.status.run_folder) / "run.json");
     const std::string text{std::istreambuf_iterator<char>(description), {}};

@@ -74,7 +74,7 @@ double row_difference(const GaussianModel& a, std::size_t row_a, const GaussianM
                       std::size_t row_b) {
     ComparisonRow out;
     for (int p = 0; p < a.planes(); ++p) {
-        const double x = a.at(p, row_a), size = 1 + std::abs(x);
+        const double x = a.at(p, row_a), size = std::isfinite(x) ? 1 + std::abs(x) : 1;
         out.add(x / size, b.at(p, row_b) / size);
     }
     return out.worst;

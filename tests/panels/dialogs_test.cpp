@@ -68,7 +68,7 @@ TEST(QuitQuestion, GoesOnAfterTheExport) {
     dialog = true;
     for (int i = 0; i < 30; ++i) EXPECT_EQ(ui.frame(draw), 0) << "behind the dialog";
     dialog = false;
-    for (int i = 0; i < 30; ++i) ui.frame(draw);
+    for (int i = 0; i < 300; ++i) ui.frame(draw);
     EXPECT_GT(ui.frame(draw), 0) << "the dialog was left: it asks again";
     ASSERT_FALSE(export_it().empty());
     SelectionState saved = *snapshot.selection;

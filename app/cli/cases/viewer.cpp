@@ -91,7 +91,8 @@ void compare_bytes(const DevicePicture& picture, const Image8& truth, int frame,
                    ComparisonRow& out) {
     picture.download([&](std::span<const std::uint8_t> bytes) {
         for (std::size_t i = 0; i < 4 * truth.pixels(); ++i)
-            out.add(i % 4 == 3 ? 255 : truth.bytes[i / 4 * 3 + i % 4], bytes[i],
+            out.add(i % 4 == 3 ? 255 : truth.bytes[i / 4 * 3 + i % 4],
+                    i % 4 == 3 && bytes[i] != 255 ? -1 : bytes[i],
                     [&] { return fmt::format("byte {} of frame {}", i, frame); });
     });
 }

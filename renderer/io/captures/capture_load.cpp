@@ -306,12 +306,11 @@ Result<Capture> load_capture(const CaptureFiles& files, const CaptureOptions& op
         return fail(ErrorKind::cancelled, files.path.string(), "loading was cancelled");
 
     capture.path = source.root.string();
-    capture.name = fs::absolute(source.root).lexically_normal().filename().string();
-    if (capture.name.empty())
-        capture.name =
-            fs::absolute(source.root).lexically_normal().parent_path().filename().string();
+    fs::path root = fs::absolute(source.root).lexically_normal();
+    if (!root.has_filename()) root = root.parent_path();
+    capture.name = root.filename().string();
     // "00" says nothing: "sequences-00" does.
-    const fs::path above = fs::absolute(source.root).lexically_normal().parent_path().filename();
+    const fs::path above = root.parent_path().filename();
     if (capture.name.find_first_not_of("0123456789") == std::string::npos && !above.empty())
         capture.name = above.string() + "-" + capture.name;
     capture.format = source.format;
