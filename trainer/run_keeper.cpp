@@ -43,6 +43,7 @@ Result<void> write_description(const RunContext& run, const fs::path& path) {
                                trained_through(*run.trainer).widest_angle,
                                options.parent,
                                options.parent_step,
+                               options.splats,
                                run.record.marks,
                                run.record.evaluations};
     CaptureOptions& loading = description.loading;
