@@ -100,14 +100,14 @@ struct TrainingStatus {
     std::uint64_t gaussians = 0;
     double viewer_share = 0;  ///< measured share of engine time spent on view frames, 0..1
     std::string last_checkpoint;
-    bool unsaved = false;        ///< steps or edits of a run that its checkpoint does not have
-    bool unsaved_edits = false;  ///< edits of Gaussians among them
-    std::vector<std::string> not_saved;  ///< why saving it failed, and where its files are
-    double seconds = 0;                  ///< of its steps and measurements, since first_step
+    double seconds = 0;  ///< of its steps and measurements, since first_step
     std::uint64_t first_step = 0;
     std::string strategy;  ///< density strategy, in a line; empty: nothing trains
     std::vector<std::pair<std::string, std::string>> files;  ///< the run's output, and where
     std::vector<SnapshotRow> snapshots;                      ///< oldest first
+    bool unsaved = false;        ///< steps or edits of a run that its checkpoint does not have
+    bool unsaved_edits = false;  ///< edits of Gaussians among them
+    std::vector<std::string> not_saved;  ///< why saving it failed, and where its files are
 
     /// It rests and can continue, also a run that was finished early.
     bool can_start() const {

@@ -515,12 +515,13 @@ VerifyReport verified() {
     out.fragile = 82;
     out.seconds = 1.3;
     out.range = 4e-5;
-    out.rows = {{"centre", 2e-3, {}, "px", "projection", 21034, 1, 3.1e-5, 4e-2},
-                {"colour", 2e-5, {}, "", "projection", 21034, 1, 2.4e-7, 6e-4},
-                {"count per pixel", 0, {}, "Gaussians", "lists", 16302},
-                {"colour", 2e-5, {}, "", "picture", 16302, 1, 4.2e-4, 1.8e-2},
-                {"value", 1e-5, {}, "relative", "loss", 1, 1, 3.3e-8, 3.3e-8},
-                {"all parameters", 1e-4, {}, "relative", "gradients", 240113, 1, 6.1e-6, 1.5}};
+    out.rows = {
+        {"centre", 2e-3, {}, "px", "projection", false, 21034, 1, 3.1e-5, 4e-2},
+        {"colour", 2e-5, {}, "", "projection", false, 21034, 1, 2.4e-7, 6e-4},
+        {"count per pixel", 0, {}, "Gaussians", "lists", false, 16302},
+        {"colour", 2e-5, {}, "", "picture", false, 16302, 1, 4.2e-4, 1.8e-2},
+        {"value", 1e-5, {}, "relative", "loss", false, 1, 1, 3.3e-8, 3.3e-8},
+        {"all parameters", 1e-4, {}, "relative", "gradients", false, 240113, 1, 6.1e-6, 1.5}};
     const char* const places[] = {"Gaussian 118203", "Gaussian 7", "",
                                   "pixel 251,140",   "",           "Gaussian 20017"};
     for (std::size_t i = 0; i < out.rows.size(); ++i) out.rows[i].where = places[i];
