@@ -23,7 +23,7 @@ void wrapped_line(ImU32 color, const std::string& words) {
 
 void draw_facts(const char* id, const ImportState::Facts& facts) {
     if (!ImGui::BeginTable(id, 2)) return;
-    ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthFixed, 7.5F * em());
+    ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthFixed, 8.8F * em());
     ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
     for (const auto& [what, value] : facts) {
         ImGui::TableNextRow();
@@ -147,7 +147,7 @@ void ImportDialog::draw_choice(const ImportState::Choice& choice, Commands& comm
 
 void ImportDialog::draw_choices(const ImportState& import, Commands& commands) {
     if (!ImGui::BeginTable("##choices", 2)) return;
-    ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthFixed, 7.5F * em());
+    ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthFixed, 8.8F * em());
     ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
     for (const ImportState::Choice& choice : import.choices) draw_choice(choice, commands);
     ImGui::EndTable();

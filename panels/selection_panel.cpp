@@ -158,7 +158,7 @@ void SelectionPanel::draw_change(Commands& commands) {
     ImGui::InputFloat("##factor", &factor_, 0, 0, "%.4g x");
     if (row("Scale", "Scale about the centre of the selection"))
         commands.push("edit.scale", {number_word(factor_)});
-    ImGui::SetNextItemWidth(4.5F * em());
+    ImGui::SetNextItemWidth(6 * em());
     int way = set_color_ ? 1 : 0;
     if (ImGui::Combo("##way", &way, "multiply\0set\0")) set_color_ = way == 1;
     ImGui::SameLine();

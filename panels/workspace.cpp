@@ -119,8 +119,9 @@ void Workspace::reset_layout() {
 }
 
 bool Workspace::busy() const {
-    return file_dialog.busy() || std::any_of(slots_.begin(), slots_.end(),
-                                             [](const Slot& slot) { return slot.panel->busy(); });
+    return settle_ > 0 || file_dialog.busy() ||
+           std::any_of(slots_.begin(), slots_.end(),
+                       [](const Slot& slot) { return slot.panel->busy(); });
 }
 
 bool Workspace::working() const {
@@ -223,7 +224,9 @@ void Workspace::bring_answers(const Snapshot& snapshot) {
         if (!drawn_) slot.answered = has;
         if (!has || slot.answered || picture_only || maximised) continue;
         slot.answered = show_panel(slot.row->name);
+        settle_ = 3;
     }
+    settle_ = std::max(settle_ - 1, 0);
     drawn_ = true;
 }
 

@@ -161,7 +161,7 @@ const CommandRow kRows[] = {
      "Leaves the capture camera without moving.", free_camera},
     {"view.frame-all",            "Frame everything",        "View 3",
      "Move the camera back until the whole scene is in view.", all_in_view},
-    {"view.level",                "Level the horizon",       "View 3",
+    {"view.level",                "Level the horizon",       "View/Camera 3",
      "Turn the camera upright without moving it.", level_horizon},
     {"view.focus",                "Focus",                   "",
      "Look at the point at this pixel of the picture and orbit around it.",

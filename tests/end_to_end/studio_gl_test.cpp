@@ -100,7 +100,8 @@ TEST(Headless, keys_go_where_they_should) {
                                "press Ctrl+Q\npress Escape\n"
                                "press Ctrl+A\nwait-idle\nexport.selection " +
                                at +
-                               "all.ply\npress Delete\nwait-idle\npress Ctrl+Z W\nwait-idle\n"
+                               "all.ply\nselect.range x 0 1e9\npress Delete\nwait-idle\n"
+                               "press Ctrl+Z W\nwait-idle\n"
                                "press Ctrl+A Q\nwait-idle\nexport.selection " +
                                at + "again.ply\nwait-idle\npress Q A\nquit now\n";
     EXPECT_EQ(run_with_commands(studio_options(folder.path(), script, true)), 0);

@@ -201,7 +201,7 @@ TEST_F(Click, TheCameraButtonGivesWhatTheLensIs) {
         for (float y = 20; y < 330; y += 9)
             for (float x = button - 20; x < button + 300; x += 25) {
                 ui.click({button, 15}, draw);
-                ui.click({x, y}, draw);
+                ui.drag({x, y}, {x + 8, y}, draw);  // also presses buttons
                 for (int i = 0; i < 2; ++i) ui.click({2, 698}, draw);
                 for (auto& one : commands.take()) given.push_back(std::move(one));
             }
@@ -211,8 +211,8 @@ TEST_F(Click, TheCameraButtonGivesWhatTheLensIs) {
     for (float x = 600; x < 1390 && button == 0; x += 10) {
         ui.click({x, 15}, draw);
         if (popup_above()) {
-            for (float y = 20; y < 120; y += 6) ui.click({x + 30, y}, draw);
-            if (has(commands.take(), "view.fov")) button = x;
+            for (float y = 20; y < 330; y += 6) ui.click({x + 30, y}, draw);
+            if (has(commands.take(), "view.from.front")) button = x;
         }
         for (int i = 0; i < 2; ++i) ui.click({2, 698}, draw);
         commands.take();

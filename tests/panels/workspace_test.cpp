@@ -145,6 +145,8 @@ TEST_F(TheWorkspace, TheFirstAnswerComesToTheFront) {
     show(before);
     EXPECT_FALSE(other.shown("Pixel"));
     EXPECT_FALSE(other.shown("Selection")) << "it had a selection from the beginning";
+    ui.frame([&] { other.draw(snapshot, commands); });
+    EXPECT_TRUE(other.busy()) << "the tab is drawn with the next frame";
     show(snapshot);
     EXPECT_EQ(other.region_of("Pixel"), Region::right_lower);
     EXPECT_NE(other.save_layout().find("Pixel=right lower front"), std::string::npos);
