@@ -118,7 +118,10 @@ Result<std::pair<std::string, double>> read_setting(std::string name, const std:
     if (const auto chosen = field->value_of(text)) {
         value = *chosen;
     } else {
-        GS_TRY(value, number_of(text));
+        const auto number = number_of(text);
+        if (!number)
+            return fail(ErrorKind::usage, "", fmt::format("{}: {}", name, number.error().message));
+        value = *number;
     }
     if (field->kind != SettingKind::number && value != std::floor(value))
         return fail(ErrorKind::usage, "",

@@ -156,7 +156,7 @@ TEST(PredictionsInTheStudio, are_of_what_the_viewport_shows_and_follow_the_quest
     EXPECT_FALSE(h.give("predict.what-if colour 3"));
     ASSERT_TRUE(h.give("predict.gpus nosuch"));
     EXPECT_EQ(h.state.prediction->gpus.size(), 2u) << "the choice stays";
-    ASSERT_TRUE(h.give("close"));
+    h.session.send(testing::jobs::close());
     EXPECT_TRUE(h.until([&] { return !h.state.prediction; }));
 }
 

@@ -76,7 +76,7 @@ TEST(Session, a_whole_run_finishes_evaluates_and_saves) {
     EXPECT_TRUE(fs::exists(h.state.training.last_checkpoint));
     h.session.send(jobs::start());
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
-    EXPECT_NE(h.errors[0].text.find("ended"), std::string::npos);
+    EXPECT_NE(h.errors[0].text.find("finished at step 12"), std::string::npos);
 }
 
 TEST(Session, live_edits_take_effect_are_marked_and_checked) {

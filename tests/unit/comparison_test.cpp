@@ -19,7 +19,11 @@ TEST(Comparison, ANumberThatIsNoneIsFarFromAll) {
         EXPECT_EQ(apart({1, 3, 2}, {1, nan, 2}, measure), HUGE_VAL);
         EXPECT_EQ(apart({1, nan, 2}, {1, 3, 2}, measure), HUGE_VAL);
         EXPECT_EQ(apart({1, infinity, 2}, {1, 3, 2}, measure), HUGE_VAL);
-        EXPECT_EQ(apart({nan, infinity}, {nan, infinity}, measure), 0);
+        EXPECT_EQ(apart({1, nan}, {1, nan}, measure), HUGE_VAL);
+        ComparisonRow repeated{"numbers", 0, measure};
+        repeated.nan_is_nan = true;
+        EXPECT_EQ(
+            compare(repeated, std::vector{nan, infinity}, std::vector{nan, infinity}).figure(), 0);
         EXPECT_EQ(apart({1, 2}, {1}, measure), HUGE_VAL) << "other lengths";
         EXPECT_EQ(apart({}, {}, measure), 0);
     }
