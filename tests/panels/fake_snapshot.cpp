@@ -507,8 +507,7 @@ VerifyReport verified() {
     out.serial = 1;
     out.scene = "courtyard";
     out.step = 12400;
-    out.width = 640;
-    out.height = 420;
+    out.width = 640, out.height = 420;
     out.x0 = 200, out.y0 = 100, out.x1 = 328, out.y1 = 228;
     out.gaussians = 398214;
     out.pixels = 16302;
