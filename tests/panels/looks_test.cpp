@@ -22,7 +22,7 @@ double luminance(ImU32 color) {
 }
 /// As WCAG 2 has it.
 double contrast(ImU32 a, ImU32 b) {
-    const auto [dark, light] = std::minmax(luminance(a), luminance(b));
+    const auto [dark, light] = std::minmax({luminance(a), luminance(b)});
     return (light + 0.05) / (dark + 0.05);
 }
 
