@@ -249,13 +249,12 @@ void RunKeeper::save_model(bool checkpoint) {
                      options.tell) &&
         files_.in_place())
         keep_checkpoint();
-    if (files_.in_place()) run_.edited = run_.edited && !checkpoint;
-    if (files_.in_place())
-        run_.tell(LogLevel::debug,
-                  fmt::format("saved step {} to {}", run_.step(), options.folder.string()));
-    else
-        run_.tell(LogLevel::error, fmt::format("step {} could not be saved in {}", run_.step(),
-                                               options.folder.string()));
+    if (!files_.in_place())
+        return run_.tell(LogLevel::error, fmt::format("step {} could not be saved in {}",
+                                                      run_.step(), options.folder.string()));
+    run_.edited = run_.edited && !checkpoint;
+    run_.tell(LogLevel::debug,
+              fmt::format("saved step {} to {}", run_.step(), options.folder.string()));
 }
 
 void RunKeeper::save_records() {
@@ -371,10 +370,11 @@ Result<void> RunKeeper::save_as_parent() {
     const bool model = !run_.saved() || !files_.in_place() || !run_in(run_.options.folder);
     if (model) save_model(true);
     if (model || run_.records_due) save_records();
-    if (files_.in_place()) draw_thumbnails();
-    if (files_.in_place()) return {};
-    return fail(ErrorKind::unwritable, run_.options.folder.string(),
-                "the run could not be saved there and continues unchanged");
+    if (!files_.in_place())
+        return fail(ErrorKind::unwritable, run_.options.folder.string(),
+                    "the run could not be saved there and continues unchanged");
+    draw_thumbnails();
+    return {};
 }
 
 Result<RunFolder> RunKeeper::take_beside() const {

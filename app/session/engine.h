@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <typeinfo>
 #include <vector>
 
 #include "app/session/engine_part.h"
@@ -42,8 +43,9 @@ class Engine {
     /// The part of this type; the caller includes its header.
     template <class Part>
     Part& part() {
-        for (const auto& part : parts_)
-            if (auto* found = dynamic_cast<Part*>(part.get())) return *found;
+        for (const auto& part : parts_)  // parts are final; several are asked for in each turn
+            if (const EnginePart& it = *part; typeid(it) == typeid(Part))
+                return static_cast<Part&>(*part);
         CHECK(false, "the engine has no such part");
     }
     /// The open scene, for parts that draw; empty, with an error reported, if none is open.

@@ -11,11 +11,16 @@
 namespace gs {
 namespace {
 
+/// The newest edit that can be undone; empty: there is none.
+std::vector<std::string> newest_edit(const StudioState& state) {
+    const auto* newest = state.history ? state.history->to_undo(EditOf::gaussians) : nullptr;
+    if (!newest) return {};
+    return {"newest edit: " + newest->label};
+}
+
 /// Edits and snapshots of a run, which only this session knows.
 std::vector<std::string> session_of_run(const StudioState& state) {
-    std::vector<std::string> out;
-    if (const auto* newest = state.history ? state.history->to_undo(EditOf::gaussians) : nullptr)
-        out.push_back("newest edit: " + newest->label);
+    std::vector<std::string> out = newest_edit(state);
     out.push_back("saved, edits can no longer be undone");
     if (const std::size_t count = state.training.snapshots.size(); count > 0)
         out.push_back(fmt::format("{} will be lost", counted(count, "snapshot")));
@@ -32,9 +37,7 @@ Result<void> Leaving::begin(EngineJob job, bool of_script) {
     if (state_.would_lose()) {
         std::vector<std::string> lines;
         if (state_.doctor) lines = state_.doctor->changes;
-        if (const auto* newest =
-                state_.history ? state_.history->to_undo(EditOf::gaussians) : nullptr)
-            lines.push_back("newest edit: " + newest->label);
+        for (std::string& line : newest_edit(state_)) lines.push_back(std::move(line));
         return question(LeaveQuestion::Of::splats, std::move(lines));
     }
     if (state_.training.unsaved && state_.training.unsaved_edits)

@@ -205,8 +205,9 @@ InputQueue::Step InputQueue::pass_key(const InputEvent& event, Step before, ImGu
     const InputEvent* next = events_.empty() ? nullptr : &events_.front();
     if (!event.down) {  // ImGui would not notice one that is down again in the same frame
         const bool again = next && next->kind == InputEvent::Kind::key && next->key == event.key;
-        const bool told = special || event.mods.ctrl || (is_letter(event.key) && !io.WantTextInput);
-        return again && told ? Step::over : before;
+        const bool noticed =
+            special || event.mods.ctrl || (is_letter(event.key) && !io.WantTextInput);
+        return again && noticed ? Step::over : before;
     }
     const bool types = next && next->kind == InputEvent::Kind::text && !acts(event.key, io);
     if (special && special->moves_focus && !types) since_focus_ = 0;

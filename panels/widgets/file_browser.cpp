@@ -25,6 +25,19 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostEntries = 20000, kMostRecent = 6;
 constexpr float kPlacesWidth = 9, kRoomForPlaces = 38;  // em
 
+/// A path of /proc/mounts, where a blank is "\040".
+std::string unescaped(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const std::string digits(text.substr(i + 1, 3));
+        const bool octal = text[i] == '\\' && digits.size() == 3 &&
+                           digits.find_first_not_of("01234567") == std::string::npos;
+        out += octal ? static_cast<char>(std::stoi(digits, nullptr, 8)) : text[i];
+        if (octal) i += digits.size();
+    }
+    return out;
+}
+
 /// "/data", "~/runs", "./here", "..": not part of a name.
 bool is_path(std::string_view typed) {
     return typed.starts_with('/') || typed.starts_with('~') || typed == "." || typed == ".." ||
@@ -66,21 +79,6 @@ const char* name_of(FileKind kind) {
                                       "bundle", "step",    "trace",  ""};
     return kNames[static_cast<std::size_t>(kind)];
 }
-
-namespace {
-
-/// Of /proc/mounts, where a blank is "\\040".
-std::string unescaped(const std::string& text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const bool octal = text[i] == '\\' && i + 3 < text.size();
-        out += octal ? static_cast<char>(std::stoi(text.substr(i + 1, 3), nullptr, 8)) : text[i];
-        if (octal) i += 3;
-    }
-    return out;
-}
-
-}  // namespace
 
 std::vector<FileBrowser::Place> places_of(const std::vector<std::string>& recent) {
     std::vector<FileBrowser::Place> out;

@@ -48,13 +48,13 @@ class Training(Case):
 
     def reports(self, out, made):
         """The run as a page: well-formed, with its numbers, and with all it needs inside it."""
-        told = self.expect(0, "report", out, "--json").json
+        report = self.expect(0, "report", out, "--json").json
         page = (out / "report.html").read_text()
-        self.assertEqual(told["bytes"], len(page.encode()))
-        self.assertGreater(told["pictures"], 0)
+        self.assertEqual(report["bytes"], len(page.encode()))
+        self.assertGreater(report["pictures"], 0)
         parts = list(xml.etree.ElementTree.fromstring(page).iter())
         sources = [p.get("src") for p in parts if p.get("src")]
-        self.assertEqual(len(sources), told["pictures"])
+        self.assertEqual(len(sources), report["pictures"])
         self.assertTrue(all(s.startswith("data:image/") for s in sources))
         texts = "\n".join("".join(p.itertext()) for p in parts)
         for wanted in (f"{made['gaussians']:,}", f"{made['test']['psnr']:.2f} dB", made["test"]["images"][0]["name"], "blend", "lr_means"):
@@ -356,9 +356,9 @@ class Bench(Case):
 
     def is_in_history(self, history, made):
         page = self.folder / "page.html"
-        told = self.expect(0, "history", history, "--since", "1h", "--html", page, "--json").json["series"]
-        self.assertEqual({s["metric"]: s["p50"] for s in told}, {s["name"]: s["ms_p50"] for s in made["stages"]})
-        self.assertEqual({s["source"] for s in told}, {"bench"})
+        series = self.expect(0, "history", history, "--since", "1h", "--html", page, "--json").json["series"]
+        self.assertEqual({s["metric"]: s["p50"] for s in series}, {s["name"]: s["ms_p50"] for s in made["stages"]})
+        self.assertEqual({s["source"] for s in series}, {"bench"})
         self.assertIn("blend backward", page.read_text())
         self.assertEqual(self.expect(0, "history", history, "--job", "none", "--json").json["series"], [])
         self.expect(2, "history", history, "--since", "yesterday", says="is not a time")

@@ -30,6 +30,15 @@ struct Leaves : ::testing::Test {
     bool run(const std::string& command, const Arguments& arguments = {}) {
         return table.run(h.state, command, arguments) && h.until_done(h.state.last_sent);
     }
+    /// Three steps, then all Gaussians moved.
+    void edit_a_run() {
+        ASSERT_TRUE(h.open(tiny_capture()));
+        ASSERT_TRUE(trains_to(3));
+        ASSERT_TRUE(h.until([&] { return h.state.selection != nullptr; }));
+        ASSERT_TRUE(run("select.all"));
+        ASSERT_TRUE(run("edit.move", {"1", "0", "0"}));
+        ASSERT_TRUE(h.until([&] { return h.state.training.unsaved_edits; }));
+    }
     bool asked(Of of) {
         return h.until([&] {
             EXPECT_TRUE(leaving.advance());
@@ -93,12 +102,7 @@ TEST_F(Leaves, ARunThatCannotBeSavedAsks) {
 }
 
 TEST_F(Leaves, EditsOfARunAreAskedAbout) {
-    ASSERT_TRUE(h.open(tiny_capture()));
-    ASSERT_TRUE(trains_to(3));
-    ASSERT_TRUE(h.until([&] { return h.state.selection != nullptr; }));
-    ASSERT_TRUE(run("select.all"));
-    ASSERT_TRUE(run("edit.move", {"1", "0", "0"}));
-    ASSERT_TRUE(h.until([&] { return h.state.training.unsaved_edits; }));
+    ASSERT_NO_FATAL_FAILURE(edit_a_run());
     ASSERT_TRUE(leaving.begin(jobs::close(), false));
     ASSERT_TRUE(asked(Of::edited_run));
     EXPECT_NE(h.state.asks_to_leave->lines.at(0).find("move"), std::string::npos);
@@ -110,12 +114,7 @@ TEST_F(Leaves, EditsOfARunAreAskedAbout) {
 }
 
 TEST_F(Leaves, SavedEditsOfARunAreNot) {
-    ASSERT_TRUE(h.open(tiny_capture()));
-    ASSERT_TRUE(trains_to(3));
-    ASSERT_TRUE(h.until([&] { return h.state.selection != nullptr; }));
-    ASSERT_TRUE(run("select.all"));
-    ASSERT_TRUE(run("edit.move", {"1", "0", "0"}));
-    ASSERT_TRUE(h.until([&] { return h.state.training.unsaved_edits; }));
+    ASSERT_NO_FATAL_FAILURE(edit_a_run());
     ASSERT_TRUE(h.until_done(h.session.send(jobs::save_checkpoint({}))));
     ASSERT_TRUE(h.until([&] { return !h.state.training.unsaved_edits; }));
     ASSERT_TRUE(leaving.begin({}, false));

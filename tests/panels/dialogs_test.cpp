@@ -14,31 +14,42 @@
 namespace gs::test {
 namespace {
 
-TEST(QuitQuestion, IsAskedAndAnswered) {
-    Headless ui(500, 300);
+class TheQuitQuestion : public testing::Test {
+  protected:
+    TheQuitQuestion() {
+        snapshot.activities.clear();  // no export is running
+    }
+    /// What clicks over all of it give; a dialog that is asked for is left again.
+    std::set<std::string> given_by_clicks() {
+        std::set<std::string> given;
+        for (float y = 60; y < 260; y += 8)
+            for (float x = 60; x < 540; x += 12) {
+                ui.click({x, y}, draw);
+                for (const auto& [name, arguments] : commands.take()) {
+                    given.insert(name + " " + arguments.at(0));
+                    for (int i = 0; name == "browse" && i < 150; ++i) ui.frame(draw);
+                }
+            }
+        return given;
+    }
+
+    Headless ui{600, 300};
     TraceStore store;
-    const auto table = fake_table();
-    Commands commands(table);
+    const std::vector<CommandInfo> table = fake_table();
+    Commands commands{table};
     Snapshot snapshot = fake_snapshot(store);
-    snapshot.activities.clear();  // no export is running
     QuitQuestion question;
     bool dialog = false;
-    const auto draw = [&] { question.draw(snapshot, commands, dialog); };
+    const std::function<void()> draw = [this] { question.draw(snapshot, commands, dialog); };
+};
+
+TEST_F(TheQuitQuestion, IsAskedAndAnswered) {
     const auto vertices = [&] { return ui.frame(draw); };
     EXPECT_EQ(vertices(), 0);
     snapshot.asks_to_leave.emplace();
     for (int i = 0; i < 3; ++i) ui.frame(draw);
     EXPECT_GT(vertices(), 0);
-    std::set<std::string> given;
-    for (float y = 60; y < 260; y += 8)
-        for (float x = 60; x < 440; x += 12) {
-            ui.click({x, y}, draw);
-            for (const auto& [name, arguments] : commands.take()) {
-                given.insert(name + " " + arguments.at(0));
-                for (int i = 0; name == "browse" && i < 150; ++i) ui.frame(draw);  // it comes back
-            }
-        }
-    EXPECT_EQ(given, (std::set<std::string>{"browse export", "quit now", "quit stay"}));
+    EXPECT_EQ(given_by_clicks(), (std::set<std::string>{"browse export", "quit now", "quit stay"}));
     ui.press(ImGuiKey_Escape, draw);
     EXPECT_EQ(commands.take(), (Given{{"quit", {"stay"}}}));
     snapshot.asks_to_leave.reset();
@@ -46,17 +57,8 @@ TEST(QuitQuestion, IsAskedAndAnswered) {
     EXPECT_EQ(vertices(), 0);
 }
 
-TEST(QuitQuestion, GoesOnAfterTheExport) {
-    Headless ui(500, 300);
-    TraceStore store;
-    const auto table = fake_table();
-    Commands commands(table);
-    Snapshot snapshot = fake_snapshot(store);
-    snapshot.activities.clear();  // no export is running
+TEST_F(TheQuitQuestion, ContinuesAfterTheExport) {
     snapshot.asks_to_leave.emplace();
-    QuitQuestion question;
-    bool dialog = false;
-    const auto draw = [&] { question.draw(snapshot, commands, dialog); };
     const auto export_it = [&] {
         Given given;
         for (float y = 60; y < 260 && given.empty(); y += 8)
@@ -80,27 +82,10 @@ TEST(QuitQuestion, GoesOnAfterTheExport) {
     EXPECT_EQ(commands.take(), (Given{{"quit", {"now"}}}));
 }
 
-TEST(QuitQuestion, ARunIsSavedHereOrElsewhere) {
-    Headless ui(600, 300);
-    TraceStore store;
-    const auto table = fake_table();
-    Commands commands(table);
-    Snapshot snapshot = fake_snapshot(store);
-    snapshot.activities.clear();
-    QuitQuestion question;
-    const auto draw = [&] { question.draw(snapshot, commands, false); };
+TEST_F(TheQuitQuestion, ARunIsSavedHereOrElsewhere) {
     const auto offered = [&](LeaveQuestion::Of of) {
         snapshot.asks_to_leave = LeaveQuestion{of, {"why"}};
-        std::set<std::string> given;
-        for (float y = 60; y < 260; y += 8)
-            for (float x = 60; x < 540; x += 12) {
-                ui.click({x, y}, draw);
-                for (const auto& [name, arguments] : commands.take()) {
-                    given.insert(name + " " + arguments.at(0));
-                    for (int i = 0; name == "browse" && i < 150; ++i) ui.frame(draw);
-                }
-            }
-        return given;
+        return given_by_clicks();
     };
     EXPECT_EQ(offered(LeaveQuestion::Of::edited_run),
               (std::set<std::string>{"quit save", "quit now", "quit stay"}));

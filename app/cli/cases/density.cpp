@@ -81,17 +81,17 @@ ComparisonRow rows_apart(const RunArrays& got, const RunArrays& truth) {
 template <class Change>
 CheckRow check_beside_cpu(const Backend& backend, const RunArrays& start, Change&& change) {
     RunArrays after[2];
-    std::string told[2];
+    std::string decided[2];
     for (int k = 0; k < 2; ++k) {
         const auto training = k == 0 ? training_of(backend) : make_cpu_training();
         RunArrays arrays = start;
         training->start(case_capture(20, 20), std::move(arrays));
-        told[k] = change(*training);
+        decided[k] = change(*training);
         after[k] = training->arrays();
     }
-    const bool same = told[0] == told[1];
+    const bool same = decided[0] == decided[1];
     CheckRow row = compared(label_of(backend), {}, {rows_apart(after[0], after[1])},
-                            told[0] + (same ? "" : ", CPU " + told[1]) + "; ");
+                            decided[0] + (same ? "" : ", CPU " + decided[1]) + "; ");
     row.passed = row.passed && same;
     return row;
 }
