@@ -19,7 +19,7 @@ inline constexpr double kQuiet = 0.05;
 struct MachineUse {
     static constexpr double kNotTold = std::numeric_limits<double>::quiet_NaN();
     double waited = kNotTold;  ///< of the time its threads could have run: waiting for a CPU
-    /// Of all time: what the iterations' thread waited for a CPU. Where that is not the main
+    /// Of all time: what the iterations' thread waited for a CPU. If that is another than the main
     /// thread, or shares its work with others, the longest that any thread waited. Recordings of
     /// before these counters have `waited`, which is more.
     double held = kNotTold;
