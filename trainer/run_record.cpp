@@ -24,6 +24,7 @@ Json machine_since(const MachineTotals& begin) {
                  waited = since(&MachineTotals::waited);
     const auto share = [](double a, double b) { return json_number(b > 0 ? a / b : NAN); };
     return {{"threads_waited", share(waited, ran + waited)},
+            {"waited_of_all_time", share(since(&MachineTotals::most_waited), seconds)},
             {"involuntary_switches_per_second", share(since(&MachineTotals::switches), seconds)},
             {"cpus_used", share(ran, seconds)},
             {"load_average", json_number(now.load)},

@@ -235,7 +235,7 @@ class TrainCommand {
 
 /// Of a machine that had other things to do.
 void print_disturbance(const nlohmann::ordered_json& machine) {
-    const auto& waited = machine["threads_waited"];
+    const auto& waited = machine["waited_of_all_time"];
     if (waited.is_number() && waited.get<double>() > kQuiet)
         fmt::print(
             "its threads waited {:.0f} % of the time for a CPU: times would be shorter on an idle "

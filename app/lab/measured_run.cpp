@@ -60,7 +60,9 @@ void take_values(const MeasuredJson& metrics, LabRun& into) {
     add("loading", "s", told(metrics, "load_seconds"));
     add("total", "s", told(metrics, "total_seconds"));
     const MeasuredJson& machine = member(metrics, "machine");
-    add("threads waited", "share", told(machine, "threads_waited"));
+    const double waited = told(machine, "waited_of_all_time");
+    add("threads waited", "share",
+        std::isnan(waited) ? told(machine, "threads_waited") : waited);  // of older runs
     if (std::isnan(into.value_of("peak memory")))
         add("peak memory", "bytes", told(machine, "peak_bytes"));
     for (const MeasuredJson& stage : member(metrics, "stages")) {

@@ -79,6 +79,7 @@ class MachineCounters {
         totals_.seconds += seconds;
         totals_.ran += 1e-9 * static_cast<double>(ran_);
         totals_.waited += 1e-9 * static_cast<double>(waited_);
+        totals_.most_waited += 1e-9 * static_cast<double>(most_waited_);
         totals_.switches += static_cast<double>(switches);
         if (threads_told) {
             if (ran_ + waited_ > 0)

@@ -31,6 +31,7 @@ bool write_machine_counters() noexcept;
 struct MachineTotals {
     double seconds = 0;
     double ran = 0, waited = 0;      ///< of all threads, seconds
+    double most_waited = 0;          ///< at each look of the thread that waited most
     double switches = 0;             ///< involuntary
     double load = 0, clock_ghz = 0;  ///< at the last look; 0: unknown
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "profiler/analysis/activity.h"
 #include "profiler/store/kernel_kinds.h"
@@ -40,55 +41,68 @@ void for_each_self_time(const TraceTrack& track, Stretch stretch, const PlaceOf&
             const double length = ms(stretch.clipped(span));
             places.push_back(place_of(span, around));
             add(places.back(), length);
-            if (around != nullptr) add(*around, -length);
+            // Ranges that may overlap need not end inside the one around them.
+            if (around != nullptr)
+                add(*around, -std::min(length, ms(std::min(stretch.end, parents[p].end_ns) -
+                                                  std::max(stretch.begin, span.begin_ns))));
         }
         parents = row;
         places.swap(of_parents);
     }
 }
 
-void add_kind(std::string_view kind, double ms, std::vector<KindTime>& out) {
+void add_kind(std::string_view kind, double ms, std::vector<KindTime>& out, bool is_named = false) {
     const auto at =
         std::find_if(out.begin(), out.end(), [&](const KindTime& k) { return k.kind == kind; });
     if (at != out.end())
         at->ms += ms;
     else
-        out.push_back({std::string(kind), ms});
-}
-
-/// "layer 12" -> "layer".
-std::string_view without_number(std::string_view name) {
-    std::string_view out = name.substr(0, name.find_first_of("0123456789#[(:="));
-    while (!out.empty() && (out.back() == ' ' || out.back() == '_')) out.remove_suffix(1);
-    return out.empty() ? name : out;
+        out.push_back({std::string(kind), ms, is_named});
 }
 
 constexpr std::string_view kOther = "other";
 
+/// "layer 12" -> "layer".
+std::string_view without_number(std::string_view name) {
+    std::string_view out = name.substr(0, name.find_first_of("0123456789#[(:="));
+    const std::size_t end = out.find_last_not_of(" _-./:");
+    return end == out.npos ? kOther : out.substr(0, end + 1);
+}
+
 /// Own times of the iterations' thread, by stage and by kind.
 void add_ranges(const TraceStore& store, const TraceTrack& track, Stretch stretch, Breakdown& out) {
     struct Place {
-        Stage stage;
+        Stage stage = Stage::other;
         std::string_view kind;
+        bool is_named = false;
     };
     const NameBook& names = store.names();
+    std::optional<Stage> seen;
+    double left = out.wall_ms;
     for_each_self_time<Place>(
         track, stretch,
         [&](const TraceSpan& span, const Place* around) -> Place {
             const Stage stage = names.stage(span.name);
-            out.splats |= is_splatting(stage);
+            if (is_splatting(stage)) {
+                out.host_splats |= seen && *seen != stage;
+                seen = stage;
+            }
             // The iteration's own range, and those around it.
             if (span.begin_ns <= stretch.begin && span.end_ns >= stretch.end)
                 return {stage, kOther};
             if (around != nullptr && holds_all(around->kind)) return {stage, around->kind};
-            if (const auto kind = names.range_kind(span.name); !kind.empty()) return {stage, kind};
-            if (around != nullptr && around->kind != kOther) return {stage, around->kind};
-            return {stage, without_number(store.name(span.name))};
+            if (const auto kind = names.range_kind(span.name, span.category); !kind.empty())
+                return {stage, kind};
+            if (around != nullptr && around->kind != kOther)
+                return {stage, around->kind, around->is_named};
+            return {stage, without_number(store.name(span.name)), true};
         },
         [&](const Place& place, double length) {
             out.cpu_self_ms[static_cast<std::size_t>(place.stage)] += length;
-            add_kind(place.kind, length, out.range_kinds);
+            add_kind(place.kind, length, out.range_kinds, place.is_named);
+            left -= length;
         });
+    if (left > 0) add_kind(kOther, left, out.range_kinds);
 }
 
 void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretch, Breakdown& out) {

@@ -16,7 +16,8 @@ namespace gs {
 /// GPU work, or own time of ranges, of one kind (profiler/store/kernel_kinds.h).
 struct KindTime {
     std::string kind;
-    double ms = 0;  ///< clipped to the stretch
+    double ms = 0;          ///< clipped to the stretch
+    bool is_named = false;  ///< no rule has this word: it is a range's own name
 };
 
 struct Breakdown {
@@ -27,10 +28,12 @@ struct Breakdown {
         cpu_self_ms{};  ///< ranges of the iterations' thread by stage, inner ones excluded
     std::array<std::uint32_t, kStageCount> gpu_calls{};
     std::vector<KindTime> kinds;  ///< of work that CUPTI or a file recorded
-    /// Of the iterations' thread, inner ranges excluded. A range that no rule knows counts as the
-    /// one around it; where that is the iteration, under its own name without a number.
+    /// Of the iterations' thread, inner ranges excluded; "other" is also what no range covers. A
+    /// range that no rule knows counts as the one around it; where that is the iteration, under its
+    /// own name without a number.
     std::vector<KindTime> range_kinds;
-    bool splats = false;       ///< some of it is what 3D Gaussian Splatting alone does
+    bool splats = false;       ///< some GPU work is what 3D Gaussian Splatting alone does
+    bool host_splats = false;  ///< so are two stages or more of the ranges
     double kernel_ms = 0;      ///< at least one kernel runs (union over streams)
     double copy_ms = 0;        ///< copies and fills, union
     double copy_alone_ms = 0;  ///< of them, while no kernel ran

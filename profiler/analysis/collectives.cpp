@@ -46,7 +46,7 @@ const Operation* operation_called(std::string_view word) {
 /// "all_gather_into_tensor".
 Meaning meaning_of(std::string_view name, std::string_view domain) {
     Meaning out;
-    out.enqueues = name.starts_with("nccl") || name.starts_with("c10d::") || domain == "NCCL";
+    out.enqueues = only_enqueues(name, domain);
     for (const std::string_view start : {"ncclDevKernel_", "ncclKernel_"})
         if (name.starts_with(start)) {
             out.kernel = true;
@@ -82,10 +82,12 @@ void take_range(const TraceStore& store, const FoundSpan& range, Collective& out
 }
 
 /// Whether a process had kernels of collectives: then their ranges tell nothing of the time.
-std::vector<bool> with_kernels(const TraceStore& store, const std::vector<Meaning>& meanings) {
+std::vector<bool> with_kernels(const TraceStore& store, const std::vector<Meaning>& meanings,
+                               std::uint32_t only) {
     std::vector<bool> out(store.processes().size());
     for (const TraceTrack& track : store.tracks()) {
         if (track.kind != TrackKind::gpu_stream || out[track.process]) continue;
+        if (only != kAnyProcess && track.process != only) continue;
         for (const auto& row : track.rows)
             for (const TraceSpan& span : row.view())
                 if (meanings[span.name].kernel && meanings[span.name].operation != nullptr)
@@ -96,15 +98,13 @@ std::vector<bool> with_kernels(const TraceStore& store, const std::vector<Meanin
 
 }  // namespace
 
-bool is_communication_kernel(std::string_view name) {
-    for (const std::string_view word : {"nccl", "rccl", "nvshmem", "cross_device_reduce"})
-        if (name.find(word) != std::string_view::npos) return true;
-    return false;
+bool only_enqueues(std::string_view name, std::string_view domain) {
+    return name.starts_with("nccl") || name.starts_with("c10d::") || domain == "NCCL";
 }
 
 std::vector<std::vector<Collective>> collectives(const TraceStore& store, std::uint32_t only) {
     const std::vector<Meaning> meanings = meanings_of(store);
-    const std::vector<bool> on_gpu = with_kernels(store, meanings);
+    const std::vector<bool> on_gpu = with_kernels(store, meanings, only);
     std::vector<std::vector<Collective>> out(store.processes().size());
     for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
         const TraceTrack& track = store.tracks()[t];

@@ -27,9 +27,8 @@ struct Collective {
     bool together = false;
 };
 
-/// A kernel that moves data between ranks ("ncclDevKernel_AllReduce...", NVSHMEM's, RCCL's), by its
-/// name.
-bool is_communication_kernel(std::string_view name);
+/// A call of this name, or of any in this domain, does not wait for what it begins.
+bool only_enqueues(std::string_view name, std::string_view domain);
 
 /// By process, in order of their ends. Where a process has kernels of collectives, the calls that
 /// launched them are left out. `only`: of the other processes none. O(spans).

@@ -10,10 +10,11 @@
 namespace gs {
 namespace {
 
-constexpr std::size_t kMaxUnits = 1 << 20;  // of names and threads
+constexpr std::size_t kMaxUnits = 1 << 20;  // of names and lines, in the whole file
 constexpr std::uint32_t kPid = 1;           // where the file does not say it
-/// Times since 1970 are above, times since the recording's begin below.
+/// Times since 1970 are above, times since the recording's begin below. A file may have both.
 constexpr std::int64_t kSinceEpoch = 1'000'000'000'000'000'000;
+constexpr std::int64_t kEarlier = 60'000'000'000;  // what may lie before the recording's begin
 
 /// A number or a text of an event or a plane.
 struct Stat {
@@ -51,7 +52,6 @@ struct Plane {
 
 /// An entry of a map from numbers to metadata: its number and its name, the one for display first.
 void take_name(ProtoReader entry, std::unordered_map<std::uint64_t, std::string_view>& into) {
-    if (into.size() >= kMaxUnits) entry.fault("too many names");
     std::uint64_t number = 0;
     std::string_view name, shown;
     while (entry.next()) {
@@ -65,9 +65,11 @@ void take_name(ProtoReader entry, std::unordered_map<std::uint64_t, std::string_
     into[number] = shown.empty() ? name : shown;
 }
 
-Plane parse_plane(ProtoReader p) {
+/// `units`: names and lines so far.
+Plane parse_plane(ProtoReader p, std::size_t& units) {
     Plane out;
     while (p.next()) {
+        if (++units > kMaxUnits) p.fault("too many names and lines");
         if (p.field() == 2) out.name = p.text();
         if (p.field() == 3) out.lines.push_back(p.message());
         if (p.field() == 4) take_name(p.message(), out.events);
@@ -115,6 +117,18 @@ void take_copy(std::string_view text, GpuWorkEvent& work) {
     work.asynchronous = detail(text, "async:") != "0";
 }
 
+void take_fill(std::string_view text, GpuWorkEvent& work) {
+    work.kind = GpuWorkKind::fill;
+    read_number(detail(text, "num_bytes:"), work.bytes);
+}
+
+/// An event, times in nanoseconds of the file's clock.
+struct XEvent {
+    std::string_view name;
+    std::int64_t begin_ns = 0, end_ns = 0;
+    std::vector<Stat> stats;
+};
+
 class Reader {
   public:
     explicit Reader(ImportEvents& out) : out_(out) {}
@@ -126,20 +140,18 @@ class Reader {
             if (space.field() == 1) try_plane(space, planes);
             if (space.field() == 4) host = space.text();
         }
-        out_.clock.rounding_ns = 1;
         for (const Plane& plane : planes)
             for (const Stat& value : plane.values) {
                 if (plane.name_of(value) == "process_id" && value.value != 0)
                     pid_ = static_cast<std::uint32_t>(value.value);
-                if (plane.name_of(value) == "profile_start_time")
-                    begin_ns_ = static_cast<std::int64_t>(value.value);
+                if (plane.name_of(value) == "profile_start_time" && value.value <= kMaxImportTime)
+                    start_ns_ = static_cast<std::int64_t>(value.value);
             }
+        if (start_ns_ > kSinceEpoch) out_.clock.realtime_offset_ns = start_ns_ - kEarlier;
         ImportedProcess& process = out_.process(pid_);
         process.declared = true;
         process.batch.process_name = host.empty() ? "XLA" : "XLA on " + host;
         for (const Plane& plane : planes) take_plane(plane, bytes);
-        if (out_.stopped()) return;
-        out_.clock.realtime_offset_ns = since_epoch_ ? 0 : begin_ns_;
     }
 
   private:
@@ -157,23 +169,22 @@ class Reader {
     }
     void try_plane(const ProtoReader& space, std::vector<Plane>& into) {
         try {
-            into.push_back(parse_plane(space.message()));
+            into.push_back(parse_plane(space.message(), units_));
         } catch (const ProtoFault& fault) {
             out_.notes.skip_at(fmt::format("planes that cannot be read ({})", fault.what),
                                space.byte());
         }
     }
     void take_plane(const Plane& plane, std::size_t bytes) {
-        const bool host = plane.name.starts_with("/host:");
-        std::uint32_t device = 0;
         constexpr std::string_view kGpu = "/device:GPU:";
-        if (plane.name.starts_with(kGpu))
-            read_number(plane.name.substr(kGpu.size()), device);
-        else if (!host && !plane.lines.empty())
-            return out_.notes.skip("planes of neither a host nor a GPU", plane.lines.size());
+        const bool host = plane.name.starts_with("/host:"), gpu = plane.name.starts_with(kGpu);
+        if (!host && !gpu && !plane.lines.empty())
+            return out_.notes.skip("lines of neither a host nor a GPU", plane.lines.size());
+        std::uint32_t device = 0;
+        if (gpu) read_number(plane.name.substr(kGpu.size()), device);
         for (const ProtoReader& line : plane.lines) {
             try {
-                take_line(plane, line, host, device);
+                host ? take_thread(plane, line) : take_stream(plane, line, device);
             } catch (const ProtoFault& fault) {
                 out_.notes.skip_at(fmt::format("lines that cannot be read ({})", fault.what),
                                    fault.byte);
@@ -181,91 +192,122 @@ class Reader {
             if (!out_.go_on(static_cast<double>(line.byte()) / static_cast<double>(bytes))) return;
         }
     }
-    void take_line(const Plane& plane, ProtoReader line, bool host, std::uint32_t device) {
-        std::string_view name, shown;
+
+    struct Line {
+        std::string_view name;
         std::uint64_t number = 0;
         std::int64_t begin_ns = 0;
-        for (ProtoReader l = line; l.next();) {
-            if (l.field() == 1) number = l.value();
-            if (l.field() == 2) name = l.text();
-            if (l.field() == 3) begin_ns = static_cast<std::int64_t>(l.value());
+    };
+    Line parse_line(ProtoReader l) const {
+        Line out;
+        std::string_view shown;
+        while (l.next()) {
+            if (l.field() == 1) out.number = l.value();
+            if (l.field() == 2) out.name = l.text();
+            if (l.field() == 3) out.begin_ns = static_cast<std::int64_t>(l.value());
             if (l.field() == 11) shown = l.text();
         }
-        if (!shown.empty()) name = shown;
-        // The others of a GPU are made of the streams' events: modules, ops, steps.
-        constexpr std::string_view kStream = "Stream #";
-        if (!host && !name.starts_with(kStream)) return;
-        since_epoch_ |= begin_ns > kSinceEpoch;
-        std::uint32_t track = kNoTrack;
-        if (host) {
-            if (++threads_ > kMaxUnits) line.fault("too many threads");
-            track = out_.add_track();
-            TrackInfo& info = out_.info(track);
-            info.pid = pid_;
-            info.tid = tids_.of(std::to_string(number));
-            info.name = name;
-        }
-        GpuWorkEvent work;
-        work.device = device;
-        if (!host) read_number(name.substr(kStream.size()), work.stream);
-        for (ProtoReader l = line; l.next();)
-            if (l.field() == 4) take_event(plane, l.message(), begin_ns, track, work);
+        if (!shown.empty()) out.name = shown;
+        if (out.begin_ns < 0 || out.begin_ns > kMaxImportTime) l.fault("an impossible time");
+        if (start_ns_ > kSinceEpoch)
+            out.begin_ns += kEarlier - (out.begin_ns > kSinceEpoch ? start_ns_ : 0);
+        else if (out.begin_ns > kSinceEpoch)
+            out_.clock.realtime_offset_ns = 0;
+        return out;
     }
-    void take_event(const Plane& plane, ProtoReader event, std::int64_t begin_ns,
-                    std::uint32_t track, GpuWorkEvent work) {
-        std::uint64_t number = 0, offset_ps = 0, duration_ps = 0;
-        std::vector<Stat> stats;
-        while (event.next()) {
-            if (event.field() == 1) number = event.value();
-            if (event.field() == 2) offset_ps = event.value();
-            if (event.field() == 3) duration_ps = event.value();
-            if (event.field() == 4) stats.push_back(parse_stat(event.message()));
-            if (event.field() == 5) return out_.notes.skip("sums of many events");
-        }
-        const auto known = plane.events.find(number);
-        const std::string_view name = known == plane.events.end() ? "?" : known->second;
-        const std::int64_t begin = begin_ns + static_cast<std::int64_t>(offset_ps / 1000);
-        const std::int64_t end = begin + static_cast<std::int64_t>(duration_ps / 1000);
-        if (begin < 0 || end > kMaxImportTime || end < begin)
-            return out_.notes.skip("events of impossible times");
-        if (track == kNoTrack) return take_work(plane, name, stats, begin, end, work);
-        if (duration_ps == 0)
-            return out_.add_instant({begin, 0, track, out_.name(name), PayloadKind::whole});
-        ImportedEvent span;
-        span.begin_ns = begin;
-        span.end_ns = end;
-        span.name = out_.name(name);
-        for (const Stat& s : stats) {
-            // An annotation of a step may have any name.
-            if (plane.name_of(s) != "step_num") continue;
-            if (iteration_name(name).rank == 0) span.name = out_.name(std::string(name) + " step");
-            span.payload = s.value;
-            span.has_payload = true;
-        }
-        out_.add(track, span);
-    }
-    void take_work(const Plane& plane, std::string_view name, const std::vector<Stat>& stats,
-                   std::int64_t begin, std::int64_t end, GpuWorkEvent& work) {
-        work.begin_ns = begin;
-        work.end_ns = end;
-        work.name = out_.name(name);
-        for (const Stat& s : stats) {
-            const std::string_view what = plane.name_of(s);
-            if (what == "kernel_details") take_kernel(plane.text_of(s), work);
-            if (what == "memcpy_details") take_copy(plane.text_of(s), work);
-            if (what == "memset_details") {
-                work.kind = GpuWorkKind::fill;
-                read_number(detail(plane.text_of(s), "num_bytes:"), work.bytes);
+    /// Calls take(event) for those of the line.
+    template <class Take>
+    void for_each_event(const Plane& plane, ProtoReader line, std::int64_t begin_ns,
+                        const Take& take) {
+        while (line.next()) {
+            if (line.field() != 4) continue;
+            XEvent event;
+            std::int64_t offset_ps = 0, duration_ps = 0;
+            bool sum = false;
+            for (ProtoReader e = line.message(); e.next();) {
+                if (e.field() == 1)
+                    if (const auto known = plane.events.find(e.value());
+                        known != plane.events.end())
+                        event.name = known->second;
+                if (e.field() == 2) offset_ps = static_cast<std::int64_t>(e.value());
+                if (e.field() == 3) duration_ps = static_cast<std::int64_t>(e.value());
+                if (e.field() == 4) event.stats.push_back(parse_stat(e.message()));
+                sum |= e.field() == 5;
             }
+            const bool possible = std::abs(offset_ps / 2) < kMaxImportTime && duration_ps >= 0 &&
+                                  duration_ps / 2 < kMaxImportTime;
+            if (possible) {
+                event.begin_ns = begin_ns + offset_ps / 1000;
+                event.end_ns = begin_ns + (offset_ps + duration_ps) / 1000;
+            }
+            if (sum)
+                out_.notes.skip("sums of many events");
+            else if (!possible || event.begin_ns < 0 || event.end_ns > kMaxImportTime)
+                out_.notes.skip("events of impossible times");
+            else
+                take(event);
         }
-        out_.add_work(pid_, work);
+    }
+
+    void take_thread(const Plane& plane, const ProtoReader& at) {
+        const Line line = parse_line(at);
+        const std::uint32_t track = out_.add_track();
+        if (track == kNoTrack) at.fault("too many threads");
+        TrackInfo& info = out_.info(track);
+        info.pid = pid_;
+        info.tid = tids_.of(std::to_string(line.number));
+        info.name = line.name;
+        for_each_event(plane, at, line.begin_ns, [&](const XEvent& event) {
+            if (event.begin_ns == event.end_ns)
+                return out_.add_instant(
+                    {event.begin_ns, 0, track, out_.name(event.name), PayloadKind::whole});
+            ImportedEvent span;
+            span.begin_ns = event.begin_ns;
+            span.end_ns = event.end_ns;
+            span.name = out_.name(event.name);
+            for (const Stat& s : event.stats) {
+                if (plane.name_of(s) == "correlation_id") {
+                    span.flow = s.value;
+                    span.is_call = event.name.starts_with("cu");
+                }
+                // An annotation of a step may have any name.
+                if (plane.name_of(s) != "step_num") continue;
+                if (iteration_name(event.name).rank == 0)
+                    span.name = out_.name("step#" + std::string(event.name));
+                span.payload = s.value;
+                span.has_payload = true;
+            }
+            out_.add(track, span);
+        });
+    }
+    void take_stream(const Plane& plane, const ProtoReader& at, std::uint32_t device) {
+        const Line line = parse_line(at);
+        constexpr std::string_view kStream = "Stream #";
+        if (!line.name.starts_with(kStream))
+            return out_.notes.pass_over("lines of a GPU that XLA made of its streams");
+        GpuWorkEvent of_stream;
+        of_stream.device = device;
+        read_number(line.name.substr(kStream.size()), of_stream.stream);
+        for_each_event(plane, at, line.begin_ns, [&](const XEvent& event) {
+            GpuWorkEvent work = of_stream;
+            work.begin_ns = event.begin_ns;
+            work.end_ns = event.end_ns;
+            work.name = out_.name(event.name);
+            for (const Stat& s : event.stats) {
+                const std::string_view what = plane.name_of(s);
+                if (what == "kernel_details") take_kernel(plane.text_of(s), work);
+                if (what == "memcpy_details") take_copy(plane.text_of(s), work);
+                if (what == "memset_details") take_fill(plane.text_of(s), work);
+                if (what == "correlation_id") work.correlation = s.value;
+            }
+            out_.add_work(pid_, work);
+        });
     }
 
     ImportEvents& out_;
     std::uint32_t pid_ = kPid;
-    std::int64_t begin_ns_ = 0;
-    bool since_epoch_ = false;
-    std::size_t threads_ = 0;
+    std::int64_t start_ns_ = 0;  // of the recording, since 1970; 0: unknown
+    std::size_t units_ = 0;
     ImportNumbers tids_;
 };
 

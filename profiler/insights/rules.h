@@ -42,8 +42,6 @@ Answer backward_blending(const Subject& s);
 Answer many_isects(const Subject& s);
 Answer density_spikes(const Subject& s);
 // ---- rules_communication.cpp
-/// Per iteration: kernels of collectives run, and no others.
-double exposed_ms(const Subject& s);
 Answer exposed_communication(const Subject& s);
 // ---- rules_process.cpp
 Answer data_loading(const Subject& s);

@@ -1,6 +1,7 @@
 // R29 exposed communication: collectives that nothing hides.
 #include <map>
 
+#include "profiler/analysis/collectives.h"
 #include "profiler/insights/rules.h"
 
 namespace gs::insights {
@@ -42,66 +43,57 @@ std::string traffic_text(const Subject& s, const std::vector<Collective>& all) {
     return out;
 }
 
-/// Of this process, within its iterations. On the host those that hold up the iterations' thread.
-std::vector<Collective> of_iterations(const Subject& s) {
+/// Those of this process that are within its iterations and on the GPU, or on the host.
+std::vector<Collective> of_iterations(const Subject& s, bool gpu) {
     std::vector<Collective> out = std::move(collectives(s.store, s.process)[s.process]);
     std::erase_if(out, [&](const Collective& c) {
-        const bool holds_up =
-            c.on_gpu ||
-            (!c.enqueues && (s.iterations.track == kNoTrack || c.track == s.iterations.track));
-        return !holds_up || c.end_ns <= s.whole.begin || c.begin_ns >= s.whole.end;
+        return c.on_gpu != gpu || length_within(s.in_iterations, {c.begin_ns, c.end_ns}) == 0;
     });
     return out;
 }
 
-/// When kernels of collectives ran, and the part during which no other kernel did.
-struct Communication {
-    Intervals all;
-    std::int64_t alone_ns = 0;
-};
-
-Communication on_gpu(const Subject& s) {
-    Communication out;
-    out.all = s.when([&](const Work& w) { return s.communicates(w); });
-    const Intervals others =
-        s.when([&](const Work& w) { return !w.copies() && !s.communicates(w); });
-    out.alone_ns = length_of(out.all) - length_of(intersection_of(out.all, others));
-    return out;
-}
-
-Communication on_host(const Subject& s, std::vector<Collective> found) {
-    Communication out;
-    std::sort(found.begin(), found.end(),
-              [](const Collective& a, const Collective& b) { return a.begin_ns < b.begin_ns; });
-    for (const Collective& c : found)
-        append(out.all, {std::max(s.whole.begin, c.begin_ns), std::min(s.whole.end, c.end_ns)});
-    out.alone_ns = length_of(out.all);
-    return out;
+/// When the iterations' thread was in a collective or waited for one.
+Intervals on_host(const Subject& s) {
+    std::vector<Intervals> rows;
+    if (s.iterations.track >= s.store.tracks().size()) return {};
+    const NameBook& names = s.store.names();
+    for (const auto& row : s.store.tracks()[s.iterations.track].rows) {
+        Intervals found;
+        for (const TraceSpan& span : spans_within(row.view(), s.whole.begin, s.whole.end))
+            if (names.range_kind(span.name, span.category) == kCommunicationKind &&
+                !only_enqueues(names.text(span.name), names.domain(span.name)))
+                append(found, {std::max(s.whole.begin, span.begin_ns),
+                               std::min(s.whole.end, span.end_ns)});
+        rows.push_back(std::move(found));
+    }
+    return intersection_of(union_of(std::move(rows)), s.in_iterations);
 }
 
 }  // namespace
 
-double exposed_ms(const Subject& s) { return s.per_iteration(on_gpu(s).alone_ns); }
-
 Answer exposed_communication(const Subject& s) {
-    const std::vector<Collective> found = of_iterations(s);
-    Communication c = on_gpu(s);
-    const bool gpu = !c.all.empty();
-    if (!gpu) c = on_host(s, found);
-    if (c.all.empty())
-        return cannot_tell(
-            "no collective was recorded: neither NCCL's kernels nor ranges such as all_reduce");
-    const double all = s.per_iteration(length_of(c.all)), exposed = s.per_iteration(c.alone_ns);
+    const bool gpu = !s.communication.empty();
+    std::vector<Collective> found = of_iterations(s, gpu);
+    const Intervals all = gpu ? s.communication : on_host(s);
+    if (all.empty())
+        return cannot_tell(found.empty() ? "no collective was recorded: neither NCCL's kernels nor "
+                                           "ranges such as all_reduce"
+                                         : "collectives were recorded, but the loop's thread is "
+                                           "never seen to wait for one");
+    // What the host waits for while the GPU computes is hidden.
+    const std::int64_t exposed_ns =
+        gpu ? s.exposed_ns : length_of(all) - length_of(intersection_of(all, s.activity.kernels));
+    const double in_all = s.per_iteration(length_of(all)), exposed = s.per_iteration(exposed_ns);
     if (!(s.share(exposed) > kExposedShare)) return {};
     Insight i = insight(
-        s, fmt::format("Communication takes {:.0f} % of an iteration", 100 * s.share(exposed)),
+        s,
+        fmt::format("Exposed communication takes {:.0f} % of an iteration", 100 * s.share(exposed)),
         exposed, Confidence::measured);
-    i.text = gpu ? fmt::format(
-                       "Collectives run for {:.2f} ms per iteration; for {:.2f} ms of it no other "
-                       "kernel runs, {:.0f} % is hidden.",
-                       all, exposed, 100 * (1 - exposed / all))
-                 : fmt::format("The loop's thread is in collectives for {:.2f} ms per iteration.",
-                               exposed);
+    i.text = fmt::format(
+        "{} for {:.2f} ms per iteration; for {:.2f} ms of it no other kernel runs, {:.0f} % is "
+        "hidden.",
+        gpu ? "Collectives run" : "The loop's thread is in collectives", in_all, exposed,
+        100 * (1 - exposed / in_all));
     if (!found.empty()) i.text += fmt::format(" Per iteration: {}.", traffic_text(s, found));
     i.advice =
         "Run it while the backward pass computes (DDP's bucket_cap_mb, FSDP's prefetching, a "

@@ -101,6 +101,7 @@ Subject::Subject(const TraceStore& from, std::uint32_t of, const InsightOptions&
     choose_iterations();
     if (iterations.items.empty()) return;
     whole = {iterations.items.front().begin_ns, iterations.items.back().end_ns};
+    for (const Iteration& i : iterations.items) append(in_iterations, {i.begin_ns, i.end_ns});
     breakdowns = break_down(store, iterations);
     activity = activity_of(store, process, whole.begin, whole.end);
     machine = machine_use(store, process, whole.begin, whole.end, iterations.track);
@@ -108,6 +109,7 @@ Subject::Subject(const TraceStore& from, std::uint32_t of, const InsightOptions&
     gather_works();
     gather_calls();
     gather_data();
+    gather_communication();
     if (activity.has_gpu) classify_gaps();
 }
 
@@ -217,12 +219,18 @@ void Subject::gather_data() {
             if (!found.empty()) (t == iterations.track ? own : others).push_back(std::move(found));
         }
     }
-    Intervals inside;
-    for (const Iteration& i : iterations.items) append(inside, {i.begin_ns, i.end_ns});
     data = union_of(std::move(own));
-    const Intervals between = intersection_of(gaps_of(inside, whole), union_of(std::move(others)));
+    const Intervals between =
+        intersection_of(gaps_of(in_iterations, whole), union_of(std::move(others)));
     data_inferred = length_of(between) > length_of(data);
     data = union_of(data, between);
+}
+
+void Subject::gather_communication() {
+    communication =
+        intersection_of(when([&](const Work& w) { return communicates(w); }), in_iterations);
+    const Intervals others = when([&](const Work& w) { return !w.copies() && !communicates(w); });
+    exposed_ns = length_of(communication) - length_of(intersection_of(communication, others));
 }
 
 void Subject::classify_gaps() {

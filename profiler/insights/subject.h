@@ -14,9 +14,9 @@
 
 #include "profiler/analysis/activity.h"
 #include "profiler/analysis/breakdown.h"
-#include "profiler/analysis/collectives.h"
 #include "profiler/analysis/machine_use.h"
 #include "profiler/insights/insight.h"
+#include "profiler/store/kernel_kinds.h"
 
 namespace gs::insights {
 
@@ -74,11 +74,15 @@ struct Subject {
     Iterations iterations;  ///< those looked at: within the options' stretch, warm-up left out
     std::vector<Breakdown> breakdowns;  ///< of them
     Interval whole;                     ///< from the first one's begin to the last one's end
+    Intervals in_iterations;            ///< of `whole`, what iterations are
     double iteration_ms = 0;            ///< median
     double mean_ms = 0;                 ///< whole of the times per iteration, which are also means
     ProcessActivity activity;
     MachineUse machine;       ///< what it gave the process meanwhile
     std::vector<Work> works;  ///< by begin
+    /// Kernels that move data between ranks, within iterations; of it, while no other kernel ran.
+    Intervals communication;
+    std::int64_t exposed_ns = 0;
     std::vector<Call>
         calls;  ///< by begin; of the runtime, and of the driver where it was called directly
     std::vector<Gap> gaps;  ///< by begin; those that any GPU leaves between kernels are left out
@@ -100,7 +104,7 @@ struct Subject {
     const TraceProcess& traced() const { return store.processes()[process]; }
     bool inside(std::int64_t t) const { return whole.begin <= t && t < whole.end; }
     double gap_ms(GapCause cause) const;
-    /// When at least one piece of the GPU's work ran for which `counts`.
+    /// When at least one piece of the GPU's work ran for which `counts`, within `whole`.
     template <class Counts>
     Intervals when(const Counts& counts) const {
         Intervals out;
@@ -110,8 +114,9 @@ struct Subject {
                              std::min(whole.end, w.span->end_ns)});
         return out;
     }
+    /// A kernel that moves data between ranks.
     bool communicates(const Work& w) const {
-        return is_communication_kernel(store.name(w.span->name));
+        return !w.copies() && store.names().gpu_kind(w.span->name) == kCommunicationKind;
     }
     /// The number of the iteration at t: its number in the program, for texts.
     std::string iteration_at(std::int64_t t) const;
@@ -125,6 +130,7 @@ struct Subject {
     void gather_works();
     void gather_calls();
     void gather_data();
+    void gather_communication();
     void gather_stages();
     void classify_gaps();
     Gap explained(const Interval& at, const Work* next, const std::vector<const Call*>& active,

@@ -10,6 +10,7 @@
 
 #include "base/rng.h"
 #include "profiler/history/history.h"
+#include "profiler/serve/range_times.h"
 #include "profiler/serve/watch.h"
 
 namespace gs::serve {
@@ -30,7 +31,6 @@ class HistoryWriter {
     static constexpr std::int64_t kMinute = 60, kDay = 86400;
     /// At most this many of a metric and minute, taken at random: their quantiles are those of all.
     static constexpr std::size_t kMostValues = 4096;
-    static constexpr std::size_t kMostMetrics = 64;    ///< of a subject
     static constexpr std::size_t kMostWaiting = 1024;  ///< minutes of a job
     struct Values {
         std::uint64_t seen = 0;
@@ -51,6 +51,7 @@ class HistoryWriter {
         std::vector<history::History::Entry> entries;
     };
     std::map<Key, std::map<std::string, Values>> minute_;  ///< by metric
+    std::map<history::Subject, RangeTimes> ranges_;
     std::vector<Waiting> waiting_;  ///< minutes that are over and not written yet
     std::int64_t minute_s_ = 0, thinned_s_ = 0;
     bool failed_ = false;

@@ -136,15 +136,7 @@ void Metrics::take_part(Process& p, const Breakdown& part, bool told) {
     }
     for (const KindTime& kind : part.kinds)
         if (told && !p.splats) p.kinds[kind.kind].add(kind.ms * 1e-3);
-    if (p.splats) return;
-    for (const KindTime& kind : part.range_kinds) {
-        // A program may call its ranges what it likes.
-        const bool has_room = p.range_kinds.size() < kMaxRangeKinds;
-        auto place = p.range_kinds.find(kind.kind);
-        if (place == p.range_kinds.end())
-            place = p.range_kinds.try_emplace(has_room ? kind.kind : "other").first;
-        if (kind.ms > 0) place->second.add(kind.ms * 1e-3);
-    }
+    for (const auto& [kind, ms] : p.ranges.of(part)) p.range_kinds[kind].add(ms * 1e-3);
 }
 
 void Metrics::update_process(Process& p, const TraceStore& store, const News& news,
@@ -209,16 +201,16 @@ void Metrics::write_stages(Exposition& out, const Process& p) {
     const auto labels = [&](const std::string& stage, const char* side) {
         return with(with(p.labels, "stage", stage), "side", side);
     };
-    const auto write = [&](const auto& stages, const auto& kinds, const char* side) {
-        const bool by_kind = !p.splats && !kinds.empty();
+    const auto write = [&](const auto& stages, const auto& kinds, bool splats, const char* side) {
+        const bool by_kind = !splats && !kinds.empty();
         for (std::size_t s = 0; s < kStageCount && !by_kind; ++s)
             if (stages[s].count() > 0)
                 out.value(labels(name_of(static_cast<Stage>(s)), side), stages[s]);
         for (const auto& [kind, times] : kinds)
             if (by_kind && times.count() > 0) out.value(labels(kind, side), times);
     };
-    write(p.gpu, p.kinds, "gpu");
-    write(p.cpu, p.range_kinds, "cpu");
+    write(p.gpu, p.kinds, p.splats, "gpu");
+    write(p.cpu, p.range_kinds, p.ranges.splats(), "cpu");
 }
 
 void Metrics::write_gpu(Exposition& out) const {

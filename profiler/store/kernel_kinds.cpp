@@ -1,5 +1,7 @@
 #include "profiler/store/kernel_kinds.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/assets.h"
@@ -10,7 +12,8 @@
 namespace gs {
 namespace {
 
-std::vector<PatternRule> stored_kinds(const char* folder) {
+/// `whole_words`: patterns begin and end with a blank.
+std::vector<PatternRule> stored_kinds(const char* folder, bool whole_words) {
     std::vector<PatternRule> all;
     for (const std::string& name : assets_in(folder)) {
         const Asset file = asset(name);
@@ -20,7 +23,24 @@ std::vector<PatternRule> stored_kinds(const char* folder) {
         else
             all.insert(all.end(), rules->begin(), rules->end());
     }
+    if (whole_words)
+        for (PatternRule& rule : all) rule.pattern = fmt::format(" {} ", rule.pattern);
     return all;
+}
+
+/// "enumerate(DataLoader)#_next" -> " ^ enumerate data loader next $ ".
+std::string words_of(std::string_view name) {
+    std::string out = " ^ ";
+    const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+    const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        const char c = lower_case(name[i]);
+        const bool in_word = is_lower(c) || (c >= '0' && c <= '9');
+        const bool begins = i > 0 && is_upper(name[i]) && is_lower(name[i - 1]);
+        if ((begins || !in_word) && out.back() != ' ') out += ' ';
+        if (in_word) out += c;
+    }
+    return out + (out.back() == ' ' ? "$ " : " $ ");
 }
 
 std::string_view first_match(const std::vector<PatternRule>& rules, std::string_view name,
@@ -34,13 +54,13 @@ std::string_view first_match(const std::vector<PatternRule>& rules, std::string_
 }  // namespace
 
 std::string_view kernel_kind(std::string_view kernel) {
-    static const std::vector<PatternRule> kRules = stored_kinds("kernel_kinds");
-    return first_match(kRules, kernel, "other");
+    static const std::vector<PatternRule> kRules = stored_kinds("kernel_kinds", false);
+    return first_match(kRules, fmt::format("^{}$", kernel), "other");
 }
 
 std::string_view range_kind(std::string_view range) {
-    static const std::vector<PatternRule> kRules = stored_kinds("range_kinds");
-    return first_match(kRules, "^" + lower_case(range) + "$", {});
+    static const std::vector<PatternRule> kRules = stored_kinds("range_kinds", true);
+    return first_match(kRules, words_of(range), {});
 }
 
 bool is_splatting(Stage stage) {

@@ -14,7 +14,7 @@ namespace gs {
 std::string_view kernel_kind(std::string_view kernel);
 
 /// The same for a range of the host, by assets/range_kinds; empty when no rule matches. Patterns
-/// are lower case, '^' and '$' the name's ends.
+/// are whole words, '^' and '$' the name's ends.
 std::string_view range_kind(std::string_view range);
 /// What is inside a range of this kind belongs to it, whatever its own name says.
 inline bool holds_all(std::string_view kind) {
@@ -23,6 +23,8 @@ inline bool holds_all(std::string_view kind) {
 
 /// What copies and fills are counted as.
 inline constexpr std::string_view kCopiesKind = "copies";
+/// What moves data between ranks, on the GPU and on the host.
+inline constexpr std::string_view kCommunicationKind = "communication";
 
 /// Only 3D Gaussian Splatting has this stage: sorting, losses and Adam are everybody's.
 bool is_splatting(Stage stage);

@@ -59,8 +59,10 @@ std::string_view NameBook::gpu_kind(std::uint32_t name) const {
     return gpu_kinds_[name];
 }
 
-std::string_view NameBook::range_kind(std::uint32_t name) const {
+std::string_view NameBook::range_kind(std::uint32_t name, std::uint32_t category_number) const {
     if (name >= names_.size()) return {};
+    if (const std::string_view of = category(name, category_number); !of.empty())
+        if (const std::string_view kind = gs::range_kind(of); !kind.empty()) return kind;
     if (range_kinds_.size() < names_.size()) range_kinds_.resize(names_.size());
     std::string_view& known = range_kinds_[name];
     if (known.data() == nullptr) known = gs::range_kind(names_[name].text);

@@ -38,8 +38,9 @@ class NameBook {
     Stage gpu_stage(std::uint32_t name) const;
     /// What a kernel of this name does in any deep learning program (kernel_kinds.h).
     std::string_view gpu_kind(std::uint32_t name) const;
-    /// What a range of this name is for in any training program; empty when no rule says it.
-    std::string_view range_kind(std::uint32_t name) const;
+    /// What a range of this name and category is for in any training program; empty when no rule
+    /// says it.
+    std::string_view range_kind(std::uint32_t name, std::uint32_t category) const;
     /// Of iteration_name.h; 0: it names no iteration.
     int iteration_rank(std::uint32_t name) const { return at(name).iteration_rank; }
     std::uint32_t unknown() const { return unknown_; }  ///< "?"

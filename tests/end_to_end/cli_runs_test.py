@@ -106,7 +106,7 @@ class Runs(Case):
         out = self.folder / "out"
         made = self.small(self.capture, "-o", out, "--steps", 20, "--test-every", 4, "--json").json
         machine = made["machine"]
-        self.assertEqual(set(machine), {"threads_waited", "involuntary_switches_per_second", "peak_bytes", "cpus_used", "load_average", "cpu_clock_ghz"})
+        self.assertEqual(set(machine), {"threads_waited", "waited_of_all_time", "involuntary_switches_per_second", "peak_bytes", "cpus_used", "load_average", "cpu_clock_ghz"})
         same = self.expect(0, "eval", out, "--json").json["test"]
         self.assertAlmostEqual(same["psnr"], made["test"]["psnr"], 3)
         name = made["test"]["images"][1]["name"]

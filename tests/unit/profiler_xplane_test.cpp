@@ -22,6 +22,7 @@ class PlaneMaker {
         std::uint64_t offset_ps = 0, duration_ps = 0;
         Stats stats = {};
         std::int64_t step = -1;
+        std::uint64_t correlation = 0;
     };
     explicit PlaneMaker(const std::string& name) { pbf_writer(bytes_).add_string(2, name); }
 
@@ -42,10 +43,13 @@ class PlaneMaker {
                 stat.add_int64(1, number(key, stats_));
                 stat.add_uint64(7, static_cast<std::uint64_t>(number(text, stats_)));
             }
-            if (e.step < 0) continue;
-            pbf_writer stat(event, 4);
-            stat.add_int64(1, number("step_num", stats_));
-            stat.add_int64(4, e.step);
+            const auto add = [&](const char* key, std::int64_t value) {
+                pbf_writer stat(event, 4);
+                stat.add_int64(1, number(key, stats_));
+                stat.add_int64(4, value);
+            };
+            if (e.step >= 0) add("step_num", e.step);
+            if (e.correlation > 0) add("correlation_id", static_cast<std::int64_t>(e.correlation));
         }
         return *this;
     }
@@ -72,6 +76,8 @@ class PlaneMaker {
         return out;
     }
 
+    const std::string& raw() const { return bytes_; }
+
   private:
     using Names = std::map<std::string, std::int64_t>;
     static std::int64_t number(const std::string& name, Names& names) {
@@ -88,15 +94,18 @@ std::string jax_trace() {
     std::vector<PlaneMaker::Event> host, stream;
     for (std::uint64_t i = 0; i < 8; ++i) {
         const std::uint64_t t = 20 * kMsPs + i * 10 * kMsPs;
-        host.push_back({"train", t, 9 * kMsPs, {}, static_cast<std::int64_t>(i + 3)});
+        host.push_back({"resnet50", t, 9 * kMsPs, {}, static_cast<std::int64_t>(i + 3)});
         host.push_back({"PjitFunction(train_step)", t + kMsPs, 2 * kMsPs});
+        host.push_back({"cuLaunchKernel", t + 2 * kMsPs - 10'000'000, 5'000'000, {}, -1, i + 100});
         stream.push_back({"loop_add_fusion",
                           t + 2 * kMsPs,
                           4 * kMsPs,
                           {{"kernel_details",
                             "regs:32 static_shared:128 dynamic_shared:64 grid:40,2,1 "
                             "block:256,1,1 occ_pct:100"},
-                           {"hlo_module", "jit_train_step"}}});
+                           {"hlo_module", "jit_train_step"}},
+                          -1,
+                          i + 100});
         stream.push_back(
             {"MemcpyH2D",
              t + 7 * kMsPs,
@@ -123,6 +132,7 @@ TEST_F(Jax, StepsKernelsAndCopiesComeIn) {
     EXPECT_EQ(summary.format, "XSpace");
     EXPECT_EQ(summary.spans, 16u);
     EXPECT_EQ(summary.work, 16u);
+    EXPECT_EQ(summary.calls, 8u);
     EXPECT_EQ(summary.lost, 0u);
     ASSERT_EQ(store.processes().size(), 1u);
     EXPECT_EQ(store.processes()[0].pid, 321u);
@@ -156,6 +166,36 @@ TEST_F(Jax, KernelsHaveTheirLaunchAndCopiesTheirBytes) {
     }
     EXPECT_EQ(kernels, 8u);
     EXPECT_EQ(copies, 8u);
+}
+
+TEST_F(Jax, LinesBeyondWhatAStoreCanHaveAreSkipped) {
+    PlaneMaker plane("/host:CPU");
+    std::string lines;
+    for (int i = 0; i < 66'000; ++i) pbf_writer(lines).add_message(3, std::string());
+    std::string space;
+    pbf_writer(space).add_message(1, plane.raw() + lines);
+    TraceStore store;
+    const ImportSummary summary = read(space + jax_trace(), store, "many.xplane.pb");
+    EXPECT_NE(note_with(summary, "too many threads"), "");
+}
+
+TEST_F(Jax, TimesBeforeTheRecordingAndSince1970AreOnOneClock) {
+    constexpr std::int64_t kStart = 1'790'000'000'000'000'000;
+    const auto line = [](std::int64_t begin_ns) {
+        return PlaneMaker("/host:CPU").line(5, "t", begin_ns, {{"a", 0, kMsPs}}).bytes();
+    };
+    TraceStore store;
+    read(line(7000) + line(kStart - 3000) +
+             PlaneMaker("Task Environment")
+                 .value("profile_start_time", static_cast<std::uint64_t>(kStart))
+                 .bytes(),
+         store, "two.xplane.pb");
+    std::vector<std::int64_t> begins;
+    for (const TraceTrack& track : store.tracks())
+        for (const auto& row : track.rows)
+            for (const TraceSpan& span : row.view()) begins.push_back(span.begin_ns);
+    ASSERT_EQ(begins.size(), 2u);
+    EXPECT_EQ(std::abs(begins[0] - begins[1]), 10'000);
 }
 
 TEST_F(Jax, DamagedFilesGiveWhatIsWhole) {

@@ -47,6 +47,45 @@ TEST(RangeKinds, InnerRangesAreOfWhatIsAround) {
                                              {"other", 0.22}}));
 }
 
+TEST(RangeKinds, WhatNoRangeCoversIsOther) {
+    TraceMaker maker;
+    for (int i = 0; i < 9; ++i) maker.range(1, "forward", 1000 * i, 1000 * i + 300);
+    TraceStore store;
+    maker.into(store);
+    // From begin to begin: inferred iterations have no range of their own.
+    const Breakdown part = break_down(store, 0, TraceMaker::ns(0), TraceMaker::ns(1000), 0);
+    ASSERT_EQ(part.range_kinds.size(), 2u);
+    EXPECT_NEAR(part.range_kinds[0].ms, 0.3, 1e-9);
+    EXPECT_EQ(part.range_kinds[1].kind, "other");
+    EXPECT_NEAR(part.range_kinds[1].ms, 0.7, 1e-9);
+}
+
+TEST(RangeKinds, OneRangeWithAStagesNameIsNotGaussianSplatting) {
+    const auto splats = [](const std::vector<const char*>& names) {
+        TraceMaker maker;
+        double t = 0;
+        for (const char* name : names) maker.range(1, name, t, t + 100), t += 100;
+        TraceStore store;
+        maker.into(store);
+        return break_down(store, 0, TraceMaker::ns(0), TraceMaker::ns(t), 0).host_splats;
+    };
+    EXPECT_FALSE(splats({"project", "solve", "project"}));
+    EXPECT_TRUE(splats({"project", "sort", "blend"}));
+}
+
+TEST(RangeKinds, CategoriesSayMoreThanNames) {
+    TraceMaker maker;
+    maker.range(1, "Net", 0, 400, 0);
+    maker.batch.spans.back().category = 3;
+    maker.batch.names.push_back({.name = 90, .text = "forward", .domain = {}, .category = 3});
+    TraceStore store;
+    maker.into(store);
+    const Breakdown part = break_down(store, 0, TraceMaker::ns(0), TraceMaker::ns(1000), 0);
+    ASSERT_FALSE(part.range_kinds.empty());
+    EXPECT_EQ(part.range_kinds[0].kind, "forward");
+    EXPECT_FALSE(part.range_kinds[0].is_named);
+}
+
 TEST(RangeKinds, EvaluationAndCheckpointsHoldAllInThem) {
     EXPECT_EQ(
         kinds_of({{"forward", 10, 300, 2}, {"Evaluate", 0, 400, 1}, {"save", 400, 500, 1}}),
