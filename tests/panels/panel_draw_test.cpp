@@ -189,6 +189,21 @@ TEST(Palette, RunsWhatIsTyped) {
     EXPECT_EQ(commands.take(), (Given{{"train.run-to", {"7000"}}}));
 }
 
+TEST(Palette, FindsWordsInAnyOrder) {
+    Headless ui(500, 400);
+    const std::vector<CommandInfo> table{{"open", "Open…", "", "", "", ""},
+                                         {"trace.save", "Save the timeline…", "", "", "", ""}};
+    Commands commands(table);
+    Palette palette;
+    palette.show();
+    const auto draw = [&] { palette.draw(commands); };
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    ImGui::GetIO().AddInputCharactersUTF8("save trace");
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    ui.press(ImGuiKey_Enter, draw);
+    EXPECT_EQ(commands.take(), (Given{{"trace.save", {}}}));
+}
+
 TEST(Palette, RunsANameWithItsArguments) {
     Headless ui;
     const auto table = fake_table();
