@@ -55,6 +55,8 @@ class FileBrowser {
         const char* heading;  ///< "Recent", "Places", "Drives"
         std::string name, path;
     };
+    /// Fills `places`, in the background: folders on a dead mount hold up no frame.
+    void find_places(std::vector<std::string> recent);
     std::vector<Place> places;  ///< a column at the left, if there is width for it
     std::string filter;         ///< or a path to go to
     bool openable_only = true;
@@ -68,6 +70,7 @@ class FileBrowser {
         std::vector<Entry> entries;
         std::size_t left_out = 0;
     };
+    void take_places(std::optional<Result<std::vector<Place>>> found);
     static Listing read(const std::string& path, const FileTypes* types, const Progress& progress);
     void show(Result<Listing> read);
     void arrange();
@@ -86,6 +89,7 @@ class FileBrowser {
     std::shared_ptr<const FileTypes> types_;
     std::string folder_, typed_, problem_, came_from_;
     bool path_entered_ = false, filtering_ = false;  // in this frame
+    bool fell_back_ = false;                         // from the first folder to the current one
     std::vector<Entry> entries_;
     std::vector<std::size_t> shown_;
     std::size_t left_out_ = 0;
@@ -96,6 +100,7 @@ class FileBrowser {
     std::optional<FileKind> arranged_only_;
     int selected_ = -1;  ///< a row of shown_
     std::unique_ptr<Task<Listing>> reading_;
+    std::unique_ptr<Task<std::vector<Place>>> placing_;
 };
 
 /// Folders of recent files, the home folder, the current one, and mounted drives.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "panels/palette.h"
 #include "panels/widgets/file_dialog.h"
@@ -185,6 +186,37 @@ TEST_F(Browser, APathTypedIntoTheFilterIsGoneTo) {
     ::setenv("HOME", (root / "inner").c_str(), 1);
     type("~");
     EXPECT_EQ(browser.folder(), (root / "inner").string());
+}
+
+TEST_F(Browser, AWrongPathIsCorrectedByTypingOn) {
+    FileBrowser browser;
+    const auto draw = window([&] { browser.draw(types, 0); });
+    browser.enter(root.string(), types);
+    browser.settle();
+    browser.focus_filter = true;
+    for (const char* words : {"./inn", "./inner"}) {
+        for (int i = 0; i < 3; ++i) ui.frame(draw);
+        ASSERT_TRUE(ImGui::GetIO().WantTextInput) << "before " << words;
+        ui.hold_ctrl();
+        ui.press(ImGuiKey_A, draw);
+        ui.hold_ctrl(false);
+        ImGui::GetIO().AddInputCharactersUTF8(words);
+        for (int i = 0; i < 3; ++i) ui.frame(draw);
+        ui.press(ImGuiKey_Enter, draw);
+        browser.settle();
+    }
+    EXPECT_EQ(browser.folder(), (root / "inner").string());
+}
+
+TEST_F(Browser, ListsOfPlacesAreReadInTheBackground) {
+    FileBrowser browser;
+    browser.find_places({(root / "b.splats").string(), (root / "gone/e.splats").string()});
+    for (int i = 0; i < 1000 && browser.places.empty(); ++i) {
+        browser.update();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ASSERT_FALSE(browser.places.empty());
+    EXPECT_EQ(browser.places[0].path, root.string());
 }
 
 TEST_F(Browser, HasPlacesToGoTo) {
