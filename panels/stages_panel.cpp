@@ -78,7 +78,7 @@ void StagesPanel::draw_tabs() {
 
 void StagesPanel::draw_controls(std::size_t frames) {
     int chosen = static_cast<int>(scope);
-    ImGui::SetNextItemWidth(8.2F * em());
+    ImGui::SetNextItemWidth(7.6F * em());
     if (ImGui::Combo("##scope", &chosen, kScopeTitles.data(),
                      static_cast<int>(kScopeTitles.size()))) {
         scope = static_cast<StatScope>(chosen);
@@ -89,7 +89,7 @@ void StagesPanel::draw_controls(std::size_t frames) {
         "window, or every single "
         "call");
     ImGui::SameLine();
-    ImGui::SetNextItemWidth(4.6F * em());
+    ImGui::SetNextItemWidth(4.2F * em());
     if (ImGui::BeginCombo("##window", fmt::format("{}", last_n).c_str())) {
         for (const int n : kWindows)
             if (ImGui::Selectable(fmt::format("Last {}", n).c_str(), n == last_n)) last_n = n;
@@ -101,7 +101,7 @@ void StagesPanel::draw_controls(std::size_t frames) {
         "Recorded: " +
         format_count(static_cast<double>(frames)));
     ImGui::SameLine();
-    ImGui::SetNextItemWidth(4.2F * em());
+    ImGui::SetNextItemWidth(4 * em());
     if (ImGui::BeginCombo("##side", shows_gpu() ? "GPU" : "CPU")) {
         if (ImGui::Selectable("CPU", !shows_gpu())) side = Side::cpu;
         if (ImGui::Selectable("GPU", shows_gpu())) side = Side::gpu;
@@ -136,12 +136,12 @@ Table StagesPanel::table(float room, std::int64_t now_ns) const {
     for (const Row& row : rows_)
         name = std::max(name, ImGui::CalcTextSize(row.name.c_str()).x / em() + kSwatch);
     name = std::min(name, room / 2);
-    constexpr std::array kDropped{"p99", "age", "count"};
+    const std::array<std::string_view, 5> order{"p99", "age", "count", gpu ? "CPU" : "GPU", "p95"};
     const auto cell_with = [&](std::size_t dropped) {
         return (room - name - 1.4F) / static_cast<float>(8 - dropped) - 0.35F;
     };
     std::size_t dropped = 0;
-    while (cell_with(dropped) < kLeastCell && dropped < kDropped.size()) ++dropped;
+    while (cell_with(dropped) < kLeastCell && dropped < order.size()) ++dropped;
     const float cell = std::max(cell_with(dropped), 2.0F);
     const auto column = [&](const char* title, CellFormat format, float width, auto value) {
         return ColumnOf<Row>{"", title, format, std::move(value), width, {}, SortOrder::descending};
@@ -173,8 +173,8 @@ Table StagesPanel::table(float room, std::int64_t now_ns) const {
         of_side("age", age_text, cell, Tone::dim,
                 [=](const StageStats& stats) { return stats.age_s(now_ns); })};
     std::erase_if(columns, [&](const auto& c) {
-        const auto end = kDropped.begin() + static_cast<std::ptrdiff_t>(dropped);
-        return std::find(kDropped.begin(), end, c.title) != end;
+        const auto end = order.begin() + static_cast<std::ptrdiff_t>(dropped);
+        return std::find(order.begin(), end, c.title) != end;
     });
     return table_of<Row>(std::span(rows_), std::move(columns));
 }
