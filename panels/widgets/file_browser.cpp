@@ -40,10 +40,10 @@ std::string unescaped(std::string_view text) {
     return out;
 }
 
-/// "/data", "~/runs", "./here", "..": not part of a name.
+/// "/data", "runs/fox", "~", "..": not part of a name.
 bool is_path(std::string_view typed) {
-    return typed.starts_with('/') || typed.starts_with('~') || typed == "." || typed == ".." ||
-           typed.starts_with("./") || typed.starts_with("../");
+    return typed.starts_with('~') || typed == "." || typed == ".." ||
+           typed.find('/') != std::string_view::npos;
 }
 
 FileBrowser::Entry entry_of(const fs::directory_entry& item, const FileTypes* types) {
@@ -259,6 +259,13 @@ std::optional<std::string> FileBrowser::go_to(const std::string& typed) {
     return std::nullopt;
 }
 
+bool FileBrowser::path_typed() const { return is_path(filter); }
+
+std::optional<std::string> FileBrowser::go_typed() {
+    filtering_ = true;
+    return go_to(std::string(filter));
+}
+
 std::optional<std::string> FileBrowser::draw_path() {
     if (ImGui::Button("Up")) enter(parent_of(folder_), types_);
     tooltip("Parent folder (Backspace)");
@@ -364,7 +371,7 @@ void FileBrowser::draw_row(int row,
     colored_text(color, words);
     if (words.size() != name.size()) tooltip(name);
     ImGui::TableNextColumn();
-    dim_text(name_of(entry.kind));
+    dim_text(entry.is_folder && entry.kind == FileKind::checkpoint ? "run" : name_of(entry.kind));
     ImGui::TableNextColumn();
     if (!entry.is_folder) cell_right(format_bytes(static_cast<double>(entry.bytes)), theme().dim);
     ImGui::TableNextColumn();

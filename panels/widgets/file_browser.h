@@ -50,6 +50,9 @@ class FileBrowser {
     /// The entry with keyboard focus.
     const Entry* selected() const;
     std::string path_of(const Entry& entry) const;
+    /// The filter holds a path; go_typed() chooses its file, or goes to its folder.
+    bool path_typed() const;
+    std::optional<std::string> go_typed();
 
     struct Place {
         const char* heading;  ///< "Recent", "Places", "Drives"

@@ -30,7 +30,7 @@ struct Served {
 constexpr const char* kRunFolder = "import.output";
 const std::array kServed{
     Served{"open", "Open a capture, splats, a checkpoint or a trace", false, "open", ""},
-    Served{"scene.compare", "Compare with a run, a checkpoint or splats", false, "open", ""},
+    Served{"scene.compare", "Compare with a run, a checkpoint or splats", false, "compare", ""},
     Served{"trace.open", "Open a trace", false, "traces", "", FileKind::trace},
     Served{"export", "Export the splats", true, "splats", "", {}, "Clip box only", "clip"},
     Served{"train.checkpoint", "Save a checkpoint", true, "runs", ".gsc"},
@@ -158,11 +158,15 @@ void FileDialog::draw_opening(const Snapshot& snapshot, Commands& commands) {
     const bool usable = selected && selected->kind != FileKind::other &&
                         selected->kind != FileKind::folder &&
                         (!browser_.only || selected->kind == *browser_.only);
-    ImGui::BeginDisabled(!usable);
-    if (ImGui::Button("Open", {6 * em(), 0})) answer(browser_.path_of(*selected), commands);
+    const bool typed = browser_.path_typed();
+    ImGui::BeginDisabled(!usable && !typed);
+    if (ImGui::Button("Open", {6 * em(), 0})) {
+        const auto chosen = typed ? browser_.go_typed() : browser_.path_of(*selected);
+        if (chosen) answer(*chosen, commands);
+    }
     ImGui::EndDisabled();
     ImGui::SameLine();
-    dim_text(selected ? selected->name : "Choose a file to open");
+    dim_text(typed ? browser_.filter : selected ? selected->name : "Choose a file to open");
 }
 
 void FileDialog::draw_formats(const FileTypes& types) {

@@ -194,7 +194,7 @@ TEST_F(Browser, AWrongPathIsCorrectedByTypingOn) {
     browser.enter(root.string(), types);
     browser.settle();
     browser.focus_filter = true;
-    for (const char* words : {"./inn", "./inner"}) {
+    for (const char* words : {"./inn", "inner/"}) {
         for (int i = 0; i < 3; ++i) ui.frame(draw);
         ASSERT_TRUE(ImGui::GetIO().WantTextInput) << "before " << words;
         ui.hold_ctrl();
@@ -206,6 +206,21 @@ TEST_F(Browser, AWrongPathIsCorrectedByTypingOn) {
         browser.settle();
     }
     EXPECT_EQ(browser.folder(), (root / "inner").string());
+}
+
+TEST_F(Browser, TheDialogOpensATypedPathByItsButton) {
+    FileDialog dialog;
+    dialog.ask("open", snapshot);
+    const auto draw = [&] { dialog.draw(snapshot, commands); };
+    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    ImGui::GetIO().AddInputCharactersUTF8((root / "A.splats").c_str());
+    for (int i = 0; i < 5; ++i) ui.frame(draw);
+    Given given;
+    for (float y = 464; y > 250 && given.empty(); y -= 6) {
+        ui.click({60, y}, draw);
+        given = commands.take();
+    }
+    EXPECT_EQ(given, (Given{{"open", {(root / "A.splats").string()}}}));
 }
 
 TEST_F(Browser, ListsOfPlacesAreReadInTheBackground) {
