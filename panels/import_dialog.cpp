@@ -160,7 +160,7 @@ void ImportDialog::draw(const Snapshot& snapshot, Commands& commands, FileDialog
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     ImGui::SetNextWindowPos({display.x / 2, display.y / 2}, ImGuiCond_Always, {0.5F, 0.5F});
     ImGui::SetNextWindowSize(
-        {std::min(44 * em(), display.x - 2 * em()), std::min(42 * em(), display.y - 2 * em())});
+        {std::min(44 * em(), display.x - 2 * em()), std::min(46 * em(), display.y - 2 * em())});
     if (!ImGui::BeginPopupModal(kTitle, nullptr,
                                 ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoResize))
         return;

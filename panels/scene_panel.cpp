@@ -36,7 +36,7 @@ void facts(const Snapshot& snapshot) {
     if (scene.train_views + scene.test_views > 0)
         fact("photos",
              fmt::format("{} train, {} test", count(scene.train_views), count(scene.test_views)));
-    if (!scene.skipped.empty()) fact("skipped", count(scene.skipped.size()) + " photos");
+    if (!scene.skipped.empty()) fact("skipped", counted(scene.skipped.size(), "photo"));
     if (scene.points > 0) fact("points", count(scene.points) + " sparse");
     fact("size", fmt::format("{} x {} x {}", number(scene.hi.x - scene.lo.x),
                              number(scene.hi.y - scene.lo.y), number(scene.hi.z - scene.lo.z)));
