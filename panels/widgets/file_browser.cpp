@@ -40,12 +40,6 @@ std::string unescaped(std::string_view text) {
     return out;
 }
 
-/// "/data", "runs/fox", "~", "..": not part of a name.
-bool is_path(std::string_view typed) {
-    return typed.starts_with('~') || typed == "." || typed == ".." ||
-           typed.find('/') != std::string_view::npos;
-}
-
 FileBrowser::Entry entry_of(const fs::directory_entry& item, const FileTypes* types) {
     FileBrowser::Entry entry;
     entry.name = item.path().filename().string();
@@ -64,6 +58,11 @@ FileBrowser::Entry entry_of(const fs::directory_entry& item, const FileTypes* ty
 std::string parent_of(const std::string& folder) { return fs::path(folder).parent_path().string(); }
 
 }  // namespace
+
+bool is_path(std::string_view typed) {
+    return typed.starts_with('~') || typed == "." || typed == ".." ||
+           typed.find('/') != std::string_view::npos;
+}
 
 std::string format_date(std::int64_t seconds) {
     if (seconds <= 0) return "-";
@@ -242,8 +241,7 @@ std::optional<std::string> FileBrowser::activate(const Entry& entry) {
     return path_of(entry);
 }
 
-/// Chooses a typed file, or goes to a typed folder.
-std::optional<std::string> FileBrowser::go_to(const std::string& typed) {
+std::optional<std::string> FileBrowser::go_to(std::string typed) {
     const char* home = std::getenv("HOME");
     const bool in_home = home && (typed == "~" || typed.starts_with("~/"));
     const fs::path named = in_home ? home + typed.substr(1) : typed;
@@ -257,13 +255,6 @@ std::optional<std::string> FileBrowser::go_to(const std::string& typed) {
         return path;
     enter(path, types_);
     return std::nullopt;
-}
-
-bool FileBrowser::path_typed() const { return is_path(filter); }
-
-std::optional<std::string> FileBrowser::go_typed() {
-    filtering_ = true;
-    return go_to(std::string(filter));
 }
 
 std::optional<std::string> FileBrowser::draw_path() {
@@ -294,7 +285,7 @@ std::optional<std::string> FileBrowser::draw_filter() {
     tooltip("Show only folders and files that can be opened, detected from the content");
     if (!filtering_ || !is_path(filter) || !named_key_pressed(ImGuiKey_Enter)) return std::nullopt;
     path_entered_ = true;
-    auto chosen = go_to(std::string(filter));
+    auto chosen = go_to(filter);
     filtering_ = false;
     return chosen;
 }

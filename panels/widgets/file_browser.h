@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/task.h"
@@ -50,9 +51,8 @@ class FileBrowser {
     /// The entry with keyboard focus.
     const Entry* selected() const;
     std::string path_of(const Entry& entry) const;
-    /// The filter holds a path; go_typed() chooses its file, or goes to its folder.
-    bool path_typed() const;
-    std::optional<std::string> go_typed();
+    /// Chooses a typed file, or goes to a typed folder.
+    std::optional<std::string> go_to(std::string typed);
 
     struct Place {
         const char* heading;  ///< "Recent", "Places", "Drives"
@@ -77,7 +77,6 @@ class FileBrowser {
     static Listing read(const std::string& path, const FileTypes* types, const Progress& progress);
     void show(Result<Listing> read);
     void arrange();
-    std::optional<std::string> go_to(const std::string& typed);
     std::optional<std::string> draw_path();
     std::optional<std::string> draw_filter();
     void draw_places(float height);
@@ -106,6 +105,8 @@ class FileBrowser {
     std::unique_ptr<Task<std::vector<Place>>> placing_;
 };
 
+/// "/data", "runs/fox", "~", "..": what is typed is no part of a name.
+bool is_path(std::string_view typed);
 /// Folders of recent files, the home folder, the current one, and mounted drives.
 std::vector<FileBrowser::Place> places_of(const std::vector<std::string>& recent);
 /// "21 Nov 2026 13:05" in local time.

@@ -158,10 +158,11 @@ void FileDialog::draw_opening(const Snapshot& snapshot, Commands& commands) {
     const bool usable = selected && selected->kind != FileKind::other &&
                         selected->kind != FileKind::folder &&
                         (!browser_.only || selected->kind == *browser_.only);
-    const bool typed = browser_.path_typed();
+    const bool typed = is_path(browser_.filter);
     ImGui::BeginDisabled(!usable && !typed);
     if (ImGui::Button("Open", {6 * em(), 0})) {
-        const auto chosen = typed ? browser_.go_typed() : browser_.path_of(*selected);
+        const auto chosen = typed ? browser_.go_to(browser_.filter) : browser_.path_of(*selected);
+        browser_.focus_filter = typed;
         if (chosen) answer(*chosen, commands);
     }
     ImGui::EndDisabled();

@@ -830,10 +830,9 @@ TEST(Overlays, SayWhyNothingIsShown) {
 }
 
 TEST(Plot, Ticks) {
-    EXPECT_EQ(plot_ticks(1, 419, 2, false), (std::vector<double>{200, 400})) << "none at 500";
     EXPECT_THAT(plot_ticks(0, 10, 5, false), testing::ElementsAre(0, 2, 4, 6, 8, 10));
-    EXPECT_THAT(plot_ticks(0.001, 100, 4, true),
-                testing::Contains(testing::DoubleNear(0.1, 1e-12)));
+    const auto decades = plot_ticks(0.001, 100, 4, true);
+    EXPECT_THAT(decades, testing::Contains(testing::DoubleNear(0.1, 1e-12)));
     EXPECT_TRUE(plot_ticks(1, 1, 5, false).empty());
     EXPECT_TRUE(plot_ticks(kNaN, 1, 5, false).empty());
     EXPECT_LE(plot_ticks(1e15, 1e15 + 1, 5, false).size(), 64u);
