@@ -132,6 +132,7 @@ FileBrowser::Listing FileBrowser::read(const std::string& path, const FileTypes*
 
 void FileBrowser::enter(const std::string& path, std::shared_ptr<const FileTypes> types) {
     types_ = std::move(types);
+    if (reading_) reading_->cancel(), left_.push_back(std::move(reading_));
     reading_ = std::make_unique<Task<Listing>>("folder", path,
                                                [path, types = types_](const Progress& progress) {
                                                    return read(path, types.get(), progress);
@@ -156,6 +157,7 @@ void FileBrowser::take_places(std::optional<Result<std::vector<Place>>> found) {
 }
 
 void FileBrowser::update() {
+    std::erase_if(left_, [](auto& task) { return task->take().has_value(); });
     if (placing_) take_places(placing_->take());
     auto listing = reading_ ? reading_->take() : std::nullopt;
     if (listing) reading_.reset(), show(std::move(*listing));

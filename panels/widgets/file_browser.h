@@ -102,6 +102,7 @@ class FileBrowser {
     std::optional<FileKind> arranged_only_;
     int selected_ = -1;  ///< a row of shown_
     std::unique_ptr<Task<Listing>> reading_;
+    std::vector<std::unique_ptr<Task<Listing>>> left_;  // cancelled, but on a mount that hangs
     std::unique_ptr<Task<std::vector<Place>>> placing_;
 };
 

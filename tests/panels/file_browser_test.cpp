@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -221,6 +222,23 @@ TEST_F(Browser, TheDialogOpensATypedPathByItsButton) {
         given = commands.take();
     }
     EXPECT_EQ(given, (Given{{"open", {(root / "A.splats").string()}}}));
+}
+
+TEST_F(Browser, AFolderThatHangsIsLeft) {
+    std::atomic<bool> hangs = true;
+    auto slow = std::make_shared<FileTypes>();
+    slow->kind_of = [&](const std::string& path) {
+        while (hangs && path.ends_with("deeper"))
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return FileKind::other;
+    };
+    FileBrowser browser;
+    browser.enter((root / "inner").string(), slow);
+    EXPECT_TRUE(browser.busy());
+    browser.enter(root.string(), slow);
+    browser.settle();
+    EXPECT_EQ(browser.folder(), root.string());
+    hangs = false;
 }
 
 TEST_F(Browser, ListsOfPlacesAreReadInTheBackground) {
