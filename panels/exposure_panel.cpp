@@ -98,7 +98,7 @@ void ExposurePanel::draw_curves(float height) {
     camera = std::clamp(camera, 0, last);
     const CameraLook& of = looks_->cameras[static_cast<std::size_t>(camera)];
     ImGui::SameLine(0, 0.5F * em());
-    channel_plot("##vignette", "light left by the lens", "distance from the centre", of.vignette,
+    channel_plot("##vignette", "vignetting of the lens", "distance from the centre", of.vignette,
                  {each, height}, across);
     ImGui::SameLine(0, 0.5F * em());
     channel_plot("##curve", "tone curve", "light", of.curve, {each, height}, tone);

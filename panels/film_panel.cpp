@@ -128,15 +128,15 @@ void draw_film(const Snapshot& snapshot, const FilmState& state, Commands& comma
         commands.push("film.quality", {std::to_string(quality)});
     tooltip("75 is visually close to lossless");
     beside(5 * em());
-    if (ImGui::Button("Open...")) commands.push("browse", {"film.open"});
+    if (ImGui::Button("Open…")) commands.push("browse", {"film.open"});
     tooltip("Open a path from gausscope or nerfstudio");
     if (film.path.keys.empty()) return;
     beside(5 * em());
-    if (ImGui::Button("Save...")) commands.push("browse", {"film.save"});
+    if (ImGui::Button("Save…")) commands.push("browse", {"film.save"});
     tooltip("Save the path to a file");
     if (find_activity(snapshot, "film")) return;
     beside(6 * em());
-    if (icon_text_button(Icon::save, "Film...",
+    if (icon_text_button(Icon::save, "Film…",
                          "Render the path, as the viewport shows the scene, into a video"))
         commands.push("browse", {"film.render"});
 }

@@ -63,8 +63,8 @@ void draw_buttons(const ImportState& import, bool typing, Commands& commands) {
     if (ImGui::Button("Open and train", {9 * em(), 0})) commands.push("import.accept", {"train"});
     tooltip("Load it and start training (Ctrl+Enter)");
     ImGui::SameLine();
-    if (ImGui::Button("Open", {6 * em(), 0})) commands.push("import.accept");
-    tooltip("Load it for viewing; training can start later");
+    if (default_button("Open", {6 * em(), 0}) && possible) commands.push("import.accept");
+    tooltip("Load it for viewing; training can start later (Enter)");
     ImGui::EndDisabled();
     ImGui::SameLine();
     const bool escaped = escape_leaves() && !typing;
@@ -93,22 +93,20 @@ void ImportDialog::draw_list(const ImportState::Choice& choice, Commands& comman
     ImGui::EndCombo();
 }
 
-/// A field, with common choices behind an arrow. Numbers apply while they are typed, with or
-/// without separators; other texts when the field loses the focus.
+/// A field, with common choices behind an arrow. It applies when it is entered or loses the focus;
+/// numbers with or without separators.
 void ImportDialog::draw_field(const ImportState::Choice& choice, Commands& commands) {
     const bool browses = choice.name == "output",
                number = choice.kind == ImportState::Choice::Kind::number;
     const float beside = browses ? 5.5F * em() : choice.offers.empty() ? 0 : 2 * em();
     ImGui::SetNextItemWidth(-std::max(beside, 1.0F));
     std::string& typed = typed_[choice.name];
-    const bool edited = ImGui::InputTextWithHint("##value", choice.usual.c_str(), &typed);
+    ImGui::InputTextWithHint("##value", choice.usual.c_str(), &typed);
     const bool left = ImGui::IsItemDeactivatedAfterEdit();
     typing_ = typing_ || ImGui::IsItemActive();
     std::string plain = typed;
     if (number) std::erase(plain, ',');
-    const bool whole = number && plain.find_first_not_of("0123456789") == std::string::npos;
-    if ((left || (edited && whole)) && plain != choice.value)
-        commands.push("import.set", {choice.name, plain});
+    if (left && plain != choice.value) commands.push("import.set", {choice.name, plain});
     if (!left && !ImGui::IsItemActive()) {
         const bool digits = number && !choice.value.empty() &&
                             choice.value.find_first_not_of("0123456789") == std::string::npos;
@@ -162,7 +160,7 @@ void ImportDialog::draw(const Snapshot& snapshot, Commands& commands, FileDialog
     const ImVec2 display = ImGui::GetIO().DisplaySize;
     ImGui::SetNextWindowPos({display.x / 2, display.y / 2}, ImGuiCond_Always, {0.5F, 0.5F});
     ImGui::SetNextWindowSize(
-        {std::min(44 * em(), display.x - 2 * em()), std::min(42 * em(), display.y - 2 * em())});
+        {std::min(44 * em(), display.x - 2 * em()), std::min(46 * em(), display.y - 2 * em())});
     if (!ImGui::BeginPopupModal(kTitle, nullptr,
                                 ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoResize))
         return;

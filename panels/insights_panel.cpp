@@ -171,7 +171,7 @@ void InsightsPanel::draw_controls(const TraceStore& trace) {
                          result_->insights.iterations == 1 ? "iteration" : "iterations",
                          format_ms(result_->insights.iteration_ms)));
     else
-        dim_text(result_ ? "no iterations were found" : "looking...");
+        dim_text(result_ ? "no iterations found" : "looking…");
     if (view_.selection) {
         ImGui::Checkbox("Only the selected time range", &only_selection);
     } else {

@@ -28,12 +28,24 @@ void Palette::close() {
 
 namespace {
 
+/// Every word that was typed is in the command's title, name or help, in any order.
+bool has_words(std::string_view query, const CommandInfo& info) {
+    for (std::size_t end; !query.empty(); query.remove_prefix(std::min(end + 1, query.size()))) {
+        end = std::min(query.find(' '), query.size());
+        const std::string_view word = query.substr(0, end);
+        if (!contains_text(info.title, word) && !contains_text(info.name, word) &&
+            !contains_text(info.help, word))
+            return false;
+    }
+    return true;
+}
+
 /// How well a command is what was typed: its name, a name or title that begins so, or one with
-/// these letters; below 0: none of them.
+/// these letters or words; below 0: none of them.
 int rank_of(const std::string& query, const CommandInfo& info) {
     constexpr int kTier = 1 << 20;
     const int title = fuzzy_score(query, info.title), name = fuzzy_score(query, info.name);
-    if (title < 0 && name < 0) return -1;
+    if (title < 0 && name < 0) return has_words(query, info) ? 0 : -1;
     const auto begins = [&](const std::string& text) {
         return text.size() >= query.size() && !query.empty() &&
                contains_text(text.substr(0, query.size()), query);

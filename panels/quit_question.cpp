@@ -21,15 +21,15 @@ Words words_of(LeaveQuestion::Of of) {
         case LeaveQuestion::Of::splats:
             return {"You have unsaved edits:", nullptr, "Export…", "export"};
         case LeaveQuestion::Of::edited_run:
-            return {"This run was edited, and not saved since:", "Save", nullptr, nullptr};
+            return {"This run has unsaved edits:", "Save", nullptr, nullptr};
         case LeaveQuestion::Of::unsaved_run:
             break;
     }
     return {"The run could not be saved:", "Try again", "Save elsewhere…", "train.checkpoint"};
 }
 
-bool answer_button(const char* label) {
-    const bool pressed = ImGui::Button(label);
+bool answer_button(const char* label, bool usual = false) {
+    const bool pressed = usual ? default_button(label) : ImGui::Button(label);
     ImGui::SameLine();
     return pressed;
 }
@@ -62,8 +62,8 @@ void QuitQuestion::draw(const Snapshot& snapshot, Commands& commands, bool dialo
     if (question)
         for (const std::string& line : question->lines) dim_text("  " + line);
     ImGui::Dummy({0, 0.4F * em()});
-    if (words.save && answer_button(words.save)) commands.push("quit", {"save"});
-    if (words.file && answer_button(words.file)) {
+    if (words.save && answer_button(words.save, true)) commands.push("quit", {"save"});
+    if (words.file && answer_button(words.file, !words.save)) {
         writing_ = ImGui::GetTime() + kWritingBegins;
         before_ = snapshot.training.last_checkpoint;
         ImGui::CloseCurrentPopup();

@@ -119,7 +119,7 @@ std::optional<Region> Regions::drop_at(ImVec2 point) const {
 }
 
 void Regions::splitter(const char* id, RegionBox where, bool vertical, float span, double& share,
-                       bool grows_back) {
+                       bool grows_back, float shown) {
     if (where.w < 1 || where.h < 1 || span < 1) return;
     ImGui::SetNextWindowPos({where.x, where.y});
     ImGui::SetNextWindowSize({where.w, where.h});
@@ -136,6 +136,8 @@ void Regions::splitter(const char* id, RegionBox where, bool vertical, float spa
     }
     if (active) {
         const float by = vertical ? ImGui::GetIO().MouseDelta.x : ImGui::GetIO().MouseDelta.y;
+        // A column at its least width is wider than its share: it moves from where it is.
+        if (by != 0) share = std::max(share, static_cast<double>(shown / span));
         share = std::clamp(share + static_cast<double>((grows_back ? -by : by) / span), 0.06, 0.9);
     }
     ImGui::End();
@@ -150,10 +152,10 @@ void Regions::draw_splitters() {
                     &bottom_right = box(Region::bottom_right);
     if (left.w > 0)
         splitter("##split left", {centre.x - gap, centre.y, gap, centre.h}, true, room_.w,
-                 sizes.left, false);
+                 sizes.left, false, left.w);
     if (right.w > 0)
         splitter("##split right", {right.x - gap, room_.y, gap, room_.h}, true, room_.w,
-                 sizes.right, true);
+                 sizes.right, true, right.w);
     const float bottom_h = std::max(bottom.h, bottom_right.h);
     const float inner_w = room_.w - (right.w > 0 ? right.w + gap : 0);
     if (bottom_h > 0)

@@ -50,7 +50,7 @@ class Regions {
     RegionBox& place(Region region) { return boxes_[static_cast<std::size_t>(region)]; }
     void lay_column(RegionBox whole, Region upper, Region lower, double split);
     void splitter(const char* id, RegionBox where, bool vertical, float span, double& share,
-                  bool grows_back);
+                  bool grows_back, float shown = 0);
 
     RegionBox room_;
     UsedRegions used_{};

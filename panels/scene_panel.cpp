@@ -15,7 +15,9 @@
 namespace gs {
 namespace {
 
-void facts(const SceneInfo& scene, const TrainingStatus& training, const LevelsState* levels) {
+void facts(const Snapshot& snapshot) {
+    const SceneInfo& scene = *snapshot.scene;
+    const LevelsState* levels = snapshot.levels.get();
     if (!ImGui::BeginTable("##facts", 2, ImGuiTableFlags_SizingStretchProp)) return;
     ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthFixed, 5.2F * em());
     ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
@@ -28,13 +30,13 @@ void facts(const SceneInfo& scene, const TrainingStatus& training, const LevelsS
         fact("Gaussians", count(levels->stored()));
         fact("drawn", count(levels->drawn));
     } else {
-        fact("Gaussians", count(training.gaussians > 0 ? training.gaussians : scene.gaussians));
+        fact("Gaussians", count(snapshot.gaussians()));
     }
     fact("SH degree", fmt::format("{}", scene.sh_degree));
     if (scene.train_views + scene.test_views > 0)
         fact("photos",
              fmt::format("{} train, {} test", count(scene.train_views), count(scene.test_views)));
-    if (!scene.skipped.empty()) fact("skipped", count(scene.skipped.size()) + " photos");
+    if (!scene.skipped.empty()) fact("skipped", counted(scene.skipped.size(), "photo"));
     if (scene.points > 0) fact("points", count(scene.points) + " sparse");
     fact("size", fmt::format("{} x {} x {}", number(scene.hi.x - scene.lo.x),
                              number(scene.hi.y - scene.lo.y), number(scene.hi.z - scene.lo.z)));
@@ -162,7 +164,7 @@ void ScenePanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     }
     const SceneInfo& scene = *snapshot.scene;
-    facts(scene, snapshot.training, snapshot.levels.get());
+    facts(snapshot);
     if (snapshot.other) beside(*snapshot.other);
     if (snapshot.levels) levels_of(snapshot, commands);
     notes("Notes", scene.notes, theme().dim);

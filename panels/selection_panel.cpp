@@ -37,7 +37,7 @@ void action(Commands& commands, const char* label, const char* command, const st
 /// Every row is always there, so that what is below stays where it is.
 void SelectionPanel::draw_counts(const Snapshot& snapshot, Commands& commands) const {
     const SelectionState& s = *snapshot.selection;
-    text(fmt::format("{} of {} selected", count_of(s.selected), count_of(s.gaussians)));
+    text(fmt::format("{} of {} selected", count_of(s.selected), count_of(snapshot.gaussians())));
     const Vec3f size = s.hi - s.lo, centre = s.centre();
     const auto three = [&](Vec3f v) {
         return s.bounded ? fmt::format("{}  {}  {}", format_number(static_cast<double>(v.x), 4),
@@ -64,8 +64,9 @@ void SelectionPanel::draw_counts(const Snapshot& snapshot, Commands& commands) c
         dim_text(search->what);
         ImGui::SameLine();
         if (ImGui::SmallButton("Cancel")) commands.push("cancel", {"select"});
-    } else if (s.unsaved) {
-        colored_text(theme().warning, "Unsaved edits. Export to keep them.");
+    } else if (s.unsaved || snapshot.training.unsaved_edits) {
+        colored_text(theme().warning, s.unsaved ? "Unsaved edits. Export to keep them."
+                                                : "Unsaved edits. Save the run to keep them.");
     } else {
         dim_text("No unsaved edits");
     }

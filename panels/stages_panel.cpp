@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <span>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::array<const char*, 4> kScopeTitles{"per iteration", "per view frame", "per UI frame",
                                                   "per call"};
-constexpr float kNarrow = 27;     // em
+constexpr float kLeastCell = 2.4F, kSwatch = 1.5F, kLowestWithHistory = 20;  // em
 constexpr double kTables = 0.05;  ///< Adam within this share of project backward is fused with it
 constexpr double kLittle = 0.03;  ///< of the frames' time: not worth rows of their own
 constexpr std::size_t kRangesListed = 12;
@@ -77,7 +78,7 @@ void StagesPanel::draw_tabs() {
 
 void StagesPanel::draw_controls(std::size_t frames) {
     int chosen = static_cast<int>(scope);
-    ImGui::SetNextItemWidth(8.2F * em());
+    ImGui::SetNextItemWidth(7.6F * em());
     if (ImGui::Combo("##scope", &chosen, kScopeTitles.data(),
                      static_cast<int>(kScopeTitles.size()))) {
         scope = static_cast<StatScope>(chosen);
@@ -88,7 +89,7 @@ void StagesPanel::draw_controls(std::size_t frames) {
         "window, or every single "
         "call");
     ImGui::SameLine();
-    ImGui::SetNextItemWidth(4.6F * em());
+    ImGui::SetNextItemWidth(4.2F * em());
     if (ImGui::BeginCombo("##window", fmt::format("{}", last_n).c_str())) {
         for (const int n : kWindows)
             if (ImGui::Selectable(fmt::format("Last {}", n).c_str(), n == last_n)) last_n = n;
@@ -100,7 +101,7 @@ void StagesPanel::draw_controls(std::size_t frames) {
         "Recorded: " +
         format_count(static_cast<double>(frames)));
     ImGui::SameLine();
-    ImGui::SetNextItemWidth(4.2F * em());
+    ImGui::SetNextItemWidth(4 * em());
     if (ImGui::BeginCombo("##side", shows_gpu() ? "GPU" : "CPU")) {
         if (ImGui::Selectable("CPU", !shows_gpu())) side = Side::cpu;
         if (ImGui::Selectable("GPU", shows_gpu())) side = Side::gpu;
@@ -128,13 +129,20 @@ void StagesPanel::draw_stage(const Row& row) const {
                 row.note);
 }
 
-/// `room`: em.
 Table StagesPanel::table(float room, std::int64_t now_ns) const {
-    // A narrow column does without p99 (the tooltip has it), so that share, count and age stay
-    // in view.
-    const bool narrow = room < kNarrow, gpu = shows_gpu();
-    const float name = narrow ? 5.6F : 7.2F,
-                cell = std::max((room - name - 1.4F) / (narrow ? 7.0F : 8.0F) - 0.35F, 2.0F);
+    // A narrow panel shows whole names and the share; the tooltip has what is then missing.
+    const bool gpu = shows_gpu();
+    float name = 5.6F;
+    for (const Row& row : rows_)
+        name = std::max(name, ImGui::CalcTextSize(row.name.c_str()).x / em() + kSwatch);
+    name = std::min(name, room / 2);
+    const std::array<std::string_view, 5> order{"p99", "age", "count", gpu ? "CPU" : "GPU", "p95"};
+    const auto cell_with = [&](std::size_t dropped) {
+        return (room - name - 1.4F) / static_cast<float>(8 - dropped) - 0.35F;
+    };
+    std::size_t dropped = 0;
+    while (cell_with(dropped) < kLeastCell && dropped < order.size()) ++dropped;
+    const float cell = std::max(cell_with(dropped), 2.0F);
     const auto column = [&](const char* title, CellFormat format, float width, auto value) {
         return ColumnOf<Row>{"", title, format, std::move(value), width, {}, SortOrder::descending};
     };
@@ -164,25 +172,28 @@ Table StagesPanel::table(float room, std::int64_t now_ns) const {
         of_side("count", format_count, cell, Tone::dim, &StageStats::samples),
         of_side("age", age_text, cell, Tone::dim,
                 [=](const StageStats& stats) { return stats.age_s(now_ns); })};
-    if (narrow) std::erase_if(columns, [](const auto& c) { return c.title == "p99"; });
+    std::erase_if(columns, [&](const auto& c) {
+        const auto end = order.begin() + static_cast<std::ptrdiff_t>(dropped);
+        return std::find(order.begin(), end, c.title) != end;
+    });
     return table_of<Row>(std::span(rows_), std::move(columns));
 }
 
-void StagesPanel::draw_table(const TraceStore& trace) {
+void StagesPanel::draw_table(const TraceStore& trace, bool above_history) {
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    const float history_height =
-        history && scope != StatScope::call ? std::min(12 * em(), 0.42F * room.y) : 0;
+    const float history_height = above_history ? std::min(12 * em(), 0.42F * room.y) : 0;
     ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0.16F * em(), 0.1F * em()});
+    const Table shown = table(room.x / em(), trace.sources().read_ns());
+    const std::string id = "##stages" + std::to_string(shown.columns.size());
     gs::draw_table(
-        table(room.x / em(), trace.sources().read_ns()),
-        {.id = room.x < kNarrow * em() ? "##narrow" : "##stages",
-         .flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX | ImGuiTableFlags_RowBg |
-                  ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingFixedFit |
-                  ImGuiTableFlags_SortTristate | ImGuiTableFlags_NoKeepColumnsVisible,
-         .size = {0, std::max(room.y - history_height - 0.4F * em(), 4 * em())},
-         .frozen = 1,
-         .tight = true,
-         .draw = {{"stage, ms", [this](std::size_t i) { draw_stage(rows_[i]); }}}});
+        shown, {.id = id.c_str(),
+                .flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX | ImGuiTableFlags_RowBg |
+                         ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingFixedFit |
+                         ImGuiTableFlags_SortTristate | ImGuiTableFlags_NoKeepColumnsVisible,
+                .size = {0, std::max(room.y - history_height - 0.4F * em(), 4 * em())},
+                .frozen = 1,
+                .tight = true,
+                .draw = {{"stage, ms", [this](std::size_t i) { draw_stage(rows_[i]); }}}});
     ImGui::PopStyleVar();
 }
 
@@ -356,8 +367,11 @@ void StagesPanel::draw_times(const Snapshot& snapshot, const TraceStore& trace,
         empty_note(empty_text(trace, other, snapshot.training.step));
         return;
     }
-    draw_table(trace);
-    if (history && scope != StatScope::call) draw_history(trace);
+    // In a low panel the table needs the space.
+    const bool shows_history = history && scope != StatScope::call &&
+                               ImGui::GetContentRegionAvail().y > kLowestWithHistory * em();
+    draw_table(trace, shows_history);
+    if (shows_history) draw_history(trace);
 }
 
 void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
@@ -371,7 +385,7 @@ void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     predicted_ = predicted;
     draw_tabs();
     if (view == View::other_gpus) return other_gpus.draw(snapshot, commands);
-    beside_if_fits("xx history  CSV");
+    beside_if_fits("xxxxx History   CSV");
     // The times are of the shown trace, as everywhere; the limits are this machine's.
     const TraceEntry* entry = snapshot.shown_entry();
     const TraceStore* shown = snapshot.shown();

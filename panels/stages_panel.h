@@ -43,6 +43,8 @@ struct StagesPanel {
     };
     /// Those of the table, in the order of stages.
     const std::vector<Row>& rows() const { return rows_; }
+    /// As a panel of `room` em shows them.
+    Table table(float room, std::int64_t now_ns) const;
     /// Why there are none, and what helps. `other`: whose trace it is, null: of this session, whose
     /// run has done `step` steps.
     std::string empty_text(const TraceStore& trace, const TraceEntry* other,
@@ -57,8 +59,7 @@ struct StagesPanel {
     void list_ranges(const TraceStore& trace);
     /// `other`: whose trace it is, null: of this session.
     void draw_times(const Snapshot& snapshot, const TraceStore& trace, const TraceEntry* other);
-    Table table(float room, std::int64_t now_ns) const;
-    void draw_table(const TraceStore& trace);
+    void draw_table(const TraceStore& trace, bool above_history);
     void draw_stage(const Row& row) const;
     void draw_history(const TraceStore& trace);
     bool shows_gpu() const {

@@ -35,12 +35,12 @@ void add_doctor(const Snapshot& s, std::vector<Item>& items) {
 
 /// Answers to actions in the picture, whose panels may be behind others.
 void add_answers(const Snapshot& s, std::vector<Item>& items) {
-    if (s.scene && s.selection && s.selection->why_not.empty())
+    if (s.selection && s.selection->selected > 0)
         items.push_back({fmt::format("{} of {} selected",
                                      format_count(static_cast<double>(s.selection->selected)),
-                                     format_count(static_cast<double>(s.selection->gaussians))),
-                         "selected Gaussians; click to show the Selection panel",
-                         s.selection->selected > 0 ? theme().accent : theme().dim, "Selection"});
+                                     format_count(static_cast<double>(s.gaussians()))),
+                         "selected Gaussians; click to show the Selection panel", theme().accent,
+                         "Selection"});
     if (s.inspection && s.inspection->pixel)
         items.push_back({"pixel: " + counted(s.inspection->pixel->report.contributors, "Gaussian"),
                          "Gaussians blended in the inspected pixel; click to show the Pixel panel",
@@ -103,6 +103,14 @@ std::vector<Item> items_of(const Snapshot& s) {
 
 }  // namespace
 
+std::string answers_in_words(const Snapshot& snapshot) {
+    std::vector<Item> items;
+    add_answers(snapshot, items);
+    std::string words;
+    for (const Item& item : items) words += (words.empty() ? "" : ", ") + item.words;
+    return words;
+}
+
 float StatusBar::height() const { return 1.5F * em(); }
 
 void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
@@ -119,11 +127,12 @@ void StatusBar::draw(const Snapshot& snapshot, Commands& commands) {
     for (const Item& item : items_of(snapshot)) {
         const float width = ImGui::CalcTextSize(item.words.c_str()).x;
         if (!first) {
+            const float end = ImGui::GetItemRectMax().x + 1.4F * em() + ImGui::CalcTextSize("|").x;
+            if (end + width > display.x - 0.5F * em()) break;
             ImGui::SameLine(0, 0.7F * em());
             colored_text(theme().faint, "|");
             ImGui::SameLine(0, 0.7F * em());
         }
-        if (ImGui::GetCursorPosX() + width > display.x - 0.5F * em()) break;
         colored_text(item.color, item.words);
         tooltip(item.hint);
         if (item.panel && ImGui::IsItemClicked()) commands.push("panel", {item.panel});

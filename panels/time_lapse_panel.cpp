@@ -59,7 +59,7 @@ void TimeLapsePanel::draw_head(const TimeLapseState& lapse, Commands& commands) 
     const bool any = std::any_of(lapse.views.begin(), lapse.views.end(),
                                  [](const auto& one) { return !one.pictures.empty(); });
     if (any) {
-        if (ImGui::Button("Film...")) commands.push("browse", {"timelapse.export"});
+        if (ImGui::Button("Film…")) commands.push("browse", {"timelapse.export"});
         tooltip("Save as a video (choose the camera with timelapse.export PATH VIEW FPS)");
         ImGui::SameLine();
     }

@@ -69,10 +69,7 @@ std::vector<Figure> figures_of(const Snapshot& snapshot) {
                        2});
         return out;
     }
-    const std::uint64_t count = t.gaussians > 0  ? t.gaussians
-                                : snapshot.scene ? snapshot.scene->gaussians
-                                                 : 0;
-    if (count > 0)
+    if (const std::uint64_t count = snapshot.gaussians(); count > 0)
         out.push_back(
             {"Gaussians", format_count(static_cast<double>(count)), "Gaussians in the model", 2});
     return out;

@@ -310,14 +310,19 @@ void Workspace::draw_picture_alone(const Snapshot& snapshot, Commands& commands)
     // Nothing in it for the keyboard to stand on: the first Escape ends it.
     ImGui::Begin("picture##alone", nullptr, kFixedWindow | ImGuiWindowFlags_NoNav);
     panel<Viewport>().draw_alone(snapshot, commands);
-    if (ImGui::GetTime() - alone_since_ < kHintSeconds) {
-        constexpr const char* kHint = "Press Escape to show the panels";
-        const ImVec2 size = ImGui::CalcTextSize(kHint), display = ImGui::GetIO().DisplaySize;
+    std::string words = answers_in_words(snapshot);
+    if (words != alone_words_) alone_since_ = ImGui::GetTime();
+    alone_words_ = words;
+    if (ImGui::GetTime() - alone_since_ < kHintSeconds)
+        words += (words.empty() ? "" : ". ") + std::string("Press Escape to show the panels");
+    if (!words.empty()) {
+        const ImVec2 size = ImGui::CalcTextSize(words.c_str()),
+                     display = ImGui::GetIO().DisplaySize;
         const ImVec2 a{(display.x - size.x) / 2, display.y - size.y - 2 * em()};
         ImDrawList& list = *ImGui::GetWindowDrawList();
         list.AddRectFilled({a.x - em(), a.y - 0.5F * em()},
                            {a.x + size.x + em(), a.y + size.y + 0.5F * em()}, theme().window, 4);
-        list.AddText(a, theme().text, kHint);
+        list.AddText(a, theme().text, words.c_str());
     }
     ImGui::End();
     ImGui::PopStyleVar();

@@ -104,6 +104,7 @@ class Workspace {
 
     std::vector<Slot> slots_;
     double alone_since_ = -1;  ///< the picture, in ImGui's time; negative: panels are shown
+    std::string alone_words_;  ///< over it: its last answer
     int settle_ = 0;           ///< frames until a raised tab is drawn
     bool drawn_ = false;       ///< at least once: later answers are new
     Regions regions_;

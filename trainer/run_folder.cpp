@@ -427,19 +427,32 @@ Result<RunFolder> RunFolder::take(const fs::path& folder, const fs::path& resume
     return out;
 }
 
-Result<RunFolder> RunFolder::take_new(const fs::path& parent, const std::string& name,
-                                      const Tell& tell) {
+/// "PARENT/NAME-DATE-" of today's runs.
+static std::string new_folder_stem(const fs::path& parent, const std::string& name) {
     std::string plain;
     for (const char c : name)
         plain += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' ? c : '-';
     const std::time_t now = std::time(nullptr);
     std::tm local{};
     localtime_r(&now, &local);
-    const std::string stem = fmt::format("{}-{:%Y-%m-%d}", plain.empty() ? "run" : plain, local);
+    return (parent / fmt::format("{}-{:%Y-%m-%d}-", plain.empty() ? "run" : plain, local)).string();
+}
+
+fs::path RunFolder::next_new(const fs::path& parent, const std::string& name) {
+    const std::string stem = new_folder_stem(parent, name);
+    std::error_code error;
+    int n = 1;
+    while (n < 100'000 && fs::exists(stem + std::to_string(n), error)) ++n;
+    return stem + std::to_string(n);
+}
+
+Result<RunFolder> RunFolder::take_new(const fs::path& parent, const std::string& name,
+                                      const Tell& tell) {
+    const std::string stem = new_folder_stem(parent, name);
     std::error_code error;
     fs::create_directories(parent, error);
     for (int n = 1; n < 100'000; ++n) {
-        const fs::path folder = parent / fmt::format("{}-{}", stem, n);
+        const fs::path folder = stem + std::to_string(n);
         if (fs::create_directory(folder, error)) return take(folder, {}, 0, false, tell);
         if (error && error != std::errc::file_exists) break;
     }

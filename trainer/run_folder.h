@@ -91,6 +91,8 @@ class RunFolder {
     /// `overwrite`. Unwritable.
     static Result<RunFolder> take(const fs::path& folder, const fs::path& resumed_from,
                                   std::uint64_t step, bool overwrite, const Tell& tell);
+    /// The folder that take_new() would make now.
+    static fs::path next_new(const fs::path& parent, const std::string& name);
     /// PARENT/NAME-YYYY-MM-DD-N with the first N that is free, taken.
     static Result<RunFolder> take_new(const fs::path& parent, const std::string& name,
                                       const Tell& tell);

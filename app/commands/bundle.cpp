@@ -9,7 +9,7 @@ using namespace args;
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"bundle.save", "Save a bundle...", "File 3",
+    {"bundle.save", "Save a bundle…", "File 3",
      "Pack the scene, its cameras, saved views, notes, settings, trace and a report into one file (.gsb), "
      "optionally with the photos.", save_bundle, word("PATH"), flag("photos")},
 };

@@ -30,7 +30,7 @@ Result<void> swap(S state) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"scene.compare",     "Compare with another scene...", "File 1",
+    {"scene.compare",     "Compare with another scene…", "File 1",
      "Open splats, a checkpoint or a run's folder next to the open scene, seen from the same "
      "camera.", compare_scene, word("PATH")},
     {"scene.swap",        "Swap the compared scenes",      "View 4",

@@ -100,7 +100,7 @@ const CommandRow kRows[] = {
     {"edit.go-to",       "Go to a step of the history", "",
      "Undo or redo until STEPS edits are applied; 0 restores the original.",
      &History::go_to, whole("STEPS", 0, kLongestHistory)},
-    {"export.selection", "Export the selection...",  "File 3",
+    {"export.selection", "Export the selection…",  "File 3",
      "Write only the selected Gaussians as a splat file.", &Exporter::selection, word("PATH")},
 };
 // clang-format on

@@ -87,7 +87,7 @@ void screenshot_window(S state, const std::string& path) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"open",              "Open...",                         "File 1",
+    {"open",              "Open…",                         "File 1",
      "Open a capture, a splat file, a run, a checkpoint or a trace; CAPTURE adds photos to compare "
      "with.", open, word("PATH"), optional(word("CAPTURE"))},
     {"open.sample",       "Open the sample capture",         "File 1",
@@ -96,19 +96,19 @@ const CommandRow kRows[] = {
      "Close the scene after saving unsaved training. Also cancels loading.", close},
     {"save",              "Save",                            "File 3",
      "Save what is open: a checkpoint of a training run, else the splats as a file (export).", save},
-    {"export",            "Export splats...",                "File 3",
+    {"export",            "Export splats…",                "File 3",
      "Write the model as a splat file that other programs read: .ply, .spz, .sog, .glb, "
      "...; clip: only Gaussians in the clip box.", export_splats, word("PATH"), or_first(choice("all|clip"))},
     {"export.poses",      "Export the camera poses",         "",
      "Write the photos' cameras with the run's current corrections and the sparse points as transforms.json or COLMAP files.",
      export_poses, choice("transforms|colmap|colmap-text", kCameraFormatNames), word("FOLDER")},
-    {"screenshot",        "Save the viewport's picture...",  "File 3",
+    {"screenshot",        "Save the viewport's picture…",  "File 3",
      "Writes the viewport as PNG, at any size, with or without overlays.",
      screenshot, word("PATH"), optional(both(whole("WIDTH", 1, 16384), whole("HEIGHT", 1,
      16384))), or_first(choice("plain|overlays"))},
-    {"screenshot.window", "Save a picture of the window...", "File 3",
+    {"screenshot.window", "Save a picture of the window…", "File 3",
      "Writes the whole window as PNG.", screenshot_window, word("PATH")},
-    {"trace.save",        "Save the timeline...",            "File 3",
+    {"trace.save",        "Save a trace…",                 "File 3",
      "Writes all measurements as a Perfetto trace.", save_trace, word("PATH")},
     {"quit",              "Quit",                            "File 5",
      "Save unsaved training and quit; ask first if something else would be lost. "

@@ -227,11 +227,11 @@ const CommandRow kRows[] = {
      "h264 plays everywhere; av1 files are about half the size.", codec, choice("h264|av1", kVideoCodecNames)},
     {"film.quality", "Quality of films",             "",
      "1 to 100; 75 is visually close to lossless.", &FilmEditor::quality, whole("NUMBER", 1, 100)},
-    {"film.open",    "Open a camera path...",        "View/Camera path 5",
+    {"film.open",    "Open a camera path…",        "View/Camera path 5",
      "Replace the path with one from a gausscope or nerfstudio file.", open, word("PATH")},
-    {"film.save",    "Save the camera path...",      "View/Camera path 5",
+    {"film.save",    "Save the camera path…",      "View/Camera path 5",
      "Write it as gausscope JSON, or as nerfstudio's camera_path.json.", save, word("PATH"), flag("nerfstudio")},
-    {"film.render",  "Film along the path...",       "View/Camera path 5",
+    {"film.render",  "Film along the path…",       "View/Camera path 5",
      "Render every frame of the path, as the viewport shows the scene, into a video (.mp4, .mkv) or a "
      "folder of PNG files.", render, word("PATH")},
 };

@@ -51,7 +51,7 @@ const CommandRow kRows[] = {
     {"import.set",    "Choose how to import",           "",
      "downscale, test-every, test-views, masks, undistort, background, strategy, steps, gaussians, batch, "
      "sh-degree or output of the capture that is being imported; without a value, the default.", set, word("NAME"), optional_word("VALUE")},
-    {"import.output", "Folder of the imported run...",  "",
+    {"import.output", "Folder of the imported run…",  "",
      "Output folder of the imported capture's run.", set, always(std::string("output")), word("PATH")},
     {"import.accept", "Open the imported capture",      "",
      "Open it with the chosen settings; train: and start training.", accept, or_first(choice("look|train"))},

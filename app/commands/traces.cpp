@@ -87,17 +87,17 @@ void select_time(StudioUi& ui, const std::optional<TimeRange>& range) {
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"trace.open",      "Open a trace...",          "File 2",
+    {"trace.open",      "Open a trace…",          "File 2",
      "Read a Perfetto or Chrome trace (.pftrace, .json, gzipped or not) and show it in the "
      "timeline.", &Studio::open_trace, word("PATH")},
-    {"trace.attach",    "Attach to a process...",   "File 2",
+    {"trace.attach",    "Attach to a process…",   "File 2",
      "Show live records of a process under the profiling service, or the call stacks of any "
      "process.", attach, whole("PID", 1, kMostPid), flag("stacks")},
     {"trace.show",      "Show a trace",             "",
      "Show an open trace in the timeline, by name or number.", show, word("TRACE")},
     {"trace.close",     "Close a trace",            "",
      "Close an open trace, detach from a process, or stop reading a file.", close, word("TRACE")},
-    {"statistics.save", "Save the statistics...",   "File 3",
+    {"statistics.save", "Save the statistics…",   "File 3",
      "Write the table of the Statistics panel as CSV.", save_statistics, word("PATH")},
     {"trace.find",      "Find in the trace",        "View 5",
      "List the spans of a name with their distribution.", find, optional_word("NAME")},

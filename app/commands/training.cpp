@@ -151,7 +151,7 @@ const CommandRow kRows[] = {
      "differ.", &RunProgress::show_other, word("RUN")},
     {"curves.hide",         "Hide the curves of a run",     "",
      "Hide them again; without a name, all of them.", &RunProgress::hide_other, optional_word("RUN")},
-    {"timelapse.every",     "Time lapse...",                "Training 2",
+    {"timelapse.every",     "Time lapse…",                "Training 2",
      "Save pictures of the run from fixed cameras every STEPS steps; auto: as often as costs "
      "1 % of the time.", lapse_every, word("STEPS|auto|off")},
     {"timelapse.views",     "Cameras of the time lapse",    "",
@@ -160,7 +160,7 @@ const CommandRow kRows[] = {
     {"timelapse.show",      "Show a picture of the time lapse", "",
      "Show this camera's picture of the time lapse at or before STEP; without STEP, follow the "
      "newest picture.", lapse_show, word("VIEW"), optional(whole("STEP", 0, kMostSteps))},
-    {"timelapse.export",    "Save the time lapse as a film...", "Training 2",
+    {"timelapse.export",    "Save the time lapse as a film…", "Training 2",
      "Make a video of one camera's time lapse (default: the first camera, 12 frames per second).",
      lapse_export, word("PATH"), optional_word("VIEW"), optional(number("FPS", 0.1, 240), kLapseFps)},
     {"timelapse.play",      "Play the time lapse",          "",

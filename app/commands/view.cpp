@@ -26,7 +26,7 @@ void lod_level(S state, std::optional<int> level) { state.view.lod_level = level
 
 // clang-format off
 const CommandRow kRows[] = {
-    {"view.mode.color",        "Show: color",                 "View/Show 1",
+    {"view.mode.color",        "Show: colour",                "View/Show 1",
      "The rendered picture.", &ViewSettings::mode, always(ViewMode::color)},
     {"view.mode.depth",        "Show: depth",                 "View/Show 1",
      "Expected depth: sum of weight x depth over alpha, in world units.",
@@ -35,8 +35,8 @@ const CommandRow kRows[] = {
      "How opaque each pixel is, 0 to 1.", &ViewSettings::mode, always(ViewMode::alpha)},
     {"view.mode.contributors", "Show: contributors",          "View/Show 1",
      "How many Gaussians are blended into each pixel.", &ViewSettings::mode, always(ViewMode::contributors)},
-    {"view.mode.isects",       "Show: isects",                "View/Show 1",
-     "Intersections: how many Gaussians each tile's list contains.", &ViewSettings::mode, always(ViewMode::isects)},
+    {"view.mode.isects",       "Show: list length",           "View/Show 1",
+     "How many Gaussians each tile's list contains (isects).", &ViewSettings::mode, always(ViewMode::isects)},
     {"view.mode.pairs",        "Show: pairs",                 "View/Show 1",
      "(Pixel, Gaussian) pairs that blending evaluates per tile: its cost.",
      &ViewSettings::mode, always(ViewMode::pairs)},

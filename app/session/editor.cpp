@@ -101,7 +101,7 @@ void Editor::record(EditStep made) {
     if (step->rows.any() || step->whole.model) step->after = model_ = ++models_;
     ctx_.history.add({step->whole.fix ? EditOf::fix : EditOf::gaussians, step->name.label,
                       [this, step](bool back) { return toggle(*step, back); },
-                      [step] { return step->bytes(); }});
+                      [step] { return step->bytes(); }, !step->rows.any() && !step->whole.model});
 }
 
 bool Editor::toggle(EditStep& step, bool back) {
@@ -239,7 +239,6 @@ void Editor::show() {
     }
     auto out = std::make_shared<SelectionState>();
     const FlagCounts counts = count_flags(flags_);
-    out->gaussians = ctx_.scene->gaussian_count();
     out->selected = counts.selected;
     out->hidden = counts.hidden;
     out->locked = counts.locked;

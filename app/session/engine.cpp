@@ -174,6 +174,7 @@ void Engine::open(const OpenRequest& request) {
         },
         [this, full, command = events_.command](const Error& error) {
             if (!full.beside) next_beside_.reset();
+            if (scene_ && !full.beside) part<Training>().prepare_to_close(Training::Closing::stay);
             if (!scene_ && !full.beside)
                 part<Training>().not_opened(error.kind == ErrorKind::cancelled ? "" : error.text());
             events_.failed(error, "opening " + full.contents.path + " was cancelled", command);

@@ -55,7 +55,7 @@ std::string words_of(const VerifyReport& report) {
     return fmt::format(
         "{} of {} x {} pixels against the reference: {}, in {:.1f} s",
         format_count(static_cast<double>(report.pixels)), report.width, report.height,
-        failed == 0 ? "everything agrees"
+        failed == 0 ? "all match"
                     : fmt::format("{} of {} figures differ", failed, report.rows.size()),
         report.seconds);
 }

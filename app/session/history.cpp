@@ -141,7 +141,8 @@ void History::publish() {
         if (is_joined(i))
             out->rows.back().bytes += bytes;
         else
-            out->rows.push_back({entries_[i]->of, entries_[i]->label, bytes});
+            out->rows.push_back(
+                {entries_[i]->of, entries_[i]->label, bytes, entries_[i]->flags_only});
         out->bytes += bytes;
     }
     out->done = steps(done_);

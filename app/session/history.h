@@ -25,6 +25,7 @@ struct HistoryEntry {
     /// Undoes the edit (`back`) or redoes it. False, with an error reported: nothing changed.
     std::function<bool(bool back)> toggle;
     std::function<std::uint64_t()> bytes;  ///< memory that it holds now
+    bool flags_only = false;               ///< selects, hides or locks Gaussians
     std::uint64_t command = 0;             ///< that made it; filled in by History
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/format.h"
 #include "base/log.h"
@@ -40,6 +41,7 @@ void Training::scene_changed(SceneChange change) {
     message_.clear();
     not_saved_.clear();
     discards_ = told_finished_ = false;
+    interrupted_.reset();
     state_ = !scene                                         ? RunState::empty
              : scene->trainer && scene->trainer->finished() ? RunState::finished
              : steps_done() > 0                             ? RunState::paused
@@ -88,6 +90,7 @@ void Training::begin_training(std::uint64_t to) {
     state_ = RunState::training;
     message_.clear();
     discards_ = told_finished_ = false;
+    interrupted_.reset();
     ctx_.scene->run->resume();
     log_info("training from step {} to {}", steps_done(), to);
 }
@@ -157,14 +160,20 @@ void Training::save_checkpoint(const std::string& path) {
         ctx_.events.error(saved.error().text());
 }
 
-void Training::prepare_to_close(bool save) {
+void Training::prepare_to_close(Closing how) {
+    discards_ = how == Closing::discard;
+    if (how == Closing::stay) {
+        const auto to = std::exchange(interrupted_, {});
+        if (to && state_ == RunState::paused) *to > 0 ? run_to(*to) : start();
+        return;
+    }
     not_saved_.clear();
     if (!ctx_.scene || !ctx_.scene->run) return;
+    if (running()) interrupted_ = run_to_;
     pause();
     ctx_.events.status.at_once();
     Run& run = *ctx_.scene->run;
-    discards_ = !save;
-    if (!save) return;
+    if (discards_) return;
     const auto saved = run.keeper().save_as_parent();
     if (saved) return;
     not_saved_.push_back(saved.error().text());
@@ -240,10 +249,14 @@ bool Training::evaluating() const {
 
 void Training::report_evaluation(const Evaluation& evaluation) {
     the<RunProgress>().add_evaluation(evaluation);
+    // A run evaluates while it trains, and once more before it is finished.
+    const bool asked_for = !running() && (state_ != RunState::finished || told_finished_);
     if (!std::isnan(evaluation.psnr))
-        ctx_.events.done(fmt::format(
-            "step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)", evaluation.step,
-            evaluation.psnr, evaluation.ssim, evaluation.images.size(), evaluation.seconds));
+        ctx_.events.done(
+            fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)",
+                        evaluation.step, evaluation.psnr, evaluation.ssim, evaluation.images.size(),
+                        evaluation.seconds),
+            asked_for, {"Images lists every photo, the worst first."});
     ctx_.events.status.at_once();
 }
 

@@ -36,8 +36,10 @@ class Training final : public PartWith<Viewer, RunProgress> {
     /// Empty: into the output folder.
     void save_checkpoint(const std::string& path);
     /// Pauses before the scene is closed. `save`: all files of the run; what fails is published as
-    /// not_saved. Else closing will not save it.
-    void prepare_to_close(bool save);
+    /// not_saved. `discard`: closing will not save it. `stay`: the scene stays open after all, and
+    /// training that was paused for this continues.
+    enum class Closing { save, discard, stay };
+    void prepare_to_close(Closing how);
     /// Measures all test views (or all views when there is none).
     void evaluate();
 
@@ -70,7 +72,8 @@ class Training final : public PartWith<Viewer, RunProgress> {
     std::uint64_t run_to_ = 0;  // 0: to the end
     std::string last_checkpoint_;
     std::vector<std::string> not_saved_;
-    bool discards_ = false;  // closing does not save
+    bool discards_ = false;                     // closing does not save
+    std::optional<std::uint64_t> interrupted_;  // run_to_ when closing paused it
 };
 
 }  // namespace gs

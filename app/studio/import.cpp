@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "base/try.h"
 #include "renderer/doctor/doctor.h"
+#include "trainer/run_folder.h"
 
 namespace gs {
 namespace {
@@ -151,6 +152,7 @@ Result<Import::Examined> Import::examine(const CaptureFiles& files, CaptureOptio
     GS_TRY(out.forecast, forecast_capture(files, options));
     options.photos = false;
     GS_TRY(const Capture capture, load_capture(files, options));
+    out.name = capture.name;
     const std::size_t tests = capture.view_indices(true).size();
     const auto number = [](std::size_t n) { return format_count(static_cast<double>(n)); };
     out.points = capture.points.size();
@@ -186,7 +188,8 @@ bool Import::update() {
     task_.reset();
     problem_.clear();
     if (*result)
-        examined_ = std::move(**result);
+        examined_ = std::move(**result),
+        new_folder_ = RunFolder::next_new(base_.run.runs, examined_.name).string() + " (new)";
     else
         problem_ = result->error().text();
     return true;
@@ -309,9 +312,6 @@ std::vector<ImportState::Choice> Import::choices() const {
     using Kind = ImportState::Choice::Kind;
     const auto made = make_settings(settings());
     const TrainingSettings usual = defaults_of((made ? *made : TrainingSettings()).strategy);
-    fs::path named = fs::path(contents_.path).lexically_normal();
-    if (!named.has_filename()) named = named.parent_path();
-    const std::string folder = "runs/" + named.stem().string() + "-DATE-N (new)";
     const auto choice = [&](const char* name, const char* label, const char* help,
                             const std::string& usually, Offers offers, Kind kind = Kind::text) {
         return ImportState::Choice{name, label, help, value(name), usually, std::move(offers),
@@ -328,10 +328,14 @@ std::vector<ImportState::Choice> Import::choices() const {
                "Names of the photos to hold out instead, comma separated", "none", {}),
         choice("masks", "Masks", "Folder of masks for ignored pixels, or none",
                "from the capture, if any", {{"", "from the capture"}, {kNoMasks, "off"}}),
-        choice("undistort", "Lens",
-               "Train distorted photos through their own lens, or resample them to a pinhole",
-               CaptureOptions().undistort ? "pinhole" : "as in the capture",
-               {{"", "default"}, {"no", "as in the capture"}, {"yes", "pinhole"}}, Kind::one_of),
+        choice(
+            "undistort", "Lens",
+            "Train distorted photos through their own lens, or resample them to a pinhole",
+            CaptureOptions().undistort ? "pinhole" : "as in the capture",
+            {{"", CaptureOptions().undistort ? "default: pinhole" : "default: as in the capture"},
+             {"no", "as in the capture"},
+             {"yes", "pinhole"}},
+            Kind::one_of),
         choice("background", "Background",
                "Colour behind the scene: r,g,b from 0 to 1, black or white", "black",
                {{"", "black"}, {"white", "white"}}),
@@ -354,7 +358,7 @@ std::vector<ImportState::Choice> Import::choices() const {
                format_count(usual.sh_degree),
                {{"", "3: best"}, {"2", "2"}, {"1", "1"}, {"0", "0: one colour each"}},
                Kind::one_of),
-        choice("output", "Folder", "Output folder of the run", folder, {}),
+        choice("output", "Folder", "Output folder of the run", new_folder_, {}),
     };
 }
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "app/session/engine.h"
-#include "app/session/training.h"
 #include "base/format.h"
 #include "base/try.h"
 #include "panels/state/history_state.h"
@@ -13,15 +12,17 @@ namespace {
 
 /// The newest edit that can be undone; empty: there is none.
 std::vector<std::string> newest_edit(const StudioState& state) {
-    const auto* newest = state.history ? state.history->to_undo(EditOf::gaussians) : nullptr;
-    if (!newest) return {};
-    return {"newest edit: " + newest->label};
+    for (std::size_t i = state.history ? state.history->done : 0; i-- > 0;) {
+        const HistoryState::Row& row = state.history->rows[i];
+        if (row.of == EditOf::gaussians && !row.flags_only) return {"newest edit: " + row.label};
+    }
+    return {};
 }
 
 /// Edits and snapshots of a run, which only this session knows.
 std::vector<std::string> session_of_run(const StudioState& state) {
     std::vector<std::string> out = newest_edit(state);
-    out.push_back("saved, edits can no longer be undone");
+    out.push_back("after saving, edits can no longer be undone");
     if (const std::size_t count = state.training.snapshots.size(); count > 0)
         out.push_back(fmt::format("{} will be lost", counted(count, "snapshot")));
     return out;
@@ -49,11 +50,10 @@ Result<void> Leaving::answer(QuitAnswer answer) {
     const auto asked = std::exchange(state_.asks_to_leave, {});
     const bool waited = std::exchange(saving_, 0) != 0;
     if (answer == QuitAnswer::stay || (!asked && !waited)) job_ = {};
-    if (answer == QuitAnswer::stay) return {};
+    if (answer == QuitAnswer::stay) return prepare(Training::Closing::stay);
     if (answer == QuitAnswer::save && asked && asked->of != LeaveQuestion::Of::splats)
         return save();
-    if (asked && asked->of != LeaveQuestion::Of::splats)
-        GS_TRY_VOID(send(state_, [](Engine& e) { e.part<Training>().prepare_to_close(false); }));
+    if (answer == QuitAnswer::now) GS_TRY_VOID(prepare(Training::Closing::discard));
     return go();
 }
 
@@ -64,8 +64,12 @@ Result<void> Leaving::advance() {
     return question(LeaveQuestion::Of::unsaved_run, state_.training.not_saved);
 }
 
+Result<void> Leaving::prepare(Training::Closing how) {
+    return send(state_, [how](Engine& e) { e.part<Training>().prepare_to_close(how); });
+}
+
 Result<void> Leaving::save() {
-    GS_TRY_VOID(send(state_, [](Engine& e) { e.part<Training>().prepare_to_close(true); }));
+    GS_TRY_VOID(prepare(Training::Closing::save));
     saving_ = state_.last_sent;
     return {};
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "app/session/training.h"
 #include "app/studio/studio_state.h"
 
 namespace gs {
@@ -26,6 +27,7 @@ class Leaving {
     bool quits() const { return quits_; }
 
   private:
+    Result<void> prepare(Training::Closing how);
     Result<void> save();
     Result<void> go();
     Result<void> question(LeaveQuestion::Of of, std::vector<std::string> lines);

@@ -52,8 +52,7 @@ void report_facts(const StudioState& state, Report& out) {
     const TrainingStatus& training = state.training;
     fact("scene", scene.path);
     fact("format", scene.format);
-    fact("Gaussians", format_count(static_cast<double>(training.gaussians > 0 ? training.gaussians
-                                                                              : scene.gaussians)));
+    fact("Gaussians", format_count(static_cast<double>(state.gaussians())));
     fact("SH degree", std::to_string(scene.sh_degree));
     if (scene.train_views + scene.test_views > 0)
         fact("photos",

@@ -196,8 +196,10 @@ InputQueue::Step InputQueue::pass_key(const InputEvent& event, Step before, ImGu
                                       const TakeKey& take) {
     set_mods(io, event.mods);
     if (is_modifier(event.key)) return before;
-    if (is_letter(event.place))
-        places_.down[static_cast<std::size_t>(event.place[0] - 'A')] = event.down;
+    const KeyMods& m = event.mods;
+    if (is_letter(event.place) && !event.repeat)  // a shortcut's letter does not fly, however held
+        places_.down[static_cast<std::size_t>(event.place[0] - 'A')] =
+            event.down && !m.ctrl && !m.alt && !m.super;
     const Named* special = named(event.key);
     if (is_letter(event.key)) set_letter(io, event.key[0], event.down);
     if (event.key == "KeypadEnter") set_key(io, kKeypadEnter, event.down);

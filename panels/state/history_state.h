@@ -17,6 +17,7 @@ struct HistoryState {
         EditOf of = EditOf::gaussians;
         std::string label;        ///< "delete 1,204 Gaussians"
         std::uint64_t bytes = 0;  ///< memory that it holds
+        bool flags_only = false;  ///< selects, hides or locks Gaussians
     };
     std::vector<Row> rows;              ///< oldest first
     std::size_t done = 0;               ///< rows[0 .. done) are applied, the rest are undone

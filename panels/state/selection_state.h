@@ -10,7 +10,7 @@
 namespace gs {
 
 struct SelectionState {
-    std::uint64_t gaussians = 0, selected = 0, hidden = 0, locked = 0;
+    std::uint64_t selected = 0, hidden = 0, locked = 0;
     bool bounded = false;  ///< lo and hi are filled: something is selected that has a place
     Vec3f lo{}, hi{};      ///< bounds of the selected centres, world
     bool unsaved = false;  ///< edited since the splats were opened or exported

@@ -278,6 +278,11 @@ struct SessionView {
     TrainingStatus training;
     std::vector<Activity> activities;  ///< longest running first
     std::string backend;               ///< "CPU (AVX3_SPR, 2 threads)"
+
+    /// Gaussians of the open model now; density control changes them.
+    std::uint64_t gaussians() const {
+        return training.gaussians > 0 ? training.gaussians : scene ? scene->gaussians : 0;
+    }
 };
 
 struct Snapshot : SessionView {

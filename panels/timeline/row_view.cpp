@@ -24,7 +24,7 @@ constexpr std::int64_t kLaunchesLateNs =
 }  // namespace
 
 void TimelineRowView::draw_choices() {
-    if (ImGui::Button("Rows...")) ImGui::OpenPopup("##rows");
+    if (ImGui::Button("Rows…")) ImGui::OpenPopup("##rows");
     tooltip("Choose which rows to show, and how");
     if (!ImGui::BeginPopup("##rows")) return;
     ImGui::MenuItem("Ranges on the GPU", nullptr, &ranges_);

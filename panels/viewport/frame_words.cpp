@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/format.h"
+#include "panels/widgets/widgets.h"
 #include "renderer/scene/camera_names.h"
 
 namespace gs {
@@ -146,7 +147,7 @@ std::string what_is_left_out(const Snapshot& snapshot, const ViewFrame& frame) {
     const ViewSettings& view = snapshot.view;
     if (view.level_colors && !snapshot.levels) return "no level colours: this scene has one level";
     if (style_applies(view.style, frame.mode)) return {};
-    return std::string(kViewModeNames[static_cast<std::size_t>(frame.mode)]) +
+    return sentence(kViewModeNames[static_cast<std::size_t>(frame.mode)]) +
            " needs style splats, not " + kDrawStyleNames[static_cast<std::size_t>(view.style)];
 }
 

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 #include "base/format.h"
 #include "panels/widgets/fuzzy.h"
@@ -23,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::size_t kMostEntries = 20000, kMostRecent = 6;
+constexpr std::chrono::milliseconds kPatience{20};      // of a frame
 constexpr float kPlacesWidth = 9, kRoomForPlaces = 38;  // em
 
 /// A path of /proc/mounts, where a blank is "\040".
@@ -36,12 +38,6 @@ std::string unescaped(std::string_view text) {
         if (octal) i += digits.size();
     }
     return out;
-}
-
-/// "/data", "~/runs", "./here", "..": not part of a name.
-bool is_path(std::string_view typed) {
-    return typed.starts_with('/') || typed.starts_with('~') || typed == "." || typed == ".." ||
-           typed.starts_with("./") || typed.starts_with("../");
 }
 
 FileBrowser::Entry entry_of(const fs::directory_entry& item, const FileTypes* types) {
@@ -62,6 +58,11 @@ FileBrowser::Entry entry_of(const fs::directory_entry& item, const FileTypes* ty
 std::string parent_of(const std::string& folder) { return fs::path(folder).parent_path().string(); }
 
 }  // namespace
+
+bool is_path(std::string_view typed) {
+    return typed.starts_with('~') || typed == "." || typed == ".." ||
+           typed.find('/') != std::string_view::npos;
+}
 
 std::string format_date(std::int64_t seconds) {
     if (seconds <= 0) return "-";
@@ -131,16 +132,33 @@ FileBrowser::Listing FileBrowser::read(const std::string& path, const FileTypes*
 
 void FileBrowser::enter(const std::string& path, std::shared_ptr<const FileTypes> types) {
     types_ = std::move(types);
+    if (reading_) reading_->cancel(), left_.push_back(std::move(reading_));
     reading_ = std::make_unique<Task<Listing>>("folder", path,
                                                [path, types = types_](const Progress& progress) {
                                                    return read(path, types.get(), progress);
                                                });
     // Most folders are read before the next frame.
-    if (auto listing = reading_->take_within(std::chrono::milliseconds(20)))
+    if (auto listing = reading_->take_within(kPatience))
         reading_.reset(), show(std::move(*listing));
 }
 
+void FileBrowser::find_places(std::vector<std::string> recent) {
+    if (placing_) return;  // one that waits for a dead mount
+    placing_ = std::make_unique<Task<std::vector<Place>>>(
+        "places", "looking for folders",
+        [recent = std::move(recent)](const Progress&) { return places_of(recent); });
+    take_places(placing_->take_within(kPatience));
+}
+
+void FileBrowser::take_places(std::optional<Result<std::vector<Place>>> found) {
+    if (!found) return;
+    if (*found) places = std::move(**found);
+    placing_.reset();
+}
+
 void FileBrowser::update() {
+    std::erase_if(left_, [](auto& task) { return task->take().has_value(); });
+    if (placing_) take_places(placing_->take());
     auto listing = reading_ ? reading_->take() : std::nullopt;
     if (listing) reading_.reset(), show(std::move(*listing));
 }
@@ -154,6 +172,8 @@ void FileBrowser::settle() {
 
 void FileBrowser::show(Result<Listing> read) {
     problem_ = read ? read->problem : read.error().text();
+    const bool first = folder_.empty() && !std::exchange(fell_back_, true);
+    if (!problem_.empty() && first) enter(".", types_);
     if (!problem_.empty()) return;
     Listing& listing = *read;
     const bool another = listing.folder != folder_;
@@ -223,12 +243,12 @@ std::optional<std::string> FileBrowser::activate(const Entry& entry) {
     return path_of(entry);
 }
 
-/// Chooses a typed file, or goes to a typed folder.
-std::optional<std::string> FileBrowser::go_to(const std::string& typed) {
+std::optional<std::string> FileBrowser::go_to(std::string typed) {
     const char* home = std::getenv("HOME");
     const bool in_home = home && (typed == "~" || typed.starts_with("~/"));
     const fs::path named = in_home ? home + typed.substr(1) : typed;
     const std::string path = (fs::path(folder_) / named).lexically_normal().string();
+    focus_filter = filtering_;  // a slip is corrected by typing on
     std::error_code ignored;
     const bool file = fs::is_regular_file(path, ignored);
     if (file || fs::is_directory(path, ignored)) filter.clear();
@@ -267,8 +287,9 @@ std::optional<std::string> FileBrowser::draw_filter() {
     tooltip("Show only folders and files that can be opened, detected from the content");
     if (!filtering_ || !is_path(filter) || !named_key_pressed(ImGuiKey_Enter)) return std::nullopt;
     path_entered_ = true;
+    auto chosen = go_to(filter);
     filtering_ = false;
-    return go_to(std::string(filter));
+    return chosen;
 }
 
 void FileBrowser::draw_places(float height) {
@@ -343,7 +364,7 @@ void FileBrowser::draw_row(int row,
     colored_text(color, words);
     if (words.size() != name.size()) tooltip(name);
     ImGui::TableNextColumn();
-    dim_text(name_of(entry.kind));
+    dim_text(entry.is_folder && entry.kind == FileKind::checkpoint ? "run" : name_of(entry.kind));
     ImGui::TableNextColumn();
     if (!entry.is_folder) cell_right(format_bytes(static_cast<double>(entry.bytes)), theme().dim);
     ImGui::TableNextColumn();
@@ -413,7 +434,10 @@ std::optional<std::string> FileBrowser::draw(
     if (shown_.empty() && !busy() && problem_.empty())
         ImGui::GetWindowDrawList()->AddText(
             {ImGui::GetItemRectMin().x + em(), ImGui::GetItemRectMin().y + 2 * em()}, theme().dim,
-            "No supported files here");
+            entries_.empty()                      ? "This folder is empty"
+            : !filter.empty() && !is_path(filter) ? "No name contains this text"
+            : openable_only ? "Nothing here can be opened. Clear Supported files only to list all."
+                            : "Nothing here can be opened");
     ImGui::EndGroup();
     return typed ? typed : chosen;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/task.h"
@@ -50,11 +51,15 @@ class FileBrowser {
     /// The entry with keyboard focus.
     const Entry* selected() const;
     std::string path_of(const Entry& entry) const;
+    /// Chooses a typed file, or goes to a typed folder.
+    std::optional<std::string> go_to(std::string typed);
 
     struct Place {
         const char* heading;  ///< "Recent", "Places", "Drives"
         std::string name, path;
     };
+    /// Fills `places`, in the background: folders on a dead mount hold up no frame.
+    void find_places(std::vector<std::string> recent);
     std::vector<Place> places;  ///< a column at the left, if there is width for it
     std::string filter;         ///< or a path to go to
     bool openable_only = true;
@@ -68,10 +73,10 @@ class FileBrowser {
         std::vector<Entry> entries;
         std::size_t left_out = 0;
     };
+    void take_places(std::optional<Result<std::vector<Place>>> found);
     static Listing read(const std::string& path, const FileTypes* types, const Progress& progress);
     void show(Result<Listing> read);
     void arrange();
-    std::optional<std::string> go_to(const std::string& typed);
     std::optional<std::string> draw_path();
     std::optional<std::string> draw_filter();
     void draw_places(float height);
@@ -86,6 +91,7 @@ class FileBrowser {
     std::shared_ptr<const FileTypes> types_;
     std::string folder_, typed_, problem_, came_from_;
     bool path_entered_ = false, filtering_ = false;  // in this frame
+    bool fell_back_ = false;                         // from the first folder to the current one
     std::vector<Entry> entries_;
     std::vector<std::size_t> shown_;
     std::size_t left_out_ = 0;
@@ -96,8 +102,12 @@ class FileBrowser {
     std::optional<FileKind> arranged_only_;
     int selected_ = -1;  ///< a row of shown_
     std::unique_ptr<Task<Listing>> reading_;
+    std::vector<std::unique_ptr<Task<Listing>>> left_;  // cancelled, but on a mount that hangs
+    std::unique_ptr<Task<std::vector<Place>>> placing_;
 };
 
+/// "/data", "runs/fox", "~", "..": what is typed is no part of a name.
+bool is_path(std::string_view typed);
 /// Folders of recent files, the home folder, the current one, and mounted drives.
 std::vector<FileBrowser::Place> places_of(const std::vector<std::string>& recent);
 /// "21 Nov 2026 13:05" in local time.

@@ -30,7 +30,7 @@ struct Served {
 constexpr const char* kRunFolder = "import.output";
 const std::array kServed{
     Served{"open", "Open a capture, splats, a checkpoint or a trace", false, "open", ""},
-    Served{"scene.compare", "Compare with splats or a checkpoint", false, "open", ""},
+    Served{"scene.compare", "Compare with a run, a checkpoint or splats", false, "compare", ""},
     Served{"trace.open", "Open a trace", false, "traces", "", FileKind::trace},
     Served{"export", "Export the splats", true, "splats", "", {}, "Clip box only", "clip"},
     Served{"train.checkpoint", "Save a checkpoint", true, "runs", ".gsc"},
@@ -45,7 +45,7 @@ const std::array kServed{
            {},
            "With photos",
            "photos"},
-    Served{"trace.save", "Save the timeline as a Perfetto trace", true, "traces", ".pftrace"},
+    Served{"trace.save", "Save a Perfetto trace", true, "traces", ".pftrace"},
     Served{"film.open", "Open a camera path", false, "paths", ""},
     Served{"film.save", "Save the camera path", true, "paths", ".json"},
     Served{"film.render", "Film along the camera path", true, "films", ".mp4"},
@@ -100,7 +100,7 @@ void FileDialog::ask(const std::string& command, const Snapshot& snapshot) {
     ending_ = served.ending;
     visible_ = opening_ = true;
     ticked_ = false;
-    browser_.places = places_of(snapshot.recent);
+    browser_.find_places(snapshot.recent);
     browser_.filter.clear();
     browser_.openable_only = ending_.empty();
     browser_.only = served.only;
@@ -112,14 +112,13 @@ void FileDialog::ask(const std::string& command, const Snapshot& snapshot) {
 
 /// The last folder for the purpose; else that of a recent file or of the run.
 std::string FileDialog::first_folder(const Snapshot& snapshot) const {
-    std::error_code ignored;
     const auto last = folders.find(purpose_);
-    if (last != folders.end() && fs::is_directory(last->second, ignored)) return last->second;
+    if (last != folders.end()) return last->second;
     const std::string near = writes_                   ? snapshot.training.last_checkpoint
                              : snapshot.recent.empty() ? std::string()
                                                        : snapshot.recent.front();
     const fs::path folder = fs::path(near).parent_path();
-    return !folder.empty() && fs::is_directory(folder, ignored) ? folder.string() : ".";
+    return folder.empty() ? "." : folder.string();
 }
 
 void FileDialog::name_file(const Snapshot& snapshot) {
@@ -159,11 +158,16 @@ void FileDialog::draw_opening(const Snapshot& snapshot, Commands& commands) {
     const bool usable = selected && selected->kind != FileKind::other &&
                         selected->kind != FileKind::folder &&
                         (!browser_.only || selected->kind == *browser_.only);
-    ImGui::BeginDisabled(!usable);
-    if (ImGui::Button("Open", {6 * em(), 0})) answer(browser_.path_of(*selected), commands);
+    const bool typed = is_path(browser_.filter);
+    ImGui::BeginDisabled(!usable && !typed);
+    if (ImGui::Button("Open", {6 * em(), 0})) {
+        const auto chosen = typed ? browser_.go_to(browser_.filter) : browser_.path_of(*selected);
+        browser_.focus_filter = typed;
+        if (chosen) answer(*chosen, commands);
+    }
     ImGui::EndDisabled();
     ImGui::SameLine();
-    dim_text(selected ? selected->name : "Choose a file to open");
+    dim_text(typed ? browser_.filter : selected ? selected->name : "Choose a file to open");
 }
 
 void FileDialog::draw_formats(const FileTypes& types) {

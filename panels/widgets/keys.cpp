@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace gs {
 namespace {
@@ -34,12 +35,18 @@ KeptKey& kept_key() {
 
 bool popup_above() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId); }
 
-bool escape_leaves() {
-    // ImGui closes popups above before this frame is drawn, so check the last frame.
-    bool& covered = *ImGui::GetStateStorage()->GetBoolRef(ImGui::GetID("##covered"));
-    const bool was_covered = covered;
-    covered = popup_above();
-    return !was_covered && named_key_pressed(ImGuiKey_Escape);
+/// Whether a popup lay above in the last frame: ImGui closes it before this frame is drawn.
+static bool was_covered(const char* id) {
+    return std::exchange(*ImGui::GetStateStorage()->GetBoolRef(ImGui::GetID(id)), popup_above());
+}
+
+bool escape_leaves() { return !was_covered("##escape") && named_key_pressed(ImGuiKey_Escape); }
+
+bool enter_presses() {
+    const bool covered = was_covered("##enter");
+    const bool elsewhere = ImGui::GetIO().NavVisible && !ImGui::IsItemFocused();
+    return !covered && !elsewhere && !ImGui::IsWindowAppearing() && keys_are_free() &&
+           named_key_pressed(ImGuiKey_Enter, false);
 }
 
 void keep_arrows() {

@@ -37,12 +37,12 @@ inline bool letter_pressed(char letter) {
     return keys_are_free() && ImGui::IsKeyPressed(letter_key(letter), false);
 }
 /// A key that ImGui names went down or repeats while it is held, for any owner.
-inline bool named_key_pressed(ImGuiKey key) {
+inline bool named_key_pressed(ImGuiKey key, bool repeats = true) {
 #if IMGUI_VERSION_NUM < 18700
     const int number = ImGui::GetKeyIndex(key);
-    return number >= 0 && ImGui::IsKeyPressed(number);
+    return number >= 0 && ImGui::IsKeyPressed(number, repeats);
 #else
-    return ImGui::IsKeyPressed(key);
+    return ImGui::IsKeyPressed(key, repeats);
 #endif
 }
 /// The same, where keys_are_free.
@@ -53,6 +53,9 @@ bool popup_above();
 /// Inside a popup, at its end: Escape goes to it, and not to a combo that lay over it when the key
 /// went down. The popup closes itself then, whatever in it had the keyboard.
 bool escape_leaves();
+/// Inside a popup, after its button that Enter presses: whether Enter went down, and no field, list
+/// above or other button that has the focus takes it.
+bool enter_presses();
 /// A panel that walks with the arrow keys itself calls this with every frame in which it has them:
 /// ImGui's own moving of the focus rests in the next one.
 void keep_arrows();

@@ -46,6 +46,8 @@ std::vector<double> plot_ticks(double lo, double hi, int count, bool logarithmic
         if (!ticks.empty() && k * step <= ticks.back()) break;  // beyond the precision of doubles
         ticks.push_back(k == 0 ? 0 : k * step);
     }
+    // Round values that all lie outside: an axis without one says nothing.
+    if (ticks.size() < 2 && count < 4) return plot_ticks(lo, hi, 2 * count, logarithmic);
     return ticks;
 }
 

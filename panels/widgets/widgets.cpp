@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/shortened.h"
+#include "panels/widgets/keys.h"
 
 namespace gs {
 namespace {
@@ -86,6 +87,13 @@ bool icon_button(const char* id, Icon icon, const char* hint, bool enabled, ImU3
     if (ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) ImGui::SetTooltip("%s", hint);
     ImGui::PopID();
     return clicked && enabled;
+}
+
+bool default_button(const char* label, ImVec2 size) {
+    ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
+    const bool pressed = ImGui::Button(label, size);
+    ImGui::PopStyleColor();
+    return enter_presses() || pressed;
 }
 
 bool icon_text_button(Icon icon, const char* label, const char* hint, bool enabled) {
@@ -209,6 +217,8 @@ void empty_note(std::string_view words) {
 std::string sentence(std::string_view words) {
     if (words == "psnr") return "PSNR";
     if (words == "ssim") return "SSIM";
+    if (words == "isects") return "List length";
+    if (words == "color") return "Colour";
     std::string out(words);
     if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 32);
     return out;

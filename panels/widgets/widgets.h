@@ -44,6 +44,8 @@ void fact(std::string_view label, std::string_view value);
 void tooltip(std::string_view text);
 /// Since the last call a tooltip has got another text: its box is as large in the next frame.
 bool tooltip_changed();
+/// The button that Enter presses as well: the usual answer of a dialog.
+bool default_button(const char* label, ImVec2 size = {0, 0});
 /// Puts the next button beside the last item if it fits.
 void beside_if_fits(const char* label);
 /// Text in the middle of the remaining region, dim, for panels with nothing to show.

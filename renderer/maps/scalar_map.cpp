@@ -59,7 +59,7 @@ ScalarMap scalar_map(const RenderResult& result, ViewMode mode) {
             return {counts(w, h, result.contributors.data()), 1, "Gaussians"};
         case ViewMode::isects:
             return {counts(result.tiles_x, result.tiles_y, result.isects_per_tile.data()),
-                    kTileSize, "isects per tile"};
+                    kTileSize, "Gaussians per tile"};
         case ViewMode::pairs:
             return {counts(result.tiles_x, result.tiles_y, result.pairs_per_tile.data()), kTileSize,
                     "pairs per tile"};

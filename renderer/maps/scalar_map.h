@@ -11,7 +11,7 @@ namespace gs {
 struct ScalarMap {
     ImageF values;          ///< one plane; empty where the mode is none of a frame's own maps
     int cell = 1;           ///< pixels a value stands for, along each side: 1, or the tile size
-    const char* unit = "";  ///< "world units", "alpha", "Gaussians", "isects per tile", ...
+    const char* unit = "";  ///< "world units", "alpha", "Gaussians", "Gaussians per tile", ...
 };
 /// `result` holds what the mode needs (want_maps). Depth is the expected depth, sum of weight x
 /// depth over alpha, wherever anything was drawn, and NaN elsewhere: there is none. The median is

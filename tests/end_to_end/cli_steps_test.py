@@ -122,11 +122,11 @@ class Studio(Case):
         self.studio(self.capture, "train.hashes on", "train.run-to 4", "wait-step 4", f"capture.step {step}", "wait-step 5",
                     "train.start", f"capture.step {again}", "wait-step 9", "train.pause", "wait-frame",
                     "verify.frame 40 30 90 70", "wait-idle", "verify.clear",
-                    says=["everything agrees", "step 5 is in", "one.gsstep"])
+                    says=["all match", "step 5 is in", "one.gsstep"])
         for file in (step, again):
             self.expect(0, "replay", file, "--repeats", 1, "--reference", 0)
         self.studio(step, "view.capture 0", "wait-frame", f"screenshot {self.folder / 'photo.png'}", "verify.frame 0 0 50 40",
-                    "wait-idle", "view.capture 1", "wait-frame", says="everything agrees")
+                    "wait-idle", "view.capture 1", "wait-frame", says="all match")
         self.assertTrue((self.folder / "photo.png").exists())
 
 

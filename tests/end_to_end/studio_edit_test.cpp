@@ -168,7 +168,7 @@ TEST_F(Editing, edits_are_made_told_and_taken_back_to_the_bit) {
     ASSERT_TRUE(give("edit.unlock-all"));
     ASSERT_TRUE(give("select.all"));
     ASSERT_TRUE(give("edit.duplicate"));
-    EXPECT_EQ(now().gaussians, 200u);
+    EXPECT_EQ(h.state.gaussians(), 200u);
     EXPECT_EQ(now().selected, 100u);
     ASSERT_TRUE(give("edit.move", {"10", "0", "0"}));
     EXPECT_GT(now().lo.x, 8.9f);
@@ -405,7 +405,7 @@ TEST_F(Editing, a_run_is_edited_between_its_steps_and_goes_on) {
     ASSERT_TRUE(give("edit.lock"));
     ASSERT_TRUE(give("select.invert"));
     ASSERT_TRUE(give("edit.duplicate"));
-    EXPECT_EQ(now().gaussians, 2 * all - right);
+    EXPECT_EQ(h.state.gaussians(), 2 * all - right);
     ASSERT_TRUE(give("edit.move", {"0", "0", "0.5"}));
     ASSERT_TRUE(train_to(6));
     const GaussianModel later = exported();

@@ -111,6 +111,27 @@ TEST(Headless, keys_go_where_they_should) {
     EXPECT_EQ(fs::file_size(at + "all.ply"), fs::file_size(at + "again.ply"));
 }
 
+TEST(Headless, delete_means_the_selected_film_key_where_no_gaussians_are_selected) {
+    const TemporaryFolder folder;
+    const std::string at = folder.path().string() + "/";
+    const std::string script = "open " + tiny_capture() +
+                               "\nwait-loaded\nwait-frame\nfilm.key\nfilm.key\nselect.none\n"
+                               "press Delete\nwait-idle\nfilm.save " +
+                               at + "path.json\nfilm.go 1\nexport " + at +
+                               "whole.ply\nselect.range x 0 1e9\nwait-idle\npress Delete\n"
+                               "wait-idle\nexport " +
+                               at + "part.ply\nwait-idle\nquit now\n";
+    EXPECT_EQ(run_with_commands(studio_options(folder.path(), script, true)), 0);
+    const auto path = read_text_file(at + "path.json", 1 << 20);
+    ASSERT_TRUE(path);
+    std::size_t keys = 0;
+    for (std::size_t i = path->find("\"time\""); i != std::string::npos;
+         i = path->find("\"time\"", i + 1))
+        ++keys;
+    EXPECT_EQ(keys, 1u) << *path;
+    EXPECT_LT(fs::file_size(at + "part.ply"), fs::file_size(at + "whole.ply"));
+}
+
 TEST(Headless, an_empty_studio_draws_and_quits) {
     const TemporaryFolder folder;
     const std::string window = (folder.path() / "empty.png").string();

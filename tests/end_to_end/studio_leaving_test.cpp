@@ -113,6 +113,60 @@ TEST_F(Leaves, EditsOfARunAreAskedAbout) {
     EXPECT_FALSE(leaving.quits());
 }
 
+TEST_F(Leaves, ASelectionIsNoEdit) {
+    ASSERT_NO_FATAL_FAILURE(edit_a_run());
+    ASSERT_TRUE(run("select.none"));
+    ASSERT_TRUE(leaving.begin(jobs::close(), false));
+    ASSERT_TRUE(asked(Of::edited_run));
+    EXPECT_NE(h.state.asks_to_leave->lines.at(0).find("move"), std::string::npos);
+}
+
+TEST_F(Leaves, QuitNowSavesNothing) {
+    ASSERT_TRUE(h.open(tiny_capture()));
+    ASSERT_TRUE(trains_to(3));
+    const fs::path file = checkpoint();
+    ASSERT_TRUE(leaving.answer(QuitAnswer::now)) << "nothing was asked";
+    EXPECT_TRUE(quits());
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::close())));
+    EXPECT_FALSE(fs::exists(file));
+}
+
+TEST_F(Leaves, ARunContinuesWhenNothingElseOpens) {
+    ASSERT_TRUE(h.open(tiny_capture()));
+    ASSERT_TRUE(run("train.set", {"steps", "100000"}));
+    ASSERT_TRUE(trains_to(3));
+    ASSERT_TRUE(run("train.start"));
+    ASSERT_TRUE(h.until([&] { return h.state.training.step > 3; }));
+    const fs::path file = checkpoint();
+    ASSERT_TRUE(leaving.begin(jobs::open((runs.path() / "gone.ply").string()), false));
+    ASSERT_TRUE(h.until([&] {
+        EXPECT_TRUE(leaving.advance());
+        return !h.errors.empty();
+    }));
+    const std::uint64_t step = h.state.training.step;
+    EXPECT_TRUE(h.until([&] { return h.state.training.step > step + 2; }));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::close())));
+    EXPECT_TRUE(fs::is_regular_file(file));
+}
+
+TEST_F(Leaves, ARunContinuesAfterCancel) {
+    ASSERT_NO_FATAL_FAILURE(edit_a_run());
+    fs::create_directories(checkpoint() / "in the way");
+    ASSERT_TRUE(run("train.set", {"steps", "100000"}));
+    ASSERT_TRUE(run("train.start"));
+    ASSERT_TRUE(h.until([&] { return h.run_state() == RunState::training; }));
+    ASSERT_TRUE(leaving.begin({}, false));
+    ASSERT_TRUE(asked(Of::edited_run));
+    ASSERT_TRUE(leaving.answer(QuitAnswer::save));
+    ASSERT_TRUE(asked(Of::unsaved_run));
+    ASSERT_EQ(h.run_state(), RunState::paused);
+    ASSERT_TRUE(leaving.answer(QuitAnswer::stay));
+    EXPECT_TRUE(h.until([&] { return h.run_state() == RunState::training; }));
+    h.session.send(jobs::pause());
+    for (const std::string& line : h.state.training.not_saved)
+        if (line.starts_with("a copy: ")) fs::remove_all(fs::path(line.substr(8)).parent_path());
+}
+
 TEST_F(Leaves, SavedEditsOfARunAreNot) {
     ASSERT_NO_FATAL_FAILURE(edit_a_run());
     ASSERT_TRUE(h.until_done(h.session.send(jobs::save_checkpoint({}))));

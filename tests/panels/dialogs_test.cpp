@@ -94,6 +94,23 @@ TEST_F(TheQuitQuestion, ARunIsSavedHereOrElsewhere) {
         (std::set<std::string>{"quit save", "browse train.checkpoint", "quit now", "quit stay"}));
 }
 
+TEST_F(TheQuitQuestion, EnterGivesTheUsualAnswer) {
+    const auto entered = [&](LeaveQuestion::Of of) {
+        snapshot.asks_to_leave = LeaveQuestion{of, {"why"}};
+        ui.hold(ImGuiKey_Enter);  // as when the command was given with it
+        for (int i = 0; i < 3; ++i) ui.frame(draw);
+        EXPECT_TRUE(commands.take().empty());
+        ui.hold(ImGuiKey_Enter, false);
+        ui.frame(draw);
+        ui.press(ImGuiKey_Enter, draw);
+        snapshot.asks_to_leave.reset();
+        for (int i = 0; i < 3; ++i) ui.frame(draw);
+        return commands.take();
+    };
+    EXPECT_EQ(entered(LeaveQuestion::Of::edited_run), (Given{{"quit", {"save"}}}));
+    EXPECT_EQ(entered(LeaveQuestion::Of::splats), (Given{{"browse", {"export"}}}));
+}
+
 class TheImportDialog : public testing::Test {
   protected:
     TheImportDialog() : table(fake_table()), commands(table), snapshot(fake_snapshot(store)) {
@@ -121,8 +138,7 @@ class TheImportDialog : public testing::Test {
     };
 };
 
-/// Escape then is the field's.
-TEST_F(TheImportDialog, AppliesNumbersWhileTheyAreTyped) {
+TEST_F(TheImportDialog, AppliesNumbersWhenTheyAreEntered) {
     const auto typed = [&](const Given& from) {
         return std::count(from.begin(), from.end(),
                           Given::value_type{"import.set", {"steps", "45"}});
@@ -135,14 +151,31 @@ TEST_F(TheImportDialog, AppliesNumbersWhileTheyAreTyped) {
         ui.hold_ctrl(false);
         ImGui::GetIO().AddInputCharactersUTF8("45");
         for (int i = 0; i < 3; ++i) ui.frame(draw);
+        EXPECT_EQ(typed(given), 0) << "45 passes through 4";
+        ui.press(ImGuiKey_Enter, draw);
     }
     EXPECT_EQ(typed(given), 1);
+    EXPECT_FALSE(has(given, "import.accept")) << "Enter was the field's";
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    ui.press(ImGuiKey_Escape, draw);
+    EXPECT_TRUE(has(given, "import.cancel"));
+}
+
+/// Escape in a field is the field's.
+TEST_F(TheImportDialog, EscapeLeavesAFieldThenTheDialog) {
+    for (float y = 100; y < 600 && !ImGui::GetIO().WantTextInput; y += 10) ui.click({300, y}, draw);
     ASSERT_TRUE(ImGui::GetIO().WantTextInput);
     ui.press(ImGuiKey_Escape, draw);
     EXPECT_FALSE(has(given, "import.cancel"));
     for (int i = 0; i < 2; ++i) ui.frame(draw);
     ui.press(ImGuiKey_Escape, draw);
     EXPECT_TRUE(has(given, "import.cancel"));
+}
+
+TEST_F(TheImportDialog, EnterOpens) {
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    ui.press(ImGuiKey_Enter, draw);
+    EXPECT_EQ(given, (Given{{"import.accept", {}}}));
 }
 
 TEST_F(TheImportDialog, GivesItsChoicesAndAnswers) {

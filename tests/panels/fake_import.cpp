@@ -33,7 +33,7 @@ void put_import(Snapshot& snapshot) {
         {"downscale", "Downscale", "By a factor", "2", "auto", {{"", "auto"}, {"2", "half"}}},
         {"test-every", "Test photos", "Held out", "", "every 8th", {{"4", "every 4th"}}},
         {"steps", "Steps", "In all", "7000", "30000", {{"7000", "7,000"}}, Kind::number},
-        {"output", "Folder", "Of the run", "", "runs/fox-DATE-N (new)", {}}};
+        {"output", "Folder", "Of the run", "", "runs/fox-2026-11-26-2 (new)", {}}};
     out.forecast = {{"Photos", "72.4 MiB, plus 12 MiB while reading"},
                     {"Training", "26 MiB at first, 11.2 GiB with 5.00 M Gaussians"},
                     {"Time", "unknown: nothing trained in this session yet"}};

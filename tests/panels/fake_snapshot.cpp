@@ -664,7 +664,6 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.doctor = std::make_shared<DoctorReport>(doctor());
     s.inspection = fake_inspection();
     SelectionState selection;
-    selection.gaussians = 398'214;
     selection.selected = 1'284;
     selection.hidden = 312;
     selection.locked = 20;

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "panels/palette.h"
 #include "panels/widgets/file_dialog.h"
@@ -185,6 +187,69 @@ TEST_F(Browser, APathTypedIntoTheFilterIsGoneTo) {
     ::setenv("HOME", (root / "inner").c_str(), 1);
     type("~");
     EXPECT_EQ(browser.folder(), (root / "inner").string());
+}
+
+TEST_F(Browser, AWrongPathIsCorrectedByTypingOn) {
+    FileBrowser browser;
+    const auto draw = window([&] { browser.draw(types, 0); });
+    browser.enter(root.string(), types);
+    browser.settle();
+    browser.focus_filter = true;
+    for (const char* words : {"./inn", "inner/"}) {
+        for (int i = 0; i < 3; ++i) ui.frame(draw);
+        ASSERT_TRUE(ImGui::GetIO().WantTextInput) << "before " << words;
+        ui.hold_ctrl();
+        ui.press(ImGuiKey_A, draw);
+        ui.hold_ctrl(false);
+        ImGui::GetIO().AddInputCharactersUTF8(words);
+        for (int i = 0; i < 3; ++i) ui.frame(draw);
+        ui.press(ImGuiKey_Enter, draw);
+        browser.settle();
+    }
+    EXPECT_EQ(browser.folder(), (root / "inner").string());
+}
+
+TEST_F(Browser, TheDialogOpensATypedPathByItsButton) {
+    FileDialog dialog;
+    dialog.ask("open", snapshot);
+    const auto draw = [&] { dialog.draw(snapshot, commands); };
+    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    ImGui::GetIO().AddInputCharactersUTF8((root / "A.splats").c_str());
+    for (int i = 0; i < 5; ++i) ui.frame(draw);
+    Given given;
+    for (float y = 464; y > 250 && given.empty(); y -= 6) {
+        ui.click({60, y}, draw);
+        given = commands.take();
+    }
+    EXPECT_EQ(given, (Given{{"open", {(root / "A.splats").string()}}}));
+}
+
+TEST_F(Browser, AFolderThatHangsIsLeft) {
+    std::atomic<bool> hangs = true;
+    auto slow = std::make_shared<FileTypes>();
+    slow->kind_of = [&](const std::string& path) {
+        while (hangs && path.ends_with("deeper"))
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return FileKind::other;
+    };
+    FileBrowser browser;
+    browser.enter((root / "inner").string(), slow);
+    EXPECT_TRUE(browser.busy());
+    browser.enter(root.string(), slow);
+    browser.settle();
+    EXPECT_EQ(browser.folder(), root.string());
+    hangs = false;
+}
+
+TEST_F(Browser, ListsOfPlacesAreReadInTheBackground) {
+    FileBrowser browser;
+    browser.find_places({(root / "b.splats").string(), (root / "gone/e.splats").string()});
+    for (int i = 0; i < 1000 && browser.places.empty(); ++i) {
+        browser.update();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ASSERT_FALSE(browser.places.empty());
+    EXPECT_EQ(browser.places[0].path, root.string());
 }
 
 TEST_F(Browser, HasPlacesToGoTo) {

@@ -140,6 +140,21 @@ TEST_F(Input, KeysOfTextFieldsFollowTheLayoutAndFlyingFollowsThePlace) {
     EXPECT_FALSE(place_held('W'));
 }
 
+TEST_F(Input, TheLetterOfAShortcutDoesNotFlyWhenCtrlIsReleasedFirst) {
+    const auto draw = [&] { field_window(); };
+    click(40, 90);
+    const KeyMods ctrl{.ctrl = true};
+    input.add({.kind = InputEvent::Kind::key, .key = "E", .place = "E", .mods = ctrl});
+    input.add({.kind = InputEvent::Kind::key, .down = false, .key = "Ctrl"});
+    input.add({.kind = InputEvent::Kind::key, .repeat = true, .key = "E", .place = "E"});
+    drain(draw);
+    EXPECT_FALSE(place_held('E'));
+    input.add({.kind = InputEvent::Kind::key, .down = false, .key = "E", .place = "E"});
+    input.add({.kind = InputEvent::Kind::key, .key = "E", .place = "E"});
+    drain(draw);
+    EXPECT_TRUE(place_held('E'));
+}
+
 TEST_F(Input, ADoubleClickIsJudgedByWhenItWas) {
     int doubles = 0;
     const auto draw = [&] {

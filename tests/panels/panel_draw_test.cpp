@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "panels/viewport/viewport.h"
+#include "panels/widgets/plot.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_inspection.h"
 #include "tests/panels/fake_snapshot.h"
@@ -187,6 +188,25 @@ TEST(Palette, RunsWhatIsTyped) {
     for (int i = 0; i < 2; ++i) ui.frame(draw);
     ui.press(ImGuiKey_Enter, draw);
     EXPECT_EQ(commands.take(), (Given{{"train.run-to", {"7000"}}}));
+}
+
+TEST(Plot, AnAxisHasTwoStepsAtLeast) {
+    EXPECT_EQ(plot_ticks(1, 419, 2, false), (std::vector<double>{200, 400})) << "not 500 alone";
+}
+
+TEST(Palette, FindsWordsInAnyOrder) {
+    Headless ui(500, 400);
+    const std::vector<CommandInfo> table{{"open", "Open…", "", "", "", ""},
+                                         {"trace.save", "Save the timeline…", "", "", "", ""}};
+    Commands commands(table);
+    Palette palette;
+    palette.show();
+    const auto draw = [&] { palette.draw(commands); };
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    ImGui::GetIO().AddInputCharactersUTF8("save trace");
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    ui.press(ImGuiKey_Enter, draw);
+    EXPECT_EQ(commands.take(), (Given{{"trace.save", {}}}));
 }
 
 TEST(Palette, RunsANameWithItsArguments) {

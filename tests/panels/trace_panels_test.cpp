@@ -313,6 +313,31 @@ TraceStore iterations_of(const std::vector<std::pair<const char*, double>>& part
     return store;
 }
 
+TEST_F(Traces, StagesShowWholeNamesAndTheShareInANarrowPanel) {
+    const TraceStore store = iterations_of({{"blend", 4000}, {"project backward", 6000}});
+    snapshot.traces[1].store = &store;
+    StagesPanel panel;
+    ui.frame(alone(panel));
+    ASSERT_EQ(panel.rows().back().name, "project backward + Adam");
+    ui.frame([&] {
+        for (const float room : {22.0F, 28.0F, 38.0F}) {
+            const Table shown = panel.table(room, 0);
+            float all = 0;
+            bool share = false;
+            for (const auto& column : shown.columns) {
+                all += column.width;
+                share = share || column.title == "share";
+            }
+            EXPECT_LT(all, room);
+            EXPECT_TRUE(share) << room;
+            if (room > 25) {
+                EXPECT_GT(shown.columns[0].width * em(),
+                          ImGui::CalcTextSize("project backward + Adam").x + 0.8F * em());
+            }
+        }
+    });
+}
+
 TEST_F(Traces, StagesNameFusedAdamAndAForeignProgramsRanges) {
     const auto rows = [&](const std::vector<std::pair<const char*, double>>& parts) {
         const TraceStore store = iterations_of(parts);

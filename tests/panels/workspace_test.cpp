@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <imgui_internal.h>
 
+#include "panels/images_panel.h"
 #include "panels/viewport/viewport.h"
 #include "panels/widgets/keys.h"
 #include "tests/panels/fake_snapshot.h"
@@ -194,6 +195,50 @@ TEST_F(TheWorkspace, TheStatusBarCountsTheSelection) {
     const std::string words = ui.words([&] { bar.draw(snapshot, commands); });
     EXPECT_NE(words.find("1,284 of 398,214 selected"), std::string::npos) << words;
     EXPECT_NE(words.find("pixel: "), std::string::npos);
+    snapshot.training.gaussians = 500'000;  // density control has grown it
+    EXPECT_NE(answers_in_words(snapshot).find("1,284 of 500,000 selected"), std::string::npos);
+    snapshot.selection = std::make_shared<const SelectionState>();
+    EXPECT_EQ(answers_in_words(snapshot).find("selected"), std::string::npos);
+}
+
+TEST_F(TheWorkspace, ThePictureAloneAnswersAClick) {
+    workspace.picture_only = true;
+    for (int i = 0; i < 400; ++i) ui.frame(draw);  // its hint has gone
+    const auto vertices = [&] { return ui.frame(draw); };
+    const int before = vertices();
+    SelectionState more = *snapshot.selection;
+    ++more.selected;
+    snapshot.selection = std::make_shared<const SelectionState>(more);
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    EXPECT_GT(vertices(), before) << "another answer, and how to show its panel";
+}
+
+TEST_F(TheWorkspace, AColumnAtItsLeastWidthFollowsTheMouseAtOnce) {
+    ui.restart(1024, 700);
+    for (int i = 0; i < 4; ++i) ui.frame(draw);
+    const ImGuiWindow& left = window("left");
+    const float before = left.Size.x;
+    const ImVec2 grip{left.Pos.x + left.Size.x + 0.12F * em(), left.Pos.y + 200};
+    ui.drag(grip, {grip.x + 40, grip.y}, draw);
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    EXPECT_NEAR(window("left").Size.x, before + 40, 2);
+}
+
+TEST_F(TheWorkspace, ImagesListTheWorstFirst) {
+    ImagesPanel images;
+    const auto alone = [&] { draw_alone(images, snapshot, commands); };
+    for (int i = 0; i < 2; ++i) ui.frame(alone);
+    Given given;
+    for (float y = 30; y < 120 && given.empty(); y += 5) {
+        ui.click({1500, y}, alone);  // the heading there sorts nothing
+        for (auto& g : commands.take())
+            if (g.first == "view.capture") given.push_back(std::move(g));
+    }
+    const CameraRow* worst = nullptr;
+    for (const CameraRow& row : *snapshot.cameras)
+        if (std::isfinite(row.psnr) && (!worst || row.psnr < worst->psnr)) worst = &row;
+    ASSERT_TRUE(worst);
+    EXPECT_EQ(given, (Given{{"view.capture", {std::to_string(worst->view)}}}));
 }
 
 TEST_F(TheWorkspace, ThePictureAloneLeavesEscapeToTheStudio) {

@@ -132,8 +132,10 @@ TEST_F(RunFolders, a_later_step_is_not_replaced_by_an_earlier_one) {
 TEST_F(RunFolders, new_ones_are_numbered) {
     const auto tell = [](LogLevel, const std::string&) {};
     const auto a = RunFolder::take_new(temporary_.path() / "runs", "dense/of ../it", tell);
+    const fs::path next = RunFolder::next_new(temporary_.path() / "runs", "dense/of ../it");
     const auto b = RunFolder::take_new(temporary_.path() / "runs", "dense/of ../it", tell);
     ASSERT_TRUE(a && b);
+    EXPECT_EQ(next, b->path());
     EXPECT_THAT(a->path().filename().string(), ::testing::MatchesRegex("dense-of-..-it-.*-1"));
     EXPECT_THAT(b->path().filename().string(), ::testing::EndsWith("-2"));
     EXPECT_FALSE(RunFolder::take_new("/proc/nowhere", "x", tell));

@@ -262,6 +262,9 @@ TEST_F(TrainerRun, ContinuesFromAModel) {
     settings->init_opacity = 0.3;
     ASSERT_TRUE(after->set_settings(*settings).value());
     EXPECT_EQ(after->gaussian_count(), begun.count);
+    EXPECT_EQ(model.use_count(), 2);
+    after->step();
+    EXPECT_EQ(model.use_count(), 1) << "training needs no second copy";
     GaussianModel none(2, 0);
     none.at(kMeans, 0) = none.at(kLogScales, 1) = std::nanf("");
     EXPECT_FALSE(gaussians_from_model(none, *capture, 0));
