@@ -89,7 +89,7 @@ std::int64_t Pulse::last_sign_ns(const TraceStore& store, std::uint32_t process)
     }
     // What was not recorded may have been an iteration.
     const Intervals pauses =
-        pauses_of(store, process, by_gpu_ ? Unrecorded::gpu : Unrecorded::ranges);
+        pauses_of(store, process, by_gpu_ ? Unrecorded::gpu : Unrecorded::ranges, out);
     return pauses.empty() ? out : std::max(out, pauses.back().end);
 }
 

@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "profiler/serve/exposition.h"
 #include "profiler/serve/gpu_metrics.h"
@@ -55,7 +56,10 @@ class Metrics {
         std::uint32_t pid = 0;
         bool ended = false;
         std::int64_t seen_ns = 0;  ///< its last sign of life
-        TimeHistogram iteration;
+        /// By the loop's name. The first has no label: most processes have only one.
+        std::vector<std::pair<std::string, TimeHistogram>> loops;
+        static constexpr std::size_t kMostLoops = 4;
+        TimeHistogram& loop(const std::string& name);
         std::array<TimeHistogram, kStageCount> gpu, cpu;
         /// In place of `gpu` where nothing it does is 3D Gaussian Splatting's alone.
         std::map<std::string, TimeHistogram> kinds;

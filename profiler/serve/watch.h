@@ -45,7 +45,8 @@ class Watch {
 
   private:
     struct Seen {
-        std::int64_t iterations_until = 0, stretch_until = 0;
+        IterationFollower iterations;
+        std::int64_t stretch_until = 0;
     };
     std::map<std::uint64_t, Seen> seen_;  // by source
 };
