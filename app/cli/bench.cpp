@@ -396,7 +396,7 @@ void BenchRun::print(const Json& out) const {
     fmt::print("verified against the reference: {}\n\n", comparison_text(verified_.rows));
     say_table(stages_table(stages_));
     if (!batches_.empty()) fmt::print("\n{}", table_text(batches_table(batches_)));
-    if (machine_.waited > kQuiet) fmt::print("the machine was busy: {}\n", machine_text(machine_));
+    if (machine_.held > kQuiet) fmt::print("the machine was busy: {}\n", machine_text(machine_));
     say("\nN {gaussians}  V {visible}  I {isects}  list pairs {list_pairs:rate}  E "
         "{evaluated_pairs:rate}  B {blended_pairs:rate}  longest tile {longest_tile}",
         out["counters"]);

@@ -27,7 +27,7 @@ struct TraceArguments {
 };
 
 void add_options(CLI::App& app, TraceArguments& a) {
-    app.add_option("FILE", a.file, "Perfetto trace or Chrome JSON, gzipped or not")->required();
+    app.add_option("FILE", a.file, "Perfetto trace, Chrome JSON or .xplane.pb, gzipped or not")->required();
     CLI::Option* other = app.add_option(
         "OTHERS", a.others,
         "more files of the same job, aligned by the wall clock and their collectives; with "

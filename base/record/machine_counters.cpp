@@ -84,6 +84,11 @@ class MachineCounters {
             if (ran_ + waited_ > 0)
                 record_counter(waited_name_, 100 * static_cast<double>(waited_) /
                                                  static_cast<double>(ran_ + waited_));
+            const auto share = [&](std::uint64_t ns) {
+                return std::min(100.0, 100 * static_cast<double>(ns) / static_cast<double>(passed));
+            };
+            record_counter(main_waited_name_, share(main_waited_));
+            record_counter(most_waited_name_, share(most_waited_));
             record_counter(used_name_, 1e-9 * static_cast<double>(ran_) / seconds);
         }
         record_counter(switches_name_, static_cast<double>(switches) / seconds);
@@ -108,7 +113,8 @@ class MachineCounters {
         if (tasks == nullptr) return false;
         ThreadTime now[kMostThreads];
         std::size_t count = 0;
-        ran_ = waited_ = 0;
+        ran_ = waited_ = main_waited_ = most_waited_ = 0;
+        const auto main = static_cast<std::uint32_t>(::getpid());
         while (const dirent* entry = ::readdir(tasks)) {
             char path[64], text[96];
             const auto tid = static_cast<std::uint32_t>(std::strtoul(entry->d_name, nullptr, 10));
@@ -124,7 +130,11 @@ class MachineCounters {
                 std::find_if(known, end, [&](const ThreadTime& t) { return t.tid == tid; });
             const bool same = before != end && before->ran <= one.ran;
             ran_ += one.ran - (same ? before->ran : 0);
-            waited_ += one.waited - (same ? std::min(before->waited, one.waited) : 0);
+            const std::uint64_t waited =
+                one.waited - (same ? std::min(before->waited, one.waited) : 0);
+            waited_ += waited;
+            most_waited_ = std::max(most_waited_, waited);
+            if (tid == main) main_waited_ = waited;
         }
         ::closedir(tasks);
         std::copy_n(now, count, threads_);
@@ -136,6 +146,8 @@ class MachineCounters {
         if (waited_name_ != 0 && ring_ == detail::ring_number()) return;
         ring_ = detail::ring_number();  // a forked child has names of its own
         waited_name_ = register_string(machine_counter::kWaited);
+        main_waited_name_ = register_string(machine_counter::kMainWaited);
+        most_waited_name_ = register_string(machine_counter::kMostWaited);
         switches_name_ = register_string(machine_counter::kSwitches);
         used_name_ = register_string(machine_counter::kCpusUsed);
         cpus_name_ = register_string(machine_counter::kCpus);
@@ -145,14 +157,15 @@ class MachineCounters {
     }
 
     std::uint64_t due_ = 0, last_ns_ = 0, pause_ = 0;
-    std::uint64_t ran_ = 0, waited_ = 0;  // since the last look, of all threads
+    // Since the last look, ns: of all threads, of the main one, of the one that waited most.
+    std::uint64_t ran_ = 0, waited_ = 0, main_waited_ = 0, most_waited_ = 0;
     std::int64_t switches_ = 0;
     ThreadTime threads_[kMostThreads];
     std::size_t count_ = 0;
     MachineTotals totals_;
     std::uint32_t ring_ = 0;
-    StringId waited_name_ = 0, switches_name_ = 0, used_name_ = 0, cpus_name_ = 0, load_name_ = 0,
-             clock_name_ = 0, resident_name_ = 0;
+    StringId waited_name_ = 0, main_waited_name_ = 0, most_waited_name_ = 0, switches_name_ = 0,
+             used_name_ = 0, cpus_name_ = 0, load_name_ = 0, clock_name_ = 0, resident_name_ = 0;
 };
 
 constinit MachineCounters counters;

@@ -11,6 +11,9 @@ namespace gs {
 namespace machine_counter {
 /// Of the time in which the process's threads could have run: what they spent waiting for a CPU.
 inline constexpr const char* kWaited = "machine: threads waited %";
+/// Of all time: what the main thread spent waiting for a CPU, and the thread that waited most.
+inline constexpr const char* kMainWaited = "machine: main thread waited, of all time %";
+inline constexpr const char* kMostWaited = "machine: longest wait of a thread, of all time %";
 inline constexpr const char* kSwitches = "machine: involuntary switches /s";
 inline constexpr const char* kCpusUsed = "machine: CPUs used";  ///< by this process
 inline constexpr const char* kCpus = "machine: CPUs";           ///< that it may use

@@ -21,32 +21,74 @@ struct Stretch {
     bool counts(const TraceSpan& s) const { return begin <= s.begin_ns && s.begin_ns < end; }
 };
 
-/// Adds the time of a track's spans to their stages, without what rows below take of it.
-template <class StageOf>
-void add_self_times(const TraceTrack& track, Stretch stretch, const StageOf& stage_of,
-                    std::array<double, kStageCount>& out) {
+/// Calls add(place, ms) with the own times of a track's spans: what rows below take is added as
+/// negative time to the place of the span around. place_of(span, place of the span around or null).
+template <class Place, class PlaceOf, class Add>
+void for_each_self_time(const TraceTrack& track, Stretch stretch, const PlaceOf& place_of,
+                        const Add& add) {
     std::span<const TraceSpan> parents;
+    std::vector<Place> places, of_parents;
     for (const auto& spans : track.rows) {
         const auto row = spans_within(spans.view(), stretch.begin, stretch.end);
         std::size_t p = 0;
+        places.clear();
         for (const TraceSpan& span : row) {
-            const double length = ms(stretch.clipped(span));
-            out[static_cast<std::size_t>(stage_of(span.name))] += length;
             while (p < parents.size() && parents[p].end_ns <= span.begin_ns) ++p;
-            if (p < parents.size() && parents[p].begin_ns <= span.begin_ns)
-                out[static_cast<std::size_t>(stage_of(parents[p].name))] -= length;
+            const Place* const around = p < parents.size() && parents[p].begin_ns <= span.begin_ns
+                                            ? &of_parents[p]
+                                            : nullptr;
+            const double length = ms(stretch.clipped(span));
+            places.push_back(place_of(span, around));
+            add(places.back(), length);
+            if (around != nullptr) add(*around, -length);
         }
         parents = row;
+        places.swap(of_parents);
     }
 }
 
-void add_kind(std::string_view kind, double ms, Breakdown& out) {
-    const auto at = std::find_if(out.kinds.begin(), out.kinds.end(),
-                                 [&](const KindTime& k) { return k.kind == kind; });
-    if (at != out.kinds.end())
+void add_kind(std::string_view kind, double ms, std::vector<KindTime>& out) {
+    const auto at =
+        std::find_if(out.begin(), out.end(), [&](const KindTime& k) { return k.kind == kind; });
+    if (at != out.end())
         at->ms += ms;
     else
-        out.kinds.push_back({kind, ms});
+        out.push_back({std::string(kind), ms});
+}
+
+/// "layer 12" -> "layer".
+std::string_view without_number(std::string_view name) {
+    std::string_view out = name.substr(0, name.find_first_of("0123456789#[(:="));
+    while (!out.empty() && (out.back() == ' ' || out.back() == '_')) out.remove_suffix(1);
+    return out.empty() ? name : out;
+}
+
+constexpr std::string_view kOther = "other";
+
+/// Own times of the iterations' thread, by stage and by kind.
+void add_ranges(const TraceStore& store, const TraceTrack& track, Stretch stretch, Breakdown& out) {
+    struct Place {
+        Stage stage;
+        std::string_view kind;
+    };
+    const NameBook& names = store.names();
+    for_each_self_time<Place>(
+        track, stretch,
+        [&](const TraceSpan& span, const Place* around) -> Place {
+            const Stage stage = names.stage(span.name);
+            out.splats |= is_splatting(stage);
+            // The iteration's own range, and those around it.
+            if (span.begin_ns <= stretch.begin && span.end_ns >= stretch.end)
+                return {stage, kOther};
+            if (around != nullptr && holds_all(around->kind)) return {stage, around->kind};
+            if (const auto kind = names.range_kind(span.name); !kind.empty()) return {stage, kind};
+            if (around != nullptr && around->kind != kOther) return {stage, around->kind};
+            return {stage, without_number(store.name(span.name))};
+        },
+        [&](const Place& place, double length) {
+            out.cpu_self_ms[static_cast<std::size_t>(place.stage)] += length;
+            add_kind(place.kind, length, out.range_kinds);
+        });
 }
 
 void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretch, Breakdown& out) {
@@ -54,7 +96,13 @@ void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretc
     // Rows of a stream recorded by CUPTI hold work beside work; else stages are nested in
     // stages.
     const bool told = track.described();
-    if (!told) add_self_times(track, stretch, stage_of, out.gpu_ms);
+    if (!told)
+        for_each_self_time<Stage>(
+            track, stretch,
+            [&](const TraceSpan& span, const Stage*) { return stage_of(span.name); },
+            [&](Stage stage, double length) {
+                out.gpu_ms[static_cast<std::size_t>(stage)] += length;
+            });
     for (std::size_t r = 0; r < track.rows.size(); ++r) {
         const auto row = track.rows[r].view();
         for (const TraceSpan& span : spans_within(row, stretch.begin, stretch.end)) {
@@ -63,7 +111,7 @@ void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretc
             const double length = ms(stretch.clipped(span));
             if (told)
                 add_kind(is_copy(kind) ? kCopiesKind : store.names().gpu_kind(span.name), length,
-                         out);
+                         out.kinds);
             if (is_copy(kind)) continue;
             const auto stage = static_cast<std::size_t>(stage_of(span.name));
             out.splats |= is_splatting(stage_of(span.name));
@@ -112,9 +160,7 @@ Breakdown within(const TraceStore& store, const Tracks& tracks, Stretch stretch,
         });
     }
     if (track_index < store.tracks().size())
-        add_self_times(
-            store.tracks()[track_index], stretch,
-            [&](std::uint32_t name) { return store.names().stage(name); }, out.cpu_self_ms);
+        add_ranges(store, store.tracks()[track_index], stretch, out);
     return out;
 }
 

@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "profiler/analysis/iterations.h"
@@ -13,9 +13,9 @@
 
 namespace gs {
 
-/// GPU work of one kind (profiler/store/kernel_kinds.h).
+/// GPU work, or own time of ranges, of one kind (profiler/store/kernel_kinds.h).
 struct KindTime {
-    std::string_view kind;
+    std::string kind;
     double ms = 0;  ///< clipped to the stretch
 };
 
@@ -27,11 +27,14 @@ struct Breakdown {
         cpu_self_ms{};  ///< ranges of the iterations' thread by stage, inner ones excluded
     std::array<std::uint32_t, kStageCount> gpu_calls{};
     std::vector<KindTime> kinds;  ///< of work that CUPTI or a file recorded
-    bool splats = false;          ///< some of it is what 3D Gaussian Splatting alone does
-    double kernel_ms = 0;         ///< at least one kernel runs (union over streams)
-    double copy_ms = 0;           ///< copies and fills, union
-    double copy_alone_ms = 0;     ///< of them, while no kernel ran
-    double busy_ms = 0;           ///< any work, union
+    /// Of the iterations' thread, inner ranges excluded. A range that no rule knows counts as the
+    /// one around it; where that is the iteration, under its own name without a number.
+    std::vector<KindTime> range_kinds;
+    bool splats = false;       ///< some of it is what 3D Gaussian Splatting alone does
+    double kernel_ms = 0;      ///< at least one kernel runs (union over streams)
+    double copy_ms = 0;        ///< copies and fills, union
+    double copy_alone_ms = 0;  ///< of them, while no kernel ran
+    double busy_ms = 0;        ///< any work, union
     double idle_ms = 0;  ///< watched - busy; NaN where no GPU work was recorded, or nothing at all
     double sync_ms = 0;  ///< host threads inside synchronising calls, union
     double api_ms = 0;   ///< host threads inside any CUDA call, union

@@ -96,7 +96,13 @@ std::vector<bool> with_kernels(const TraceStore& store, const std::vector<Meanin
 
 }  // namespace
 
-std::vector<std::vector<Collective>> collectives(const TraceStore& store) {
+bool is_communication_kernel(std::string_view name) {
+    for (const std::string_view word : {"nccl", "rccl", "nvshmem", "cross_device_reduce"})
+        if (name.find(word) != std::string_view::npos) return true;
+    return false;
+}
+
+std::vector<std::vector<Collective>> collectives(const TraceStore& store, std::uint32_t only) {
     const std::vector<Meaning> meanings = meanings_of(store);
     const std::vector<bool> on_gpu = with_kernels(store, meanings);
     std::vector<std::vector<Collective>> out(store.processes().size());
@@ -105,11 +111,15 @@ std::vector<std::vector<Collective>> collectives(const TraceStore& store) {
         const bool gpu = track.kind == TrackKind::gpu_stream;
         const bool ranges = track.kind == TrackKind::thread || track.kind == TrackKind::overlapping;
         if (gpu != on_gpu[track.process] || (!gpu && !ranges)) continue;
+        if (only != kAnyProcess && track.process != only) continue;
         for (std::size_t row = 0; row < track.rows.size(); ++row)
             for (const TraceSpan& span : track.rows[row].view()) {
                 const Meaning& m = meanings[span.name];
                 if (m.operation == nullptr || m.kernel != gpu) continue;
-                Collective c{.begin_ns = span.begin_ns, .end_ns = span.end_ns, .name = span.name};
+                Collective c{.begin_ns = span.begin_ns,
+                             .end_ns = span.end_ns,
+                             .name = span.name,
+                             .track = t};
                 c.operation = m.operation->name;
                 c.on_gpu = gpu;
                 c.enqueues = !gpu && m.enqueues;

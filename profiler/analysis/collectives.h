@@ -17,6 +17,7 @@ struct Collective {
     std::uint64_t bytes = 0;         ///< of this rank; 0: unknown
     std::uint64_t communicator = 0;  ///< the same number on all its ranks; 0: unknown
     std::uint32_t name = 0;          ///< of the kernel or range
+    std::uint32_t track = kNoTrack;  ///< that it is on
     std::string_view operation{};    ///< "all_reduce"
     bool on_gpu = false;
     bool enqueues =
@@ -26,8 +27,13 @@ struct Collective {
     bool together = false;
 };
 
+/// A kernel that moves data between ranks ("ncclDevKernel_AllReduce...", NVSHMEM's, RCCL's), by its
+/// name.
+bool is_communication_kernel(std::string_view name);
+
 /// By process, in order of their ends. Where a process has kernels of collectives, the calls that
-/// launched them are left out. O(spans).
-std::vector<std::vector<Collective>> collectives(const TraceStore& store);
+/// launched them are left out. `only`: of the other processes none. O(spans).
+std::vector<std::vector<Collective>> collectives(const TraceStore& store,
+                                                 std::uint32_t only = kAnyProcess);
 
 }  // namespace gs

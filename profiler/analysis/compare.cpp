@@ -77,8 +77,8 @@ Sampled sample(const CompareSide& side, const CompareOptions& options) {
         items.erase(items.begin(),
                     items.end() - static_cast<std::ptrdiff_t>(options.max_iterations));
     if (!items.empty())
-        out.machine =
-            machine_use(*side.store, side.process, items.front().begin_ns, items.back().end_ns);
+        out.machine = machine_use(*side.store, side.process, items.front().begin_ns,
+                                  items.back().end_ns, out.iterations.track);
     const std::vector<Breakdown> breakdowns = break_down(*side.store, out.iterations);
     for (const Breakdown& b : breakdowns) {
         out.series[{ComparedRow::Kind::iteration, "iteration"}].push_back(b.wall_ms);

@@ -54,7 +54,7 @@ std::string quiet_text(const Comparison& c) {
     });
     std::string out;
     for (const auto& [which, use] : {std::pair{"A", &c.machine_a}, {"B", &c.machine_b}})
-        if (use->waited > kQuiet || (undecided > 0 && std::isfinite(use->waited)))
+        if (use->held > kQuiet || (undecided > 0 && std::isfinite(use->held)))
             out += fmt::format("{}{}: {}", out.empty() ? "" : ". ", which, machine_text(*use));
     if (out.empty()) return out;
     const std::string decided =

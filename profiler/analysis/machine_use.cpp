@@ -24,14 +24,17 @@ double mean_of(const CounterSeries& series, std::int64_t begin, std::int64_t end
 }  // namespace
 
 MachineUse machine_use(const TraceStore& store, std::uint32_t process, std::int64_t begin,
-                       std::int64_t end) {
+                       std::int64_t end, std::uint32_t track) {
     MachineUse out;
+    double main = MachineUse::kNotTold, most = MachineUse::kNotTold;
     struct Figure {
         const char* name;
         double& value;
         double unit;
     };
     const Figure figures[] = {{machine_counter::kWaited, out.waited, 0.01},
+                              {machine_counter::kMainWaited, main, 0.01},
+                              {machine_counter::kMostWaited, most, 0.01},
                               {machine_counter::kSwitches, out.switches, 1},
                               {machine_counter::kCpusUsed, out.cpus_used, 1},
                               {machine_counter::kCpus, out.cpus, 1},
@@ -46,13 +49,16 @@ MachineUse machine_use(const TraceStore& store, std::uint32_t process, std::int6
         for (const Figure& figure : figures)
             if (series.process == process && store.name(series.name) == figure.name)
                 figure.value = figure.unit * mean_of(series, begin, end);
+    // Parallel loops end with their slowest thread.
+    const bool alone = !std::isfinite(out.in_loops) && track < store.tracks().size() &&
+                       store.tracks()[track].tid == store.processes()[process].pid;
+    out.held = std::isfinite(main) && alone ? main : std::isfinite(most) ? most : out.waited;
     return out;
 }
 
 std::string machine_text(const MachineUse& use) {
-    if (!std::isfinite(use.waited)) return {};
-    std::string out =
-        fmt::format("threads waited {:.0f} % of the time for a CPU", 100 * use.waited);
+    if (!std::isfinite(use.held)) return {};
+    std::string out = fmt::format("threads waited {:.0f} % of the time for a CPU", 100 * use.held);
     if (std::isfinite(use.switches))
         out += fmt::format(", preempted {:.0f} times a second", use.switches);
     if (std::isfinite(use.load)) out += fmt::format("; load {:.1f}", use.load);
@@ -67,6 +73,7 @@ nlohmann::ordered_json machine_json(const MachineUse& use) {
         return std::isfinite(v) ? nlohmann::ordered_json(v) : nlohmann::ordered_json();
     };
     return {{"threads_waited", told(use.waited)},
+            {"waited_of_all_time", told(use.held)},
             {"involuntary_switches_per_second", told(use.switches)},
             {"cpus_used", told(use.cpus_used)},
             {"cpus", told(use.cpus)},

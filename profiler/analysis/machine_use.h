@@ -12,14 +12,18 @@
 
 namespace gs {
 
-/// Of the time in which threads could have run: when they waited more, the machine was not quiet.
+/// When a thread waited for a CPU for more of the time, the machine was not quiet.
 inline constexpr double kQuiet = 0.05;
 
 /// Means over a stretch; NaN: not recorded. Shares are 0..1.
 struct MachineUse {
     static constexpr double kNotTold = std::numeric_limits<double>::quiet_NaN();
-    double waited = kNotTold;    ///< of the time its threads could have run: waiting for a CPU
-    double switches = kNotTold;  ///< involuntary, per second
+    double waited = kNotTold;  ///< of the time its threads could have run: waiting for a CPU
+    /// Of all time: what the iterations' thread waited for a CPU. If that is another than the main
+    /// thread, or shares its work with others, the longest that any thread waited. Recordings of
+    /// before these counters have `waited`, which is more.
+    double held = kNotTold;
+    double switches = kNotTold;                    ///< involuntary, per second
     double cpus_used = kNotTold, cpus = kNotTold;  ///< by the process; that it may use
     double load = kNotTold, clock_ghz = kNotTold;
     double threads = kNotTold;       ///< of its parallel loops
@@ -28,10 +32,11 @@ struct MachineUse {
     double vector_bits = kNotTold, vector_bits_here = kNotTold;
     /// The share of a time that waiting may explain: 0 on a quiet machine, and where it was not
     /// recorded.
-    double doubt() const { return waited > kQuiet ? waited : 0; }
+    double doubt() const { return held > kQuiet ? held : 0; }
 };
+/// `track`: of the iterations.
 MachineUse machine_use(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns,
-                       std::int64_t end_ns);
+                       std::int64_t end_ns, std::uint32_t track = kNoTrack);
 
 /// "threads waited 34 % of the time for a CPU, preempted 120 times a second; load 3.1
 /// on 2 CPUs"; empty where it was not recorded.

@@ -8,6 +8,7 @@
 #include "profiler/files/free_memory.h"
 #include "profiler/files/import_chrome.h"
 #include "profiler/files/import_perfetto.h"
+#include "profiler/files/import_xplane.h"
 
 namespace gs {
 namespace {
@@ -68,8 +69,9 @@ tl::unexpected<Error> not_a_trace(std::string_view bytes, const fs::path& path) 
     if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF"))
         return fail(ErrorKind::unsupported, name, "this text is UTF-16; traces must be UTF-8",
                     fmt::format("convert it: iconv -f UTF-16 -t UTF-8 {} > trace.json", name));
-    return fail(ErrorKind::unsupported, name, "neither a Perfetto trace nor Chrome JSON",
-                "traces are .pftrace, .perfetto-trace or .json files, gzipped or not");
+    return fail(ErrorKind::unsupported, name,
+                "neither a Perfetto trace nor Chrome JSON nor an XSpace",
+                "traces are .pftrace, .perfetto-trace, .json or .xplane.pb files, gzipped or not");
 }
 
 Result<std::string> read_bytes(const std::string& path, const ImportOptions& options, bool& whole) {
@@ -79,13 +81,20 @@ Result<std::string> read_bytes(const std::string& path, const ImportOptions& opt
     return unpack(*bytes, path, max_bytes, whole);
 }
 
-}  // namespace
+enum class Format { none, perfetto, chrome, xplane };
+constexpr const char* kFormatNames[] = {"", "Perfetto", "Chrome JSON", "XSpace"};
 
-namespace {
+/// `text`: without marks at the head.
+Format format_of(std::string_view bytes, std::string_view text) {
+    if (is_xplane(bytes)) return Format::xplane;
+    if (is_perfetto(bytes)) return Format::perfetto;
+    return text.starts_with('{') || text.starts_with('[') ? Format::chrome : Format::none;
+}
 
 Result<ImportSummary> read_trace_file(const fs::path& path, TraceStore& store,
                                       const ImportOptions& options) {
-    bool whole = true, perfetto = false;
+    bool whole = true;
+    Format format = Format::none;
     auto bytes = read_bytes(path.string(), options, whole);
     if (!bytes) return tl::unexpected(bytes.error());
     ImportEvents events(options);
@@ -94,17 +103,18 @@ Result<ImportSummary> read_trace_file(const fs::path& path, TraceStore& store,
             "cannot unpack the whole file: it is damaged or cut off; events before that are shown");
     {
         const std::string_view text = without_marks(*bytes);
-        perfetto = is_perfetto(*bytes);
-        if (!perfetto && !text.starts_with('{') && !text.starts_with('['))
-            return not_a_trace(*bytes, path);
-        const auto read = perfetto ? import_perfetto(*bytes, path.string(), events)
-                                   : import_chrome(*bytes, text, path.string(), events);
+        format = format_of(*bytes, text);
+        if (format == Format::none) return not_a_trace(*bytes, path);
+        const std::string name = path.string();
+        const auto read = format == Format::perfetto ? import_perfetto(*bytes, name, events)
+                          : format == Format::xplane ? import_xplane(*bytes, name, events)
+                                                     : import_chrome(*bytes, text, name, events);
         if (events.stopped()) return fail(ErrorKind::unsupported, path.string(), "stopped");
         if (!read) return tl::unexpected(read.error());
         bytes = std::string();  // before the events are put together, which takes memory as well
     }
     ImportSummary summary = events.finish(store);
-    summary.format = perfetto ? "Perfetto" : "Chrome JSON";
+    summary.format = kFormatNames[static_cast<int>(format)];
     return summary;
 }
 

@@ -6,8 +6,8 @@
 
 namespace gs {
 
-/// True when the name says so (.pftrace, .perfetto-trace, gzipped or not; .json.gz), or for JSON
-/// what it begins with.
+/// True when the name says so (.pftrace, .perfetto-trace, .xplane.pb, gzipped or not; .json.gz), or
+/// for JSON what it begins with.
 bool is_trace_file(const fs::path& path);
 
 }  // namespace gs

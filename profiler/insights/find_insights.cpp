@@ -41,10 +41,11 @@ constexpr Rule kRules[] = {
     {"R22", "regression against a baseline",    regression},
     {"R23", "straggling rank",                  stragglers},
     {"R24", "the profiler's own cost",          own_cost, false},
-    {"R25", "a busy machine",      busy_machine},
+    {"R25", "a busy machine",                   busy_machine},
     {"R26", "threads without work",             idle_threads},
     {"R27", "uneven parallel loops",            uneven_loops},
     {"R28", "narrow vectors",                   narrow_vectors},
+    {"R29", "exposed communication",            exposed_communication},
 };
 // clang-format on
 

@@ -12,7 +12,7 @@ inline constexpr double kGainShare = 0.005;
 inline constexpr double kBusyMachine = 0.15;
 inline Answer not_quiet(const Subject& s) {
     return cannot_tell(fmt::format("the machine was busy: threads waited {:.0f} % of the time",
-                                   100 * s.machine.waited));
+                                   100 * s.machine.held));
 }
 
 // ---- rules_idle.cpp
@@ -41,6 +41,10 @@ Answer uneven_tiles(const Subject& s);
 Answer backward_blending(const Subject& s);
 Answer many_isects(const Subject& s);
 Answer density_spikes(const Subject& s);
+// ---- rules_communication.cpp
+/// Per iteration: kernels of collectives run, and no others.
+double exposed_ms(const Subject& s);
+Answer exposed_communication(const Subject& s);
 // ---- rules_process.cpp
 Answer data_loading(const Subject& s);
 Answer regression(const Subject& s);

@@ -168,6 +168,7 @@ Answer from_counters(const Subject& s, const KernelCounters& c, Bound wanted) {
     double busy = 0;
     for (const Breakdown& b : s.breakdowns)
         busy += (s.activity.has_gpu ? b.busy_ms : b.wall_ms) / s.count();
+    busy -= exposed_ms(s);  // R29's
     // The busy time cannot shrink below what the used share of the peak needs; where nothing
     // limits, nobody gets above the share that the rules call bound.
     const double reached = std::max(c.memory, c.compute);

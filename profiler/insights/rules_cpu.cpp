@@ -27,14 +27,13 @@ const char* why_not(const Subject& s, double figure) {
 
 Answer busy_machine(const Subject& s) {
     const MachineUse& use = s.machine;
-    if (!std::isfinite(use.waited)) return cannot_tell(kNotRecorded);
-    if (!(use.waited > kQuiet)) return {};
+    if (!std::isfinite(use.held)) return cannot_tell(kNotRecorded);
+    if (!(use.held > kQuiet)) return {};
     // With a GPU, what threads waited need not have held it up: R1 says how long it was idle.
     const double ms =
-        s.activity.has_gpu ? std::numeric_limits<double>::quiet_NaN() : use.waited * s.mean_ms;
+        s.activity.has_gpu ? std::numeric_limits<double>::quiet_NaN() : use.held * s.mean_ms;
     Insight i = insight(
-        s,
-        fmt::format("The machine was busy: threads waited {:.0f} % of the time", 100 * use.waited),
+        s, fmt::format("The machine was busy: threads waited {:.0f} % of the time", 100 * use.held),
         ms, Confidence::inferred);
     i.text = fmt::format("While these iterations ran {}.", machine_text(use));
     if (use.threads > use.cpus)

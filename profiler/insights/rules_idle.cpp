@@ -49,6 +49,8 @@ Answer idle_gpu(const Subject& s) {
     i.advice =
         "Keep work queued ahead of the GPU. The largest part above names what delays the host; "
         "separate findings below say what to change. Their times are parts of this one.";
+    if (by_cause[0].second == GapCause::host)
+        i.advice += " `gausscope record --stacks` names the functions in which the host was.";
     for (const Gap* gap : worst_of(
              s.gaps, [](const Gap&) { return true; }, [](const Gap& g) { return g.at.length(); }))
         i.evidence.push_back(

@@ -42,7 +42,8 @@ const GpuDeviceEvent* device_of(const Subject& s, const Work& w) {
 std::vector<KernelUse> uses_of(const Subject& s) {
     std::unordered_map<std::uint64_t, KernelUse> by_key;
     for (const Work& w : s.works) {
-        if (!described(w)) continue;
+        // NCCL leaves the GPU to others by design: few blocks, many registers.
+        if (!described(w) || s.communicates(w)) continue;
         const GpuDeviceEvent* device = device_of(s, w);
         if (device == nullptr) continue;
         const KernelShape shape = shape_of(*w.detail);

@@ -18,7 +18,11 @@ constexpr std::uint64_t kLargeCopy = 1 << 20;      // R5: smaller ones are laten
 constexpr double kAllocatorShare = 0.01;           // R6, ours: of the iteration
 constexpr double kAllocationsPerIteration = 1;     // R6, ours: caching allocators come down to none
 
-std::string with_caller(std::string_view what, const std::string& caller) {
+/// "cudaStreamSynchronize in 'ProfilerStep'": one caller, whatever number its ranges bear.
+std::string with_caller(std::string_view what, std::string_view caller) {
+    if (const std::size_t end = caller.find_last_not_of("0123456789");
+        end != std::string_view::npos && end + 1 < caller.size() && caller[end] == '#')
+        caller = caller.substr(0, end);
     return caller.empty() ? std::string(what) : fmt::format("{} in '{}'", what, caller);
 }
 
@@ -129,15 +133,7 @@ bool across_the_link(const Work& w) {
 /// Time of these copies during which no kernel ran, per iteration.
 template <class Counts>
 double alone_ms(const Subject& s, const Counts& counts) {
-    Intervals copies;
-    std::vector<Intervals> parts;
-    for (const Work& w : s.works)
-        if (counts(w)) {
-            if (!copies.empty() && w.span->begin_ns < copies.back().begin)
-                parts.push_back(std::exchange(copies, {}));
-            append(copies, {std::max(s.whole.begin, w.span->begin_ns),
-                            std::min(s.whole.end, w.span->end_ns)});
-        }
+    const Intervals copies = s.when(counts);
     return s.per_iteration(length_of(copies) -
                            length_of(intersection_of(copies, s.activity.kernels)));
 }

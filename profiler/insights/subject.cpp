@@ -103,7 +103,7 @@ Subject::Subject(const TraceStore& from, std::uint32_t of, const InsightOptions&
     whole = {iterations.items.front().begin_ns, iterations.items.back().end_ns};
     breakdowns = break_down(store, iterations);
     activity = activity_of(store, process, whole.begin, whole.end);
-    machine = machine_use(store, process, whole.begin, whole.end);
+    machine = machine_use(store, process, whole.begin, whole.end, iterations.track);
     gather_stages();
     gather_works();
     gather_calls();

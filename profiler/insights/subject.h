@@ -14,6 +14,7 @@
 
 #include "profiler/analysis/activity.h"
 #include "profiler/analysis/breakdown.h"
+#include "profiler/analysis/collectives.h"
 #include "profiler/analysis/machine_use.h"
 #include "profiler/insights/insight.h"
 
@@ -99,6 +100,19 @@ struct Subject {
     const TraceProcess& traced() const { return store.processes()[process]; }
     bool inside(std::int64_t t) const { return whole.begin <= t && t < whole.end; }
     double gap_ms(GapCause cause) const;
+    /// When at least one piece of the GPU's work ran for which `counts`.
+    template <class Counts>
+    Intervals when(const Counts& counts) const {
+        Intervals out;
+        for (const Work& w : works)
+            if (counts(w))
+                append(out, {std::max(whole.begin, w.span->begin_ns),
+                             std::min(whole.end, w.span->end_ns)});
+        return out;
+    }
+    bool communicates(const Work& w) const {
+        return is_communication_kernel(store.name(w.span->name));
+    }
     /// The number of the iteration at t: its number in the program, for texts.
     std::string iteration_at(std::int64_t t) const;
     /// The innermost range of the thread that made `call`; empty when none was open.

@@ -31,14 +31,18 @@ void HistoryWriter::take(const TraceStore& store, std::span<const News> news,
             const Breakdown& part = n.parts[i];
             if (part.watched_ms < part.wall_ms) continue;  // of its stages a part is not known
             const bool told = !misses_gpu_work(process, n.iterations.items[i].end_ns);
-            const bool by_kind = !part.splats && !part.kinds.empty();
+            const bool by_kind = !part.splats && !part.kinds.empty(),
+                       by_range = !part.splats && !part.range_kinds.empty();
             for (const KindTime& kind : part.kinds)
-                if (told && by_kind) keep(metrics["GPU " + std::string(kind.kind)], kind.ms);
+                if (told && by_kind) keep(metrics["GPU " + kind.kind], kind.ms);
+            for (const KindTime& kind : part.range_kinds)
+                if (by_range && kind.ms > 0 && metrics.size() < kMostMetrics)
+                    keep(metrics["CPU " + kind.kind], kind.ms);
             for (std::size_t s = 0; s < kStageCount; ++s) {
                 const char* const name = name_of(static_cast<Stage>(s));
                 if (told && !by_kind && part.gpu_calls[s] > 0)
                     keep(metrics[std::string("GPU ") + name], part.gpu_ms[s]);
-                if (part.cpu_self_ms[s] > 0)
+                if (!by_range && part.cpu_self_ms[s] > 0)
                     keep(metrics[std::string("CPU ") + name], part.cpu_self_ms[s]);
             }
         }

@@ -30,6 +30,7 @@ class HistoryWriter {
     static constexpr std::int64_t kMinute = 60, kDay = 86400;
     /// At most this many of a metric and minute, taken at random: their quantiles are those of all.
     static constexpr std::size_t kMostValues = 4096;
+    static constexpr std::size_t kMostMetrics = 64;    ///< of a subject
     static constexpr std::size_t kMostWaiting = 1024;  ///< minutes of a job
     struct Values {
         std::uint64_t seen = 0;

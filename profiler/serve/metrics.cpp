@@ -144,7 +144,16 @@ void Metrics::take_part(Process& p, const Breakdown& part, bool told) {
         if (part.cpu_self_ms[s] > 0) p.cpu[s].add(part.cpu_self_ms[s] * 1e-3);
     }
     for (const KindTime& kind : part.kinds)
-        if (told && !p.splats) p.kinds[std::string(kind.kind)].add(kind.ms * 1e-3);
+        if (told && !p.splats) p.kinds[kind.kind].add(kind.ms * 1e-3);
+    if (p.splats) return;
+    for (const KindTime& kind : part.range_kinds) {
+        // A program may call its ranges what it likes.
+        const bool has_room = p.range_kinds.size() < kMaxRangeKinds;
+        auto place = p.range_kinds.find(kind.kind);
+        if (place == p.range_kinds.end())
+            place = p.range_kinds.try_emplace(has_room ? kind.kind : "other").first;
+        if (kind.ms > 0) place->second.add(kind.ms * 1e-3);
+    }
 }
 
 void Metrics::update_process(Process& p, const TraceStore& store, const News& news,
@@ -206,19 +215,21 @@ void Metrics::write_times(Exposition& out) const {
     for (const auto& [source, p] : processes_) write_stages(out, p);
 }
 
-/// On the GPU by kind where the stages of 3D Gaussian Splatting say nothing.
+/// By kind where the stages of 3D Gaussian Splatting say nothing.
 void Metrics::write_stages(Exposition& out, const Process& p) {
     const auto labels = [&](const std::string& stage, const char* side) {
         return with(with(p.labels, "stage", stage), "side", side);
     };
-    const bool by_kind = !p.splats && !p.kinds.empty();
-    for (std::size_t s = 0; s < kStageCount; ++s) {
-        const char* const name = name_of(static_cast<Stage>(s));
-        if (!by_kind && p.gpu[s].count() > 0) out.value(labels(name, "gpu"), p.gpu[s]);
-        if (p.cpu[s].count() > 0) out.value(labels(name, "cpu"), p.cpu[s]);
-    }
-    if (!by_kind) return;
-    for (const auto& [kind, times] : p.kinds) out.value(labels(kind, "gpu"), times);
+    const auto write = [&](const auto& stages, const auto& kinds, const char* side) {
+        const bool by_kind = !p.splats && !kinds.empty();
+        for (std::size_t s = 0; s < kStageCount && !by_kind; ++s)
+            if (stages[s].count() > 0)
+                out.value(labels(name_of(static_cast<Stage>(s)), side), stages[s]);
+        for (const auto& [kind, times] : kinds)
+            if (by_kind && times.count() > 0) out.value(labels(kind, side), times);
+    };
+    write(p.gpu, p.kinds, "gpu");
+    write(p.cpu, p.range_kinds, "cpu");
 }
 
 void Metrics::write_gpu(Exposition& out) const {

@@ -49,6 +49,7 @@ class Metrics {
     static constexpr std::int64_t kHeartbeatNs =
         10'000'000'000;  ///< a heartbeat this old is of a process that is gone
     static constexpr std::size_t kMaxProcesses = 256;
+    static constexpr std::size_t kMaxRangeKinds = 16;  ///< of a process, and "other"
     struct Process {
         Labels base;    ///< what is known of it without its number
         int copy = 0;   ///< from 1; among the living of the same `base`
@@ -62,7 +63,7 @@ class Metrics {
         TimeHistogram& loop(const std::string& name);
         std::array<TimeHistogram, kStageCount> gpu, cpu;
         /// In place of `gpu` where nothing it does is 3D Gaussian Splatting's alone.
-        std::map<std::string, TimeHistogram> kinds;
+        std::map<std::string, TimeHistogram> kinds, range_kinds;
         bool splats = false;
         double incomplete_s = 0, busy_s = 0, copy_s = 0, sync_s = 0, watched_s = 0;
         double idle_ratio = 0;  ///< NaN: no GPU work recorded, or all paused

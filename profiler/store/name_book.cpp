@@ -90,6 +90,15 @@ std::string_view NameBook::gpu_kind(std::uint32_t name) const {
     return gpu_kinds_[name];
 }
 
+std::string_view NameBook::range_kind(std::uint32_t name) const {
+    if (name >= names_.size()) return {};
+    if (range_kinds_.size() < names_.size()) range_kinds_.resize(names_.size());
+    std::string_view& known = range_kinds_[name];
+    if (known.data() == nullptr) known = gs::range_kind(names_[name].text);
+    if (known.data() == nullptr) known = "";
+    return known;
+}
+
 void NameBook::set_stage_map(StageMap map) {
     stage_map_ = std::move(map);
     gpu_stages_.clear();
@@ -101,6 +110,7 @@ void NameBook::renumber(const NewNumbers& number) {
     keep_used_numbers();
     gpu_stages_.clear();
     gpu_kinds_.clear();
+    range_kinds_.clear();
     index_of_.clear();
     for (const Name& name : names_)
         index_of_.emplace(key_of(name.text, name.domain),

@@ -39,6 +39,8 @@ class NameBook {
     Stage gpu_stage(std::uint32_t name) const;
     /// What a kernel of this name does in any deep learning program (kernel_kinds.h).
     std::string_view gpu_kind(std::uint32_t name) const;
+    /// What a range of this name is for in any training program; empty when no rule says it.
+    std::string_view range_kind(std::uint32_t name) const;
     /// Of iteration_name.h; 0: it names no iteration.
     int iteration_rank(std::uint32_t name) const { return at(name).iteration_rank; }
     /// Of name_words.h.
@@ -104,8 +106,9 @@ class NameBook {
     std::unordered_map<std::uint64_t, std::uint32_t> numbered_of_;  // by key
     std::uint32_t unknown_ = 0;
     StageMap stage_map_;
-    mutable std::vector<std::uint16_t> gpu_stages_;    // by name; kStageCount: not asked yet
-    mutable std::vector<std::string_view> gpu_kinds_;  // by name; empty: not asked yet
+    mutable std::vector<std::uint16_t> gpu_stages_;      // by name; kStageCount: not asked yet
+    mutable std::vector<std::string_view> gpu_kinds_;    // by name; empty: not asked yet
+    mutable std::vector<std::string_view> range_kinds_;  // by name; null: not asked yet
 };
 
 }  // namespace gs

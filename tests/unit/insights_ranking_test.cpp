@@ -100,7 +100,7 @@ TEST(Ranking, Reports) {
     EXPECT_NEAR(json["findings"][1]["recoverable_ms"].get<double>(), all.findings[1].recoverable_ms,
                 1e-9);
     EXPECT_EQ(json["findings"][1]["confidence"], "measured");
-    EXPECT_EQ(json["findings"].size() + json["clear"].size() + json["unanswered"].size(), 28u);
+    EXPECT_EQ(json["findings"].size() + json["clear"].size() + json["unanswered"].size(), 29u);
     const std::string text = insights_text(store, all);
     EXPECT_NE(text.find("27 iterations of 19.999"), std::string::npos) << text;
     EXPECT_LT(text.find("R20"), text.find("R4 "));

@@ -50,6 +50,10 @@ const std::pair<const char*, const char*> kKinds[] = {
     {"void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(...)>",
      "copies"},
     {"ampere_sgemm_128x64_tn", "matmul"},
+    {"loop_add_multiply_fusion_3", "elementwise"},
+    {"input_reduce_fusion_12", "reduction"},
+    {"input_scatter_fusion", "indexing and sorting"},
+    {"gemm_fusion_dot_general_7_0", "matmul"},
     {"void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_32x32_128x2_tn_align8>",
      "matmul"},
     {"nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NTT", "matmul"},
@@ -129,8 +133,27 @@ const Known kKnown[] = {
     {"", Stage::other},
 };
 
+constexpr std::pair<const char*, const char*> kRangeKinds[] = {
+    {"enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", "data"},
+    {"load", "data"},
+    {"Forward", "forward"},
+    {"CheckpointFunction", "forward"},
+    {"autograd::engine::evaluate_function: AddmmBackward0", "backward"},
+    {"Optimizer.zero_grad#Adam.zero_grad", "optimizer"},
+    {"gloo:all_reduce", "communication"},
+    {"MPI_Allreduce", "communication"},
+    {"save_checkpoint", "checkpoint"},
+    {"val", "evaluation"},
+    {"validation", "evaluation"},
+    {"retrieval", ""},
+    {"interval", ""},
+    {"ResNet", ""},
+    {"", ""},
+};
+
 TEST(KernelKinds, Table) {
     for (const auto& [kernel, kind] : kKinds) EXPECT_EQ(kernel_kind(kernel), kind) << kernel;
+    for (const auto& [range, kind] : kRangeKinds) EXPECT_EQ(range_kind(range), kind) << range;
     EXPECT_TRUE(is_splatting(Stage::blend) && is_splatting(Stage::project_backward));
     EXPECT_FALSE(is_splatting(Stage::sort) || is_splatting(Stage::adam));
 }

@@ -50,14 +50,17 @@ TEST(Exposition, HistogramBucketsAddUp) {
     EXPECT_NE(text.find("# UNIT t_seconds seconds\n"), std::string::npos);
 }
 
-/// The GPU's stages in the metrics of a process after an iteration with a kernel and a copy.
-std::set<std::string> stages_told(const char* kernel) {
+/// A side's stages in the metrics of a process after an iteration with a range, a kernel and a
+/// copy.
+std::set<std::string> stages_told(const std::string& side, const char* kernel,
+                                  const char* range = "load") {
     RecordedProcess process;
     TraceStore store;
     Watch watch;
     Metrics metrics;
     for (std::int64_t second = 10; second < 14; ++second) {
         TraceBatch batch = process.batch((second + 1) * 1000);
+        batch.names[1].text = range;
         batch.names[2].text = kernel;
         for (int i = 0; i < 4; ++i) process.iterate(batch, second * 1000 + 200 * i, 100);
         batch.gpu_work.push_back(batch.gpu_work.back());
@@ -71,17 +74,25 @@ std::set<std::string> stages_told(const char* kernel) {
     for (const auto& [name, value] : samples_of(metrics.tell({}).open_metrics())) {
         const auto at = name.find(R"(stage=")");
         if (name.starts_with("gausscope_stage_seconds_count") &&
-            name.find(R"(side="gpu")") != name.npos && value > 0)
+            name.find("side=\"" + side + "\"") != name.npos && value > 0)
             out.insert(name.substr(at + 7, name.find('"', at + 7) - at - 7));
     }
     return out;
 }
 
 TEST(Metrics, KernelsOfAnyDeepLearningProgramAreToldByKind) {
-    EXPECT_EQ(stages_told("void flash_fwd_kernel<T>(Params)"),
+    EXPECT_EQ(stages_told("gpu", "void flash_fwd_kernel<T>(Params)"),
               (std::set<std::string>{"attention", "copies"}));
-    EXPECT_EQ(stages_told("ampere_sgemm_128x64_tn"), (std::set<std::string>{"copies", "matmul"}));
-    EXPECT_EQ(stages_told("renderCUDA"), (std::set<std::string>{"blend"}));
+    EXPECT_EQ(stages_told("gpu", "ampere_sgemm_128x64_tn"),
+              (std::set<std::string>{"copies", "matmul"}));
+    EXPECT_EQ(stages_told("gpu", "renderCUDA"), (std::set<std::string>{"blend"}));
+}
+
+TEST(Metrics, RangesOfAnyTrainingProgramAreToldByWhatTheyAreFor) {
+    const auto told = [](const char* range) { return stages_told("cpu", "gemm", range); };
+    EXPECT_EQ(told("fetch batch"), (std::set<std::string>{"data", "other"}));
+    EXPECT_EQ(told("halo exchange 12"), (std::set<std::string>{"halo exchange", "other"}));
+    EXPECT_EQ(told("blend"), (std::set<std::string>{"blend", "iteration"}));
 }
 
 TEST(Exposition, EscapesLabelsAndLeavesOutWhatIsNotKnown) {

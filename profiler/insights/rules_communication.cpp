@@ -1,0 +1,121 @@
+// R29 exposed communication: collectives that nothing hides.
+#include <map>
+
+#include "profiler/insights/rules.h"
+
+namespace gs::insights {
+namespace {
+
+// Start value, ours: the table of docs/insights.md.
+constexpr double kExposedShare = 0.05;  // of the iteration
+
+/// The collectives of one operation.
+struct Traffic {
+    std::size_t count = 0;
+    double bytes = 0;
+    std::int64_t ns = 0, sized_ns = 0;  ///< of all; of those whose bytes are known
+};
+
+/// "all_reduce 4.0 times, 25.0 MB, 41.2 GB/s": the operations, the longest first.
+std::string traffic_text(const Subject& s, const std::vector<Collective>& all) {
+    std::map<std::string_view, Traffic> by_operation;
+    for (const Collective& c : all) {
+        Traffic& t = by_operation[c.operation];
+        ++t.count;
+        t.ns += c.end_ns - c.begin_ns;
+        t.bytes += static_cast<double>(c.bytes);
+        if (c.bytes > 0) t.sized_ns += c.end_ns - c.begin_ns;
+    }
+    std::vector<std::pair<std::string_view, Traffic>> sorted(by_operation.begin(),
+                                                             by_operation.end());
+    std::sort(sorted.begin(), sorted.end(),
+              [](const auto& a, const auto& b) { return a.second.ns > b.second.ns; });
+    if (sorted.size() > 3) sorted.resize(3);
+    std::string out;
+    for (const auto& [operation, t] : sorted) {
+        out += fmt::format("{}{} {:.1f} times, {:.2f} ms", out.empty() ? "" : "; ", operation,
+                           static_cast<double>(t.count) / s.count(), s.per_iteration(t.ns));
+        if (t.sized_ns > 0)
+            out += fmt::format(", {:.2f} MB, {:.1f} GB/s", t.bytes * 1e-6 / s.count(),
+                               t.bytes / static_cast<double>(t.sized_ns));
+    }
+    return out;
+}
+
+/// Of this process, within its iterations. On the host those that hold up the iterations' thread.
+std::vector<Collective> of_iterations(const Subject& s) {
+    std::vector<Collective> out = std::move(collectives(s.store, s.process)[s.process]);
+    std::erase_if(out, [&](const Collective& c) {
+        const bool holds_up =
+            c.on_gpu ||
+            (!c.enqueues && (s.iterations.track == kNoTrack || c.track == s.iterations.track));
+        return !holds_up || c.end_ns <= s.whole.begin || c.begin_ns >= s.whole.end;
+    });
+    return out;
+}
+
+/// When kernels of collectives ran, and the part during which no other kernel did.
+struct Communication {
+    Intervals all;
+    std::int64_t alone_ns = 0;
+};
+
+Communication on_gpu(const Subject& s) {
+    Communication out;
+    out.all = s.when([&](const Work& w) { return s.communicates(w); });
+    const Intervals others =
+        s.when([&](const Work& w) { return !w.copies() && !s.communicates(w); });
+    out.alone_ns = length_of(out.all) - length_of(intersection_of(out.all, others));
+    return out;
+}
+
+Communication on_host(const Subject& s, std::vector<Collective> found) {
+    Communication out;
+    std::sort(found.begin(), found.end(),
+              [](const Collective& a, const Collective& b) { return a.begin_ns < b.begin_ns; });
+    for (const Collective& c : found)
+        append(out.all, {std::max(s.whole.begin, c.begin_ns), std::min(s.whole.end, c.end_ns)});
+    out.alone_ns = length_of(out.all);
+    return out;
+}
+
+}  // namespace
+
+double exposed_ms(const Subject& s) { return s.per_iteration(on_gpu(s).alone_ns); }
+
+Answer exposed_communication(const Subject& s) {
+    const std::vector<Collective> found = of_iterations(s);
+    Communication c = on_gpu(s);
+    const bool gpu = !c.all.empty();
+    if (!gpu) c = on_host(s, found);
+    if (c.all.empty())
+        return cannot_tell(
+            "no collective was recorded: neither NCCL's kernels nor ranges such as all_reduce");
+    const double all = s.per_iteration(length_of(c.all)), exposed = s.per_iteration(c.alone_ns);
+    if (!(s.share(exposed) > kExposedShare)) return {};
+    Insight i = insight(
+        s, fmt::format("Communication takes {:.0f} % of an iteration", 100 * s.share(exposed)),
+        exposed, Confidence::measured);
+    i.text = gpu ? fmt::format(
+                       "Collectives run for {:.2f} ms per iteration; for {:.2f} ms of it no other "
+                       "kernel runs, {:.0f} % is hidden.",
+                       all, exposed, 100 * (1 - exposed / all))
+                 : fmt::format("The loop's thread is in collectives for {:.2f} ms per iteration.",
+                               exposed);
+    if (!found.empty()) i.text += fmt::format(" Per iteration: {}.", traffic_text(s, found));
+    i.advice =
+        "Run it while the backward pass computes (DDP's bucket_cap_mb, FSDP's prefetching, a "
+        "stream of its own); send less (bf16 gradients, accumulation under no_sync()); compare the "
+        "rate with the link's and the topology that NCCL_DEBUG=INFO prints. Time spent waiting for "
+        "a slower rank is part of it (R23).";
+    for (const Collective* longest : worst_of(
+             found, [](const Collective&) { return true; },
+             [](const Collective& x) { return x.end_ns - x.begin_ns; }))
+        i.evidence.push_back(
+            {longest->track, 0, longest->begin_ns, longest->end_ns,
+             fmt::format("{}, {:.3f} ms", longest->operation,
+                         static_cast<double>(longest->end_ns - longest->begin_ns) * 1e-6)});
+    return {{std::move(i)}, {}};
+}
+
+}  // namespace gs::insights
