@@ -14,7 +14,6 @@
 namespace gs {
 namespace {
 
-constexpr std::int64_t kEver = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kLateNs = 10'000'000'000;  ///< ranges that come later are not looked for
 constexpr std::size_t kFarthest = 4096;  ///< ranges of a row, searched for the rest of a turn
 constexpr std::int64_t kSecondNs = 1'000'000'000;
@@ -254,9 +253,9 @@ Iterations IterationFollower::take(const TraceStore& store, std::uint32_t proces
     return inferred.items.empty() ? out : inferred;
 }
 
-Iterations find_iterations(const TraceStore& store, std::uint32_t process) {
-    return IterationFollower(kEver).take(store, process, std::numeric_limits<std::int64_t>::max(),
-                                         true);
+Iterations find_iterations(const TraceStore& store, std::uint32_t process, std::int64_t from_ns) {
+    return IterationFollower(from_ns).take(store, process, std::numeric_limits<std::int64_t>::max(),
+                                           true);
 }
 
 }  // namespace gs

@@ -70,7 +70,8 @@ class IterationFollower {
     std::int64_t search_pause_ns_ = 0;
 };
 
-/// All of one process; empty items when nothing recurs.
-Iterations find_iterations(const TraceStore& store, std::uint32_t process);
+/// Those of one process that began at `from_ns` or later; empty items when nothing recurs.
+Iterations find_iterations(const TraceStore& store, std::uint32_t process,
+                           std::int64_t from_ns = std::numeric_limits<std::int64_t>::min());
 
 }  // namespace gs

@@ -143,7 +143,7 @@ struct RankLoad {
 RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOptions& options) {
     RankLoad out;
     out.process = process;
-    Iterations its = find_iterations(store, process);
+    Iterations its = find_iterations(store, process, options.begin_ns);
     std::erase_if(its.items, [&](const Iteration& i) {
         return i.begin_ns < options.begin_ns || i.end_ns > options.end_ns;
     });

@@ -171,6 +171,12 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
         const bool told = !misses_gpu_work(from, news.iterations.items[i].end_ns);
         take_part(p, part, told);
     }
+    p.communicates |= news.own.communicates;
+    for (const OwnTime& t : news.own.items) {
+        if (!p.communicates) break;
+        p.own.add(t.own_ms() * 1e-3);
+        p.collective_s += t.exposed_ms * 1e-3;
+    }
     const Breakdown& stretch = news.stretch;
     p.has_gpu |= stretch.has_gpu;
     const bool blind =
@@ -208,6 +214,16 @@ void Metrics::write_times(Exposition& out) const {
         for (const auto& [name, times] : p.loops)
             out.value(name == p.loops.front().first ? p.labels : with(p.labels, "loop", name),
                       times);
+    out.family(
+        "gausscope_own_seconds", Type::histogram,
+        "Time of one training iteration without its collectives and waiting for other ranks; "
+        "absent where no communication is seen.",
+        "seconds");
+    for (const auto& [source, p] : processes_)
+        if (p.communicates) out.value(p.labels, p.own);
+    family(out, "gausscope_collective_seconds", Type::counter,
+           "Time of iterations in collectives, or waiting for other ranks, that nothing hides.",
+           "seconds", [](const Process& p) { return p.communicates ? p.collective_s : kMissing; });
     out.family("gausscope_stage_seconds", Type::histogram,
                "Time of a stage in one iteration: of its kernels on the GPU, or of its ranges on "
                "the host.",

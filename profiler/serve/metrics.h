@@ -69,6 +69,9 @@ class Metrics {
         double idle_ratio = 0;  ///< NaN: no GPU work recorded, or all paused
         std::uint64_t kernels = 0, launches = 0;
         bool has_gpu = false;
+        bool communicates = false;  ///< with other ranks, as far as is seen
+        TimeHistogram own;          ///< of iterations since then
+        double collective_s = 0;
         std::uint64_t written = 0;
         LossCounts loss;
         std::optional<ServiceStatus> service;
