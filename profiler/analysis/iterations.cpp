@@ -63,7 +63,7 @@ class Turn {
     Turn(const TraceStore& store, const FoundLoop& loop) : store_(store), loop_(loop) {}
     /// False: this member was seen before, or it is the marker.
     bool take(const TraceSpan& span) {
-        const std::uint64_t key = store_.names().numberless(span.name);
+        const std::uint64_t key = store_.names().numbers().key(span.name);
         if (key == loop_.marker) return false;
         const auto& members = loop_.members;
         if (std::find(members.begin(), members.end(), key) == members.end()) return true;
@@ -75,7 +75,7 @@ class Turn {
     }
     bool complete() const { return seen_.size() + 1 == loop_.members.size(); }
     bool is_marker(const TraceSpan& span) const {
-        return store_.names().numberless(span.name) == loop_.marker;
+        return store_.names().numbers().key(span.name) == loop_.marker;
     }
     std::int64_t begin_ns() const { return begin_ns_; }
     std::int64_t end_ns() const { return end_ns_; }
@@ -168,7 +168,7 @@ void IterationFollower::take_loop(const Look& look, const FoundLoop& loop, Itera
     const std::int64_t since = at.has_boundary ? at.boundary_ns : at.read_ns;
     const Intervals pauses = pauses_of(look.store, look.process, Unrecorded::ranges, since);
     for (const TraceSpan& span : ending_in(row, at.read_ns, look.until_ns)) {
-        if (look.store.names().numberless(span.name) != loop.marker) continue;
+        if (look.store.names().numbers().key(span.name) != loop.marker) continue;
         if (loop.ends_turn && !at.has_boundary) {
             const auto begin =
                 begin_of_turn(look.store, loop, row, static_cast<std::size_t>(&span - row.data()));

@@ -8,7 +8,7 @@ namespace gs {
 namespace {
 
 constexpr std::size_t kMostLanes = 192;  ///< of a process
-constexpr std::size_t kLooks = 3;        ///< in a row that another choice needs, or the first one
+constexpr int kLooks = 3;                ///< in a row that another choice needs, or the first one
 constexpr std::uint64_t kLeastPlainTurns = 16;  ///< turns before a loop without words counts
 constexpr double kLeastConfidence = 0.4;
 constexpr double kMostMicro = 16;  ///< turns in an outer range that is the iteration all the same
@@ -178,8 +178,11 @@ void LoopFinder::choose(const Process& process, const Found& found, Choice& choi
         const std::uint64_t rival = best ? best->marker : 0;
         choice.rival_looks = choice.rival == rival ? choice.rival_looks + 1 : 1;
         choice.rival = rival;
-        if (choice.rival_looks >= static_cast<int>(kLooks))
-            return replace(process, choice, std::move(best));
+        if (choice.rival_looks >= kLooks) {
+            replace(process, choice, std::move(best));
+            if (!choice.loops.now) return;
+            choice.since -= kLooks;  // that it took to be chosen
+        }
     }
     const FoundLoop& now = *choice.loops.now;
     const LoopLane::Tally* const marker = marker_of(process, now);

@@ -55,7 +55,7 @@ class LoopFinder {
         FoundLoops loops;
         std::optional<std::uint64_t> rival;  ///< its marker; 0: none can be told
         int rival_looks = 0;
-        std::size_t looks = 0, since = 0;
+        std::int64_t looks = 0, since = 0;
         bool settled = false;
     };
     struct Process {

@@ -79,7 +79,9 @@ void LoopLane::merge_into(Tally& whole) {
 }
 
 LoopLane::Tally* LoopLane::admit(const NameBook& names, std::uint32_t name, std::uint64_t key) {
-    Tally added{.key = key, .bare = names.numbered(name), .text = names.numberless_text(name)};
+    Tally added{.key = key,
+                .bare = names.numbers().bare(name),
+                .text = without_numbers(names.text(name), names.numbers().digits(name))};
     added.words = names.words(name);
     if (added.bare == key) merge_into(added);
     const bool space = make_space(added.has(kTrainingWords));
@@ -89,7 +91,7 @@ LoopLane::Tally* LoopLane::admit(const NameBook& names, std::uint32_t name, std:
 }
 
 bool LoopLane::take(const NameBook& names, const TraceSpan& span, bool calm) {
-    const std::uint64_t key = names.numberless(span.name);
+    const std::uint64_t key = names.numbers().key(span.name);
     auto* tally = const_cast<Tally*>(std::as_const(*this).find(key));
     if (tally == nullptr && (tallies_.size() < kMostNames || ranges_ >= refuses_until_ ||
                              (names.words(span.name) & kTrainingWords) != 0))

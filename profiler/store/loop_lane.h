@@ -22,7 +22,7 @@ enum class LoopKind : std::uint8_t {
 
 /// A loop as one row shows it. The marker is the name that is counted.
 struct FoundLoop {
-    std::uint64_t marker = 0;            ///< NameBook::numberless()
+    std::uint64_t marker = 0;            ///< NameNumbers::key()
     std::vector<std::uint64_t> members;  ///< they come once in each turn, like the marker
     std::string name;                    ///< of the marker
     LoopKind kind = LoopKind::recurring;
@@ -42,7 +42,7 @@ class LoopLane {
     static constexpr std::size_t kMostNames = 128;
     static constexpr std::size_t kRing = 64;
     struct Tally {
-        std::uint64_t key = 0;   ///< NameBook::numberless()
+        std::uint64_t key = 0;   ///< NameNumbers::key()
         std::uint64_t bare = 0;  ///< the same, without any digits
         std::string text;
         std::uint16_t words = 0;  ///< of name_words.h

@@ -1,7 +1,6 @@
 #include "profiler/store/name_book.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "profiler/store/iteration_name.h"
 #include "profiler/store/kernel_kinds.h"
@@ -30,40 +29,13 @@ std::uint32_t NameBook::intern(std::string_view text, std::string_view domain) {
     Name name{.text = std::string(text), .domain = std::string(domain)};
     name.iteration_rank = static_cast<std::int16_t>(iteration_name(text).rank);
     name.words = words_in(text);
-    number(name);
+    numbers_.add(text);
     const auto stage = std::find(std::begin(kStageNames), std::end(kStageNames), text);
     if (stage != std::end(kStageNames))
         name.stage = static_cast<Stage>(stage - std::begin(kStageNames));
     if (name.stage == Stage::view_frame) name.iteration_rank = kPictureRank;
     names_.push_back(std::move(name));
     return place->second;
-}
-
-void NameBook::number(Name& name) {
-    const std::string spelling = without_numbers(name.text, Digits::counting);
-    const std::string skeleton = without_numbers(name.text, Digits::all);
-    name.key = std::hash<std::string>()(spelling);
-    if (skeleton == spelling) return;
-    const std::uint64_t key = std::hash<std::string>()(skeleton);
-    const auto [place, added] =
-        numbered_of_.try_emplace(key, static_cast<std::uint32_t>(numbered_.size()));
-    if (added) numbered_.push_back({key, 0});
-    name.numbered = place->second;
-    ++numbered_[name.numbered].spellings;
-}
-
-/// Those of which names are left keep their counts.
-void NameBook::keep_used_numbers() {
-    const std::vector<Numbered> before = std::exchange(numbered_, {});
-    numbered_of_.clear();
-    for (Name& name : names_) {
-        if (name.numbered == kNoNumber) continue;
-        const Numbered& of = before[name.numbered];
-        const auto [place, added] =
-            numbered_of_.try_emplace(of.key, static_cast<std::uint32_t>(numbered_.size()));
-        if (added) numbered_.push_back(of);
-        name.numbered = place->second;
-    }
 }
 
 std::string_view NameBook::category(std::uint32_t name, std::uint32_t number) const {
@@ -107,7 +79,7 @@ void NameBook::set_stage_map(StageMap map) {
 void NameBook::renumber(const NewNumbers& number) {
     if (number.all_stay()) return;
     keep_those(names_, number);
-    keep_used_numbers();
+    numbers_.renumber(number);
     gpu_stages_.clear();
     gpu_kinds_.clear();
     range_kinds_.clear();
@@ -122,7 +94,7 @@ std::size_t NameBook::bytes() const {
     std::size_t total = 0;
     for (const Name& name : names_)
         total += sizeof(Name) + kNode + 2 * (name.text.size() + name.domain.size());
-    return total + numbered_.size() * (sizeof(Numbered) + kNode);
+    return total + numbers_.bytes();
 }
 
 }  // namespace gs

@@ -45,21 +45,8 @@ class NameBook {
     int iteration_rank(std::uint32_t name) const { return at(name).iteration_rank; }
     /// Of name_words.h.
     std::uint16_t words(std::uint32_t name) const { return at(name).words; }
-    /// The same for names that differ in their number only. Digits that need not count ("layer4")
-    /// do when more than kMostSpellings names differ in nothing else.
-    std::uint64_t numberless(std::uint32_t name) const {
-        const Name& n = at(name);
-        return counts(n) ? numbered_[n.numbered].key : n.key;
-    }
-    std::string numberless_text(std::uint32_t name) const {
-        return without_numbers(at(name).text, counts(at(name)) ? Digits::all : Digits::counting);
-    }
-    static constexpr std::uint32_t kMostSpellings = 16;
-    /// The same without any digits; 0: the name has none that may count.
-    std::uint64_t numbered(std::uint32_t name) const {
-        const Name& n = at(name);
-        return n.numbered == kNoNumber ? 0 : numbered_[n.numbered].key;
-    }
+    /// Which names are one but for their number.
+    const NameNumbers& numbers() const { return numbers_; }
     std::uint32_t unknown() const { return unknown_; }  ///< "?"
 
     /// The index of a name, made when there is none.
@@ -81,20 +68,7 @@ class NameBook {
         Stage stage = Stage::other;
         std::int16_t iteration_rank = 0;
         std::uint16_t words = 0;
-        std::uint32_t numbered = kNoNumber;  ///< index into numbered_
-        std::uint64_t key = 0;               ///< without the number that is sure to be one
     };
-    /// Names that are the same without any digits.
-    struct Numbered {
-        std::uint64_t key = 0;
-        std::uint32_t spellings = 0;
-    };
-    static constexpr std::uint32_t kNoNumber = ~0u;
-    bool counts(const Name& n) const {
-        return n.numbered != kNoNumber && numbered_[n.numbered].spellings > kMostSpellings;
-    }
-    void number(Name& name);
-    void keep_used_numbers();
     const Name& at(std::uint32_t name) const {
         return names_[name < names_.size() ? name : unknown_];
     }
@@ -102,8 +76,7 @@ class NameBook {
     std::vector<Name> names_;
     std::unordered_map<std::string, std::uint32_t> index_of_;                  // by text and domain
     std::map<std::pair<std::string, std::uint32_t>, std::string> categories_;  // by domain, number
-    std::vector<Numbered> numbered_;
-    std::unordered_map<std::uint64_t, std::uint32_t> numbered_of_;  // by key
+    NameNumbers numbers_;
     std::uint32_t unknown_ = 0;
     StageMap stage_map_;
     mutable std::vector<std::uint16_t> gpu_stages_;      // by name; kStageCount: not asked yet

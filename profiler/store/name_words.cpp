@@ -1,7 +1,7 @@
 #include "profiler/store/name_words.h"
 
-#include <algorithm>
-#include <iterator>
+#include <functional>
+#include <utility>
 
 #include "base/text.h"
 
@@ -82,6 +82,38 @@ std::string without_numbers(std::string_view name, Digits which) {
         at = end;
     }
     return out;
+}
+
+void NameNumbers::add(std::string_view text) {
+    const std::string spelling = without_numbers(text, Digits::counting);
+    const std::string bare = without_numbers(text, Digits::all);
+    Name& name = names_.emplace_back();
+    name.key = std::hash<std::string>()(spelling);
+    if (bare == spelling) return;
+    const std::uint64_t key = std::hash<std::string>()(bare);
+    name.numbered =
+        index_of_.try_emplace(key, static_cast<std::uint32_t>(numbered_.size())).first->second;
+    if (name.numbered == numbered_.size()) numbered_.push_back({key, 0});
+    ++numbered_[name.numbered].spellings;
+}
+
+/// Those of which names are left keep their counts.
+void NameNumbers::renumber(const NewNumbers& number) {
+    keep_those(names_, number);
+    const std::vector<Numbered> before = std::exchange(numbered_, {});
+    index_of_.clear();
+    for (Name& name : names_) {
+        if (name.numbered == kNone) continue;
+        const Numbered& of = before[name.numbered];
+        name.numbered = index_of_.try_emplace(of.key, static_cast<std::uint32_t>(numbered_.size()))
+                            .first->second;
+        if (name.numbered == numbered_.size()) numbered_.push_back(of);
+    }
+}
+
+std::size_t NameNumbers::bytes() const {
+    constexpr std::size_t kNode = 48;  // of the index
+    return names_.capacity() * sizeof(Name) + numbered_.size() * (sizeof(Numbered) + kNode);
 }
 
 }  // namespace gs

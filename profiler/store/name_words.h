@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "profiler/store/renumbering.h"
 
 namespace gs {
 
@@ -31,5 +35,48 @@ enum class Digits : std::uint8_t {
 };
 /// Such digits are "*" in the answer: "batch 17" is "batch *"; "layer4" stays with `counting`.
 std::string without_numbers(std::string_view name, Digits which);
+
+/// Which names are one but for their number, by the NameBook's indices. Digits that need not count
+/// do when more than kMostSpellings names differ in nothing else.
+class NameNumbers {
+  public:
+    static constexpr std::uint32_t kMostSpellings = 16;
+    /// The next name.
+    void add(std::string_view text);
+    /// The same for all names that are one.
+    std::uint64_t key(std::uint32_t name) const {
+        return all_count(name) ? numbered_[names_[name].numbered].key : names_[name].key;
+    }
+    /// The same without any digits; 0: the name has none that may count.
+    std::uint64_t bare(std::uint32_t name) const {
+        const std::uint32_t at = names_[name].numbered;
+        return at == kNone ? 0 : numbered_[at].key;
+    }
+    Digits digits(std::uint32_t name) const {
+        return all_count(name) ? Digits::all : Digits::counting;
+    }
+    void renumber(const NewNumbers& number);
+    std::size_t bytes() const;
+
+  private:
+    struct Name {
+        std::uint64_t key = 0;
+        std::uint32_t numbered = kNone;
+    };
+    /// Names that are the same without any digits.
+    struct Numbered {
+        std::uint64_t key = 0;
+        std::uint32_t spellings = 0;
+    };
+    static constexpr std::uint32_t kNone = ~0u;
+    bool all_count(std::uint32_t name) const {
+        const std::uint32_t at = names_[name].numbered;
+        return at != kNone && numbered_[at].spellings > kMostSpellings;
+    }
+
+    std::vector<Name> names_;
+    std::vector<Numbered> numbered_;
+    std::unordered_map<std::uint64_t, std::uint32_t> index_of_;  // into numbered_, by key
+};
 
 }  // namespace gs
