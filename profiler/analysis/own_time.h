@@ -17,7 +17,7 @@ struct OwnTime {
     double own_ms() const { return wall_ms - exposed_ms; }
 };
 struct OwnTimes {
-    /// False: no communication was seen. Then nothing can be told, and the own times are the walls.
+    /// False: no communication was seen. Then own times are not known (they equal the walls).
     bool communicates = false;
     std::vector<OwnTime> items;  ///< of every iteration, in order
 };

@@ -53,7 +53,7 @@ class LoopFinder {
     };
     struct Choice {
         FoundLoops loops;
-        std::optional<std::uint64_t> rival;  ///< its marker; 0: none can be told
+        std::optional<std::uint64_t> rival;  ///< its marker; 0: none is known
         int rival_looks = 0;
         std::int64_t looks = 0, since = 0;
         bool settled = false;

@@ -58,11 +58,11 @@ class LoopLane {
 
     /// True: it is time to judge. `calm`: a loop is known, so that a look a second is enough.
     bool take(const NameBook& names, const TraceSpan& span, bool calm);
-    /// The loop of this row; none: it cannot be told.
+    /// The loop of this row; none: not known.
     std::optional<FoundLoop> judge() const;
 
     const Tally* find(std::uint64_t key) const;
-    /// It came within so many of its usual gaps.
+    /// It came within `gaps` of its usual gaps.
     bool is_live(const Tally& tally, double gaps = 4) const;
     /// Its share of the row's ranges, of late.
     double pace(const Tally& tally) const;

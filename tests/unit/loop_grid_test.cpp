@@ -28,7 +28,7 @@ struct Pattern {
     double slack = 0;  ///< of the turns, beyond one
 };
 
-/// `each`: what comes every so many turns.
+/// `each`: what comes every N turns, by N.
 std::function<void(Program&)> repeat(int turns, Names names, double noise = 0.2,
                                      std::map<int, std::function<void(Program&)>> each = {}) {
     return [=](Program& p) {
