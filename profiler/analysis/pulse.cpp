@@ -47,7 +47,8 @@ std::vector<int> missing_of(const std::vector<RankPlace>& ranks, int world_size)
 
 void Pulse::take(const TraceStore& store, const Iterations& ended, std::int64_t gpu_worked_ns) {
     sign_ns_ = std::max(sign_ns_, gpu_worked_ns);
-    if (ended.items.empty()) return;
+    // What merely recurs, and what serves requests, may rest as long as it likes.
+    if (ended.items.empty() || ended.kind != LoopKind::loop) return;
     for (const Iteration& i : ended.items) seconds_.push_back(i.milliseconds() * 1e-3);
     while (seconds_.size() > kRemembered) seconds_.pop_front();
     sign_ns_ = std::max(sign_ns_, ended.items.back().end_ns);

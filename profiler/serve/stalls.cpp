@@ -34,8 +34,7 @@ std::vector<Trigger> Stalls::look(const TraceStore& store, std::span<const News>
     for (const News& n : news) {
         Known& known = still_there.emplace(n.source, std::move(known_[n.source])).first->second;
         const TraceProcess& process = store.processes()[n.process];
-        // What merely recurs may rest as long as it likes.
-        known.pulse.take(store, n.iterations.kind == LoopKind::loop ? n.iterations : Iterations(),
+        known.pulse.take(store, n.iterations,
                          n.stretch.kernels > 0 ? settled_until(process, now_ns) : 0);
         if (auto stall = known.pulse.stall(store, n.process, now_ns, options_)) {
             if (known.told) told_jobs.insert(job_of(process));
