@@ -54,10 +54,15 @@ void Triggers::slow_steps(Known& known, const TraceStore& store, const News& new
         const double ms = i.milliseconds();
         if (looked_for && known.iteration_ms.size() >= kLeastIterations) {
             if (known.since_median++ >= kBetweenMedians) {
-                known.median_ms = median_of({known.iteration_ms.begin(), known.iteration_ms.end()});
+                std::vector<double> sorted(known.iteration_ms.begin(), known.iteration_ms.end());
+                std::sort(sorted.begin(), sorted.end());
+                known.median_ms = percentile(sorted, 50);
+                // Where one in ten is as long, as with bursts of a loader, that is usual.
+                known.slow_ms = std::max(options_.step_factor * known.median_ms,
+                                         kBeyondUsual * percentile(sorted, 90));
                 known.since_median = 0;
             }
-            if (ms > options_.step_factor * known.median_ms)
+            if (ms > known.slow_ms)
                 out.push_back(
                     {"slow-step",
                      fmt::format("iteration {} of {} took {:.4g} ms, the median is {:.4g} ms",
