@@ -20,9 +20,13 @@ Intervals intervals_of(std::span<const TraceSpan> row, std::int64_t begin, std::
 
 Intervals sync_records(const TraceProcess& process, std::int64_t begin, std::int64_t end) {
     Intervals found;
-    for (const SyncEvent& sync : process.syncs.view())
-        if (sync.end_ns > begin && sync.begin_ns < end && sync.type != SyncType::stream_wait_event)
-            found.push_back({std::max(begin, sync.begin_ns), std::min(end, sync.end_ns)});
+    // They come in order of time, but for what CUPTI delivers late.
+    constexpr std::int64_t kLateNs = 60'000'000'000;
+    const auto syncs = process.syncs.view();
+    for (auto sync = syncs.rbegin(); sync != syncs.rend() && sync->end_ns + kLateNs > begin; ++sync)
+        if (sync->end_ns > begin && sync->begin_ns < end &&
+            sync->type != SyncType::stream_wait_event)
+            found.push_back({std::max(begin, sync->begin_ns), std::min(end, sync->end_ns)});
     std::sort(found.begin(), found.end(),
               [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
     Intervals out;
@@ -92,7 +96,7 @@ ProcessActivity activity_of(const TraceStore& store, std::uint32_t process, std:
     out.busy = union_of(out.kernels, out.copies);
     out.sync = union_of(std::move(sync));
     out.api = union_of(std::move(api));
-    leave_pauses_out(out, pauses_of(store, process, Unrecorded::gpu), {begin, end});
+    leave_pauses_out(out, pauses_of(store, process, Unrecorded::gpu, begin), {begin, end});
     return out;
 }
 

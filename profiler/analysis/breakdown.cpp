@@ -137,7 +137,19 @@ void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretc
     }
 }
 
-Breakdown within(const TraceStore& store, std::uint32_t process, Stretch stretch,
+using Tracks = std::vector<const TraceTrack*>;
+
+/// Those of a process on which GPU work is, or calls that launch it.
+Tracks gpu_tracks(const TraceStore& store, std::uint32_t process) {
+    Tracks out;
+    for (const TraceTrack& track : store.tracks())
+        if (track.process == process &&
+            (track.kind == TrackKind::gpu_stream || track.kind == TrackKind::api))
+            out.push_back(&track);
+    return out;
+}
+
+Breakdown within(const TraceStore& store, const Tracks& tracks, Stretch stretch,
                  std::uint32_t track_index, const ProcessActivity& activity, ApiKinds& kind_of) {
     Breakdown out;
     const Interval whole{stretch.begin, stretch.end};
@@ -152,11 +164,10 @@ Breakdown within(const TraceStore& store, std::uint32_t process, Stretch stretch
                                                          : std::numeric_limits<double>::quiet_NaN();
     out.sync_ms = ms(length_within(activity.sync, whole));
     out.api_ms = ms(length_within(activity.api, whole));
-    for (const TraceTrack& track : store.tracks()) {
-        if (track.process != process) continue;
-        if (track.kind == TrackKind::gpu_stream) add_stream(store, track, stretch, out);
-        if (track.kind != TrackKind::api) continue;
-        for_each_call(track, stretch.begin, stretch.end, [&](std::size_t, const TraceSpan& span) {
+    for (const TraceTrack* track : tracks) {
+        if (track->kind == TrackKind::gpu_stream) add_stream(store, *track, stretch, out);
+        if (track->kind != TrackKind::api) continue;
+        for_each_call(*track, stretch.begin, stretch.end, [&](std::size_t, const TraceSpan& span) {
             const ApiKind kind = kind_of(span.name);
             if ((kind == ApiKind::launch || kind == ApiKind::graph_launch) && stretch.counts(span))
                 ++out.launches;
@@ -173,7 +184,7 @@ Breakdown break_down(const TraceStore& store, std::uint32_t process, std::int64_
                      std::int64_t end_ns, std::uint32_t track) {
     ApiKinds kind_of(store);
     const ProcessActivity activity = activity_of(store, process, begin_ns, end_ns);
-    return within(store, process, {begin_ns, end_ns}, track, activity, kind_of);
+    return within(store, gpu_tracks(store, process), {begin_ns, end_ns}, track, activity, kind_of);
 }
 
 std::vector<Breakdown> break_down(const TraceStore& store, const Iterations& iterations) {
@@ -184,9 +195,10 @@ std::vector<Breakdown> break_down(const TraceStore& store, const Iterations& ite
         activity_of(store, iterations.process, iterations.items.front().begin_ns,
                     iterations.items.back().end_ns);
     out.reserve(iterations.items.size());
+    const Tracks tracks = gpu_tracks(store, iterations.process);
     for (const Iteration& i : iterations.items)
-        out.push_back(within(store, iterations.process, {i.begin_ns, i.end_ns}, iterations.track,
-                             activity, kind_of));
+        out.push_back(
+            within(store, tracks, {i.begin_ns, i.end_ns}, iterations.track, activity, kind_of));
     return out;
 }
 

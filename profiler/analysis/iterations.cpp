@@ -4,216 +4,258 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <tuple>
-#include <unordered_map>
+#include <utility>
 
+#include "profiler/analysis/kernel_loop.h"
 #include "profiler/analysis/pauses.h"
 
 namespace gs {
 namespace {
 
-constexpr std::size_t kLeastRecurring =
-    4;                                 ///< of what is inferred: fewer say nothing about regularity
-constexpr double kRegularShare = 0.8;  ///< of the periods must lie within [1/2, 2] of their median
-constexpr std::size_t kOuterRows = 3;  ///< of a thread, searched for what recurs
-constexpr double kSameCount = 0.03;    ///< kernels whose counts differ by less are of one loop
-
-/// A row that bears names of iterations, with those of its spans that are kept.
-struct Candidate {
-    IterationRow at;
-    std::vector<const TraceSpan*> spans;
-    std::int64_t total_ns = 0;
-};
-
-Candidate candidate(const TraceStore& store, const IterationRow& at) {
-    Candidate out{at, {}, 0};
-    const auto& rows = store.tracks()[at.track].rows;
-    const std::size_t stop = at.nests ? std::min(at.row + 1, rows.size()) : rows.size();
-    for (std::size_t r = at.row; r < stop; ++r)
-        for (const TraceSpan& span : rows[r].view())
-            if (store.names().iteration_rank(span.name) == at.rank) {
-                out.spans.push_back(&span);
-                out.total_ns += span.length_ns();
-            }
-    out.at.recurs = out.spans.size() > 1;
-    return out;
-}
+constexpr std::int64_t kLateNs = 10'000'000'000;  ///< ranges that come later are not looked for
+constexpr std::size_t kFarthest = 4096;  ///< ranges of a row, searched for the rest of a turn
+constexpr std::int64_t kSecondNs = 1'000'000'000;
 
 /// Of two threads that do the same the one it takes more time on.
-bool better(const Candidate& a, const Candidate& b) {
-    const int order = rather(a.at, b.at);
+bool better(const IterationRow& a, const IterationRow& b) {
+    const int order = rather(a, b);
     return order != 0 ? order > 0 : a.total_ns > b.total_ns;
 }
 
-Iterations from_names(const TraceStore& store, std::uint32_t process) {
-    Iterations out;
-    out.process = process;
+using Rows = std::span<const SlidingArray<TraceSpan>>;
+
+Rows rows_at(const TraceStore& store, const IterationRow& at) {
+    const auto& rows = store.tracks()[at.track].rows;
+    if (at.row >= rows.size()) return {};
+    return Rows(rows).subspan(at.row, at.nests ? 1 : rows.size() - at.row);
+}
+
+/// The best of the rows that bear names of iterations and still hold something.
+std::optional<IterationRow> named_row(const TraceStore& store, std::uint32_t process) {
     const auto known = store.frames().iteration_rows(process);
     std::vector<IterationRow> rows(known.begin(), known.end());
+    std::erase_if(rows, [&](const IterationRow& row) {
+        const Rows held = rows_at(store, row);
+        return std::all_of(held.begin(), held.end(), [](const auto& r) { return r.empty(); });
+    });
     std::sort(rows.begin(), rows.end(), [](const IterationRow& a, const IterationRow& b) {
         return std::tie(a.rank, a.track, a.row) < std::tie(b.rank, b.track, b.row);
     });
-    Candidate best;
+    std::optional<IterationRow> best;
     for (const IterationRow& row : rows)
-        if (Candidate found = candidate(store, row);
-            !found.spans.empty() && (best.spans.empty() || better(found, best)))
-            best = std::move(found);
-    if (best.spans.empty()) return out;
-    std::sort(best.spans.begin(), best.spans.end(),
-              [](const TraceSpan* a, const TraceSpan* b) { return a->begin_ns < b->begin_ns; });
-    out.track = best.at.track;
-    for (const TraceSpan* span : best.spans) {
-        if (!out.items.empty() && span->begin_ns < out.items.back().end_ns)
-            continue;  // start/end ranges may overlap
-        const auto number = iteration_number(store.names(), *span);
-        out.items.push_back({number.value_or(out.items.size()), span->begin_ns, span->end_ns});
-    }
-    const std::string_view text = store.name(best.spans.front()->name);
-    const std::size_t end = text.find_first_of("0123456789#[(:=");
-    out.name = text.substr(0, end == 0 ? std::string_view::npos : end);
-    while (!out.name.empty() && out.name.back() == ' ') out.name.pop_back();
-    out.how = fmt::format("ranges called '{}'", out.name);
-    return out;
-}
-
-/// From each begin to the next. Not across a pause of the recording: begins in it are not known.
-std::vector<Interval> steps_between(const std::vector<std::int64_t>& begins,
-                                    const Intervals& pauses) {
-    std::vector<Interval> out;
-    for (std::size_t i = 0; i + 1 < begins.size(); ++i)
-        if (const Interval step{begins[i], begins[i + 1]}; length_within(pauses, step) == 0)
-            out.push_back(step);
-    return out;
-}
-
-bool recurs_regularly(const std::vector<std::int64_t>& begins, const Intervals& pauses) {
-    const std::vector<Interval> steps = steps_between(begins, pauses);
-    if (steps.size() + 1 < kLeastRecurring) return false;
-    std::vector<std::int64_t> periods(steps.size());
-    for (std::size_t i = 0; i < steps.size(); ++i) periods[i] = steps[i].length();
-    auto middle = periods.begin() + static_cast<std::ptrdiff_t>(periods.size() / 2);
-    std::nth_element(periods.begin(), middle, periods.end());
-    const std::int64_t median = *middle;
-    const auto regular = std::count_if(periods.begin(), periods.end(), [&](std::int64_t p) {
-        return 2 * p >= median && p <= 2 * median;
-    });
-    return median > 0 &&
-           static_cast<double>(regular) >= kRegularShare * static_cast<double>(periods.size());
-}
-
-using BeginsByName = std::unordered_map<std::uint32_t, std::vector<std::int64_t>>;
-
-/// The name that marks the loop: of the regular ones, that of the count which most of them share,
-/// the first in time.
-std::optional<std::uint32_t> loop_marker(BeginsByName& by_name, const Intervals& pauses) {
-    std::vector<std::uint32_t> regular;
-    for (auto& [name, begins] : by_name) {
-        std::sort(begins.begin(), begins.end());
-        if (recurs_regularly(begins, pauses)) regular.push_back(name);
-    }
-    std::optional<std::uint32_t> best;
-    std::tuple<std::size_t, std::size_t, std::int64_t> best_score{0, 0, 0};
-    for (const std::uint32_t name : regular) {
-        const std::size_t count = by_name[name].size();
-        const auto slack = std::max<std::size_t>(
-            1, static_cast<std::size_t>(kSameCount * static_cast<double>(count)));
-        const auto alike = static_cast<std::size_t>(
-            std::count_if(regular.begin(), regular.end(), [&](std::uint32_t n) {
-                const std::size_t other = by_name[n].size();
-                return std::max(other, count) - std::min(other, count) <= slack;
-            }));
-        // Among equals the rarer one: what comes twice in each iteration shares its count with
-        // fewer.
-        const std::tuple score{alike, ~count, -by_name[name].front()};
-        if (!best || best_score < score) {
-            best_score = score;
-            best = name;
-        }
-    }
+        if (!best || better(row, *best)) best = row;
     return best;
 }
 
-void items_between(Iterations& out, const std::vector<std::int64_t>& begins,
-                   const Intervals& pauses) {
-    for (const Interval& step : steps_between(begins, pauses))
-        if (step.length() > 0) out.items.push_back({out.items.size(), step.begin, step.end});
+/// Those that end in (after, until].
+std::span<const TraceSpan> ending_in(std::span<const TraceSpan> row, std::int64_t after,
+                                     std::int64_t until) {
+    const auto ends_after = [](std::int64_t t, const TraceSpan& s) { return t < s.end_ns; };
+    const auto first = std::upper_bound(row.begin(), row.end(), after, ends_after);
+    return {first, std::upper_bound(first, row.end(), until, ends_after)};
 }
 
-/// The uppermost row of a thread in which something recurs: a range around the whole program hides
-/// the loop in it.
-Iterations from_rows(const TraceStore& store, std::uint32_t track_index, const Intervals& pauses) {
-    Iterations out;
-    const TraceTrack& track = store.tracks()[track_index];
-    for (std::size_t r = 0; r < std::min(kOuterRows, track.rows.size()); ++r) {
-        BeginsByName by_name;
-        for (const TraceSpan& span : track.rows[r].view())
-            by_name[span.name].push_back(span.begin_ns);
-        const auto marker = loop_marker(by_name, pauses);
-        if (!marker) continue;
-        items_between(out, by_name[*marker], pauses);
-        out.name = store.name(*marker);
-        out.how = fmt::format("inferred: range '{}' recurs", out.name);
-        break;
+/// The members of a turn that have been seen.
+class Turn {
+  public:
+    Turn(const TraceStore& store, const FoundLoop& loop) : store_(store), loop_(loop) {}
+    /// False: this member was seen before, or it is the marker.
+    bool take(const TraceSpan& span) {
+        const std::uint64_t key = store_.names().numbers().key(span.name);
+        if (key == loop_.marker) return false;
+        const auto& members = loop_.members;
+        if (std::find(members.begin(), members.end(), key) == members.end()) return true;
+        if (std::find(seen_.begin(), seen_.end(), key) != seen_.end()) return false;
+        seen_.push_back(key);
+        begin_ns_ = std::min(begin_ns_, span.begin_ns);
+        end_ns_ = std::max(end_ns_, span.end_ns);
+        return true;
     }
-    return out;
+    bool complete() const { return seen_.size() + 1 == loop_.members.size(); }
+    bool is_marker(const TraceSpan& span) const {
+        return store_.names().numbers().key(span.name) == loop_.marker;
+    }
+    std::int64_t begin_ns() const { return begin_ns_; }
+    std::int64_t end_ns() const { return end_ns_; }
+
+  private:
+    const TraceStore& store_;
+    const FoundLoop& loop_;
+    std::vector<std::uint64_t> seen_;
+    std::int64_t begin_ns_ = std::numeric_limits<std::int64_t>::max();
+    std::int64_t end_ns_ = std::numeric_limits<std::int64_t>::min();
+};
+
+/// When the turn began that ends with row[marker]; none: not all of it is there.
+std::optional<std::int64_t> begin_of_turn(const TraceStore& store, const FoundLoop& loop,
+                                          std::span<const TraceSpan> row, std::size_t marker) {
+    Turn turn(store, loop);
+    for (std::size_t n = 0; n < std::min(marker, kFarthest) && !turn.complete(); ++n)
+        if (!turn.take(row[marker - 1 - n])) break;
+    return turn.complete() ? std::optional(turn.begin_ns()) : std::nullopt;
 }
 
-Iterations from_thread(const TraceStore& store, std::uint32_t process) {
-    Iterations out;
-    const Intervals pauses = pauses_of(store, process, Unrecorded::ranges);
-    std::int64_t most = 0;
-    for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
-        const TraceTrack& track = store.tracks()[t];
-        if (track.process != process || track.kind != TrackKind::thread || track.rows.empty())
-            continue;
-        std::int64_t total = 0;
-        for (const TraceSpan& span : track.rows[0].view()) total += span.length_ns();
-        if (total <= most) continue;
-        Iterations found = from_rows(store, t, pauses);
-        if (found.items.empty()) continue;
-        most = total;
-        out = std::move(found);
-        out.track = t;
-    }
-    out.process = process;
-    out.inferred = true;
-    return out;
-}
-
-Iterations from_kernels(const TraceStore& store, std::uint32_t process) {
-    Iterations out;
-    out.process = process;
-    out.inferred = true;
-    BeginsByName by_name;
-    for (const TraceTrack& track : store.tracks()) {
-        if (track.process != process || track.kind != TrackKind::gpu_stream || track.rows.empty())
-            continue;
-        const auto spans = track.rows[0].view();
-        const auto works = track.described() ? track.works[0].view() : std::span<const GpuWork>();
-        for (std::size_t i = 0; i < spans.size(); ++i)
-            if (i >= works.size() || works[i].kind == GpuWorkKind::kernel ||
-                works[i].kind == GpuWorkKind::graph)
-                by_name[spans[i].name].push_back(spans[i].begin_ns);
-    }
-    const Intervals pauses = pauses_of(store, process, Unrecorded::gpu);
-    const auto marker = loop_marker(by_name, pauses);
-    if (!marker) return out;
-    items_between(out, by_name[*marker], pauses);
-    out.name = store.name(*marker);
-    out.how = fmt::format("inferred: kernel '{}' recurs", out.name);
-    return out;
+/// When the turn was over that began with the newest marker; none: it was not.
+std::optional<std::int64_t> end_of_turn(const TraceStore& store, const FoundLoop& loop,
+                                        std::span<const TraceSpan> row) {
+    Turn turn(store, loop);
+    std::size_t newest = row.size();
+    for (std::size_t n = 0; n < std::min(row.size(), kFarthest) && newest == row.size(); ++n)
+        if (turn.is_marker(row[row.size() - 1 - n])) newest = row.size() - 1 - n;
+    for (std::size_t i = newest + 1; i < row.size() && !turn.complete(); ++i)
+        if (!turn.take(row[i])) break;
+    const bool over = turn.complete() && loop.members.size() > 1;
+    return over ? std::optional(turn.end_ns()) : std::nullopt;
 }
 
 }  // namespace
 
-Iterations find_iterations(const TraceStore& store, std::uint32_t process) {
-    Iterations named = from_names(store, process);
-    if (named.items.size() > 1) return named;
+struct IterationFollower::Look {
+    const TraceStore& store;
+    std::uint32_t process;
+    std::int64_t until_ns;
+    bool complete;
+};
+
+IterationFollower::Cursor& IterationFollower::cursor(const std::string& loop) {
+    return cursors_.try_emplace(loop, Cursor{from_ns_, 0, false, 0}).first->second;
+}
+
+void IterationFollower::add_until(const Look& look, const Intervals& pauses,
+                                  std::int64_t boundary_ns, Cursor& at, Iterations& out) const {
+    if (boundary_ns > look.until_ns) return;
+    const Interval step{at.boundary_ns, boundary_ns};
+    if (at.has_boundary && step.length() > 0 && length_within(pauses, step) == 0)
+        out.items.push_back({at.next_number++, step.begin, step.end});
+    at.has_boundary = true;
+    at.boundary_ns = boundary_ns;
+}
+
+void IterationFollower::take_named(const Look& look, const IterationRow& row, Iterations& out) {
+    const NameBook& names = look.store.names();
+    Cursor& at = cursor(fmt::format("{}", row.rank));
+    std::vector<const TraceSpan*> spans;
+    for (const auto& each : rows_at(look.store, row))
+        for (const TraceSpan& span : ending_in(each.view(), at.read_ns, look.until_ns))
+            if (names.iteration_rank(span.name) == row.rank) spans.push_back(&span);
+    std::sort(spans.begin(), spans.end(),
+              [](const TraceSpan* a, const TraceSpan* b) { return a->begin_ns < b->begin_ns; });
+    out.track = row.track;
+    for (const TraceSpan* span : spans) {
+        if (at.has_boundary && span->begin_ns < at.boundary_ns)
+            continue;  // start/end ranges may overlap
+        const auto number = iteration_number(names, *span);
+        out.items.push_back({number.value_or(at.next_number++), span->begin_ns, span->end_ns});
+        at.has_boundary = true;
+        at.boundary_ns = at.read_ns = span->end_ns;
+    }
+    if (spans.empty()) return;
+    const std::string_view text = look.store.name(spans.front()->name);
+    const std::size_t end = text.find_first_of("0123456789#[(:=");
+    out.name = text.substr(0, end == 0 ? std::string_view::npos : end);
+    while (!out.name.empty() && out.name.back() == ' ') out.name.pop_back();
+    out.how = fmt::format("ranges called '{}'", out.name);
+}
+
+void IterationFollower::take_loop(const Look& look, const FoundLoop& loop, Iterations& out) {
+    const auto& rows = look.store.tracks()[loop.track].rows;
+    if (loop.row >= rows.size()) return;
+    const auto row = rows[loop.row].view();
+    const TrackFacts& on = look.store.tracks()[loop.track];
+    Cursor& at = cursor(fmt::format("{}/{}/{}", loop.name, on.tid, loop.row));
+    const std::int64_t since = at.has_boundary ? at.boundary_ns : at.read_ns;
+    const Intervals pauses = pauses_of(look.store, look.process, Unrecorded::ranges, since);
+    for (const TraceSpan& span : ending_in(row, at.read_ns, look.until_ns)) {
+        if (look.store.names().numbers().key(span.name) != loop.marker) continue;
+        if (loop.ends_turn && !at.has_boundary) {
+            const auto begin =
+                begin_of_turn(look.store, loop, row, static_cast<std::size_t>(&span - row.data()));
+            at.has_boundary = begin && *begin >= from_ns_;
+            at.boundary_ns = begin.value_or(0);
+        }
+        add_until(look, pauses, loop.ends_turn ? span.end_ns : span.begin_ns, at, out);
+        at.read_ns = span.end_ns;
+    }
+    if (look.complete && !loop.ends_turn && at.has_boundary)
+        if (const auto end = end_of_turn(look.store, loop, row))
+            add_until(look, pauses, *end, at, out);
+    at.read_ns = std::max(at.read_ns, look.until_ns - kLateNs);
+    out.track = loop.track;
+    out.name = loop.name;
+    out.kind = loop.kind;
+    out.how = fmt::format("inferred: {} '{}' recurs",
+                          loop.kind == LoopKind::requests ? "request" : "range", loop.name);
+}
+
+/// A live process is searched less and less often while no kernel recurs, and again when the one
+/// that did no longer comes.
+void IterationFollower::take_kernels(const Look& look, Iterations& out) {
+    constexpr std::int64_t kLongestPauseNs = 60 * kSecondNs;
+    // Where ranges come the loop is likely to be found in them.
+    if (!followed_ && look.store.frames().loops().looks_at(look.process))
+        next_search_ns_ = look.until_ns + kLateNs;
+    if (look.complete) {
+        if (kernel_.empty()) kernel_ = kernel_of_loop(look.store, look.process, from_ns_);
+    } else if (look.until_ns >= next_search_ns_) {
+        search_pause_ns_ = std::clamp(2 * search_pause_ns_, kSecondNs, kLongestPauseNs);
+        next_search_ns_ = look.until_ns + search_pause_ns_;
+        kernel_ = kernel_of_loop(look.store, look.process,
+                                 std::max(from_ns_, look.until_ns - kLongestPauseNs));
+    }
+    if (kernel_.empty()) return;
+    Cursor& at = cursor(kernel_);
+    const std::int64_t since = at.has_boundary ? at.boundary_ns : at.read_ns;
+    const Intervals pauses = pauses_of(look.store, look.process, Unrecorded::gpu, since);
+    for (const std::int64_t t :
+         begins_of(look.store, look.process, kernel_, at.read_ns, look.until_ns)) {
+        add_until(look, pauses, t, at, out);
+        at.read_ns = t + 1;
+    }
+    at.read_ns = std::max(at.read_ns, look.until_ns - kLateNs);
+    if (!out.items.empty()) next_search_ns_ = look.until_ns + kLongestPauseNs;
+    out.name = kernel_;
+    out.how = fmt::format("inferred: kernel '{}' recurs", out.name);
+}
+
+Iterations IterationFollower::take(const TraceStore& store, std::uint32_t process,
+                                   std::int64_t until_ns, bool complete) {
+    const Look look{store, process, until_ns, complete};
+    Iterations out;
+    out.process = process;
+    const auto named = named_row(store, process);
+    if (named && named->recurs) {
+        take_named(look, *named, out);
+        if (std::exchange(followed_, true) || !complete || out.items.size() > 1) return out;
+    }
+    Iterations inferred;
+    inferred.process = process;
+    inferred.inferred = true;
+    const FoundLoop* const settled = store.frames().loops().settled(process);
+    if (complete) {
+        const FoundLoops loops = store.frames().loops().find(process);
+        if (!followed_)
+            for (const FoundLoop& loop : loops.before) take_loop(look, loop, inferred);
+        if (loops.now) take_loop(look, *loops.now, inferred);
+    } else if (settled != nullptr) {
+        take_loop(look, *settled, inferred);
+    }
+    if (!inferred.name.empty()) {
+        followed_ = true;
+        return inferred;
+    }
+    if (inferred.items.empty()) take_kernels(look, inferred);
     // A single range of a telling name is better than nothing, and worse than something that
     // recurs.
-    Iterations inferred = from_thread(store, process);
-    if (inferred.items.empty()) inferred = from_kernels(store, process);
-    return inferred.items.empty() ? named : inferred;
+    if (inferred.items.empty() && named && out.items.empty()) take_named(look, *named, out);
+    followed_ = true;
+    return inferred.items.empty() ? out : inferred;
+}
+
+Iterations find_iterations(const TraceStore& store, std::uint32_t process, std::int64_t from_ns) {
+    return IterationFollower(from_ns).take(store, process, std::numeric_limits<std::int64_t>::max(),
+                                           true);
 }
 
 }  // namespace gs

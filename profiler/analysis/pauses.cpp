@@ -5,13 +5,19 @@
 
 namespace gs {
 
-Intervals pauses_of(const TraceStore& store, std::uint32_t process, Unrecorded what) {
+Intervals pauses_of(const TraceStore& store, std::uint32_t process, Unrecorded what,
+                    std::int64_t since_ns) {
     Intervals out;
     if (process >= store.processes().size()) return out;
     std::vector<Interval> found;
-    for (const PauseEvent& pause : store.processes()[process].pauses.view())
-        if (what == Unrecorded::gpu ? pause.gpu : pause.ranges)
-            found.push_back({pause.begin_ns, pause.end_ns});
+    // They come in order, but for those of two rings, a tick or two apart.
+    constexpr std::int64_t kTicksNs = 10'000'000'000;
+    const auto pauses = store.processes()[process].pauses.view();
+    for (auto pause = pauses.rbegin(); pause != pauses.rend(); ++pause) {
+        if (pause->end_ns + kTicksNs <= since_ns) break;
+        if ((what == Unrecorded::gpu ? pause->gpu : pause->ranges) && pause->end_ns > since_ns)
+            found.push_back({pause->begin_ns, pause->end_ns});
+    }
     // A process with two rings records its pauses twice.
     std::sort(found.begin(), found.end(),
               [](const Interval& a, const Interval& b) { return a.begin < b.begin; });

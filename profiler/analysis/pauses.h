@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "profiler/analysis/intervals.h"
 #include "profiler/analysis/iterations.h"
@@ -15,7 +16,9 @@ enum class Unrecorded : std::uint8_t {
     gpu,     ///< GPU work, CUDA calls and inner ranges
     ranges,  ///< outermost ranges; somewhat longer, because begun iterations are recorded
 };
-Intervals pauses_of(const TraceStore& store, std::uint32_t process, Unrecorded what);
+/// Those that end after `since_ns`: O(that many).
+Intervals pauses_of(const TraceStore& store, std::uint32_t process, Unrecorded what,
+                    std::int64_t since_ns = std::numeric_limits<std::int64_t>::min());
 
 /// What is missing on a track in a pause: of a thread's ranges the outermost and all inside.
 Unrecorded unrecorded_on(const TraceTrack& track);

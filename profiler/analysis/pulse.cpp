@@ -47,7 +47,8 @@ std::vector<int> missing_of(const std::vector<RankPlace>& ranks, int world_size)
 
 void Pulse::take(const TraceStore& store, const Iterations& ended, std::int64_t gpu_worked_ns) {
     sign_ns_ = std::max(sign_ns_, gpu_worked_ns);
-    if (ended.items.empty()) return;
+    // What merely recurs, and what serves requests, may rest as long as it likes.
+    if (ended.items.empty() || ended.kind != LoopKind::loop) return;
     for (const Iteration& i : ended.items) seconds_.push_back(i.milliseconds() * 1e-3);
     while (seconds_.size() > kRemembered) seconds_.pop_front();
     sign_ns_ = std::max(sign_ns_, ended.items.back().end_ns);
@@ -89,7 +90,7 @@ std::int64_t Pulse::last_sign_ns(const TraceStore& store, std::uint32_t process)
     }
     // What was not recorded may have been an iteration.
     const Intervals pauses =
-        pauses_of(store, process, by_gpu_ ? Unrecorded::gpu : Unrecorded::ranges);
+        pauses_of(store, process, by_gpu_ ? Unrecorded::gpu : Unrecorded::ranges, out);
     return pauses.empty() ? out : std::max(out, pauses.back().end);
 }
 

@@ -129,9 +129,9 @@ struct XEvent {
     std::vector<Stat> stats;
 };
 
-class Reader {
+class XplaneReader {
   public:
-    explicit Reader(ImportEvents& out) : out_(out) {}
+    explicit XplaneReader(ImportEvents& out) : out_(out) {}
 
     void read(ProtoReader space, std::size_t bytes) {
         std::vector<Plane> planes;
@@ -328,7 +328,7 @@ bool is_xplane(std::string_view bytes) {
 
 Result<void> import_xplane(std::string_view bytes, const std::string& path, ImportEvents& out) {
     try {
-        Reader(out).read(ProtoReader(bytes), bytes.size());
+        XplaneReader(out).read(ProtoReader(bytes), bytes.size());
     } catch (const ProtoFault& fault) {
         return fail_at_byte(path, fault.byte, fault.what, "the file is damaged or cut off");
     }

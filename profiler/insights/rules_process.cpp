@@ -4,6 +4,7 @@
 
 #include "base/record/gpu_windows.h"
 #include "profiler/analysis/compare.h"
+#include "profiler/analysis/own_time.h"
 #include "profiler/insights/rules.h"
 #include "profiler/store/statistics.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 // Start values: the table of docs/insights.md; those of our own are marked.
 constexpr double kDataShare = 0.05;    // R20, ours, as for other waits
-constexpr double kStraggler = 1.10;    // R23, times the median of the ranks
+constexpr double kStraggler = 1.10;    // R23, times the usual rank, the lower median
 constexpr double kSameKernels = 0.05;  // R23, ours: kernel times that differ by less are equal
 constexpr double kSelfCost =
     0.01;  // R24: the profiling service's budget (references: less than 1 %)
@@ -131,18 +132,18 @@ namespace {
 
 struct RankLoad {
     std::uint32_t process = 0;
-    double own_ms = 0,
-           kernel_ms = 0;  ///< medians per iteration, without what waits for other ranks
+    std::vector<double> own;           ///< of every iteration, without waiting for other ranks
+    double own_ms = 0, kernel_ms = 0;  ///< medians, kernels without collectives
+    double held_ms = 0;                ///< of it, at most so much was waiting for a CPU
+    bool communicates = false;
     Iteration slowest;
     std::uint32_t track = kNoTrack;
 };
 
-/// Ranks that train together take equally long: the fast ones wait inside NCCL's kernels, which is
-/// not their own time.
 RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOptions& options) {
     RankLoad out;
     out.process = process;
-    Iterations its = find_iterations(store, process);
+    Iterations its = find_iterations(store, process, options.begin_ns);
     std::erase_if(its.items, [&](const Iteration& i) {
         return i.begin_ns < options.begin_ns || i.end_ns > options.end_ns;
     });
@@ -151,29 +152,39 @@ RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOp
                         its.items.end() - static_cast<std::ptrdiff_t>(options.max_iterations));
     if (its.items.size() < kLeastSamples) return out;
     out.track = its.track;
-    Intervals waits;
-    for (const TraceTrack& track : store.tracks()) {
-        if (track.process != process || track.kind != TrackKind::gpu_stream) continue;
-        for (const auto& row : track.rows) {
-            Intervals found;
-            for (const TraceSpan& span : row.view())
-                if (store.name(span.name).find("nccl") != std::string_view::npos)
-                    append(found, {span.begin_ns, span.end_ns});
-            waits = union_of(waits, found);
-        }
-    }
+    const OwnTimes times = own_times(store, its);
+    out.communicates = times.communicates;
     const std::vector<Breakdown> breakdowns = break_down(store, its);
-    std::vector<double> own, kernels;
+    std::vector<double> kernels;
     for (std::size_t i = 0; i < its.items.size(); ++i) {
-        const Interval at{its.items[i].begin_ns, its.items[i].end_ns};
-        const double waited = static_cast<double>(length_within(waits, at)) * 1e-6;
-        own.push_back(breakdowns[i].wall_ms - waited);
-        kernels.push_back(breakdowns[i].kernel_ms - waited);
+        out.own.push_back(times.items[i].own_ms());
+        kernels.push_back(breakdowns[i].kernel_ms - times.items[i].exposed_ms);
         if (its.items[i].milliseconds() > out.slowest.milliseconds()) out.slowest = its.items[i];
     }
-    out.own_ms = median_of(own);
+    out.own_ms = median_of(out.own);
     out.kernel_ms = median_of(kernels);
+    const MachineUse machine =
+        machine_use(store, process, its.items.front().begin_ns, its.items.back().end_ns, its.track);
+    out.held_ms = machine.doubt() * median_of([&] {
+                      std::vector<double> walls;
+                      for (const OwnTime& t : times.items) walls.push_back(t.wall_ms);
+                      return walls;
+                  }());
     return out;
+}
+
+/// Of the ranks that are not slower than most, the one whose own time is the longest.
+const RankLoad& usual_of(std::vector<RankLoad>& loads) {
+    const auto middle = loads.begin() + static_cast<std::ptrdiff_t>((loads.size() - 1) / 2);
+    std::nth_element(loads.begin(), middle, loads.end(),
+                     [](const RankLoad& a, const RankLoad& b) { return a.own_ms < b.own_ms; });
+    return *middle;
+}
+
+/// Slower than the usual rank by more than chance, and than waiting for CPUs explains.
+bool is_slower(const RankLoad& rank, const RankLoad& usual) {
+    const double least = (kStraggler - 1) * usual.own_ms;
+    return widened(shift_of(usual.own, rank.own), usual.held_ms, rank.held_ms).low > least;
 }
 
 }  // namespace
@@ -183,25 +194,29 @@ Answer stragglers(const Subject& s) {
     for (std::uint32_t p = 0; p < s.store.processes().size(); ++p) {
         const ProcessLabels& labels = s.store.processes()[p].labels;
         if (labels.rank < 0 || labels.job != s.traced().labels.job) continue;
-        if (RankLoad load = load_of(s.store, p, s.options); load.own_ms > 0) loads.push_back(load);
+        if (RankLoad load = load_of(s.store, p, s.options); load.own_ms > 0)
+            loads.push_back(std::move(load));
     }
     if (s.traced().labels.rank < 0 || loads.size() < 2)
         return cannot_tell("needs traces of two ranks or more");
-    std::vector<double> own, kernels;
-    for (const RankLoad& l : loads) own.push_back(l.own_ms), kernels.push_back(l.kernel_ms);
-    const double usual = median_of(own), usual_kernels = median_of(kernels);
+    if (!std::all_of(loads.begin(), loads.end(), [](auto& l) { return l.communicates; }))
+        return cannot_tell(
+            "not every rank shows its communication (ranges such as all_reduce, or NCCL's "
+            "kernels): how long each waits for the others is not known");
+    const RankLoad usual = usual_of(loads);
     const auto mine = std::find_if(loads.begin(), loads.end(),
                                    [&](const RankLoad& l) { return l.process == s.process; });
-    if (mine == loads.end() || !(mine->own_ms > kStraggler * usual)) return {};
-    const bool on_gpu = mine->kernel_ms > (1 + kSameKernels) * usual_kernels;
+    if (mine == loads.end() || !is_slower(*mine, usual)) return {};
+    const bool on_gpu = mine->kernel_ms > (1 + kSameKernels) * usual.kernel_ms;
     // All ranks wait for this one: an iteration of the job takes as much longer.
     Insight i = insight(s, fmt::format("Rank {} keeps the others waiting", s.traced().labels.rank),
-                        mine->own_ms - usual, Confidence::measured);
+                        mine->own_ms - usual.own_ms, Confidence::measured);
     i.text = fmt::format(
-        "Without waiting for others it needs {:.2f} ms per iteration, the median of {} ranks is "
+        "Without waiting for others it needs {:.2f} ms per iteration, the usual one of {} ranks "
         "{:.2f} ms. "
         "Its kernels take {:.2f} ms, the median {:.2f} ms: the time is lost on the {}.",
-        mine->own_ms, loads.size(), usual, mine->kernel_ms, usual_kernels, on_gpu ? "GPU" : "host");
+        mine->own_ms, loads.size(), usual.own_ms, mine->kernel_ms, usual.kernel_ms,
+        on_gpu ? "GPU" : "host");
     i.advice = on_gpu ? "Its GPU is slower or has more work: clocks and heat (R12), another GPU "
                         "model, an uneven split of the batch or of the splats."
                       : "Its host is slower: data loading, other processes on its cores, NUMA "

@@ -114,10 +114,12 @@ Subject::Subject(const TraceStore& from, std::uint32_t of, const InsightOptions&
 }
 
 void Subject::choose_iterations() {
-    iterations = find_iterations(store, process);
+    iterations = find_iterations(store, process, options.begin_ns);
     keep_whole(store, iterations);
     auto& items = iterations.items;
-    if (items.size() >= kEnoughToDrop) items.erase(items.begin(), items.begin() + kWarmUp);
+    const bool from_start = options.begin_ns <= store.begin_ns();
+    if (from_start && items.size() >= kEnoughToDrop)
+        items.erase(items.begin(), items.begin() + kWarmUp);
     std::erase_if(items, [&](const Iteration& i) {
         return i.begin_ns < options.begin_ns || i.end_ns > options.end_ns;
     });

@@ -88,9 +88,21 @@ void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigu
 
 void Daemon::act_on(const std::vector<Trigger>& triggers) {
     for (const Trigger& trigger : triggers) {
-        log_info("{}: {}", trigger.kind, trigger.reason);
+        log(trigger);
         recorder_.ask(trigger.kind, trigger.reason, trigger.time_ns, trigger.since_ns);
     }
+}
+
+void Daemon::log(const Trigger& trigger) {
+    constexpr std::int64_t kMinuteNs = 60'000'000'000;
+    constexpr std::uint64_t kLines = 10;
+    if (trigger.kind != "slow-step") return log_info("{}: {}", trigger.kind, trigger.reason);
+    if (next_ns_ > slow_steps_.until_ns) {
+        if (slow_steps_.count > kLines)
+            log_info("slow-step: {} more in a minute", slow_steps_.count - kLines);
+        slow_steps_ = {next_ns_ + kMinuteNs, 0};
+    }
+    if (slow_steps_.count++ < kLines) log_info("{}: {}", trigger.kind, trigger.reason);
 }
 
 void Daemon::finish(const TraceStore& store) {

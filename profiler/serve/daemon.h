@@ -48,7 +48,7 @@ class Daemon {
 
   private:
     static constexpr std::int64_t kIntervalNs = 1'000'000'000;
-    static constexpr std::int64_t kSilenceNs = 10'000'000'000;  ///< without a tick: not healthy
+    static constexpr std::int64_t kSilenceNs = 60'000'000'000;  ///< without a tick: not healthy
     struct Asked {
         CaptureRequest stretch;
         std::string path;              ///< of the request, for the reason
@@ -57,6 +57,7 @@ class Daemon {
     };
 
     void act_on(const std::vector<Trigger>& triggers);
+    void log(const Trigger& trigger);
     void serve_requests(const TraceStore& store, std::int64_t now_ns);
     void note_written(const std::vector<Recording>& written);
     HttpAnswer capture(const HttpRequest& request);
@@ -79,6 +80,11 @@ class Daemon {
     std::atomic<std::int64_t> ticked_ns_{0};
     std::atomic<std::uint64_t> recordings_{0};
     std::int64_t next_ns_ = 0;
+    /// Lines about slow steps in the present minute: those that are common are many.
+    struct {
+        std::int64_t until_ns = 0;
+        std::uint64_t count = 0;
+    } slow_steps_;
 };
 
 }  // namespace gs::serve

@@ -127,6 +127,15 @@ void Metrics::take_counters(const TraceStore& store, std::span<const News> news,
     }
 }
 
+/// What is counted never falls: where another loop turns out to be the process's, it gets a series
+/// of its own.
+TimeHistogram& Metrics::Process::loop(const std::string& name) {
+    for (auto& [known, times] : loops)
+        if (known == name) return times;
+    if (loops.size() < kMostLoops) loops.emplace_back(name, TimeHistogram());
+    return loops.back().second;
+}
+
 /// An iteration's stages. `told`: all of its GPU work is known.
 void Metrics::take_part(Process& p, const Breakdown& part, bool told) {
     p.splats |= part.splats;
@@ -149,10 +158,16 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
     give_labels(p, labels_of(from), now_ns);
     for (std::size_t i = 0; i < news.parts.size(); ++i) {
         const Breakdown& part = news.parts[i];
-        p.iteration.add(news.iterations.items[i].milliseconds() * 1e-3);
+        p.loop(news.iterations.name).add(news.iterations.items[i].milliseconds() * 1e-3);
         if (part.watched_ms < part.wall_ms) continue;  // of its stages a part is not known
         const bool told = !misses_gpu_work(from, news.iterations.items[i].end_ns);
         take_part(p, part, told);
+    }
+    p.communicates |= news.own.communicates;
+    for (const OwnTime& t : news.own.items) {
+        if (!p.communicates) break;
+        p.own.add(t.own_ms() * 1e-3);
+        p.collective_s += t.exposed_ms * 1e-3;
     }
     const Breakdown& stretch = news.stretch;
     p.has_gpu |= stretch.has_gpu;
@@ -188,7 +203,19 @@ void Metrics::write_times(Exposition& out) const {
     out.family("gausscope_iteration_seconds", Type::histogram, "Time of one training iteration.",
                "seconds");
     for (const auto& [source, p] : processes_)
-        if (p.iteration.count() > 0) out.value(p.labels, p.iteration);
+        for (const auto& [name, times] : p.loops)
+            out.value(name == p.loops.front().first ? p.labels : with(p.labels, "loop", name),
+                      times);
+    out.family(
+        "gausscope_own_seconds", Type::histogram,
+        "Time of one training iteration without its collectives and waiting for other ranks; "
+        "absent where no communication is seen.",
+        "seconds");
+    for (const auto& [source, p] : processes_)
+        if (p.communicates) out.value(p.labels, p.own);
+    family(out, "gausscope_collective_seconds", Type::counter,
+           "Time of iterations in collectives, or waiting for other ranks, that nothing hides.",
+           "seconds", [](const Process& p) { return p.communicates ? p.collective_s : kMissing; });
     out.family("gausscope_stage_seconds", Type::histogram,
                "Time of a stage in one iteration: of its kernels on the GPU, or of its ranges on "
                "the host.",

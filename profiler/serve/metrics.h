@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "profiler/serve/exposition.h"
 #include "profiler/serve/gpu_metrics.h"
@@ -56,7 +57,10 @@ class Metrics {
         std::uint32_t pid = 0;
         bool ended = false;
         std::int64_t seen_ns = 0;  ///< its last sign of life
-        TimeHistogram iteration;
+        /// By the loop's name. The first has no label: most processes have only one.
+        std::vector<std::pair<std::string, TimeHistogram>> loops;
+        static constexpr std::size_t kMostLoops = 4;
+        TimeHistogram& loop(const std::string& name);
         std::array<TimeHistogram, kStageCount> gpu, cpu;
         /// In place of `gpu` where nothing it does is 3D Gaussian Splatting's alone.
         std::map<std::string, TimeHistogram> kinds, range_kinds;
@@ -66,6 +70,9 @@ class Metrics {
         double idle_ratio = 0;  ///< NaN: no GPU work recorded, or all paused
         std::uint64_t kernels = 0, launches = 0;
         bool has_gpu = false;
+        bool communicates = false;  ///< with other ranks, as far as is seen
+        TimeHistogram own;          ///< of iterations since then
+        double collective_s = 0;
         std::uint64_t written = 0;
         LossCounts loss;
         std::optional<ServiceStatus> service;

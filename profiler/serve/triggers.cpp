@@ -44,15 +44,30 @@ std::vector<Trigger> Triggers::look(const TraceStore& store, std::span<const New
 
 void Triggers::slow_steps(Known& known, const TraceStore& store, const News& news,
                           std::vector<Trigger>& out) const {
-    for (const Iteration& i : news.iterations.items) {
+    const Iterations& its = news.iterations;
+    if (its.items.empty()) return;
+    const bool looked_for = options_.step_factor > 0 && its.kind == LoopKind::loop;
+    if (its.name != known.loop) known.iteration_ms.clear();
+    known.loop = its.name;
+    known.since_median = kBetweenMedians;
+    for (const Iteration& i : its.items) {
         const double ms = i.milliseconds();
-        if (options_.step_factor > 0 && known.iteration_ms.size() >= kLeastIterations) {
-            const double median = median_of({known.iteration_ms.begin(), known.iteration_ms.end()});
-            if (ms > options_.step_factor * median)
+        if (looked_for && known.iteration_ms.size() >= kLeastIterations) {
+            if (known.since_median++ >= kBetweenMedians) {
+                std::vector<double> sorted(known.iteration_ms.begin(), known.iteration_ms.end());
+                std::sort(sorted.begin(), sorted.end());
+                known.median_ms = percentile(sorted, 50);
+                // Where one in ten is as long, as with bursts of a loader, that is usual.
+                known.slow_ms = std::max(options_.step_factor * known.median_ms,
+                                         kBeyondUsual * percentile(sorted, 90));
+                known.since_median = 0;
+            }
+            if (ms > known.slow_ms)
                 out.push_back(
                     {"slow-step",
                      fmt::format("iteration {} of {} took {:.4g} ms, the median is {:.4g} ms",
-                                 i.number, title_of(store.processes()[news.process]), ms, median),
+                                 i.number, title_of(store.processes()[news.process]), ms,
+                                 known.median_ms),
                      news.process, i.end_ns});
         }
         known.iteration_ms.push_back(ms);

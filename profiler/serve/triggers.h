@@ -40,11 +40,16 @@ class Triggers {
     static constexpr std::size_t kLeastIterations =
         20;  ///< before there is a median to compare with
     static constexpr std::size_t kRemembered = 256;
+    static constexpr double kBeyondUsual = 1.5;
+    static constexpr std::size_t kBetweenMedians = 32;  ///< iterations; and every look
     static constexpr std::int64_t kRuleIntervalNs = 10'000'000'000;
     static constexpr std::int64_t kSilenceNs =
         2'000'000'000;  ///< heartbeats come every second at least
     struct Known {
+        std::string loop;  ///< of which the lengths are
         std::deque<double> iteration_ms;
+        double median_ms = 0, slow_ms = 0;
+        std::size_t since_median = 0;
         std::set<std::string> rules;
         bool rules_asked = false;
         bool reported_dead = false;

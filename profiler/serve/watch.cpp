@@ -31,24 +31,23 @@ std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
         news.process = p;
         news.source = process.source;
         const auto known = seen_.find(news.source);
-        // What was recorded before this look began is history; counters begin with the present.
-        Seen seen = known != seen_.end() ? known->second : Seen{until, until};
-        news.iterations = find_iterations(store, p);
-        std::vector<Iteration>& items = news.iterations.items;
-        std::erase_if(items, [&](const Iteration& i) {
-            return i.end_ns <= seen.iterations_until || i.end_ns > until;
-        });
-        if (!items.empty()) seen.iterations_until = items.back().end_ns;
+        // What was recorded before the first look is history; counters begin with the present.
+        const std::int64_t since = looked_until_ == 0 ? until : std::min(looked_until_, until);
+        Seen seen =
+            known != seen_.end() ? std::move(known->second) : Seen{IterationFollower(since), since};
+        news.iterations = seen.iterations.take(store, p, until, process.ended);
         news.parts = break_down(store, news.iterations);
+        news.own = own_times(store, news.iterations);
         if (until > seen.stretch_until) {
             news.stretch = break_down(store, p, seen.stretch_until, until, news.iterations.track);
             news.gpu_incomplete = misses_gpu_work(process, until);
             seen.stretch_until = until;
         }
-        still_there.emplace(news.source, seen);
+        still_there.emplace(news.source, std::move(seen));
         out.push_back(std::move(news));
     }
     seen_ = std::move(still_there);
+    looked_until_ = now_ns - kLagNs;
     return out;
 }
 

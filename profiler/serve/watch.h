@@ -9,6 +9,7 @@
 
 #include "profiler/analysis/breakdown.h"
 #include "profiler/analysis/iterations.h"
+#include "profiler/analysis/own_time.h"
 
 namespace gs::serve {
 
@@ -18,6 +19,7 @@ struct News {
         0;                  ///< TraceProcess::source: stays the same as long as the process lives
     Iterations iterations;  ///< the new ones
     std::vector<Breakdown> parts;  ///< of each
+    OwnTimes own;                  ///< the same, without waiting for other ranks
     Breakdown stretch;             ///< of all the time since the last look
     bool gpu_incomplete = false;   ///< not all that the GPU did in it was waited for
 };
@@ -45,9 +47,11 @@ class Watch {
 
   private:
     struct Seen {
-        std::int64_t iterations_until = 0, stretch_until = 0;
+        IterationFollower iterations;
+        std::int64_t stretch_until = 0;
     };
     std::map<std::uint64_t, Seen> seen_;  // by source
+    std::int64_t looked_until_ = 0;       // the last time; 0: never
 };
 
 }  // namespace gs::serve

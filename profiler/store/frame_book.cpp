@@ -40,10 +40,13 @@ void FrameBook::take_range(const Timeline& timeline, const NameBook& names, std:
     const Stage stage = names.stage(span.name);
     if (!names.is_share(span.name)) take_call(calls_[index(stage)], on.process, span);
     Process& of = process(on.process);
-    if (of.rows.take(on, track, depth, names.iteration_rank(span.name))) {
+    const bool named = of.rows.any_recurs();
+    if (of.rows.take(on, track, depth, names.iteration_rank(span.name), span.length_ns())) {
         of.iterations_on = track;
         take_frame(StatScope::iteration, timeline, names, track, span, depth, lossy);
     }
+    if (on.kind == TrackKind::thread && !named) loops_.take(names, on, track, span, depth);
+    if (of.rows.any_recurs() != named) loops_.forget(on.process);
     for (const StatScope scope : {StatScope::view_frame, StatScope::ui_frame})
         if (stage == frame_stage_of(scope))
             take_frame(scope, timeline, names, track, span, depth, lossy);
@@ -52,7 +55,7 @@ void FrameBook::take_range(const Timeline& timeline, const NameBook& names, std:
 void FrameBook::take_overlapping(const Timeline& timeline, const NameBook& names,
                                  std::uint32_t track, const TraceSpan& span) {
     const TraceTrack& on = timeline.tracks()[track];
-    process(on.process).rows.take(on, track, 0, names.iteration_rank(span.name));
+    process(on.process).rows.take(on, track, 0, names.iteration_rank(span.name), span.length_ns());
 }
 
 std::uint64_t FrameBook::frame_number(StatScope scope, const NameBook& names, std::uint32_t of,
@@ -248,6 +251,7 @@ void FrameBook::end(std::uint32_t of) {
 
 void FrameBook::renumber(const Renumbering& to) {
     keep_those(processes_, to.process);
+    loops_.renumber(to);
     for (Process& state : processes_) {
         state.iterations_on = to.track(state.iterations_on);
         state.rows.renumber(to);
@@ -286,7 +290,7 @@ void FrameBook::clear() {
 }
 
 std::size_t FrameBook::bytes() const {
-    std::size_t total = 0;
+    std::size_t total = loops_.bytes();
     const auto add = [&total](const auto& arrays) {
         for (const auto& array : arrays) total += array.bytes();
     };
@@ -304,6 +308,7 @@ FrameBook FrameBook::excerpt() const {
         copy.iterations_on = state.iterations_on;
         copy.rows = state.rows;
     }
+    out.loops_ = loops_.excerpt();
     return out;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "profiler/store/iteration_rows.h"
+#include "profiler/store/loop_finder.h"
 #include "profiler/store/name_book.h"
 #include "profiler/store/sliding.h"
 #include "profiler/store/statistics.h"
@@ -40,6 +41,8 @@ class FrameBook {
         return process < processes_.size() ? processes_[process].rows.all()
                                            : std::span<const IterationRow>();
     }
+    /// Loops without ranges that are named like an iteration.
+    const LoopFinder& loops() const { return loops_; }
 
     // ---- for the store that fills it
     /// A range that has just been placed on its track. `lossy`: records were lost around it.
@@ -63,7 +66,7 @@ class FrameBook {
     void restart_warm_up();
     void clear();
     std::size_t bytes() const;
-    /// Without frames, yet knowing iterations_on() and iteration_rows().
+    /// Without frames, yet knowing iterations_on(), iteration_rows() and loops().
     FrameBook excerpt() const;
 
   private:
@@ -101,6 +104,7 @@ class FrameBook {
 
     TraceStoreOptions options_;
     std::vector<Process> processes_;
+    LoopFinder loops_;
     SlidingArray<FrameSample> frames_[kFrameScopes];
     SlidingArray<Call> calls_[kStageCount], gpu_calls_[kStageCount];
 };

@@ -28,7 +28,8 @@ std::optional<std::uint64_t> iteration_number(const NameBook& names, const Trace
     return iteration_name(names.text(span.name)).number;
 }
 
-bool IterationRows::take(const TraceTrack& on, std::uint32_t track, std::size_t row, int rank) {
+bool IterationRows::take(const TraceTrack& on, std::uint32_t track, std::size_t row, int rank,
+                         std::int64_t length_ns) {
     const bool nests = on.kind == TrackKind::thread;
     if (rank == 0 || (!nests && on.kind != TrackKind::overlapping)) return false;
     if (!nests) row = 0;
@@ -36,11 +37,12 @@ bool IterationRows::take(const TraceTrack& on, std::uint32_t track, std::size_t 
         return r.track == track && r.row == row && r.rank == rank;
     });
     if (own != rows_.end()) {
-        own->recurs = true;
+        own->recurs = any_recurs_ = true;
     } else {
         if (rows_.size() == kMostIterationRows) rows_.erase(rows_.begin());
-        own = rows_.insert(rows_.end(), {track, row, rank, nests, false});
+        own = rows_.insert(rows_.end(), {track, row, rank, nests, false, 0});
     }
+    own->total_ns += length_ns;
     const auto counts = [](const IterationRow& r) { return r.nests && r.rank > kPictureRank; };
     // Threads that do the same all have iterations, the first of a new one too.
     const auto alike = [&](const IterationRow& r) { return r.rank == rank && r.track != track; };
@@ -52,6 +54,7 @@ bool IterationRows::take(const TraceTrack& on, std::uint32_t track, std::size_t 
 void IterationRows::renumber(const Renumbering& to) {
     for (IterationRow& row : rows_) row.track = to.track(row.track);
     std::erase_if(rows_, [](const IterationRow& row) { return row.track == kNoTrack; });
+    any_recurs_ = std::any_of(rows_.begin(), rows_.end(), [](auto& row) { return row.recurs; });
 }
 
 }  // namespace gs

@@ -21,6 +21,7 @@ struct IterationRow {
     int rank = 0;       ///< NameBook::iteration_rank()
     bool nests = true;  ///< false: ranges that may overlap
     bool recurs = false;
+    std::int64_t total_ns = 0;  ///< of all that ever came
 };
 /// Above 0: rather `a` than `b`; 0: as much, of two threads. What recurs goes first (a range around
 /// the whole loop may bear the same name), then the better name, then threads before ranges that
@@ -35,12 +36,16 @@ class IterationRows {
     /// A range that was placed on a thread or among those that may overlap. True: it is an
     /// iteration, as far as the rows are known by now. Those that may overlap and pictures never
     /// are: nothing lies inside the former, the latter are frames of their own.
-    bool take(const TraceTrack& on, std::uint32_t track, std::size_t row, int rank);
+    bool take(const TraceTrack& on, std::uint32_t track, std::size_t row, int rank,
+              std::int64_t length_ns);
     std::span<const IterationRow> all() const { return rows_; }
+    /// Some of them recur: no other loop needs to be looked for.
+    bool any_recurs() const { return any_recurs_; }
     void renumber(const Renumbering& to);
 
   private:
     std::vector<IterationRow> rows_;
+    bool any_recurs_ = false;
 };
 
 }  // namespace gs

@@ -26,7 +26,10 @@ std::uint32_t NameBook::intern(std::string_view text, std::string_view domain) {
     const auto [place, added] =
         index_of_.try_emplace(key_of(text, domain), static_cast<std::uint32_t>(names_.size()));
     if (!added) return place->second;
-    Name name{std::string(text), std::string(domain), 0, Stage::other, iteration_name(text).rank};
+    Name name{.text = std::string(text), .domain = std::string(domain)};
+    name.iteration_rank = static_cast<std::int16_t>(iteration_name(text).rank);
+    name.words = words_in(text);
+    numbers_.add(text);
     const auto stage = std::find(std::begin(kStageNames), std::end(kStageNames), text);
     if (stage != std::end(kStageNames))
         name.stage = static_cast<Stage>(stage - std::begin(kStageNames));
@@ -78,6 +81,7 @@ void NameBook::set_stage_map(StageMap map) {
 void NameBook::renumber(const NewNumbers& number) {
     if (number.all_stay()) return;
     keep_those(names_, number);
+    numbers_.renumber(number);
     gpu_stages_.clear();
     gpu_kinds_.clear();
     range_kinds_.clear();
@@ -92,7 +96,7 @@ std::size_t NameBook::bytes() const {
     std::size_t total = 0;
     for (const Name& name : names_)
         total += sizeof(Name) + kNode + 2 * (name.text.size() + name.domain.size());
-    return total;
+    return total + numbers_.bytes();
 }
 
 }  // namespace gs

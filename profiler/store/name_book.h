@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/store/name_words.h"
 #include "profiler/store/renumbering.h"
 #include "profiler/store/stage_map.h"
 
@@ -43,6 +44,10 @@ class NameBook {
     std::string_view range_kind(std::uint32_t name, std::uint32_t category) const;
     /// Of iteration_name.h; 0: it names no iteration.
     int iteration_rank(std::uint32_t name) const { return at(name).iteration_rank; }
+    /// Of name_words.h.
+    std::uint16_t words(std::uint32_t name) const { return at(name).words; }
+    /// Which names are one but for their number.
+    const NameNumbers& numbers() const { return numbers_; }
     std::uint32_t unknown() const { return unknown_; }  ///< "?"
 
     /// The index of a name, made when there is none.
@@ -62,7 +67,8 @@ class NameBook {
         std::string text, domain;
         std::uint32_t color = 0;
         Stage stage = Stage::other;
-        int iteration_rank = 0;
+        std::int16_t iteration_rank = 0;
+        std::uint16_t words = 0;
     };
     const Name& at(std::uint32_t name) const {
         return names_[name < names_.size() ? name : unknown_];
@@ -71,6 +77,7 @@ class NameBook {
     std::vector<Name> names_;
     std::unordered_map<std::string, std::uint32_t> index_of_;                  // by text and domain
     std::map<std::pair<std::string, std::uint32_t>, std::string> categories_;  // by domain, number
+    NameNumbers numbers_;
     std::uint32_t unknown_ = 0;
     StageMap stage_map_;
     mutable std::vector<std::uint16_t> gpu_stages_;      // by name; kStageCount: not asked yet

@@ -56,22 +56,29 @@ class SlidingArray {
     T& back() { return items_.back(); }
     const T& back() const { return items_.back(); }
     std::size_t bytes() const { return items_.capacity() * sizeof(T); }
+    /// Of a large array at most 1/kSpare of its items are space for more.
+    static constexpr std::size_t kSpare = 8;
 
   private:
     using Items = std::vector<T, SpillAllocator<T>>;
     /// Reuses the space of discarded items before the array grows, so that a sliding array keeps
     /// its size.
     void make_room(std::size_t n) {
-        if (items_.size() + n > items_.capacity() && first_ > 0 && first_ * 8 >= items_.size())
+        if (items_.size() + n <= items_.capacity()) return;
+        if (first_ > 0 && first_ * 8 >= items_.size())
             close_gap();
+        else if (items_.size() >= kLarge)  // a daemon's memory is counted: no doubling
+            items_.reserve(items_.size() + std::max(n, items_.size() / kSpare));
     }
+    static constexpr std::size_t kLarge = 4096;
     void close_gap() {
         items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
         first_ = 0;
     }
     void shrink() {
         Items fit;
-        fit.reserve(2 * items_.size());
+        fit.reserve(items_.size() >= kLarge ? items_.size() + items_.size() / kSpare
+                                            : 2 * items_.size());
         fit.insert(fit.end(), items_.begin(), items_.end());
         items_ = std::move(fit);
     }

@@ -133,7 +133,9 @@ void TraceStore::free_bytes() {
     const std::size_t fixed = names_.bytes() + timeline_.track_bytes() + sources_.fixed_bytes() +
                               launches_.bytes() + samples_.fixed_bytes() +
                               counters().size() * sizeof(CounterSeries);
-    const std::size_t most = options_.max_bytes - std::min(fixed, options_.max_bytes / 2);
+    constexpr std::size_t kSpare = SlidingArray<TraceSpan>::kSpare;
+    const std::size_t most =
+        (options_.max_bytes - std::min(fixed, options_.max_bytes / 2)) / (kSpare + 1) * kSpare;
     const std::size_t held = before(kEver);
     if (held <= most) return;
     const std::int64_t newest = std::max(end_ns(), sources_.read_ns()) + 1;

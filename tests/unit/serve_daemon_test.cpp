@@ -69,6 +69,19 @@ TEST_F(ServeTest, ASlowStepTriggersAndOnlyThat) {
         << fired[0].reason;
 }
 
+TEST_F(ServeTest, BurstsOfALoaderAreNoSlowSteps) {
+    TraceStore store;
+    Watch watch;
+    Triggers triggers({.step_factor = 3, .rules = false});
+    RecordedProcess process;
+    process.pid = static_cast<std::uint32_t>(::getpid());
+    std::vector<std::int64_t> steps;
+    for (int i = 0; i < 80; ++i) steps.push_back(i % 4 == 0 ? 280 : 15);
+    EXPECT_TRUE(run(triggers, watch, store, process, 9'000, {100}).empty());
+    EXPECT_TRUE(run(triggers, watch, store, process, 20'000, steps).empty());
+    EXPECT_EQ(run(triggers, watch, store, process, 40'000, {15, 600, 15}).size(), 1u);
+}
+
 TEST_F(ServeTest, AProcessThatVanishedArmedIsACrashOnceAndAnOrderlyEndIsNone) {
     for (const bool orderly : {false, true}) {
         TraceStore store;

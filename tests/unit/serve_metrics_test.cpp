@@ -187,6 +187,77 @@ TEST(Metrics, IterationsFoundFromKernelsEndAtAPause) {
     EXPECT_NEAR(s.at("gausscope_iteration_seconds_sum{" + labels + "}"), 0.020 * count, 1e-6);
 }
 
+/// A rank that computes and then waits in `collective` for the others, 100 ms a turn; nothing names
+/// its iterations.
+std::map<std::string, double> rank_with(const char* collective, double work_ms) {
+    TraceStore store;
+    Watch watch;
+    Metrics metrics;
+    RecordedProcess process;
+    for (std::int64_t second = 10; second < 20; ++second) {
+        TraceBatch batch = process.batch((second + 1) * 1000);
+        batch.names = {{1, "compute"}, {2, collective}};
+        for (int i = 0; i < 10; ++i) {
+            const std::int64_t at = (second * 1000 + 100 * i) * kMs;
+            const auto worked = at + static_cast<std::int64_t>(work_ms * 1e6);
+            batch.spans.push_back({at, worked, 0, 0, 1, 0, false});
+            batch.spans.push_back({worked, at + 100 * kMs, 0, 0, 2, 0, false});
+        }
+        store.ingest(batch);
+        const std::int64_t now = (second + 1) * 1000 * kMs;
+        metrics.update(store, watch.look(store, now), now);
+    }
+    return samples_of(metrics.tell({}).open_metrics());
+}
+
+TEST(Metrics, OwnTimeIsWithoutCollectivesAndAbsentWhereNoneIsSeen) {
+    const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
+    const auto s = rank_with("MPI_Allreduce", 30);
+    const double count = s.at("gausscope_iteration_seconds_count{" + labels + "}");
+    EXPECT_NEAR(count, 90, 1);  // found late, and counted from the first on
+    EXPECT_NEAR(s.at("gausscope_iteration_seconds_sum{" + labels + "}"), 0.1 * count, 1e-6);
+    EXPECT_EQ(s.at("gausscope_own_seconds_count{" + labels + "}"), count);
+    EXPECT_NEAR(s.at("gausscope_own_seconds_sum{" + labels + "}"), 0.03 * count, 1e-6);
+    EXPECT_NEAR(s.at("gausscope_collective_seconds_total{" + labels + "}"), 0.07 * count, 1e-6);
+    const auto silent = rank_with("think", 30);
+    EXPECT_GT(silent.at("gausscope_iteration_seconds_count{" + labels + "}"), 80);
+    EXPECT_FALSE(silent.contains("gausscope_own_seconds_count{" + labels + "}"));
+    EXPECT_FALSE(silent.contains("gausscope_collective_seconds_total{" + labels + "}"));
+}
+
+/// Micro turns come first; that each turn of the loop holds four of them is seen later.
+TEST(Metrics, AnotherLoopGetsASeriesOfItsOwn) {
+    TraceStore store;
+    Watch watch;
+    Metrics metrics;
+    RecordedProcess process;
+    std::map<std::string, double> before;
+    for (std::int64_t second = 10; second < 70; ++second) {
+        TraceBatch batch = process.batch((second + 1) * 1000);
+        batch.names = {{1, "alpha"}, {2, "beta"}, {3, "optimizer"}, {4, "zero_grad"}};
+        for (std::int64_t i = 0; i < 20; ++i) {
+            const std::int64_t at = (second * 1000 + 50 * i) * kMs;
+            batch.spans.push_back({at, at + 20 * kMs, 0, 0, 1, 0, false});
+            batch.spans.push_back({at + 20 * kMs, at + 40 * kMs, 0, 0, 2, 0, false});
+            if (second < 20 || i % 4 != 3) continue;
+            batch.spans.push_back({at + 40 * kMs, at + 45 * kMs, 0, 0, 3, 0, false});
+            batch.spans.push_back({at + 45 * kMs, at + 48 * kMs, 0, 0, 4, 0, false});
+        }
+        store.ingest(batch);
+        const std::int64_t now = (second + 1) * 1000 * kMs;
+        metrics.update(store, watch.look(store, now), now);
+        const auto s = samples_of(metrics.tell({}).open_metrics());
+        for (const auto& [name, value] : before) EXPECT_GE(s.at(name), value) << name;
+        for (const auto& [name, value] : s)
+            if (name.starts_with("gausscope_iteration_seconds_count")) before[name] = value;
+    }
+    ASSERT_EQ(before.size(), 2u);
+    const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
+    EXPECT_EQ(before.count("gausscope_iteration_seconds_count{" + labels + "}"), 1u);
+    EXPECT_EQ(before.count("gausscope_iteration_seconds_count{" + labels + R"(,loop="optimizer"})"),
+              1u);
+}
+
 TEST(Metrics, ASecondThatWasPausedThroughoutHasNoIdleRatio) {
     TraceStore store;
     Watch watch;

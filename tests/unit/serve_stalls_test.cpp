@@ -98,6 +98,24 @@ TEST(ServeStalls, OnlyWhoIteratedAndIsThereAndRecordedCanBeStuck) {
     }));
 }
 
+TEST(ServeStalls, WhatMerelyRecursMayRest) {
+    const auto stuck = [](const char* name) {
+        Job job(1, {.after_s = 5});
+        for (std::int64_t second = 9; second < 20; ++second) {
+            TraceBatch b = job.batch(0, 1000 * (second + 1));
+            b.names = {{1, name}, {2, "inner"}};
+            for (int i = 0; i < 10; ++i) job.processes[0].iterate(b, 1000 * second + 100 * i, 100);
+            b.gpu_work.clear();
+            job.store.ingest(b);
+            job.look(1000 * (second + 2));
+        }
+        return !job.look(40'000).empty();
+    };
+    EXPECT_TRUE(stuck("train batch"));
+    EXPECT_FALSE(stuck("alpha"));
+    EXPECT_FALSE(stuck("handle request"));
+}
+
 TEST(ServeStalls, OverAJobItSaysWhoWaitsAndWhoIsMissing) {
     Job job(8, {.after_s = 5});
     job.iterate(9'000, 1);

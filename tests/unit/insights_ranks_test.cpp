@@ -1,0 +1,162 @@
+// R23, a rank that keeps the others waiting, where all take equally long: own times without
+// collectives, on the host, with PyTorch's DDP, which waits without a range, and where nothing says
+// that ranks communicate.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/record/machine_counters.h"
+#include "profiler/analysis/own_time.h"
+#include "tests/unit/insights_checks.h"
+
+namespace gs {
+namespace {
+
+using namespace test;
+
+constexpr int kTurns = 60;
+
+struct Job {
+    int ranks = 4, slow = -1;
+    double work_us = 1500, slow_us = 4900;
+    double noise = 0.05;  ///< sigma of a lognormal factor
+    double spikes = 0;    ///< share of turns in which a busy machine holds a rank up
+    std::uint32_t seed = 1;
+};
+/// What a rank does in one turn: it works from `begin` to `worked`, and `end` is when all are done.
+using Turn = std::function<void(TraceMaker&, double begin, double worked, double end, int i)>;
+
+TraceStore run(const Job& job, const Turn& turn) {
+    std::mt19937 random(job.seed);
+    std::normal_distribution<> normal;
+    std::uniform_real_distribution<> uniform;
+    const auto size = static_cast<std::size_t>(job.ranks);
+    std::vector<TraceMaker> makers;
+    for (int rank = 0; rank < job.ranks; ++rank) {
+        makers.emplace_back(static_cast<std::uint32_t>(100 + rank));
+        makers.back().batch.labels.rank = rank;
+        makers.back().batch.labels.world_size = job.ranks;
+    }
+    double begin = 0;
+    for (int i = 0; i < kTurns; ++i) {
+        std::vector<double> worked(size);
+        for (std::size_t rank = 0; rank < size; ++rank) {
+            const bool slow = static_cast<int>(rank) == job.slow;
+            worked[rank] =
+                begin + (slow ? job.slow_us : job.work_us) * std::exp(job.noise * normal(random));
+            if (uniform(random) < job.spikes) worked[rank] += 3000 * uniform(random);
+        }
+        const double end = *std::max_element(worked.begin(), worked.end()) + 300;
+        for (std::size_t rank = 0; rank < size; ++rank)
+            turn(makers[rank], begin, worked[rank], end, i);
+        begin = end + 5;
+    }
+    TraceStore store;
+    for (TraceMaker& maker : makers) maker.into(store);
+    return store;
+}
+
+void mpi_turn(TraceMaker& m, double begin, double worked, double end, int) {
+    m.range(100, "compute", begin, worked);
+    m.range(100, "MPI_Allreduce", worked + 1, end);
+}
+/// The reducer's wait is in backward, behind the last module's range.
+void ddp_turn(TraceMaker& m, double begin, double worked, double end, int) {
+    const double half = (begin + worked) / 2;
+    m.range(100, "Net.fc", begin + 1, half - 2, 1);
+    m.range(100, "DistributedDataParallel", begin, half - 1);
+    m.range(100, "Net.fc (backward)", half + 1, worked, 1);
+    m.range(100, "backward", half, end - 20);
+    m.range(100, "Optimizer.step#SGD.step", end - 15, end);
+}
+void lonely_turn(TraceMaker& m, double begin, double worked, double, int) {
+    m.range(100, "forward", begin, (begin + worked) / 2);
+    m.range(100, "backward", (begin + worked) / 2, worked);
+}
+
+std::vector<int> named(const Insights& all) {
+    std::vector<int> out;
+    for (const Insight& i : all.findings)
+        if (i.rule == "R23") out.push_back(static_cast<int>(i.process));
+    return out;
+}
+
+TEST(Ranks, TheSlowOneIsNamedWhereAllTakeEquallyLong) {
+    for (const Turn& turn : {Turn(mpi_turn), Turn(ddp_turn)})
+        for (std::uint32_t seed = 1; seed <= 20; ++seed) {
+            const Job job{.slow = static_cast<int>(seed % 4), .seed = seed};
+            EXPECT_EQ(named(find_insights(run(job, turn))), std::vector<int>{job.slow}) << seed;
+        }
+    const Job two{.ranks = 2, .slow = 1};
+    EXPECT_EQ(named(find_insights(run(two, ddp_turn))), std::vector<int>{1});
+}
+
+TEST(Ranks, EqualOnesAreNotOnABusyMachineEither) {
+    for (std::uint32_t seed = 1; seed <= 50; ++seed)
+        for (const Turn& turn : {Turn(mpi_turn), Turn(ddp_turn)}) {
+            const TraceStore store = run({.noise = 0.3, .spikes = 0.3, .seed = seed}, turn);
+            EXPECT_TRUE(named(find_insights(store)).empty()) << seed;
+        }
+}
+
+TEST(Ranks, WhatWaitingForACpuExplainsIsNoSlowRank) {
+    const auto held = [](double percent) {
+        const Turn turn = [&](TraceMaker& m, double begin, double worked, double end, int i) {
+            mpi_turn(m, begin, worked, end, i);
+            if (m.batch.labels.rank == 2 && i % 10 == 5)
+                m.counter(machine_counter::kWaited, begin, percent);
+        };
+        return named(find_insights(run({.slow = 2, .slow_us = 2000}, turn)));
+    };
+    EXPECT_EQ(held(0), std::vector<int>{2});
+    EXPECT_TRUE(held(40).empty());
+}
+
+TEST(Ranks, WithoutCommunicationItCannotBeTold) {
+    const Insights all = find_insights(run({.slow = 2}, lonely_turn));
+    EXPECT_TRUE(named(all).empty());
+    EXPECT_NE(why(all, "R23").find("communication"), std::string::npos) << why(all, "R23");
+}
+
+TEST(OwnTime, OfCollectivesThatComputingHides) {
+    // 15 ms: 8 of another thread's all_reduce, of which the last 4 are waited for.
+    const auto own = [](bool waits_visibly) {
+        TraceMaker m;
+        for (int i = 0; i < 20; ++i) {
+            const double t = 15'000 * i;
+            m.range(2, "c10d::allreduce_", t + 6000, t + 14'000);
+            m.range(1, "backward", t, t + 10'000, 1);
+            if (waits_visibly) m.range(1, "wait", t + 10'000, t + 14'000, 1);
+            m.range(1, "Optimizer.step#SGD.step", t + 14'000, t + 15'000, 1);
+            m.range(1, "step", t, t + 15'000, 0, i);
+        }
+        TraceStore store;
+        m.into(store);
+        const OwnTimes times = own_times(store, find_iterations(store, 0));
+        EXPECT_TRUE(times.communicates);
+        EXPECT_EQ(times.items.size(), 20u);
+        return times.items[7].own_ms();
+    };
+    EXPECT_NEAR(own(true), 11, 1e-6);
+    EXPECT_NEAR(own(false), 15, 1e-6);  // an upper bound
+}
+
+TEST(OwnTime, OnAGpuWithoutWhatOtherKernelsHide) {
+    TraceMaker m;
+    for (int i = 0; i < 20; ++i) {
+        const double t = 1000 * i;
+        m.kernel("gemm", t, t + 500);
+        m.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", t + 300, t + 800).stream = 9;
+        m.range(1, "all_reduce", t, t + 10, 1);  // it only enqueues
+        m.range(1, "step", t, t + 1000, 0, i);
+    }
+    TraceStore store;
+    m.into(store);
+    const OwnTimes times = own_times(store, find_iterations(store, 0));
+    EXPECT_TRUE(times.communicates);
+    EXPECT_NEAR(times.items[3].exposed_ms, 0.3, 1e-6);
+    EXPECT_NEAR(times.items[3].own_ms(), 0.7, 1e-6);
+}
+
+}  // namespace
+}  // namespace gs
