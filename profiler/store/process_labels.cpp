@@ -6,38 +6,57 @@
 
 namespace gs {
 
+namespace {
+
+constexpr std::string_view kCommandLabel = "command";
+
+struct TextLabel {
+    std::string_view key;
+    std::string ProcessLabels::*text;
+};
+constexpr TextLabel kTexts[] = {
+    {"host", &ProcessLabels::host},         {"job", &ProcessLabels::job},
+    {"pod", &ProcessLabels::pod},           {"namespace", &ProcessLabels::name_space},
+    {"node", &ProcessLabels::node},         {"container", &ProcessLabels::container},
+    {"job_name", &ProcessLabels::job_name}, {"commit", &ProcessLabels::commit},
+    {"clock", &ProcessLabels::clock},       {kCommandLabel, &ProcessLabels::command},
+};
+struct NumberLabel {
+    std::string_view key;
+    int ProcessLabels::*number;
+};
+constexpr NumberLabel kNumbers[] = {
+    {"rank", &ProcessLabels::rank},
+    {"local_rank", &ProcessLabels::local_rank},
+    {"world_size", &ProcessLabels::world_size},
+};
+
+}  // namespace
+
 void read_label(std::string_view text, ProcessLabels& labels) {
     const std::size_t equals = text.find('=');
     if (equals == text.npos) return;
     const std::string_view key = text.substr(0, equals), value = text.substr(equals + 1);
     int whole = -1;
     std::from_chars(value.data(), value.data() + value.size(), whole);
-    if (key == "host") labels.host = value;
-    if (key == "job") labels.job = value;
-    if (key == "pod") labels.pod = value;
-    if (key == "rank") labels.rank = std::max(whole, -1);
-    if (key == "local_rank") labels.local_rank = std::max(whole, -1);
-    if (key == "world_size") labels.world_size = std::max(whole, -1);
-    if (key == "command") labels.command = value;
-    if (key == "job_name") labels.job_name = value;
-    if (key == "commit") labels.commit = value;
-    if (key == "clock") labels.clock = value;
+    for (const auto& [name, to] : kTexts)
+        if (key == name) labels.*to = value;
+    for (const auto& [name, to] : kNumbers)
+        if (key == name) labels.*to = std::max(whole, -1);
+}
+
+LabelPairs label_pairs(const ProcessLabels& labels) {
+    LabelPairs out;
+    for (const auto& [name, of] : kTexts)
+        if (name != kCommandLabel && !(labels.*of).empty()) out.emplace_back(name, labels.*of);
+    for (const auto& [name, of] : kNumbers)
+        if (labels.*of >= 0) out.emplace_back(name, std::to_string(labels.*of));
+    return out;
 }
 
 std::vector<std::string> label_texts(const ProcessLabels& labels) {
     std::vector<std::string> out;
-    const auto add = [&](const char* name, const std::string& value) {
-        out.push_back(name + ("=" + value));
-    };
-    if (!labels.host.empty()) add("host", labels.host);
-    if (!labels.job.empty()) add("job", labels.job);
-    if (!labels.pod.empty()) add("pod", labels.pod);
-    if (labels.rank >= 0) add("rank", std::to_string(labels.rank));
-    if (labels.local_rank >= 0) add("local_rank", std::to_string(labels.local_rank));
-    if (labels.world_size >= 0) add("world_size", std::to_string(labels.world_size));
-    if (!labels.job_name.empty()) add("job_name", labels.job_name);
-    if (!labels.commit.empty()) add("commit", labels.commit);
-    if (!labels.clock.empty()) add("clock", labels.clock);
+    for (const auto& [name, text] : label_pairs(labels)) out.push_back(name + "=" + text);
     return out;
 }
 
