@@ -52,9 +52,11 @@ RecordingHook::RecordingHook(std::string command, std::chrono::milliseconds pati
 RecordingHook::~RecordingHook() = default;
 
 void RecordingHook::run(const fs::path& recording) {
-    if (!waiting_.try_put(fs::absolute(recording)))
-        log_warning("--on-recording: {} is skipped, because 16 others are waiting",
+    const bool skipped = !waiting_.try_put(fs::absolute(recording));
+    if (skipped && !skipping_)
+        log_warning("--on-recording: {} and those after it are skipped: 16 are waiting",
                     recording.string());
+    skipping_ = skipped;
 }
 
 void RecordingHook::work(const std::stop_token& stop) {

@@ -21,6 +21,7 @@ class RecordingHook {
     RecordingHook(const RecordingHook&) = delete;
     RecordingHook& operator=(const RecordingHook&) = delete;
 
+    /// Never waits. From one thread.
     void run(const fs::path& recording);
 
   private:
@@ -31,6 +32,7 @@ class RecordingHook {
 
     std::string command_;
     std::chrono::milliseconds patience_;
+    bool skipping_ = false;
     std::string trouble_;  // of the last call
     Queue<fs::path> waiting_{16};
     std::jthread thread_;
