@@ -177,6 +177,7 @@ struct TraceBatch {
     std::vector<FrameEvent> frames;
     std::vector<StackEvent> stacks;
     std::vector<SampleEvent> samples;
+    std::vector<ThreadNameEvent> thread_names;  ///< new or changed, of threads with samples
     // ---- gpu_event.h; CUPTI's records come in any order of time
     std::vector<GpuWorkEvent> gpu_work;
     std::vector<ApiCallEvent> api_calls;
