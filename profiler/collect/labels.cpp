@@ -211,7 +211,12 @@ ProcessLabels Connection::labels_from(std::string_view environment,
     out.pod = text({"POD_NAME", "K8S_POD_NAME"});
     const bool kubernetes =
         group.kubernetes || !variable(environment, {"KUBERNETES_SERVICE_HOST"}).empty();
-    if (out.pod.empty() && kubernetes) out.pod = text({"HOSTNAME"});
+    if (out.pod.empty() && kubernetes) {
+        out.pod = text({"HOSTNAME"});
+        // A pod in its node's network has the node's name.
+        const auto first = [](std::string_view name) { return name.substr(0, name.find('.')); };
+        if (first(out.pod) == first(out.node)) out.pod.clear();
+    }
     out.job = text({"GAUSSCOPE_JOB", "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PBS_JOBID",
                     "LSB_JOBID", "JOB_ID", "JOBSET_NAME", "PET_RDZV_ID"});
     if (out.job == "none") out.job.clear();  // torchrun without --rdzv-id
@@ -236,20 +241,19 @@ ProcessLabels Connection::labels_of(std::uint32_t pid) {
     if (pid == 0) return {};
     std::string environment = file_of(pid, "environ");
     const std::string groups = file_of(pid, "cgroup");
+    const auto add = [&](const char* name, const std::string& value) {
+        environment += '\0' + (name + ("=" + value));
+    };
+    if (const char* node = std::getenv("NODE_NAME")) add("NODE_NAME", node);  // of the daemon's pod
     if (control_group_in(groups).kubernetes) {
         // A rank that sshd started has none of its pod's variables.
-        const auto add = [&](const char* name, const std::string& value) {
-            environment += '\0' + (name + ("=" + value));
-        };
         if (variable(environment, {"POD_NAME", "K8S_POD_NAME", "HOSTNAME"}).empty())
-            add("POD_NAME", line_in_container(pid, "etc/hostname"));
+            add("HOSTNAME", line_in_container(pid, "etc/hostname"));
         if (variable(environment, {"POD_NAMESPACE", "K8S_NAMESPACE", "K8S_POD_NAMESPACE"}).empty())
             add("POD_NAMESPACE",
                 line_in_container(pid, "var/run/secrets/kubernetes.io/serviceaccount/namespace"));
     }
     ProcessLabels out = labels_from(environment, groups);
-    const char* node = std::getenv("NODE_NAME");  // of the daemon's pod
-    if (out.node.empty() && node != nullptr) out.node = label_text(node);
     out.host = host_name();
     out.command = command_line(pid);
     return out;

@@ -19,9 +19,12 @@
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "profiler/files/export_lanes.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/insights/insight.h"
 #include "profiler/serve/watch.h"
+#include "profiler/store/node_gpus.h"
+#include "profiler/store/process_labels.h"
 
 namespace gs::serve {
 namespace {
@@ -64,6 +67,28 @@ std::vector<Kept> kept_in(const fs::path& folder) {
     for (const fs::path& file : FlightRecorder::finished_in(folder))
         out.push_back(
             {file, kind_in(file), bytes_of(file) + bytes_of(FlightRecorder::report_of(file))});
+    return out;
+}
+
+/// Whose recording it is, and which ranges their threads were in at its end.
+nlohmann::ordered_json processes_json(const TraceStore& part) {
+    const OpenRanges open(part);
+    auto out = nlohmann::ordered_json::array();
+    for (std::uint32_t p = 0; p < part.processes().size(); ++p) {
+        const TraceProcess& process = part.processes()[p];
+        if (is_node_gpus(process)) continue;
+        nlohmann::ordered_json entry{{"name", process.name}, {"pid", process.pid}};
+        for (const auto& [key, text] : label_pairs(process.labels)) entry[key] = text;
+        for (std::size_t t = 0; t < part.tracks().size(); ++t) {
+            if (part.tracks()[t].process != p || open.of(t).empty()) continue;
+            std::string inside;
+            for (const OpenRange& range : open.of(t))
+                inside +=
+                    fmt::format("{}{}", inside.empty() ? "" : " > ", part.name(range.span.name));
+            entry["inside"][part.tracks()[t].name] = inside;
+        }
+        out.push_back(std::move(entry));
+    }
     return out;
 }
 
@@ -232,6 +257,7 @@ void FlightRecorder::write_report(const TraceStore& store, const TraceStore& par
         {"asked_s", asked_s},
         {"written_s", written_s},
         {"gpu_complete", gpu_complete},
+        {"processes", processes_json(part)},
         {"insights", insights_json(part, find_insights(part, options))}};
     const fs::path path = report_of(recording.path);
     const auto said = write_text_file(path, json_text(report, 2) + "\n");

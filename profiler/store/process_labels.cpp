@@ -10,25 +10,26 @@ namespace {
 
 constexpr std::string_view kCommandLabel = "command";
 
-struct TextLabel {
+/// In the order in which files have them. Each is a text or a number.
+struct Label {
     std::string_view key;
     std::string ProcessLabels::*text;
+    int ProcessLabels::*number = nullptr;
 };
-constexpr TextLabel kTexts[] = {
-    {"host", &ProcessLabels::host},         {"job", &ProcessLabels::job},
-    {"pod", &ProcessLabels::pod},           {"namespace", &ProcessLabels::name_space},
-    {"node", &ProcessLabels::node},         {"container", &ProcessLabels::container},
-    {"job_name", &ProcessLabels::job_name}, {"commit", &ProcessLabels::commit},
-    {"clock", &ProcessLabels::clock},       {kCommandLabel, &ProcessLabels::command},
-};
-struct NumberLabel {
-    std::string_view key;
-    int ProcessLabels::*number;
-};
-constexpr NumberLabel kNumbers[] = {
-    {"rank", &ProcessLabels::rank},
-    {"local_rank", &ProcessLabels::local_rank},
-    {"world_size", &ProcessLabels::world_size},
+constexpr Label kLabels[] = {
+    {"host", &ProcessLabels::host},
+    {"job", &ProcessLabels::job},
+    {"pod", &ProcessLabels::pod},
+    {"rank", nullptr, &ProcessLabels::rank},
+    {"local_rank", nullptr, &ProcessLabels::local_rank},
+    {"world_size", nullptr, &ProcessLabels::world_size},
+    {"job_name", &ProcessLabels::job_name},
+    {"commit", &ProcessLabels::commit},
+    {"clock", &ProcessLabels::clock},
+    {"namespace", &ProcessLabels::name_space},
+    {"node", &ProcessLabels::node},
+    {"container", &ProcessLabels::container},
+    {kCommandLabel, &ProcessLabels::command},
 };
 
 }  // namespace
@@ -39,18 +40,25 @@ void read_label(std::string_view text, ProcessLabels& labels) {
     const std::string_view key = text.substr(0, equals), value = text.substr(equals + 1);
     int whole = -1;
     std::from_chars(value.data(), value.data() + value.size(), whole);
-    for (const auto& [name, to] : kTexts)
-        if (key == name) labels.*to = value;
-    for (const auto& [name, to] : kNumbers)
-        if (key == name) labels.*to = std::max(whole, -1);
+    for (const Label& label : kLabels) {
+        if (key != label.key) continue;
+        if (label.text != nullptr)
+            labels.*label.text = value;
+        else
+            labels.*label.number = std::max(whole, -1);
+    }
 }
 
 LabelPairs label_pairs(const ProcessLabels& labels) {
     LabelPairs out;
-    for (const auto& [name, of] : kTexts)
-        if (name != kCommandLabel && !(labels.*of).empty()) out.emplace_back(name, labels.*of);
-    for (const auto& [name, of] : kNumbers)
-        if (labels.*of >= 0) out.emplace_back(name, std::to_string(labels.*of));
+    for (const Label& label : kLabels) {
+        if (label.text == nullptr) {
+            if (labels.*label.number >= 0)
+                out.emplace_back(label.key, std::to_string(labels.*label.number));
+        } else if (label.key != kCommandLabel && !(labels.*label.text).empty()) {
+            out.emplace_back(label.key, labels.*label.text);
+        }
+    }
     return out;
 }
 

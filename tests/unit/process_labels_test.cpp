@@ -46,6 +46,7 @@ TEST(Labels, TellTheJobOfAPod) {
     EXPECT_EQ(job("HOSTNAME=single"), "single");
     EXPECT_EQ(job("HOSTNAME=bert-worker-3\0JOBSET_NAME=mine"s), "mine");
     EXPECT_EQ(job("HOSTNAME=bert-worker-3\0TORCHELASTIC_RUN_ID=none\0GAUSSCOPE_JOB="s), "bert");
+    EXPECT_EQ(job("HOSTNAME=gpu-17\0NODE_NAME=gpu-17.cluster"s), "");  // in the node's network
     EXPECT_EQ(job("GAUSSCOPE_JOB=night\0SLURM_JOB_ID=42"s), "night");
     EXPECT_EQ(Connection::labels_from("HOSTNAME=desk-worker-3"s).job, "");
 }

@@ -56,8 +56,9 @@ TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps =
     b.process_name = fmt::format("trainer {}", rank);
     b.read_ns = origin + 1'000'000 * kUs;
     b.realtime_offset_ns = 1'700'000'000'000'000'000;
-    b.labels = {"node7",  "4711", "pod-a", rank, rank, 2, "python train.py --fast",
-                "garden", "abc",  {}};
+    b.labels = {"node7",        "4711", "pod-a", "team", "n7",
+                "0123456789ab", rank,   rank,    2,      "python train.py --fast",
+                "garden",       "abc",  {}};
     b.names = {{1, "iteration"},
                {2, "forward", "gsplat"},
                {3, "cudaLaunchKernel"},
@@ -257,6 +258,7 @@ TEST_F(TraceFiles, AKernelAsItHasAlwaysBeenWritten) {
     b.pauses.clear();
     b.overheads.clear();
     b.memory.clear();
+    b.labels.name_space = b.labels.node = b.labels.container = "";  // files of before had none
     store.ingest(b);
     ASSERT_TRUE(export_perfetto(store, folder_ / "kernel.pftrace"));
     const fs::path golden = fs::path(GAUSSCOPE_GOLDEN) / "kernel.textproto",

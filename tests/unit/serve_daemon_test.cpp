@@ -233,6 +233,9 @@ TEST_F(ServeTest, ARecordingSaysWhereEachThreadWasAndHowMuchWasThere) {
     const auto report = read_text_file(FlightRecorder::report_of(written[0].path));
     ASSERT_TRUE(report);
     EXPECT_NEAR(Json::parse(*report).at("written_s").get<double>(), 4, 1e-6);
+    const Json of = Json::parse(*report).at("processes").at(0);
+    EXPECT_EQ(of.at("rank"), "3");
+    EXPECT_EQ(of.at("inside"), Json({{"main", "load"}}));
 }
 
 TEST_F(ServeTest, ACommandGetsEachRecordingAndNothingWaitsForIt) {
