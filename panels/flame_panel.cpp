@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "panels/widgets/fuzzy.h"
+#include "profiler/analysis/stack_profile.h"
 
 namespace gs {
 namespace {
@@ -47,12 +48,7 @@ void FlamePanel::draw_controls(const TraceStore& trace) {
 /// For call stacks: the chosen thread, with a button for all threads.
 void FlamePanel::draw_thread(const TraceStore& trace) {
     if (choice.side != CallSide::stacks || !choice.thread) return;
-    const std::uint32_t track =
-        choice.process == kAnyProcess
-            ? kNoTrack
-            : trace.timeline().threads().find(choice.process, *choice.thread, TrackKind::thread);
-    const std::string name =
-        track == kNoTrack ? fmt::format("thread {}", *choice.thread) : trace.tracks()[track].name;
+    const std::string name = thread_name(trace, choice.process, *choice.thread);
     if (ImGui::Button((fitted(name, 7 * em()) + "  x###thread").c_str())) choice.thread.reset();
     tooltip("Only this thread's call stacks; click to show all threads");
     ImGui::SameLine();

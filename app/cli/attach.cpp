@@ -251,6 +251,7 @@ Result<int> record_headless(const AttachArguments& a, const CommonArguments& com
             : a.output;
     GS_TRY_VOID(check_trace_format(output));
     GS_TRY_VOID(prepare_output_file(output));
+    warn_of_little_space(output, a.memory_mib);
     RecordingOptions options;
     options.memory_mib = a.memory_mib;
     options.insights = a.insights;

@@ -131,7 +131,7 @@ std::vector<Subcommand> all_subcommands() {
             bench_command(),   selftest_command(), trace_command(),   serve_command(),
             record_command(),  attach_command(),   history_command(), inspect_command(),
             report_command(),  replay_command(),   diff_command(),    verify_command(),
-            predict_command(), lab_command()};
+            predict_command(), lab_command(),      trigger_command()};
 }
 
 std::unique_ptr<CLI::App> make_command_line(std::span<const Subcommand> subcommands,

@@ -225,6 +225,7 @@ Result<int> run(const RecordArguments& a, const CommonArguments& common) {
         a.output.empty() ? default_trace_name(common.command, std::time(nullptr)) : a.output;
     GS_TRY_VOID(check_trace_format(output));
     GS_TRY_VOID(prepare_output_file(output));
+    warn_of_little_space(output, a.memory_mib);
     if (!a.spill.empty()) GS_TRY_VOID(spill_to(a.spill));
     RecordingOptions options;
     options.memory_mib = a.memory_mib;

@@ -10,6 +10,7 @@
 #include "app/cli/report.h"
 #include "app/cli/trace_export.h"
 #include "base/beside_program.h"
+#include "base/full_disk.h"
 #include "base/try.h"
 #include "profiler/analysis/pauses.h"
 #include "profiler/analysis/span_summary.h"
@@ -212,13 +213,49 @@ double ProcessRecording::seconds() const {
     return std::chrono::duration<double>(end_ - begin_).count();
 }
 
-Result<void> ProcessRecording::write(const fs::path& path) {
-    GS_TRY(ExportNotes notes, export_trace(store_, path));
+Result<void> ProcessRecording::write_part(const TraceStore& part, const fs::path& path) {
+    GS_TRY(ExportNotes notes, export_trace(part, path));
     written_ = path;
     for (const std::string& lost : notes.lost)
         written_notes_.push_back(fmt::format("not in {}: {}", path.string(), lost));
     written_notes_.insert(written_notes_.end(), notes.notes.begin(), notes.notes.end());
     return {};
+}
+
+Result<void> ProcessRecording::write(const fs::path& path) {
+    auto done = write_part(store_, path);
+    if (!done && is_of_disk(done.error()) && !rescue(path))
+        written_notes_.push_back("no other folder has space for any of it; the recording is lost");
+    return done;
+}
+
+/// The disk of `path` is full: the whole trace into another folder, else the newest part that fits
+/// in one of them. Nothing that exists is overwritten.
+bool ProcessRecording::rescue(const fs::path& path) {
+    std::error_code error;
+    const fs::path folders[] = {fs::absolute(path).parent_path(), fs::current_path(error),
+                                fs::temp_directory_path(error)};
+    constexpr int kHalvings = 12;
+    const std::int64_t end = store_.end_ns();
+    std::int64_t length = end - store_.begin_ns();
+    for (int i = 0; i <= kHalvings; ++i, length /= 2) {
+        const TraceStore part = i == 0 ? TraceStore() : store_.excerpt(end - length, end);
+        for (const fs::path& folder : folders) {
+            if (i == 0 && folder == folders[0]) continue;  // has just failed
+            fs::path file = folder / path.filename();
+            if (folder != folders[0] && fs::exists(file, error))
+                file = folder / fmt::format("{}-{}", ::getpid(), path.filename().string());
+            if (!write_part(i == 0 ? store_ : part, file)) continue;
+            written_notes_.push_back(
+                fmt::format("the disk of {} is full: {} is in {}", path.string(),
+                            i == 0 ? "the whole trace"
+                                   : fmt::format("the end of the trace, {:.3g} s,",
+                                                 1e-9 * static_cast<double>(length)),
+                            file.string()));
+            return true;
+        }
+    }
+    return false;
 }
 
 std::vector<std::string> ProcessRecording::remarks() {
@@ -306,6 +343,16 @@ Json ProcessRecording::json() {
     if (!written_.empty()) out["trace"] = written_.string();
     if (options_.insights) out["insights"] = insights_json(store_, find_insights(store_));
     return out;
+}
+
+void warn_of_little_space(const fs::path& output, int memory_mib) {
+    std::error_code error;
+    const std::uint64_t free = fs::space(fs::absolute(output).parent_path(), error).available;
+    const std::uint64_t most = std::uint64_t{static_cast<unsigned>(memory_mib)} << 20;
+    if (error || free >= most / 2) return;  // ranges take half as many bytes there as in memory
+    fmt::print(stderr,
+               "gausscope: {} are free in the folder of {}; a trace of --memory {} may need {}\n",
+               human_bytes(free), output.string(), memory_mib, human_bytes(most / 2));
 }
 
 Result<fs::path> injection_library() {

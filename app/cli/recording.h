@@ -35,7 +35,8 @@ class ProcessRecording {
     void sample_process(std::uint32_t pid, int hz);
     /// Reads a last time and detaches from the processes.
     void finish();
-    /// The trace at `path`, its insights on stderr where asked for. Errors: unwritable.
+    /// The trace at `path`. Errors: unwritable. Then the trace, or as much of its end as fits, is
+    /// in another folder where one has space; print() says where.
     Result<void> write(const fs::path& path);
 
     service::MultiCollector& collector() { return *collector_; }
@@ -54,6 +55,8 @@ class ProcessRecording {
     RecordingOptions options_;
     TraceStore store_;
     void take_sampler(Result<std::unique_ptr<StackSampler>> sampler);
+    Result<void> write_part(const TraceStore& part, const fs::path& path);
+    bool rescue(const fs::path& path);
     std::unique_ptr<service::MultiCollector> collector_;
     std::unique_ptr<StackSampler> sampler_;
     std::string no_sampler_;  // why there is none
@@ -62,6 +65,8 @@ class ProcessRecording {
     std::vector<std::string> written_notes_;  // what its format leaves out
 };
 
+/// Says on stderr when the disk may be too small for a trace of so much memory.
+void warn_of_little_space(const fs::path& output, int memory_mib);
 /// The library that goes into other processes: beside this program, or in ../lib of it. Errors:
 /// not_found.
 Result<fs::path> injection_library();

@@ -1,8 +1,11 @@
 // `gausscope serve`: the per-node daemon. Attaches to every process under the profiling service,
 // feeds one store, and lets serve::Daemon answer for it over HTTP.
 #include <fmt/core.h>
+#include <grp.h>
 #include <malloc.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +27,7 @@
 #include "base/try.h"
 #include "profiler/collect/multi_collector.h"
 #include "profiler/serve/daemon.h"
+#include "profiler/serve/recording_hook.h"
 #include "profiler/store/node_gpus.h"
 
 namespace gs::cli {
@@ -31,7 +35,7 @@ namespace {
 
 struct ServeArguments {
     std::string listen = "127.0.0.1:9465", folder = "gausscope-recordings", token_file, history,
-                otlp, spill;
+                otlp, spill, group, on_recording;
     int max_disk_mib = 1024, memory_mib = 256;
     double before_s = 20, after_s = 2, cooldown_s = 60, step_factor = 3, budget_percent = 1;
     double otlp_interval_s = 60;
@@ -45,7 +49,12 @@ void add_options(CLI::App& app, ServeArguments& a) {
               "address and port of the HTTP interface [127.0.0.1:9465]");
     add_value(app, "--dir DIR", a.folder, "folder for recordings [gausscope-recordings]");
     add_value(app, "--max-disk MIB", a.max_disk_mib, whole_from(1, 1 << 24),
-              "most space for recordings; the oldest are deleted first [1024]");
+              "most space for recordings; the oldest of the most frequent kind is deleted first, "
+              "crashes and stalls last [1024]");
+    add_value(app, "--group GROUP", a.group,
+              "group that may read recordings and history, besides this user");
+    add_value(app, "--on-recording COMMAND", a.on_recording,
+              "run this shell command after each recording; the trace's path is its $1");
     add_value(app, "--memory MIB", a.memory_mib, whole_from(1, 1 << 20),
               "memory for the recent trace data of all processes [256]");
     add_spill(app, a.spill);
@@ -54,7 +63,7 @@ void add_options(CLI::App& app, ServeArguments& a) {
     add_value(app, "--after S", a.after_s, number_from(0, 60),
               "seconds to keep after a trigger [2]");
     add_value(app, "--cooldown S", a.cooldown_s, number_from(0, 86400),
-              "minimum seconds between two recordings of one kind [60]");
+              "minimum seconds between two recordings of one kind and job [60]");
     add_value(app, "--slow-step X", a.step_factor, number_from(0, 1000),
               "record a step that takes X times the median, 0 = never [3]");
     add_stall_after(app, a.stall_after_s);
@@ -107,6 +116,28 @@ std::string new_token() {
     std::string token;
     for (int i = 0; i < 4; ++i) token += fmt::format("{:08x}", random());
     return token;
+}
+
+/// The number of --group; none without one.
+Result<std::optional<gid_t>> group_of(const std::string& name) {
+    if (name.empty()) return std::nullopt;
+    const ::group* const found = ::getgrnam(name.c_str());
+    if (found == nullptr) return fail(ErrorKind::usage, name, "is not a group of this machine");
+    std::vector<gid_t> own(static_cast<std::size_t>(std::max(::getgroups(0, nullptr), 0)));
+    own.resize(static_cast<std::size_t>(
+        std::max(::getgroups(static_cast<int>(own.size()), own.data()), 0)));
+    own.push_back(::getegid());
+    if (::geteuid() != 0 && std::ranges::find(own, found->gr_gid) == own.end())
+        return fail(ErrorKind::usage, name, "this user is not a member of the group",
+                    "add the user to the group, or run as root");
+    return found->gr_gid;
+}
+
+Result<history::History> open_history(const std::string& path, std::optional<gid_t> group) {
+    GS_TRY(auto file, history::History::open(path));
+    if (group && ::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0)
+        return fail(ErrorKind::unwritable, path, "cannot be given to the group of --group");
+    return file;
 }
 
 /// The token of the user's file; without one a new token, written where only the user can read it.
@@ -173,6 +204,10 @@ Result<std::unique_ptr<serve::OtlpPusher>> otlp_pusher(const ServeArguments& a) 
     options.interval = std::chrono::milliseconds(std::lround(a.otlp_interval_s * 1e3));
     GS_TRY(options.headers, pairs("OTEL_EXPORTER_OTLP_HEADERS"));
     GS_TRY(options.resource, pairs("OTEL_RESOURCE_ATTRIBUTES"));
+    if (const char* name = std::getenv("OTEL_SERVICE_NAME"); name != nullptr && *name != '\0') {
+        std::erase_if(options.resource, [](const auto& r) { return r.first == "service.name"; });
+        options.resource.emplace_back("service.name", name);
+    }
     return serve::OtlpPusher::start(std::move(options));
 }
 
@@ -200,13 +235,23 @@ void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
 Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     catch_interrupts();
     service::raise_file_limit();
+    // Traces hold command lines and names of ranges, perhaps of all users.
+    constexpr mode_t kOthers = S_IRWXO | S_IWGRP;
+    ::umask(::umask(kOthers) | kOthers);
+    GS_TRY(const std::optional<gid_t> group, group_of(a.group));
     if (!a.spill.empty()) GS_TRY_VOID(spill_to(a.spill));
     if (a.all_users) GS_TRY_VOID(service::share_runtime_directory());
     GS_TRY(auto token, token_of(a.token_file));
     std::optional<serve::HistoryWriter> history;
+    std::optional<serve::RecordingHook> hook;
     serve::RecorderOptions recorded = recorder_options(a);
+    recorded.group = group;
+    if (!a.on_recording.empty()) {
+        hook.emplace(a.on_recording);
+        recorded.on_written = [&](const fs::path& file) { hook->run(file); };
+    }
     if (!a.history.empty()) {
-        GS_TRY(auto file, history::History::open(a.history));
+        GS_TRY(auto file, open_history(a.history, group));
         history.emplace(std::move(file));
         recorded.past = [&](const TraceProcess& process) { return history->past(process); };
     }

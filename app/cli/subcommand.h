@@ -47,6 +47,7 @@ Subcommand bench_command();
 Subcommand selftest_command();
 Subcommand trace_command();
 Subcommand serve_command();
+Subcommand trigger_command();
 Subcommand record_command();
 Subcommand attach_command();
 Subcommand history_command();

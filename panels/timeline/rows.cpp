@@ -7,6 +7,7 @@
 #include <string>
 
 #include "panels/widgets/fuzzy.h"
+#include "profiler/analysis/stack_profile.h"
 
 namespace gs {
 namespace {
@@ -88,10 +89,7 @@ TimelineRows::Node TimelineRows::samples_node(const TraceStore& trace,
     node.row.process = thread.process;
     node.row.index = thread.tid;
     node.row.key = mixed(mixed(thread.process, 11), thread.tid);
-    const std::uint32_t track =
-        trace.timeline().threads().find(thread.process, thread.tid, TrackKind::thread);
-    if (track != kNoTrack) node.row.label = trace.tracks()[track].name;
-    if (node.row.label.empty()) node.row.label = fmt::format("thread {}", thread.tid);
+    node.row.label = thread_name(trace, thread.process, thread.tid);
     node.row.detail = fmt::format("call stacks of thread {}", thread.tid);
     return node;
 }

@@ -85,10 +85,7 @@ void SampleSelection::draw_details(const TraceStore& trace, const TimelineCanvas
     ImGui::BeginChild("##stack", {width, details_height() - 0.25F * em()}, false,
                       ImGuiWindowFlags_AlwaysUseWindowPadding);
     const StackSample* sample = kept(trace);
-    const std::uint32_t track =
-        trace.timeline().threads().find(sample_->process, sample_->tid, TrackKind::thread);
-    const std::string thread =
-        track == kNoTrack ? fmt::format("thread {}", sample_->tid) : trace.tracks()[track].name;
+    const std::string thread = thread_name(trace, sample_->process, sample_->tid);
     text(fitted(fmt::format("{}: {} {}", thread, sample_->sample.blocked ? "waiting" : "on a CPU",
                             format_ns(static_cast<double>(sample_->sample.weight_ns))),
                 width - 16 * em()));

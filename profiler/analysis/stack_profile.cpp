@@ -1,5 +1,7 @@
 #include "profiler/analysis/stack_profile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
@@ -31,6 +33,14 @@ bool StackFilter::takes(const SampledThread& t) const {
 bool StackFilter::takes(const StackSample& s) const {
     return s.time_ns >= range.begin_ns && s.time_ns <= range.end_ns &&
            (s.blocked ? blocked : on_cpu);
+}
+
+std::string thread_name(const TraceStore& store, std::uint32_t process, std::uint32_t tid) {
+    const std::uint32_t track = store.timeline().threads().find(process, tid, TrackKind::thread);
+    if (track != kNoTrack && !store.tracks()[track].name.empty()) return store.tracks()[track].name;
+    const SampledThread* const sampled = store.samples().thread(process, tid);
+    return sampled != nullptr && !sampled->name.empty() ? sampled->name
+                                                        : fmt::format("thread {}", tid);
 }
 
 std::vector<std::uint32_t> ranges_at(const TraceStore& store, std::uint32_t process,

@@ -78,6 +78,9 @@ class StackProfile {
 std::vector<std::uint32_t> ranges_at(const TraceStore& store, std::uint32_t process,
                                      std::uint32_t tid, std::int64_t time_ns);
 
+/// What a thread is called: by its ranges' recorder, by the system, else "thread 4711".
+std::string thread_name(const TraceStore& store, std::uint32_t process, std::uint32_t tid);
+
 /// The frames of a sample's stack, innermost first: indices into SampleBook::frames().
 std::vector<std::uint32_t> frames_of(const SampleBook& book, std::uint32_t stack);
 

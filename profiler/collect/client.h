@@ -80,7 +80,8 @@ class Connection {
     /// line.
     static ProcessLabels labels_of(std::uint32_t pid);
     /// The same from the text of its environment (NAME=value, zeros between).
-    static ProcessLabels labels_from(std::string_view environment);
+    static ProcessLabels labels_from(std::string_view environment,
+                                     std::string_view control_groups = {});
 
   private:
     Connection() = default;

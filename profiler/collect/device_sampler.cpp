@@ -139,7 +139,10 @@ void DeviceSampler::Work::sample(const std::set<std::string>& wanted, bool time_
     if (!is_open && !wanted.empty() && !std::exchange(problem_told_, true)) batch_.say(problem_);
     if (is_open && !options_.all) tell_missing(wanted);
     for (const auto& gpu : gpus_) {
-        const bool is_wanted = options_.all || wanted.count(gpu->device().uuid) != 0;
+        const bool is_wanted =
+            options_.all || std::ranges::any_of(wanted, [&](const std::string& uuid) {
+                return gpu->device().is(uuid);
+            });
         if (is_wanted && (time_for_all || gpu->is_new())) gpu->sample(batch_);
     }
     batch_.seal();
@@ -171,10 +174,10 @@ void DeviceSampler::Work::close() {
 void DeviceSampler::Work::tell_missing(const std::set<std::string>& wanted) {
     for (const std::string& uuid : wanted) {
         const bool known = std::any_of(gpus_.begin(), gpus_.end(),
-                                       [&](const auto& gpu) { return gpu->device().uuid == uuid; });
+                                       [&](const auto& gpu) { return gpu->device().is(uuid); });
         if (known || missing_.size() >= kMostWatched || !missing_.insert(uuid).second) continue;
         batch_.say(fmt::format(
-            "{} is not among the GPUs that NVML lists here: a MIG slice has no counters of its own",
+            "{} is not among the GPUs and MIG slices that NVML lists here: it has no counters",
             uuid));
     }
 }

@@ -1,10 +1,16 @@
-// A process's place in a job: from its environment as it was when the process began, and its
-// command line.
+// A process's place in a job: from its environment as it was when the process began, its control
+// group, and its command line.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -13,6 +19,7 @@
 #include "base/machine.h"
 #include "base/record/utf8.h"
 #include "profiler/collect/client.h"
+#include "profiler/collect/descriptor.h"
 
 namespace gs::service {
 namespace {
@@ -20,14 +27,15 @@ namespace {
 constexpr std::uint64_t kMostBytes = 1u << 20;
 constexpr std::size_t kCommandBytes = 512, kLabelBytes = 128;
 
-/// The first of `names` that is set, "" when none is.
+/// The first of `names` that has a value, "" when none has.
 std::string_view variable(std::string_view environment,
                           std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) {
         for (std::size_t at = 0; at < environment.size();) {
             const std::size_t end = std::min(environment.find('\0', at), environment.size());
             const std::string_view entry = environment.substr(at, end - at);
-            if (entry.size() > name.size() && entry.starts_with(name) && entry[name.size()] == '=')
+            if (entry.size() > name.size() + 1 && entry.starts_with(name) &&
+                entry[name.size()] == '=')
                 return entry.substr(name.size() + 1);
             at = end + 1;
         }
@@ -54,6 +62,95 @@ std::string file_of(std::uint32_t pid, const char* name) {
     }
     std::fclose(file);
     return out;
+}
+
+/// The first line of a file in the container of `pid`, whose owner may be anybody: no link leads
+/// out of it, and only a regular file is read.
+std::string line_in_container(std::uint32_t pid, const char* name) {
+    const Descriptor root(
+        ::open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    open_how how{};
+    how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    const Descriptor file(
+        root ? static_cast<int>(::syscall(SYS_openat2, root.get(), name, &how, sizeof how)) : -1);
+    struct stat status {};
+    char text[256];
+    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+    const ssize_t bytes = ::read(file.get(), text, sizeof text);
+    const std::string_view read(text, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+    return std::string(read.substr(0, read.find('\n')));
+}
+
+/// What the path of a control group says.
+struct ControlGroup {
+    std::string_view container;  ///< its number as its runtime writes it, 64 digits
+    std::string_view slurm_job;
+    bool kubernetes = false;
+};
+ControlGroup control_group_in(std::string_view text) {
+    constexpr std::string_view kDecimal = "0123456789", kHexadecimal = "0123456789abcdef";
+    constexpr std::size_t kContainerDigits = 64;
+    ControlGroup out;
+    out.kubernetes = text.find("kubepods") != text.npos;
+    const auto run_at = [&](std::size_t at, std::string_view digits) {
+        return text.substr(at, std::min(text.find_first_not_of(digits, at), text.size()) - at);
+    };
+    if (const std::size_t job = text.find("/job_"); job != text.npos)
+        out.slurm_job = run_at(job + 5, kDecimal);
+    for (std::size_t at = 0; at < text.size() && out.container.empty();) {
+        const std::string_view run = run_at(at, kHexadecimal);
+        if (run.size() == kContainerDigits) out.container = run;
+        at += run.size() + 1;
+    }
+    return out;
+}
+
+/// The job of a pod, as controllers name pods: JOB-worker-0 (Kubeflow), JOB-node-0-0-x7k2p
+/// (JobSet), JOB-5d4f8c9b7-x7k2p (Deployment), JOB-TASK-0 (Volcano, which names tasks freely).
+std::string_view job_of_pod(std::string_view pod, bool volcano) {
+    constexpr std::string_view kMadeUp = "bcdfghjklmnpqrstvwxz2456789", kDigits = "0123456789";
+    const auto drop = [&](auto is_wanted) {
+        const std::size_t dash = pod.rfind('-');
+        const bool dropped = dash != pod.npos && dash > 0 && is_wanted(pod.substr(dash + 1));
+        if (dropped) pod = pod.substr(0, dash);
+        return dropped;
+    };
+    const auto is_made_up = [&](std::size_t least, std::size_t most) {
+        return [=](std::string_view part) {
+            return part.size() >= least && part.size() <= most &&
+                   part.find_first_not_of(kMadeUp) == part.npos;
+        };
+    };
+    const auto is_index = [&](std::string_view part) {
+        return !part.empty() && part.find_first_not_of(kDigits) == part.npos;
+    };
+    const auto is_role = [&](std::string_view part) {
+        constexpr std::string_view kRoles[] = {"master", "worker",  "workers", "launcher", "ps",
+                                               "chief",  "trainer", "node",    "evaluator"};
+        return volcano || std::find(std::begin(kRoles), std::end(kRoles), part) != std::end(kRoles);
+    };
+    bool numbered = !volcano && drop(is_made_up(5, 5));
+    if (numbered) drop(is_made_up(8, 10));
+    while (drop(is_index)) numbered = true;
+    if (numbered) drop(is_role);
+    return pod;
+}
+
+/// Of a pod whose job no variable names. All pods of a job know its first by the same address:
+/// JOB-node-0-0.JOB, JOB-master-0.
+std::string job_in_kubernetes(std::string_view environment, std::string_view pod) {
+    const std::string_view master = variable(environment, {"MASTER_ADDR", "PET_MASTER_ADDR"});
+    const std::size_t dot = master.find('.');
+    const bool volcano = !variable(environment, {"VC_TASK_INDEX", "VK_TASK_INDEX"}).empty();
+    if (dot != master.npos) {
+        const std::string_view rest = master.substr(dot + 1);
+        const std::string service(rest.substr(0, rest.find('.')));
+        if (master.starts_with(service + "-")) return service;
+    } else if (const auto job = job_of_pod(master, volcano); job != master) {
+        return std::string(job);
+    }
+    return std::string(job_of_pod(pod, volcano));
 }
 
 /// Length of the character of UTF-8 that `text` begins with; 0: it begins with none.
@@ -100,19 +197,37 @@ std::string command_line(std::uint32_t pid) {
 
 }  // namespace
 
-ProcessLabels Connection::labels_from(std::string_view environment) {
+ProcessLabels Connection::labels_from(std::string_view environment,
+                                      std::string_view control_groups) {
     ProcessLabels out;
     const auto text = [&](std::initializer_list<std::string_view> names) {
         return label_text(variable(environment, names));
     };
-    out.job = text({"SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"});
-    if (out.job == "none") out.job.clear();  // torchrun without --rdzv-id
-    out.job_name =
-        text({"GAUSSCOPE_JOB", "SLURM_JOB_NAME", "PBS_JOBNAME", "LSB_JOBNAME", "JOB_NAME"});
-    out.commit = text({"GAUSSCOPE_COMMIT", "GIT_COMMIT", "CI_COMMIT_SHA", "GITHUB_SHA"});
+    const ControlGroup group = control_group_in(control_groups);
+    constexpr std::size_t kShownDigits = 12;  // as `docker ps` and `crictl ps` show
+    out.container = group.container.substr(0, kShownDigits);
+    out.name_space = text({"POD_NAMESPACE", "K8S_NAMESPACE", "K8S_POD_NAMESPACE"});
+    out.node = text({"NODE_NAME", "K8S_NODE_NAME", "SLURMD_NODENAME"});
     out.pod = text({"POD_NAME", "K8S_POD_NAME"});
-    if (out.pod.empty() && !variable(environment, {"KUBERNETES_SERVICE_HOST"}).empty())
+    const bool kubernetes =
+        group.kubernetes || !variable(environment, {"KUBERNETES_SERVICE_HOST"}).empty();
+    if (out.pod.empty() && kubernetes) {
         out.pod = text({"HOSTNAME"});
+        // A pod in its node's network has the node's name.
+        const auto first = [](std::string_view name) { return name.substr(0, name.find('.')); };
+        if (first(out.pod) == first(out.node)) out.pod.clear();
+    }
+    out.job = text({"GAUSSCOPE_JOB", "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PBS_JOBID",
+                    "LSB_JOBID", "JOB_ID", "JOBSET_NAME", "PET_RDZV_ID"});
+    if (out.job == "none") out.job.clear();  // torchrun without --rdzv-id
+    if (out.job.empty()) out.job = group.slurm_job;
+    out.job_name = text({"GAUSSCOPE_JOB", "SLURM_JOB_NAME", "PBS_JOBNAME", "LSB_JOBNAME",
+                         "JOB_NAME", "JOBSET_NAME"});
+    if (out.job.empty() && !out.pod.empty()) {
+        out.job = label_text(job_in_kubernetes(environment, out.pod));
+        if (out.job_name.empty()) out.job_name = out.job;
+    }
+    out.commit = text({"GAUSSCOPE_COMMIT", "GIT_COMMIT", "CI_COMMIT_SHA", "GITHUB_SHA"});
     out.rank = number_in(
         variable(environment, {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}));
     out.local_rank = number_in(variable(environment, {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -124,7 +239,21 @@ ProcessLabels Connection::labels_from(std::string_view environment) {
 
 ProcessLabels Connection::labels_of(std::uint32_t pid) {
     if (pid == 0) return {};
-    ProcessLabels out = labels_from(file_of(pid, "environ"));
+    std::string environment = file_of(pid, "environ");
+    const std::string groups = file_of(pid, "cgroup");
+    const auto add = [&](const char* name, const std::string& value) {
+        environment += '\0' + (name + ("=" + value));
+    };
+    if (const char* node = std::getenv("NODE_NAME")) add("NODE_NAME", node);  // of the daemon's pod
+    if (control_group_in(groups).kubernetes) {
+        // A rank that sshd started has none of its pod's variables.
+        if (variable(environment, {"POD_NAME", "K8S_POD_NAME", "HOSTNAME"}).empty())
+            add("HOSTNAME", line_in_container(pid, "etc/hostname"));
+        if (variable(environment, {"POD_NAMESPACE", "K8S_NAMESPACE", "K8S_POD_NAMESPACE"}).empty())
+            add("POD_NAMESPACE",
+                line_in_container(pid, "var/run/secrets/kubernetes.io/serviceaccount/namespace"));
+    }
+    ProcessLabels out = labels_from(environment, groups);
     out.host = host_name();
     out.command = command_line(pid);
     return out;

@@ -55,7 +55,36 @@ bool Library::look_up() {
     need(f_.GpmMetricsGet, "nvmlGpmMetricsGet");
     if (!complete) f_.GpmMetricsGet = nullptr;
     need(f_.DeviceGetMigMode, "nvmlDeviceGetMigMode");
+    need(f_.DeviceGetMaxMigDeviceCount, "nvmlDeviceGetMaxMigDeviceCount");
+    need(f_.DeviceGetMigDeviceHandleByIndex, "nvmlDeviceGetMigDeviceHandleByIndex");
+    need(f_.DeviceGetGpuInstanceId, "nvmlDeviceGetGpuInstanceId");
+    need(f_.GpmMigSampleGet, "nvmlGpmMigSampleGet");
     return basics;
+}
+
+/// False: it has no uuid.
+bool Library::describe(Device& device) const {
+    char uuid[96] = {}, name[96] = {};
+    if (f_.DeviceGetUUID(device.handle, uuid, sizeof uuid) != kSuccess) return false;
+    device.uuid = uuid;
+    device.name = f_.DeviceGetName(device.handle, name, sizeof name) == kSuccess ? name : "GPU";
+    return true;
+}
+
+void Library::add_slices(const Device& of, std::vector<Device>& out) const {
+    constexpr unsigned kSlices = 100;
+    unsigned count = 0;
+    if (f_.GpmMigSampleGet == nullptr || f_.DeviceGetMigDeviceHandleByIndex == nullptr ||
+        f_.DeviceGetMaxMigDeviceCount(of.handle, &count) != kSuccess)
+        return;
+    for (unsigned i = 0; i < std::min(count, kSlices); ++i) {
+        Device slice;
+        slice.number = (of.number + 1) * kSlices + i;
+        slice.whole = of.handle;
+        if (f_.DeviceGetMigDeviceHandleByIndex(of.handle, i, &slice.handle) == kSuccess &&
+            f_.DeviceGetGpuInstanceId(slice.handle, &slice.instance) == kSuccess && describe(slice))
+            out.push_back(std::move(slice));
+    }
 }
 
 std::vector<Device> Library::devices() const {
@@ -65,17 +94,13 @@ std::vector<Device> Library::devices() const {
     for (unsigned i = 0; i < count; ++i) {
         Device device;
         device.number = i;
-        char uuid[96] = {}, name[96] = {};
-        if (f_.DeviceGetHandleByIndex(i, &device.handle) != kSuccess ||
-            f_.DeviceGetUUID(device.handle, uuid, sizeof uuid) != kSuccess)
-            continue;
-        device.uuid = uuid;
-        device.name = f_.DeviceGetName(device.handle, name, sizeof name) == kSuccess ? name : "GPU";
+        if (f_.DeviceGetHandleByIndex(i, &device.handle) != kSuccess || !describe(device)) continue;
         unsigned now = 0, after_reset = 0;
         device.sliced = f_.DeviceGetMigMode != nullptr &&
                         f_.DeviceGetMigMode(device.handle, &now, &after_reset) == kSuccess &&
                         now != 0;
-        out.push_back(std::move(device));
+        out.push_back(device);
+        if (device.sliced) add_slices(device, out);
     }
     return out;
 }

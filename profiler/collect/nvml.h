@@ -2,8 +2,10 @@
 // Needs no privileges. Used by DeviceSampler's thread.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -12,11 +14,21 @@
 namespace gs::nvml {
 
 struct Device {
-    unsigned number = 0;  ///< NVML's, as nvidia-smi shows it
-    std::string uuid;     ///< "GPU-...", as CUDA's
+    /// NVML's, as nvidia-smi shows it; of the slices of GPU 1: 200, 201, ...
+    unsigned number = 0;
+    std::string uuid;  ///< "GPU-...", as CUDA's; of a slice "MIG-..."
     std::string name;
     void* handle = nullptr;
-    bool sliced = false;  ///< cut into slices (MIG), whose figures are not the GPU's
+    bool sliced = false;    ///< cut into slices (MIG), whose figures are not the GPU's
+    void* whole = nullptr;  ///< of a slice, its GPU's handle
+    unsigned instance = 0;  ///< of a slice, its number in its GPU
+
+    /// CUDA's uuid of a slice is written "GPU-..." as well.
+    bool is(std::string_view cuda_uuid) const {
+        const std::string_view own = uuid;
+        return own.substr(own.find('-')) ==
+               cuda_uuid.substr(std::min(cuda_uuid.find('-'), cuda_uuid.size()));
+    }
 };
 
 class Library {
@@ -36,6 +48,8 @@ class Library {
   private:
     explicit Library(void* library) : library_(library) {}
     bool look_up();
+    bool describe(Device& device) const;
+    void add_slices(const Device& of, std::vector<Device>& out) const;
 
     void* library_;
     bool initialised_ = false;

@@ -61,6 +61,11 @@ struct Functions {
     Result (*GpmSampleFree)(void*);
     Result (*GpmSampleGet)(void*, void* sample);
     Result (*GpmMetricsGet)(GpmRequest*);
+    // of slices (MIG); null: old driver
+    Result (*DeviceGetMaxMigDeviceCount)(void*, unsigned*);
+    Result (*DeviceGetMigDeviceHandleByIndex)(void*, unsigned, void**);
+    Result (*DeviceGetGpuInstanceId)(void* slice, unsigned*);
+    Result (*GpmMigSampleGet)(void*, unsigned instance, void* sample);
 };
 
 }  // namespace gs::nvml

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <string>
 
+#include "profiler/store/node_gpus.h"
+
 namespace gs::nvml {
 namespace {
 
@@ -33,17 +35,6 @@ constexpr const char* kNames[Gpu::kMetrics] = {
 constexpr unsigned kGpmIds[] = {kGpmSmActive, kGpmSmOccupancy, kGpmTensorActive, kGpmFp32Active,
                                 kGpmDramBandwidth};
 
-/// Bit i of the throttle reasons, in words.
-constexpr const char* kReasons[] = {"idle",
-                                    "clocks set by the application",
-                                    "power cap",
-                                    "hardware slowdown",
-                                    "sync boost",
-                                    "too hot (software)",
-                                    "too hot (hardware)",
-                                    "power brake",
-                                    "display clocks"};
-
 void say_new(DeviceBatch& out, std::string& said, std::string text) {
     if (said == text) return;
     said = std::move(text);
@@ -68,7 +59,8 @@ void Gpu::begin(DeviceBatch& out) {
     if (device_.sliced)
         return say_new(
             out, said_->slice,
-            fmt::format("GPU {}: a MIG slice has no counters of its own", device_.number));
+            fmt::format("GPU {} is cut into MIG slices: it has no counters for all of them",
+                        device_.number));
     Memory memory{};
     f_->DeviceGetMemoryInfo(device_.handle, &memory);
     out.device(device_, memory.total);
@@ -81,7 +73,8 @@ void Gpu::begin(DeviceBatch& out) {
 /// GPM needs two samples; the first result is there with the second.
 void Gpu::prepare_gpm() {
     GpmSupport support{kGpmVersion, 0};
-    const Result r = f_->GpmQueryDeviceSupport(device_.handle, &support);
+    const bool slice = device_.whole != nullptr;
+    const Result r = f_->GpmQueryDeviceSupport(slice ? device_.whole : device_.handle, &support);
     if (r == kNoPermission)
         no_gpm_ = "not permitted";
     else if (r != kSuccess || support.supported == 0)
@@ -104,10 +97,7 @@ void Gpu::put(DeviceBatch& out, std::size_t metric, Result result, double value)
 
 void Gpu::tell_reasons(DeviceBatch& out, unsigned long long reasons) {
     if (std::exchange(said_->reasons, reasons) == reasons) return;
-    std::string text;
-    for (std::size_t bit = 0; bit < std::size(kReasons); ++bit)
-        if ((reasons >> bit & 1) != 0)
-            text += (text.empty() ? "" : ", ") + std::string(kReasons[bit]);
+    const std::string text = throttle_words(reasons);
     out.say(fmt::format("GPU {} clocks limited by: {}", device_.number,
                         text.empty() ? "nothing now" : text));
 }
@@ -158,7 +148,10 @@ void Gpu::sample_basics(DeviceBatch& out) {
 
 void Gpu::sample_gpm(DeviceBatch& out) {
     if (samples_[1] == nullptr || refused_[kSmActive]) return;
-    const Result taken = f_->GpmSampleGet(device_.handle, samples_[has_earlier_]);
+    void* const sample = samples_[has_earlier_];
+    const Result taken = device_.whole != nullptr
+                             ? f_->GpmMigSampleGet(device_.whole, device_.instance, sample)
+                             : f_->GpmSampleGet(device_.handle, sample);
     if (taken != kSuccess) return put(out, kSmActive, taken, 0);
     if (!std::exchange(has_earlier_, true)) return;
     GpmRequest request{};

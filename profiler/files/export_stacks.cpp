@@ -51,11 +51,6 @@ std::string process_name(const TraceStore& store, std::uint32_t process) {
     return fmt::format("{} ({})", p.name, p.pid);
 }
 
-std::string thread_name(const TraceStore& store, std::uint32_t process, std::uint32_t tid) {
-    const std::uint32_t track = store.timeline().threads().find(process, tid, TrackKind::thread);
-    return track == kNoTrack ? fmt::format("thread {}", tid) : store.tracks()[track].name;
-}
-
 std::string folded_line(const TraceStore& store, const Place& place) {
     std::string out;
     const auto add = [&](std::string_view word) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/rng.h"
 #include "profiler/analysis/stack_profile.h"
 
 namespace gs::perfetto {
@@ -57,11 +58,28 @@ void intern_stack(Sequence& out, const TraceStore& store, std::uint32_t stack) {
     });
 }
 
+/// Threads that have no track, whose names would be lost.
+void write_names(PacketSink& sink, const TraceStore& store, std::span<const std::uint32_t> pids) {
+    for (const SampledThread& thread : store.samples().threads()) {
+        const std::uint32_t track =
+            store.timeline().threads().find(thread.process, thread.tid, TrackKind::thread);
+        if (track != kNoTrack || thread.name.empty()) continue;
+        const std::uint64_t number = std::uint64_t{thread.process} << 32 | thread.tid;
+        write_track(sink, hash64(0x57AC000000000000ull ^ number) | 1, [&](pbf_writer& t) {
+            pbf_writer d(t, 4);
+            d.add_uint64(1, pids[thread.process]);
+            d.add_uint64(2, thread.tid);
+            d.add_string(5, thread.name);
+        });
+    }
+}
+
 }  // namespace
 
 std::uint64_t write_stacks(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence,
                            const PerfettoOptions& options, std::span<const std::uint32_t> pids) {
     if (store.samples().empty()) return 0;
+    write_names(sink, store, pids);
     Sequence out(sink, store, sequence++, false);
     std::uint64_t count = 0;
     for (const SampledThread& thread : store.samples().threads())

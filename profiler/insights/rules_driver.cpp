@@ -4,6 +4,7 @@
 
 #include "profiler/insights/gpu_counters.h"
 #include "profiler/insights/rules.h"
+#include "profiler/store/node_gpus.h"
 
 namespace gs::insights {
 namespace {
@@ -17,22 +18,6 @@ double boost_mhz(const Subject& s) {
     int khz = 0;
     for (const GpuDeviceEvent& d : s.traced().devices) khz = std::max(khz, d.clock_khz);
     return khz > 0 ? khz * 1e-3 : std::numeric_limits<double>::quiet_NaN();
-}
-
-/// NVML's bits, in words: those that slow a running GPU down.
-std::string reasons_in(std::uint64_t bits) {
-    constexpr std::array<std::pair<std::uint64_t, const char*>, 7> kReasons{
-        {{0x2, "clocks set by the user"},
-         {0x4, "power cap"},
-         {0x8, "hardware slowdown"},
-         {0x20, "too hot (software)"},
-         {0x40, "too hot (hardware)"},
-         {0x80, "power brake"},
-         {0x10, "sync boost"}}};
-    std::string out;
-    for (const auto& [bit, name] : kReasons)
-        if ((bits & bit) != 0) out += (out.empty() ? "" : ", ") + std::string(name);
-    return out;
 }
 
 }  // namespace
@@ -72,7 +57,7 @@ Answer clocks(const Subject& s) {
     if (held > 0)
         i.text += fmt::format("{} of {} samples name a reason: {}",
                               i.text.empty() ? std::to_string(held) : fmt::format("; {}", held),
-                              throttle.size(), reasons_in(bits));
+                              throttle.size(), throttle_words(bits));
     i.text += ".";
     i.advice =
         "Power cap: nvidia-smi -q -d POWER, -pl raises it where allowed. Heat: airflow. Clocks set "
@@ -87,7 +72,7 @@ Answer clocks(const Subject& s) {
     for (const CounterPoint& p : throttle)
         if (p.value > 0 && i.evidence.size() < kMostEvidence)
             i.evidence.push_back({kNoTrack, 0, p.time_ns, p.time_ns + 1'000'000,
-                                  reasons_in(static_cast<std::uint64_t>(p.value))});
+                                  throttle_words(static_cast<std::uint64_t>(p.value))});
     return {{std::move(i)}, {}};
 }
 

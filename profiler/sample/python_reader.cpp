@@ -129,6 +129,25 @@ std::uint32_t python_line(const std::string& table, PythonLayout::Lines kind,
     return static_cast<std::uint32_t>(std::max<std::int64_t>(line, 0));
 }
 
+std::string python_text(const std::string& characters, std::size_t kind, bool ascii) {
+    std::string out;
+    for (std::size_t i = 0; i < characters.size(); i += kind) {
+        std::uint32_t c = 0;
+        std::memcpy(&c, characters.data() + i, kind);
+        const bool is_surrogate = c >= 0xD800 && c < 0xE000;
+        if (c < 0x20 || c == 0x7F || is_surrogate || c > 0x10FFFF || (ascii && c > 0x7F)) return {};
+        if (c < 0x80) {
+            out += static_cast<char>(c);
+            continue;
+        }
+        const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+        constexpr unsigned kHead[] = {0, 0xC0, 0xE0, 0xF0};
+        out += static_cast<char>(kHead[more] | c >> (6 * more));
+        for (int m = more - 1; m >= 0; --m) out += static_cast<char>(0x80 | (c >> (6 * m) & 63));
+    }
+    return out;
+}
+
 std::unique_ptr<PythonReader> PythonReader::find(std::uint32_t pid, ProcessImage& image,
                                                  std::string& why) {
     for (const CodeMapping& mapping : image.mappings()) {
@@ -212,21 +231,7 @@ std::string PythonReader::text_at(std::uint64_t address) const {
     const std::uint64_t begin = layout_.text + (ascii ? 0 : layout_.text == 48 ? 24 : 16);
     std::string raw(length * kind, '\0');
     if (!read(address + begin, raw.data(), raw.size())) return {};
-    if (ascii) return raw;
-    std::string out;
-    for (std::size_t i = 0; i < raw.size(); i += kind) {
-        std::uint32_t c = 0;
-        std::memcpy(&c, raw.data() + i, kind);
-        if (c < 0x80) {
-            out += static_cast<char>(c);
-            continue;
-        }
-        const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-        constexpr unsigned kHead[] = {0, 0xC0, 0xE0, 0xF0};
-        out += static_cast<char>(kHead[more] | c >> (6 * more));
-        for (int m = more - 1; m >= 0; --m) out += static_cast<char>(0x80 | (c >> (6 * m) & 63));
-    }
-    return out;
+    return python_text(raw, kind, ascii);
 }
 
 const PythonReader::Code* PythonReader::code_at(std::uint64_t address) {

@@ -59,6 +59,9 @@ class PythonReader {
     std::size_t code_bytes_ = 0;  ///< of their line tables, or more
 };
 
+/// UTF-8 of a string object's characters of `kind` bytes. Empty when they are no text: the object
+/// was being made or freed.
+std::string python_text(const std::string& characters, std::size_t kind, bool ascii);
 /// The line of a code object at a byte of its bytecode.
 std::uint32_t python_line(const std::string& table, PythonLayout::Lines kind,
                           std::uint32_t first_line, std::int64_t byte);

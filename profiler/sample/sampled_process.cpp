@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <set>
 #include <utility>
 
 #include "base/record/clock.h"
@@ -82,6 +84,7 @@ void SampledProcess::map(const PerfRecord& record) {
 
 bool SampledProcess::end_thread(std::uint32_t tid) {
     std::erase(threads_, tid);
+    thread_names_.erase(tid);
     waiting_.erase(tid);
     return !threads_.empty();
 }
@@ -142,8 +145,28 @@ void SampledProcess::look_at_blocked(std::int64_t now, std::int64_t weight_ns) {
     }
 }
 
+/// The system's names. A thread may get its own after it has begun.
+void SampledProcess::name_threads(std::int64_t now) {
+    constexpr std::int64_t kInterval = 1'000'000'000;
+    const bool again = now - named_ns_ >= kInterval;
+    if (again) named_ns_ = now;
+    std::set<std::uint32_t> looked_at;
+    for (const SampleEvent& sample : batch_.samples) {
+        if ((!again && thread_names_.contains(sample.tid)) || !looked_at.insert(sample.tid).second)
+            continue;
+        std::ifstream file(fmt::format("/proc/{}/task/{}/comm", pid_, sample.tid));
+        std::string name;
+        if (!std::getline(file, name)) continue;
+        for (char& c : name)
+            if (c < 0x20 || c > 0x7E) c = '?';  // perhaps cut within a character
+        if (thread_names_[sample.tid] != name)
+            batch_.thread_names.push_back({sample.tid, thread_names_[sample.tid] = name});
+    }
+}
+
 TraceBatch SampledProcess::hand_over(std::int64_t now, bool ended) {
     if (batch_.samples.empty() && !ended) return {};
+    if (!ended) name_threads(now);
     batch_.source = source_;
     batch_.pid = batch_.visible_pid = pid_;
     batch_.process_start = start_;

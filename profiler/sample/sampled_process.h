@@ -49,6 +49,7 @@ class SampledProcess {
     Frames frames_of(const PerfRecord& sample);
     std::vector<PythonFrame> python_of(const PerfRecord& sample);
     void add(const Frames& frames, SampleEvent sample);
+    void name_threads(std::int64_t now_ns);
 
     std::uint32_t pid_;
     std::uint64_t source_, start_ = 0;
@@ -60,6 +61,8 @@ class SampledProcess {
     std::vector<std::uint32_t> threads_;
     BlockedThreads blocked_;
     std::unordered_map<std::uint32_t, Frames> waiting_;  // the stacks of those that have not moved
+    std::unordered_map<std::uint32_t, std::string> thread_names_;
+    std::int64_t named_ns_ = 0;
     TraceBatch batch_;
     StackBuilder stacks_;  // of the batch
 };

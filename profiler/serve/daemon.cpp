@@ -73,8 +73,8 @@ void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigu
     next_ns_ = now_ns + kIntervalNs;
     const std::vector<News> news = watch_.look(store, now_ns);
     metrics_.update(store, news, now_ns);
-    act_on(triggers_.look(store, news, now_ns));
-    act_on(stalls_.look(store, news, now_ns));
+    act_on(store, triggers_.look(store, news, now_ns));
+    act_on(store, stalls_.look(store, news, now_ns));
     metrics_.set_stalled(stalls_.stalled());
     if (history_ != nullptr)
         history_->take(store, news,
@@ -86,10 +86,14 @@ void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigu
     if (otlp_ != nullptr) otlp_->offer(std::move(told));
 }
 
-void Daemon::act_on(const std::vector<Trigger>& triggers) {
+void Daemon::act_on(const TraceStore& store, const std::vector<Trigger>& triggers) {
     for (const Trigger& trigger : triggers) {
         log(trigger);
-        recorder_.ask(trigger.kind, trigger.reason, trigger.time_ns, trigger.since_ns);
+        const TraceProcess& process = store.processes()[trigger.process];
+        const ProcessLabels& labels = process.labels;
+        recorder_.ask(trigger.kind,
+                      labels.job.empty() ? process.name : labels.name_space + "/" + labels.job,
+                      trigger.reason, trigger.time_ns, trigger.since_ns);
     }
 }
 

@@ -56,7 +56,7 @@ class Daemon {
         std::promise<Result<Recording>> reply;
     };
 
-    void act_on(const std::vector<Trigger>& triggers);
+    void act_on(const TraceStore& store, const std::vector<Trigger>& triggers);
     void log(const Trigger& trigger);
     void serve_requests(const TraceStore& store, std::int64_t now_ns);
     void note_written(const std::vector<Recording>& written);

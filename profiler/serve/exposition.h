@@ -39,12 +39,14 @@ class Exposition {
     struct Family {
         std::string name, help, unit;  ///< of the unit: "seconds", "bytes", "ratio", ... or empty
         Type type = Type::gauge;
-        std::vector<Point> points;
+        std::vector<Point> points{};
+        std::string semantic{};  ///< its name among OpenTelemetry's conventions, if it has one
     };
 
     /// Begins a family. `unit` must end the name when given.
     void family(std::string_view name, Type type, std::string_view help,
                 std::string_view unit = {});
+    void family(Family about) { families_.push_back(std::move(about)); }
     /// A value of the present family. Values that are not finite are skipped: unavailable is not
     /// zero.
     void value(const Labels& labels, double value);

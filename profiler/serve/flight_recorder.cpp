@@ -5,19 +5,26 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include "base/full_disk.h"
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "profiler/files/export_lanes.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/insights/insight.h"
 #include "profiler/serve/watch.h"
+#include "profiler/store/node_gpus.h"
+#include "profiler/store/process_labels.h"
 
 namespace gs::serve {
 namespace {
@@ -39,6 +46,76 @@ std::uint64_t bytes_of(const fs::path& path) {
     return error ? 0 : bytes;
 }
 
+/// A recording and its report on the disk.
+struct Kept {
+    fs::path path;
+    std::string kind;
+    std::uint64_t bytes = 0;
+};
+
+/// Of a file "gausscope-TIME-HOST-KIND.pftrace", or "...-KIND-2.pftrace".
+std::string kind_in(const fs::path& path) {
+    std::string stem = path.stem().string();
+    const std::size_t serial = stem.find_last_not_of("0123456789");
+    if (serial + 1 < stem.size() && serial > 0 && stem[serial] == '-') stem.resize(serial);
+    if (stem.ends_with("-slow-step")) return "slow-step";
+    return stem.substr(stem.rfind('-') + 1);
+}
+
+std::vector<Kept> kept_in(const fs::path& folder) {
+    std::vector<Kept> out;
+    for (const fs::path& file : FlightRecorder::finished_in(folder))
+        out.push_back(
+            {file, kind_in(file), bytes_of(file) + bytes_of(FlightRecorder::report_of(file))});
+    return out;
+}
+
+/// Whose recording it is, and which ranges their threads were in at its end.
+nlohmann::ordered_json processes_json(const TraceStore& part) {
+    const OpenRanges open(part);
+    auto out = nlohmann::ordered_json::array();
+    for (std::uint32_t p = 0; p < part.processes().size(); ++p) {
+        const TraceProcess& process = part.processes()[p];
+        if (is_node_gpus(process)) continue;
+        nlohmann::ordered_json entry{{"name", process.name}, {"pid", process.pid}};
+        for (const auto& [key, text] : label_pairs(process.labels)) entry[key] = text;
+        for (std::size_t t = 0; t < part.tracks().size(); ++t) {
+            if (part.tracks()[t].process != p || open.of(t).empty()) continue;
+            std::string inside;
+            for (const OpenRange& range : open.of(t))
+                inside +=
+                    fmt::format("{}{}", inside.empty() ? "" : " > ", part.name(range.span.name));
+            entry["inside"][part.tracks()[t].name] = inside;
+        }
+        out.push_back(std::move(entry));
+    }
+    return out;
+}
+
+/// Crashes and stalls come once, and are what the recordings are for.
+bool is_rare(const Kept& file) { return file.kind == "crash" || file.kind == "stall"; }
+
+/// The place of the recording to remove next; never the last. The routine kind that uses most loses
+/// its oldest. Crashes and stalls follow when nothing else is left, but for those that were
+/// followed by another of their kind, once they use three quarters of the space.
+std::size_t next_to_go(const std::vector<Kept>& files, std::uint64_t max_bytes) {
+    std::map<std::string, std::uint64_t> bytes;
+    std::uint64_t rare = 0;
+    for (const Kept& file : files) (is_rare(file) ? rare : bytes[file.kind]) += file.bytes;
+    const auto newest = files.end() - 1;
+    const auto repeated = std::find_if(files.begin(), newest, [&](const Kept& file) {
+        const auto is_same = [&](const Kept& other) { return other.kind == file.kind; };
+        return is_rare(file) && std::find_if(&file + 1, &*newest + 1, is_same) != &*newest + 1;
+    });
+    auto found = newest;
+    if (rare > max_bytes / 4 * 3) found = repeated;
+    if (found == newest)
+        for (auto file = files.begin(); file != newest; ++file)
+            if (!is_rare(*file) && (found == newest || bytes[file->kind] > bytes[found->kind]))
+                found = file;
+    return found == newest ? 0 : static_cast<std::size_t>(found - files.begin());
+}
+
 }  // namespace
 
 Result<FlightRecorder> FlightRecorder::open(RecorderOptions options) {
@@ -47,7 +124,18 @@ Result<FlightRecorder> FlightRecorder::open(RecorderOptions options) {
     if (!fs::is_directory(options.folder, error) || ::access(options.folder.c_str(), W_OK) != 0)
         return fail(ErrorKind::unwritable, options.folder,
                     "recordings cannot be written to this folder", "choose another one with --dir");
-    return FlightRecorder(std::move(options));
+    FlightRecorder out(std::move(options));
+    std::uint64_t space = fs::space(out.options_.folder, error).available;
+    for (const Kept& file : kept_in(out.options_.folder)) space += file.bytes;
+    if (!error && space < out.options_.max_bytes)
+        log_warning("{} has {} MiB for recordings, less than the {} MiB of --max-disk",
+                    out.options_.folder.string(), space >> 20, out.options_.max_bytes >> 20);
+    if (out.options_.group) {
+        out.share(out.options_.folder);
+        const auto group_may = fs::perms::group_read | fs::perms::group_exec;
+        fs::permissions(out.options_.folder, group_may, fs::perm_options::add, error);
+    }
+    return out;
 }
 
 fs::path FlightRecorder::report_of(const fs::path& trace) {
@@ -71,14 +159,15 @@ fs::path FlightRecorder::new_path(const std::string& kind) {
     return path;
 }
 
-const Recording* FlightRecorder::ask(const std::string& kind, const std::string& reason,
-                                     std::int64_t time_ns, std::int64_t since_ns) {
-    const auto newest = newest_of_kind_.find(kind);
-    if (newest != newest_of_kind_.end() &&
-        time_ns - newest->second < nanoseconds(options_.cooldown_s))
-        return nullptr;
+const Recording* FlightRecorder::ask(const std::string& kind, const std::string& job,
+                                     const std::string& reason, std::int64_t time_ns,
+                                     std::int64_t since_ns) {
+    std::erase_if(newest_, [&](const auto& entry) {
+        return time_ns - entry.second >= nanoseconds(options_.cooldown_s);
+    });
+    if (newest_.contains({job, kind})) return nullptr;
     if (waiting_.size() >= kMaxWaiting) return nullptr;
-    newest_of_kind_[kind] = time_ns;
+    newest_[{job, kind}] = time_ns;
     const std::int64_t begin_ns = since_ns != 0 ? std::min(since_ns, time_ns) : time_ns;
     waiting_.push_back({kind, reason, begin_ns - nanoseconds(options_.before_s),
                         time_ns + nanoseconds(options_.after_s), new_path(kind)});
@@ -106,7 +195,7 @@ std::vector<Recording> FlightRecorder::write_due(const TraceStore& store, std::i
     });
     for (const Recording& recording : due)
         if (write(store, recording)) written.push_back(recording);
-    if (!due.empty()) make_room();
+    if (!due.empty()) make_space(options_.max_bytes);
     return written;
 }
 
@@ -118,18 +207,41 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
     // What a daemon has kept is much more than a recording holds; to describe and project all of it
     // would take its thread away from everything else.
     const TraceStore part = store.excerpt(recording.begin_ns, recording.end_ns);
-    const auto trace =
-        export_perfetto(part, recording.path, {recording.begin_ns, recording.end_ns});
-    if (!trace) {
-        log_error("{}", trace.error().text());
-        return false;
+    if (!write_trace(part, recording)) return false;
+    write_report(store, part, recording);
+    if (options_.on_written) options_.on_written(recording.path);
+    return true;
+}
+
+/// On a full disk older recordings make space for it.
+bool FlightRecorder::write_trace(const TraceStore& part, const Recording& recording) const {
+    for (;;) {
+        const auto trace =
+            export_perfetto(part, recording.path, {recording.begin_ns, recording.end_ns});
+        if (trace) {
+            share(recording.path);
+            log_info("recorded {} ({} spans): {}", recording.path.string(), trace->spans,
+                     recording.reason);
+            return true;
+        }
+        std::uint64_t used = 0;
+        for (const Kept& file : kept_in(options_.folder)) used += file.bytes;
+        if (!is_of_disk(trace.error()) || used == 0 || make_space(used - 1) == 0) {
+            log_error("{}", trace.error().text());
+            return false;
+        }
     }
+}
+
+void FlightRecorder::write_report(const TraceStore& store, const TraceStore& part,
+                                  const Recording& recording) const {
     InsightOptions options;
     options.begin_ns = recording.begin_ns;
     options.end_ns = recording.end_ns;
     options.past = options_.past;
     const std::int64_t to_realtime = store.sources().realtime_offset_ns();
-    const std::int64_t from = std::max(recording.begin_ns, store.timeline().kept_from_ns());
+    const std::int64_t kept_from = store.timeline().kept_from_ns();
+    const std::int64_t from = std::max({recording.begin_ns, kept_from, store.begin_ns()});
     const double asked_s = seconds(recording.end_ns - recording.begin_ns);
     const double written_s = seconds(std::max<std::int64_t>(recording.end_ns - from, 0));
     const bool gpu_complete = std::ranges::none_of(store.processes(), [&](const TraceProcess& p) {
@@ -145,17 +257,24 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
         {"asked_s", asked_s},
         {"written_s", written_s},
         {"gpu_complete", gpu_complete},
+        {"processes", processes_json(part)},
         {"insights", insights_json(part, find_insights(part, options))}};
-    const auto said = write_text_file(report_of(recording.path), json_text(report, 2) + "\n");
+    const fs::path path = report_of(recording.path);
+    const auto said = write_text_file(path, json_text(report, 2) + "\n");
     if (!said) log_error("{}", said.error().text());
-    log_info("recorded {} ({} spans): {}", recording.path.string(), trace->spans, recording.reason);
+    share(path);
     if (!gpu_complete)
         log_warning("{} lacks GPU work: CUPTI had not reported all of it a minute later",
                     recording.path.string());
-    if (written_s < asked_s)
+    if (kept_from > recording.begin_ns)
         log_warning("{} holds the last {:.1f} s of {:.1f} s: --memory had no space for more",
                     recording.path.string(), written_s, asked_s);
-    return true;
+}
+
+void FlightRecorder::share(const fs::path& file) const {
+    if (options_.group && ::chown(file.c_str(), static_cast<uid_t>(-1), *options_.group) != 0)
+        log_error("{} cannot be given to the group of --group: {}", file.string(),
+                  std::strerror(errno));
 }
 
 std::vector<fs::path> FlightRecorder::finished_in(const fs::path& folder) {
@@ -173,19 +292,23 @@ std::vector<fs::path> FlightRecorder::finished_in(const fs::path& folder) {
     return out;
 }
 
-void FlightRecorder::make_room() {
-    const std::vector<fs::path> files = finished_in(options_.folder);
+std::size_t FlightRecorder::make_space(std::uint64_t max_bytes) const {
+    std::vector<Kept> files = kept_in(options_.folder);
     std::uint64_t total = 0;
-    for (const fs::path& file : files) total += bytes_of(file) + bytes_of(report_of(file));
-    for (const fs::path& file : files) {
-        // The newest stays, however large: it is what somebody is about to look for.
-        if (total <= options_.max_bytes || file == files.back()) return;
-        total -= bytes_of(file) + bytes_of(report_of(file));
+    for (const Kept& file : files) total += file.bytes;
+    std::size_t removed = 0;
+    // The newest stays, however large: it is what somebody is about to look for.
+    for (; total > max_bytes && files.size() > 1; ++removed) {
+        const std::size_t at = next_to_go(files, max_bytes);
+        total -= files[at].bytes;
         std::error_code error;
-        fs::remove(file, error);
-        fs::remove(report_of(file), error);
-        log_info("removed {}: recordings may use {} MiB", file.string(), options_.max_bytes >> 20);
+        fs::remove(files[at].path, error);
+        fs::remove(report_of(files[at].path), error);
+        log_info("removed {}: recordings may use {} MiB", files[at].path.string(),
+                 options_.max_bytes >> 20);
+        files.erase(files.begin() + static_cast<std::ptrdiff_t>(at));
     }
+    return removed;
 }
 
 }  // namespace gs::serve

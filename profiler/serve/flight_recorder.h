@@ -2,8 +2,12 @@
 // keeps the folder within its bounds. Used by Server, on its own thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,11 +19,14 @@ namespace gs::serve {
 
 struct RecorderOptions {
     fs::path folder;
-    std::uint64_t max_bytes = 1ull << 30;  ///< of all recordings in the folder; the oldest go first
+    std::uint64_t max_bytes = 1ull << 30;  ///< of all recordings in the folder
     double before_s = 20, after_s = 2;     ///< around what happened
-    double cooldown_s = 60;                ///< at least, between two recordings of one kind
+    double cooldown_s = 60;                ///< at least, between two recordings of one kind and job
+    std::optional<gid_t> group = {};       ///< that may read the recordings
     /// InsightOptions::past of a recording's report.
     std::function<std::vector<double>(const TraceProcess&)> past = {};
+    /// Called with the path of each recording once it and its report are there. Must not block.
+    std::function<void(const fs::path&)> on_written = {};
 };
 
 /// A recording that was asked for: the stretch [begin, end] of CLOCK_MONOTONIC.
@@ -34,10 +41,10 @@ class FlightRecorder {
     /// Makes the folder. Errors: unwritable.
     static Result<FlightRecorder> open(RecorderOptions options);
 
-    /// Something happened at `time_ns`, or since `since_ns`: its surroundings will be written when
-    /// they are complete. Null while the kind cools down.
-    const Recording* ask(const std::string& kind, const std::string& reason, std::int64_t time_ns,
-                         std::int64_t since_ns = 0);
+    /// Something happened in `job` at `time_ns`, or since `since_ns`: its surroundings will be
+    /// written when they are complete. Null while this kind cools down for this job.
+    const Recording* ask(const std::string& kind, const std::string& job, const std::string& reason,
+                         std::int64_t time_ns, std::int64_t since_ns = 0);
     /// A stretch that a user asked for; never refused but for more than 16 waiting ones.
     Result<Recording> ask_stretch(const std::string& reason, std::int64_t begin_ns,
                                   std::int64_t end_ns);
@@ -59,11 +66,16 @@ class FlightRecorder {
     static constexpr std::size_t kMaxWaiting = 16;
     fs::path new_path(const std::string& kind);
     bool write(const TraceStore& store, const Recording& recording);
-    void make_room();
+    bool write_trace(const TraceStore& part, const Recording& recording) const;
+    void write_report(const TraceStore& store, const TraceStore& part,
+                      const Recording& recording) const;
+    void share(const fs::path& file) const;
+    /// Removes recordings until those left use at most `max_bytes`. Returns how many it removed.
+    std::size_t make_space(std::uint64_t max_bytes) const;
 
     RecorderOptions options_;
     std::vector<Recording> waiting_;
-    std::map<std::string, std::int64_t> newest_of_kind_;
+    std::map<std::pair<std::string, std::string>, std::int64_t> newest_;  // by job and kind
     std::uint64_t serial_ = 0;
 };
 

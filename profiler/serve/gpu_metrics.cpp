@@ -1,5 +1,7 @@
 #include "profiler/serve/gpu_metrics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -8,26 +10,33 @@
 namespace gs::serve {
 namespace {
 
-/// A counter as DeviceSampler names it, and as Prometheus wants it.
+/// A counter as DeviceSampler names it, as Prometheus wants it, and OpenTelemetry.
 struct Family {
     std::string_view counter;
     const char *name, *unit, *help;
     double scale;
+    const char* semantic = "";
+    /// Until the next release: OpenTelemetry's "utilization" is the share of a capacity in use.
+    const char* old_name = nullptr;
 };
 constexpr double kPercent = 0.01, kMiB = 1 << 20, kMHz = 1e6;
+constexpr std::size_t kMemoryUsed = 2, kThrottle = 7;
 constexpr std::array<Family, GpuMetrics::kFamilies> kTable{{
-    {"utilisation [%]", "gausscope_gpu_utilization_ratio", "ratio",
-     "Share of the time in which any process had a kernel running on the GPU.", kPercent},
-    {"memory utilisation [%]", "gausscope_gpu_memory_utilization_ratio", "ratio",
-     "Share of the time in which device memory was read or written.", kPercent},
-    {"memory used [MiB]", "gausscope_gpu_memory_used_bytes", "bytes", "Device memory in use.",
-     kMiB},
+    {"utilisation [%]", "gausscope_gpu_kernel_active_ratio", "ratio",
+     "Share of the time in which any process had a kernel running on the GPU.", kPercent,
+     "hw.gpu.utilization", "gausscope_gpu_utilization_ratio"},
+    {"memory utilisation [%]", "gausscope_gpu_memory_controller_active_ratio", "ratio",
+     "Share of the time in which device memory was read or written.", kPercent, "",
+     "gausscope_gpu_memory_utilization_ratio"},
+    {"memory used [MiB]", "gausscope_gpu_memory_used_bytes", "bytes", "Device memory in use.", kMiB,
+     "hw.gpu.memory.usage"},
     {"SM clock [MHz]", "gausscope_gpu_sm_clock_hertz", "hertz", "Clock of the multiprocessors.",
      kMHz},
     {"memory clock [MHz]", "gausscope_gpu_memory_clock_hertz", "hertz", "Clock of the memory.",
      kMHz},
-    {"power [W]", "gausscope_gpu_power_watts", "watts", "Power draw.", 1},
-    {"temperature [C]", "gausscope_gpu_temperature_celsius", "celsius", "Temperature.", 1},
+    {"power [W]", "gausscope_gpu_power_watts", "watts", "Power draw.", 1, "hw.power"},
+    {"temperature [C]", "gausscope_gpu_temperature_celsius", "celsius", "Temperature.", 1,
+     "hw.temperature"},
     {"throttle reasons", "gausscope_gpu_throttle_reasons", "",
      "What limits the clocks, as NVML's bits; 0: nothing.", 1},
     {"SM active [%]", "gausscope_gpu_sm_active_ratio", "ratio",
@@ -57,6 +66,7 @@ bool GpuMetrics::take(const TraceProcess& process, std::string_view name,
     if (gpu.by_reader && !by_reader) return true;
     if (by_reader && !std::exchange(gpu.by_reader, true)) gpu.newest = {};
     gpu.model = device->name;
+    gpu.memory_bytes = static_cast<double>(device->memory_bytes);
     CounterPoint& known = gpu.newest[static_cast<std::size_t>(family - kTable.begin())];
     if (newest.time_ns > known.time_ns) known = newest;
     return true;
@@ -73,15 +83,41 @@ void GpuMetrics::forget_before(std::int64_t time_ns) {
     });
 }
 
+/// `value` gives a GPU's number; NaN: it has none.
+template <class Value>
+void GpuMetrics::family(Exposition& out, std::size_t f, const Exposition::Family& about,
+                        Value value) const {
+    out.family(about);
+    for (const auto& [uuid, gpu] : by_uuid_)
+        if (const CounterPoint& newest = gpu.newest[f]; newest.time_ns != 0)
+            out.value({{"uuid", uuid}, {"model", gpu.model}}, value(gpu, newest.value));
+}
+
 void GpuMetrics::write(Exposition& out) const {
     for (std::size_t f = 0; f < kTable.size(); ++f) {
-        const Family& family = kTable[f];
-        out.family(family.name, Exposition::Type::gauge, family.help, family.unit);
-        for (const auto& [uuid, gpu] : by_uuid_)
-            if (gpu.newest[f].time_ns != 0)
-                out.value({{"uuid", uuid}, {"model", gpu.model}},
-                          gpu.newest[f].value * family.scale);
+        const Family& of = kTable[f];
+        const auto value = [&](const Gpu&, double newest) { return newest * of.scale; };
+        family(out, f, {of.name, of.help, of.unit, Exposition::Type::gauge, {}, of.semantic},
+               value);
+        if (of.old_name != nullptr)
+            family(out, f, {of.old_name, fmt::format("Old name of {}.", of.name), of.unit}, value);
     }
+    family(out, kMemoryUsed,
+           {"gausscope_gpu_memory_used_ratio",
+            "Share of the device memory in use.",
+            "ratio",
+            Exposition::Type::gauge,
+            {},
+            "hw.gpu.memory.utilization"},
+           [](const Gpu& gpu, double used) { return used * kMiB / gpu.memory_bytes; });
+    out.family("gausscope_gpu_throttled", Exposition::Type::gauge,
+               "1 while this reason limits the clocks, by reason.");
+    for (const auto& [uuid, gpu] : by_uuid_)
+        for (std::size_t bit = 1; bit < kThrottleReasons.size(); ++bit)
+            if (const CounterPoint& newest = gpu.newest[kThrottle]; newest.time_ns != 0)
+                out.value(
+                    {{"uuid", uuid}, {"model", gpu.model}, {"reason", kThrottleReasons[bit].label}},
+                    static_cast<double>(static_cast<std::uint64_t>(newest.value) >> bit & 1));
 }
 
 }  // namespace gs::serve

@@ -29,8 +29,12 @@ class GpuMetrics {
     struct Gpu {
         bool by_reader = false;
         std::string model;
+        double memory_bytes = 0;
         std::array<CounterPoint, kFamilies> newest{};  ///< time 0: not known
     };
+    template <class Value>
+    void family(Exposition& out, std::size_t f, const Exposition::Family& about, Value value) const;
+
     std::map<std::string, Gpu> by_uuid_;
 };
 

@@ -11,6 +11,7 @@
 #include "base/machine.h"
 #include "base/record/clock.h"
 #include "base/try.h"
+#include "profiler/serve/http_call.h"
 
 namespace gs::serve {
 namespace {
@@ -97,10 +98,10 @@ void add_histogram_point(pbf_writer& data, const Exposition::Point& told, const 
     add_attributes(point, tag::kHistogramAttributes, told.labels);
 }
 
-void add_metric(pbf_writer& scope, const Exposition::Family& family, const Times& times) {
+void add_metric(pbf_writer& scope, const Exposition::Family& family, const std::string& name,
+                const Times& times) {
     pbf_writer metric(scope, tag::kMetrics);
-    metric.add_string(tag::kName,
-                      family.type == Exposition::Type::info ? family.name + "_info" : family.name);
+    metric.add_string(tag::kName, name);
     metric.add_string(tag::kDescription, family.help);
     metric.add_string(tag::kUnit, std::string(ucum(family.unit)));
     pbf_writer data(metric, family.type == Exposition::Type::histogram ? tag::kHistogram
@@ -121,14 +122,31 @@ void add_metric(pbf_writer& scope, const Exposition::Family& family, const Times
     }
 }
 
+/// The labels of a GPU, as the conventions for hardware name them.
+Labels hardware_labels(const Labels& labels) {
+    Labels out{{"hw.type", "gpu"}, {"hw.vendor", "NVIDIA"}};
+    for (const auto& [key, text] : labels)
+        if (key == "uuid" || key == "model")
+            out.emplace_back(key == "uuid" ? "hw.id" : "hw.name", text);
+    return out;
+}
+
+/// Under its own name, and under OpenTelemetry's where there is one.
+void add_metrics(pbf_writer& scope, const Exposition::Family& family, const Times& times) {
+    const bool info = family.type == Exposition::Type::info;
+    add_metric(scope, family, info ? family.name + "_info" : family.name, times);
+    if (family.semantic.empty()) return;
+    Exposition::Family hardware = family;
+    for (Exposition::Point& point : hardware.points) point.labels = hardware_labels(point.labels);
+    add_metric(scope, hardware, family.semantic, times);
+}
+
 // ---- HTTP ----
 
 constexpr auto kPatience = 10s, kLastPatience = 2s;
 
 struct Freed {
-    void operator()(CURL* handle) const { ::curl_easy_cleanup(handle); }
     void operator()(CURLU* url) const { ::curl_url_cleanup(url); }
-    void operator()(curl_slist* list) const { ::curl_slist_free_all(list); }
     void operator()(char* text) const { ::curl_free(text); }
 };
 template <class T>
@@ -173,17 +191,6 @@ Result<std::string> endpoint_of(const std::string& url) {
     return part(CURLUPART_URL);
 }
 
-std::size_t keep_some(char* data, std::size_t size, std::size_t count, void* into) {
-    auto& text = *static_cast<std::string*>(into);
-    text.append(data,
-                std::min(size * count, std::size_t{200} - std::min<std::size_t>(text.size(), 200)));
-    return size * count;
-}
-
-int stop_asked(void* token, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-    return static_cast<const std::stop_token*>(token)->stop_requested() ? 1 : 0;
-}
-
 }  // namespace
 
 Result<Labels> otlp_pairs(const std::string& text) {
@@ -223,18 +230,22 @@ std::string otlp_message(const Exposition& told, const Labels& resource, std::ui
         pbf_writer scope(of_resource, tag::kScopeMetrics);
         pbf_writer(scope, tag::kScope).add_string(tag::kName, "gausscope");
         for (const Exposition::Family& family : told.families())
-            if (!family.points.empty()) add_metric(scope, family, {start_ns, now_ns});
+            if (!family.points.empty()) add_metrics(scope, family, {start_ns, now_ns});
     }
     return out;
 }
 
 Result<std::unique_ptr<OtlpPusher>> OtlpPusher::start(OtlpOptions options) {
-    ::curl_global_init(CURL_GLOBAL_DEFAULT);
     GS_TRY(auto url, endpoint_of(options.url));
     options.url = std::move(url);
-    const auto is_host = [](const auto& pair) { return pair.first == "host.name"; };
-    if (std::none_of(options.resource.begin(), options.resource.end(), is_host))
-        options.resource.emplace_back("host.name", host_name());
+    const auto add = [&](const char* key, const std::string& text) {
+        const auto is_it = [&](const auto& pair) { return pair.first == key; };
+        if (std::none_of(options.resource.begin(), options.resource.end(), is_it))
+            options.resource.emplace_back(key, text);
+    };
+    add("host.name", host_name());
+    add("service.name", "gausscope");
+    std::erase_if(options.resource, [](const auto& pair) { return pair.second.empty(); });
     return std::unique_ptr<OtlpPusher>(new OtlpPusher(std::move(options)));
 }
 
@@ -275,35 +286,18 @@ void OtlpPusher::send(const Offered& offered, const std::stop_token& stop) {
 }
 
 std::string OtlpPusher::post(const std::string& message, const std::stop_token& stop) const {
-    const Held<CURL> handle(::curl_easy_init());
-    if (!handle) return "libcurl cannot start";
-    Held<curl_slist> headers(::curl_slist_append(nullptr, "Content-Type: application/x-protobuf"));
-    for (const auto& [key, text] : options_.headers)
-        static_cast<void>(::curl_slist_append(
-            headers.get(), (text.empty() ? key + ";" : key + ": " + text).c_str()));
-    std::string answer;
-    const auto set = [&](CURLoption option, auto value) {
-        ::curl_easy_setopt(handle.get(), option, value);
-    };
-    const auto patience = stop.stop_possible() ? kPatience : kLastPatience;
-    set(CURLOPT_URL, options_.url.c_str());
-    set(CURLOPT_HTTPHEADER, headers.get());
-    set(CURLOPT_POSTFIELDS, message.data());
-    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(message.size()));
-    set(CURLOPT_USERAGENT, "gausscope");
-    set(CURLOPT_NOSIGNAL, 1L);
-    set(CURLOPT_TIMEOUT_MS, static_cast<long>(std::chrono::milliseconds(patience).count()));
-    set(CURLOPT_WRITEFUNCTION, keep_some);
-    set(CURLOPT_WRITEDATA, static_cast<void*>(&answer));
-    set(CURLOPT_NOPROGRESS, 0L);
-    set(CURLOPT_XFERINFOFUNCTION, stop_asked);
-    set(CURLOPT_XFERINFODATA, static_cast<const void*>(&stop));
-    const CURLcode done = ::curl_easy_perform(handle.get());
-    if (done != CURLE_OK) return ::curl_easy_strerror(done);
-    long status = 0;
-    ::curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
-    answer.resize(std::min(answer.size(), answer.find_first_of("\r\n")));
-    return status / 100 == 2 ? "" : fmt::format("it answers {} {}", status, answer);
+    HttpCall call{.url = options_.url,
+                  .method = "POST",
+                  .headers = {{"Content-Type", "application/x-protobuf"}},
+                  .body = message,
+                  .patience = stop.stop_possible() ? kPatience : kLastPatience,
+                  .stop = stop};
+    call.headers.insert(call.headers.end(), options_.headers.begin(), options_.headers.end());
+    HttpReply reply = call_http(call);
+    if (!reply.trouble.empty()) return reply.trouble;
+    constexpr std::size_t kShown = 200;
+    reply.text.resize(std::min({reply.text.size(), reply.text.find_first_of("\r\n"), kShown}));
+    return reply.status / 100 == 2 ? "" : fmt::format("it answers {} {}", reply.status, reply.text);
 }
 
 }  // namespace gs::serve

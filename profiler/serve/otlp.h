@@ -20,8 +20,10 @@ namespace gs::serve {
 struct OtlpOptions {
     std::string url;  ///< "http://localhost:4318"; one without a path gets the protocol's own
     std::chrono::milliseconds interval{60'000};
-    Labels headers;   ///< of every request
-    Labels resource;  ///< whose figures these are; the host's name is added where it is missing
+    Labels headers;  ///< of every request
+    /// Whose figures these are; host.name and service.name are added where they are missing. One
+    /// without a text is left out.
+    Labels resource;
 };
 
 /// "key=value,key=value", values percent-encoded: how OTEL_EXPORTER_OTLP_HEADERS and

@@ -147,6 +147,8 @@ struct ServiceStatus {
 /// The place of a process in a job. Empty texts and -1: unknown.
 struct ProcessLabels {
     std::string host, job, pod;  ///< SLURM_JOB_ID or the like; Kubernetes pod name
+    /// Where Kubernetes or a container's runtime runs it; the node is the host elsewhere.
+    std::string name_space{}, node{}, container{};
     int rank = -1, local_rank = -1, world_size = -1;
     std::string command;  ///< its command line, cut
     /// What the job is called, the same for every run of it (SLURM_JOB_NAME or the like), and the
@@ -175,6 +177,7 @@ struct TraceBatch {
     std::vector<FrameEvent> frames;
     std::vector<StackEvent> stacks;
     std::vector<SampleEvent> samples;
+    std::vector<ThreadNameEvent> thread_names;  ///< new or changed, of threads with samples
     // ---- gpu_event.h; CUPTI's records come in any order of time
     std::vector<GpuWorkEvent> gpu_work;
     std::vector<ApiCallEvent> api_calls;

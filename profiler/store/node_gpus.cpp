@@ -33,6 +33,14 @@ std::optional<GpuCounterName> gpu_counter_name(std::string_view name) {
     return out;
 }
 
+std::string throttle_words(std::uint64_t bits) {
+    std::string out;
+    for (std::size_t bit = 0; bit < kThrottleReasons.size(); ++bit)
+        if ((bits >> bit & 1) != 0)
+            out += (out.empty() ? "" : ", ") + std::string(kThrottleReasons[bit].words);
+    return out;
+}
+
 const GpuDeviceEvent* find_device(const ProcessFacts& process, std::uint32_t device) {
     const auto found = std::find_if(process.devices.begin(), process.devices.end(),
                                     [&](const GpuDeviceEvent& d) { return d.device == device; });

@@ -3,9 +3,11 @@
 // before, each of which reported its process's GPUs); read by the metrics and the insights.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,6 +40,25 @@ struct GpuCounterName {
     std::string_view metric;
 };
 std::optional<GpuCounterName> gpu_counter_name(std::string_view name);
+
+/// What lowers a GPU's clocks: bit i of its counter "throttle reasons" (NVML's numbers), as a label
+/// of a metric and in words.
+struct ThrottleReason {
+    const char *label, *words;
+};
+inline constexpr std::array<ThrottleReason, 9> kThrottleReasons{{
+    {"idle", "idle"},
+    {"user_clocks", "clocks set by the user"},
+    {"power_cap", "power cap"},
+    {"hardware_slowdown", "hardware slowdown"},
+    {"sync_boost", "sync boost"},
+    {"thermal_software", "too hot (software)"},
+    {"thermal_hardware", "too hot (hardware)"},
+    {"power_brake", "power brake"},
+    {"display_clocks", "display clocks"},
+}};
+/// "power cap, too hot (software)"; empty: none of them.
+std::string throttle_words(std::uint64_t bits);
 
 /// Of the process that reports a counter; null: it does not say what GPU that is.
 const GpuDeviceEvent* find_device(const ProcessFacts& process, std::uint32_t device);

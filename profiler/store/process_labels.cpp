@@ -6,38 +6,65 @@
 
 namespace gs {
 
+namespace {
+
+constexpr std::string_view kCommandLabel = "command";
+
+/// In the order in which files have them. Each is a text or a number.
+struct Label {
+    std::string_view key;
+    std::string ProcessLabels::*text;
+    int ProcessLabels::*number = nullptr;
+};
+constexpr Label kLabels[] = {
+    {"host", &ProcessLabels::host},
+    {"job", &ProcessLabels::job},
+    {"pod", &ProcessLabels::pod},
+    {"rank", nullptr, &ProcessLabels::rank},
+    {"local_rank", nullptr, &ProcessLabels::local_rank},
+    {"world_size", nullptr, &ProcessLabels::world_size},
+    {"job_name", &ProcessLabels::job_name},
+    {"commit", &ProcessLabels::commit},
+    {"clock", &ProcessLabels::clock},
+    {"namespace", &ProcessLabels::name_space},
+    {"node", &ProcessLabels::node},
+    {"container", &ProcessLabels::container},
+    {kCommandLabel, &ProcessLabels::command},
+};
+
+}  // namespace
+
 void read_label(std::string_view text, ProcessLabels& labels) {
     const std::size_t equals = text.find('=');
     if (equals == text.npos) return;
     const std::string_view key = text.substr(0, equals), value = text.substr(equals + 1);
     int whole = -1;
     std::from_chars(value.data(), value.data() + value.size(), whole);
-    if (key == "host") labels.host = value;
-    if (key == "job") labels.job = value;
-    if (key == "pod") labels.pod = value;
-    if (key == "rank") labels.rank = std::max(whole, -1);
-    if (key == "local_rank") labels.local_rank = std::max(whole, -1);
-    if (key == "world_size") labels.world_size = std::max(whole, -1);
-    if (key == "command") labels.command = value;
-    if (key == "job_name") labels.job_name = value;
-    if (key == "commit") labels.commit = value;
-    if (key == "clock") labels.clock = value;
+    for (const Label& label : kLabels) {
+        if (key != label.key) continue;
+        if (label.text != nullptr)
+            labels.*label.text = value;
+        else
+            labels.*label.number = std::max(whole, -1);
+    }
+}
+
+LabelPairs label_pairs(const ProcessLabels& labels) {
+    LabelPairs out;
+    for (const Label& label : kLabels) {
+        if (label.text == nullptr) {
+            if (labels.*label.number >= 0)
+                out.emplace_back(label.key, std::to_string(labels.*label.number));
+        } else if (label.key != kCommandLabel && !(labels.*label.text).empty()) {
+            out.emplace_back(label.key, labels.*label.text);
+        }
+    }
+    return out;
 }
 
 std::vector<std::string> label_texts(const ProcessLabels& labels) {
     std::vector<std::string> out;
-    const auto add = [&](const char* name, const std::string& value) {
-        out.push_back(name + ("=" + value));
-    };
-    if (!labels.host.empty()) add("host", labels.host);
-    if (!labels.job.empty()) add("job", labels.job);
-    if (!labels.pod.empty()) add("pod", labels.pod);
-    if (labels.rank >= 0) add("rank", std::to_string(labels.rank));
-    if (labels.local_rank >= 0) add("local_rank", std::to_string(labels.local_rank));
-    if (labels.world_size >= 0) add("world_size", std::to_string(labels.world_size));
-    if (!labels.job_name.empty()) add("job_name", labels.job_name);
-    if (!labels.commit.empty()) add("commit", labels.commit);
-    if (!labels.clock.empty()) add("clock", labels.clock);
+    for (const auto& [name, text] : label_pairs(labels)) out.push_back(name + "=" + text);
     return out;
 }
 

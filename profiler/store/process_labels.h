@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "profiler/store/store.h"
@@ -14,7 +15,9 @@ namespace gs {
 
 /// Takes one label; a text that is none changes nothing.
 void read_label(std::string_view text, ProcessLabels& labels);
-/// All but the command.
+/// All that are known but the command: ("rank", "3").
+using LabelPairs = std::vector<std::pair<std::string, std::string>>;
+LabelPairs label_pairs(const ProcessLabels& labels);
 std::vector<std::string> label_texts(const ProcessLabels& labels);
 
 /// Readers of trace files know a process by its number, which two machines may both have given:

@@ -56,7 +56,7 @@ std::uint32_t SampleBook::node_of(std::uint32_t parent, std::uint32_t frame) {
 SampledThread& SampleBook::make_thread(std::uint32_t process, std::uint32_t tid) {
     const auto [place, added] = index_of_thread_.try_emplace(
         pair_key(process, tid), static_cast<std::uint32_t>(threads_.size()));
-    if (added) threads_.push_back({process, tid, {}});
+    if (added) threads_.push_back({process, tid, {}, {}});
     return threads_[place->second];
 }
 
@@ -104,6 +104,10 @@ void SampleBook::take(const TraceBatch& batch, std::uint32_t process, NameBook& 
         ++fresh[e.tid];
     }
     for (const auto& [tid, count] : fresh) put_in_order(make_thread(process, tid).samples, count);
+    for (const auto& [tid, name] : batch.thread_names)
+        if (const auto found = index_of_thread_.find(pair_key(process, tid));
+            found != index_of_thread_.end())
+            threads_[found->second].name = name;
 }
 
 void SampleBook::mark_names(std::vector<bool>& used) const {
@@ -193,9 +197,10 @@ SampleBook SampleBook::excerpt(std::int64_t begin, std::int64_t end) const {
     out.nodes_ = nodes_;
     for (const SampledThread& thread : threads_)
         out.threads_.push_back(
-            {thread.process, thread.tid, filtered(thread.samples, [&](const StackSample& s) {
-                 return s.time_ns >= begin && s.time_ns <= end;
-             })});
+            {thread.process, thread.tid,
+             filtered(thread.samples,
+                      [&](const StackSample& s) { return s.time_ns >= begin && s.time_ns <= end; }),
+             thread.name});
     out.let_empty_threads_go();
     return out;
 }

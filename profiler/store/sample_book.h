@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -35,6 +36,7 @@ struct StackSample {
 struct SampledThread {
     std::uint32_t process = 0, tid = 0;
     SlidingArray<StackSample> samples;  ///< in order of time
+    std::string name{};                 ///< empty: unknown
 };
 
 class SampleBook {

@@ -26,6 +26,11 @@ inline constexpr std::uint32_t kNoStack = ~0u;
 struct StackEvent {
     std::uint32_t parent = kNoStack, frame = 0;
 };
+/// What a sampled thread is called.
+struct ThreadNameEvent {
+    std::uint32_t tid = 0;
+    std::string name;
+};
 /// What a thread was in at one moment, standing for `weight_ns` of its time.
 struct SampleEvent {
     std::int64_t time_ns = 0, weight_ns = 0;

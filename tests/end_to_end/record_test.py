@@ -116,6 +116,24 @@ class Record(Service):
         self.expect(2, "record", says="no command to record")
         self.expect(2, "record", "-o", "/nowhere/t.pftrace", "--", "true", says="/nowhere")
 
+    def test_a_full_disk_loses_nothing_that_fits_elsewhere(self):
+        disks = {name: self.folder / name for name in ("disk", "temporary")}
+        for name, disk in disks.items():
+            disk.mkdir()
+            size = "size=64k" if name == "disk" else "size=300k"
+            if subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(disk)], capture_output=True).returncode != 0:
+                self.skipTest("no right to mount a small disk here")
+            self.addCleanup(subprocess.run, ["umount", str(disk)], check=True)
+        self.trace = disks["disk"] / "t.pftrace"
+        # All of it in the present folder; where there is no other folder with space, the end of it.
+        for place, whole in ((self.folder, True), (disks["disk"], False)):
+            told = self.record(1, NVTX_PROGRAM, "threads", 4, 2000, cwd=place, env={"TMPDIR": str(disks["temporary"])},
+                               says=["No space left on device", "is full", "are free in the folder"]).json
+            self.assertEqual(told["ranges"], 16_000)
+            read = self.expect(0, "trace", told["trace"], "--json").json
+            self.assertEqual(pathlib.Path(told["trace"]).parent, place if whole else disks["temporary"])
+            self.assertTrue(read["spans"] == 16_000 if whole else 1000 < read["spans"] < 16_000, read["spans"])
+
     def test_default_name(self):
         done = subprocess.run([GAUSSCOPE, "record", "--", NVTX_PROGRAM, "one", "x"], cwd=self.folder,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S)

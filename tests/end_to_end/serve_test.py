@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`gausscope serve` as a node runs it: it finds a training process, Prometheus scrapes it, a trace is asked for, the
-trainer is killed. Usage: serve_test.py (Daemon | Prometheus). Standard Python only; the environment names the programs:
-GAUSSCOPE, and GAUSSCOPE_PROMETHEUS (else `prometheus` of the PATH; without one the test says it was skipped)."""
+trainer is killed. Standard Python only; the environment names the program: GAUSSCOPE."""
+import grp
 import http.server
 import json
 import os
@@ -16,29 +16,12 @@ import threading
 import time
 import unittest
 import urllib.error
-import urllib.parse
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../support"))
 from cli_support import GAUSSCOPE, PATIENCE_S, wait_until  # noqa: E402
 from proto_text import decode, every, get as field, unquote  # noqa: E402
 
-PROMETHEUS = os.environ.get("GAUSSCOPE_PROMETHEUS") or shutil.which("prometheus")
-PROMTOOL = PROMETHEUS and (shutil.which("promtool") or shutil.which(os.path.join(os.path.dirname(PROMETHEUS), "promtool")))
-ASSETS = os.path.join(os.path.dirname(__file__), "../../assets/serve")
-
-
-def board_queries():
-    """Every query of the Grafana board, its variables filled in as for "All"."""
-    with open(os.path.join(ASSETS, "grafana-board.json"), encoding="utf-8") as file:
-        board = json.load(file)
-    filled = {"$__rate_interval": "20s", "$job": ".*", "$rank": ".*"}
-    for panel in board["panels"]:
-        for target in panel["targets"]:
-            query = target["expr"]
-            for name, value in filled.items():
-                query = query.replace(name, value)
-            yield panel["title"], query
 
 
 def get(url, token=None, method="GET"):
@@ -120,17 +103,17 @@ class Node(unittest.TestCase):
         self.addCleanup(process.kill)
         return process
 
-    def serve(self, *options, **pipes):
+    def serve(self, *options, folder="recordings", **pipes):
         """Starts the daemon; its address."""
-        self.daemon = self.start(GAUSSCOPE, "serve", "--listen", "127.0.0.1:0", "--dir", self.path("recordings"),
+        self.daemon = self.start(GAUSSCOPE, "serve", "--listen", "127.0.0.1:0", "--dir", self.path(folder),
                                  "--token-file", self.path("token"), *options, stdout=subprocess.PIPE, **pipes)
         self.addCleanup(self.daemon.stdout.close)
         line = self.daemon.stdout.readline()
         port = line.rsplit("(port ", 1)[1].split(")")[0]
         return f"http://127.0.0.1:{port}"
 
-    def train(self):
-        return self.start(GAUSSCOPE, "train", self.capture, "-o", self.path("out"), "--steps", "1000000", "--threads", "1",
+    def train(self, name=""):
+        return self.start(GAUSSCOPE, "train", self.capture, "-o", self.path("out" + name), "--steps", "1000000", "--threads", "1",
                           "--save-every", "0", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def rank(self, number, of, place):
@@ -160,7 +143,8 @@ class Node(unittest.TestCase):
 
 class Daemon(Node):
     def test_it_watches_a_trainer_until_it_is_killed(self):
-        address = self.serve("--no-rules", "--slow-step", "0", "--before", "5", "--after", "0.5")
+        address = self.serve("--no-rules", "--slow-step", "0", "--before", "5", "--after", "0.5", "--history", self.path("history.db"),
+                             "--on-recording", f'echo "$1" > {self.path("said")}')
         self.assertEqual(get(address + "/healthz")[0], 200)
         trainer = self.train()
         wait_until("iterations", lambda: self.iterations(address)[0] >= 20)
@@ -187,6 +171,13 @@ class Daemon(Node):
         name = json.loads(body)["trace"]
         wait_until("the recording", lambda: name in self.recordings() and os.path.exists(
             self.path("recordings/" + name.replace(".pftrace", ".json"))))
+        # What it holds is not for everybody to read.
+        for path in ("recordings/" + name, "recordings/" + name.replace(".pftrace", ".json"), "history.db"):
+            self.assertEqual(os.stat(self.path(path)).st_mode & 0o777, 0o640, path)
+        self.assertEqual(os.stat(self.path("recordings")).st_mode & 0o777, 0o750)
+        wait_until("the command for recordings", lambda: os.path.exists(self.path("said")))
+        with open(self.path("said"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), self.path("recordings/" + name) + "\n")
         status, content = get(address + "/traces/" + name, "sesame")
         self.assertEqual(status, 200)
         with open(self.path("fetched.pftrace"), "wb") as file:
@@ -242,6 +233,20 @@ class Daemon(Node):
         ranks[1].send_signal(signal.SIGSTOP)
         wait_until("the stopped one", lambda: list(stalled()) == ["1"])
         ranks[1].send_signal(signal.SIGCONT)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root, and setpriv")
+    def test_a_group_may_read_what_others_may_not(self):
+        os.chmod(self.folder, 0o755)
+        self.serve("--no-rules", "--group", "users", "--history", self.path("history.db"))
+        users = grp.getgrnam("users").gr_gid
+        reads = {gid: subprocess.run(["setpriv", "--reuid", "65534", "--regid", str(gid), "--clear-groups", "ls", self.path("recordings")],
+                                     capture_output=True, check=False).returncode == 0 for gid in (users, 65534)}
+        self.assertEqual(reads, {users: True, 65534: False})
+        self.assertEqual((os.stat(self.path("history.db")).st_gid, os.stat(self.path("history.db")).st_mode & 0o777), (users, 0o640))
+        refused = subprocess.run([GAUSSCOPE, "serve", "--group", "no such group"], env=self.environment, capture_output=True, text=True,
+                                 check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("not a group", refused.stderr)
 
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root, and setpriv")
     def test_roots_daemon_watches_every_user_who_shares_the_directory(self):
@@ -310,7 +315,7 @@ class Daemon(Node):
         collector = Collector()
         self.addCleanup(collector.server_close)
         self.addCleanup(collector.shutdown)
-        self.environment.update(OTEL_EXPORTER_OTLP_HEADERS="x-key=open%20sesame, x-none=", OTEL_RESOURCE_ATTRIBUTES="service.name=node")
+        self.environment.update(OTEL_EXPORTER_OTLP_HEADERS="x-key=open%20sesame, x-none=", OTEL_RESOURCE_ATTRIBUTES="rack=4")
         address = self.serve("--no-rules", "--slow-step", "0", "--otlp", f"http://127.0.0.1:{collector.server_port}",
                              "--otlp-interval", "0.1")
         self.train()
@@ -326,7 +331,7 @@ class Daemon(Node):
         path, headers, _ = collector.requests[0]
         self.assertEqual((path, headers["Content-Type"], headers["x-key"]), ("/v1/metrics", "application/x-protobuf", "open sesame"))
         metrics, resource = collector.metrics()
-        self.assertEqual(resource, {"service.name": "node", "host.name": socket.gethostname()})
+        self.assertEqual(resource, {"rack": "4", "service.name": "gausscope", "host.name": socket.gethostname()})
         self.assertEqual({attributes(point)[k] for k in ("rank", "job")}, {"5", "77"})
         counts = [int(c) for c in every(point, "bucket_counts")]
         self.assertEqual((sum(counts), len(counts)), (int(field(point, "count")), len(every(point, "explicit_bounds")) + 1))
@@ -341,9 +346,37 @@ class Daemon(Node):
         # Nothing is pushed that a scrape would not find.
         told = re.findall(r"^# TYPE (\S+) (\S+)", get(address + "/metrics")[1].decode(), re.M)
         pushed = set(collector.metrics()[0])
-        self.assertLessEqual(pushed, {name + ("_info" if kind == "info" else "") for name, kind in told})
+        self.assertLessEqual({name for name in pushed if not name.startswith("hw.")}, {name + ("_info" if kind == "info" else "") for name, kind in told})
         self.assertGreater(len(pushed), 15)
         self.assertEqual(headers["x-none"], "")
+
+    def test_a_trigger_brings_one_trace_of_several_nodes(self):
+        addresses = []
+        for node in ("a", "b"):
+            self.environment["GAUSSCOPE_RUNTIME_DIR"] = self.path("run" + node)
+            addresses.append(self.serve("--no-rules", "--slow-step", "0", folder=node).split("//")[1])
+            self.train(node)
+        for address in addresses:
+            wait_until("iterations", lambda: self.iterations("http://" + address)[0] >= 5)
+        trigger = [GAUSSCOPE, "trigger", ",".join(addresses), "--seconds", "1", "--token-file", self.path("token"), "--json",
+                   "-o", self.path("all.pftrace")]
+        told = subprocess.run(trigger, env=self.environment, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
+        self.assertEqual([n["error"] for n in json.loads(told.stdout.splitlines()[-1])["nodes"]], ["", ""])
+        read = json.loads(self.run_gausscope("trace", self.path("all.pftrace"), "--json").stdout.splitlines()[-1])
+        self.assertEqual(len([p for p in read["processes"] if "gausscope" in p["name"]]), 2)
+        self.assertLess((read["end_ns"] - read["begin_ns"]) * 1e-9, 3)
+        self.assertEqual([n for n in os.listdir(self.folder) if "trigger" in n], [])
+        # A node that does not answer costs its part.
+        trigger[2] += ",127.0.0.[1-2]:1"
+        told = subprocess.run([*trigger, "--last", "2"], env=self.environment, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual(told.returncode, 1, told.stdout + told.stderr)
+        self.assertIn("127.0.0.2:1: ", told.stderr)
+        self.assertIn("2 of 4 nodes", told.stdout)
+        self.assertEqual(self.run_trigger_badly("gpu[x]"), 2)
+
+    def run_trigger_badly(self, hosts):
+        return subprocess.run([GAUSSCOPE, "trigger", hosts], env=self.environment, check=False, capture_output=True).returncode
 
     def test_the_last_figures_are_pushed_when_the_daemon_ends(self):
         collector = Collector()
@@ -377,79 +410,5 @@ class Daemon(Node):
         self.assertIn("cannot listen", run.stderr)
 
 
-class Prometheus(Node):
-    @unittest.skipUnless(PROMTOOL, "promtool is not here")
-    def test_the_rules_alarm_when_they_should(self):
-        for name in ("gausscope.rules.yml", "prometheus.yml"):
-            shutil.copy(os.path.join(ASSETS, name), self.folder)
-        shutil.copy(os.path.join(os.path.dirname(__file__), "gausscope.rules.test.yml"), self.folder)
-        for command in (["check", "config", "prometheus.yml"], ["test", "rules", "gausscope.rules.test.yml"]):
-            run = subprocess.run([PROMTOOL, *command], cwd=self.folder, capture_output=True, text=True, check=False)
-            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
-
-    def test_prometheus_scrapes_it(self):
-        address = self.serve("--no-rules")
-        self.train()
-        wait_until("iterations", lambda: self.iterations(address)[0] >= 5)
-        # The configuration and the rules as they are shipped, but for where the daemon is and how often it is asked.
-        with open(os.path.join(ASSETS, "prometheus.yml"), encoding="utf-8") as file:
-            shipped = file.read()
-        self.assertIn("127.0.0.1:9465", shipped)
-        with open(self.path("prometheus.yml"), "w", encoding="utf-8") as file:
-            file.write("global: {evaluation_interval: 1s}\n" + shipped.replace(
-                "127.0.0.1:9465", address.removeprefix("http://")).replace("15s", "1s"))
-        shutil.copy(os.path.join(ASSETS, "gausscope.rules.yml"), self.folder)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.start(PROMETHEUS, f"--config.file={self.path('prometheus.yml')}", f"--storage.tsdb.path={self.path('tsdb')}",
-                   f"--web.listen-address=127.0.0.1:{port}", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-        def query(expression):
-            try:
-                status, body = get(f"http://127.0.0.1:{port}/api/v1/query?query=" + urllib.parse.quote(expression))
-            except OSError:
-                return []
-            return json.loads(body)["data"]["result"] if status == 200 else []
-
-        wait_until("a scrape", lambda: query("up == 1"))
-        found = wait_until("iterations", lambda: query("gausscope_iteration_seconds_count > 5"))
-        self.assertEqual(found[0]["metric"]["rank"], "5")
-        self.assertEqual(found[0]["metric"]["job"], "77")  # not that of the scrape
-        # A rate needs two scrapes; a quantile needs buckets that add up.
-        rate = wait_until("a rate", lambda: query("rate(gausscope_iteration_seconds_count[20s]) > 0"))
-        median = wait_until("a median", lambda: query(
-            "histogram_quantile(0.5, rate(gausscope_iteration_seconds_bucket[20s])) > 0"))
-        self.assertLess(float(median[0]["value"][1]), 10)
-        self.assertGreater(float(rate[0]["value"][1]), 0)
-        metadata = json.loads(get(f"http://127.0.0.1:{port}/api/v1/targets/metadata?metric="
-                                  "gausscope_iteration_seconds")[1])["data"]
-        self.assertEqual(metadata[0]["type"], "histogram")
-        self.assertEqual(metadata[0]["unit"], "seconds")
-
-        # Every query of the board is valid, asks for metrics that the daemon exports, and has results without a GPU.
-        told = get(address + "/metrics")[1].decode()
-        empty = []
-        for title, expression in board_queries():
-            status, body = get(f"http://127.0.0.1:{port}/api/v1/query?query=" + urllib.parse.quote(expression))
-            self.assertEqual(status, 200, (title, expression, body))
-            if not json.loads(body)["data"]["result"]:
-                empty.append(title)
-            for name in re.findall(r"(?:gausscope|process)_[a-z0-9_]+", expression):
-                family = re.sub(r"_(total|bucket|sum|count)$", "", name)
-                self.assertTrue(f"# TYPE {family} " in told, (title, family))
-        without_gpu = {"Stuck", "GPU busy", "Stages on the GPU, per iteration", "Waiting for the GPU, and copies", "Launches"}
-        self.assertEqual({t for t in empty if not t.startswith("GPUs: ")} - without_gpu, set())
-        # Rules are evaluated without an error, and none of them alarms.
-        rules = wait_until("rules", lambda: [r for g in json.loads(get(f"http://127.0.0.1:{port}/api/v1/rules")[1])[
-            "data"]["groups"] for r in g["rules"] if r["health"] != "unknown"])
-        self.assertEqual([r["name"] for r in rules if r["health"] != "ok"], [])
-        wait_until("a recorded series", lambda: query('gausscope:iteration_seconds:median5m{rank="5"} > 0'))
-        self.assertEqual(query('ALERTS{alertstate="firing"}'), [])
-
-
 if __name__ == "__main__":
-    if "Prometheus" in sys.argv and not PROMETHEUS:
-        print("skipped: there is no prometheus here (tools/get_prometheus fetches one)")
-        sys.exit(77)
     unittest.main(verbosity=2)

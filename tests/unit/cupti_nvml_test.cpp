@@ -123,8 +123,25 @@ TEST(Nvml, ASliceDoesNotShowItsGpusCounters) {
     for (const char* told : {"slice", "parent"}) {
         Sampled s({{"MOCK_NVML_MIG", told}}, false);
         s.sampler->watch({kFirst});
-        s.wait([&] { return s.said("MIG slice has no counters of its own"); });
+        s.wait([&] { return s.said("it has no counters") && s.said("MIG slices"); });
         EXPECT_TRUE(std::isnan(s.counter("GPU 0 power [W]")));
+    }
+}
+
+TEST(Nvml, ASliceHasCountersOfItsOwn) {
+    for (const bool all : {true, false}) {
+        Sampled s({{"MOCK_NVML_MIG", "slices"}}, all);
+        if (!all) s.sampler->watch({"GPU-b0b0b0b0-b0b0-b0b0-b0b0-b0b0b0b0b0b0"});  // CUDA's
+        s.wait([&] { return !std::isnan(s.counter("GPU 101 SM active [%]")); });
+        EXPECT_EQ(s.counter("GPU 101 SM active [%]"), 73.5);
+        EXPECT_EQ(s.counter("GPU 101 memory used [MiB]"), 3 * 1024);
+        EXPECT_TRUE(s.said("GPU 101 utilisation [%]: absent on this GPU"));
+        EXPECT_TRUE(std::isnan(s.counter("GPU 0 power [W]")));
+        EXPECT_FALSE(s.said("not among the GPUs"));
+        const GpuDeviceEvent* const slice = find_device(s.store.processes()[0], 101);
+        ASSERT_NE(slice, nullptr);
+        EXPECT_EQ(slice->uuid, "MIG-b0b0b0b0-b0b0-b0b0-b0b0-b0b0b0b0b0b0");
+        EXPECT_EQ(slice->memory_bytes, 10ull << 30);
     }
 }
 

@@ -56,7 +56,8 @@ TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps =
     b.process_name = fmt::format("trainer {}", rank);
     b.read_ns = origin + 1'000'000 * kUs;
     b.realtime_offset_ns = 1'700'000'000'000'000'000;
-    b.labels = {"node7",  "4711", "pod-a", rank, rank, 2, "python train.py --fast",
+    b.labels = {"node7",  "4711", "pod-a", "team", "n7",
+                "c0",     rank,   rank,    2,      "python train.py --fast",
                 "garden", "abc",  {}};
     b.names = {{1, "iteration"},
                {2, "forward", "gsplat"},
@@ -102,8 +103,7 @@ TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps =
         b.gpu_work.push_back(kernel(t + 40 * kUs, t + 90 * kUs, c, 4, 7));
         b.api_calls.push_back({t + 500 * kUs, t + 510 * kUs, ++c, pid + 1, 3});
         b.gpu_work.push_back(kernel(t + 520 * kUs, t + 540 * kUs, c, 5, 7));
-        b.gpu_work.push_back(
-            kernel(t + 525 * kUs, t + 560 * kUs, c, 5, 7));  // a graph's nodes overlap
+        b.gpu_work.push_back(kernel(t + 525 * kUs, t + 560 * kUs, c, 5, 7));  // nodes overlap
         b.gpu_work.back().graph = 8;
         b.api_calls.push_back({t + 600 * kUs, t + 620 * kUs, ++c, pid, 8, 11});
         GpuWorkEvent copy = kernel(t + 630 * kUs, t + 640 * kUs, c, 0, 13);

@@ -1,5 +1,6 @@
 // `gausscope serve` behind its threads: what triggers a recording, what is written, what HTTP
 // answers.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "base/record/clock.h"
 #include "profiler/files/import.h"
 #include "profiler/serve/daemon.h"
+#include "profiler/serve/recording_hook.h"
 #include "serve_trace.h"
 
 namespace gs::serve {
@@ -185,12 +187,85 @@ TEST_F(ServeTest, ARecordingHoldsItsStretchAndSaysWhy) {
     EXPECT_TRUE(json.at("insights").is_object());
 }
 
-TEST_F(ServeTest, OneKindCoolsDownAndOthersDoNot) {
+TEST_F(ServeTest, OneKindOfOneJobCoolsDownAndOthersDoNot) {
     FlightRecorder recording = recorder();
-    EXPECT_NE(recording.ask("slow-step", "a", 100'000 * kMs), nullptr);
-    EXPECT_EQ(recording.ask("slow-step", "b", 159'000 * kMs), nullptr);
-    EXPECT_NE(recording.ask("crash", "c", 159'000 * kMs), nullptr);
-    EXPECT_NE(recording.ask("slow-step", "d", 160'001 * kMs), nullptr);
+    EXPECT_NE(recording.ask("slow-step", "1", "a", 100'000 * kMs), nullptr);
+    EXPECT_EQ(recording.ask("slow-step", "1", "b", 159'000 * kMs), nullptr);
+    EXPECT_NE(recording.ask("crash", "1", "c", 159'000 * kMs), nullptr);
+    EXPECT_NE(recording.ask("slow-step", "2", "c", 159'000 * kMs), nullptr);
+    EXPECT_NE(recording.ask("slow-step", "1", "d", 160'001 * kMs), nullptr);
+}
+
+TEST_F(ServeTest, RoutineRecordingsNeverRemoveACrash) {
+    fs::create_directories(folder);
+    std::vector<fs::path> made;
+    auto time = fs::file_time_type::clock::now() - std::chrono::hours(1);
+    const auto add = [&](const std::string& kind) {
+        made.push_back(folder / fmt::format("gausscope-2026T{:02}Z-crash-7-{}-{}.pftrace",
+                                            made.size(), kind, made.size()));
+        EXPECT_TRUE(write_text_file(made.back(), std::string(100'000, 'x')));
+        fs::last_write_time(made.back(), time += std::chrono::seconds(1));
+    };
+    for (const char* kind : {"crash", "stall", "R3", "slow-step", "slow-step", "slow-step"})
+        add(kind);
+    TraceStore store;
+    store.ingest(RecordedProcess().batch(20'000));
+    FlightRecorder recording = recorder(450'000);
+    ASSERT_TRUE(recording.ask_stretch("r", 10'000 * kMs, 20'000 * kMs));
+    ASSERT_EQ(recording.write_all(store).size(), 1u);
+    for (std::size_t i = 0; i < made.size(); ++i)
+        EXPECT_EQ(fs::exists(made[i]), i < 3 || i == 5) << made[i];
+    // A job that crashes over and over does not fill the folder either.
+    for (int i = 0; i < 8; ++i) add("crash");
+    add("request");
+    ASSERT_TRUE(recording.ask_stretch("r", 10'000 * kMs, 20'000 * kMs));
+    ASSERT_EQ(recording.write_all(store).size(), 1u);
+    EXPECT_FALSE(fs::exists(made[0]));
+    EXPECT_TRUE(fs::exists(made[1]));                // the only stall
+    EXPECT_TRUE(fs::exists(made[made.size() - 2]));  // the last crash
+    EXPECT_FALSE(fs::exists(made[made.size() - 2 - 7]));
+}
+
+TEST_F(ServeTest, ARecordingSaysWhereEachThreadWasAndHowMuchWasThere) {
+    TraceStore store;
+    RecordedProcess process;
+    TraceBatch batch = process.batch(20'000);
+    for (int i = 0; i < 10; ++i) process.iterate(batch, 18'000 + 100 * i, 100);
+    batch.open = {{19'100 * kMs, 0, 0, 2, 0}};
+    store.ingest(batch);
+    FlightRecorder recording = recorder();
+    ASSERT_NE(recording.ask("crash", "", "killed", 20'000 * kMs), nullptr);
+    const auto written = recording.write_all(store);
+    ASSERT_EQ(written.size(), 1u);
+    TraceStore back;
+    const auto read = import_trace(written[0].path, back);
+    ASSERT_TRUE(read) << read.error().text();
+    ASSERT_EQ(back.sources().open_spans().size(), 1u);
+    EXPECT_EQ(back.name(back.sources().open_spans()[0].name), "load");
+    // The daemon had seen two seconds, not the twenty before.
+    const auto report = read_text_file(FlightRecorder::report_of(written[0].path));
+    ASSERT_TRUE(report);
+    EXPECT_NEAR(Json::parse(*report).at("written_s").get<double>(), 4, 1e-6);
+    const Json of = Json::parse(*report).at("processes").at(0);
+    EXPECT_EQ(of.at("rank"), "3");
+    EXPECT_EQ(of.at("inside"), Json({{"main", "load"}}));
+}
+
+TEST_F(ServeTest, ACommandGetsEachRecordingAndNothingWaitsForIt) {
+    fs::create_directories(folder);
+    const fs::path said = folder / "said";
+    const auto begin = std::chrono::steady_clock::now();
+    {
+        RecordingHook hook("echo >> " + said.string() + " $2", std::chrono::milliseconds(100));
+        RecordingHook slow("sleep 60; echo", std::chrono::milliseconds(100));
+        for (int i = 0; i < 3; ++i) hook.run(folder / fmt::format("{} a;b.pftrace", i));
+        for (int i = 0; i < 50; ++i) slow.run("x");  // all but some are skipped
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+    }
+    const auto text = read_text_file(said);
+    ASSERT_TRUE(text);
+    for (int i = 0; i < 3; ++i)
+        EXPECT_NE(text->find((folder / fmt::format("{} a;b.pftrace\n", i)).string()), text->npos);
 }
 
 TEST_F(ServeTest, TheFolderStaysWithinItsBoundAndOtherFilesStay) {

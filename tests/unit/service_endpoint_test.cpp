@@ -476,40 +476,5 @@ TEST(Endpoint, ATickThatHangsDoesNotKeepTheProgramFromEnding) {
     EXPECT_EQ(status, 0);
 }
 
-TEST(Labels, ComeFromTheLaunchersVariables) {
-    using namespace std::string_literals;
-    const auto torch = Connection::labels_from(
-        "RANK=3\0LOCAL_RANK=1\0WORLD_SIZE=8\0SLURM_JOB_ID=42\0SLURM_PROCID=9"s);
-    EXPECT_EQ(torch.rank, 3);
-    EXPECT_EQ(torch.local_rank, 1);
-    EXPECT_EQ(torch.world_size, 8);
-    EXPECT_EQ(torch.job, "42");
-    const auto mpi = Connection::labels_from(
-        "OMPI_COMM_WORLD_RANK=0\0KUBERNETES_SERVICE_HOST=x\0HOSTNAME=pod-7"s);
-    EXPECT_EQ(mpi.rank, 0);
-    EXPECT_EQ(mpi.pod, "pod-7");
-    const auto none = Connection::labels_from("HOSTNAME=desk\0RANK=first\0RANKING=3"s);
-    EXPECT_EQ(none.rank, -1);
-    EXPECT_EQ(none.pod, "");
-}
-
-TEST(Labels, TellTheJobsNameAndItsCommit) {
-    using namespace std::string_literals;
-    const auto labels =
-        Connection::labels_from("SLURM_JOB_NAME=garden\0SLURM_JOB_ID=42\0GIT_COMMIT=abc"s);
-    EXPECT_EQ(labels.job_name, "garden");
-    EXPECT_EQ(labels.commit, "abc");
-    // Prometheus takes no other bytes, and a label is in every line.
-    EXPECT_EQ(Connection::labels_from("JOB_ID=a\xff\xc0\xaf\n\xc3\xa9"s).job, "a??? \xc3\xa9");
-    EXPECT_LT(Connection::labels_from("JOB_ID=" + std::string(100'000, 'x')).job.size(), 200u);
-}
-
-TEST(Labels, OfThisProcess) {
-    const ProcessLabels labels = Connection::labels_of(static_cast<std::uint32_t>(::getpid()));
-    EXPECT_NE(labels.command.find("service_endpoint"), std::string::npos);
-    EXPECT_FALSE(labels.host.empty());
-    EXPECT_TRUE(Connection::labels_of(0).empty());
-}
-
 }  // namespace
 }  // namespace gs::service

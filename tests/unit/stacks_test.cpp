@@ -425,6 +425,14 @@ void expect_seven_tenths(const Times& heavy, const Times& light) {
     EXPECT_NEAR(static_cast<double>(heavy.cpu_ns) / all, 0.7, 0.02 + 3 * std::sqrt(0.21 / count));
 }
 
+TEST(PythonText, IsNoneOfBytesThatAreNoText) {
+    using sample::python_text;
+    EXPECT_EQ(python_text("caf\xe9", 1, false), "caf\xc3\xa9");
+    EXPECT_EQ(python_text(std::string("\xac\x20", 2), 2, false), "\xe2\x82\xac");
+    EXPECT_EQ(python_text("\xfe\x98\xad\xb0", 1, true), "");
+    EXPECT_EQ(python_text(std::string("\x00\xd8", 2), 2, false), "");  // half of a pair
+}
+
 TEST(StackSampler, TellsWhatACppProgramDid) {
     const Sampled sampled = sample_program({GAUSSCOPE_STACK_PROGRAM, "0.8"});
     if (!sampled.refused.empty()) GTEST_SKIP() << sampled.refused;

@@ -3,8 +3,8 @@
 // MOCK_NVML_GPM: "yes" (default), "old" (no
 // Hopper), "denied"; MOCK_NVML_POWER=denied; MOCK_NVML_THROTTLE: bits of the throttle reasons;
 // MOCK_NVML_INIT: nvmlInit's result; MOCK_NVML_MIG: CUDA's GPU is a slice, and its uuid in CUDA is
-// the slice's own ("slice") or its GPU's ("parent"); MOCK_NVML_HANG: calls that ask how busy a GPU
-// is never return.
+// the slice's own ("slice") or its GPU's ("parent"), or NVML has the slice ("slices");
+// MOCK_NVML_HANG: calls that ask how busy a GPU is never return.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -30,6 +30,8 @@ unsigned long long number(const char* variable) {
 }
 constexpr int kMostGpus = 8;
 char gpus[kMostGpus];  // their addresses are the handles
+char slices[kMostGpus];
+bool is_slice(void* handle) { return handle >= slices && handle < slices + kMostGpus; }
 int number_of(void* handle) { return static_cast<int>(static_cast<char*>(handle) - gpus); }
 unsigned samples[kMostGpus];  // taken so far
 
@@ -70,25 +72,43 @@ int nvmlDeviceGetName(void*, char* name, unsigned room) {
     return 0;
 }
 int nvmlDeviceGetUUID(void* gpu, char* uuid, unsigned room) {
-    const unsigned byte = is("MOCK_NVML_MIG", "slice") ? 0x50 : 0xA0u + number_of(gpu);
-    int length = std::snprintf(uuid, room, "GPU-");
+    const unsigned byte = is_slice(gpu)                  ? 0xB0
+                          : is("MOCK_NVML_MIG", "slice") ? 0x50
+                                                         : 0xA0u + number_of(gpu);
+    int length = std::snprintf(uuid, room, is_slice(gpu) ? "MIG-" : "GPU-");
     for (int i = 0; i < 16; ++i)
         length += std::snprintf(uuid + length, room - length, "%s%02x",
                                 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", byte);
     return 0;
 }
 int nvmlDeviceGetMigMode(void*, unsigned* now, unsigned* later) {
-    *now = *later = is("MOCK_NVML_MIG", "parent") ? 1 : 0;
+    *now = *later = is("MOCK_NVML_MIG", "parent") || is("MOCK_NVML_MIG", "slices") ? 1 : 0;
+    return 0;
+}
+int nvmlDeviceGetMaxMigDeviceCount(void*, unsigned* count) {
+    *count = 7;
+    return 0;
+}
+int nvmlDeviceGetMigDeviceHandleByIndex(void* gpu, unsigned index, void** slice) {
+    if (index != 1 || !is("MOCK_NVML_MIG", "slices")) return 6;  // not found
+    *slice = &slices[number_of(gpu)];
+    return 0;
+}
+int nvmlDeviceGetGpuInstanceId(void*, unsigned* instance) {
+    *instance = 5;
     return 0;
 }
 int nvmlDeviceGetUtilizationRates(void* gpu, nvml::Utilization* u) {
+    if (is_slice(gpu)) return nvml::kNotSupported;
     const bool hangs = std::getenv("MOCK_NVML_HANG") != nullptr;
     log("ask", number_of(gpu));
     while (hangs) ::pause();
     *u = {87, 41};
     return 0;
 }
-int nvmlDeviceGetMemoryInfo(void*, nvml::Memory* memory) {
+int nvmlDeviceGetMemoryInfo(void* gpu, nvml::Memory* memory) {
+    *memory = {10ull << 30, 7ull << 30, 3ull << 30};
+    if (is_slice(gpu)) return 0;
     *memory = {80ull << 30, 68ull << 30, 12ull << 30};
     return 0;
 }
@@ -123,6 +143,9 @@ int nvmlGpmSampleGet(void* gpu, void* sample) {
     const unsigned taken = ++samples[number_of(gpu)];
     std::memcpy(sample, &taken, sizeof taken);
     return 0;
+}
+int nvmlGpmMigSampleGet(void* gpu, unsigned instance, void* sample) {
+    return instance == 5 ? nvmlGpmSampleGet(gpu, sample) : 2;
 }
 int nvmlGpmMetricsGet(nvml::GpmRequest* request) {
     unsigned earlier = 0, later = 0;

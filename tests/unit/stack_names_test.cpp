@@ -1,0 +1,73 @@
+// The names of sampled threads: from the system, through the store, and in files.
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "profiler/analysis/stack_profile.h"
+#include "profiler/files/export_perfetto.h"
+#include "profiler/files/export_stacks.h"
+#include "profiler/files/import.h"
+#include "profiler/sample/stack_sampler.h"
+#include "tests/support/temporary_folder.h"
+
+namespace gs {
+namespace {
+
+TEST(StackNames, OfThreadsWithoutRangesSurviveATrace) {
+    TraceBatch b;
+    b.source = b.pid = 41;
+    b.process_name = "trainer";
+    b.read_ns = 100'000'000;
+    b.frames = {{"backward", "", "trainer", 0, FrameKind::native}};
+    b.stacks = {{kNoStack, 0}};
+    b.samples = {{50'000'000, 1'000'000, 8, 0, false}, {51'000'000, 1'000'000, 9, 0, false}};
+    b.thread_names = {{8, "worker"}, {77, "never sampled"}};
+    TraceStore store;
+    store.ingest(b);
+    b.samples.clear();
+    b.thread_names = {{8, "pt_autograd_0"}};
+    store.ingest(b);
+    EXPECT_EQ(thread_name(store, 0, 8), "pt_autograd_0");
+    EXPECT_EQ(thread_name(store, 0, 9), "thread 9");
+    EXPECT_EQ(store.samples().threads().size(), 2u);
+    const test::TemporaryFolder folder;
+    ASSERT_TRUE(export_perfetto(store.excerpt(0, 100'000'000), folder / "t.pftrace"));
+    TraceStore back;
+    ASSERT_TRUE(import_trace(folder / "t.pftrace", back));
+    EXPECT_EQ(thread_name(back, 0, 8), "pt_autograd_0");
+    ASSERT_TRUE(export_folded_stacks(back, folder / "t.stacks.folded"));
+    const auto text = read_text_file(folder / "t.stacks.folded");
+    ASSERT_TRUE(text);
+    EXPECT_NE(text->find(";pt_autograd_0;backward"), text->npos) << *text;
+}
+
+TEST(StackNames, AreThoseThatThreadsGiveThemselves) {
+    const auto sampler = StackSampler::of_process(static_cast<std::uint32_t>(::getpid()), {});
+    if (!sampler) GTEST_SKIP() << sampler.error().text();
+    std::atomic<bool> stop{false};
+    std::thread bee([&] {
+        ::pthread_setname_np(::pthread_self(), "busy bee");
+        while (!stop) continue;
+    });
+    TraceStore store;
+    const auto is_named = [&] {
+        for (const SampledThread& thread : store.samples().threads())
+            if (thread.name == "busy bee") return true;
+        return false;
+    };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!is_named() && std::chrono::steady_clock::now() < end) {
+        (*sampler)->take_into(store);
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    stop = true;
+    bee.join();
+    EXPECT_TRUE(is_named());
+}
+
+}  // namespace
+}  // namespace gs
