@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "profiler/analysis/activity.h"
 #include "profiler/analysis/collectives.h"
+#include "profiler/store/kernel_kinds.h"
 
 namespace gs {
 namespace {
@@ -14,7 +15,14 @@ namespace {
 class Meanings {
   public:
     explicit Meanings(const NameBook& names) : names_(names) {}
-    bool communicates(std::uint32_t name) { return (of(name) & kCommunicates) != 0; }
+    bool communicates(const TraceSpan& s) {
+        return s.category == 0 ? (of(s.name) & kCommunicates) != 0
+                               : names_.range_kind(s.name, s.category) == kCommunicationKind;
+    }
+    /// A call that returns before what it begins is over.
+    bool enqueues(const TraceSpan& s) const {
+        return only_enqueues(names_.text(s.name), names_.domain(s.name));
+    }
     bool waits(std::uint32_t name) { return (of(name) & kWaits) != 0; }
     bool is_ddp(std::uint32_t name) { return (of(name) & kDdp) != 0; }
     bool is_backward(std::uint32_t name) { return (of(name) & kBackward) != 0; }
@@ -39,11 +47,11 @@ class Meanings {
         const std::string lower = lower_case(text);
         const auto has = [&](std::string_view word) { return lower.find(word) != lower.npos; };
         std::uint8_t out = kKnown;
-        if (names_.range_kind(name) == "communication") out |= kCommunicates | kWaits;
+        if (names_.range_kind(name, 0) == kCommunicationKind) out |= kCommunicates | kWaits;
         if (has("wait") || has("synchroni")) out |= kWaits;
         if (has("distributeddataparallel")) out |= kDdp;
         if (text == "backward") out |= kBackward;
-        if (is_communication_kernel(text)) out |= kKernel;
+        if (names_.gpu_kind(name) == kCommunicationKind) out |= kKernel;
         return out;
     }
 
@@ -77,13 +85,9 @@ Intervals tails_of_backward(const TraceTrack& track, Interval whole, Meanings& m
     return ddp ? out : Intervals();
 }
 
-struct Seen {
-    Intervals communication, exposed;
-};
-
 /// Of a GPU: collectives are exposed while nothing else runs.
-Seen seen_on_gpu(const TraceStore& store, std::uint32_t process, Interval whole,
-                 Meanings& meanings) {
+Communication seen_on_gpu(const TraceStore& store, std::uint32_t process, Interval whole,
+                          Meanings& meanings) {
     std::vector<Intervals> collectives, others;
     for (const TraceTrack& track : store.tracks()) {
         if (track.process != process || track.kind != TrackKind::gpu_stream) continue;
@@ -91,49 +95,59 @@ Seen seen_on_gpu(const TraceStore& store, std::uint32_t process, Interval whole,
         collectives.push_back(ranges_of(track, whole, is_kernel));
         others.push_back(ranges_of(track, whole, [&](auto& s) { return !is_kernel(s); }));
     }
-    Seen out;
-    out.communication = union_of(std::move(collectives));
-    if (!out.communication.empty())
-        out.exposed =
-            intersection_of(out.communication, gaps_of(union_of(std::move(others)), whole));
+    Communication out;
+    out.on_gpu = true;
+    out.all = union_of(std::move(collectives));
+    if (!out.all.empty())
+        out.exposed = intersection_of(out.all, gaps_of(union_of(std::move(others)), whole));
     return out;
 }
 
-Seen seen_on_host(const TraceStore& store, const Iterations& iterations, Interval whole,
-                  Meanings& meanings) {
+Communication seen_on_host(const TraceStore& store, const Iterations& iterations, Interval whole,
+                           Meanings& meanings) {
     Intervals here, waits;
     std::vector<Intervals> away;
     for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
         const TraceTrack& track = store.tracks()[t];
         const bool ranges = track.kind == TrackKind::thread || track.kind == TrackKind::overlapping;
         if (track.process != iterations.process || !ranges) continue;
-        Intervals found = ranges_of(
-            track, whole, [&](const TraceSpan& s) { return meanings.communicates(s.name); });
-        if (t != iterations.track) {
+        const bool elsewhere = t != iterations.track;
+        Intervals found = ranges_of(track, whole, [&](const TraceSpan& s) {
+            return meanings.communicates(s) && (elsewhere || !meanings.enqueues(s));
+        });
+        if (elsewhere) {
             away.push_back(std::move(found));
             continue;
         }
         const Intervals tails = tails_of_backward(track, whole, meanings);
         here = union_of(found, tails);
         waits = union_of(tails, ranges_of(track, whole, [&](const TraceSpan& s) {
-                             return meanings.waits(s.name);
+                             return meanings.waits(s.name) && !meanings.enqueues(s);
                          }));
     }
-    const Intervals elsewhere = union_of(std::move(away));
-    return {union_of(here, elsewhere), union_of(here, intersection_of(elsewhere, waits))};
+    const Intervals others = union_of(std::move(away));
+    return {false, union_of(here, others), union_of(here, intersection_of(others, waits))};
 }
 
 }  // namespace
 
-OwnTimes own_times(const TraceStore& store, const Iterations& iterations) {
-    OwnTimes out;
-    if (iterations.items.empty()) return out;
+Communication communication_in(const TraceStore& store, const Iterations& iterations) {
+    if (iterations.items.empty()) return {};
     const Interval whole{iterations.items.front().begin_ns, iterations.items.back().end_ns};
     Meanings meanings(store.names());
-    Seen seen = seen_on_gpu(store, iterations.process, whole, meanings);
-    // Calls that only enqueue what a GPU does say nothing about its time.
-    if (seen.communication.empty()) seen = seen_on_host(store, iterations, whole, meanings);
-    out.communicates = !seen.communication.empty();
+    Communication out = seen_on_gpu(store, iterations.process, whole, meanings);
+    if (out.all.empty()) out = seen_on_host(store, iterations, whole, meanings);
+    Intervals inside;
+    for (const Iteration& i : iterations.items) append(inside, {i.begin_ns, i.end_ns});
+    out.all = intersection_of(out.all, inside);
+    out.exposed = intersection_of(out.exposed, inside);
+    return out;
+}
+
+OwnTimes own_times(const TraceStore& store, const Iterations& iterations) {
+    const Communication seen = communication_in(store, iterations);
+    OwnTimes out;
+    out.communicates = !seen.all.empty();
     for (const Iteration& i : iterations.items)
         out.items.push_back(
             {i.milliseconds(),

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "profiler/analysis/intervals.h"
 #include "profiler/analysis/iterations.h"
 
 namespace gs {
@@ -22,9 +23,16 @@ struct OwnTimes {
     std::vector<OwnTime> items;  ///< of every iteration, in order
 };
 
-/// From ranges of kind "communication" (assets/range_kinds), or kernels of NCCL and its like where
-/// there are any. PyTorch's DistributedDataParallel waits inside "backward" without a range: what
-/// comes after the last range in it counts. O(spans in the iterations).
+/// Collectives within iterations, and the part that nothing hides.
+struct Communication {
+    bool on_gpu = false;
+    Intervals all, exposed;
+};
+/// From ranges of kind "communication" (assets/range_kinds) that do not only enqueue, or kernels of
+/// NCCL and its like where there are any. PyTorch's DistributedDataParallel waits inside "backward"
+/// without a range: what comes after the last range in it counts. O(spans in the iterations).
+Communication communication_in(const TraceStore& store, const Iterations& iterations);
+/// From the same.
 OwnTimes own_times(const TraceStore& store, const Iterations& iterations);
 
 }  // namespace gs

@@ -168,7 +168,8 @@ Answer from_counters(const Subject& s, const KernelCounters& c, Bound wanted) {
     double busy = 0;
     for (const Breakdown& b : s.breakdowns)
         busy += (s.activity.has_gpu ? b.busy_ms : b.wall_ms) / s.count();
-    busy = std::max(0.0, busy - s.per_iteration(s.exposed_ns));  // that is R29's
+    if (s.communication.on_gpu)  // that is R29's
+        busy = std::max(0.0, busy - s.per_iteration(length_of(s.communication.exposed)));
     // The busy time cannot shrink below what the used share of the peak needs; where nothing
     // limits, nobody gets above the share that the rules call bound.
     const double reached = std::max(c.memory, c.compute);

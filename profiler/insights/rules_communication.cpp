@@ -52,37 +52,21 @@ std::vector<Collective> of_iterations(const Subject& s, bool gpu) {
     return out;
 }
 
-/// When the iterations' thread was in a collective or waited for one.
-Intervals on_host(const Subject& s) {
-    std::vector<Intervals> rows;
-    if (s.iterations.track >= s.store.tracks().size()) return {};
-    const NameBook& names = s.store.names();
-    for (const auto& row : s.store.tracks()[s.iterations.track].rows) {
-        Intervals found;
-        for (const TraceSpan& span : spans_within(row.view(), s.whole.begin, s.whole.end))
-            if (names.range_kind(span.name, span.category) == kCommunicationKind &&
-                !only_enqueues(names.text(span.name), names.domain(span.name)))
-                append(found, {std::max(s.whole.begin, span.begin_ns),
-                               std::min(s.whole.end, span.end_ns)});
-        rows.push_back(std::move(found));
-    }
-    return intersection_of(union_of(std::move(rows)), s.in_iterations);
-}
-
 }  // namespace
 
 Answer exposed_communication(const Subject& s) {
-    const bool gpu = !s.communication.empty();
+    const bool gpu = s.communication.on_gpu;
+    const Intervals& all = s.communication.all;
     std::vector<Collective> found = of_iterations(s, gpu);
-    const Intervals all = gpu ? s.communication : on_host(s);
     if (all.empty())
         return cannot_tell(found.empty() ? "no collective was recorded: neither NCCL's kernels nor "
                                            "ranges such as all_reduce"
                                          : "collectives were recorded, but the loop's thread is "
                                            "never seen to wait for one");
     // What the host waits for while the GPU computes is hidden.
+    const Intervals& bare = s.communication.exposed;
     const std::int64_t exposed_ns =
-        gpu ? s.exposed_ns : length_of(all) - length_of(intersection_of(all, s.activity.kernels));
+        length_of(bare) - (gpu ? 0 : length_of(intersection_of(bare, s.activity.kernels)));
     const double in_all = s.per_iteration(length_of(all)), exposed = s.per_iteration(exposed_ns);
     if (!(s.share(exposed) > kExposedShare)) return {};
     Insight i = insight(
@@ -90,7 +74,8 @@ Answer exposed_communication(const Subject& s) {
         fmt::format("Exposed communication takes {:.0f} % of an iteration", 100 * s.share(exposed)),
         exposed, Confidence::measured);
     i.text = fmt::format(
-        "{} for {:.2f} ms per iteration; for {:.2f} ms of it no other kernel runs, {:.0f} % is "
+        "{} for {:.2f} ms per iteration; for {:.2f} ms of it the GPU does nothing else, {:.0f} % "
+        "is "
         "hidden.",
         gpu ? "Collectives run" : "The loop's thread is in collectives", in_all, exposed,
         100 * (1 - exposed / in_all));

@@ -109,7 +109,7 @@ Subject::Subject(const TraceStore& from, std::uint32_t of, const InsightOptions&
     gather_works();
     gather_calls();
     gather_data();
-    gather_communication();
+    communication = communication_in(store, iterations);
     if (activity.has_gpu) classify_gaps();
 }
 
@@ -226,13 +226,6 @@ void Subject::gather_data() {
         intersection_of(gaps_of(in_iterations, whole), union_of(std::move(others)));
     data_inferred = length_of(between) > length_of(data);
     data = union_of(data, between);
-}
-
-void Subject::gather_communication() {
-    communication =
-        intersection_of(when([&](const Work& w) { return communicates(w); }), in_iterations);
-    const Intervals others = when([&](const Work& w) { return !w.copies() && !communicates(w); });
-    exposed_ns = length_of(communication) - length_of(intersection_of(communication, others));
 }
 
 void Subject::classify_gaps() {

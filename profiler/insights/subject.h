@@ -15,6 +15,7 @@
 #include "profiler/analysis/activity.h"
 #include "profiler/analysis/breakdown.h"
 #include "profiler/analysis/machine_use.h"
+#include "profiler/analysis/own_time.h"
 #include "profiler/insights/insight.h"
 #include "profiler/store/kernel_kinds.h"
 
@@ -78,11 +79,9 @@ struct Subject {
     double iteration_ms = 0;            ///< median
     double mean_ms = 0;                 ///< whole of the times per iteration, which are also means
     ProcessActivity activity;
-    MachineUse machine;       ///< what it gave the process meanwhile
-    std::vector<Work> works;  ///< by begin
-    /// Kernels that move data between ranks, within iterations; of it, while no other kernel ran.
-    Intervals communication;
-    std::int64_t exposed_ns = 0;
+    MachineUse machine;           ///< what it gave the process meanwhile
+    std::vector<Work> works;      ///< by begin
+    Communication communication;  ///< within the iterations
     std::vector<Call>
         calls;  ///< by begin; of the runtime, and of the driver where it was called directly
     std::vector<Gap> gaps;  ///< by begin; those that any GPU leaves between kernels are left out
@@ -116,7 +115,7 @@ struct Subject {
     }
     /// A kernel that moves data between ranks.
     bool communicates(const Work& w) const {
-        return !w.copies() && store.names().gpu_kind(w.span->name) == kCommunicationKind;
+        return store.names().gpu_kind(w.span->name) == kCommunicationKind;
     }
     /// The number of the iteration at t: its number in the program, for texts.
     std::string iteration_at(std::int64_t t) const;
@@ -130,7 +129,6 @@ struct Subject {
     void gather_works();
     void gather_calls();
     void gather_data();
-    void gather_communication();
     void gather_stages();
     void classify_gaps();
     Gap explained(const Interval& at, const Work* next, const std::vector<const Call*>& active,
