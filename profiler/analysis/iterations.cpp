@@ -166,7 +166,7 @@ void IterationFollower::take_named(const Look& look, const IterationRow& row, It
     out.how = fmt::format("ranges called '{}'", out.name);
 }
 
-/// One after the other: none goes on once the next has begun.
+/// One after the other: none continues once the next has begun.
 void IterationFollower::take_loops(const Look& look, FoundLoops loops, Iterations& out) {
     if (loops.now) loops.before.push_back(std::move(*loops.now));
     const std::vector<FoundLoop>& all = loops.before;
@@ -211,7 +211,7 @@ bool IterationFollower::take_loop(const Look& look, const FoundLoop& loop, Itera
         if (!loop.ends_turn && at.has_boundary)
             if (const auto end = end_of_turn(look.store, loop, row))
                 add_until(look, unknown, *end, at, out);
-        at.has_boundary = false;  // should it go on, then after a rest
+        at.has_boundary = false;  // should it continue, then after a rest
     }
     if (!full) at.read_ns = std::max(at.read_ns, look.until_ns - kLateNs);
     out.track = loop.track;

@@ -66,7 +66,7 @@ class IterationFollower {
 
     std::int64_t from_ns_;
     std::map<std::string, Cursor> cursors_;  // by name and place
-    bool by_ranges_ = false;                 // some were told: kernels say nothing then
+    bool by_ranges_ = false;                 // some came of ranges: no kernels then
     std::string kernel_;                     // that recurs; empty: none is known
     std::int64_t next_search_ns_ = 0;
     std::int64_t search_pause_ns_ = 0;

@@ -160,7 +160,7 @@ void Metrics::take_iteration(Process& p, const TraceProcess& from, const News& n
     const Iteration& item = news.iterations.items[i];
     if (TimeHistogram* const times = p.loop(news.iterations.name))
         times->add(item.milliseconds() * 1e-3);
-    // What only tells the same time by another loop has no stages of its own.
+    // Time that another loop covers has no stages of its own here.
     if (item.begin_ns < p.counted_ns) return;
     p.counted_ns = item.end_ns;
     if (p.communicates && i < news.own.items.size()) {

@@ -20,7 +20,7 @@ constexpr std::int64_t kEarlyNs = 10'000'000'000;
 /// Loops of the hook's names above all others.
 bool is_of_hook(const FoundLoop& loop) { return loop.standing >= 4; }
 
-/// It began after the other's last turn, which has not gone on for several of its turns.
+/// It began after the other's last turn, which has not continued for several of its turns.
 bool follows(const LoopLane::Tally& next, const LoopLane::Tally& other) {
     const std::int64_t all = other.last_ns - other.first_ns;
     const auto gaps = std::max<std::int64_t>(static_cast<std::int64_t>(other.count) - 1, 1);
@@ -117,7 +117,7 @@ bool LoopFinder::is_in_requests(const Found& found, const FoundLoop& loop) const
 FoundLoop LoopFinder::better(FoundLoop a, const FoundLoop& b) const {
     const Lane &on_a = *lane_of(a), &on_b = *lane_of(b);
     if (a.track != b.track) {
-        // One thread goes on where another one left off.
+        // One thread continues where another one left off.
         if (b.standing >= a.standing && follows(*marker_of(b), *marker_of(a))) return b;
         if (a.standing >= b.standing && follows(*marker_of(a), *marker_of(b))) return a;
         const auto rank = [](const FoundLoop& f, const Lane& on) {

@@ -14,7 +14,7 @@ using test::TraceMaker;
 
 const std::vector<std::string> kTurn{"alpha", "beta", "gamma"};
 
-/// What an IterationFollower tells in all its looks, in any loop.
+/// What an IterationFollower reports in all its looks, in any loop.
 struct Told {
     std::map<std::string, std::vector<Iteration>> by_name;
 
@@ -35,7 +35,7 @@ struct Told {
     void expect_each_moment_once() const {
         std::int64_t end_ns = 0;
         for (const Iteration& i : all()) {
-            EXPECT_GE(i.begin_ns, end_ns) << "told twice";
+            EXPECT_GE(i.begin_ns, end_ns) << "counted twice";
             end_ns = i.end_ns;
         }
     }
@@ -165,7 +165,7 @@ TEST(Following, LeavesLostTimeOut) {
     for (const Iteration& i : all) EXPECT_LT(i.milliseconds(), 4);
 }
 
-/// Its process is thought to have ended, and goes on.
+/// Its process is thought to have ended, and continues.
 TEST(Following, CountsNoTurnAcrossAnEnd) {
     Program program(1);
     for (int i = 0; i < 200; ++i) program.ops(kTurn);
