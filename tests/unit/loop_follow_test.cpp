@@ -81,11 +81,11 @@ TEST(Following, GoesOnWithTheNextThread) {
 
 TEST(Following, TellsTheLoopBeforeThisOneToo) {
     Program program(1);
-    for (int i = 0; i < 24; ++i) program.ops({"compile", "autotune"});
+    for (int i = 0; i < 15; ++i) program.ops({"compile", "autotune"});
     for (int i = 0; i < 200; ++i) program.ops(kTurn);
     TraceStore store;
     const Told told = told_live(program, store);
-    EXPECT_NEAR(static_cast<double>(told.all().size()), 224, 2);
+    EXPECT_NEAR(static_cast<double>(told.all().size()), 215, 2);
     told.expect_each_moment_once();
 }
 
