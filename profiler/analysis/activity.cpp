@@ -20,10 +20,11 @@ Intervals intervals_of(std::span<const TraceSpan> row, std::int64_t begin, std::
 
 Intervals sync_records(const TraceProcess& process, std::int64_t begin, std::int64_t end) {
     Intervals found;
-    // They come in order of time, but for what CUPTI delivers late.
+    // They come in order of their ends, but for what CUPTI delivers late; in a file in any order.
     constexpr std::int64_t kLateNs = 60'000'000'000;
     const auto syncs = process.syncs.view();
-    for (auto sync = syncs.rbegin(); sync != syncs.rend() && sync->end_ns + kLateNs > begin; ++sync)
+    for (auto sync = syncs.rbegin();
+         sync != syncs.rend() && (process.ended || sync->end_ns + kLateNs > begin); ++sync)
         if (sync->end_ns > begin && sync->begin_ns < end &&
             sync->type != SyncType::stream_wait_event)
             found.push_back({std::max(begin, sync->begin_ns), std::min(end, sync->end_ns)});

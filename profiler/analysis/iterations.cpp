@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t kLateNs = 10'000'000'000;  ///< ranges that come later are not looked for
 constexpr std::size_t kFarthest = 4096;  ///< ranges of a row, searched for the rest of a turn
 constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::size_t kMostAtOnce = 8192;  ///< of a live loop that is found late
 
 /// Of two threads that do the same the one it takes more time on.
 bool better(const IterationRow& a, const IterationRow& b) {
@@ -117,17 +118,22 @@ struct IterationFollower::Look {
     std::uint32_t process;
     std::int64_t until_ns;
     bool complete;
+    bool over = complete;  ///< the loop is
+
+    bool is_full(const Iterations& out) const {
+        return !complete && out.items.size() >= kMostAtOnce;
+    }
 };
 
 IterationFollower::Cursor& IterationFollower::cursor(const std::string& loop) {
     return cursors_.try_emplace(loop, Cursor{from_ns_, 0, false, 0}).first->second;
 }
 
-void IterationFollower::add_until(const Look& look, const Intervals& pauses,
+void IterationFollower::add_until(const Look& look, const Intervals& unknown,
                                   std::int64_t boundary_ns, Cursor& at, Iterations& out) const {
-    if (boundary_ns > look.until_ns) return;
+    if (boundary_ns > look.until_ns || boundary_ns < from_ns_) return;
     const Interval step{at.boundary_ns, boundary_ns};
-    if (at.has_boundary && step.length() > 0 && length_within(pauses, step) == 0)
+    if (at.has_boundary && step.length() > 0 && length_within(unknown, step) == 0)
         out.items.push_back({at.next_number++, step.begin, step.end});
     at.has_boundary = true;
     at.boundary_ns = boundary_ns;
@@ -151,6 +157,7 @@ void IterationFollower::take_named(const Look& look, const IterationRow& row, It
         at.has_boundary = true;
         at.boundary_ns = at.read_ns = span->end_ns;
     }
+    at.read_ns = std::max(at.read_ns, look.until_ns - kLateNs);
     if (spans.empty()) return;
     const std::string_view text = look.store.name(spans.front()->name);
     const std::size_t end = text.find_first_of("0123456789#[(:=");
@@ -159,43 +166,68 @@ void IterationFollower::take_named(const Look& look, const IterationRow& row, It
     out.how = fmt::format("ranges called '{}'", out.name);
 }
 
-void IterationFollower::take_loop(const Look& look, const FoundLoop& loop, Iterations& out) {
+/// One after the other: none continues once the next has begun.
+void IterationFollower::take_loops(const Look& look, FoundLoops loops, Iterations& out) {
+    if (loops.now) loops.before.push_back(std::move(*loops.now));
+    const std::vector<FoundLoop>& all = loops.before;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        Look part = look;
+        if (i + 1 < all.size()) part.until_ns = std::min(look.until_ns, all[i + 1].first_ns);
+        part.over = part.over || i + 1 < all.size();
+        if (!take_loop(part, all[i], out)) break;
+    }
+    std::int64_t end_ns = from_ns_;
+    std::erase_if(out.items, [&](const Iteration& i) {
+        const bool overlaps = i.begin_ns < end_ns;
+        if (!overlaps) end_ns = i.end_ns;
+        return overlaps;
+    });
+}
+
+/// False: more of it than comes at once is left.
+bool IterationFollower::take_loop(const Look& look, const FoundLoop& loop, Iterations& out) {
     const auto& rows = look.store.tracks()[loop.track].rows;
-    if (loop.row >= rows.size()) return;
+    if (loop.row >= rows.size()) return true;
     const auto row = rows[loop.row].view();
     const TrackFacts& on = look.store.tracks()[loop.track];
     Cursor& at = cursor(fmt::format("{}/{}/{}", loop.name, on.tid, loop.row));
+    if (at.boundary_ns < look.store.timeline().kept_from_ns()) at.has_boundary = false;
     const std::int64_t since = at.has_boundary ? at.boundary_ns : at.read_ns;
-    const Intervals pauses = pauses_of(look.store, look.process, Unrecorded::ranges, since);
+    const Intervals unknown = unknown_of(look.store, look.process, Unrecorded::ranges, since);
     for (const TraceSpan& span : ending_in(row, at.read_ns, look.until_ns)) {
         if (look.store.names().numbers().key(span.name) != loop.marker) continue;
+        if (look.is_full(out)) break;
         if (loop.ends_turn && !at.has_boundary) {
             const auto begin =
                 begin_of_turn(look.store, loop, row, static_cast<std::size_t>(&span - row.data()));
             at.has_boundary = begin && *begin >= from_ns_;
             at.boundary_ns = begin.value_or(0);
         }
-        add_until(look, pauses, loop.ends_turn ? span.end_ns : span.begin_ns, at, out);
+        add_until(look, unknown, loop.ends_turn ? span.end_ns : span.begin_ns, at, out);
         at.read_ns = span.end_ns;
     }
-    if (look.complete && !loop.ends_turn && at.has_boundary)
-        if (const auto end = end_of_turn(look.store, loop, row))
-            add_until(look, pauses, *end, at, out);
-    at.read_ns = std::max(at.read_ns, look.until_ns - kLateNs);
+    const bool full = look.is_full(out);
+    if (look.over && !full) {
+        if (!loop.ends_turn && at.has_boundary)
+            if (const auto end = end_of_turn(look.store, loop, row))
+                add_until(look, unknown, *end, at, out);
+        at.has_boundary = false;  // should it continue, then after a rest
+    }
+    if (!full) at.read_ns = std::max(at.read_ns, look.until_ns - kLateNs);
     out.track = loop.track;
     out.name = loop.name;
     out.kind = loop.kind;
     out.how = fmt::format("inferred: {} '{}' recurs",
                           loop.kind == LoopKind::requests ? "request" : "range", loop.name);
+    return !full;
 }
 
 /// A live process is searched less and less often while no kernel recurs, and again when the one
 /// that did no longer comes.
 void IterationFollower::take_kernels(const Look& look, Iterations& out) {
     constexpr std::int64_t kLongestPauseNs = 60 * kSecondNs;
-    // Where ranges come the loop is likely to be found in them.
-    if (!followed_ && look.store.frames().loops().looks_at(look.process))
-        next_search_ns_ = look.until_ns + kLateNs;
+    if (!look.complete && look.store.frames().loops().may_find_soon(look.process, look.until_ns))
+        return;
     if (look.complete) {
         if (kernel_.empty()) kernel_ = kernel_of_loop(look.store, look.process, from_ns_);
     } else if (look.until_ns >= next_search_ns_) {
@@ -207,14 +239,17 @@ void IterationFollower::take_kernels(const Look& look, Iterations& out) {
     if (kernel_.empty()) return;
     Cursor& at = cursor(kernel_);
     const std::int64_t since = at.has_boundary ? at.boundary_ns : at.read_ns;
-    const Intervals pauses = pauses_of(look.store, look.process, Unrecorded::gpu, since);
+    const Intervals unknown = unknown_of(look.store, look.process, Unrecorded::gpu, since);
     for (const std::int64_t t :
          begins_of(look.store, look.process, kernel_, at.read_ns, look.until_ns)) {
-        add_until(look, pauses, t, at, out);
+        add_until(look, unknown, t, at, out);
         at.read_ns = t + 1;
     }
     at.read_ns = std::max(at.read_ns, look.until_ns - kLateNs);
-    if (!out.items.empty()) next_search_ns_ = look.until_ns + kLongestPauseNs;
+    if (!out.items.empty()) {
+        next_search_ns_ = look.until_ns + kLongestPauseNs;
+        from_ns_ = out.items.back().end_ns;  // of another loop only what comes after
+    }
     out.name = kernel_;
     out.how = fmt::format("inferred: kernel '{}' recurs", out.name);
 }
@@ -225,31 +260,33 @@ Iterations IterationFollower::take(const TraceStore& store, std::uint32_t proces
     Iterations out;
     out.process = process;
     const auto named = named_row(store, process);
-    if (named && named->recurs) {
+    const auto told = [&](const Iterations& some) {
+        const bool enough = by_ranges_ || !complete || some.items.size() > 1;
+        by_ranges_ = by_ranges_ || (enough && !some.items.empty());
+        return enough;
+    };
+    if (named && named->is_sure()) {
         take_named(look, *named, out);
-        if (std::exchange(followed_, true) || !complete || out.items.size() > 1) return out;
+        if (told(out)) return out;
     }
     Iterations inferred;
     inferred.process = process;
     inferred.inferred = true;
-    const FoundLoop* const settled = store.frames().loops().settled(process);
-    if (complete) {
-        const FoundLoops loops = store.frames().loops().find(process);
-        if (!followed_)
-            for (const FoundLoop& loop : loops.before) take_loop(look, loop, inferred);
-        if (loops.now) take_loop(look, *loops.now, inferred);
-    } else if (settled != nullptr) {
-        take_loop(look, *settled, inferred);
-    }
-    if (!inferred.name.empty()) {
-        followed_ = true;
+    const LoopFinder& loops = store.frames().loops();
+    take_loops(look, complete ? loops.find(process) : loops.settled(process), inferred);
+    if (!inferred.name.empty() && (!complete || !inferred.items.empty())) {
+        by_ranges_ = by_ranges_ || !inferred.items.empty();
         return inferred;
     }
-    if (inferred.items.empty()) take_kernels(look, inferred);
+    if (named && named->recurs && !named->is_sure()) {
+        take_named(look, *named, out);
+        if (told(out)) return out;
+    }
+    if (by_ranges_) return out;
+    take_kernels(look, inferred);
     // A single range of a telling name is better than nothing, and worse than something that
     // recurs.
     if (inferred.items.empty() && named && out.items.empty()) take_named(look, *named, out);
-    followed_ = true;
     return inferred.items.empty() ? out : inferred;
 }
 

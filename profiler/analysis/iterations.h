@@ -40,8 +40,9 @@ class IterationFollower {
     explicit IterationFollower(std::int64_t from_ns) : from_ns_(from_ns) {}
 
     /// Those that ended since the last call, by `until_ns`. A loop that is found late comes with
-    /// all its iterations. `complete`: nothing comes any more, so that the last turn is over and
-    /// every answer is the best there will be.
+    /// all its iterations since those of a kernel, if it is long over several calls. `complete`:
+    /// nothing comes any more, so that the last turn is over and every answer is the best there
+    /// will be.
     Iterations take(const TraceStore& store, std::uint32_t process, std::int64_t until_ns,
                     bool complete);
 
@@ -57,15 +58,16 @@ class IterationFollower {
 
     Cursor& cursor(const std::string& loop);
     void take_named(const Look& look, const IterationRow& row, Iterations& out);
-    void take_loop(const Look& look, const FoundLoop& loop, Iterations& out);
+    void take_loops(const Look& look, FoundLoops loops, Iterations& out);
+    bool take_loop(const Look& look, const FoundLoop& loop, Iterations& out);
     void take_kernels(const Look& look, Iterations& out);
-    void add_until(const Look& look, const Intervals& pauses, std::int64_t boundary_ns, Cursor& at,
+    void add_until(const Look& look, const Intervals& unknown, std::int64_t boundary_ns, Cursor& at,
                    Iterations& out) const;
 
     std::int64_t from_ns_;
     std::map<std::string, Cursor> cursors_;  // by name and place
-    bool followed_ = false;
-    std::string kernel_;  // that recurs; empty: none is known
+    bool by_ranges_ = false;                 // some came of ranges: no kernels then
+    std::string kernel_;                     // that recurs; empty: none is known
     std::int64_t next_search_ns_ = 0;
     std::int64_t search_pause_ns_ = 0;
 };

@@ -38,10 +38,12 @@ void for_each_kernel(const TraceStore& store, std::uint32_t process, std::int64_
 }
 
 bool recurs_regularly(const std::vector<std::int64_t>& begins, const Intervals& pauses) {
-    const std::vector<Interval> steps = steps_between(begins, pauses);
-    if (steps.size() + 1 < kLeastRecurring) return false;
-    std::vector<std::int64_t> periods(steps.size());
-    for (std::size_t i = 0; i < steps.size(); ++i) periods[i] = steps[i].length();
+    // Not across a pause of the recording: begins in it are not known.
+    std::vector<std::int64_t> periods;
+    for (std::size_t i = 0; i + 1 < begins.size(); ++i)
+        if (const Interval step{begins[i], begins[i + 1]}; length_within(pauses, step) == 0)
+            periods.push_back(step.length());
+    if (periods.size() + 1 < kLeastRecurring) return false;
     auto middle = periods.begin() + static_cast<std::ptrdiff_t>(periods.size() / 2);
     std::nth_element(periods.begin(), middle, periods.end());
     const std::int64_t median = *middle;
@@ -53,15 +55,6 @@ bool recurs_regularly(const std::vector<std::int64_t>& begins, const Intervals& 
 }
 
 }  // namespace
-
-std::vector<Interval> steps_between(const std::vector<std::int64_t>& begins,
-                                    const Intervals& pauses) {
-    std::vector<Interval> out;
-    for (std::size_t i = 0; i + 1 < begins.size(); ++i)
-        if (const Interval step{begins[i], begins[i + 1]}; length_within(pauses, step) == 0)
-            out.push_back(step);
-    return out;
-}
 
 std::vector<std::int64_t> begins_of(const TraceStore& store, std::uint32_t process,
                                     std::string_view kernel, std::int64_t from_ns,

@@ -16,8 +16,5 @@ std::string kernel_of_loop(const TraceStore& store, std::uint32_t process, std::
 std::vector<std::int64_t> begins_of(const TraceStore& store, std::uint32_t process,
                                     std::string_view kernel, std::int64_t from_ns,
                                     std::int64_t until_ns);
-/// From each begin to the next. Not across a pause of the recording: begins in it are not known.
-std::vector<Interval> steps_between(const std::vector<std::int64_t>& begins,
-                                    const Intervals& pauses);
 
 }  // namespace gs

@@ -20,6 +20,10 @@ enum class Unrecorded : std::uint8_t {
 Intervals pauses_of(const TraceStore& store, std::uint32_t process, Unrecorded what,
                     std::int64_t since_ns = std::numeric_limits<std::int64_t>::min());
 
+/// The same, and when records were lost: what begins there need not be what came next.
+Intervals unknown_of(const TraceStore& store, std::uint32_t process, Unrecorded what,
+                     std::int64_t since_ns);
+
 /// What is missing on a track in a pause: of a thread's ranges the outermost and all inside.
 Unrecorded unrecorded_on(const TraceTrack& track);
 

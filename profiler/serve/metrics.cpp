@@ -130,12 +130,11 @@ void Metrics::take_counters(const TraceStore& store, std::span<const News> news,
 }
 
 /// What is counted never falls: where another loop turns out to be the process's, it gets a series
-/// of its own.
-TimeHistogram& Metrics::Process::loop(const std::string& name) {
+/// of its own; null: of too many.
+TimeHistogram* Metrics::Process::loop(const std::string& name) {
     for (auto& [known, times] : loops)
-        if (known == name) return times;
-    if (loops.size() < kMostLoops) loops.emplace_back(name, TimeHistogram());
-    return loops.back().second;
+        if (known == name) return &times;
+    return loops.size() < kMostLoops ? &loops.emplace_back(name, TimeHistogram()).second : nullptr;
 }
 
 /// An iteration's stages. `told`: all of its GPU work is known.
@@ -150,6 +149,23 @@ void Metrics::take_part(Process& p, const Breakdown& part, bool told) {
     for (const auto& [kind, ms] : p.ranges.of(part)) p.range_kinds[kind].add(ms * 1e-3);
 }
 
+void Metrics::take_iteration(Process& p, const TraceProcess& from, const News& news,
+                             std::size_t i) {
+    const Iteration& item = news.iterations.items[i];
+    if (TimeHistogram* const times = p.loop(news.iterations.name))
+        times->add(item.milliseconds() * 1e-3);
+    // Time that another loop covers has no stages of its own here.
+    if (item.begin_ns < p.counted_ns) return;
+    p.counted_ns = item.end_ns;
+    if (p.communicates && i < news.own.items.size()) {
+        p.own.add(news.own.items[i].own_ms() * 1e-3);
+        p.collective_s += news.own.items[i].exposed_ms * 1e-3;
+    }
+    const Breakdown& part = news.parts[i];
+    if (part.watched_ms < part.wall_ms) return;  // of its stages a part is not known
+    take_part(p, part, !misses_gpu_work(from, item.end_ns));
+}
+
 void Metrics::update_process(Process& p, const TraceStore& store, const News& news,
                              std::int64_t now_ns) {
     const TraceProcess& from = store.processes()[news.process];
@@ -159,19 +175,8 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
     p.pid = from.visible_pid != 0 ? from.visible_pid : from.pid;
     p.container = from.labels.container;
     give_labels(p, labels_of(from), now_ns);
-    for (std::size_t i = 0; i < news.parts.size(); ++i) {
-        const Breakdown& part = news.parts[i];
-        p.loop(news.iterations.name).add(news.iterations.items[i].milliseconds() * 1e-3);
-        if (part.watched_ms < part.wall_ms) continue;  // of its stages a part is not known
-        const bool told = !misses_gpu_work(from, news.iterations.items[i].end_ns);
-        take_part(p, part, told);
-    }
     p.communicates |= news.own.communicates;
-    for (const OwnTime& t : news.own.items) {
-        if (!p.communicates) break;
-        p.own.add(t.own_ms() * 1e-3);
-        p.collective_s += t.exposed_ms * 1e-3;
-    }
+    for (std::size_t i = 0; i < news.parts.size(); ++i) take_iteration(p, from, news, i);
     const Breakdown& stretch = news.stretch;
     p.has_gpu |= stretch.has_gpu;
     const bool blind =

@@ -61,7 +61,8 @@ class Metrics {
         /// By the loop's name. The first has no label: most processes have only one.
         std::vector<std::pair<std::string, TimeHistogram>> loops;
         static constexpr std::size_t kMostLoops = 4;
-        TimeHistogram& loop(const std::string& name);
+        TimeHistogram* loop(const std::string& name);
+        std::int64_t counted_ns = 0;  ///< end of the last iteration of any loop
         std::array<TimeHistogram, kStageCount> gpu, cpu;
         /// In place of `gpu` where nothing it does is 3D Gaussian Splatting's alone.
         std::map<std::string, TimeHistogram> kinds, range_kinds;
@@ -93,6 +94,8 @@ class Metrics {
                 const char* unit, Value value) const;
     void write_times(Exposition& out) const;
     static void write_stages(Exposition& out, const Process& process);
+    static void take_iteration(Process& process, const TraceProcess& from, const News& news,
+                               std::size_t which);
     static void take_part(Process& process, const Breakdown& part, bool told);
     void write_gpu(Exposition& out) const;
     void write_stalls(Exposition& out) const;

@@ -34,7 +34,7 @@ std::vector<Trigger> Triggers::look(const TraceStore& store, std::span<const New
     std::map<std::uint64_t, Known> still_there;
     for (const News& n : news) {
         Known& known = still_there.emplace(n.source, std::move(known_[n.source])).first->second;
-        slow_steps(known, store, n, out);
+        slow_steps(known, store, n, now_ns, out);
         crash(known, store, n, now_ns, out);
         if (options_.rules) new_rules(known, store, n, now_ns, out);
     }
@@ -43,7 +43,7 @@ std::vector<Trigger> Triggers::look(const TraceStore& store, std::span<const New
 }
 
 void Triggers::slow_steps(Known& known, const TraceStore& store, const News& news,
-                          std::vector<Trigger>& out) const {
+                          std::int64_t now_ns, std::vector<Trigger>& out) const {
     const Iterations& its = news.iterations;
     if (its.items.empty()) return;
     const bool looked_for = options_.step_factor > 0 && its.kind == LoopKind::loop;
@@ -62,7 +62,8 @@ void Triggers::slow_steps(Known& known, const TraceStore& store, const News& new
                                          kBeyondUsual * percentile(sorted, 90));
                 known.since_median = 0;
             }
-            if (ms > known.slow_ms)
+            // Of a loop that was found late the past is not news.
+            if (ms > known.slow_ms && now_ns - i.end_ns < kFreshNs)
                 out.push_back(
                     {"slow-step",
                      fmt::format("iteration {} of {} took {:.4g} ms, the median is {:.4g} ms",

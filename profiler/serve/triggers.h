@@ -42,6 +42,8 @@ class Triggers {
     static constexpr std::size_t kRemembered = 256;
     static constexpr double kBeyondUsual = 1.5;
     static constexpr std::size_t kBetweenMedians = 32;  ///< iterations; and every look
+    /// A step that ended longer ago is the past: of GPU work that was waited for, that much more.
+    static constexpr std::int64_t kFreshNs = kPatienceNs + 10'000'000'000;
     static constexpr std::int64_t kRuleIntervalNs = 10'000'000'000;
     static constexpr std::int64_t kSilenceNs =
         2'000'000'000;  ///< heartbeats come every second at least
@@ -55,7 +57,7 @@ class Triggers {
         bool reported_dead = false;
         std::int64_t next_rules_ns = 0;
     };
-    void slow_steps(Known& known, const TraceStore& store, const News& news,
+    void slow_steps(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,
                     std::vector<Trigger>& out) const;
     void crash(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,
                std::vector<Trigger>& out) const;

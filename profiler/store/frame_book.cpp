@@ -39,14 +39,12 @@ void FrameBook::take_range(const Timeline& timeline, const NameBook& names, std:
     const TraceTrack& on = timeline.tracks()[track];
     const Stage stage = names.stage(span.name);
     if (!names.is_share(span.name)) take_call(calls_[index(stage)], on.process, span);
-    Process& of = process(on.process);
-    const bool named = of.rows.any_recurs();
-    if (of.rows.take(on, track, depth, names.iteration_rank(span.name), span.length_ns())) {
-        of.iterations_on = track;
+    if (is_iteration(on, names, track, span, depth)) {
+        process(on.process).iterations_on = track;
         take_frame(StatScope::iteration, timeline, names, track, span, depth, lossy);
     }
-    if (on.kind == TrackKind::thread && !named) loops_.take(names, on, track, span, depth);
-    if (of.rows.any_recurs() != named) loops_.forget(on.process);
+    if (on.kind == TrackKind::thread && !process(on.process).rows.any_sure())
+        loops_.take(names, on, track, span, depth);
     for (const StatScope scope : {StatScope::view_frame, StatScope::ui_frame})
         if (stage == frame_stage_of(scope))
             take_frame(scope, timeline, names, track, span, depth, lossy);
@@ -54,8 +52,17 @@ void FrameBook::take_range(const Timeline& timeline, const NameBook& names, std:
 
 void FrameBook::take_overlapping(const Timeline& timeline, const NameBook& names,
                                  std::uint32_t track, const TraceSpan& span) {
-    const TraceTrack& on = timeline.tracks()[track];
-    process(on.process).rows.take(on, track, 0, names.iteration_rank(span.name), span.length_ns());
+    is_iteration(timeline.tracks()[track], names, track, span, 0);
+}
+
+/// By its name and place. Where enough are, no other loop is looked for.
+bool FrameBook::is_iteration(const TraceTrack& on, const NameBook& names, std::uint32_t track,
+                             const TraceSpan& span, std::size_t row) {
+    IterationRows& rows = process(on.process).rows;
+    const bool was_sure = rows.any_sure();
+    const bool is = rows.take(on, track, row, names.iteration_rank(span.name), span.length_ns());
+    if (rows.any_sure() && !was_sure) loops_.forget(on.process);
+    return is;
 }
 
 std::uint64_t FrameBook::frame_number(StatScope scope, const NameBook& names, std::uint32_t of,
@@ -245,6 +252,7 @@ void FrameBook::restart_warm_up() {
 }
 
 void FrameBook::end(std::uint32_t of) {
+    loops_.end(of);
     if (of >= processes_.size()) return;
     for (auto& work : processes_[of].waiting) work = {};
 }
@@ -290,7 +298,7 @@ void FrameBook::clear() {
 }
 
 std::size_t FrameBook::bytes() const {
-    std::size_t total = loops_.bytes();
+    std::size_t total = loops_.bytes() + processes_.capacity() * sizeof(Process);
     const auto add = [&total](const auto& arrays) {
         for (const auto& array : arrays) total += array.bytes();
     };

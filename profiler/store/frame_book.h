@@ -58,7 +58,7 @@ class FrameBook {
     /// The same work once its launch is known. `outermost`: not inside other work of its stream.
     void take_launched(const Timeline& timeline, const NameBook& names, std::uint32_t track,
                        const TraceSpan& span, const TraceLaunch& launch, bool outermost);
-    /// Nothing of this process comes any more: no work waits for its frames.
+    /// Nothing of this process comes any more: no work waits for its frames, no loop is looked for.
     void end(std::uint32_t process);
     /// Frames and calls of processes and tracks that go, go with them.
     void renumber(const Renumbering& to);
@@ -93,6 +93,8 @@ class FrameBook {
     };
 
     Process& process(std::uint32_t index);
+    bool is_iteration(const TraceTrack& on, const NameBook& names, std::uint32_t track,
+                      const TraceSpan& span, std::size_t row);
     void take_call(SlidingArray<Call>& calls, std::uint32_t process, const TraceSpan& span);
     void take_frame(StatScope scope, const Timeline& timeline, const NameBook& names,
                     std::uint32_t track, const TraceSpan& span, std::size_t depth, bool lossy);

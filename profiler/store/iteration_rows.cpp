@@ -37,12 +37,14 @@ bool IterationRows::take(const TraceTrack& on, std::uint32_t track, std::size_t 
         return r.track == track && r.row == row && r.rank == rank;
     });
     if (own != rows_.end()) {
-        own->recurs = any_recurs_ = true;
+        own->recurs = true;
     } else {
         if (rows_.size() == kMostIterationRows) rows_.erase(rows_.begin());
-        own = rows_.insert(rows_.end(), {track, row, rank, nests, false, 0});
+        own = rows_.insert(rows_.end(), {track, row, rank, nests, false, 0, 0});
     }
+    ++own->count;
     own->total_ns += length_ns;
+    any_sure_ = any_sure_ || own->is_sure();
     const auto counts = [](const IterationRow& r) { return r.nests && r.rank > kPictureRank; };
     // Threads that do the same all have iterations, the first of a new one too.
     const auto alike = [&](const IterationRow& r) { return r.rank == rank && r.track != track; };
@@ -54,7 +56,7 @@ bool IterationRows::take(const TraceTrack& on, std::uint32_t track, std::size_t 
 void IterationRows::renumber(const Renumbering& to) {
     for (IterationRow& row : rows_) row.track = to.track(row.track);
     std::erase_if(rows_, [](const IterationRow& row) { return row.track == kNoTrack; });
-    any_recurs_ = std::any_of(rows_.begin(), rows_.end(), [](auto& row) { return row.recurs; });
+    any_sure_ = std::any_of(rows_.begin(), rows_.end(), [](auto& row) { return row.is_sure(); });
 }
 
 }  // namespace gs

@@ -21,7 +21,10 @@ struct IterationRow {
     int rank = 0;       ///< NameBook::iteration_rank()
     bool nests = true;  ///< false: ranges that may overlap
     bool recurs = false;
-    std::int64_t total_ns = 0;  ///< of all that ever came
+    std::uint64_t count = 0;    ///< of all that ever came
+    std::int64_t total_ns = 0;  ///< the same
+    /// Enough of them came: no other loop needs to be looked for.
+    bool is_sure() const { return count >= 4; }
 };
 /// Above 0: rather `a` than `b`; 0: as much, of two threads. What recurs goes first (a range around
 /// the whole loop may bear the same name), then the better name, then threads before ranges that
@@ -39,13 +42,12 @@ class IterationRows {
     bool take(const TraceTrack& on, std::uint32_t track, std::size_t row, int rank,
               std::int64_t length_ns);
     std::span<const IterationRow> all() const { return rows_; }
-    /// Some of them recur: no other loop needs to be looked for.
-    bool any_recurs() const { return any_recurs_; }
+    bool any_sure() const { return any_sure_; }
     void renumber(const Renumbering& to);
 
   private:
     std::vector<IterationRow> rows_;
-    bool any_recurs_ = false;
+    bool any_sure_ = false;
 };
 
 }  // namespace gs

@@ -29,14 +29,14 @@ class LoopFinder {
               const TraceSpan& span, std::size_t row);
     /// As far as is known by now: of a trace that is complete.
     FoundLoops find(std::uint32_t process) const;
-    /// Known for long enough to be counted while the process runs; null: not yet, or none.
-    const FoundLoop* settled(std::uint32_t process) const;
-    /// Its threads have ranges, of which loops are looked for.
-    bool looks_at(std::uint32_t process) const {
-        return process < processes_.size() && !processes_[process].lanes.empty();
-    }
+    /// Known for long enough to be counted while the process runs; empty: not yet, or none.
+    FoundLoops settled(std::uint32_t process) const;
+    /// Its ranges have begun to come, too few to say that no loop is in them.
+    bool may_find_soon(std::uint32_t process, std::int64_t now_ns) const;
     /// Its iterations are known by their name.
     void forget(std::uint32_t process);
+    /// Nothing of it comes any more: what was found stays.
+    void end(std::uint32_t process);
 
     void renumber(const Renumbering& to);
     /// With what it found, without what it found it from.
@@ -50,6 +50,7 @@ class LoopFinder {
         std::uint32_t track = kNoTrack;
         std::size_t row = 0;
         bool main = false;  ///< of the process's first thread
+        std::int64_t newest_ns = 0;
     };
     struct Choice {
         FoundLoops loops;
@@ -61,19 +62,25 @@ class LoopFinder {
     struct Process {
         std::vector<std::unique_ptr<Lane>> lanes;
         Choice choice;
+        std::uint64_t ranges = 0;
+        std::int64_t first_ns = 0, newest_ns = 0;
     };
-    using Found = std::vector<std::optional<FoundLoop>>;  // of a process's lanes
+    using Found = std::vector<const FoundLoop*>;  // by the lanes of a process
 
-    Lane* lane(const TrackFacts& on, std::uint32_t track, std::size_t row);
-    static const Lane* lane_of(const Process& process, std::uint32_t track, std::size_t row);
-    static const LoopLane::Tally* marker_of(const Process& process, const FoundLoop& loop);
-    static void choose(const Process& process, const Found& found, Choice& choice);
-    static std::optional<FoundLoop> best_of(const Process& process, const Found& found);
-    static FoundLoop better(const Process& process, FoundLoop a, FoundLoop b);
-    static bool is_in_requests(const Process& process, const Found& found, const FoundLoop& loop);
-    static bool stays(const Process& process, Choice& choice, const std::optional<FoundLoop>& best);
-    static void replace(const Process& process, Choice& choice, std::optional<FoundLoop> by);
-    static bool is_told(const Process& process, const FoundLoop& loop);
+    Lane* lane(const TrackFacts& on, std::uint32_t track, std::size_t row, std::int64_t now_ns);
+    bool make_space(std::vector<std::unique_ptr<Lane>>& lanes, std::int64_t now_ns, bool must);
+    const Lane* lane_of(const FoundLoop& loop) const;
+    const LoopLane::Tally* marker_of(const FoundLoop& loop) const;
+    static std::optional<FoundLoop> judge(const Lane& lane);
+    /// `looks`: the lane that was judged; null: all were.
+    void choose(const Process& process, const Found& found, const Lane* looks,
+                Choice& choice) const;
+    std::optional<FoundLoop> best_of(const Found& found) const;
+    FoundLoop better(FoundLoop a, const FoundLoop& b) const;
+    bool is_in_requests(const Found& found, const FoundLoop& loop) const;
+    bool stays(Choice& choice, const FoundLoop* best) const;
+    void replace(Choice& choice, std::optional<FoundLoop> by) const;
+    bool may_be_told(const Process& process, const FoundLoop& loop) const;
 
     std::vector<Process> processes_;
     std::vector<std::array<Lane*, kRows>> lanes_;  // by track

@@ -19,7 +19,7 @@ constexpr double kSame = 0.8;     ///< of the gaps: an optional range in one tur
 constexpr double kAlways = 0.95;  ///< of the gaps, of what may come a varying number of times
 constexpr double kCover = 0.6;
 constexpr double kCoverPlain = 0.65;  ///< two equal pairs at random stay below
-constexpr double kRests = 16;         ///< usual gaps after which a name is gone
+constexpr double kAbsentGaps = 16;    ///< usual gaps after which a name is gone
 constexpr double kAlmostAll = 0.9;
 constexpr double kEqualGaps = 0.02;
 constexpr int kMostOptimizers = 8, kMostLayers = 128;
@@ -28,7 +28,7 @@ constexpr int kMostOptimizers = 8, kMostLayers = 128;
 struct Held {
     int times = 0;     ///< the commonest number
     double share = 0;  ///< of the gaps, those that hold this number
-    double some = 0;   ///< of the gaps, those that hold any
+    double any = 0;    ///< of the gaps, those that hold any
     bool steady() const { return times >= 1 && share >= kSame; }
     bool once() const { return times == 1 && share >= kSame; }
 };
@@ -55,9 +55,9 @@ Judged judged(const Tally& tally) {
 
 Held commonest(std::vector<int> counts) {
     Held out;
-    out.some = static_cast<double>(
-                   std::count_if(counts.begin(), counts.end(), [](int n) { return n > 0; })) /
-               static_cast<double>(counts.size());
+    out.any = static_cast<double>(
+                  std::count_if(counts.begin(), counts.end(), [](int n) { return n > 0; })) /
+              static_cast<double>(counts.size());
     std::sort(counts.begin(), counts.end());
     std::size_t most = 0;
     for (auto from = counts.begin(); from != counts.end();) {
@@ -110,7 +110,7 @@ class Judgement {
         for (const Judged& name : names_) all_runs_ += name.runs;
         // Of two names at random one may not come for a while.
         for (const Tally& t : lane.tallies())
-            if (t.count >= kLeast && !lane.is_live(t) && lane.is_live(t, kRests))
+            if (t.count >= kLeast && !lane.is_live(t) && lane.is_live(t, kAbsentGaps))
                 all_runs_ += lane.pace(t);
     }
     std::optional<FoundLoop> loop() const;
@@ -208,7 +208,7 @@ double Judgement::cover(const Group& group) const {
     for (std::size_t n = 0; n < names_.size(); ++n) {
         const bool own = std::find(group.begin(), group.end(), n) != group.end();
         const auto holders = std::count_if(group.begin(), group.end(), [&](std::size_t a) {
-            return held(a, n).steady() || (update && held(a, n).some >= kAlways);
+            return held(a, n).steady() || (update && held(a, n).any >= kAlways);
         });
         if (own || 2 * static_cast<std::size_t>(holders) > group.size()) {
             ++inside;
@@ -260,14 +260,14 @@ bool Judgement::moves_outward(const Group& to, const Group& from, const Held& ho
 
 Group Judgement::outermost(const std::vector<Group>& from, bool& ambiguous) const {
     Group current = from.front();
-    bool settled = false;
+    bool outer = false;
     for (std::size_t i = 1; i < from.size(); ++i) {
         const Group& next = from[i];
         Held holds = held(next.front(), current.front());
         // The number of small turns in one of the optimizer's may vary.
-        if (has(next, kEndsTurn) && holds.some >= kAlways && holds.times >= 1 &&
+        if (has(next, kEndsTurn) && holds.any >= kAlways && holds.times >= 1 &&
             names_[current.front()].rate > 1.5 * names_[next.front()].rate)
-            holds = {std::max(holds.times, 2), 1, holds.some};
+            holds = {std::max(holds.times, 2), 1, holds.any};
         if (holds.times < 2) {
             if (!updates(current) && (updates(next) || next.size() > current.size()))
                 current = next;
@@ -277,9 +277,9 @@ Group Judgement::outermost(const std::vector<Group>& from, bool& ambiguous) cons
         ambiguous = true;
         const bool loader =
             has(next, kLoaderHook) && !has(current, kLoaderHook) && holds.times <= kMostOptimizers;
-        if ((settled || updates(current)) && !loader) continue;
+        if ((outer || updates(current)) && !loader) continue;
         if (!moves_outward(next, current, holds)) continue;
-        settled = has(next, kEndsTurn | kLoaderHook);
+        outer = has(next, kEndsTurn | kLoaderHook);
         current = next;
     }
     return current;
@@ -303,7 +303,11 @@ std::size_t Judgement::marker_of(const Group& group) const {
 
 FoundLoop Judgement::described(const Group& group, bool ambiguous) const {
     const Tally& marker = tally(marker_of(group));
-    FoundLoop out{.marker = marker.key, .members = {}, .name = marker.text};
+    FoundLoop out{.marker = marker.key,
+                  .bare = marker.bare,
+                  .members = {},
+                  .name = marker.text,
+                  .first_ns = marker.first_ns};
     for (const std::size_t n : group) out.members.push_back(tally(n).key);
     const bool only_data = std::all_of(group.begin(), group.end(),
                                        [&](std::size_t n) { return tally(n).has(kDataWord); });

@@ -40,15 +40,15 @@ void LoopLane::remove(std::size_t tally) {
 bool LoopLane::make_space(bool for_training) {
     if (tallies_.size() < kMostNames) return true;
     if (!for_training && ranges_ < refuses_until_) return false;
-    const auto oldest = [&](auto&& may_leave) {
+    const auto rarest = [&](auto&& may_leave) {
         auto out = tallies_.end();
         for (auto t = tallies_.begin(); t != tallies_.end(); ++t)
             if (may_leave(*t) && (out == tallies_.end() || t->count < out->count)) out = t;
         return out;
     };
-    auto leaves = oldest([&](const Tally& t) { return ranges_ - t.last() > kForgotten; });
+    auto leaves = rarest([&](const Tally& t) { return ranges_ - t.last() > kForgotten; });
     if (leaves == tallies_.end() && for_training)
-        leaves = oldest([](const Tally& t) { return !t.has(kTrainingWords); });
+        leaves = rarest([](const Tally& t) { return !t.has(kTrainingWords); });
     if (leaves == tallies_.end()) {
         refuses_until_ = ranges_ + kRefusals;
         return false;
@@ -73,7 +73,6 @@ void LoopLane::merge_into(Tally& whole) {
     }
     std::sort(ring.begin(), ring.end());
     const std::size_t kept = std::min(ring.size(), kRing);
-    whole.count = std::max<std::uint64_t>(whole.count, kept);
     for (std::size_t i = 0; i < kept; ++i)
         whole.ring[(whole.count - kept + i) % kRing] = ring[ring.size() - kept + i];
 }
@@ -84,10 +83,11 @@ LoopLane::Tally* LoopLane::admit(const NameBook& names, std::uint32_t name, std:
                 .text = without_numbers(names.text(name), names.numbers().digits(name))};
     added.words = names.words(name);
     if (added.bare == key) merge_into(added);
-    const bool space = make_space(added.has(kTrainingWords));
-    if (space) tallies_.push_back(std::move(added));
+    // What was merged has left its space.
+    if (!make_space(added.has(kTrainingWords))) return nullptr;
+    tallies_.push_back(std::move(added));
     index();
-    return space ? &tallies_.back() : nullptr;
+    return &tallies_.back();
 }
 
 bool LoopLane::take(const NameBook& names, const TraceSpan& span, bool calm) {
@@ -117,6 +117,12 @@ bool LoopLane::is_live(const Tally& tally, double gaps) const {
     const double gap =
         static_cast<double>(tally.last() - tally.oldest()) / static_cast<double>(kept - 1);
     return static_cast<double>(ranges_ - tally.last()) <= std::max(16.0, gaps * gap);
+}
+
+std::size_t LoopLane::bytes() const {
+    std::size_t total = sizeof(*this) + tallies_.capacity() * sizeof(Tally);
+    for (const Tally& t : tallies_) total += t.text.capacity();
+    return total;
 }
 
 double LoopLane::pace(const Tally& tally) const {

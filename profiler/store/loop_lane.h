@@ -23,6 +23,7 @@ enum class LoopKind : std::uint8_t {
 /// A loop as one row shows it. The marker is the name that is counted.
 struct FoundLoop {
     std::uint64_t marker = 0;            ///< NameNumbers::key()
+    std::uint64_t bare = 0;              ///< its key once all of its digits count
     std::vector<std::uint64_t> members;  ///< they come once in each turn, like the marker
     std::string name;                    ///< of the marker
     LoopKind kind = LoopKind::recurring;
@@ -32,6 +33,7 @@ struct FoundLoop {
     /// the hook's loader, its optimizer.
     int standing = 2;
     double confidence = 0;
+    std::int64_t first_ns = 0;  ///< when the first marker began
     std::uint32_t track = kNoTrack;
     std::size_t row = 0;
     bool is_training() const { return standing >= 3; }
@@ -69,7 +71,7 @@ class LoopLane {
     const std::vector<Tally>& tallies() const { return tallies_; }
     std::uint64_t ranges() const { return ranges_; }
     std::int64_t busy_ns() const { return busy_ns_; }
-    std::size_t bytes() const { return sizeof(*this) + tallies_.capacity() * sizeof(Tally); }
+    std::size_t bytes() const;
 
   private:
     Tally* admit(const NameBook& names, std::uint32_t name, std::uint64_t key);

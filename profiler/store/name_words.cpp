@@ -1,5 +1,6 @@
 #include "profiler/store/name_words.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -93,11 +94,17 @@ void NameNumbers::add(std::string_view text) {
     const std::uint64_t key = std::hash<std::string>()(bare);
     name.numbered =
         index_of_.try_emplace(key, static_cast<std::uint32_t>(numbered_.size())).first->second;
-    if (name.numbered == numbered_.size()) numbered_.push_back({key, 0});
-    ++numbered_[name.numbered].spellings;
+    if (name.numbered == numbered_.size()) numbered_.push_back({key, {}});
+    numbered_[name.numbered].add(name.key);
 }
 
-/// Those of which names are left keep their counts.
+void NameNumbers::Numbered::add(std::uint64_t spelling) {
+    if (spellings.size() <= kMostSpellings &&
+        std::find(spellings.begin(), spellings.end(), spelling) == spellings.end())
+        spellings.push_back(spelling);
+}
+
+/// Digits that counted still do; else the names that are left decide.
 void NameNumbers::renumber(const NewNumbers& number) {
     keep_those(names_, number);
     const std::vector<Numbered> before = std::exchange(numbered_, {});
@@ -107,13 +114,20 @@ void NameNumbers::renumber(const NewNumbers& number) {
         const Numbered& of = before[name.numbered];
         name.numbered = index_of_.try_emplace(of.key, static_cast<std::uint32_t>(numbered_.size()))
                             .first->second;
-        if (name.numbered == numbered_.size()) numbered_.push_back(of);
+        if (name.numbered == numbered_.size()) {
+            numbered_.push_back(of);
+            if (of.spellings.size() <= kMostSpellings) numbered_.back().spellings.clear();
+        }
+        numbered_[name.numbered].add(name.key);
     }
 }
 
 std::size_t NameNumbers::bytes() const {
     constexpr std::size_t kNode = 48;  // of the index
-    return names_.capacity() * sizeof(Name) + numbered_.size() * (sizeof(Numbered) + kNode);
+    std::size_t total =
+        names_.capacity() * sizeof(Name) + numbered_.size() * (sizeof(Numbered) + kNode);
+    for (const Numbered& n : numbered_) total += n.spellings.capacity() * sizeof(std::uint64_t);
+    return total;
 }
 
 }  // namespace gs

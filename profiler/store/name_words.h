@@ -37,7 +37,7 @@ enum class Digits : std::uint8_t {
 std::string without_numbers(std::string_view name, Digits which);
 
 /// Which names are one but for their number, by the NameBook's indices. Digits that need not count
-/// do when more than kMostSpellings names differ in nothing else.
+/// do when more than kMostSpellings names differ in nothing else, whatever their domain.
 class NameNumbers {
   public:
     static constexpr std::uint32_t kMostSpellings = 16;
@@ -66,12 +66,13 @@ class NameNumbers {
     /// Names that are the same without any digits.
     struct Numbered {
         std::uint64_t key = 0;
-        std::uint32_t spellings = 0;
+        std::vector<std::uint64_t> spellings;  ///< their keys; no more than decide
+        void add(std::uint64_t spelling);
     };
     static constexpr std::uint32_t kNone = ~0u;
     bool all_count(std::uint32_t name) const {
         const std::uint32_t at = names_[name].numbered;
-        return at != kNone && numbered_[at].spellings > kMostSpellings;
+        return at != kNone && numbered_[at].spellings.size() > kMostSpellings;
     }
 
     std::vector<Name> names_;

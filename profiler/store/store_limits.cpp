@@ -131,7 +131,7 @@ void TraceStore::free_bytes() {
     };
     // However much there is of what time does not free, half of the memory is for what it does.
     const std::size_t fixed = names_.bytes() + timeline_.track_bytes() + sources_.fixed_bytes() +
-                              launches_.bytes() + samples_.fixed_bytes() +
+                              launches_.bytes() + samples_.fixed_bytes() + frames_.bytes() +
                               counters().size() * sizeof(CounterSeries);
     constexpr std::size_t kSpare = SlidingArray<TraceSpan>::kSpare;
     const std::size_t most =

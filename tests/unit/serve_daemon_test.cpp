@@ -71,6 +71,20 @@ TEST_F(ServeTest, ASlowStepTriggersAndOnlyThat) {
         << fired[0].reason;
 }
 
+TEST_F(ServeTest, ASlowStepOfLongAgoIsNoNews) {
+    TraceStore store;
+    Watch watch;
+    Triggers triggers({.step_factor = 3, .rules = false});
+    RecordedProcess process;
+    process.pid = static_cast<std::uint32_t>(::getpid());
+    EXPECT_TRUE(run(triggers, watch, store, process, 9'000, {100}).empty());
+    std::vector<std::int64_t> steps(1000, 100);
+    steps[50] = steps[990] = 500;
+    const auto fired = run(triggers, watch, store, process, 20'000, steps);
+    ASSERT_EQ(fired.size(), 1u);
+    EXPECT_EQ(fired[0].time_ns, (20'000 + 991 * 100 + 2 * 400) * kMs);
+}
+
 TEST_F(ServeTest, BurstsOfALoaderAreNoSlowSteps) {
     TraceStore store;
     Watch watch;

@@ -256,6 +256,11 @@ TEST(Metrics, AnotherLoopGetsASeriesOfItsOwn) {
     EXPECT_EQ(before.count("gausscope_iteration_seconds_count{" + labels + "}"), 1u);
     EXPECT_EQ(before.count("gausscope_iteration_seconds_count{" + labels + R"(,loop="optimizer"})"),
               1u);
+    double staged_s = 0;  // of both loops together: no moment twice
+    for (const auto& [name, value] : samples_of(metrics.tell({}).open_metrics()))
+        if (name.starts_with("gausscope_stage_seconds_sum")) staged_s += value;
+    EXPECT_GT(staged_s, 45);
+    EXPECT_LE(staged_s, 60);
 }
 
 TEST(Metrics, ASecondThatWasPausedThroughoutHasNoIdleRatio) {
