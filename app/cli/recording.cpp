@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -230,8 +231,16 @@ Result<void> ProcessRecording::write(const fs::path& path) {
 }
 
 /// The disk of `path` is full: the whole trace into another folder, else the newest part that fits
-/// in one of them. Nothing that exists is overwritten.
+/// in one of them. Nothing that exists is overwritten, and nobody else may read it: the folder may
+/// be everybody's.
 bool ProcessRecording::rescue(const fs::path& path) {
+    const mode_t usual = ::umask(S_IRWXG | S_IRWXO);
+    const bool rescued = rescue_privately(path);
+    ::umask(usual);
+    return rescued;
+}
+
+bool ProcessRecording::rescue_privately(const fs::path& path) {
     std::error_code error;
     const fs::path folders[] = {fs::absolute(path).parent_path(), fs::current_path(error),
                                 fs::temp_directory_path(error)};
