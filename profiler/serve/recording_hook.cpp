@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto kLook = 20ms, kAtTheEnd = 10'000ms, kAfterKill = 1'000ms;
+constexpr auto kLook = 20ms, kAfterKill = 1'000ms;
 
 /// Without the keys to the receiver of metrics, which are not the command's.
 std::vector<char*> environment_of_command() {
@@ -67,8 +67,9 @@ std::optional<int> status_by(pid_t pid, const std::function<Clock::time_point()>
 
 }  // namespace
 
-RecordingHook::RecordingHook(std::string command, std::chrono::milliseconds patience)
-    : command_(std::move(command)), patience_(patience) {
+RecordingHook::RecordingHook(std::string command, std::chrono::milliseconds patience,
+                             std::chrono::milliseconds patience_at_end)
+    : command_(std::move(command)), patience_(patience), patience_at_end_(patience_at_end) {
     thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
 }
 
@@ -98,9 +99,9 @@ void RecordingHook::work(const std::stop_token& stop) {
     }
 }
 
-/// Ten seconds after the daemon began to end.
+/// The same for all that waits when the daemon ends.
 Clock::time_point RecordingHook::end(const std::stop_token& stop) {
-    if (!end_ && stop.stop_requested()) end_ = Clock::now() + kAtTheEnd;
+    if (!end_ && stop.stop_requested()) end_ = Clock::now() + patience_at_end_;
     return end_.value_or(Clock::time_point::max());
 }
 

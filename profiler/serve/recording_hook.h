@@ -16,8 +16,9 @@ class RecordingHook {
   public:
     /// A shell's command. The path is its "$1".
     explicit RecordingHook(std::string command,
-                           std::chrono::milliseconds patience = std::chrono::minutes(5));
-    /// Runs the command for what is still waiting, for ten seconds at most.
+                           std::chrono::milliseconds patience = std::chrono::minutes(5),
+                           std::chrono::milliseconds patience_at_end = std::chrono::seconds(10));
+    /// Runs the command for what is still waiting, within `patience_at_end` for all of it.
     ~RecordingHook();
     RecordingHook(const RecordingHook&) = delete;
     RecordingHook& operator=(const RecordingHook&) = delete;
@@ -33,7 +34,7 @@ class RecordingHook {
     void report(const std::string& trouble);
 
     std::string command_;
-    std::chrono::milliseconds patience_;
+    std::chrono::milliseconds patience_, patience_at_end_;
     bool skipping_ = false;
     std::string trouble_;  // of the last call
     std::optional<std::chrono::steady_clock::time_point> end_;

@@ -2,17 +2,11 @@
 // answers.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <fstream>
 #include <thread>
 
 #include "base/record/clock.h"
@@ -205,93 +199,6 @@ TEST_F(ServeTest, OneRecordingIsWrittenAtATimeAndACrashBeforeOthers) {
     EXPECT_EQ(recording.write_all(store).size(), 16u);
 }
 
-/// Calls `work` in a process of its own, with a disk of `bytes` mounted at `folder`. False: the
-/// system does not allow it.
-template <class Work>
-bool on_small_disk(const fs::path& folder, std::uint64_t bytes, Work work) {
-    constexpr int kNotAllowed = 2;
-    fs::create_directories(folder);
-    const pid_t child = ::fork();
-    if (child == 0) {
-        const std::string size = fmt::format("size={}", bytes);
-        if (::unshare(::geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0 ||
-            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-            ::mount("tmpfs", folder.c_str(), "tmpfs", 0, size.c_str()) != 0)
-            ::_exit(kNotAllowed);
-        work();
-        ::_exit(::testing::Test::HasFailure() ? 1 : 0);
-    }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == kNotAllowed) return false;
-    EXPECT_EQ(status, 0);
-    return true;
-}
-
-TEST_F(ServeTest, AFullDiskCostsFewRoutineRecordingsAndNoCrash) {
-    constexpr std::uint64_t kDisk = 8 << 20, kFile = 128 << 10;
-    int made = 0;
-    const auto add = [&](const char* kind) {
-        const fs::path path =
-            folder / fmt::format("gausscope-2026T{:03}Z-h-{}.pftrace", made++, kind);
-        return write_text_file(path, std::string(kFile, 'x')) ? path : fs::path();
-    };
-    const auto fill_with = [&](const char* kind) {
-        while (!add(kind).empty()) {
-        }
-        std::ofstream rest(folder / "rest", std::ios::app);
-        while (rest << std::string(4096, 'x') && rest.flush()) {
-        }
-    };
-    const auto count = [&](const std::string& kind) {
-        return std::ranges::count_if(
-            FlightRecorder::finished_in(folder),
-            [&](const fs::path& file) { return file.string().ends_with("-" + kind + ".pftrace"); });
-    };
-    const bool allowed = on_small_disk(folder, kDisk, [&] {
-        TraceStore store;
-        store.ingest(RecordedProcess().batch(20'000));
-        FlightRecorder recording = recorder();
-        const auto record = [&] {
-            EXPECT_TRUE(recording.ask_stretch("r", 10'000 * kMs, 20'000 * kMs));
-            return recording.write_all(store).size();
-        };
-        for (int i = 0; i < 4; ++i) add("crash");
-        // It cannot be removed, and is not tried for ever.
-        const fs::path fixed = add("R3");
-        EXPECT_EQ(::mount(fixed.c_str(), fixed.c_str(), nullptr, MS_BIND, nullptr), 0);
-        fill_with("R3");
-        const auto routine = count("R3");
-        EXPECT_EQ(record(), 1u);
-        EXPECT_EQ(count("crash"), 4);
-        EXPECT_TRUE(fs::exists(fixed));
-        EXPECT_LT(count("R3"), routine);
-        EXPECT_GT(count("R3"), routine * 3 / 4);
-        // Another error of the disk removes nothing.
-        const auto kept = FlightRecorder::finished_in(folder);
-        ::signal(SIGXFSZ, SIG_IGN);
-        rlimit usual{};
-        ::getrlimit(RLIMIT_FSIZE, &usual);
-        const rlimit small{100, usual.rlim_max};
-        ::setrlimit(RLIMIT_FSIZE, &small);
-        EXPECT_EQ(record(), 0u);
-        ::setrlimit(RLIMIT_FSIZE, &usual);
-        EXPECT_EQ(FlightRecorder::finished_in(folder), kept);
-        // Nothing but crashes: a request does without, another crash takes the place of the oldest.
-        for (const fs::path& file : kept)
-            if (file != fixed && !file.string().ends_with("-crash.pftrace")) fs::remove(file);
-        fill_with("crash");
-        const auto crashes = count("crash");
-        EXPECT_EQ(record(), 0u);
-        EXPECT_EQ(count("crash"), crashes);
-        EXPECT_NE(recording.ask("crash", "", "killed", 20'000 * kMs), nullptr);
-        EXPECT_EQ(recording.write_all(store).size(), 1u);
-        EXPECT_FALSE(fs::exists(folder / "gausscope-2026T000Z-h-crash.pftrace"));
-        EXPECT_GT(count("crash"), crashes * 3 / 4);
-    });
-    if (!allowed) GTEST_SKIP() << "a disk cannot be mounted here";
-}
-
 TEST_F(ServeTest, RoutineRecordingsNeverRemoveACrash) {
     fs::create_directories(folder);
     std::vector<fs::path> made;
@@ -377,6 +284,18 @@ TEST_F(ServeTest, ACommandGetsEachRecordingAndNothingWaitsForIt) {
         EXPECT_EQ(*read_text_file(recording), "content");
     }
     EXPECT_EQ(*read_text_file(said), wanted);
+}
+
+TEST_F(ServeTest, ACommandThatHangsKeepsTheEndForOneWaitOnly) {
+    fs::create_directories(folder);
+    const fs::path recording = folder / "a.pftrace";
+    ASSERT_TRUE(write_text_file(recording, "content"));
+    const auto begin = std::chrono::steady_clock::now();
+    {
+        RecordingHook hook("sleep 60", std::chrono::minutes(5), std::chrono::seconds(1));
+        for (int i = 0; i < 16; ++i) hook.run(recording);
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
 TEST_F(ServeTest, TheFolderStaysWithinItsBoundAndOtherFilesStay) {
