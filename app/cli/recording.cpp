@@ -225,22 +225,17 @@ Result<void> ProcessRecording::write_part(const TraceStore& part, const fs::path
 
 Result<void> ProcessRecording::write(const fs::path& path) {
     auto done = write_part(store_, path);
-    if (!done && is_of_disk(done.error()) && !rescue(path))
+    if (done || !is_of_disk(done.error())) return done;
+    const mode_t usual = ::umask(S_IRWXG | S_IRWXO);  // another folder may be everybody's
+    if (!rescue(path))
         written_notes_.push_back("no other folder has space for any of it; the recording is lost");
+    ::umask(usual);
     return done;
 }
 
 /// The disk of `path` is full: the whole trace into another folder, else the newest part that fits
-/// in one of them. Nothing that exists is overwritten, and nobody else may read it: the folder may
-/// be everybody's.
+/// in one of them. Nothing that exists is overwritten.
 bool ProcessRecording::rescue(const fs::path& path) {
-    const mode_t usual = ::umask(S_IRWXG | S_IRWXO);
-    const bool rescued = rescue_privately(path);
-    ::umask(usual);
-    return rescued;
-}
-
-bool ProcessRecording::rescue_privately(const fs::path& path) {
     std::error_code error;
     const fs::path folders[] = {fs::absolute(path).parent_path(), fs::current_path(error),
                                 fs::temp_directory_path(error)};

@@ -57,7 +57,6 @@ class ProcessRecording {
     void take_sampler(Result<std::unique_ptr<StackSampler>> sampler);
     Result<void> write_part(const TraceStore& part, const fs::path& path);
     bool rescue(const fs::path& path);
-    bool rescue_privately(const fs::path& path);
     std::unique_ptr<service::MultiCollector> collector_;
     std::unique_ptr<StackSampler> sampler_;
     std::string no_sampler_;  // why there is none
