@@ -122,8 +122,10 @@ Result<AtomicFile> AtomicFile::create(const fs::path& path) {
     file.temporary_ = path;
     remove_left_parts(path);
     file.temporary_ += fmt::format(".tmp{}", ::getpid());
-    file.descriptor_ = ::open(file.temporary_.c_str(),
-                              O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+    remove_unheld(file.temporary_);  // of an earlier process with our number
+    // Never a file that somebody else has put there, who could then read what is written.
+    file.descriptor_ =
+        ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (file.descriptor_ < 0) return write_error(path, errno);
     ::flock(file.descriptor_, LOCK_EX | LOCK_NB);  // says that it is being written
     return file;

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "base/expected.h"
@@ -14,11 +16,16 @@ namespace gs {
 inline bool is_of_disk(int code) {
     return code == ENOSPC || code == EDQUOT || code == EFBIG || code == EIO;
 }
-inline bool is_of_disk(const Error& error) {
+inline bool says_one_of(const Error& error, std::initializer_list<int> codes) {
     if (error.kind != ErrorKind::unwritable) return false;
-    for (const int code : {ENOSPC, EDQUOT, EFBIG, EIO})
+    for (const int code : codes)
         if (error.message.find(std::strerror(code)) != std::string::npos) return true;
     return false;
 }
+inline bool is_of_disk(const Error& error) {
+    return says_one_of(error, {ENOSPC, EDQUOT, EFBIG, EIO});
+}
+/// Removing files would help.
+inline bool is_full_disk(const Error& error) { return says_one_of(error, {ENOSPC, EDQUOT}); }
 
 }  // namespace gs

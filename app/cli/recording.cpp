@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -224,8 +225,11 @@ Result<void> ProcessRecording::write_part(const TraceStore& part, const fs::path
 
 Result<void> ProcessRecording::write(const fs::path& path) {
     auto done = write_part(store_, path);
-    if (!done && is_of_disk(done.error()) && !rescue(path))
+    if (done || !is_of_disk(done.error())) return done;
+    const mode_t usual = ::umask(S_IRWXG | S_IRWXO);  // another folder may be everybody's
+    if (!rescue(path))
         written_notes_.push_back("no other folder has space for any of it; the recording is lost");
+    ::umask(usual);
     return done;
 }
 

@@ -52,9 +52,9 @@ void add_options(CLI::App& app, ServeArguments& a) {
               "most space for recordings; the oldest of the most frequent kind is deleted first, "
               "crashes and stalls last [1024]");
     add_value(app, "--group GROUP", a.group,
-              "group that may read recordings and history, besides this user");
+              "group that may read new recordings and the history, besides this user");
     add_value(app, "--on-recording COMMAND", a.on_recording,
-              "run this shell command after each recording; the trace's path is its $1");
+              "run this shell command after each recording; the trace's path is its \"$1\"");
     add_value(app, "--memory MIB", a.memory_mib, whole_from(1, 1 << 20),
               "memory for the recent trace data of all processes [256]");
     add_spill(app, a.spill);
@@ -135,8 +135,15 @@ Result<std::optional<gid_t>> group_of(const std::string& name) {
 
 Result<history::History> open_history(const std::string& path, std::optional<gid_t> group) {
     GS_TRY(auto file, history::History::open(path));
-    if (group && ::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0)
-        return fail(ErrorKind::unwritable, path, "cannot be given to the group of --group");
+    // SQLite's files beside it are read with it, as long as the daemon writes.
+    for (const char* end : {"", "-wal", "-shm"}) {
+        struct stat status {};
+        const std::string part = path + end;
+        if (!group || ::stat(part.c_str(), &status) != 0) continue;
+        if (::chown(part.c_str(), static_cast<uid_t>(-1), *group) != 0 ||
+            ::chmod(part.c_str(), (status.st_mode & ALLPERMS) | S_IRGRP) != 0)
+            return fail(ErrorKind::unwritable, part, "cannot be given to the group of --group");
+    }
     return file;
 }
 

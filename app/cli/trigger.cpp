@@ -2,15 +2,20 @@
 // fetches their recordings and merges them into one trace on one clock.
 #include <fmt/chrono.h>
 #include <fmt/core.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "app/cli/add_value.h"
 #include "app/cli/common.h"
@@ -112,8 +117,9 @@ Result<std::string> hosts_of_slurm_job(const std::string& job) {
         while (std::fgets(part, sizeof part, pipe) != nullptr) text += part;
         ::pclose(pipe);
     }
-    text.resize(std::min(text.find('\n'), text.size()));
-    if (text.empty())
+    // A line for each element of an array or part of a job; empty ones wait for their nodes.
+    std::ranges::replace(text, '\n', ',');
+    if (text.find_first_not_of(',') == text.npos)
         return fail(ErrorKind::usage, job, "squeue lists no node of this job",
                     "give the nodes instead: gausscope trigger gpu[01-16]");
     return text;
@@ -133,7 +139,8 @@ Result<std::vector<Node>> nodes_of(const TriggerArguments& a) {
         std::string address = host.find("://") == host.npos ? "http://" + host : host;
         if (address.find(':', address.find("://") + 3) == address.npos)
             address += fmt::format(":{}", a.port);
-        out.push_back({host, address, {}, {}, {}});
+        const auto is_same = [&](const Node& node) { return node.address == address; };
+        if (std::ranges::none_of(out, is_same)) out.push_back({host, address, {}, {}, {}});
     }
     return out;
 }
@@ -163,25 +170,38 @@ void for_each_node(std::vector<Node>& nodes, Work work) {
         });
 }
 
-serve::Labels bearer(const std::string& token) { return {{"Authorization", "Bearer " + token}}; }
+/// To a node itself: the token is for no proxy.
+serve::HttpCall call_to(const std::string& url, const std::string& token) {
+    return {.url = url,
+            .headers = {{"Authorization", "Bearer " + token}},
+            .to_connect = std::chrono::seconds(2),
+            .direct = true};
+}
 
+/// A text of the field `name`; "": the reply has none.
+std::string text_in(const serve::HttpReply& reply, const char* name) {
+    const Json json = json_or_discarded<Json>(reply.text);
+    if (!json.is_object() || !json.contains(name) || !json[name].is_string()) return "";
+    return json[name].get<std::string>();
+}
+
+/// In one line: whoever answers may not write to the terminal.
 std::string trouble_in(const serve::HttpReply& reply) {
     if (!reply.trouble.empty()) return reply.trouble;
-    const Json json = json_or_discarded<Json>(reply.text);
-    return fmt::format("answers {}: {}", reply.status,
-                       json.is_object() && json.contains("error") ? json["error"].dump()
-                                                                  : reply.text.substr(0, 200));
+    std::string text = text_in(reply, "error");
+    if (text.empty()) text = reply.text;
+    text.resize(std::min<std::size_t>(text.size(), 200));
+    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+    std::ranges::replace_if(text, is_control, '?');
+    return fmt::format("answers {}: {}", reply.status, text);
 }
 
 void ask(Node& node, const std::string& window, const std::string& token) {
-    const auto reply = serve::call_http({.url = fmt::format("{}/trace?{}", node.address, window),
-                                         .method = "POST",
-                                         .headers = bearer(token)});
-    const Json json = json_or_discarded<Json>(reply.text);
-    if (reply.trouble.empty() && reply.status == 202 && json.is_object() && json.contains("trace"))
-        node.trace = json["trace"].get<std::string>();
-    else
-        node.trouble = trouble_in(reply);
+    serve::HttpCall call = call_to(fmt::format("{}/trace?{}", node.address, window), token);
+    call.method = "POST";
+    const auto reply = serve::call_http(call);
+    if (reply.trouble.empty() && reply.status == 202) node.trace = text_in(reply, "trace");
+    if (node.trace.empty()) node.trouble = trouble_in(reply);
 }
 
 /// Waits until the recording is written; its GPU work may be a minute late.
@@ -189,13 +209,12 @@ void fetch(Node& node, const fs::path& file, const std::string& token, double wa
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s + 90);
     while (!interrupted()) {
         std::ofstream to(file, std::ios::binary);
-        const auto reply = serve::call_http(
-            {.url = fmt::format("{}/traces/{}", node.address, node.trace),
-             .headers = bearer(token),
-             .patience = std::chrono::minutes(10),
-             .take = [&](std::string_view piece) {
-                 return to.write(piece.data(), static_cast<std::streamsize>(piece.size())).good();
-             }});
+        auto call = call_to(fmt::format("{}/traces/{}", node.address, node.trace), token);
+        call.patience = std::chrono::minutes(10);
+        call.take = [&](std::string_view piece) {
+            return to.write(piece.data(), static_cast<std::streamsize>(piece.size())).good();
+        };
+        const auto reply = serve::call_http(call);
         if (reply.status == 200 && reply.trouble.empty() && to.flush()) {
             node.file = file;
             return;
@@ -233,7 +252,38 @@ Result<void> merge(std::vector<Node>& nodes, const fs::path& output) {
     }
 }
 
+/// A new folder that only this user can look into; gone with this unless it is kept.
+class PrivateFolder {
+  public:
+    static Result<PrivateFolder> beside(const fs::path& output) {
+        std::string path = fs::absolute(output).parent_path() / ".gausscope-trigger-XXXXXX";
+        if (::mkdtemp(path.data()) == nullptr)
+            return fail(ErrorKind::unwritable, path,
+                        fmt::format("cannot create the folder: {}", std::strerror(errno)),
+                        "choose another folder with -o");
+        return PrivateFolder(path);
+    }
+    PrivateFolder(PrivateFolder&& other) noexcept : path(std::exchange(other.path, {})) {}
+    PrivateFolder& operator=(PrivateFolder&&) = delete;
+    ~PrivateFolder() {
+        std::error_code error;
+        if (!path.empty()) fs::remove_all(path, error);
+    }
+    fs::path path;
+
+  private:
+    explicit PrivateFolder(fs::path made) : path(std::move(made)) {}
+};
+
+/// Which stretch: the same one of every node, the future one once all have been asked.
+std::string window_of(const TriggerArguments& a, double now_s, double notice_s) {
+    const double length_s = a.last_s.value_or(a.seconds);
+    const double begin_s = a.last_s ? now_s - length_s : std::ceil(now_s + notice_s);
+    return fmt::format("ms={}&at={:.3f}", length_s * 1e3, begin_s);
+}
+
 Result<int> run(const TriggerArguments& a, const CommonArguments& common) {
+    ::umask(S_IRWXG | S_IRWXO);  // recordings hold command lines
     GS_TRY(std::vector<Node> nodes, nodes_of(a));
     const fs::path output = a.output.empty()
                                 ? fs::path(fmt::format("trigger-{:%Y%m%d-%H%M%S}.pftrace",
@@ -242,19 +292,16 @@ Result<int> run(const TriggerArguments& a, const CommonArguments& common) {
     GS_TRY_VOID(check_trace_format(output));
     GS_TRY_VOID(prepare_output_file(output));
     GS_TRY(const std::string token, token_in(a.token_file));
-    const fs::path folder =
-        fs::absolute(output).parent_path() / fmt::format(".gausscope-trigger-{}", ::getpid());
-    GS_TRY(const NewFolders made, prepare_output_folder(folder));
+    GS_TRY(PrivateFolder folder, PrivateFolder::beside(output));
     catch_interrupts();
-    constexpr double kNotice = 3;  // until all have been asked
-    const double begin_s =
-        std::ceil(static_cast<double>(clock_ns(CLOCK_REALTIME)) * 1e-9 + kNotice);
-    const std::string window = a.last_s ? fmt::format("last={}", *a.last_s * 1e3)
-                                        : fmt::format("ms={}&at={:.0f}", a.seconds * 1e3, begin_s);
+    const double notice_s = 3 + static_cast<double>(nodes.size()) / 20;
+    const std::string window =
+        window_of(a, static_cast<double>(clock_ns(CLOCK_REALTIME)) * 1e-9, notice_s);
     for_each_node(nodes, [&](Node& node) { ask(node, window, token); });
-    const double wait_s = a.last_s ? 0 : kNotice + a.seconds;
+    const double wait_s = a.last_s ? 0 : notice_s + a.seconds;
     for_each_node(nodes, [&](Node& node) {
-        fetch(node, folder / fmt::format("{}.pftrace", &node - nodes.data()), token, wait_s);
+        const auto number = &node - nodes.data();
+        fetch(node, folder.path / fmt::format("{}.pftrace", number), token, wait_s);
     });
     const auto merged = merge(nodes, output);
     Json rows = Json::array();
@@ -264,10 +311,11 @@ Result<int> run(const TriggerArguments& a, const CommonArguments& common) {
         rows.push_back({{"host", node.name}, {"trace", node.trace}, {"error", node.trouble}});
         if (!node.trouble.empty()) fmt::print(stderr, "error: {}: {}\n", node.name, node.trouble);
     }
-    if (!merged && here > 0) fmt::print(stderr, "the recordings are in {}\n", folder.string());
+    if (!merged && here > 0) {
+        const fs::path kept = std::exchange(folder.path, {});
+        fmt::print(stderr, "the recordings are in {}\n", kept.string());
+    }
     GS_TRY_VOID(merged);
-    std::error_code error;
-    fs::remove_all(folder, error);
     fmt::print("{} of {} nodes; written: {}\n", here, nodes.size(), output.string());
     if (common.json)
         print_json({{"command", "trigger"}, {"nodes", rows}, {"trace", output.string()}});

@@ -1,11 +1,6 @@
 // A process's place in a job: from its environment as it was when the process began, its control
 // group, and its command line.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/openat2.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -19,7 +14,6 @@
 #include "base/machine.h"
 #include "base/record/utf8.h"
 #include "profiler/collect/client.h"
-#include "profiler/collect/descriptor.h"
 
 namespace gs::service {
 namespace {
@@ -27,7 +21,8 @@ namespace {
 constexpr std::uint64_t kMostBytes = 1u << 20;
 constexpr std::size_t kCommandBytes = 512, kLabelBytes = 128;
 
-/// The first of `names` that has a value, "" when none has.
+/// The first of `names` that has a value, "" when none has. torchrun without --rdzv-id writes
+/// "none".
 std::string_view variable(std::string_view environment,
                           std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) {
@@ -35,7 +30,7 @@ std::string_view variable(std::string_view environment,
             const std::size_t end = std::min(environment.find('\0', at), environment.size());
             const std::string_view entry = environment.substr(at, end - at);
             if (entry.size() > name.size() + 1 && entry.starts_with(name) &&
-                entry[name.size()] == '=')
+                entry[name.size()] == '=' && entry.substr(name.size() + 1) != "none")
                 return entry.substr(name.size() + 1);
             at = end + 1;
         }
@@ -64,51 +59,28 @@ std::string file_of(std::uint32_t pid, const char* name) {
     return out;
 }
 
-/// The first line of a file in the container of `pid`, whose owner may be anybody: no link leads
-/// out of it, and only a regular file is read.
-std::string line_in_container(std::uint32_t pid, const char* name) {
-    const Descriptor root(
-        ::open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    open_how how{};
-    how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    const Descriptor file(
-        root ? static_cast<int>(::syscall(SYS_openat2, root.get(), name, &how, sizeof how)) : -1);
-    struct stat status {};
-    char text[256];
-    if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-    const ssize_t bytes = ::read(file.get(), text, sizeof text);
-    const std::string_view read(text, bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
-    return std::string(read.substr(0, read.find('\n')));
-}
-
 /// What the path of a control group says.
 struct ControlGroup {
-    std::string_view container;  ///< its number as its runtime writes it, 64 digits
     std::string_view slurm_job;
     bool kubernetes = false;
 };
 ControlGroup control_group_in(std::string_view text) {
-    constexpr std::string_view kDecimal = "0123456789", kHexadecimal = "0123456789abcdef";
-    constexpr std::size_t kContainerDigits = 64;
     ControlGroup out;
-    out.kubernetes = text.find("kubepods") != text.npos;
-    const auto run_at = [&](std::size_t at, std::string_view digits) {
-        return text.substr(at, std::min(text.find_first_not_of(digits, at), text.size()) - at);
-    };
-    if (const std::size_t job = text.find("/job_"); job != text.npos)
-        out.slurm_job = run_at(job + 5, kDecimal);
-    for (std::size_t at = 0; at < text.size() && out.container.empty();) {
-        const std::string_view run = run_at(at, kHexadecimal);
-        if (run.size() == kContainerDigits) out.container = run;
-        at += run.size() + 1;
+    // With the driver cgroupfs a process in a pod sees its path from there: "/../../podUID/ID".
+    out.kubernetes = text.find("kubepods") != text.npos || text.find("/pod") != text.npos;
+    if (std::size_t job = text.find("/job_"); job != text.npos) {
+        job += std::string_view("/job_").size();
+        out.slurm_job = text.substr(job, text.find_first_not_of("0123456789", job) - job);
     }
     return out;
 }
 
 /// The job of a pod, as controllers name pods: JOB-worker-0 (Kubeflow), JOB-node-0-0-x7k2p
 /// (JobSet), JOB-5d4f8c9b7-x7k2p (Deployment), JOB-TASK-0 (Volcano, which names tasks freely).
-std::string_view job_of_pod(std::string_view pod, bool volcano) {
+/// A number that no controller explains is part of the name: sweep-1 and sweep-2 are two jobs.
+std::string_view job_of_pod(std::string_view environment, std::string_view pod) {
+    const bool volcano = !variable(environment, {"VC_TASK_INDEX", "VK_TASK_INDEX"}).empty();
+    const std::string_view completion = variable(environment, {"JOB_COMPLETION_INDEX"});
     constexpr std::string_view kMadeUp = "bcdfghjklmnpqrstvwxz2456789", kDigits = "0123456789";
     const auto drop = [&](auto is_wanted) {
         const std::size_t dash = pod.rfind('-');
@@ -130,27 +102,28 @@ std::string_view job_of_pod(std::string_view pod, bool volcano) {
                                                "chief",  "trainer", "node",    "evaluator"};
         return volcano || std::find(std::begin(kRoles), std::end(kRoles), part) != std::end(kRoles);
     };
-    bool numbered = !volcano && drop(is_made_up(5, 5));
-    if (numbered) drop(is_made_up(8, 10));
-    while (drop(is_index)) numbered = true;
-    if (numbered) drop(is_role);
-    return pod;
+    const bool made_up = !volcano && drop(is_made_up(5, 5));
+    if (made_up && !drop(is_made_up(8, 10)))
+        drop([&](std::string_view part) { return part == completion; });
+    const std::string_view named = pod;
+    const bool numbered = drop(is_index);
+    return (made_up || numbered) && drop(is_role) ? pod : named;
 }
 
 /// Of a pod whose job no variable names. All pods of a job know its first by the same address:
-/// JOB-node-0-0.JOB, JOB-master-0.
+/// JOB-node-0-0.JOB, JOB-master-0. Elsewhere the address may be a node's.
 std::string job_in_kubernetes(std::string_view environment, std::string_view pod) {
     const std::string_view master = variable(environment, {"MASTER_ADDR", "PET_MASTER_ADDR"});
-    const std::size_t dot = master.find('.');
-    const bool volcano = !variable(environment, {"VC_TASK_INDEX", "VK_TASK_INDEX"}).empty();
-    if (dot != master.npos) {
+    std::string job;
+    if (const std::size_t dot = master.find('.'); dot != master.npos) {
         const std::string_view rest = master.substr(dot + 1);
-        const std::string service(rest.substr(0, rest.find('.')));
-        if (master.starts_with(service + "-")) return service;
-    } else if (const auto job = job_of_pod(master, volcano); job != master) {
-        return std::string(job);
+        job = rest.substr(0, rest.find('.'));
+        if (!master.starts_with(job + "-")) job.clear();
+    } else {
+        job = job_of_pod(environment, master);
     }
-    return std::string(job_of_pod(pod, volcano));
+    const bool common = !job.empty() && pod.starts_with(job + "-");
+    return common ? job : std::string(job_of_pod(environment, pod));
 }
 
 /// Length of the character of UTF-8 that `text` begins with; 0: it begins with none.
@@ -204,8 +177,6 @@ ProcessLabels Connection::labels_from(std::string_view environment,
         return label_text(variable(environment, names));
     };
     const ControlGroup group = control_group_in(control_groups);
-    constexpr std::size_t kShownDigits = 12;  // as `docker ps` and `crictl ps` show
-    out.container = group.container.substr(0, kShownDigits);
     out.name_space = text({"POD_NAMESPACE", "K8S_NAMESPACE", "K8S_POD_NAMESPACE"});
     out.node = text({"NODE_NAME", "K8S_NODE_NAME", "SLURMD_NODENAME"});
     out.pod = text({"POD_NAME", "K8S_POD_NAME"});
@@ -217,10 +188,11 @@ ProcessLabels Connection::labels_from(std::string_view environment,
         const auto first = [](std::string_view name) { return name.substr(0, name.find('.')); };
         if (first(out.pod) == first(out.node)) out.pod.clear();
     }
-    out.job = text({"GAUSSCOPE_JOB", "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "PBS_JOBID",
-                    "LSB_JOBID", "JOB_ID", "JOBSET_NAME", "PET_RDZV_ID"});
-    if (out.job == "none") out.job.clear();  // torchrun without --rdzv-id
+    // A scheduler's number first: the jobs of a sweep may share a name.
+    out.job = text({"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID"});
     if (out.job.empty()) out.job = group.slurm_job;
+    if (out.job.empty())
+        out.job = text({"GAUSSCOPE_JOB", "JOBSET_NAME", "PET_RDZV_ID", "TORCHELASTIC_RUN_ID"});
     out.job_name = text({"GAUSSCOPE_JOB", "SLURM_JOB_NAME", "PBS_JOBNAME", "LSB_JOBNAME",
                          "JOB_NAME", "JOBSET_NAME"});
     if (out.job.empty() && !out.pod.empty()) {
@@ -241,18 +213,8 @@ ProcessLabels Connection::labels_of(std::uint32_t pid) {
     if (pid == 0) return {};
     std::string environment = file_of(pid, "environ");
     const std::string groups = file_of(pid, "cgroup");
-    const auto add = [&](const char* name, const std::string& value) {
-        environment += '\0' + (name + ("=" + value));
-    };
-    if (const char* node = std::getenv("NODE_NAME")) add("NODE_NAME", node);  // of the daemon's pod
-    if (control_group_in(groups).kubernetes) {
-        // A rank that sshd started has none of its pod's variables.
-        if (variable(environment, {"POD_NAME", "K8S_POD_NAME", "HOSTNAME"}).empty())
-            add("HOSTNAME", line_in_container(pid, "etc/hostname"));
-        if (variable(environment, {"POD_NAMESPACE", "K8S_NAMESPACE", "K8S_POD_NAMESPACE"}).empty())
-            add("POD_NAMESPACE",
-                line_in_container(pid, "var/run/secrets/kubernetes.io/serviceaccount/namespace"));
-    }
+    if (const char* node = std::getenv("NODE_NAME"))  // of the daemon's pod
+        environment += '\0' + (std::string("NODE_NAME=") + node);
     ProcessLabels out = labels_from(environment, groups);
     out.host = host_name();
     out.command = command_line(pid);

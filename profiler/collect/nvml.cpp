@@ -74,16 +74,22 @@ bool Library::describe(Device& device) const {
 void Library::add_slices(const Device& of, std::vector<Device>& out) const {
     constexpr unsigned kSlices = 100;
     unsigned count = 0;
-    if (f_.GpmMigSampleGet == nullptr || f_.DeviceGetMigDeviceHandleByIndex == nullptr ||
+    if (f_.DeviceGetMaxMigDeviceCount == nullptr || f_.DeviceGetGpuInstanceId == nullptr ||
+        f_.DeviceGetMigDeviceHandleByIndex == nullptr ||
         f_.DeviceGetMaxMigDeviceCount(of.handle, &count) != kSuccess)
         return;
     for (unsigned i = 0; i < std::min(count, kSlices); ++i) {
         Device slice;
         slice.number = (of.number + 1) * kSlices + i;
         slice.whole = of.handle;
-        if (f_.DeviceGetMigDeviceHandleByIndex(of.handle, i, &slice.handle) == kSuccess &&
-            f_.DeviceGetGpuInstanceId(slice.handle, &slice.instance) == kSuccess && describe(slice))
-            out.push_back(std::move(slice));
+        if (f_.DeviceGetMigDeviceHandleByIndex(of.handle, i, &slice.handle) != kSuccess ||
+            f_.DeviceGetGpuInstanceId(slice.handle, &slice.instance) != kSuccess ||
+            !describe(slice))
+            continue;
+        slice.shared = std::ranges::any_of(out, [&](const Device& other) {
+            return other.whole == slice.whole && other.instance == slice.instance;
+        });
+        out.push_back(std::move(slice));
     }
 }
 

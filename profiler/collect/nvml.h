@@ -19,9 +19,10 @@ struct Device {
     std::string uuid;  ///< "GPU-...", as CUDA's; of a slice "MIG-..."
     std::string name;
     void* handle = nullptr;
-    bool sliced = false;    ///< cut into slices (MIG), whose figures are not the GPU's
+    bool sliced = false;    ///< cut into slices (MIG); has no counters of its multiprocessors
     void* whole = nullptr;  ///< of a slice, its GPU's handle
-    unsigned instance = 0;  ///< of a slice, its number in its GPU
+    unsigned instance = 0;  ///< of a slice, its GPU instance
+    bool shared = false;    ///< another slice, of the same GPU instance, has the counters of both
 
     /// CUDA's uuid of a slice is written "GPU-..." as well.
     bool is(std::string_view cuda_uuid) const {

@@ -50,20 +50,19 @@ Gpu::~Gpu() {
 
 void Gpu::sample(DeviceBatch& out) {
     if (!std::exchange(begun_, true)) begin(out);
-    if (device_.sliced) return;
     sample_basics(out);
     sample_gpm(out);
 }
 
 void Gpu::begin(DeviceBatch& out) {
-    if (device_.sliced)
-        return say_new(
-            out, said_->slice,
-            fmt::format("GPU {} is cut into MIG slices: it has no counters for all of them",
-                        device_.number));
     Memory memory{};
     f_->DeviceGetMemoryInfo(device_.handle, &memory);
     out.device(device_, memory.total);
+    if (device_.sliced) {
+        // Memory is what its slices have.
+        for (const Metric m : {kBusy, kMemoryBusy, kMemoryUsed}) refused_[m] = true;
+        no_gpm_ = "absent (cut into MIG slices, it has no counters for all of them)";
+    }
     if (no_gpm_ == nullptr) prepare_gpm();
     if (no_gpm_ == nullptr) return;
     say_new(out, said_->gpm, fmt::format("GPU {} counters (GPM): {}", device_.number, no_gpm_));
@@ -74,6 +73,11 @@ void Gpu::begin(DeviceBatch& out) {
 void Gpu::prepare_gpm() {
     GpmSupport support{kGpmVersion, 0};
     const bool slice = device_.whole != nullptr;
+    if (slice && (device_.shared || f_->GpmMigSampleGet == nullptr)) {
+        no_gpm_ = device_.shared ? "absent (those of its GPU instance are another slice's)"
+                                 : "absent (the driver is too old)";
+        return;
+    }
     const Result r = f_->GpmQueryDeviceSupport(slice ? device_.whole : device_.handle, &support);
     if (r == kNoPermission)
         no_gpm_ = "not permitted";

@@ -16,7 +16,7 @@ namespace gs::nvml {
 
 /// What was said of a GPU so far, which outlives it: NVML is reopened from time to time.
 struct Said {
-    std::string slice, gpm;
+    std::string gpm;
     std::array<std::string, 13> refusals;  ///< by metric
     unsigned long long reasons = 0;
 };

@@ -24,7 +24,7 @@ std::optional<double> positive_number(std::string_view text) {
 
 tl::unexpected<Error> wrong(std::string what) {
     return fail(ErrorKind::usage, "", std::move(what),
-                "give ms=N, with at=/Ns or at=SECONDS_SINCE_1970 to begin later, or last=N");
+                "give ms=N, with at=/Ns or at=SECONDS_SINCE_1970 for its begin, or last=N");
 }
 
 /// The first whole multiple of `period` after `now`.
@@ -43,11 +43,10 @@ Result<std::int64_t> begin_of(std::string_view at, std::int64_t now_ns) {
         return next_multiple(now_ns, static_cast<std::int64_t>(*seconds * kNsPerSecond));
     }
     const auto seconds = positive_number(at);
-    if (!seconds || *seconds * kNsPerSecond > static_cast<double>(now_ns + kMaxAheadNs))
-        return wrong("at= needs a time within the next hour");
-    const auto begin = static_cast<std::int64_t>(*seconds * kNsPerSecond);
-    if (begin < now_ns) return wrong("at= is in the past");
-    return begin;
+    if (!seconds || std::abs(*seconds * kNsPerSecond - static_cast<double>(now_ns)) >
+                        static_cast<double>(kMaxAwayNs))
+        return wrong("at= needs a time within an hour of now");
+    return static_cast<std::int64_t>(*seconds * kNsPerSecond);
 }
 
 }  // namespace

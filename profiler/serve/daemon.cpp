@@ -79,7 +79,7 @@ void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigu
     if (history_ != nullptr)
         history_->take(store, news,
                        static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME) / 1'000'000'000));
-    note_written(recorder_.write_due(store, now_ns));
+    if (const auto written = recorder_.write_due(store, now_ns)) note_written({*written});
     figures_ = figures;
     Exposition told = metrics_.tell(figures);
     text_.store(std::make_shared<const std::string>(told.open_metrics()));

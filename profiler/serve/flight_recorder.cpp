@@ -93,27 +93,29 @@ nlohmann::ordered_json processes_json(const TraceStore& part) {
 }
 
 /// Crashes and stalls come once, and are what the recordings are for.
-bool is_rare(const Kept& file) { return file.kind == "crash" || file.kind == "stall"; }
+bool is_rare(std::string_view kind) { return kind == "crash" || kind == "stall"; }
 
-/// The place of the recording to remove next; never the last. The routine kind that uses most loses
-/// its oldest. Crashes and stalls follow when nothing else is left, but for those that were
-/// followed by another of their kind, once they use three quarters of the space.
-std::size_t next_to_go(const std::vector<Kept>& files, std::uint64_t max_bytes) {
+/// The recording to remove next; the last, which stays: none. The routine kind that uses most loses
+/// its oldest. Crashes and stalls follow when nothing else is left, first those that were followed
+/// by another of their kind, which also go once they use three quarters of `max_bytes`.
+std::vector<Kept>::const_iterator next_to_go(const std::vector<Kept>& files,
+                                             std::uint64_t max_bytes, bool spare_rare) {
     std::map<std::string, std::uint64_t> bytes;
     std::uint64_t rare = 0;
-    for (const Kept& file : files) (is_rare(file) ? rare : bytes[file.kind]) += file.bytes;
+    for (const Kept& file : files) (is_rare(file.kind) ? rare : bytes[file.kind]) += file.bytes;
     const auto newest = files.end() - 1;
     const auto repeated = std::find_if(files.begin(), newest, [&](const Kept& file) {
         const auto is_same = [&](const Kept& other) { return other.kind == file.kind; };
-        return is_rare(file) && std::find_if(&file + 1, &*newest + 1, is_same) != &*newest + 1;
+        return is_rare(file.kind) && std::find_if(&file + 1, &*newest + 1, is_same) != &*newest + 1;
     });
     auto found = newest;
-    if (rare > max_bytes / 4 * 3) found = repeated;
+    if (!spare_rare && rare > max_bytes / 4 * 3) found = repeated;
     if (found == newest)
         for (auto file = files.begin(); file != newest; ++file)
-            if (!is_rare(*file) && (found == newest || bytes[file->kind] > bytes[found->kind]))
+            if (!is_rare(file->kind) && (found == newest || bytes[file->kind] > bytes[found->kind]))
                 found = file;
-    return found == newest ? 0 : static_cast<std::size_t>(found - files.begin());
+    if (found != newest || spare_rare) return found;
+    return repeated != newest ? repeated : files.begin();
 }
 
 }  // namespace
@@ -166,12 +168,25 @@ const Recording* FlightRecorder::ask(const std::string& kind, const std::string&
         return time_ns - entry.second >= nanoseconds(options_.cooldown_s);
     });
     if (newest_.contains({job, kind})) return nullptr;
-    if (waiting_.size() >= kMaxWaiting) return nullptr;
+    const std::int64_t begin_ns =
+        (since_ns != 0 ? std::min(since_ns, time_ns) : time_ns) - nanoseconds(options_.before_s);
+    // A recording is of all jobs of the node.
+    const auto same = std::ranges::find_if(waiting_, [&](const Recording& waiting) {
+        return waiting.kind == kind && waiting.begin_ns <= time_ns && time_ns <= waiting.end_ns;
+    });
+    if (same == waiting_.end() && waiting_.size() >= kMaxWaiting && !is_rare(kind)) {
+        log_warning("not recorded, since {} recordings are waiting: {}", kMaxWaiting, reason);
+        return nullptr;
+    }
     newest_[{job, kind}] = time_ns;
-    const std::int64_t begin_ns = since_ns != 0 ? std::min(since_ns, time_ns) : time_ns;
-    waiting_.push_back({kind, reason, begin_ns - nanoseconds(options_.before_s),
-                        time_ns + nanoseconds(options_.after_s), new_path(kind)});
-    return &waiting_.back();
+    if (same == waiting_.end()) {
+        waiting_.push_back(
+            {kind, reason, begin_ns, time_ns + nanoseconds(options_.after_s), new_path(kind)});
+        return &waiting_.back();
+    }
+    same->begin_ns = std::min(same->begin_ns, begin_ns);
+    same->reason += "; " + reason;
+    return &*same;
 }
 
 Result<Recording> FlightRecorder::ask_stretch(const std::string& reason, std::int64_t begin_ns,
@@ -183,57 +198,65 @@ Result<Recording> FlightRecorder::ask_stretch(const std::string& reason, std::in
     return waiting_.back();
 }
 
-std::vector<Recording> FlightRecorder::write_due(const TraceStore& store, std::int64_t now_ns) {
-    std::vector<Recording> due, written;
-    std::erase_if(waiting_, [&](const Recording& r) {
-        const bool complete = r.end_ns + kLagNs <= now_ns &&
-                              std::ranges::all_of(store.processes(), [&](const TraceProcess& p) {
-                                  return settled_until(p, now_ns) >= r.end_ns;
-                              });
-        if (complete) due.push_back(r);
-        return complete;
-    });
-    for (const Recording& recording : due)
-        if (write(store, recording)) written.push_back(recording);
-    if (!due.empty()) make_space(options_.max_bytes);
-    return written;
+std::optional<Recording> FlightRecorder::write_due(const TraceStore& store, std::int64_t now_ns) {
+    const auto is_due = [&](const Recording& r) {
+        return r.end_ns + kLagNs <= now_ns &&
+               std::ranges::all_of(store.processes(), [&](const TraceProcess& p) {
+                   return settled_until(p, now_ns) >= r.end_ns;
+               });
+    };
+    auto next = std::ranges::find_if(
+        waiting_, [&](const Recording& r) { return is_rare(r.kind) && is_due(r); });
+    if (next == waiting_.end()) next = std::ranges::find_if(waiting_, is_due);
+    if (next == waiting_.end()) return std::nullopt;
+    Recording recording = std::move(*next);
+    waiting_.erase(next);
+    if (!write(store, recording)) return std::nullopt;
+    make_space(options_.max_bytes, false);
+    return recording;
 }
 
 std::vector<Recording> FlightRecorder::write_all(const TraceStore& store) {
-    return write_due(store, std::numeric_limits<std::int64_t>::max());
+    std::vector<Recording> written;
+    while (!waiting_.empty())
+        if (auto one = write_due(store, std::numeric_limits<std::int64_t>::max()))
+            written.push_back(std::move(*one));
+    return written;
+}
+
+/// On a full disk older recordings make space: a sixteenth of their bytes, then an eighth of the
+/// rest, then a quarter, and so on, since each try takes as long as the first.
+template <class Write>
+auto FlightRecorder::write_with_space(const Recording& recording, Write write) const {
+    for (std::uint64_t part = 16;; part = std::max<std::uint64_t>(part / 2, 1)) {
+        auto done = write();
+        if (done) return done;
+        std::uint64_t used = 0;
+        for (const Kept& file : kept_in(options_.folder)) used += file.bytes;
+        if (!is_full_disk(done.error()) ||
+            make_space(used - (used + part - 1) / part, !is_rare(recording.kind)) == 0) {
+            log_error("{}", done.error().text());
+            return done;
+        }
+    }
 }
 
 bool FlightRecorder::write(const TraceStore& store, const Recording& recording) {
     // What a daemon has kept is much more than a recording holds; to describe and project all of it
     // would take its thread away from everything else.
     const TraceStore part = store.excerpt(recording.begin_ns, recording.end_ns);
-    if (!write_trace(part, recording)) return false;
-    write_report(store, part, recording);
-    if (options_.on_written) options_.on_written(recording.path);
+    const auto trace = write_with_space(recording, [&] {
+        return export_perfetto(part, recording.path, {recording.begin_ns, recording.end_ns});
+    });
+    if (!trace) return false;
+    share(recording.path);
+    log_info("recorded {} ({} spans): {}", recording.path.string(), trace->spans, recording.reason);
+    if (write_report(store, part, recording) && options_.on_written)
+        options_.on_written(recording.path);
     return true;
 }
 
-/// On a full disk older recordings make space for it.
-bool FlightRecorder::write_trace(const TraceStore& part, const Recording& recording) const {
-    for (;;) {
-        const auto trace =
-            export_perfetto(part, recording.path, {recording.begin_ns, recording.end_ns});
-        if (trace) {
-            share(recording.path);
-            log_info("recorded {} ({} spans): {}", recording.path.string(), trace->spans,
-                     recording.reason);
-            return true;
-        }
-        std::uint64_t used = 0;
-        for (const Kept& file : kept_in(options_.folder)) used += file.bytes;
-        if (!is_of_disk(trace.error()) || used == 0 || make_space(used - 1) == 0) {
-            log_error("{}", trace.error().text());
-            return false;
-        }
-    }
-}
-
-void FlightRecorder::write_report(const TraceStore& store, const TraceStore& part,
+bool FlightRecorder::write_report(const TraceStore& store, const TraceStore& part,
                                   const Recording& recording) const {
     InsightOptions options;
     options.begin_ns = recording.begin_ns;
@@ -260,8 +283,8 @@ void FlightRecorder::write_report(const TraceStore& store, const TraceStore& par
         {"processes", processes_json(part)},
         {"insights", insights_json(part, find_insights(part, options))}};
     const fs::path path = report_of(recording.path);
-    const auto said = write_text_file(path, json_text(report, 2) + "\n");
-    if (!said) log_error("{}", said.error().text());
+    const std::string text = json_text(report, 2) + "\n";
+    if (!write_with_space(recording, [&] { return write_text_file(path, text); })) return false;
     share(path);
     if (!gpu_complete)
         log_warning("{} lacks GPU work: CUPTI had not reported all of it a minute later",
@@ -269,6 +292,7 @@ void FlightRecorder::write_report(const TraceStore& store, const TraceStore& par
     if (kept_from > recording.begin_ns)
         log_warning("{} holds the last {:.1f} s of {:.1f} s: --memory had no space for more",
                     recording.path.string(), written_s, asked_s);
+    return true;
 }
 
 void FlightRecorder::share(const fs::path& file) const {
@@ -292,21 +316,25 @@ std::vector<fs::path> FlightRecorder::finished_in(const fs::path& folder) {
     return out;
 }
 
-std::size_t FlightRecorder::make_space(std::uint64_t max_bytes) const {
+std::size_t FlightRecorder::make_space(std::uint64_t max_bytes, bool spare_rare) const {
     std::vector<Kept> files = kept_in(options_.folder);
     std::uint64_t total = 0;
     for (const Kept& file : files) total += file.bytes;
     std::size_t removed = 0;
     // The newest stays, however large: it is what somebody is about to look for.
-    for (; total > max_bytes && files.size() > 1; ++removed) {
-        const std::size_t at = next_to_go(files, max_bytes);
-        total -= files[at].bytes;
+    while (total > max_bytes && files.size() > 1) {
+        const auto file = next_to_go(files, options_.max_bytes, spare_rare);
+        if (file + 1 == files.end()) break;
         std::error_code error;
-        fs::remove(files[at].path, error);
-        fs::remove(report_of(files[at].path), error);
-        log_info("removed {}: recordings may use {} MiB", files[at].path.string(),
-                 options_.max_bytes >> 20);
-        files.erase(files.begin() + static_cast<std::ptrdiff_t>(at));
+        if (fs::remove(file->path, error)) {
+            ++removed;
+            fs::remove(report_of(file->path), error);
+            log_info("removed {}: recordings may use {} MiB", file->path.string(),
+                     options_.max_bytes >> 20);
+        }
+        if (error) log_warning("{} cannot be removed: {}", file->path.string(), error.message());
+        if (!error) total -= file->bytes;
+        files.erase(file);
     }
     return removed;
 }

@@ -42,16 +42,17 @@ class FlightRecorder {
     static Result<FlightRecorder> open(RecorderOptions options);
 
     /// Something happened in `job` at `time_ns`, or since `since_ns`: its surroundings will be
-    /// written when they are complete. Null while this kind cools down for this job.
+    /// written when they are complete, with what happened at that time in other jobs. Null while
+    /// this kind cools down for this job, and, but for crashes and stalls, when 16 are waiting.
     const Recording* ask(const std::string& kind, const std::string& job, const std::string& reason,
                          std::int64_t time_ns, std::int64_t since_ns = 0);
     /// A stretch that a user asked for; never refused but for more than 16 waiting ones.
     Result<Recording> ask_stretch(const std::string& reason, std::int64_t begin_ns,
                                   std::int64_t end_ns);
 
-    /// Writes every recording whose end is further back than records may be late. A file that
-    /// cannot be written is logged and not tried again.
-    std::vector<Recording> write_due(const TraceStore& store, std::int64_t now_ns);
+    /// Writes one recording whose end is further back than records may be late, crashes and stalls
+    /// first. A file that cannot be written is logged and not tried again.
+    std::optional<Recording> write_due(const TraceStore& store, std::int64_t now_ns);
     /// Writes all that waits, complete or not: the daemon is ending.
     std::vector<Recording> write_all(const TraceStore& store);
 
@@ -66,12 +67,14 @@ class FlightRecorder {
     static constexpr std::size_t kMaxWaiting = 16;
     fs::path new_path(const std::string& kind);
     bool write(const TraceStore& store, const Recording& recording);
-    bool write_trace(const TraceStore& part, const Recording& recording) const;
-    void write_report(const TraceStore& store, const TraceStore& part,
+    template <class Write>
+    auto write_with_space(const Recording& recording, Write write) const;
+    bool write_report(const TraceStore& store, const TraceStore& part,
                       const Recording& recording) const;
     void share(const fs::path& file) const;
-    /// Removes recordings until those left use at most `max_bytes`. Returns how many it removed.
-    std::size_t make_space(std::uint64_t max_bytes) const;
+    /// Removes recordings until those left use at most `max_bytes`; no crash and no stall with
+    /// `spare_rare`. Returns how many it removed.
+    std::size_t make_space(std::uint64_t max_bytes, bool spare_rare) const;
 
     RecorderOptions options_;
     std::vector<Recording> waiting_;

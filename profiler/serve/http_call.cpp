@@ -58,6 +58,8 @@ HttpReply call_http(const HttpCall& call) {
     set(CURLOPT_USERAGENT, "gausscope");
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_TIMEOUT_MS, static_cast<long>(call.patience.count()));
+    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(call.to_connect.count()));
+    if (call.direct) set(CURLOPT_NOPROXY, "*");
     set(CURLOPT_WRITEFUNCTION, take_content);
     set(CURLOPT_WRITEDATA, static_cast<void*>(&sink));
     set(CURLOPT_NOPROGRESS, 0L);

@@ -16,7 +16,8 @@ struct HttpCall {
     std::string url, method = "GET";
     Labels headers{};
     std::string_view body{};
-    std::chrono::milliseconds patience{10'000};
+    std::chrono::milliseconds patience{10'000}, to_connect{10'000};
+    bool direct = false;  ///< by no proxy, whatever the environment says
     std::stop_token stop{};
     /// Takes the content of a successful answer, in pieces; false ends the call. Without it the
     /// content is in HttpReply::text.

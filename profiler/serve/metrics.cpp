@@ -173,7 +173,6 @@ void Metrics::update_process(Process& p, const TraceStore& store, const News& ne
     if (p.written != 0 && from.written != p.written) p.seen_ns = now_ns;
     p.ended = from.ended;
     p.pid = from.visible_pid != 0 ? from.visible_pid : from.pid;
-    p.container = from.labels.container;
     give_labels(p, labels_of(from), now_ns);
     p.communicates |= news.own.communicates;
     for (std::size_t i = 0; i < news.parts.size(); ++i) take_iteration(p, from, news, i);
@@ -291,11 +290,9 @@ void Metrics::write_stalls(Exposition& out) const {
 }
 
 void Metrics::write_service(Exposition& out) const {
-    out.family("gausscope_process", Type::info, "Process id as the daemon sees it, and container.");
-    for (const auto& [source, p] : processes_) {
-        Labels labels = with(p.labels, "pid", std::to_string(p.pid));
-        out.value(p.container.empty() ? labels : with(labels, "container", p.container), 1);
-    }
+    out.family("gausscope_process", Type::info, "Process id as the daemon sees it.");
+    for (const auto& [source, p] : processes_)
+        out.value(with(p.labels, "pid", std::to_string(p.pid)), 1);
     family(out, "gausscope_records", Type::counter, "Records written by the process.", "",
            [](const Process& p) { return p.written; });
     out.family("gausscope_lost_records", Type::counter, "Records lost, by reason.");

@@ -55,7 +55,6 @@ class Metrics {
         int copy = 0;   ///< from 1; among the living of the same `base`
         Labels labels;  ///< both
         std::uint32_t pid = 0;
-        std::string container;
         bool ended = false;
         std::int64_t seen_ns = 0;  ///< its last sign of life
         /// By the loop's name. The first has no label: most processes have only one.

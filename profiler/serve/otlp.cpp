@@ -59,10 +59,15 @@ struct Times {
 };
 
 void add_attributes(pbf_writer& to, std::uint32_t field, const Labels& labels) {
-    for (const auto& [key, text] : labels) {
+    const auto add = [&](const std::string& key, const std::string& text) {
         pbf_writer pair(to, field);
         pair.add_string(tag::kKey, key);
         pbf_writer(pair, tag::kValue).add_string(tag::kString, text);
+    };
+    for (const auto& [key, text] : labels) {
+        add(key, text);
+        // Prometheus makes another `job` of the resource's service.name.
+        if (key == "job") add("gausscope.job", text);
     }
 }
 
@@ -104,11 +109,11 @@ void add_metric(pbf_writer& scope, const Exposition::Family& family, const std::
     metric.add_string(tag::kName, name);
     metric.add_string(tag::kDescription, family.help);
     metric.add_string(tag::kUnit, std::string(ucum(family.unit)));
-    pbf_writer data(metric, family.type == Exposition::Type::histogram ? tag::kHistogram
-                            : family.type == Exposition::Type::counter ? tag::kSum
-                                                                       : tag::kGauge);
-    if (family.type == Exposition::Type::histogram || family.type == Exposition::Type::counter)
-        data.add_enum(tag::kTemporality, kCumulative);
+    const bool histogram = family.type == Exposition::Type::histogram;
+    // By the conventions an UpDownCounter: a sum that may fall.
+    const bool sum = family.type == Exposition::Type::counter || name == "hw.gpu.memory.usage";
+    pbf_writer data(metric, histogram ? tag::kHistogram : sum ? tag::kSum : tag::kGauge);
+    if (histogram || sum) data.add_enum(tag::kTemporality, kCumulative);
     if (family.type == Exposition::Type::counter) data.add_bool(tag::kMonotonic, true);
     for (const Exposition::Point& told : family.points) {
         if (told.times) {

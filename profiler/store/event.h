@@ -147,8 +147,8 @@ struct ServiceStatus {
 /// The place of a process in a job. Empty texts and -1: unknown.
 struct ProcessLabels {
     std::string host, job, pod;  ///< SLURM_JOB_ID or the like; Kubernetes pod name
-    /// Where Kubernetes or a container's runtime runs it; the node is the host elsewhere.
-    std::string name_space{}, node{}, container{};
+    /// Where Kubernetes runs it; the node is the host elsewhere.
+    std::string name_space{}, node{};
     int rank = -1, local_rank = -1, world_size = -1;
     std::string command;  ///< its command line, cut
     /// What the job is called, the same for every run of it (SLURM_JOB_NAME or the like), and the

@@ -28,7 +28,6 @@ constexpr Label kLabels[] = {
     {"clock", &ProcessLabels::clock},
     {"namespace", &ProcessLabels::name_space},
     {"node", &ProcessLabels::node},
-    {"container", &ProcessLabels::container},
     {kCommandLabel, &ProcessLabels::command},
 };
 

@@ -130,6 +130,7 @@ class Record(Service):
             told = self.record(1, NVTX_PROGRAM, "threads", 4, 2000, cwd=place, env={"TMPDIR": str(disks["temporary"])},
                                says=["No space left on device", "is full", "are free in the folder"]).json
             self.assertEqual(told["ranges"], 16_000)
+            self.assertEqual(pathlib.Path(told["trace"]).stat().st_mode & 0o777, 0o600)
             read = self.expect(0, "trace", told["trace"], "--json").json
             self.assertEqual(pathlib.Path(told["trace"]).parent, place if whole else disks["temporary"])
             self.assertTrue(read["spans"] == 16_000 if whole else 1000 < read["spans"] < 16_000, read["spans"])

@@ -125,16 +125,19 @@ class Kubernetes(unittest.TestCase):
         (daemonset, daemon), = self.pods("daemonset.yaml")
         (_, trainer), = self.pods("trainer-pod.yaml")
         shared = [v["hostPath"]["path"] for v in daemon["volumes"] if v["name"] == "run"]
-        self.assertEqual(shared, [v["hostPath"]["path"] for v in trainer["volumes"] if v["name"] == "run"])
+        mounts = {m["mountPath"]: m.get("readOnly", False) for m in trainer["containers"][0]["volumeMounts"]}
+        self.assertEqual(mounts, {shared[0] + "/lib": True, shared[0] + "/sockets": False})
+        self.assertEqual(sorted(mounts), sorted(v["hostPath"]["path"] for v in trainer["volumes"]))
         environment = {v["name"]: v.get("value") or v["valueFrom"]["fieldRef"]["fieldPath"] for v in trainer["containers"][0]["env"]}
         own = {v["name"]: v.get("value") or v["valueFrom"]["fieldRef"]["fieldPath"] for v in daemon["containers"][0]["env"]}
         self.assertEqual(environment["GAUSSCOPE_RUNTIME_DIR"], own["GAUSSCOPE_RUNTIME_DIR"])
+        self.assertIn(environment["GAUSSCOPE_RUNTIME_DIR"], mounts)
         copied = daemon["initContainers"][0]["command"][-1]
         for name in ("NVTX_INJECTION64_PATH", "CUDA_INJECTION64_PATH"):
             folder, library = os.path.split(environment[name])
             self.assertIn(f"cd {folder} ", copied)
             self.assertIn(library, copied)
-            self.assertTrue(folder.startswith(shared[0]))
+            self.assertIn(folder, mounts)
         self.assertEqual([environment[n] for n in ("POD_NAME", "POD_NAMESPACE", "NODE_NAME")],
                          ["metadata.name", "metadata.namespace", "spec.nodeName"])
         self.assertIn("GAUSSCOPE_JOB", environment)

@@ -237,12 +237,16 @@ class Daemon(Node):
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root, and setpriv")
     def test_a_group_may_read_what_others_may_not(self):
         os.chmod(self.folder, 0o755)
+        with open(self.path("history.db"), "w", encoding="utf-8"):
+            os.chmod(self.path("history.db"), 0o600)  # of an earlier day
         self.serve("--no-rules", "--group", "users", "--history", self.path("history.db"))
         users = grp.getgrnam("users").gr_gid
         reads = {gid: subprocess.run(["setpriv", "--reuid", "65534", "--regid", str(gid), "--clear-groups", "ls", self.path("recordings")],
                                      capture_output=True, check=False).returncode == 0 for gid in (users, 65534)}
         self.assertEqual(reads, {users: True, 65534: False})
-        self.assertEqual((os.stat(self.path("history.db")).st_gid, os.stat(self.path("history.db")).st_mode & 0o777), (users, 0o640))
+        for end in ("", "-wal", "-shm"):
+            status = os.stat(self.path("history.db" + end))
+            self.assertEqual((status.st_gid, status.st_mode & 0o777), (users, 0o640), end)
         refused = subprocess.run([GAUSSCOPE, "serve", "--group", "no such group"], env=self.environment, capture_output=True, text=True,
                                  check=False)
         self.assertEqual(refused.returncode, 2)
@@ -332,7 +336,7 @@ class Daemon(Node):
         self.assertEqual((path, headers["Content-Type"], headers["x-key"]), ("/v1/metrics", "application/x-protobuf", "open sesame"))
         metrics, resource = collector.metrics()
         self.assertEqual(resource, {"rack": "4", "service.name": "gausscope", "host.name": socket.gethostname()})
-        self.assertEqual({attributes(point)[k] for k in ("rank", "job")}, {"5", "77"})
+        self.assertEqual({attributes(point)[k] for k in ("rank", "job", "gausscope.job")}, {"5", "77"})
         counts = [int(c) for c in every(point, "bucket_counts")]
         self.assertEqual((sum(counts), len(counts)), (int(field(point, "count")), len(every(point, "explicit_bounds")) + 1))
         self.assertGreater(float(field(point, "sum")), 0)
@@ -367,8 +371,37 @@ class Daemon(Node):
         self.assertEqual(len([p for p in read["processes"] if "gausscope" in p["name"]]), 2)
         self.assertLess((read["end_ns"] - read["begin_ns"]) * 1e-9, 3)
         self.assertEqual([n for n in os.listdir(self.folder) if "trigger" in n], [])
-        # A node that does not answer costs its part.
-        trigger[2] += ",127.0.0.[1-2]:1"
+        self.assertEqual(os.stat(self.path("all.pftrace")).st_mode & 0o777, 0o600)
+        # A node that does not answer, or not as a daemon does, costs its part.
+        class Odd(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):  # noqa: N802
+                self.send_response(202)
+                self.end_headers()
+                self.wfile.write(b'{"trace": 5, "error": "\\u001b[2Jgone"}')
+
+            def log_message(self, *arguments):
+                pass
+
+        odd = http.server.HTTPServer(("127.0.0.1", 0), Odd)
+        self.addCleanup(odd.server_close)
+        self.addCleanup(odd.shutdown)
+        threading.Thread(target=odd.serve_forever, daemon=True).start()
+        trigger[2] = f"127.0.0.1:{odd.server_port}"
+        told = subprocess.run(trigger, env=self.environment, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual(told.returncode, 2, told.stdout + told.stderr)
+        self.assertIn("answers 202: ?[2Jgone", told.stderr)
+        self.assertEqual([n for n in os.listdir(self.folder) if "trigger" in n], [])
+        # Slurm lists a node once for each part of a job that it has; no proxy gets the token.
+        os.mkdir(self.path("bin"))
+        with open(self.path("bin/squeue"), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nprintf '\\n%s\\n%s\\n%s\\n' " + " ".join([addresses[0], *addresses]) + "\n")
+        os.chmod(self.path("bin/squeue"), 0o755)
+        self.environment.update(PATH=self.path("bin") + ":" + os.environ["PATH"], http_proxy=f"http://127.0.0.1:{odd.server_port}")
+        trigger[2:3] = ["--slurm", "4711"]
+        told = subprocess.run([*trigger, "--last", "1"], env=self.environment, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
+        self.assertIn("2 of 2 nodes", told.stdout)
+        trigger[2:4] = [",".join([*addresses, "127.0.0.[1-2]:1"])]
         told = subprocess.run([*trigger, "--last", "2"], env=self.environment, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
         self.assertEqual(told.returncode, 1, told.stdout + told.stderr)
         self.assertIn("127.0.0.2:1: ", told.stderr)

@@ -124,7 +124,7 @@ TEST(Nvml, ASliceDoesNotShowItsGpusCounters) {
         Sampled s({{"MOCK_NVML_MIG", told}}, false);
         s.sampler->watch({kFirst});
         s.wait([&] { return s.said("it has no counters") && s.said("MIG slices"); });
-        EXPECT_TRUE(std::isnan(s.counter("GPU 0 power [W]")));
+        EXPECT_TRUE(std::isnan(s.counter("GPU 0 SM active [%]")));
     }
 }
 
@@ -136,8 +136,16 @@ TEST(Nvml, ASliceHasCountersOfItsOwn) {
         EXPECT_EQ(s.counter("GPU 101 SM active [%]"), 73.5);
         EXPECT_EQ(s.counter("GPU 101 memory used [MiB]"), 3 * 1024);
         EXPECT_TRUE(s.said("GPU 101 utilisation [%]: absent on this GPU"));
-        EXPECT_TRUE(std::isnan(s.counter("GPU 0 power [W]")));
         EXPECT_FALSE(s.said("not among the GPUs"));
+        // What only the whole GPU has, and counters of a GPU instance once.
+        if (all) {
+            s.wait([&] { return s.said("GPU 102 counters (GPM): absent (those of"); });
+            EXPECT_EQ(s.counter("GPU 0 power [W]"), 612.5);
+            EXPECT_EQ(s.counter("GPU 102 memory used [MiB]"), 3 * 1024);
+        }
+        for (const char* name : {"GPU 0 utilisation [%]", "GPU 0 memory used [MiB]",
+                                 "GPU 0 SM active [%]", "GPU 102 SM active [%]"})
+            EXPECT_TRUE(std::isnan(s.counter(name))) << name;
         const GpuDeviceEvent* const slice = find_device(s.store.processes()[0], 101);
         ASSERT_NE(slice, nullptr);
         EXPECT_EQ(slice->uuid, "MIG-b0b0b0b0-b0b0-b0b0-b0b0-b0b0b0b0b0b0");

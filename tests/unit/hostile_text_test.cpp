@@ -104,6 +104,21 @@ TEST(FullDisk, IsToldFromOtherPlaces) {
     for (const int code : {ENOSPC, EDQUOT, EFBIG, EIO}) EXPECT_TRUE(is_of_disk(error_of(code)));
     for (const int code : {EACCES, ENOENT, EROFS, ENOTDIR})
         EXPECT_FALSE(is_of_disk(error_of(code)));
+    EXPECT_TRUE(is_full_disk(error_of(ENOSPC)) && is_full_disk(error_of(EDQUOT)));
+    EXPECT_FALSE(is_full_disk(error_of(EIO)) || is_full_disk(error_of(EFBIG)));
+}
+
+// In a folder that everybody may write to, such a file may be somebody else's.
+TEST(AtomicFile, WritesIntoNoFileThatIsThereAlready) {
+    const test::TemporaryFolder folder;
+    const fs::path path = folder.path() / "a";
+    std::ofstream(path.string() + fmt::format(".tmp{}", ::getpid())) << "old";
+    std::ifstream old(path.string() + fmt::format(".tmp{}", ::getpid()));
+    ASSERT_TRUE(write_text_file(path, "secret"));
+    std::string text;
+    old >> text;
+    EXPECT_EQ(text, "old");
+    EXPECT_EQ(*read_text_file(path), "secret");
 }
 
 TEST(FileGroup, LeavesAllOrNothing) {

@@ -56,8 +56,7 @@ TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps =
     b.process_name = fmt::format("trainer {}", rank);
     b.read_ns = origin + 1'000'000 * kUs;
     b.realtime_offset_ns = 1'700'000'000'000'000'000;
-    b.labels = {"node7",  "4711", "pod-a", "team", "n7",
-                "c0",     rank,   rank,    2,      "python train.py --fast",
+    b.labels = {"node7",  "4711", "pod-a", "team", "n7", rank, rank, 2, "python train.py --fast",
                 "garden", "abc",  {}};
     b.names = {{1, "iteration"},
                {2, "forward", "gsplat"},

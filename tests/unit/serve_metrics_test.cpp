@@ -511,18 +511,17 @@ TEST(Metrics, LabelsSayWhereAProcessRuns) {
     batch.labels.pod = "bert-worker-3";
     batch.labels.host = "agent-x";
     batch.labels.node = "n7";
-    batch.labels.container = "0123456789ab";
     process.iterate(batch, 10'000, 100);
     store.ingest(batch);
     metrics.update(store, watch.look(store, 11'000 * kMs), 11'000 * kMs);
-    const auto s = samples_of(metrics.tell({}).open_metrics());
+    const Exposition told = metrics.tell({});
+    const auto s = samples_of(told.open_metrics());
+    EXPECT_NE(otlp_message(told, {}, 1, 2).find("gausscope.job"), std::string::npos);
     const std::string labels =
         R"({process="train.py",rank="3",job="bert",namespace="team",pod="bert-worker-3",node="n7")";
     EXPECT_EQ(s.count("gausscope_records_total" + labels + "}"), 1u);
     // A restarted container continues the series.
-    EXPECT_EQ(
-        s.count("gausscope_process_info" + labels + R"(,pid="4242",container="0123456789ab"})"),
-        1u);
+    EXPECT_EQ(s.count("gausscope_process_info" + labels + R"(,pid="4242"})"), 1u);
 }
 
 }  // namespace

@@ -29,9 +29,9 @@ unsigned long long number(const char* variable) {
     return text != nullptr ? std::strtoull(text, nullptr, 0) : 0;
 }
 constexpr int kMostGpus = 8;
-char gpus[kMostGpus];  // their addresses are the handles
-char slices[kMostGpus];
-bool is_slice(void* handle) { return handle >= slices && handle < slices + kMostGpus; }
+char gpus[kMostGpus];        // their addresses are the handles
+char slices[2 * kMostGpus];  // two compute instances of one GPU instance each
+bool is_slice(void* handle) { return handle >= slices && handle < slices + 2 * kMostGpus; }
 int number_of(void* handle) { return static_cast<int>(static_cast<char*>(handle) - gpus); }
 unsigned samples[kMostGpus];  // taken so far
 
@@ -72,9 +72,11 @@ int nvmlDeviceGetName(void*, char* name, unsigned room) {
     return 0;
 }
 int nvmlDeviceGetUUID(void* gpu, char* uuid, unsigned room) {
-    const unsigned byte = is_slice(gpu)                  ? 0xB0
-                          : is("MOCK_NVML_MIG", "slice") ? 0x50
-                                                         : 0xA0u + number_of(gpu);
+    const unsigned byte =
+        is_slice(gpu)
+            ? 0xB0u + static_cast<unsigned>((static_cast<char*>(gpu) - slices) / kMostGpus)
+        : is("MOCK_NVML_MIG", "slice") ? 0x50
+                                       : 0xA0u + number_of(gpu);
     int length = std::snprintf(uuid, room, is_slice(gpu) ? "MIG-" : "GPU-");
     for (int i = 0; i < 16; ++i)
         length += std::snprintf(uuid + length, room - length, "%s%02x",
@@ -90,8 +92,8 @@ int nvmlDeviceGetMaxMigDeviceCount(void*, unsigned* count) {
     return 0;
 }
 int nvmlDeviceGetMigDeviceHandleByIndex(void* gpu, unsigned index, void** slice) {
-    if (index != 1 || !is("MOCK_NVML_MIG", "slices")) return 6;  // not found
-    *slice = &slices[number_of(gpu)];
+    if ((index != 1 && index != 2) || !is("MOCK_NVML_MIG", "slices")) return 6;  // not found
+    *slice = &slices[(index - 1) * kMostGpus + number_of(gpu)];
     return 0;
 }
 int nvmlDeviceGetGpuInstanceId(void*, unsigned* instance) {
