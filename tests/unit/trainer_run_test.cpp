@@ -287,6 +287,7 @@ TEST_F(TrainerRun, AFirstStepThatFailsIsNone) {
     const auto before = make(capture);
     for (int i = 0; i < 20; ++i) before->step();
     const auto model = std::make_shared<const GaussianModel>(before->model());
+    ASSERT_NE(model->at(kSh0 + 3, 0), 0);
     const auto unreadable = std::make_shared<Unreadable>();
     unreadable->pixels->photo = capture->views[1].photo;
     for (View& view : capture->views) view.source = unreadable;
