@@ -47,9 +47,9 @@ void sparkline(const std::vector<CurvePoint>& points, ImU32 color) {
                           format_count(static_cast<double>(points.back().step)).c_str());
 }
 
-/// `rows`: CameraRow or pointers to them. In a narrow panel names and curves keep their space.
+/// `rows`: CameraRow or pointers to them.
 template <class Rows>
-Table images_table(const Rows& rows, const PsnrOutliers& outlier, float width = kWide) {
+Table images_table(const Rows& rows, const PsnrOutliers& outlier) {
     using Row = CameraRow;
     const auto split = [](const Row& row) { return row.test ? "test" : "train"; };
     const auto psnr = [=](const Row& row) {
@@ -61,20 +61,15 @@ Table images_table(const Rows& rows, const PsnrOutliers& outlier, float width = 
         return TableCell(value_of(row, PhotoKey::step), Tone::dim);
     };
     const auto drawn = [](const Row&) { return TableCell(); };
-    std::vector<ColumnOf<Row>> columns{
-        {"name", "photo", nullptr, &Row::name, -1.4F},
-        {"split", "split", nullptr, split, 3},
-        {"psnr_db", "PSNR dB", fixed<2>, psnr, 4.6F},
-        {"ssim", "SSIM", fixed<4>, &Row::ssim, 4},
-        {"loss", "loss", fixed<5>, &Row::loss, 4.4F},
-        {"times_sampled", "used", format_count, used, 3.4F},
-        {"measured_step", "at step", format_count, step, 4.2F},
-        {"", "PSNR history", nullptr, drawn, -1, {}, SortOrder::none}};
-    std::erase_if(columns, [&](const auto& c) {
-        return (width < kWide && (c.title == "used" || c.title == "loss")) ||
-               (width < kMiddle && (c.title == "split" || c.title == "SSIM"));
-    });
-    return table_of<Row>(std::span(rows), std::move(columns));
+    return table_of<Row>(std::span(rows),
+                         {{"name", "photo", nullptr, &Row::name, -1.4F},
+                          {"split", "split", nullptr, split, 3},
+                          {"psnr_db", "PSNR dB", fixed<2>, psnr, 4.6F},
+                          {"ssim", "SSIM", fixed<4>, &Row::ssim, 4},
+                          {"loss", "loss", fixed<5>, &Row::loss, 4.4F},
+                          {"times_sampled", "used", format_count, used, 3.4F},
+                          {"measured_step", "at step", format_count, step, 4.2F},
+                          {"", "PSNR history", nullptr, drawn, -1, {}, SortOrder::none}});
 }
 
 }  // namespace
@@ -99,11 +94,11 @@ void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     const auto color = [&](std::size_t i) {
         return rows[i]->test ? theme().test_camera : theme().train_camera;
     };
+    TableView view{.id = "##images", .indent = 0.3F};
+    // In a narrow panel names and curves keep their space.
     const float width = ImGui::GetContentRegionAvail().x / em();
-    TableView view{.id = width < kMiddle ? "##few"
-                         : width < kWide ? "##some"
-                                         : "##images",
-                   .indent = 0.3F};
+    if (width < kWide) view.dropped = {"used", "loss"};
+    if (width < kMiddle) view.dropped.insert(view.dropped.end(), {"split", "SSIM"});
     view.flags |=
         ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;
     view.click = [&](std::size_t i) {
@@ -117,7 +112,7 @@ void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     view.draw = {
         {"split", [&](std::size_t i) { colored_text(color(i), rows[i]->test ? "test" : "train"); }},
         {"PSNR history", [&](std::size_t i) { sparkline(rows[i]->psnr_history, color(i)); }}};
-    draw_table(images_table(rows, PsnrOutliers(*snapshot.cameras), width), view);
+    draw_table(images_table(rows, PsnrOutliers(*snapshot.cameras)), view);
 }
 
 }  // namespace gs

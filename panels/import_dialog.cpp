@@ -60,7 +60,8 @@ void draw_found(const ImportState& import) {
 void draw_buttons(const ImportState& import, bool typing, Commands& commands) {
     const bool possible = import.problem.empty() && import.wrong.empty();
     ImGui::BeginDisabled(!possible);
-    if (ImGui::Button("Open and train", {9 * em(), 0})) commands.push("import.accept", {"train"});
+    if (other_button("Open and train", {9 * em(), 0}) && possible)
+        commands.push("import.accept", {"train"});
     tooltip("Load it and start training (Ctrl+Enter)");
     ImGui::SameLine();
     if (default_button("Open", {6 * em(), 0}) && possible) commands.push("import.accept");
@@ -68,7 +69,7 @@ void draw_buttons(const ImportState& import, bool typing, Commands& commands) {
     ImGui::EndDisabled();
     ImGui::SameLine();
     const bool escaped = escape_leaves() && !typing;
-    if (ImGui::Button("Cancel", {6 * em(), 0}) || escaped) commands.push("import.cancel");
+    if (other_button("Cancel", {6 * em(), 0}) || escaped) commands.push("import.cancel");
     if (possible && ImGui::GetIO().KeyCtrl && named_key_pressed(ImGuiKey_Enter))
         commands.push("import.accept", {"train"});
     if (import.wrong.empty()) return;

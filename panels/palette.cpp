@@ -41,11 +41,11 @@ bool has_words(std::string_view query, const CommandInfo& info) {
 }
 
 /// How well a command is what was typed: its name, a name or title that begins so, or one with
-/// these letters or words; below 0: none of them.
-int rank_of(const std::string& query, const CommandInfo& info) {
+/// these letters or, unless it is a `line` with arguments, words; below 0: none of them.
+int rank_of(const std::string& query, bool line, const CommandInfo& info) {
     constexpr int kTier = 1 << 20;
     const int title = fuzzy_score(query, info.title), name = fuzzy_score(query, info.name);
-    if (title < 0 && name < 0) return has_words(query, info) ? 0 : -1;
+    if (title < 0 && name < 0) return !line && has_words(query, info) ? 0 : -1;
     const auto begins = [&](const std::string& text) {
         return text.size() >= query.size() && !query.empty() &&
                contains_text(text.substr(0, query.size()), query);
@@ -58,9 +58,10 @@ int rank_of(const std::string& query, const CommandInfo& info) {
 
 void Palette::rank(const Commands& commands) {
     if (ranked_ && ranked_query_ == query_) return;
+    const bool line = named_in_query(commands) != nullptr;
     std::vector<std::pair<int, std::size_t>> scored;
     for (std::size_t i = 0; i < commands.table().size(); ++i) {
-        const int score = rank_of(query_, commands.table()[i]);
+        const int score = rank_of(query_, line, commands.table()[i]);
         if (score >= 0) scored.emplace_back(score, i);
     }
     std::stable_sort(scored.begin(), scored.end(),

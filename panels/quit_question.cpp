@@ -29,7 +29,7 @@ Words words_of(LeaveQuestion::Of of) {
 }
 
 bool answer_button(const char* label, bool usual = false) {
-    const bool pressed = usual ? default_button(label) : ImGui::Button(label);
+    const bool pressed = usual ? default_button(label) : other_button(label);
     ImGui::SameLine();
     return pressed;
 }
@@ -70,7 +70,7 @@ void QuitQuestion::draw(const Snapshot& snapshot, Commands& commands, bool dialo
         commands.push("browse", {words.browse});
     }
     if (answer_button("Discard")) commands.push("quit", {"now"});
-    if (ImGui::Button("Cancel") || escape_leaves()) commands.push("quit", {"stay"});
+    if (other_button("Cancel") || escape_leaves()) commands.push("quit", {"stay"});
     ImGui::EndPopup();
 }
 

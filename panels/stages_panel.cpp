@@ -129,20 +129,24 @@ void StagesPanel::draw_stage(const Row& row) const {
                 row.note);
 }
 
-Table StagesPanel::table(float room, std::int64_t now_ns) const {
-    // A narrow panel shows whole names and the share; the tooltip has what is then missing.
-    const bool gpu = shows_gpu();
+StagesPanel::Widths StagesPanel::widths(float room) const {
     float name = 5.6F;
     for (const Row& row : rows_)
         name = std::max(name, ImGui::CalcTextSize(row.name.c_str()).x / em() + kSwatch);
     name = std::min(name, room / 2);
-    const std::array<std::string_view, 5> order{"p99", "age", "count", gpu ? "CPU" : "GPU", "p95"};
+    const std::array<std::string_view, 5> order{"p99", "age", "count", shows_gpu() ? "CPU" : "GPU",
+                                                "p95"};
     const auto cell_with = [&](std::size_t dropped) {
         return (room - name - 1.4F) / static_cast<float>(8 - dropped) - 0.35F;
     };
     std::size_t dropped = 0;
     while (cell_with(dropped) < kLeastCell && dropped < order.size()) ++dropped;
-    const float cell = std::max(cell_with(dropped), 2.0F);
+    return {name, std::max(cell_with(dropped), 2.0F), {order.begin(), order.begin() + dropped}};
+}
+
+Table StagesPanel::table(const Widths& widths, std::int64_t now_ns) const {
+    const bool gpu = shows_gpu();
+    const float cell = widths.cell;
     const auto column = [&](const char* title, CellFormat format, float width, auto value) {
         return ColumnOf<Row>{"", title, format, std::move(value), width, {}, SortOrder::descending};
     };
@@ -160,40 +164,36 @@ Table StagesPanel::table(float room, std::int64_t now_ns) const {
             return TableCell(v, format == age_text && v > 10 ? Tone::faint : tone);
         });
     };
-    std::vector<ColumnOf<Row>> columns{
-        {"", "stage, ms", nullptr, [](const Row& row) { return static_cast<int>(row.stage); },
-         name},
-        mean("CPU", &Row::cpu, !gpu),
-        mean("GPU", &Row::gpu, gpu),
-        of_side("p50", milliseconds, cell, Tone::normal, &StageStats::p50_ms),
-        of_side("p95", milliseconds, cell, Tone::normal, &StageStats::p95_ms),
-        of_side("p99", milliseconds, cell, Tone::normal, &StageStats::p99_ms),
-        of_side("share", whole_share, cell + 0.5F, Tone::dim, &StageStats::share),
-        of_side("count", format_count, cell, Tone::dim, &StageStats::samples),
-        of_side("age", age_text, cell, Tone::dim,
-                [=](const StageStats& stats) { return stats.age_s(now_ns); })};
-    std::erase_if(columns, [&](const auto& c) {
-        const auto end = order.begin() + static_cast<std::ptrdiff_t>(dropped);
-        return std::find(order.begin(), end, c.title) != end;
-    });
-    return table_of<Row>(std::span(rows_), std::move(columns));
+    return table_of<Row>(std::span(rows_),
+                         {{"", "stage, ms", nullptr,
+                           [](const Row& row) { return static_cast<int>(row.stage); }, widths.name},
+                          mean("CPU", &Row::cpu, !gpu),
+                          mean("GPU", &Row::gpu, gpu),
+                          of_side("p50", milliseconds, cell, Tone::normal, &StageStats::p50_ms),
+                          of_side("p95", milliseconds, cell, Tone::normal, &StageStats::p95_ms),
+                          of_side("p99", milliseconds, cell, Tone::normal, &StageStats::p99_ms),
+                          of_side("share", whole_share, cell + 0.5F, Tone::dim, &StageStats::share),
+                          of_side("count", format_count, cell, Tone::dim, &StageStats::samples),
+                          of_side("age", age_text, cell, Tone::dim,
+                                  [=](const StageStats& stats) { return stats.age_s(now_ns); })});
 }
 
 void StagesPanel::draw_table(const TraceStore& trace, bool above_history) {
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const float history_height = above_history ? std::min(12 * em(), 0.42F * room.y) : 0;
     ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0.16F * em(), 0.1F * em()});
-    const Table shown = table(room.x / em(), trace.sources().read_ns());
-    const std::string id = "##stages" + std::to_string(shown.columns.size());
+    const Widths fitting = widths(room.x / em());
     gs::draw_table(
-        shown, {.id = id.c_str(),
-                .flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX | ImGuiTableFlags_RowBg |
-                         ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingFixedFit |
-                         ImGuiTableFlags_SortTristate | ImGuiTableFlags_NoKeepColumnsVisible,
-                .size = {0, std::max(room.y - history_height - 0.4F * em(), 4 * em())},
-                .frozen = 1,
-                .tight = true,
-                .draw = {{"stage, ms", [this](std::size_t i) { draw_stage(rows_[i]); }}}});
+        table(fitting, trace.sources().read_ns()),
+        {.id = "##stages",
+         .flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_ScrollX | ImGuiTableFlags_RowBg |
+                  ImGuiTableFlags_Sortable | ImGuiTableFlags_SizingFixedFit |
+                  ImGuiTableFlags_SortTristate | ImGuiTableFlags_NoKeepColumnsVisible,
+         .size = {0, std::max(room.y - history_height - 0.4F * em(), 4 * em())},
+         .frozen = 1,
+         .tight = true,
+         .dropped = fitting.dropped,
+         .draw = {{"stage, ms", [this](std::size_t i) { draw_stage(rows_[i]); }}}});
     ImGui::PopStyleVar();
 }
 
@@ -356,7 +356,18 @@ std::string StagesPanel::empty_text(const TraceStore& trace, const TraceEntry* o
 void StagesPanel::draw_times(const Snapshot& snapshot, const TraceStore& trace,
                              const TraceEntry* other) {
     refresh(trace);
+    // In a low panel the table needs the space.
+    const float rows_above = other != nullptr ? 3 : 2;
+    const bool low =
+        ImGui::GetContentRegionAvail().y - rows_above * ImGui::GetFrameHeightWithSpacing() <=
+        kLowestWithHistory * em();
+    const bool may_show = !low && scope != StatScope::call;
+    ImGui::BeginDisabled(!may_show);
     ImGui::Checkbox("History", &history);
+    ImGui::EndDisabled();
+    tooltip(may_show ? ""
+            : low    ? "Make the panel taller to show the history"
+                     : "Single calls have no history");
     ImGui::SameLine();
     if (ImGui::Button("CSV"))
         ImGui::SetClipboardText(stage_table_csv(cpu_rows_, gpu_rows_).c_str());
@@ -367,11 +378,8 @@ void StagesPanel::draw_times(const Snapshot& snapshot, const TraceStore& trace,
         empty_note(empty_text(trace, other, snapshot.training.step));
         return;
     }
-    // In a low panel the table needs the space.
-    const bool shows_history = history && scope != StatScope::call &&
-                               ImGui::GetContentRegionAvail().y > kLowestWithHistory * em();
-    draw_table(trace, shows_history);
-    if (shows_history) draw_history(trace);
+    draw_table(trace, history && may_show);
+    if (history && may_show) draw_history(trace);
 }
 
 void StagesPanel::draw(const Snapshot& snapshot, Commands& commands) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "panels/other_gpus.h"
@@ -43,8 +44,13 @@ struct StagesPanel {
     };
     /// Those of the table, in the order of stages.
     const std::vector<Row>& rows() const { return rows_; }
-    /// As a panel of `room` em shows them.
-    Table table(float room, std::int64_t now_ns) const;
+    struct Widths {
+        float name = 0, cell = 0;               ///< em
+        std::vector<std::string_view> dropped;  ///< titles of columns without space
+    };
+    /// Of a table that is `room` em wide: whole names and the share come first.
+    Widths widths(float room) const;
+    Table table(const Widths& widths, std::int64_t now_ns) const;
     /// Why there are none, and what helps. `other`: whose trace it is, null: of this session, whose
     /// run has done `step` steps.
     std::string empty_text(const TraceStore& trace, const TraceEntry* other,

@@ -78,7 +78,7 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
         return;
     }
     if (!ImGui::BeginTable("##state", 4)) return;
-    for (const float label : {3.2F, 3.4F}) {
+    for (const float label : {3.2F, 3.9F}) {
         ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthFixed, label * em());
         ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch);
     }
@@ -91,7 +91,7 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
     cell("step", format_count(static_cast<double>(t.step)));
     cell("loss", t.step > 0 ? format_number(t.loss, 4) : "-");
     cell("of", format_count(static_cast<double>(t.total_steps)));
-    cell("a step", t.step_ms > 0 ? format_ms(t.step_ms) : "-");
+    cell("per step", t.step_ms > 0 ? format_ms(t.step_ms) : "-");
     cell("ETA", t.eta_seconds > 0 ? format_duration(t.eta_seconds) : "-");
     cell("test", t.test_psnr > 0 ? format_db(t.test_psnr) : "-");
     if (t.test_psnr > 0)
@@ -100,7 +100,7 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
     const double batch = photos_a_step(snapshot);
     cell("batch", counted(static_cast<std::uint64_t>(batch), "photo"));
     tooltip("Photos per step; loss and curves are means over them");
-    cell("a photo", t.step_ms > 0 ? format_ms(t.step_ms / batch) : "-");
+    cell("per photo", t.step_ms > 0 ? format_ms(t.step_ms / batch) : "-");
     tooltip("Time of a step divided by its photos");
     ImGui::EndTable();
 }

@@ -8,6 +8,8 @@
 
 #include "base/assets.h"
 #include "panels/notices.h"
+#include "panels/state/inspection.h"
+#include "panels/state/selection_state.h"
 #include "panels/viewport/viewport.h"
 #include "panels/widgets/keys.h"
 #include "panels/widgets/widgets.h"
@@ -21,6 +23,14 @@ constexpr float kAim = 0.3F;  // seconds that the mouse rests on a tab's cross b
 bool same_name(std::string_view a, std::string_view b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](char x, char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+/// What the picture answers, whatever training makes of the numbers.
+std::string answered_alone(const Snapshot& s) {
+    std::string out = s.selection && s.selection->selected > 0 ? "selection" : "";
+    if (s.inspection && s.inspection->pixel)
+        out += fmt::format(" {},{}", s.inspection->pixel->report.x, s.inspection->pixel->report.y);
+    return out;
 }
 
 }  // namespace
@@ -119,7 +129,7 @@ void Workspace::reset_layout() {
 }
 
 bool Workspace::busy() const {
-    return settle_ > 0 || file_dialog.busy() ||
+    return settle_ > 0 || file_dialog.waits() ||
            std::any_of(slots_.begin(), slots_.end(),
                        [](const Slot& slot) { return slot.panel->busy(); });
 }
@@ -311,8 +321,9 @@ void Workspace::draw_picture_alone(const Snapshot& snapshot, Commands& commands)
     ImGui::Begin("picture##alone", nullptr, kFixedWindow | ImGuiWindowFlags_NoNav);
     panel<Viewport>().draw_alone(snapshot, commands);
     std::string words = answers_in_words(snapshot);
-    if (words != alone_words_) alone_since_ = ImGui::GetTime();
-    alone_words_ = words;
+    std::string answered = answered_alone(snapshot);
+    if (answered != alone_answered_ && !answered.empty()) alone_since_ = ImGui::GetTime();
+    alone_answered_ = std::move(answered);
     if (ImGui::GetTime() - alone_since_ < kHintSeconds)
         words += (words.empty() ? "" : ". ") + std::string("Press Escape to show the panels");
     if (!words.empty()) {
@@ -322,7 +333,8 @@ void Workspace::draw_picture_alone(const Snapshot& snapshot, Commands& commands)
         ImDrawList& list = *ImGui::GetWindowDrawList();
         list.AddRectFilled({a.x - em(), a.y - 0.5F * em()},
                            {a.x + size.x + em(), a.y + size.y + 0.5F * em()}, theme().window, 4);
-        list.AddText(a, theme().text, words.c_str());
+        ImGui::SetCursorScreenPos(a);
+        text(words);
     }
     ImGui::End();
     ImGui::PopStyleVar();

@@ -103,10 +103,10 @@ class Workspace {
     void drag_tab();
 
     std::vector<Slot> slots_;
-    double alone_since_ = -1;  ///< the picture, in ImGui's time; negative: panels are shown
-    std::string alone_words_;  ///< over it: its last answer
-    int settle_ = 0;           ///< frames until a raised tab is drawn
-    bool drawn_ = false;       ///< at least once: later answers are new
+    double alone_since_ = -1;     ///< the picture, in ImGui's time; negative: panels are shown
+    std::string alone_answered_;  ///< what was clicked in it last
+    int settle_ = 0;              ///< frames until a raised tab is drawn
+    bool drawn_ = false;          ///< at least once: later answers are new
     Regions regions_;
     Slot* dragged_ = nullptr;  ///< its tab is held by the mouse
     TopBar top_bar_;

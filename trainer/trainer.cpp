@@ -125,7 +125,6 @@ Result<std::unique_ptr<Trainer>> Trainer::create(std::shared_ptr<const Capture> 
                                                  std::shared_ptr<const GaussianModel> first) {
     const Span span(Stage::init);
     auto state = std::make_unique<State>(std::move(capture), settings, std::move(backend));
-    state->from_splats = first != nullptr;
     state->first = std::move(first);
     GS_TRY_VOID(state->begin());
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
@@ -282,7 +281,6 @@ StepReport Trainer::step(StepRecord* record) {
     State& s = *state_;
     const Clock::time_point start = Clock::now();
     const Span span(Stage::iteration, s.steps() + 1);
-    s.first.reset();
     const std::vector<LentPhoto> photos = s.photos_of_step();
     if (record != nullptr) keep_arrays(*s.backend, record->before, *record);
     s.refine_poses();
@@ -309,6 +307,7 @@ StepReport Trainer::step(StepRecord* record) {
     if (plan.hashes) s.note_hashes(plan, outcomes, changed);
     report.step = s.steps();
     report.gaussians = s.backend->count();
+    s.first.reset();
     report.milliseconds = milliseconds_since(start);
     return report;
 }
@@ -333,8 +332,6 @@ Result<bool> Trainer::set_settings(const TrainingSettings& settings) {
         return tl::unexpected(std::move(may).error());
     }
     if (!restarts) return false;
-    if (state_->from_splats && !state_->first)  // it has gone back to the beginning
-        state_->first = std::make_shared<const GaussianModel>(model());
     if (auto begun = state_->begin(); !begun) {
         state_->settings = before;
         return tl::unexpected(std::move(begun).error());

@@ -20,8 +20,8 @@ struct Trainer::State {
     std::shared_ptr<const Capture> capture;
     TrainingSettings settings;
     std::unique_ptr<TrainingBackend> backend;
-    bool from_splats = false;                    ///< it starts from Gaussians, not from the points
-    std::shared_ptr<const GaussianModel> first;  ///< these; null after the first step
+    /// The Gaussians it starts from; null: it starts from the points, or the first step is done.
+    std::shared_ptr<const GaussianModel> first;
     // The run: this and the backend's arrays go into a checkpoint.
     double extent = 1;         ///< world units
     std::size_t at_start = 0;  ///< Gaussians the run began with; the ids say so

@@ -40,7 +40,7 @@ void Training::scene_changed(SceneChange change) {
     run_to_ = 0;
     message_.clear();
     not_saved_.clear();
-    discards_ = told_finished_ = false;
+    discards_ = told_finished_ = asked_for_evaluation_ = false;
     interrupted_.reset();
     state_ = !scene                                         ? RunState::empty
              : scene->trainer && scene->trainer->finished() ? RunState::finished
@@ -96,6 +96,7 @@ void Training::begin_training(std::uint64_t to) {
 }
 
 void Training::pause() {
+    interrupted_.reset();
     if (state_ == RunState::training) rest(RunState::paused);
 }
 
@@ -169,8 +170,9 @@ void Training::prepare_to_close(Closing how) {
     }
     not_saved_.clear();
     if (!ctx_.scene || !ctx_.scene->run) return;
-    if (running()) interrupted_ = run_to_;
+    const auto interrupted = running() ? std::optional(run_to_) : interrupted_;
     pause();
+    interrupted_ = interrupted;
     ctx_.events.status.at_once();
     Run& run = *ctx_.scene->run;
     if (discards_) return;
@@ -185,6 +187,7 @@ void Training::prepare_to_close(Closing how) {
 void Training::evaluate() {
     if (!ctx_.scene || !ctx_.scene->capture)
         return ctx_.events.error("cannot evaluate: no capture is open");
+    asked_for_evaluation_ = true;
     if (ctx_.scene->run) return ctx_.scene->run->evaluate();
     const auto photos = std::make_shared<EvaluationJob>(*ctx_.scene->capture, 0);
     ctx_.jobs.start_slices(
@@ -237,6 +240,7 @@ void Training::rest(RunState state) {
     ctx_.scene->run->pause();  // what is done while paused is no step
     state_ = state;
     run_to_ = 0;
+    interrupted_.reset();
     if (state == RunState::paused) log_info("paused after step {}", steps_done());
     ctx_.events.status.at_once();
     the<RunProgress>().rest();
@@ -249,14 +253,13 @@ bool Training::evaluating() const {
 
 void Training::report_evaluation(const Evaluation& evaluation) {
     the<RunProgress>().add_evaluation(evaluation);
-    // A run evaluates while it trains, and once more before it is finished.
-    const bool asked_for = !running() && (state_ != RunState::finished || told_finished_);
+    const bool asked_for = std::exchange(asked_for_evaluation_, false);
     if (!std::isnan(evaluation.psnr))
         ctx_.events.done(
             fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)",
                         evaluation.step, evaluation.psnr, evaluation.ssim, evaluation.images.size(),
                         evaluation.seconds),
-            asked_for, {"Images lists every photo, the worst first."});
+            asked_for, {"The Images panel lists all photos, worst first."});
     ctx_.events.status.at_once();
 }
 

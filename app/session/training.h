@@ -66,7 +66,7 @@ class Training final : public PartWith<Viewer, RunProgress> {
     void report_evaluation(const Evaluation& evaluation);
     std::uint64_t steps_done() const { return ctx_.scene ? ctx_.scene->steps_done() : 0; }
 
-    bool told_finished_ = false;
+    bool told_finished_ = false, asked_for_evaluation_ = false;
     RunState state_ = RunState::empty;
     std::string message_;
     std::uint64_t run_to_ = 0;  // 0: to the end

@@ -139,8 +139,11 @@ void Import::start() {
     leave_task();
     task_ = std::make_unique<Task<Examined>>(
         "import", "examining",
-        [files = contents_.capture, options = *options](const Progress& progress) {
-            return examine(files, options, progress);
+        [files = contents_.capture, options = *options,
+         runs = base_.run.runs](const Progress& progress) -> Result<Examined> {
+            GS_TRY(Examined out, examine(files, options, progress));
+            out.new_folder = RunFolder::next_new(runs, out.name).string() + " (new)";
+            return out;
         },
         wake_);
 }
@@ -188,8 +191,7 @@ bool Import::update() {
     task_.reset();
     problem_.clear();
     if (*result)
-        examined_ = std::move(**result),
-        new_folder_ = RunFolder::next_new(base_.run.runs, examined_.name).string() + " (new)";
+        examined_ = std::move(**result);
     else
         problem_ = result->error().text();
     return true;
@@ -358,7 +360,7 @@ std::vector<ImportState::Choice> Import::choices() const {
                format_count(usual.sh_degree),
                {{"", "3: best"}, {"2", "2"}, {"1", "1"}, {"0", "0: one colour each"}},
                Kind::one_of),
-        choice("output", "Folder", "Output folder of the run", new_folder_, {}),
+        choice("output", "Folder", "Output folder of the run", examined_.new_folder, {}),
     };
 }
 

@@ -62,7 +62,8 @@ class Import {
 
   private:
     struct Examined {
-        std::string name;  ///< of the capture
+        std::string name;        ///< of the capture
+        std::string new_folder;  ///< of the run, where none is named
         CaptureForecast forecast;
         ImportState::Facts found;
         std::vector<Finding> findings;
@@ -87,7 +88,6 @@ class Import {
     std::unique_ptr<Task<Examined>> task_;
     std::vector<std::unique_ptr<Task<Examined>>> left_;  // cancelled, but not ended yet
     Examined examined_;
-    std::string new_folder_;  // of the run, where none is named
     std::string problem_;
 };
 

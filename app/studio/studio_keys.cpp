@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/try.h"
-#include "panels/state/selection_state.h"
 #include "panels/workspace.h"
 
 namespace gs {
@@ -33,14 +32,10 @@ bool StudioKeys::put_tool_away() {
     return std::exchange(state_.tools.tool, Tool::navigate) != Tool::navigate;
 }
 
-/// A selected key of the camera path is what Delete means over the Film panel, and where no
-/// Gaussians are selected.
-bool StudioKeys::means_film_key() const {
+bool StudioKeys::over_film() const {
     const Workspace& workspace = ui_.workspace();
-    const bool over =
-        workspace.in_front("Film") && workspace.region_of({}) == workspace.region_of("Film");
-    const bool gaussians = state_.selection && state_.selection->selected > 0;
-    return state_.film.selected() && (over || !gaussians);
+    return !workspace.picture_only && workspace.in_front("Film") &&
+           workspace.region_of({}) == workspace.region_of("Film");
 }
 
 bool StudioKeys::take(const KeyPress& key) {
@@ -48,8 +43,9 @@ bool StudioKeys::take(const KeyPress& key) {
     const std::string& chord = binding ? key.chord : key.by_place;
     if (!binding) binding = map_.find(chord);
     const CommandRow* row = binding ? table_.find(binding->command) : nullptr;
-    if (row && row->name == "edit.delete" && means_film_key()) row = table_.find("film.delete");
-    if (!row || (key.repeat && row->name.rfind("train.", 0) == 0)) return false;
+    if (row && row->name == "edit.delete" && over_film()) row = table_.find("film.delete");
+    const bool once = row && (row->name.starts_with("train.") || row->name.ends_with(".delete"));
+    if (!row || (key.repeat && once)) return false;
     if (ui_.takes_key(key, chord, row->name)) return false;
     if (chord == "Escape" && (uncover(ui_.workspace()) || put_tool_away())) return true;
     // A command that needs arguments is finished in the palette.

@@ -33,7 +33,7 @@ class StudioKeys {
 
   private:
     bool put_tool_away();
-    bool means_film_key() const;
+    bool over_film() const;
 
     CommandTable& table_;
     StudioState& state_;

@@ -24,7 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr std::size_t kMostEntries = 20000, kMostRecent = 6;
-constexpr std::chrono::milliseconds kPatience{20};      // of a frame
+constexpr std::chrono::milliseconds kPatience{20};  // of a frame
+constexpr const char* kNoneSupported =
+    "Nothing here can be opened. Clear \"Supported files only\" to list all files.";
 constexpr float kPlacesWidth = 9, kRoomForPlaces = 38;  // em
 
 /// A path of /proc/mounts, where a blank is "\040".
@@ -107,10 +109,27 @@ std::vector<FileBrowser::Place> places_of(const std::vector<std::string>& recent
     return out;
 }
 
-FileBrowser::Listing FileBrowser::read(const std::string& path, const FileTypes* types,
-                                       const Progress& progress) {
-    Listing out;
+FileBrowser::Tasks::~Tasks() {
+    const auto leave = [](auto& task) {
+        if (!task) return;
+        task->cancel();
+        if (!task->take_within(kPatience)) std::thread([hangs = std::move(task)] {}).detach();
+    };
+    leave(reading);
+    leave(placing);
+    for (auto& task : left) leave(task);
+}
+
+FileBrowser::Listing FileBrowser::Asked::read(const FileTypes* types,
+                                              const Progress& progress) const {
+    Listing out{typed, {}, {}, {}, {}};
     std::error_code error;
+    if (typed && (fs::is_regular_file(path, error) ||
+                  (chooses && types && types->kind_of && fs::is_directory(path, error) &&
+                   types->kind_of(path) != FileKind::other))) {
+        out.chosen = path;
+        return out;
+    }
     const fs::path wanted = fs::weakly_canonical(fs::absolute(path, error), error);
     fs::directory_iterator items(wanted, fs::directory_options::skip_permission_denied, error);
     if (error) {
@@ -132,55 +151,72 @@ FileBrowser::Listing FileBrowser::read(const std::string& path, const FileTypes*
 
 void FileBrowser::enter(const std::string& path, std::shared_ptr<const FileTypes> types) {
     types_ = std::move(types);
-    if (reading_) reading_->cancel(), left_.push_back(std::move(reading_));
-    reading_ = std::make_unique<Task<Listing>>("folder", path,
-                                               [path, types = types_](const Progress& progress) {
-                                                   return read(path, types.get(), progress);
-                                               });
+    start({path});
+}
+
+void FileBrowser::begin(const std::string& path, std::shared_ptr<const FileTypes> types) {
+    for (std::string* text : {&folder_, &typed_, &came_from_, &filter}) text->clear();
+    entries_.clear();
+    shown_.clear();
+    left_out_ = 0;
+    chosen_.reset();
+    fell_back_ = false;
+    enter(path, std::move(types));
+}
+
+void FileBrowser::start(Asked asked) {
+    if (tasks_.reading) tasks_.reading->cancel(), tasks_.left.push_back(std::move(tasks_.reading));
+    tasks_.reading = std::make_unique<Task<Listing>>(
+        "folder", asked.path, [asked, types = types_](const Progress& progress) {
+            return asked.read(types.get(), progress);
+        });
     // Most folders are read before the next frame.
-    if (auto listing = reading_->take_within(kPatience))
-        reading_.reset(), show(std::move(*listing));
+    if (auto listing = tasks_.reading->take_within(kPatience))
+        tasks_.reading.reset(), show(std::move(*listing));
 }
 
 void FileBrowser::find_places(std::vector<std::string> recent) {
-    if (placing_) return;  // one that waits for a dead mount
-    placing_ = std::make_unique<Task<std::vector<Place>>>(
+    if (tasks_.placing) return;  // one that waits for a dead mount
+    tasks_.placing = std::make_unique<Task<std::vector<Place>>>(
         "places", "looking for folders",
         [recent = std::move(recent)](const Progress&) { return places_of(recent); });
-    take_places(placing_->take_within(kPatience));
-}
-
-void FileBrowser::take_places(std::optional<Result<std::vector<Place>>> found) {
-    if (!found) return;
-    if (*found) places = std::move(**found);
-    placing_.reset();
 }
 
 void FileBrowser::update() {
-    std::erase_if(left_, [](auto& task) { return task->take().has_value(); });
-    if (placing_) take_places(placing_->take());
-    auto listing = reading_ ? reading_->take() : std::nullopt;
-    if (listing) reading_.reset(), show(std::move(*listing));
+    std::erase_if(tasks_.left, [](auto& task) { return task->take().has_value(); });
+    if (auto found = tasks_.placing ? tasks_.placing->take() : std::nullopt) {
+        if (*found) places = std::move(**found);
+        tasks_.placing.reset();
+    }
+    auto listing = tasks_.reading ? tasks_.reading->take() : std::nullopt;
+    if (listing) tasks_.reading.reset(), show(std::move(*listing));
 }
 
 void FileBrowser::settle() {
-    while (reading_) {
+    while (tasks_.reading) {
         update();
-        if (reading_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (tasks_.reading) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
 }
 
 void FileBrowser::show(Result<Listing> read) {
     problem_ = read ? read->problem : read.error().text();
     const bool first = folder_.empty() && !std::exchange(fell_back_, true);
-    if (!problem_.empty() && first) enter(".", types_);
-    if (!problem_.empty()) return;
+    if (!problem_.empty()) {
+        if (first) enter(".", types_);
+        return;
+    }
     Listing& listing = *read;
     const bool another = listing.folder != folder_;
+    // What is typed while the first folder is read stays.
+    if (listing.typed || (another && !folder_.empty())) filter.clear();
+    if (!listing.chosen.empty()) {
+        chosen_ = std::move(listing.chosen);
+        return;
+    }
     came_from_ = another      ? fs::path(folder_).filename().string()
                  : selected() ? selected()->name
                               : std::string();
-    if (another) filter.clear();
     folder_ = typed_ = listing.folder;
     entries_ = std::move(listing.entries);
     left_out_ = listing.left_out;
@@ -234,29 +270,14 @@ std::string FileBrowser::path_of(const Entry& entry) const {
     return (fs::path(folder_) / entry.name).string();
 }
 
-std::optional<std::string> FileBrowser::activate(const Entry& entry) {
-    // Enter a folder that is a capture or a run if it cannot be the answer.
-    if (entry.kind == FileKind::folder || (entry.is_folder && (only || for_writing))) {
-        enter(path_of(entry), types_);
-        return std::nullopt;
-    }
-    return path_of(entry);
-}
-
 std::optional<std::string> FileBrowser::go_to(std::string typed) {
     const char* home = std::getenv("HOME");
     const bool in_home = home && (typed == "~" || typed.starts_with("~/"));
     const fs::path named = in_home ? home + typed.substr(1) : typed;
     const std::string path = (fs::path(folder_) / named).lexically_normal().string();
     focus_filter = filtering_;  // a slip is corrected by typing on
-    std::error_code ignored;
-    const bool file = fs::is_regular_file(path, ignored);
-    if (file || fs::is_directory(path, ignored)) filter.clear();
-    if (file || (!for_writing && !only && types_ && types_->kind_of &&
-                 fs::is_directory(path, ignored) && types_->kind_of(path) != FileKind::other))
-        return path;
-    enter(path, types_);
-    return std::nullopt;
+    start({path, true, !for_writing && !only});
+    return std::exchange(chosen_, std::nullopt);
 }
 
 std::optional<std::string> FileBrowser::draw_path() {
@@ -403,7 +424,12 @@ std::optional<std::string> FileBrowser::draw_list(
     if (activated < 0 || static_cast<std::size_t>(activated) >= shown_.size()) return std::nullopt;
     const Entry entry = entries_[shown_[static_cast<std::size_t>(activated)]];
     if (entry.kind == FileKind::other) return std::nullopt;
-    return activate(entry);
+    // Enter a folder that is a capture or a run if it cannot be the answer.
+    const bool enters =
+        entry.kind == FileKind::folder || (entry.is_folder && (only || for_writing));
+    if (!enters) return path_of(entry);
+    enter(path_of(entry), types_);
+    return std::nullopt;
 }
 
 std::optional<std::string> FileBrowser::draw(
@@ -415,7 +441,8 @@ std::optional<std::string> FileBrowser::draw(
     if (!places.empty() && ImGui::GetContentRegionAvail().x > kRoomForPlaces * em())
         draw_places(height);
     ImGui::BeginGroup();
-    std::optional<std::string> typed = draw_path();
+    std::optional<std::string> typed = std::exchange(chosen_, std::nullopt);
+    if (auto path = draw_path()) typed = std::move(path);
     if (auto path = draw_filter()) typed = std::move(path);
     if (!problem_.empty()) {
         ImGui::PushTextWrapPos(0);
@@ -434,10 +461,10 @@ std::optional<std::string> FileBrowser::draw(
     if (shown_.empty() && !busy() && problem_.empty())
         ImGui::GetWindowDrawList()->AddText(
             {ImGui::GetItemRectMin().x + em(), ImGui::GetItemRectMin().y + 2 * em()}, theme().dim,
-            entries_.empty()                      ? "This folder is empty"
-            : !filter.empty() && !is_path(filter) ? "No name contains this text"
-            : openable_only ? "Nothing here can be opened. Clear Supported files only to list all."
-                            : "Nothing here can be opened");
+            entries_.empty()                    ? "This folder is empty"
+            : filter.empty() || is_path(filter) ? kNoneSupported
+            : openable_only                     ? "No supported file has this in its name"
+                                                : "No name contains this text");
     ImGui::EndGroup();
     return typed ? typed : chosen;
 }

@@ -30,10 +30,15 @@ class FileBrowser {
     /// Starts to read a folder; the old list stays until that is done. For an unreadable folder,
     /// problem() has the reason.
     void enter(const std::string& path, std::shared_ptr<const FileTypes> types);
+    /// The same with an empty list, for a new question. An unreadable folder gives way to the
+    /// current one.
+    void begin(const std::string& path, std::shared_ptr<const FileTypes> types);
     /// Takes the finished reading.
     void update();
-    /// A folder is being read: frames should continue.
-    bool busy() const { return reading_ != nullptr; }
+    /// A folder is being read.
+    bool busy() const { return tasks_.reading != nullptr; }
+    /// So it is, or places are being found: frames should continue.
+    bool waits() const { return busy() || tasks_.placing != nullptr; }
     /// Waits for the folder; for tests.
     void settle();
 
@@ -51,7 +56,7 @@ class FileBrowser {
     /// The entry with keyboard focus.
     const Entry* selected() const;
     std::string path_of(const Entry& entry) const;
-    /// Chooses a typed file, or goes to a typed folder.
+    /// Chooses a typed file, or goes to a typed folder. If that takes long, draw() gives the file.
     std::optional<std::string> go_to(std::string typed);
 
     struct Place {
@@ -69,12 +74,19 @@ class FileBrowser {
 
   private:
     struct Listing {
+        bool typed = false;
+        std::string chosen;  ///< or what follows
         std::string folder, problem;
         std::vector<Entry> entries;
         std::size_t left_out = 0;
     };
-    void take_places(std::optional<Result<std::vector<Place>>> found);
-    static Listing read(const std::string& path, const FileTypes* types, const Progress& progress);
+    struct Asked {
+        std::string path;
+        bool typed = false;    ///< a file is chosen
+        bool chooses = false;  ///< so is a folder that can be opened
+        Listing read(const FileTypes* types, const Progress& progress) const;
+    };
+    void start(Asked asked);
     void show(Result<Listing> read);
     void arrange();
     std::optional<std::string> draw_path();
@@ -86,12 +98,12 @@ class FileBrowser {
         float height, const std::function<void(const std::string&, const Entry&)>& menu);
     int keyboard();
     void sort_as_asked();
-    std::optional<std::string> activate(const Entry& entry);
 
     std::shared_ptr<const FileTypes> types_;
     std::string folder_, typed_, problem_, came_from_;
     bool path_entered_ = false, filtering_ = false;  // in this frame
     bool fell_back_ = false;                         // from the first folder to the current one
+    std::optional<std::string> chosen_;              // by going to a typed file
     std::vector<Entry> entries_;
     std::vector<std::size_t> shown_;
     std::size_t left_out_ = 0;
@@ -101,12 +113,16 @@ class FileBrowser {
     bool arranged_openable_ = true;
     std::optional<FileKind> arranged_only_;
     int selected_ = -1;  ///< a row of shown_
-    std::unique_ptr<Task<Listing>> reading_;
-    std::vector<std::unique_ptr<Task<Listing>>> left_;  // cancelled, but on a mount that hangs
-    std::unique_ptr<Task<std::vector<Place>>> placing_;
+    struct Tasks {
+        std::unique_ptr<Task<Listing>> reading;
+        std::vector<std::unique_ptr<Task<Listing>>> left;  // cancelled, but on a mount that hangs
+        std::unique_ptr<Task<std::vector<Place>>> placing;
+        ~Tasks();  ///< does not wait for those that hang
+    };
+    Tasks tasks_;
 };
 
-/// "/data", "runs/fox", "~", "..": what is typed is no part of a name.
+/// "/data", "runs/fox", "~", "..": true for a path, false for part of a name.
 bool is_path(std::string_view typed);
 /// Folders of recent files, the home folder, the current one, and mounted drives.
 std::vector<FileBrowser::Place> places_of(const std::vector<std::string>& recent);

@@ -101,13 +101,13 @@ void FileDialog::ask(const std::string& command, const Snapshot& snapshot) {
     visible_ = opening_ = true;
     ticked_ = false;
     browser_.find_places(snapshot.recent);
-    browser_.filter.clear();
     browser_.openable_only = ending_.empty();
     browser_.only = served.only;
     browser_.focus_filter = !writes_;
     browser_.for_writing = writes_;
-    browser_.enter(first_folder(snapshot), snapshot.file_types);
-    if (writes_) name_file(snapshot);
+    browser_.begin(first_folder(snapshot), snapshot.file_types);
+    name_.clear();
+    unnamed_ = writes_;
 }
 
 /// The last folder for the purpose; else that of a recent file or of the run.
@@ -220,25 +220,39 @@ std::vector<std::string> FileDialog::more_arguments() const {
     return out;
 }
 
+/// The field of the name; true when Enter was pressed in it.
+bool FileDialog::draw_name(const Snapshot& snapshot, bool ready) {
+    ImGui::SetNextItemWidth(-17 * em());
+    if (unnamed_ && ready) {
+        name_file(snapshot);
+        unnamed_ = false;
+        ImGui::SetKeyboardFocusHere();
+    }
+    ImGui::BeginDisabled(unnamed_);
+    const bool entered = ImGui::InputText(
+        "##name", &name_, ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
+    ImGui::EndDisabled();
+    return entered;
+}
+
 void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
     const float foot = 3.4F * ImGui::GetFrameHeightWithSpacing();
     const bool of_format = ending_.empty() && command_ != kRunFolder;
     const FileBrowser::Entry* before = browser_.selected();
-    const std::string stood_on = before ? before->name : "";
+    const std::string stood_on = before ? before->name : "", stood_in = browser_.folder();
     const auto chosen = browser_.draw(snapshot.file_types, -foot);
     const FileBrowser::Entry* selected = browser_.selected();
     // A chosen file sets the name.
     if (chosen)
         name_ = fs::path(*chosen).filename().string();
-    else if (selected && !selected->is_folder && selected->name != stood_on)
+    else if (selected && !selected->is_folder && selected->name != stood_on &&
+             browser_.folder() == stood_in)
         name_ = selected->name;
     if (const fs::path folder = chosen ? fs::path(*chosen).parent_path() : fs::path();
         !folder.empty() && folder != browser_.folder())
         browser_.enter(folder.string(), snapshot.file_types);
-    ImGui::SetNextItemWidth(-17 * em());
-    if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
-    const bool entered = ImGui::InputText(
-        "##name", &name_, ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll);
+    const bool ready = !browser_.busy() && !browser_.folder().empty();
+    const bool entered = draw_name(snapshot, ready);
     ImGui::SameLine();
     if (command_ == "screenshot")
         draw_picture_choices();
@@ -251,7 +265,7 @@ void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
     const bool known =
         !name.empty() &&
         (!of_format || (snapshot.file_types && format_of(*snapshot.file_types, name)));
-    ImGui::BeginDisabled(!known);
+    ImGui::BeginDisabled(!known || !ready);
     const bool pressed = ImGui::Button(command_ == kRunFolder ? "Choose" : "Write", {6 * em(), 0});
     ImGui::EndDisabled();
     draw_box(snapshot);
@@ -260,14 +274,16 @@ void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
     const bool there =
         std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name; });
     const std::string path = (fs::path(browser_.folder()) / name).string();
-    if (!known)
+    if (!ready)
+        dim_text("no folder yet");
+    else if (!known)
         dim_text(name.empty() ? "type a name" : "the extension sets the format");
     else if (there)
         colored_text(theme().warning,
                      command_ == kRunFolder ? "already exists" : "replaces the existing file");
     else
         dim_text(fitted_path(path, ImGui::GetContentRegionAvail().x));
-    if ((pressed || entered) && known) answer(path, commands);
+    if ((pressed || entered) && known && ready) answer(path, commands);
 }
 
 void FileDialog::draw(const Snapshot& snapshot, Commands& commands) {

@@ -21,6 +21,8 @@ class FileDialog {
     void ask(const std::string& command, const Snapshot& snapshot);
     void draw(const Snapshot& snapshot, Commands& commands);
     bool busy() const { return visible_ && browser_.busy(); }
+    /// The next frame should come soon.
+    bool waits() const { return visible_ && browser_.waits(); }
     bool visible() const { return visible_ || opening_; }
 
     /// The last folder of each purpose ("pictures", "traces"); kept between runs.
@@ -31,6 +33,7 @@ class FileDialog {
     void name_file(const Snapshot& snapshot);
     void draw_opening(const Snapshot& snapshot, Commands& commands);
     void draw_writing(const Snapshot& snapshot, Commands& commands);
+    bool draw_name(const Snapshot& snapshot, bool ready);
     void draw_formats(const FileTypes& types);
     void draw_picture_choices();
     void draw_box(const Snapshot& snapshot);
@@ -42,6 +45,7 @@ class FileDialog {
     std::string command_, title_, name_, purpose_;
     std::string ending_;  ///< what the name gets where it has none; empty: it says the format
     bool visible_ = false, opening_ = false, writes_ = false, overlays_ = true;
+    bool unnamed_ = false;  ///< until its folder is read
     bool ticked_ = false;   ///< the command's own box: with photos, clip only
     std::size_t size_ = 0;  ///< of pictures, an index
 };

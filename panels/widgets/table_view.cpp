@@ -12,7 +12,10 @@ using Columns = std::vector<const ColumnOf<std::size_t>*>;
 
 void set_up(const Columns& columns, const TableView& view) {
     ImGui::TableSetupScrollFreeze(view.frozen, 1);
-    for (const auto* c : columns) {
+    const auto has = [](const auto& titles, const auto* c) {
+        return std::find(titles.begin(), titles.end(), c->title) != titles.end();
+    };
+    for (int i = 0; const auto* c : columns) {
         const ImGuiTableColumnFlags width = c->width > 0   ? ImGuiTableColumnFlags_WidthFixed
                                             : c->width < 0 ? ImGuiTableColumnFlags_WidthStretch
                                                            : ImGuiTableColumnFlags_None;
@@ -20,11 +23,11 @@ void set_up(const Columns& columns, const TableView& view) {
             c->order == SortOrder::descending ? ImGuiTableColumnFlags_PreferSortDescending
             : c->order == SortOrder::none     ? ImGuiTableColumnFlags_NoSort
                                               : ImGuiTableColumnFlags_None;
-        const bool hidden =
-            std::find(view.hidden.begin(), view.hidden.end(), c->title) != view.hidden.end();
+        const bool sorted = (ImGui::TableGetColumnFlags(i++) & ImGuiTableColumnFlags_IsSorted) != 0;
         ImGui::TableSetupColumn(
             c->title.c_str(),
-            width | order | (hidden ? ImGuiTableColumnFlags_DefaultHide : 0) |
+            width | order | (has(view.hidden, c) ? ImGuiTableColumnFlags_DefaultHide : 0) |
+                (has(view.dropped, c) && !sorted ? ImGuiTableColumnFlags_Disabled : 0) |
                 (c->title == view.sort_by ? ImGuiTableColumnFlags_DefaultSort : 0),
             c->width > 0 ? c->width * em() : -c->width);
     }

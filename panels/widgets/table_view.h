@@ -48,8 +48,9 @@ struct TableView {
     std::string_view sort_by = {};                     ///< title of the column sorted at first
     std::string_view path = {};                        ///< title of a column of paths
     std::vector<std::string_view> hidden = {};         ///< titles of columns hidden at first
-    std::optional<std::size_t> follow = {};            ///< scroll to this row now
-    TableOrder* order = nullptr;                       ///< nullptr: sorts in each frame
+    std::vector<std::string_view> dropped = {};  ///< those without space now, unless sorted by
+    std::optional<std::size_t> follow = {};      ///< scroll to this row now
+    TableOrder* order = nullptr;                 ///< nullptr: sorts in each frame
     std::vector<std::pair<std::string_view, OfRow>> draw = {};  ///< titles of columns drawn by this
 };
 

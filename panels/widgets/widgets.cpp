@@ -95,6 +95,11 @@ bool default_button(const char* label, ImVec2 size) {
     ImGui::PopStyleColor();
     return enter_presses() || pressed;
 }
+bool other_button(const char* label, ImVec2 size) {
+    const bool pressed = ImGui::Button(label, size);
+    const bool focused = ImGui::GetIO().NavVisible && ImGui::IsItemFocused();
+    return pressed || (focused && keys_are_free() && named_key_pressed(ImGuiKey_Enter, false));
+}
 
 bool icon_text_button(Icon icon, const char* label, const char* hint, bool enabled) {
     const float side = ImGui::GetFrameHeight(), pad = ImGui::GetStyle().FramePadding.x;

@@ -46,6 +46,8 @@ void tooltip(std::string_view text);
 bool tooltip_changed();
 /// The button that Enter presses as well: the usual answer of a dialog.
 bool default_button(const char* label, ImVec2 size = {0, 0});
+/// Another button of it: Enter presses it while the keyboard stands on it.
+bool other_button(const char* label, ImVec2 size = {0, 0});
 /// Puts the next button beside the last item if it fits.
 void beside_if_fits(const char* label);
 /// Text in the middle of the remaining region, dim, for panels with nothing to show.

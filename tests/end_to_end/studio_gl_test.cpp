@@ -111,25 +111,29 @@ TEST(Headless, keys_go_where_they_should) {
     EXPECT_EQ(fs::file_size(at + "all.ply"), fs::file_size(at + "again.ply"));
 }
 
-TEST(Headless, delete_means_the_selected_film_key_where_no_gaussians_are_selected) {
+TEST(Headless, over_the_film_panel_delete_means_its_key_and_never_gaussians) {
     const TemporaryFolder folder;
     const std::string at = folder.path().string() + "/";
     const std::string script = "open " + tiny_capture() +
-                               "\nwait-loaded\nwait-frame\nfilm.key\nfilm.key\nselect.none\n"
-                               "press Delete\nwait-idle\nfilm.save " +
-                               at + "path.json\nfilm.go 1\nexport " + at +
-                               "whole.ply\nselect.range x 0 1e9\nwait-idle\npress Delete\n"
-                               "wait-idle\nexport " +
-                               at + "part.ply\nwait-idle\nquit now\n";
+                               "\nwait-loaded\nwait-frame\nfilm.key\nfilm.key\nexport " + at +
+                               "whole.ply\nselect.range x 0 1e9\npress Delete\nwait-idle\n"
+                               "film.save " +
+                               at + "two.json\nexport " + at +
+                               "part.ply\nselect.range y 0 1e9\npanel Film\nwait-frame\n"
+                               "click 560 534\npress Delete\npress Delete\nwait-idle\nfilm.save " +
+                               at + "one.json\nexport " + at + "still.ply\nwait-idle\nquit now\n";
     EXPECT_EQ(run_with_commands(studio_options(folder.path(), script, true)), 0);
-    const auto path = read_text_file(at + "path.json", 1 << 20);
-    ASSERT_TRUE(path);
-    std::size_t keys = 0;
-    for (std::size_t i = path->find("\"time\""); i != std::string::npos;
-         i = path->find("\"time\"", i + 1))
-        ++keys;
-    EXPECT_EQ(keys, 1u) << *path;
+    const auto keys = [&](const char* file) {
+        const auto path = read_text_file(at + file, 1 << 20);
+        std::size_t count = 0;
+        for (std::size_t i = 0; path && (i = path->find("\"time\"", i)) != std::string::npos; ++i)
+            ++count;
+        return count;
+    };
+    EXPECT_EQ(keys("two.json"), 2u);
+    EXPECT_EQ(keys("one.json"), 1u);
     EXPECT_LT(fs::file_size(at + "part.ply"), fs::file_size(at + "whole.ply"));
+    EXPECT_EQ(fs::file_size(at + "still.ply"), fs::file_size(at + "part.ply"));
 }
 
 TEST(Headless, an_empty_studio_draws_and_quits) {

@@ -162,7 +162,14 @@ TEST_F(Leaves, ARunContinuesAfterCancel) {
     ASSERT_EQ(h.run_state(), RunState::paused);
     ASSERT_TRUE(leaving.answer(QuitAnswer::stay));
     EXPECT_TRUE(h.until([&] { return h.run_state() == RunState::training; }));
-    h.session.send(jobs::pause());
+    ASSERT_TRUE(leaving.begin({}, false));
+    ASSERT_TRUE(asked(Of::edited_run));
+    ASSERT_TRUE(leaving.answer(QuitAnswer::save));
+    ASSERT_TRUE(asked(Of::unsaved_run));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::pause())));
+    ASSERT_TRUE(leaving.answer(QuitAnswer::stay));
+    ASSERT_TRUE(h.until_done(h.state.last_sent));
+    EXPECT_EQ(h.run_state(), RunState::paused) << "that was asked for meanwhile";
     for (const std::string& line : h.state.training.not_saved)
         if (line.starts_with("a copy: ")) fs::remove_all(fs::path(line.substr(8)).parent_path());
 }
@@ -187,6 +194,22 @@ TEST_F(Leaves, AFinishedRunContinues) {
     ASSERT_TRUE(run("train.start"));
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     EXPECT_NE(h.errors[0].text.find("raise steps"), std::string::npos) << h.errors[0].text;
+}
+
+TEST_F(Leaves, AFinishedRunThatIsOpenedAgainIsEvaluated) {
+    ASSERT_TRUE(h.open(tiny_capture()));
+    ASSERT_TRUE(run("train.set", {"steps", "3"}));
+    ASSERT_TRUE(run("train.start"));
+    ASSERT_TRUE(h.until_state(RunState::finished));
+    ASSERT_TRUE(h.until([&] { return !h.state.training.last_checkpoint.empty(); }));
+    ASSERT_TRUE(h.open(h.state.training.last_checkpoint));
+    ASSERT_EQ(h.run_state(), RunState::finished);
+    ASSERT_TRUE(run("train.evaluate"));
+    EXPECT_TRUE(h.until([&] {
+        return std::ranges::any_of(h.notes, [](const auto& note) {
+            return note.notice && note.text.find("PSNR") != std::string::npos;
+        });
+    }));
 }
 
 TEST_F(Leaves, SplatsWithTheirPhotosAreTrainedFurther) {

@@ -111,6 +111,23 @@ TEST_F(TheQuitQuestion, EnterGivesTheUsualAnswer) {
     EXPECT_EQ(entered(LeaveQuestion::Of::splats), (Given{{"browse", {"export"}}}));
 }
 
+TEST_F(TheQuitQuestion, EnterPressesTheButtonWithTheFocus) {
+    snapshot.asks_to_leave = LeaveQuestion{LeaveQuestion::Of::edited_run, {"why"}};
+    const auto shared = [&] {
+        share_arrows();
+        draw();
+    };
+    for (int i = 0; i < 5; ++i) ui.frame(shared);
+    ui.press(ImGuiKey_RightArrow, shared);
+    ui.press(ImGuiKey_RightArrow, shared);
+    ASSERT_TRUE(ImGui::GetIO().NavVisible);
+    ui.press(ImGuiKey_Enter, shared);
+    const Given given = commands.take();
+    ASSERT_EQ(given.size(), 1u);
+    EXPECT_EQ(given[0].first, "quit");
+    EXPECT_NE(given[0].second, (std::vector<std::string>{"save"}));
+}
+
 class TheImportDialog : public testing::Test {
   protected:
     TheImportDialog() : table(fake_table()), commands(table), snapshot(fake_snapshot(store)) {

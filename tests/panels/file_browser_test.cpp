@@ -45,7 +45,10 @@ class Browser : public testing::Test {
         snapshot.file_types = types;
         snapshot.recent = {(root / "b.splats").string()};
     }
-    ~Browser() override { fs::remove_all(root); }
+    ~Browser() override {
+        fs::current_path(root.parent_path());
+        fs::remove_all(root);
+    }
     void put(const std::string& name, std::size_t bytes) {
         std::ofstream(root / name) << std::string(bytes, 'x');
         fs::last_write_time(root / name,
@@ -55,6 +58,11 @@ class Browser : public testing::Test {
         std::vector<std::string> out;
         for (const std::size_t i : browser.shown()) out.push_back(browser.entries()[i].name);
         return out;
+    }
+    /// Draws until the folder is read, and then what follows from it.
+    void read(const FileDialog& dialog, const std::function<void()>& draw) {
+        while (dialog.busy()) ui.frame(draw);
+        for (int i = 0; i < 8; ++i) ui.frame(draw);
     }
     auto window(const std::function<void()>& draw) {
         return [draw] {
@@ -88,9 +96,7 @@ TEST_F(Browser, ListsWhatCanBeOpenedFoldersFirst) {
     browser.filter = "SPLA";
     ui.frame(draw);
     EXPECT_EQ(names(browser), (std::vector<std::string>{"A.splats", "b.splats"}));
-    const auto& entries = browser.entries();
-    const auto b = std::find_if(entries.begin(), entries.end(),
-                                [](const auto& e) { return e.name == "b.splats"; });
+    const auto b = std::ranges::find(browser.entries(), "b.splats", &FileBrowser::Entry::name);
     EXPECT_EQ(b->bytes, 3000u);
     EXPECT_GT(b->modified, 1'000'000'000);
     EXPECT_NE(format_date(b->modified), "-");
@@ -213,7 +219,7 @@ TEST_F(Browser, TheDialogOpensATypedPathByItsButton) {
     FileDialog dialog;
     dialog.ask("open", snapshot);
     const auto draw = [&] { dialog.draw(snapshot, commands); };
-    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    read(dialog, draw);
     ImGui::GetIO().AddInputCharactersUTF8((root / "A.splats").c_str());
     for (int i = 0; i < 5; ++i) ui.frame(draw);
     Given given;
@@ -224,27 +230,91 @@ TEST_F(Browser, TheDialogOpensATypedPathByItsButton) {
     EXPECT_EQ(given, (Given{{"open", {(root / "A.splats").string()}}}));
 }
 
+/// Asking what "deeper" is takes until it is let go.
+struct DeadMount {
+    explicit DeadMount(const FileTypes& of) : types(std::make_shared<FileTypes>(of)) {
+        types->kind_of = [known = of.kind_of, hangs = hangs](const std::string& path) {
+            if (!path.ends_with("deeper")) return known(path);
+            while (*hangs) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            return FileKind::splats;
+        };
+    }
+    ~DeadMount() { let_go(); }
+    void let_go() const { *hangs = false; }
+
+    std::shared_ptr<std::atomic<bool>> hangs = std::make_shared<std::atomic<bool>>(true);
+    std::shared_ptr<FileTypes> types;
+};
+
 TEST_F(Browser, AFolderThatHangsIsLeft) {
-    std::atomic<bool> hangs = true;
-    auto slow = std::make_shared<FileTypes>();
-    slow->kind_of = [&](const std::string& path) {
-        while (hangs && path.ends_with("deeper"))
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        return FileKind::other;
-    };
+    const DeadMount dead(*types);
     FileBrowser browser;
-    browser.enter((root / "inner").string(), slow);
+    browser.enter((root / "inner").string(), dead.types);
     EXPECT_TRUE(browser.busy());
-    browser.enter(root.string(), slow);
+    browser.enter(root.string(), dead.types);
     browser.settle();
     EXPECT_EQ(browser.folder(), root.string());
-    hangs = false;
+}  // nothing waits for it
+
+TEST_F(Browser, AnUnreadableFirstFolderGivesWayToTheCurrentOne) {
+    fs::current_path(root / "inner");
+    FileBrowser browser;
+    browser.enter((root / "gone").string(), types);
+    browser.settle();
+    EXPECT_EQ(browser.folder(), (root / "inner").string());
+    EXPECT_EQ(names(browser), std::vector<std::string>{"deeper"});
+}
+
+TEST_F(Browser, ATypedPathThatHangsIsChosenLater) {
+    const DeadMount dead(*types);
+    FileBrowser browser;
+    std::vector<std::string> chosen;
+    const auto draw = window([&] {
+        if (const auto path = browser.draw(dead.types, 0)) chosen.push_back(*path);
+    });
+    browser.enter(root.string(), dead.types);
+    browser.settle();
+    EXPECT_FALSE(browser.go_to("inner/deeper"));
+    ui.frame(draw);
+    EXPECT_TRUE(chosen.empty());
+    dead.let_go();
+    browser.settle();
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    EXPECT_EQ(chosen, std::vector<std::string>{(root / "inner/deeper").string()});
+}
+
+TEST_F(Browser, TheDialogWritesIntoAFolderThatItHasRead) {
+    const DeadMount dead(*types);
+    put("inner/gausscope.png", 3);
+    snapshot.file_types = dead.types;
+    FileDialog dialog;
+    dialog.folders["pictures"] = (root / "inner").string();
+    dialog.folders["traces"] = (root / "gone").string();
+    const auto draw = [&] { dialog.draw(snapshot, commands); };
+    dialog.ask("screenshot", snapshot);
+    for (int i = 0; i < 5; ++i) ui.frame(draw);
+    ui.press(ImGuiKey_Enter, draw);
+    EXPECT_TRUE(dialog.busy() && commands.take().empty());
+    dead.let_go();
+    read(dialog, draw);
+    ui.press(ImGuiKey_Enter, draw);
+    EXPECT_EQ(commands.take(),
+              (Given{{"screenshot", {(root / "inner/gausscope-2.png").string(), "overlays"}}}));
+    fs::current_path(root / "a_capture");
+    dialog.ask("trace.save", snapshot);
+    read(dialog, draw);
+    ui.press(ImGuiKey_Enter, draw);
+    const Given given = commands.take();
+    ASSERT_EQ(given.size(), 1u);
+    EXPECT_EQ(fs::path(given[0].second.at(0)).parent_path(), root / "a_capture")
+        << "not where the last picture was written";
 }
 
 TEST_F(Browser, ListsOfPlacesAreReadInTheBackground) {
     FileBrowser browser;
     browser.find_places({(root / "b.splats").string(), (root / "gone/e.splats").string()});
-    for (int i = 0; i < 1000 && browser.places.empty(); ++i) {
+    EXPECT_TRUE(browser.waits() || !browser.places.empty()) << "they are drawn when they come";
+    for (int i = 0; i < 1000 && browser.waits(); ++i) {
         browser.update();
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -279,7 +349,7 @@ TEST_F(Browser, TheDialogHasTheBoxesOfItsCommand) {
     dialog.folders["bundles"] = root.string();
     dialog.ask("bundle.save", snapshot);
     const auto draw = [&] { dialog.draw(snapshot, commands); };
-    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    read(dialog, draw);
     EXPECT_NE(ui.words(draw).find("With photos"), std::string::npos);
     Given given;
     const ImVec2 size = ImGui::GetIO().DisplaySize;
@@ -311,7 +381,7 @@ TEST_F(Browser, TheDialogAnswersTheCommandThatAsked) {
     EXPECT_FALSE(FileDialog::serves("train.run-to"));
     dialog.ask("open", snapshot);
     const auto draw = [&] { dialog.draw(snapshot, commands); };
-    for (int i = 0; i < 10 && (i < 3 || dialog.busy()); ++i) ui.frame(draw);
+    read(dialog, draw);
     for (int i = 0; i < 3; ++i) ui.press(ImGuiKey_DownArrow, draw);
     ui.press(ImGuiKey_Enter, draw);
     const auto given = commands.take();
@@ -324,7 +394,7 @@ TEST_F(Browser, ExportsUnderANameWithAFormat) {
     FileDialog dialog;
     dialog.ask("export", snapshot);
     const auto draw = [&] { dialog.draw(snapshot, commands); };
-    for (int i = 0; i < 10 && (i < 4 || dialog.busy()); ++i) ui.frame(draw);
+    read(dialog, draw);
     // The focused field contains the name; ".ply" is none of these formats, so nothing is
     // written.
     ui.press(ImGuiKey_Enter, draw);
@@ -337,7 +407,7 @@ TEST_F(Browser, EnterInTheNameGoesIntoNoFolder) {
     fs::current_path(root);
     dialog.ask("export", snapshot);
     const auto draw = [&] { dialog.draw(snapshot, commands); };
-    for (int i = 0; i < 10 && (i < 4 || dialog.busy()); ++i) ui.frame(draw);
+    read(dialog, draw);
     for (const char c : std::string("m.splats"))
         ImGui::GetIO().AddInputCharacter(static_cast<unsigned char>(c));
     ui.frame(draw);
@@ -355,13 +425,13 @@ TEST_F(Browser, APictureIsNamedWhereTheLastOneWasWritten) {
     dialog.folders["open"] = (root / "gone").string();
     dialog.ask("screenshot", snapshot);
     const auto draw = [&] { dialog.draw(snapshot, commands); };
-    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    read(dialog, draw);
     ui.press(ImGuiKey_Enter, draw);
     EXPECT_EQ(commands.take(),
               (Given{{"screenshot", {(root / "pictures/gausscope-2.png").string(), "overlays"}}}))
         << "under a name that nothing has yet";
     dialog.ask("trace.save", snapshot);
-    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    read(dialog, draw);
     ImGui::GetIO().AddInputCharactersUTF8("run 7");  // its ending is added
     ui.frame(draw);
     ui.press(ImGuiKey_Enter, draw);
@@ -372,7 +442,7 @@ TEST_F(Browser, APictureIsNamedWhereTheLastOneWasWritten) {
     EXPECT_TRUE(fs::path(given[0].second.at(0)).is_absolute());
     EXPECT_EQ(dialog.folders.at("traces"), fs::path(given[0].second.at(0)).parent_path());
     dialog.ask("open", snapshot);
-    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    read(dialog, draw);
     EXPECT_EQ(dialog.folders.at("open"), (root / "gone").string())
         << "what is gone is no place to begin, and nothing was opened elsewhere";
 }
@@ -398,7 +468,7 @@ TEST_F(Browser, EscapeInTheDialogsComboLeavesTheDialog) {
         share_arrows();
         dialog.draw(snapshot, commands);
     };
-    for (int i = 0; i < 10 && (i < 5 || dialog.busy()); ++i) ui.frame(draw);
+    read(dialog, draw);
     const auto open_popups = [] { return ImGui::GetCurrentContext()->OpenPopupStack.Size; };
     // The formats' combo stands at the right of the name, above the buttons.
     const ImVec2 middle{ImGui::GetIO().DisplaySize.x / 2, ImGui::GetIO().DisplaySize.y / 2};

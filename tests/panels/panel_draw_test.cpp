@@ -231,6 +231,8 @@ TEST(Palette, RunsANameWithItsArguments) {
     EXPECT_EQ(given("view.log "), (Given{{"view.log", {}}})) << "a switch toggles";
     EXPECT_EQ(given("film.size 320 240"), (Given{{"film.size", {"320", "240"}}}));
     EXPECT_EQ(given("panel Timeline"), (Given{{"panel", {"Timeline"}}})) << "names without a dot";
+    EXPECT_EQ(given("quit stay"), (Given{{"quit", {"stay"}}})) << "its help has these words";
+    EXPECT_EQ(given("cancel doctor"), (Given{{"cancel", {"doctor"}}}));
     EXPECT_EQ(given("view.log"), (Given{{"view.log", {}}})) << "no second Enter";
     EXPECT_EQ(given("view.level"), (Given{{"view.level", {}}})) << "not view.level-colors";
     EXPECT_EQ(given("view.frame-s"), (Given{{"view.frame-selection", {}}})) << "names first";

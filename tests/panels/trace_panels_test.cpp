@@ -321,10 +321,12 @@ TEST_F(Traces, StagesShowWholeNamesAndTheShareInANarrowPanel) {
     ASSERT_EQ(panel.rows().back().name, "project backward + Adam");
     ui.frame([&] {
         for (const float room : {22.0F, 28.0F, 38.0F}) {
-            const Table shown = panel.table(room, 0);
+            const auto widths = panel.widths(room);
+            const Table shown = panel.table(widths, 0);
             float all = 0;
             bool share = false;
             for (const auto& column : shown.columns) {
+                if (std::ranges::count(widths.dropped, column.title) > 0) continue;
                 all += column.width;
                 share = share || column.title == "share";
             }
@@ -336,6 +338,24 @@ TEST_F(Traces, StagesShowWholeNamesAndTheShareInANarrowPanel) {
             }
         }
     });
+}
+
+TEST_F(Traces, ALowPanelSaysWhyItHasNoHistory) {
+    const TraceStore store = iterations_of({{"blend", 4000}, {"project backward", 6000}});
+    snapshot.traces[1].store = &store;
+    for (const float height : {200.0F, 900.0F}) {
+        ui.restart(500, height);
+        StagesPanel panel;
+        const auto draw = alone(panel);
+        for (int i = 0; i < 3; ++i) ui.frame(draw);
+        for (float y = 10; y < 60; y += 8)
+            for (float x = 10; x < 490 && panel.history; x += 8) {
+                panel.view = StagesPanel::View::times;
+                ui.click({x, y}, draw);
+                ui.press(ImGuiKey_Escape, draw);
+            }
+        EXPECT_EQ(panel.history, height < 500) << "what the box does can be seen";
+    }
 }
 
 TEST_F(Traces, StagesNameFusedAdamAndAForeignProgramsRanges) {

@@ -6,6 +6,8 @@
 #include <imgui_internal.h>
 
 #include "panels/images_panel.h"
+#include "panels/state/inspection.h"
+#include "panels/state/selection_state.h"
 #include "panels/viewport/viewport.h"
 #include "panels/widgets/keys.h"
 #include "tests/panels/fake_snapshot.h"
@@ -203,14 +205,28 @@ TEST_F(TheWorkspace, TheStatusBarCountsTheSelection) {
 
 TEST_F(TheWorkspace, ThePictureAloneAnswersAClick) {
     workspace.picture_only = true;
-    for (int i = 0; i < 400; ++i) ui.frame(draw);  // its hint has gone
-    const auto vertices = [&] { return ui.frame(draw); };
-    const int before = vertices();
+    const auto hints = [&](int frames) {
+        for (int i = 0; i < frames; ++i) ui.frame(draw);
+        return ui.words(draw).find("Press Escape to show the panels") != std::string::npos;
+    };
+    EXPECT_TRUE(hints(2));
+    EXPECT_FALSE(hints(400));
     SelectionState more = *snapshot.selection;
-    ++more.selected;
+    more.selected = 4321;  // as training makes more of them
     snapshot.selection = std::make_shared<const SelectionState>(more);
-    for (int i = 0; i < 2; ++i) ui.frame(draw);
-    EXPECT_GT(vertices(), before) << "another answer, and how to show its panel";
+    EXPECT_FALSE(hints(2));
+    EXPECT_NE(ui.words(draw).find("4,321 of "), std::string::npos);
+    PixelAnswer pixel = *snapshot.inspection->pixel;
+    ++pixel.report.x;
+    PixelInspection clicked = *snapshot.inspection;
+    clicked.pixel = std::make_shared<const PixelAnswer>(pixel);
+    snapshot.inspection = std::make_shared<const PixelInspection>(clicked);
+    EXPECT_TRUE(hints(2)) << "another answer, and how to show its panel";
+    EXPECT_FALSE(hints(400));
+    snapshot.selection.reset();
+    EXPECT_FALSE(hints(400));
+    snapshot.selection = std::make_shared<const SelectionState>(more);
+    EXPECT_TRUE(hints(2));
 }
 
 TEST_F(TheWorkspace, AColumnAtItsLeastWidthFollowsTheMouseAtOnce) {
@@ -239,6 +255,31 @@ TEST_F(TheWorkspace, ImagesListTheWorstFirst) {
         if (std::isfinite(row.psnr) && (!worst || row.psnr < worst->psnr)) worst = &row;
     ASSERT_TRUE(worst);
     EXPECT_EQ(given, (Given{{"view.capture", {std::to_string(worst->view)}}}));
+}
+
+TEST_F(TheWorkspace, ImagesStaySortedInANarrowerPanel) {
+    ImagesPanel images;
+    const auto alone = [&] { draw_alone(images, snapshot, commands); };
+    for (int i = 0; i < 2; ++i) ui.frame(alone);
+    const ImGuiID id = ImGui::FindWindowByName("alone")->GetID("##images");
+    const ImGuiTable& listed = *ImGui::TableFindByID(id);
+    const auto column = [&](std::string_view title) {
+        for (int i = 0; i < listed.ColumnsCount; ++i)
+            if (title == ImGui::TableGetColumnName(&listed, i)) return i;
+        return -1;
+    };
+    const int loss = column("loss"), used = column("used");
+    ASSERT_TRUE(loss > 0 && used > 0);
+    ui.click({listed.Columns[loss].WorkMinX + 4, listed.OuterRect.Min.y + 0.5F * em()}, alone);
+    ASSERT_EQ(listed.Columns[loss].SortOrder, 0);
+    ImGui::GetIO().DisplaySize.x = 30 * em();
+    for (int i = 0; i < 3; ++i) ui.frame(alone);
+    EXPECT_FALSE(listed.Columns[used].IsEnabled);
+    EXPECT_EQ(listed.Columns[loss].SortOrder, 0);
+    EXPECT_TRUE(listed.Columns[loss].IsEnabled) << "its order stays to be seen";
+    ImGui::GetIO().DisplaySize.x = 60 * em();
+    for (int i = 0; i < 3; ++i) ui.frame(alone);
+    EXPECT_TRUE(listed.Columns[used].IsEnabled);
 }
 
 TEST_F(TheWorkspace, ThePictureAloneLeavesEscapeToTheStudio) {

@@ -28,6 +28,18 @@ std::unique_ptr<Trainer> make(const std::shared_ptr<Capture>& capture,
     return std::move(*trainer);
 }
 
+struct Unreadable : PhotoSource {
+    std::shared_ptr<const PhotoPixels> read(std::size_t) override {
+        if (fails) throw PhotoError("gone");
+        return pixels;
+    }
+    void expect(std::vector<std::size_t>) override {}
+    void pass(std::size_t) override {}
+    std::uint64_t bytes() const override { return 0; }
+    bool fails = true;
+    std::shared_ptr<PhotoPixels> pixels = std::make_shared<PhotoPixels>();
+};
+
 class TrainerRun : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -268,6 +280,28 @@ TEST_F(TrainerRun, ContinuesFromAModel) {
     GaussianModel none(2, 0);
     none.at(kMeans, 0) = none.at(kLogScales, 1) = std::nanf("");
     EXPECT_FALSE(gaussians_from_model(none, *capture, 0));
+}
+
+TEST_F(TrainerRun, AFirstStepThatFailsIsNone) {
+    auto capture = small_capture();
+    const auto before = make(capture);
+    for (int i = 0; i < 20; ++i) before->step();
+    const auto model = std::make_shared<const GaussianModel>(before->model());
+    ASSERT_NE(model->at(kSh0 + 3, 0), 0);
+    const auto unreadable = std::make_shared<Unreadable>();
+    unreadable->pixels->photo = capture->views[1].photo;
+    for (View& view : capture->views) view.source = unreadable;
+    TrainingSettings settings = busy_settings();
+    settings.sh_degree = 0;
+    const auto after = std::move(*Trainer::create(capture, settings, make_cpu_training(), model));
+    EXPECT_THROW(after->step(), PhotoError);
+    settings.sh_degree = 1;
+    ASSERT_TRUE(after->set_settings(settings).value());
+    for (std::size_t i = 0; i < model->count; ++i)
+        ASSERT_EQ(after->model().at(kSh0 + 3, i), model->at(kSh0 + 3, i)) << "not from the points";
+    unreadable->fails = false;
+    after->step();
+    EXPECT_EQ(model.use_count(), 1);
 }
 
 TEST_F(TrainerRun, OnePointOneCameraTrains) {
