@@ -1,8 +1,8 @@
 // Traces from files, ours and other people's, into a TraceStore: Perfetto (TrackEvent), Chrome JSON
-// and XSpace (JAX), gzipped or not; the content decides which. Called by `gausscope trace`. What a file holds
-// and the store cannot is counted and said. A damaged event costs that event only; of a file that
-// was cut, everything before the cut is read. A file without any whole event is an error with its
-// byte, and nothing of it reaches the store.
+// and XSpace (JAX), gzipped or not; the content decides which. Called by `gausscope trace`. What a
+// file holds and the store cannot is counted and said. A damaged event costs that event only; of a
+// file that was cut, everything before the cut is read. A file without any whole event is an error
+// with its byte, and nothing of it reaches the store.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,12 @@
 // and a kernel.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <map>
+#include <sstream>
+#include <string>
 
 #include "profiler/store/store.h"
 
@@ -51,5 +56,18 @@ struct RecordedProcess {
         b.written = written;
     }
 };
+
+/// "name{labels}" -> value, of a whole exposition.
+inline std::map<std::string, double> samples_of(const std::string& text) {
+    std::map<std::string, double> out;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("#")) continue;
+        const auto space = line.rfind(' ');
+        EXPECT_TRUE(out.emplace(line.substr(0, space), std::stod(line.substr(space + 1))).second)
+            << line;
+    }
+    return out;
+}
 
 }  // namespace gs::test
