@@ -148,6 +148,7 @@ OwnTimes own_times(const TraceStore& store, const Iterations& iterations) {
     const Communication seen = communication_in(store, iterations);
     OwnTimes out;
     out.communicates = !seen.all.empty();
+    out.on_gpu = seen.on_gpu;
     for (const Iteration& i : iterations.items)
         out.items.push_back(
             {i.milliseconds(),

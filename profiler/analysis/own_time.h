@@ -20,6 +20,7 @@ struct OwnTime {
 struct OwnTimes {
     /// False: no communication was seen. Then own times are not known (they equal the walls).
     bool communicates = false;
+    bool on_gpu = false;         ///< it was seen as kernels
     std::vector<OwnTime> items;  ///< of every iteration, in order
 };
 

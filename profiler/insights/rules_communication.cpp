@@ -73,12 +73,13 @@ Answer exposed_communication(const Subject& s) {
         s,
         fmt::format("Exposed communication takes {:.0f} % of an iteration", 100 * s.share(exposed)),
         exposed, Confidence::measured);
-    i.text = fmt::format(
-        "{} for {:.2f} ms per iteration; for {:.2f} ms of it the GPU does nothing else, {:.0f} % "
-        "is "
-        "hidden.",
-        gpu ? "Collectives run" : "The loop's thread is in collectives", in_all, exposed,
-        100 * (1 - exposed / in_all));
+    i.text = fmt::format("{} for {:.2f} ms per iteration",
+                         gpu ? "Collectives run" : "The process is in collectives", in_all);
+    i.text +=
+        s.activity.has_gpu
+            ? fmt::format("; for {:.2f} ms of it the GPU does nothing else, {:.0f} % is hidden.",
+                          exposed, 100 * (1 - exposed / in_all))
+            : fmt::format("; for {:.2f} ms of it the loop waits.", exposed);
     if (!found.empty()) i.text += fmt::format(" Per iteration: {}.", traffic_text(s, found));
     i.advice =
         "Run it while the backward pass computes (DDP's bucket_cap_mb, FSDP's prefetching, a "

@@ -158,7 +158,7 @@ RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOp
     std::vector<double> kernels;
     for (std::size_t i = 0; i < its.items.size(); ++i) {
         out.own.push_back(times.items[i].own_ms());
-        kernels.push_back(breakdowns[i].kernel_ms - times.items[i].exposed_ms);
+        kernels.push_back(breakdowns[i].kernel_ms - (times.on_gpu ? times.items[i].exposed_ms : 0));
         if (its.items[i].milliseconds() > out.slowest.milliseconds()) out.slowest = its.items[i];
     }
     out.own_ms = median_of(out.own);
@@ -213,10 +213,12 @@ Answer stragglers(const Subject& s) {
                         mine->own_ms - usual.own_ms, Confidence::measured);
     i.text = fmt::format(
         "Without waiting for others it needs {:.2f} ms per iteration, the usual one of {} ranks "
-        "{:.2f} ms. "
-        "Its kernels take {:.2f} ms, the median {:.2f} ms: the time is lost on the {}.",
-        mine->own_ms, loads.size(), usual.own_ms, mine->kernel_ms, usual.kernel_ms,
-        on_gpu ? "GPU" : "host");
+        "{:.2f} ms.",
+        mine->own_ms, loads.size(), usual.own_ms);
+    if (s.activity.has_gpu)
+        i.text += fmt::format(
+            " Its kernels take {:.2f} ms, the usual one's {:.2f} ms: the time is lost on the {}.",
+            mine->kernel_ms, usual.kernel_ms, on_gpu ? "GPU" : "host");
     i.advice = on_gpu ? "Its GPU is slower or has more work: clocks and heat (R12), another GPU "
                         "model, an uneven split of the batch or of the splats."
                       : "Its host is slower: data loading, other processes on its cores, NUMA "

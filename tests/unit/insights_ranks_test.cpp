@@ -112,6 +112,14 @@ TEST(Ranks, WhatWaitingForACpuExplainsIsNoSlowRank) {
     EXPECT_TRUE(held(40).empty());
 }
 
+TEST(Ranks, WithoutAGpuTheTimeIsLostOnTheHost) {
+    const Insights all = find_insights(run({.slow = 2, .slow_us = 2000}, mpi_turn));
+    const Insight* slow = find(all, "R23");
+    ASSERT_NE(slow, nullptr);
+    EXPECT_EQ(slow->text.find("kernels"), std::string::npos) << slow->text;
+    EXPECT_NE(slow->advice.find("Its host is slower"), std::string::npos) << slow->advice;
+}
+
 TEST(Ranks, WithoutCommunicationItCannotBeTold) {
     const Insights all = find_insights(run({.slow = 2}, lonely_turn));
     EXPECT_TRUE(named(all).empty());
