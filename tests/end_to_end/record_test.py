@@ -92,7 +92,8 @@ class Record(Service):
             self.assertEqual(it.stdout.readline(), b"ready\n")
             time.sleep(0.2)
             it.send_signal(signal.SIGTERM)
-            _, err = it.communicate(timeout=PATIENCE_S)
+            it.wait(timeout=PATIENCE_S)  # with its input open: its end would also end the command
+            err = it.stderr.read()
         self.assertEqual(it.returncode, 128 + signal.SIGTERM, err)
         self.assertTrue(self.trace.exists())
         self.assertIn(b"exit code 143", err)
