@@ -225,6 +225,7 @@ TEST_F(Browser, TheDialogOpensATypedPathByItsButton) {
     Given given;
     for (float y = 464; y > 250 && given.empty(); y -= 6) {
         ui.click({60, y}, draw);
+        read(dialog, draw);  // what the path is
         given = commands.take();
     }
     EXPECT_EQ(given, (Given{{"open", {(root / "A.splats").string()}}}));
