@@ -399,6 +399,8 @@ std::optional<std::string> FileBrowser::draw_list(
     const ImGuiTableFlags flags = ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
                                   ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable |
                                   ImGuiTableFlags_Hideable;
+    // Of a height that is left to it, a table takes only that of its rows from a group.
+    if (height <= 0) height = std::max(height + ImGui::GetContentRegionAvail().y, 1.0F);
     if (!ImGui::BeginTable("##entries", 4, flags, {0, height})) return std::nullopt;
     const bool narrow = ImGui::GetContentRegionAvail().x < 26 * em();
     const ImGuiTableColumnFlags fixed = ImGuiTableColumnFlags_WidthFixed;
