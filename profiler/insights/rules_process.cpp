@@ -126,8 +126,6 @@ Answer regression(const Subject& s) {
     return {{std::move(i)}, {}};
 }
 
-namespace {
-
 // ---- R23 ----
 
 struct RankLoad {
@@ -139,6 +137,8 @@ struct RankLoad {
     Iteration slowest;
     std::uint32_t track = kNoTrack;
 };
+
+namespace {
 
 RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOptions& options) {
     RankLoad out;
@@ -184,6 +184,8 @@ const RankLoad& usual_of(std::vector<RankLoad>& loads) {
 /// Slower than the usual rank by more than chance, and than waiting for CPUs explains.
 bool is_slower(const RankLoad& rank, const RankLoad& usual) {
     const double least = (kStraggler - 1) * usual.own_ms;
+    // The interval, which costs most, is only asked for where it may decide.
+    if (!(rank.own_ms - usual.own_ms > least)) return false;
     return widened(shift_of(usual.own, rank.own), usual.held_ms, rank.held_ms).low > least;
 }
 
@@ -194,8 +196,9 @@ Answer stragglers(const Subject& s) {
     for (std::uint32_t p = 0; p < s.store.processes().size(); ++p) {
         const ProcessLabels& labels = s.store.processes()[p].labels;
         if (labels.rank < 0 || labels.job != s.traced().labels.job) continue;
-        if (RankLoad load = load_of(s.store, p, s.options); load.own_ms > 0)
-            loads.push_back(std::move(load));
+        std::shared_ptr<const RankLoad>& load = s.loads[p];
+        if (!load) load = std::make_shared<RankLoad>(load_of(s.store, p, s.options));
+        if (load->own_ms > 0) loads.push_back(*load);
     }
     if (s.traced().labels.rank < 0 || loads.size() < 2)
         return cannot_tell("needs traces of two ranks or more");

@@ -96,8 +96,9 @@ const char* text_of(GapCause cause) {
     return kNames[static_cast<std::size_t>(cause)];
 }
 
-Subject::Subject(const TraceStore& from, std::uint32_t of, const InsightOptions& with)
-    : store(from), options(with), process(of) {
+Subject::Subject(const TraceStore& from, std::uint32_t of, const InsightOptions& with,
+                 RankLoads& ranks)
+    : store(from), options(with), loads(ranks), process(of) {
     choose_iterations();
     if (iterations.items.empty()) return;
     whole = {iterations.items.front().begin_ns, iterations.items.back().end_ns};

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,13 +66,19 @@ struct Gap {
     const Work* next = nullptr;  ///< what ended it
 };
 
+/// A rank as R23 sees it; gathered once for all processes that ask.
+struct RankLoad;
+using RankLoads = std::map<std::uint32_t, std::shared_ptr<const RankLoad>>;  // by process
+
 struct Subject {
-    Subject(const TraceStore& store, std::uint32_t process, const InsightOptions& options);
+    Subject(const TraceStore& store, std::uint32_t process, const InsightOptions& options,
+            RankLoads& loads);
     Subject(const Subject&) = delete;
     Subject& operator=(const Subject&) = delete;
 
     const TraceStore& store;
     const InsightOptions& options;
+    RankLoads& loads;
     std::uint32_t process;
     Iterations iterations;  ///< those looked at: within the options' stretch, warm-up left out
     std::vector<Breakdown> breakdowns;  ///< of them
