@@ -247,7 +247,7 @@ void IterationFollower::take_kernels(const Look& look, Iterations& out) {
     }
     at.read_ns = std::max(at.read_ns, look.until_ns - kLateNs);
     if (!out.items.empty()) {
-        next_search_ns_ = look.until_ns + kLongestPauseNs;
+        if (!look.complete) next_search_ns_ = look.until_ns + kLongestPauseNs;
         from_ns_ = out.items.back().end_ns;  // of another loop only what comes after
     }
     out.name = kernel_;
