@@ -260,14 +260,14 @@ Iterations IterationFollower::take(const TraceStore& store, std::uint32_t proces
     Iterations out;
     out.process = process;
     const auto named = named_row(store, process);
-    const auto told = [&](const Iterations& some) {
+    const auto is_enough = [&](const Iterations& some) {
         const bool enough = by_ranges_ || !complete || some.items.size() > 1;
         by_ranges_ = by_ranges_ || (enough && !some.items.empty());
         return enough;
     };
     if (named && named->is_sure()) {
         take_named(look, *named, out);
-        if (told(out)) return out;
+        if (is_enough(out)) return out;
     }
     Iterations inferred;
     inferred.process = process;
@@ -280,7 +280,7 @@ Iterations IterationFollower::take(const TraceStore& store, std::uint32_t proces
     }
     if (named && named->recurs && !named->is_sure()) {
         take_named(look, *named, out);
-        if (told(out)) return out;
+        if (is_enough(out)) return out;
     }
     if (by_ranges_) return out;
     take_kernels(look, inferred);

@@ -129,7 +129,6 @@ Answer regression(const Subject& s) {
 // ---- R23 ----
 
 struct RankLoad {
-    std::uint32_t process = 0;
     std::vector<double> own;           ///< of every iteration, without waiting for other ranks
     double own_ms = 0, kernel_ms = 0;  ///< medians, kernels without collectives
     double held_ms = 0;                ///< of it, at most so much was waiting for a CPU
@@ -142,7 +141,6 @@ namespace {
 
 RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOptions& options) {
     RankLoad out;
-    out.process = process;
     Iterations its = find_iterations(store, process, options.begin_ns);
     std::erase_if(its.items, [&](const Iteration& i) {
         return i.begin_ns < options.begin_ns || i.end_ns > options.end_ns;
@@ -174,11 +172,11 @@ RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOp
 }
 
 /// Of the ranks that are not slower than most, the one whose own time is the longest.
-const RankLoad& usual_of(std::vector<RankLoad>& loads) {
+const RankLoad& usual_of(std::vector<const RankLoad*>& loads) {
     const auto middle = loads.begin() + static_cast<std::ptrdiff_t>((loads.size() - 1) / 2);
     std::nth_element(loads.begin(), middle, loads.end(),
-                     [](const RankLoad& a, const RankLoad& b) { return a.own_ms < b.own_ms; });
-    return *middle;
+                     [](const RankLoad* a, const RankLoad* b) { return a->own_ms < b->own_ms; });
+    return **middle;
 }
 
 /// Slower than the usual rank by more than chance, and than waiting for CPUs explains.
@@ -192,24 +190,23 @@ bool is_slower(const RankLoad& rank, const RankLoad& usual) {
 }  // namespace
 
 Answer stragglers(const Subject& s) {
-    std::vector<RankLoad> loads;
+    std::vector<const RankLoad*> loads;
     for (std::uint32_t p = 0; p < s.store.processes().size(); ++p) {
         const ProcessLabels& labels = s.store.processes()[p].labels;
         if (labels.rank < 0 || labels.job != s.traced().labels.job) continue;
         std::shared_ptr<const RankLoad>& load = s.loads[p];
         if (!load) load = std::make_shared<RankLoad>(load_of(s.store, p, s.options));
-        if (load->own_ms > 0) loads.push_back(*load);
+        if (load->own_ms > 0) loads.push_back(load.get());
     }
     if (s.traced().labels.rank < 0 || loads.size() < 2)
         return cannot_tell("needs traces of two ranks or more");
-    if (!std::all_of(loads.begin(), loads.end(), [](auto& l) { return l.communicates; }))
+    if (!std::all_of(loads.begin(), loads.end(), [](auto* l) { return l->communicates; }))
         return cannot_tell(
             "not every rank shows its communication (ranges such as all_reduce, or NCCL's "
             "kernels): how long each waits for the others is not known");
-    const RankLoad usual = usual_of(loads);
-    const auto mine = std::find_if(loads.begin(), loads.end(),
-                                   [&](const RankLoad& l) { return l.process == s.process; });
-    if (mine == loads.end() || !is_slower(*mine, usual)) return {};
+    const RankLoad& usual = usual_of(loads);
+    const RankLoad* const mine = s.loads[s.process].get();
+    if (!(mine->own_ms > 0) || !is_slower(*mine, usual)) return {};
     const bool on_gpu = mine->kernel_ms > (1 + kSameKernels) * usual.kernel_ms;
     // All ranks wait for this one: an iteration of the job takes as much longer.
     Insight i = insight(s, fmt::format("Rank {} keeps the others waiting", s.traced().labels.rank),

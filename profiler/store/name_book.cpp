@@ -38,10 +38,15 @@ std::uint32_t NameBook::intern(std::string_view text, std::string_view domain) {
     return place->second;
 }
 
-std::string_view NameBook::category(std::uint32_t name, std::uint32_t number) const {
-    if (number == 0) return {};
+const NameBook::Category* NameBook::category_of(std::uint32_t name, std::uint32_t number) const {
+    if (number == 0) return nullptr;
     const auto found = categories_.find({std::string(domain(name)), number});
-    return found == categories_.end() ? std::string_view() : std::string_view(found->second);
+    return found == categories_.end() ? nullptr : &found->second;
+}
+
+std::string_view NameBook::category(std::uint32_t name, std::uint32_t number) const {
+    const Category* const found = category_of(name, number);
+    return found == nullptr ? std::string_view() : std::string_view(found->text);
 }
 
 Stage NameBook::gpu_stage(std::uint32_t name) const {
@@ -64,8 +69,9 @@ std::string_view NameBook::gpu_kind(std::uint32_t name) const {
 
 std::string_view NameBook::range_kind(std::uint32_t name, std::uint32_t category_number) const {
     if (name >= names_.size()) return {};
-    if (const std::string_view of = category(name, category_number); !of.empty())
-        if (const std::string_view kind = gs::range_kind(of); !kind.empty()) return kind;
+    if (const Category* const of = category_of(name, category_number);
+        of != nullptr && !of->range_kind.empty())
+        return of->range_kind;
     if (range_kinds_.size() < names_.size()) range_kinds_.resize(names_.size());
     std::string_view& known = range_kinds_[name];
     if (known.data() == nullptr) known = gs::range_kind(names_[name].text);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/store/kernel_kinds.h"
 #include "profiler/store/name_words.h"
 #include "profiler/store/renumbering.h"
 #include "profiler/store/stage_map.h"
@@ -54,7 +55,7 @@ class NameBook {
     std::uint32_t intern(std::string_view text, std::string_view domain = {});
     void set_color(std::uint32_t name, std::uint32_t color) { names_[name].color = color; }
     void set_category(const std::string& domain, std::uint32_t number, const std::string& text) {
-        categories_[{domain, number}] = text;
+        categories_[{domain, number}] = {text, gs::range_kind(text)};
     }
     void set_stage_map(StageMap map);
     /// Those that are always here, used or not: the stages' and "?".
@@ -75,8 +76,14 @@ class NameBook {
     }
 
     std::vector<Name> names_;
-    std::unordered_map<std::string, std::uint32_t> index_of_;                  // by text and domain
-    std::map<std::pair<std::string, std::uint32_t>, std::string> categories_;  // by domain, number
+    std::unordered_map<std::string, std::uint32_t> index_of_;  // by text and domain
+    struct Category {
+        std::string text;
+        std::string_view range_kind;
+    };
+    const Category* category_of(std::uint32_t name, std::uint32_t number) const;
+
+    std::map<std::pair<std::string, std::uint32_t>, Category> categories_;  // by domain, number
     NameNumbers numbers_;
     std::uint32_t unknown_ = 0;
     StageMap stage_map_;

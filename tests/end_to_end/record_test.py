@@ -128,12 +128,12 @@ class Record(Service):
         self.trace = disks["disk"] / "t.pftrace"
         # All of it in the present folder; where there is no other folder with space, the end of it.
         for place, whole in ((self.folder, True), (disks["disk"], False)):
-            told = self.record(1, NVTX_PROGRAM, "threads", 4, 2000, cwd=place, env={"TMPDIR": str(disks["temporary"])},
+            report = self.record(1, NVTX_PROGRAM, "threads", 4, 2000, cwd=place, env={"TMPDIR": str(disks["temporary"])},
                                says=["No space left on device", "is full", "are free in the folder"]).json
-            self.assertEqual(told["ranges"], 16_000)
-            self.assertEqual(pathlib.Path(told["trace"]).stat().st_mode & 0o777, 0o600)
-            read = self.expect(0, "trace", told["trace"], "--json").json
-            self.assertEqual(pathlib.Path(told["trace"]).parent, place if whole else disks["temporary"])
+            self.assertEqual(report["ranges"], 16_000)
+            self.assertEqual(pathlib.Path(report["trace"]).stat().st_mode & 0o777, 0o600)
+            read = self.expect(0, "trace", report["trace"], "--json").json
+            self.assertEqual(pathlib.Path(report["trace"]).parent, place if whole else disks["temporary"])
             self.assertTrue(read["spans"] == 16_000 if whole else 1000 < read["spans"] < 16_000, read["spans"])
 
     def test_default_name(self):

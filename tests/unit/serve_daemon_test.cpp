@@ -37,33 +37,34 @@ class ServeTest : public ::testing::Test {
     fs::path folder;
 };
 
-/// `count` iterations of 100 ms from `begin_ms`, then the looks a daemon would take.
-std::vector<Trigger> run(Triggers& triggers, Watch& watch, TraceStore& store,
-                         RecordedProcess& process, std::int64_t begin_ms,
-                         std::vector<std::int64_t> lengths_ms) {
-    std::int64_t t = begin_ms;
-    TraceBatch batch = process.batch(begin_ms);
-    for (const std::int64_t ms : lengths_ms) {
-        process.iterate(batch, t, ms);
-        t += ms;
+/// A process, and what a daemon finds at it that records slow steps only.
+struct Watched {
+    Watched() { process.pid = static_cast<std::uint32_t>(::getpid()); }
+    /// Iterations of these lengths from `begin_ms`, then the looks a daemon would take.
+    std::vector<Trigger> run(std::int64_t begin_ms, const std::vector<std::int64_t>& lengths_ms) {
+        std::int64_t t = begin_ms;
+        TraceBatch batch = process.batch(begin_ms);
+        for (const std::int64_t ms : lengths_ms) {
+            process.iterate(batch, t, ms);
+            t += ms;
+        }
+        batch.read_ns = (t + 1000) * kMs;
+        batch.service->heartbeat_ns = batch.read_ns;
+        store.ingest(batch);
+        return triggers.look(store, watch.look(store, (t + 1000) * kMs), (t + 1000) * kMs);
     }
-    batch.read_ns = (t + 1000) * kMs;
-    batch.service->heartbeat_ns = batch.read_ns;
-    store.ingest(batch);
-    return triggers.look(store, watch.look(store, (t + 1000) * kMs), (t + 1000) * kMs);
-}
-
-TEST_F(ServeTest, ASlowStepTriggersAndOnlyThat) {
     TraceStore store;
     Watch watch;
-    Triggers triggers({.step_factor = 3, .rules = false});
+    Triggers triggers{{.step_factor = 3, .rules = false}};
     RecordedProcess process;
-    process.pid = static_cast<std::uint32_t>(::getpid());
-    EXPECT_TRUE(run(triggers, watch, store, process, 9'000, {100}).empty());
-    EXPECT_TRUE(
-        run(triggers, watch, store, process, 20'000, std::vector<std::int64_t>(30, 100)).empty());
-    EXPECT_TRUE(run(triggers, watch, store, process, 30'000, {100, 290, 100}).empty());
-    const auto fired = run(triggers, watch, store, process, 40'000, {100, 320, 100});
+};
+
+TEST_F(ServeTest, ASlowStepTriggersAndOnlyThat) {
+    Watched watched;
+    EXPECT_TRUE(watched.run(9'000, {100}).empty());
+    EXPECT_TRUE(watched.run(20'000, std::vector<std::int64_t>(30, 100)).empty());
+    EXPECT_TRUE(watched.run(30'000, {100, 290, 100}).empty());
+    const auto fired = watched.run(40'000, {100, 320, 100});
     ASSERT_EQ(fired.size(), 1u);
     EXPECT_EQ(fired[0].kind, "slow-step");
     EXPECT_EQ(fired[0].time_ns, 40'420 * kMs);
@@ -72,30 +73,22 @@ TEST_F(ServeTest, ASlowStepTriggersAndOnlyThat) {
 }
 
 TEST_F(ServeTest, ASlowStepOfLongAgoIsNoNews) {
-    TraceStore store;
-    Watch watch;
-    Triggers triggers({.step_factor = 3, .rules = false});
-    RecordedProcess process;
-    process.pid = static_cast<std::uint32_t>(::getpid());
-    EXPECT_TRUE(run(triggers, watch, store, process, 9'000, {100}).empty());
+    Watched watched;
+    EXPECT_TRUE(watched.run(9'000, {100}).empty());
     std::vector<std::int64_t> steps(1000, 100);
     steps[50] = steps[990] = 500;
-    const auto fired = run(triggers, watch, store, process, 20'000, steps);
+    const auto fired = watched.run(20'000, steps);
     ASSERT_EQ(fired.size(), 1u);
     EXPECT_EQ(fired[0].time_ns, (20'000 + 991 * 100 + 2 * 400) * kMs);
 }
 
 TEST_F(ServeTest, BurstsOfALoaderAreNoSlowSteps) {
-    TraceStore store;
-    Watch watch;
-    Triggers triggers({.step_factor = 3, .rules = false});
-    RecordedProcess process;
-    process.pid = static_cast<std::uint32_t>(::getpid());
+    Watched watched;
     std::vector<std::int64_t> steps;
     for (int i = 0; i < 80; ++i) steps.push_back(i % 4 == 0 ? 280 : 15);
-    EXPECT_TRUE(run(triggers, watch, store, process, 9'000, {100}).empty());
-    EXPECT_TRUE(run(triggers, watch, store, process, 20'000, steps).empty());
-    EXPECT_EQ(run(triggers, watch, store, process, 40'000, {15, 600, 15}).size(), 1u);
+    EXPECT_TRUE(watched.run(9'000, {100}).empty());
+    EXPECT_TRUE(watched.run(20'000, steps).empty());
+    EXPECT_EQ(watched.run(40'000, {15, 600, 15}).size(), 1u);
 }
 
 TEST_F(ServeTest, AProcessThatVanishedArmedIsACrashOnceAndAnOrderlyEndIsNone) {
