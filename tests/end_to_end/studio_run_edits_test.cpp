@@ -181,7 +181,9 @@ TEST_F(RunEditing, neighbours_are_found_while_rounds_move_the_rows) {
     const std::uint64_t right = now().selected;
     ASSERT_GT(right, 0u);
     ASSERT_TRUE(table.run(h.state, "select.connected", {"50"}));
+    const std::uint64_t search = h.state.last_sent;
     ASSERT_TRUE(train_to(9));
+    ASSERT_TRUE(h.until_done(search));
     ASSERT_TRUE(settled());
     EXPECT_TRUE(h.errors.empty()) << h.errors[0].text;
     EXPECT_GE(now().selected, right);
