@@ -1,0 +1,25 @@
+"""gausscope in Python: Gaussian splatting kernels for PyTorch trainers. Importing it imports neither PyTorch nor NumPy;
+what needs them does so when it is first used."""
+from __future__ import annotations
+
+import importlib
+
+# name: the module that defines it
+_HOMES = {
+    "rasterization": "rasterize",
+    "Error": "_lib",
+    "version": "_lib",
+}
+__all__ = [*_HOMES]
+
+
+def __getattr__(name: str):
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gausscope' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"gausscope.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -1,0 +1,3 @@
+#include "python/native/gausscope_ops.h"
+
+const char* gausscope_version(void) { return GAUSSCOPE_VERSION; }
