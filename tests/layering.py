@@ -99,7 +99,7 @@ ROOMS = {
                ["base", "base/record", "renderer/scene", "renderer/maps", "renderer/inspect", "renderer/problems", "profiler/store",
                 "profiler/analysis", "profiler/predict", "profiler/insights", "panels/*"]),
     "python/native": ("libgausscope_ops.so: the C interface of the Python module",
-                      ["base", "renderer/math", "renderer/scene", "renderer/raster"]),
+                      ["base", "renderer/math", "renderer/scene", "renderer/raster", "renderer/io/*"]),
     "app": ("the program", ["*"]),
     "tests": ("all tests and their support code", ["*"]),
 }

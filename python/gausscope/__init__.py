@@ -1,4 +1,4 @@
-"""gausscope in Python: Gaussian splatting kernels for PyTorch trainers. Importing it imports neither PyTorch nor NumPy;
+"""gausscope in Python: Gaussian splatting kernels for PyTorch trainers, splat files, captures, and the program. Importing it imports neither PyTorch nor NumPy;
 what needs them does so when it is first used."""
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ import importlib
 _HOMES = {
     "rasterization": "rasterize",
     "Error": "_lib",
+    "NotFound": "_lib",
     "version": "_lib",
+    "Splats": "splats",
+    "load": "splats",
+    "save": "splats",
+    "Capture": "capture",
+    **dict.fromkeys(
+        ("Run", "call", "train", "evaluate", "info", "doctor", "inspect", "costs", "predict", "convert", "simplify"),
+        "program"),
 }
 __all__ = [*_HOMES]
 

@@ -10,7 +10,28 @@ NAME = "libgausscope_ops.so"
 
 
 class Error(ValueError, RuntimeError, AssertionError):
-    """What gausscope refuses, and why. Callers catch it as any of the three that other rasterizers raise."""
+    """What gausscope refuses, and why. Callers catch it as any of the three that other rasterizers raise.
+
+    kind: "usage", "not_found", "unreadable", "malformed", "unsupported", "unwritable" or "failed"; path: the file or
+    folder it concerns, or ""; advice: what to do about it, or "" (it is part of the text, too).
+    """
+
+    def __init__(self, message: str, kind: str = "usage", path: str = "", advice: str = ""):
+        super().__init__(message)
+        self.kind, self.path, self.advice = kind, path, advice
+
+    def __reduce__(self):
+        return type(self), (self.args[0], self.kind, self.path, self.advice)
+
+
+class NotFound(Error, FileNotFoundError):
+    """A file or folder that does not exist."""
+
+    def __new__(cls, message: str, *_rest: str):
+        return FileNotFoundError.__new__(cls, message)  # not the errno and name that other values would be
+
+    def __str__(self) -> str:
+        return self.args[0]
 
 
 def places() -> list[pathlib.Path]:

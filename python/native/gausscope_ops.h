@@ -1,5 +1,5 @@
-/* The C interface of libgausscope_ops.so. Plain C, no exceptions: every function that computes returns 0 or a code of
- * gausscope_code, with a sentence in the caller's error text. */
+/* The C interface of libgausscope_ops.so. Plain C, no exceptions: every function that computes
+ * returns 0 or a code of gausscope_code, with a sentence in the caller's error text. */
 #ifndef GAUSSCOPE_OPS_H_
 #define GAUSSCOPE_OPS_H_
 

@@ -1,0 +1,95 @@
+"""The program's subcommands from Python."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import gausscope
+from gausscope import program
+
+
+class Arguments(unittest.TestCase):
+    def test_options_are_those_of_the_command_line(self):
+        self.assertEqual(
+            program.arguments_of({"sh_degree": 2, "absgrad": True, "keep_best": False, "config": None,
+                                  "test_views": ["a.png", "b.png"], "from_": pathlib.Path("x.ply"), "init_opacity": 0.1}),
+            ["--sh-degree=2", "--absgrad", "--no-keep-best", "--test-views=a.png,b.png", "--from=x.ply",
+             "--init-opacity=0.1"])
+
+    def test_a_program_that_is_not_there_is_named(self):
+        before = os.environ.get("GAUSSCOPE_PROGRAM")
+        os.environ["GAUSSCOPE_PROGRAM"] = "/nowhere/gausscope"
+        try:
+            with self.assertRaisesRegex(gausscope.NotFound, "/nowhere/gausscope"):
+                gausscope.info()
+        finally:
+            os.environ.pop("GAUSSCOPE_PROGRAM")
+            if before is not None:
+                os.environ["GAUSSCOPE_PROGRAM"] = before
+
+
+class Commands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.temporary.name)
+        cls.capture = cls.folder / "capture"
+        gausscope.call("sample", cls.capture, progress=False, views=9, width=64, height=48, points=500)
+        cls.metrics = gausscope.train(cls.capture, cls.folder / "run", steps=6, progress=False)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.temporary.cleanup()
+
+    def test_a_training_returns_its_metrics(self):
+        self.assertGreater(self.metrics["test"]["psnr"], 5)
+        self.assertEqual(self.metrics["settings"]["steps"], 6)
+
+    def test_a_run_has_rows_settings_and_scores(self):
+        run = gausscope.Run(self.folder / "run")
+        self.assertEqual(run.rows()["step"], list(range(1, 7)))
+        self.assertIsNone(run.rows()["cloned"][0])
+        self.assertEqual(run.metrics["test"], self.metrics["test"])
+        self.assertAlmostEqual(run.evaluate(progress=False)["test"]["psnr"], self.metrics["test"]["psnr"])
+        with self.assertRaisesRegex(gausscope.NotFound, "run.json"):
+            gausscope.Run(self.capture)
+
+    def test_findings_and_contents(self):
+        self.assertEqual(gausscope.info(self.capture, progress=False)["views"], 9)
+        self.assertIsInstance(gausscope.doctor(self.folder / "run", progress=False), list)
+
+    def test_errors_are_the_programs_own_words(self):
+        with self.assertRaisesRegex(gausscope.Error, "does not exist") as error:
+            gausscope.train(self.folder / "nothing", self.folder / "x", progress=False)
+        self.assertEqual(error.exception.kind, "usage")
+        with self.assertRaisesRegex(gausscope.Error, "--stepz"):
+            gausscope.train(self.capture, self.folder / "x", stepz=1, progress=False)
+        self.assertFalse((self.folder / "x").exists())
+
+    def test_an_interrupt_saves_the_training_and_is_raised(self):
+        out = self.folder / "interrupted"
+        code = (f"import gausscope\ntry: gausscope.train({str(self.capture)!r}, {str(out)!r}, steps=1000000)\n"
+                "except KeyboardInterrupt: print('interrupted')")
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as process:
+            for line in process.stderr:
+                if "1000000 steps" in line:
+                    break
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            said, _ = process.communicate()
+        self.assertEqual(said.strip(), "interrupted")
+        self.assertGreater(len(gausscope.Run(out).rows()["step"]), 0)
+        self.assertTrue((out / "checkpoint.gsc").exists())
+
+    def test_as_a_module_it_is_the_program(self):
+        said = subprocess.check_output([sys.executable, "-m", "gausscope", "--version"], text=True)
+        self.assertIn(gausscope.version(), said)
+
+
+if __name__ == "__main__":
+    unittest.main()
