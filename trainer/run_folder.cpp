@@ -22,6 +22,7 @@
 #include "renderer/io/captures/colmap_folders.h"
 #include "renderer/scene/origin.h"
 #include "trainer/checkpoint.h"
+#include "trainer/foreign_run.h"
 #include "trainer/run_pictures.h"
 #include "trainer/time_lapse.h"
 
@@ -243,6 +244,8 @@ RunPhotos photos_of_run(const fs::path& folder, const fs::path& checkpoint,
 
 Result<RunDescription> read_run_description(const fs::path& folder, std::uint64_t last_step) {
     const fs::path path = folder / "run.json";
+    if (!is_file(path))
+        if (auto foreign = foreign_description(folder)) return std::move(*foreign);
     GS_TRY(const std::string text, read_text_file(path, kLargestDescription));
     GS_TRY(const nlohmann::json json,
            parse_json_object(std::as_bytes(std::span(text)), path.string()));
@@ -297,7 +300,12 @@ std::optional<RunContents> run_in(const fs::path& path) {
     out.folder = path;
     if (is_file(path / "checkpoint.gsc")) out.checkpoint = path / "checkpoint.gsc";
     if (is_file(path / "point_cloud.ply")) out.splats = path / "point_cloud.ply";
-    if (out.checkpoint.empty() && out.splats.empty()) return std::nullopt;
+    if (out.checkpoint.empty() && out.splats.empty()) {
+        const std::vector<ForeignStep> steps = foreign_steps(path);
+        if (steps.empty()) return std::nullopt;
+        out.splats = steps.back().splats;
+        out.foreign = true;
+    }
     if (!out.checkpoint.empty()) out.steps = checkpoint_steps(out.checkpoint);
     return out;
 }

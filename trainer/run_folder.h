@@ -48,7 +48,8 @@ struct RunPhotos {
 };
 RunPhotos photos_of_run(const fs::path& folder, const fs::path& checkpoint,
                         const CaptureOptions& here);
-/// Errors: not_found, malformed. Marks and evaluations after `last_step` are left out: a run that
+/// Of another trainer's folder what its own settings file says. Errors: not_found, malformed. Marks
+/// and evaluations after `last_step` are left out: a run that
 /// goes on from an older checkpoint has not had them.
 Result<RunDescription> read_run_description(const fs::path& folder,
                                             std::uint64_t last_step = ~std::uint64_t{0});
@@ -58,6 +59,7 @@ struct RunContents {
     fs::path folder;
     fs::path checkpoint, splats;         ///< empty: there is none
     std::optional<std::uint64_t> steps;  ///< of the checkpoint
+    bool foreign = false;                ///< another trainer's (trainer/foreign_run.h)
     /// The checkpoint is the newest model that can be looked at; else the splats are.
     bool resumes() const { return !checkpoint.empty() && (steps || splats.empty()); }
     const fs::path& model() const { return resumes() ? checkpoint : splats; }

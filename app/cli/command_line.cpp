@@ -8,6 +8,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/lab.h"
+#include "app/cli/meant_option.h"
 #include "app/cli/options.h"
 #include "base/exception_words.h"
 #include "base/record/scope.h"
@@ -84,9 +85,17 @@ std::string join_switch_values(Words& words) {
     return {};
 }
 
+std::vector<std::string> options_of(const CLI::App& command) {
+    std::vector<std::string> out;
+    for (const CLI::Option* option : command.get_options())
+        for (const std::string& name : option->get_lnames()) out.push_back(name);
+    return out;
+}
+
 int complain(const CLI::App& root, const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return root.exit(error);  // help or version was asked for
     std::string text = error.what();
+    const auto chosen = root.get_subcommands();
     // Of two errors, report the wrong word rather than the missing one.
     if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr)
         for (const std::string& word : root.remaining(true))
@@ -94,9 +103,16 @@ int complain(const CLI::App& root, const CLI::ParseError& error) {
                 text = "The following argument was not expected: " + word;
                 break;
             }
-    const auto chosen = root.get_subcommands();
     const std::string name =
         chosen.empty() ? "gausscope" : "gausscope " + chosen.front()->get_name();
+    if (!chosen.empty())
+        for (const std::string& word : root.remaining(true))
+            if (const std::string meant = meant_option(word, options_of(*chosen.front()));
+                !meant.empty()) {
+                fmt::print(stderr, "error: there is no option {}: {} (see {} --help)\n", word,
+                           meant, name);
+                return kUsage;
+            }
     fmt::print(stderr, "error: {} (see {} --help)\n", text, name);
     return kUsage;
 }

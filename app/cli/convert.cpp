@@ -4,6 +4,7 @@
 
 #include "app/cli/add_value.h"
 #include "app/cli/common.h"
+#include "app/cli/convert_layout.h"
 #include "app/cli/convert_verify.h"
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
@@ -26,6 +27,7 @@ struct ConvertArguments {
     int spz_version = 4;  ///< 3 or 4
     std::string crop;     ///< a box; empty: everything
     SimplifyRequest simplify;
+    std::string layout;  ///< "inria": OUT is a folder; empty: a file
     std::string verify;  ///< a capture or a file of cameras; empty: not verified
 };
 
@@ -48,6 +50,9 @@ void add_options(CLI::App& app, ConvertArguments& a) {
     add_value(app, "--simplify-from VIEWS", a.simplify.views,
               "views to preserve: a capture or a file of cameras [the run's capture; else "
               "views all around the scene]");
+    add_value(app, "--layout NAME", a.layout, CLI::IsMember({"inria"}),
+              "write the run IN as a folder OUT laid out by another trainer: inria "
+              "(point_cloud/iteration_N, cameras.json, cfg_args, input.ply)");
     add_value(
         app, "--verify VIEWS", a.verify,
         "render source and result from a capture or a file of cameras and print the difference");
@@ -104,6 +109,11 @@ Result<SplatFile> read_source(const ConvertArguments& a, const PathContents& inp
 
 Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     catch_interrupts();
+    if (!a.layout.empty()) {
+        GS_TRY(const Json out, convert_to_inria(a.input, a.output));
+        if (common.json) print_json(out);
+        return kDone;
+    }
     GS_TRY(const auto made, prepare(a));
     const PathContents input = find_contents(a.input);
     GS_TRY(const SplatFile scene, read_source(a, input));
@@ -151,6 +161,7 @@ Subcommand convert_command() {
         "  gausscope convert in.ply out.sog --verify captures/fox\n"
         "  gausscope convert scene/lod-meta.json out.ply --lod 2\n"
         "  gausscope convert in.ply part.ply --crop -1,-1,-1,1,1,1\n"
+        "  gausscope convert out/ for-sibr/ --layout inria\n"
         "  gausscope convert out/ small.spz --simplify 50% --verify captures/fox\n",
         add_options, run);
 }

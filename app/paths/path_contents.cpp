@@ -4,6 +4,7 @@
 #include "profiler/files/trace_file.h"
 #include "renderer/io/lidar/lidar_log.h"
 #include "trainer/checkpoint.h"
+#include "trainer/foreign_run.h"
 #include "trainer/step_file.h"
 
 namespace gs {
@@ -70,13 +71,13 @@ PathContents find_contents(const std::string& path) {
     out.splats = find_splats(out.run ? out.run->model() : fs::path(out.path));
     out.kind = out.is_folder ? kind_of_folder(out) : kind_of_file(out);
     const fs::path parent = folder_of_checkpoint(out.path);
-    if (out.run)
-        out.run_folder = out.run->folder;
-    else if (out.kind >= PathKind::bundle && run_in(parent))
-        out.run_folder = parent;
+    const auto around = !out.run && out.kind >= PathKind::bundle ? run_in(parent) : out.run;
+    if (around && !around->foreign)  // nothing is written into another trainer's
+        out.run_folder = around->folder;
     const bool model = out.run || out.kind == PathKind::checkpoint;
-    out.knows_capture = out.kind == PathKind::capture || out.kind == PathKind::bundle ||
-                        (model && is_there(out.folder() / "run.json"));
+    out.knows_capture =
+        out.kind == PathKind::capture || out.kind == PathKind::bundle ||
+        (model && (is_there(out.folder() / "run.json") || foreign_description(out.folder())));
     if (out.kind <= PathKind::bundle) out.problem = problem_of(out, error).value();
     if (out.kind == PathKind::splats && !out.splats) out.problem = out.splats.error();
     return out;

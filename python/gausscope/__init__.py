@@ -14,6 +14,7 @@ _HOMES = {
     "load": "splats",
     "save": "splats",
     "Capture": "capture",
+    "stage": "stages",
     **dict.fromkeys(
         ("Run", "call", "train", "evaluate", "info", "doctor", "inspect", "costs", "predict", "convert", "simplify"),
         "program"),

@@ -35,13 +35,13 @@ class NotFound(Error, FileNotFoundError):
 
 
 def places() -> list[pathlib.Path]:
-    """Where the library may be, in the order they are tried: $GAUSSCOPE_LIBRARY alone where it is set; else beside the
+    """Where the library may be, in the order they are tried: $GAUSSCOPE_LIBRARY alone where it is set; else in the
     package (a wheel), in lib/ above it (an installation), in the build folder of a source tree."""
     if named := os.environ.get("GAUSSCOPE_LIBRARY"):
         return [pathlib.Path(named)]
     here = pathlib.Path(__file__).resolve().parent
     above = here.parents
-    return [here / NAME, *(up / NAME for up in above[2:3]), *(up / "build/lib" / NAME for up in above[1:2])]
+    return [here / "lib" / NAME, *(up / NAME for up in above[2:3]), *(up / "build/lib" / NAME for up in above[1:2])]
 
 
 @functools.cache

@@ -1,6 +1,6 @@
-/* Splat files and captures, behind a C interface. Plain C, no exceptions. A function that can fail
- * returns null or a code other than 0 and fills the caller's gausscope_failure. A handle may be
- * used by several threads at once, and is released once, by one of them. */
+/* Splat files, captures and ranges, behind a C interface. Plain C, no exceptions. A function that
+ * can fail returns null or a code other than 0 and fills the caller's gausscope_failure. A handle
+ * may be used by several threads at once, and is released once, by one of them. */
 #ifndef GAUSSCOPE_FILES_H_
 #define GAUSSCOPE_FILES_H_
 
@@ -76,6 +76,10 @@ GAUSSCOPE_FILES_EXPORT int32_t gausscope_get_points(const gausscope_capture* cap
 GAUSSCOPE_FILES_EXPORT int32_t gausscope_get_photo(const gausscope_capture* capture, uint64_t view,
                                                    uint8_t* photo, uint8_t* mask,
                                                    gausscope_failure* failure);
+
+/** Opens a range of this thread, and closes the one opened last. Cheap where nobody listens. */
+GAUSSCOPE_FILES_EXPORT void gausscope_push_range(const char* name);
+GAUSSCOPE_FILES_EXPORT void gausscope_pop_range(void);
 
 #ifdef __cplusplus
 }

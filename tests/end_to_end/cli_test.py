@@ -82,6 +82,11 @@ class Usage(Case):
 
     def test_messages_name_what_is_wrong(self):
         self.expect(2, "train", "--nosuch", "x", says="not expected: --nosuch")
+        for word, meant in (("--iterations", "--steps N?"), ("--max_steps=7", "--steps N?"), ("-r", "--downscale N (or"),
+                            ("-s", "without an option"), ("--stpes", "--steps?"), ("--strategy.cap-max", "--max-gaussians"),
+                            ("--white_background", "--background white")):
+            self.expect(2, "train", "x", word, "7", says=[f"there is no option {word}:", meant])
+        self.expect(2, "info", "--iterations", "7", says="not expected")
         self.expect(2, "attach", "--release-cupti", says="PID")
         token = self.folder / "token"
         token.write_text("secret")

@@ -1,4 +1,5 @@
 """The program's subcommands from Python."""
+import json
 import os
 import pathlib
 import signal
@@ -85,6 +86,18 @@ class Commands(unittest.TestCase):
         self.assertEqual(said.strip(), "interrupted")
         self.assertGreater(len(gausscope.Run(out).rows()["step"]), 0)
         self.assertTrue((out / "checkpoint.gsc").exists())
+
+    def test_stages_are_recorded_by_name(self):
+        code = ("import gausscope, time\n"
+                "@gausscope.stage('inner')\ndef work(): time.sleep(0.01)\n"
+                "for _ in range(3):\n  with gausscope.stage('outer'): work(); work()")
+        trace = self.folder / "stages.pftrace"
+        line = [program.program_path(), "record", "-o", str(trace), "--", sys.executable, "-c", code]
+        subprocess.run(line, check=True, capture_output=True)
+        gausscope.call("trace", trace, export=self.folder / "stages.json", progress=False)
+        names = [event.get("name") for event in json.loads((self.folder / "stages.json").read_text())["traceEvents"]
+                 if event.get("ph") in "XB"]
+        self.assertEqual((names.count("outer"), names.count("inner")), (3, 6))
 
     def test_as_a_module_it_is_the_program(self):
         said = subprocess.check_output([sys.executable, "-m", "gausscope", "--version"], text=True)

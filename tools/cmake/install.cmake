@@ -1,11 +1,12 @@
 # cmake --install BUILD puts the program where a system looks for programs; cpack -G DEB (in BUILD) makes a package of the same.
+# A wheel (pyproject.toml) takes the component `program` into the Python package.
 include(GNUInstallDirs)
-install(TARGETS gausscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS gausscope_inject LIBRARY DESTINATION lib)  # beside bin/, where `record` looks for it
+install(TARGETS gausscope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+install(TARGETS gausscope_inject LIBRARY DESTINATION lib COMPONENT program)  # beside bin/, where `record` looks for it
 if(TARGET gausscope_video)
-  install(TARGETS gausscope_video LIBRARY DESTINATION lib)
+  install(TARGETS gausscope_video LIBRARY DESTINATION lib COMPONENT program)
 endif()
-install(DIRECTORY assets/serve assets/pytorch DESTINATION ${CMAKE_INSTALL_DATADIR}/gausscope)
+install(DIRECTORY assets/serve assets/pytorch DESTINATION ${CMAKE_INSTALL_DATADIR}/gausscope COMPONENT program)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/gausscope.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -174,6 +175,57 @@ Result<void> write_transforms(const fs::path& folder, const Capture& capture,
     return files.commit();
 }
 
+nlohmann::ordered_json inria_json(const View& view, std::size_t number, const Camera& camera) {
+    const auto& r = camera.rotation.m;
+    const Vec3d p = camera.position();
+    return {
+        {"id", number},
+        {"img_name", fs::path(view.name).stem().string()},
+        {"width", camera.width},
+        {"height", camera.height},
+        {"position", {p.x, p.y, p.z}},
+        // world_from_camera
+        {"rotation",
+         {{r[0][0], r[1][0], r[2][0]}, {r[0][1], r[1][1], r[2][1]}, {r[0][2], r[1][2], r[2][2]}}},
+        {"fy", camera.fy},
+        {"fx", camera.fx}};
+}
+
+/// What cameras.json of INRIA's code cannot hold.
+std::vector<std::string> lost_to_inria(const std::vector<Camera>& cameras) {
+    std::size_t lenses = 0, centres = 0, shutters = 0;
+    for (const Camera& c : cameras) {
+        lenses += c.model != CameraModel::pinhole ? 1 : 0;
+        centres += std::abs(c.cx - 0.5 * c.width) + std::abs(c.cy - 0.5 * c.height) > 1 ? 1 : 0;
+        shutters += c.rolling() ? 1 : 0;
+    }
+    std::vector<std::string> out;
+    const auto say = [&](std::size_t n, const char* what) {
+        if (n > 0) out.push_back(fmt::format("{} of {} cameras {}", n, cameras.size(), what));
+    };
+    say(lenses, "have a lens that is no pinhole; INRIA's code takes them for one");
+    say(centres, "have a principal point off the centre, where INRIA's code takes it to be");
+    say(shutters, "have a rolling shutter; their poses are those of half the read-out");
+    return out;
+}
+
+Result<std::vector<std::string>> write_inria(const fs::path& folder, const Capture& capture,
+                                             const std::vector<Camera>& cameras) {
+    auto list = nlohmann::ordered_json::array();
+    for (std::size_t v = 0; v < cameras.size(); ++v)
+        list.push_back(inria_json(capture.views[v], v, cameras[v]));
+    GS_TRY_VOID(write_text_file(folder / "cameras.json", json_text(list)));
+    Capture points;  // less the origin, as the Gaussians beside them
+    points.points = capture.points;
+    GS_TRY_VOID(write_ply_points(folder / "input.ply", points));
+    auto notes = lost_to_inria(cameras);
+    if (!is_zero(capture.origin))
+        notes.push_back(
+            fmt::format("positions are less the origin {}, which INRIA's layout cannot store",
+                        text_of_origin(capture.origin)));
+    return notes;
+}
+
 }  // namespace
 
 std::string photo_path(const Capture& capture, const View& view) {
@@ -195,6 +247,7 @@ Result<std::vector<std::string>> write_cameras(const fs::path& folder, CameraFor
         GS_TRY_VOID(write_transforms(folder, capture, cameras));
         return notes;
     }
+    if (format == CameraFormat::inria) return write_inria(folder, capture, local);
     GS_TRY(const ColmapModel model, colmap_model(capture, cameras));
     GS_TRY_VOID((format == CameraFormat::colmap ? write_binary : write_text)(folder, model));
     if (std::any_of(cameras.begin(), cameras.end(), [](const Camera& c) { return c.rolling(); }))

@@ -13,16 +13,17 @@
 
 namespace gs {
 
-enum class CameraFormat { transforms, colmap, colmap_text };
-inline constexpr std::array<const char*, 3> kCameraFormatNames{"transforms", "colmap",
-                                                               "colmap-text"};
+enum class CameraFormat { transforms, colmap, colmap_text, inria };
+inline constexpr std::array<const char*, 4> kCameraFormatNames{"transforms", "colmap",
+                                                               "colmap-text", "inria"};
 
 /// A view's photo as a run's poses.json names it.
 std::string photo_path(const Capture& capture, const View& view);
 
 /// Into `folder`, which is made: transforms.json and points3d.ply, or cameras, images and points3D
 /// as .bin or .txt; photos are named
-/// as lying in images/ beside. `local`: cameras by view, of the photos as they were read
+/// as lying in images/ beside. `inria`: cameras.json and input.ply as INRIA's 3DGS code leaves them
+/// in its model folder. `local`: cameras by view, of the photos as they were read
 /// (resampled, shrunk), less the capture's origin, which the files have added again. Points go
 /// along, but for random ones; they have no tracks. Returns what the format cannot hold. Errors: a
 /// lens that it does not have (usage), unwritable.

@@ -109,10 +109,11 @@ Result<void> write_ply_points(const fs::path& path, const Capture& capture) {
     const char* type = is_zero(capture.origin) ? "float" : "double";
     std::string text = fmt::format(
         "ply\nformat ascii 1.0\nelement vertex {0}\nproperty {1} x\nproperty {1} y\nproperty "
-        "{1} z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n",
+        "{1} z\nproperty float nx\nproperty float ny\nproperty float nz\nproperty uchar red\n"
+        "property uchar green\nproperty uchar blue\nend_header\n",
         capture.points.size(), type);
     for (const SourcePoint& p : world_points(capture))
-        text += fmt::format("{} {} {} {} {} {}\n", position_text(p.position.x),
+        text += fmt::format("{} {} {} 0 0 0 {} {} {}\n", position_text(p.position.x),
                             position_text(p.position.y), position_text(p.position.z), p.rgb[0],
                             p.rgb[1], p.rgb[2]);
     return write_text_file(path, text);

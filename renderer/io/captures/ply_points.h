@@ -24,7 +24,8 @@ Result<PlyPoints> read_ply_points(const fs::path& path, std::vector<std::string>
 std::vector<SourcePoint> world_points(const Capture& capture);
 /// A coordinate in as few digits as keep it.
 std::string position_text(double x);
-/// As text; with double positions where the capture has an origin. Errors: unwritable.
+/// As text, with normals of zero, which INRIA's reader asks for, and double positions where the
+/// capture has an origin. Errors: unwritable.
 Result<void> write_ply_points(const fs::path& path, const Capture& capture);
 
 }  // namespace gs

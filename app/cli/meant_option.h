@@ -1,0 +1,16 @@
+// Which option was meant by one that a command does not have: other trainers' names for ours, and
+// slips of the fingers.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gs {
+
+/// "did you mean --steps N?" of --iterations or --stpes, with a remark where the value means
+/// something else. `options`: the command's own, without hyphens in front. Empty: nothing comes
+/// near.
+std::string meant_option(std::string_view word, const std::vector<std::string>& options);
+
+}  // namespace gs
