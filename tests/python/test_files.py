@@ -8,6 +8,7 @@ import pickle
 import struct
 import tempfile
 import threading
+import time
 import unittest
 import zlib
 
@@ -129,6 +130,22 @@ class SplatFiles(Folder):
         with self.assertRaisesRegex(gausscope.Error, "does not end like a format") as ending:
             gausscope.save(self.folder / "a.nonsense", some_splats(1, 0))
         self.assertEqual(ending.exception.kind, "usage")
+
+    def test_a_forked_process_reads_too(self):
+        gausscope.save(self.folder / "a.ply", some_splats(20000, 1))  # by all cores
+        gausscope.load(self.folder / "a.ply")
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if len(gausscope.load(self.folder / "a.ply")["means"]) == 20000 else 1)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if ended:
+                return self.assertEqual(status, 0)
+            time.sleep(0.01)
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        self.fail("the child hung")
 
     def test_many_threads_at_once(self):
         wrong = []
