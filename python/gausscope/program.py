@@ -173,9 +173,9 @@ def doctor(path, **options):
     return info(path, **options)["findings"]
 
 
-def inspect(scene, pixel, view, **options):
-    """The Gaussians in the pixel (x, y) of one view and what each adds."""
-    return call("inspect", scene, pixel=pixel, view=view, **options)
+def inspect(scene, x, y, capture, camera, **options):
+    """The Gaussians in pixel (x, y) of a capture's view (its name or number) and what each adds."""
+    return call("inspect", scene, pixel=f"{x},{y}", capture=capture, camera=camera, **options)
 
 
 def costs(scene, **options):

@@ -63,6 +63,16 @@ class Commands(unittest.TestCase):
         self.assertEqual(gausscope.info(self.capture, progress=False)["views"], 9)
         self.assertIsInstance(gausscope.doctor(self.folder / "run", progress=False), list)
 
+    def test_a_pixel_and_its_gaussians(self):
+        pixel = gausscope.inspect(self.folder / "run", 30, 20, self.capture, 3, progress=False)
+        self.assertEqual((pixel["x"], pixel["y"]), (30, 20))
+        self.assertGreater(len(pixel["gaussians"]), 0)
+
+    def test_files_are_converted_and_simplified(self):
+        out = self.folder / "half.ply"
+        self.assertLess(gausscope.simplify(self.folder / "run", out, "50%", progress=False)["gaussians"],
+                        self.metrics["gaussians"])
+
     def test_errors_are_the_programs_own_words(self):
         with self.assertRaisesRegex(gausscope.Error, "does not exist") as error:
             gausscope.train(self.folder / "nothing", self.folder / "x", progress=False)
