@@ -233,7 +233,9 @@ void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
             if (store.retire(now)) ::malloc_trim(0);
             next_retire_ns = now + kRetireIntervalNs;
         }
-        daemon.tick(store, now, figures_of(store, collector, otlp, start_time_s));
+        daemon.tick(store, now,
+                    daemon.is_due(now) ? figures_of(store, collector, otlp, start_time_s)
+                                       : serve::DaemonFigures());
         if (a.seconds > 0 && static_cast<double>(now - begin) * 1e-9 >= a.seconds) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }

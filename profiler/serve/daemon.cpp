@@ -62,28 +62,27 @@ Daemon::Daemon(DaemonOptions options, FlightRecorder recorder, HistoryWriter* hi
       stalls_(options_.stalls),
       history_(history),
       otlp_(otlp) {
-    text_.store(std::make_shared<const std::string>(metrics_.tell({}).open_metrics()));
     ticked_ns_ = now_ns();
 }
 
 void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigures& figures) {
     ticked_ns_ = now_ns;
     serve_requests(store, now_ns);
-    if (now_ns < next_ns_) return;
+    if (!is_due(now_ns)) return;
     next_ns_ = now_ns + kIntervalNs;
     const std::vector<News> news = watch_.look(store, now_ns);
-    metrics_.update(store, news, now_ns);
     act_on(store, triggers_.look(store, news, now_ns));
     act_on(store, stalls_.look(store, news, now_ns));
-    metrics_.set_stalled(stalls_.stalled());
     if (history_ != nullptr)
         history_->take(store, news,
                        static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME) / 1'000'000'000));
     if (const auto written = recorder_.write_due(store, now_ns)) note_written({*written});
+    const std::lock_guard lock(mutex_);
+    metrics_.update(store, news, now_ns);
+    metrics_.set_stalled(stalls_.stalled());
     figures_ = figures;
-    Exposition told = metrics_.tell(figures);
-    text_.store(std::make_shared<const std::string>(told.open_metrics()));
-    if (otlp_ != nullptr) otlp_->offer(std::move(told));
+    text_.clear();
+    if (otlp_ != nullptr && otlp_->wants()) otlp_->offer(metrics_.tell(figures_));
 }
 
 void Daemon::act_on(const TraceStore& store, const std::vector<Trigger>& triggers) {
@@ -116,6 +115,7 @@ void Daemon::finish(const TraceStore& store) {
 }
 
 void Daemon::note_written(const std::vector<Recording>& written) {
+    const std::lock_guard lock(mutex_);
     for (const Recording& recording : written) metrics_.count_recording(recording.kind);
     recordings_ += written.size();
 }
@@ -138,9 +138,15 @@ bool Daemon::allowed(const HttpRequest& request) const {
     return !options_.token.empty() && same_secret(options_.token, request.bearer_token);
 }
 
+std::string Daemon::metrics_text() {
+    const std::lock_guard lock(mutex_);
+    if (text_.empty()) text_ = metrics_.tell(figures_).open_metrics();
+    return text_;
+}
+
 HttpAnswer Daemon::answer(const HttpRequest& request) {
     const bool reads = request.method == "GET" || request.method == "HEAD";
-    if (request.path == "/metrics" && reads) return {200, kOpenMetricsType, *text_.load(), {}};
+    if (request.path == "/metrics" && reads) return {200, kOpenMetricsType, metrics_text(), {}};
     if (request.path == "/" && reads) return {200, "text/plain; charset=utf-8", kHelp, {}};
     if (request.path == "/healthz" && reads) {
         const bool works = now_ns() - ticked_ns_ < kSilenceNs;

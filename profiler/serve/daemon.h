@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +37,8 @@ class Daemon {
     Daemon(DaemonOptions options, FlightRecorder recorder, HistoryWriter* history = nullptr,
            OtlpPusher* otlp = nullptr);
 
-    /// Call it several times a second with the present figures; works once a second.
+    /// Call it several times a second; works once a second, which then needs the present figures.
+    bool is_due(std::int64_t now_ns) const { return now_ns >= next_ns_; }
     void tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigures& figures);
     /// Writes what waits: the daemon is ending.
     void finish(const TraceStore& store);
@@ -60,6 +62,7 @@ class Daemon {
     void log(const Trigger& trigger);
     void serve_requests(const TraceStore& store, std::int64_t now_ns);
     void note_written(const std::vector<Recording>& written);
+    std::string metrics_text();
     HttpAnswer capture(const HttpRequest& request);
     HttpAnswer recordings_list() const;
     HttpAnswer recording(const std::string& name) const;
@@ -69,14 +72,15 @@ class Daemon {
     FlightRecorder recorder_;
     fs::path folder_;  // recorder_.options().folder, for answer()'s threads
     Watch watch_;
-    Metrics metrics_;
     Triggers triggers_;
     Stalls stalls_;
     HistoryWriter* history_;
     OtlpPusher* otlp_;
+    std::mutex mutex_;  // of what /metrics tells
+    Metrics metrics_;
     DaemonFigures figures_;  // the newest
+    std::string text_;       // of both; empty: nobody has asked since they changed
     Queue<std::shared_ptr<Asked>> asked_{16};
-    std::atomic<std::shared_ptr<const std::string>> text_;
     std::atomic<std::int64_t> ticked_ns_{0};
     std::atomic<std::uint64_t> recordings_{0};
     std::int64_t next_ns_ = 0;

@@ -262,6 +262,7 @@ OtlpPusher::OtlpPusher(OtlpOptions options)
 OtlpPusher::~OtlpPusher() = default;
 
 void OtlpPusher::offer(Exposition told) {
+    wants_ = false;
     newest_.put({std::move(told), clock_ns(CLOCK_REALTIME)});
 }
 
@@ -273,6 +274,7 @@ void OtlpPusher::run(const std::stop_token& stop) {
         const auto offered = newest_.take();
         if (offered) send(*offered, stop);
         stopped.wait_for(lock, stop, offered ? options_.interval : 100ms, [] { return false; });
+        wants_ = wants_ || offered;
     }
     if (const auto offered = newest_.take()) send(*offered, {});
 }

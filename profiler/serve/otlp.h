@@ -46,6 +46,8 @@ class OtlpPusher {
     OtlpPusher(const OtlpPusher&) = delete;
     OtlpPusher& operator=(const OtlpPusher&) = delete;
 
+    /// It is time for the next request.
+    bool wants() const { return wants_; }
     /// The newest figures; the next request sends the newest that were offered. Never waits.
     void offer(Exposition told);
     Counts counts() const { return {accepted_, failed_}; }
@@ -64,6 +66,7 @@ class OtlpPusher {
     OtlpOptions options_;
     std::uint64_t start_ns_;
     Latest<Offered> newest_;
+    std::atomic<bool> wants_{true};
     std::atomic<std::uint64_t> accepted_{0}, failed_{0};
     std::string trouble_;  // why the last request failed
     std::jthread thread_;

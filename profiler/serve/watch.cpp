@@ -39,7 +39,7 @@ std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
         news.parts = break_down(store, news.iterations);
         news.own = own_times(store, news.iterations);
         if (until > seen.stretch_until) {
-            news.stretch = break_down(store, p, seen.stretch_until, until, news.iterations.track);
+            news.stretch = break_down(store, p, seen.stretch_until, until);
             news.gpu_incomplete = misses_gpu_work(process, until);
             seen.stretch_until = until;
         }

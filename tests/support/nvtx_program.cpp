@@ -455,6 +455,24 @@ void iterations(const Arguments&) {
     meet();
 }
 
+/// paced RANGES PER_SECOND: so many steps a second, of so many ranges in each.
+void paced(const Arguments& a) {
+    const int ranges = std::stoi(a.at(1));
+    const std::chrono::duration<double> step(1 / std::stod(a.at(2)));
+    constexpr const char* kNames[] = {"next batch", "zero_grad", "forward",
+                                      "loss",       "backward",  "optimizer step"};
+    for (auto due = std::chrono::steady_clock::now();;) {
+        due += std::chrono::duration_cast<std::chrono::nanoseconds>(step);
+        nvtxRangePushA("iteration");
+        for (int i = 0; i < ranges; ++i) {
+            nvtxRangePushA(kNames[static_cast<std::size_t>(i) % std::size(kNames)]);
+            if (i + 1 == ranges) std::this_thread::sleep_until(due);
+            nvtxRangePop();
+        }
+        nvtxRangePop();
+    }
+}
+
 /// Nearly all the time is inside an iteration, so that whatever changes, changes there.
 void long_iterations(const Arguments&) {
     std::atomic<bool> stop{false};
@@ -531,6 +549,7 @@ constexpr Scenario kScenarios[] = {
     {"own_domain", own_domain},
     {"pointers", pointers},
     {"iterations", iterations},
+    {"paced", paced},
     {"long_iterations", long_iterations},
     {"hangs", hangs},
     {"payloads", extended_payloads},
