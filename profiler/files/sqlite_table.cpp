@@ -1,6 +1,7 @@
 #include "profiler/files/sqlite_table.h"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <limits>
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::size_t kHeader = 100, kVersions = 18, kPageSize = 16, kPages = 28;  // bytes of it
 constexpr int kLongestValue = 1 << 24;  // bytes; rows with longer ones are damage
-constexpr int kSteps = 100'000;  // of SQLite's machine, between two questions whether to go on
+constexpr int kSteps = 100'000;         // of SQLite's machine, between two calls of `continues`
 constexpr std::size_t kLongestText = 4096;
 
 std::uint32_t number_at(const std::string& bytes, std::size_t at, std::size_t length) {
@@ -44,8 +45,13 @@ std::string identifier(std::string_view name) {
 
 }  // namespace
 
-SqliteBytes::SqliteBytes(std::string& bytes, std::function<bool()> go_on)
-    : go_on_(std::move(go_on)), cut_(mend_header(bytes)) {
+void SqliteBytes::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+void SqliteTable::Finalize::operator()(sqlite3_stmt* statement) const {
+    sqlite3_finalize(statement);
+}
+
+SqliteBytes::SqliteBytes(std::string& bytes, std::function<bool()> continues)
+    : continues_(std::move(continues)), cut_(mend_header(bytes)) {
     sqlite3* handle = nullptr;
     const int opened = sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE, nullptr);
     database_.reset(handle);
@@ -64,7 +70,7 @@ SqliteBytes::SqliteBytes(std::string& bytes, std::function<bool()> go_on)
     sqlite3_exec(handle, how, nullptr, nullptr, nullptr);
     sqlite3_progress_handler(
         handle, kSteps,
-        [](void* self) { return static_cast<SqliteBytes*>(self)->go_on_() ? 0 : 1; }, this);
+        [](void* self) { return static_cast<SqliteBytes*>(self)->continues_() ? 0 : 1; }, this);
     SqliteTable found(*this,
                       "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND "
                       "name NOT LIKE 'sqlite%' ORDER BY name");

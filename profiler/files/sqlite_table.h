@@ -1,8 +1,6 @@
-// SqliteBytes and SqliteTable: tables of an SQLite file that lies in memory, read with distrust: no
+// SqliteBytes and SqliteTable: tables of an SQLite file in memory, read with distrust: no
 // code of the file's schema (views, triggers, virtual tables) is ever run. Used by import_nsys.
 #pragma once
-
-#include <sqlite3.h>
 
 #include <cstdint>
 #include <functional>
@@ -14,13 +12,16 @@
 #include <string_view>
 #include <vector>
 
+struct sqlite3;
+struct sqlite3_stmt;
+
 namespace gs {
 
 class SqliteBytes {
   public:
-    /// `bytes` outlives it and is changed where the file was cut. `go_on` is asked from time to
+    /// `bytes` outlives it and is changed where the file was cut. `continues` is asked from time to
     /// time, also within a row; false ends the reading.
-    SqliteBytes(std::string& bytes, std::function<bool()> go_on);
+    SqliteBytes(std::string& bytes, std::function<bool()> continues);
 
     bool readable() const { return readable_; }
     /// Names of the real tables.
@@ -33,10 +34,10 @@ class SqliteBytes {
 
   private:
     struct Close {
-        void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+        void operator()(sqlite3* database) const;
     };
     std::unique_ptr<sqlite3, Close> database_;
-    std::function<bool()> go_on_;
+    std::function<bool()> continues_;
     std::vector<std::string> tables_;
     bool cut_ = false, readable_ = false;
 };
@@ -68,7 +69,7 @@ class SqliteTable {
 
   private:
     struct Finalize {
-        void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+        void operator()(sqlite3_stmt* statement) const;
     };
     void prepare(const SqliteBytes& file, const std::string& query);
     std::unique_ptr<sqlite3_stmt, Finalize> statement_;

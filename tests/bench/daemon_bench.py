@@ -72,7 +72,7 @@ def main():
         running += [d.process for d in daemons]
         for rank in range(a.processes):
             running.append(subprocess.Popen(
-                [os.environ["GAUSSCOPE_NVTX_PROGRAM"], "paced", str(a.ranges - 1), str(a.steps)], stdin=subprocess.PIPE,
+                [os.environ["GAUSSCOPE_NVTX_PROGRAM"], "iterations", str(a.ranges - 1), str(a.steps)], stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL, env=dict(daemons[0].environment, RANK=str(rank),
                                                     NVTX_INJECTION64_PATH=os.environ["GAUSSCOPE_INJECT_LIBRARY"])))
         time.sleep(10)
