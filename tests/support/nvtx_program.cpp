@@ -452,7 +452,7 @@ void rest(int milliseconds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
-/// iterations [RANGES PER_SECOND]: one a millisecond with 200 ranges, unless told otherwise.
+/// iterations [RANGES PER_SECOND]: one a millisecond with 200 ranges, unless both are given.
 void iterations(const Arguments& a) {
     const int ranges = a.size() < 3 ? 200 : std::stoi(a[1]);
     const double step_ns = a.size() < 3 ? 0 : 1e9 / std::stod(a[2]);
