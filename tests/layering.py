@@ -126,7 +126,7 @@ RESTRICTED = {
     r"^EGL/": ("app", "tests"),
     r"^CLI/": ("app/cli", "tests"),
     r"^lib(av|sw)\w+/": ("renderer/io/video/libav", "tests"),
-    r"^sqlite3": ("profiler/history", "tests"),
+    r"^sqlite3": ("profiler/history", "profiler/files", "tests"),
 }
 STD_ONLY = ("base/record", "profiler/inject")
 POSIX = re.compile(r"^(sys/|dlfcn\.h|link\.h|sched\.h|signal\.h|poll\.h|unistd\.h|fcntl\.h|linux/|pthread\.h|time\.h|"

@@ -26,6 +26,7 @@
 #include "base/spill.h"
 #include "base/try.h"
 #include "profiler/collect/multi_collector.h"
+#include "profiler/sample/node_sampler.h"
 #include "profiler/serve/daemon.h"
 #include "profiler/serve/recording_hook.h"
 #include "profiler/store/node_gpus.h"
@@ -41,6 +42,7 @@ struct ServeArguments {
     double otlp_interval_s = 60;
     double seconds = 0;  ///< 0: until stopped
     double stall_after_s = 0;
+    int stacks_hz = 0;
     bool no_rules = false, all_users = false;
 };
 
@@ -74,6 +76,7 @@ void add_options(CLI::App& app, ServeArguments& a) {
         "file with the token required to request recordings [generate one and print its path]");
     add_value(app, "--history FILE", a.history,
               "store each job's times per minute in this file, for `gausscope history`");
+    add_stacks(app, a.stacks_hz);
     auto* const otlp =
         add_value(app, "--otlp URL", a.otlp,
                   "also push metrics to this OpenTelemetry collector over HTTP; headers and "
@@ -220,20 +223,24 @@ Result<std::unique_ptr<serve::OtlpPusher>> otlp_pusher(const ServeArguments& a) 
 
 void run_until_stopped(const ServeArguments& a, serve::Daemon& daemon,
                        service::MultiCollector& collector, const serve::OtlpPusher* otlp,
-                       TraceStore& store) {
+                       NodeSampler& sampler, TraceStore& store) {
     const auto begin = now_ns();
     const double start_time_s = static_cast<double>(clock_ns(CLOCK_REALTIME)) * 1e-9;
     std::int64_t next_retire_ns = 0;
     while (!interrupted()) {
         collector.drain_into(store);
+        sampler.take_into(store);
         const auto now = now_ns();
         // Between two ticks nobody holds the number of a process, a track or a name.
         if (now >= next_retire_ns) {
             // Blocks of all sizes are free now, between others, where malloc keeps them.
             if (store.retire(now)) ::malloc_trim(0);
+            sampler.look(store, now);
             next_retire_ns = now + kRetireIntervalNs;
         }
-        daemon.tick(store, now, figures_of(store, collector, otlp, start_time_s));
+        daemon.tick(store, now,
+                    daemon.is_due(now) ? figures_of(store, collector, otlp, start_time_s)
+                                       : serve::DaemonFigures());
         if (a.seconds > 0 && static_cast<double>(now - begin) * 1e-9 >= a.seconds) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
@@ -278,7 +285,8 @@ Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     options.max_bytes = static_cast<std::size_t>(a.memory_mib) << 20;
     options.max_spans = options.max_bytes / sizeof(TraceSpan);
     TraceStore store(options);
-    run_until_stopped(a, daemon, *collector, otlp.get(), store);
+    NodeSampler sampler(a.stacks_hz);
+    run_until_stopped(a, daemon, *collector, otlp.get(), sampler, store);
     collector->finish(store);
     daemon.finish(store);
     fmt::print("{} recordings written to {}\n", daemon.recordings(), a.folder);

@@ -27,7 +27,9 @@ struct TraceArguments {
 };
 
 void add_options(CLI::App& app, TraceArguments& a) {
-    app.add_option("FILE", a.file, "Perfetto trace, Chrome JSON or .xplane.pb, gzipped or not")
+    app.add_option(
+           "FILE", a.file,
+           "Perfetto trace, Chrome JSON, .xplane.pb or Nsight Systems' .sqlite, gzipped or not")
         ->required();
     CLI::Option* other = app.add_option(
         "OTHERS", a.others,

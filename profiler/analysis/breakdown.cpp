@@ -22,15 +22,24 @@ struct Stretch {
     bool counts(const TraceSpan& s) const { return begin <= s.begin_ns && s.begin_ns < end; }
 };
 
+using Rows = std::vector<std::span<const TraceSpan>>;
+
+Rows rows_within(const TraceTrack& track, Stretch stretch) {
+    Rows out;
+    for (const auto& row : track.rows)
+        out.push_back(spans_within(row.view(), stretch.begin, stretch.end));
+    return out;
+}
+
 /// Calls add(place, ms) with the own times of a track's spans: what rows below take is added as
 /// negative time to the place of the span around. place_of(span, place of the span around or null).
 template <class Place, class PlaceOf, class Add>
-void for_each_self_time(const TraceTrack& track, Stretch stretch, const PlaceOf& place_of,
+void for_each_self_time(const Rows& rows, Stretch stretch, const PlaceOf& place_of,
                         const Add& add) {
     std::span<const TraceSpan> parents;
     std::vector<Place> places, of_parents;
-    for (const auto& spans : track.rows) {
-        const auto row = spans_within(spans.view(), stretch.begin, stretch.end);
+    for (const auto spans : rows) {
+        const auto row = spans_within(spans, stretch.begin, stretch.end);
         std::size_t p = 0;
         places.clear();
         for (const TraceSpan& span : row) {
@@ -64,13 +73,16 @@ constexpr std::string_view kOther = "other";
 
 /// "layer 12" -> "layer".
 std::string_view without_number(std::string_view name) {
-    std::string_view out = name.substr(0, name.find_first_of("0123456789#[(:="));
-    const std::size_t end = out.find_last_not_of(" _-./:");
-    return end == out.npos ? kOther : out.substr(0, end + 1);
+    const auto any_of = [](std::string_view those) {
+        return [those](char c) { return those.find(c) != those.npos; };
+    };
+    std::string_view out(name.begin(), std::ranges::find_if(name, any_of("0123456789#[(:=")));
+    while (!out.empty() && any_of(" _-./:")(out.back())) out.remove_suffix(1);
+    return out.empty() ? kOther : out;
 }
 
 /// Own times of the iterations' thread, by stage and by kind.
-void add_ranges(const TraceStore& store, const TraceTrack& track, Stretch stretch, Breakdown& out) {
+void add_ranges(const TraceStore& store, const Rows& rows, Stretch stretch, Breakdown& out) {
     struct Place {
         Stage stage = Stage::other;
         std::string_view kind;
@@ -80,7 +92,7 @@ void add_ranges(const TraceStore& store, const TraceTrack& track, Stretch stretc
     std::optional<Stage> seen;
     double left = out.wall_ms;
     for_each_self_time<Place>(
-        track, stretch,
+        rows, stretch,
         [&](const TraceSpan& span, const Place* around) -> Place {
             const Stage stage = names.stage(span.name);
             if (is_splatting(stage)) {
@@ -112,7 +124,7 @@ void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretc
     const bool told = track.described();
     if (!told)
         for_each_self_time<Stage>(
-            track, stretch,
+            rows_within(track, stretch), stretch,
             [&](const TraceSpan& span, const Stage*) { return stage_of(span.name); },
             [&](Stage stage, double length) {
                 out.gpu_ms[static_cast<std::size_t>(stage)] += length;
@@ -149,8 +161,15 @@ Tracks gpu_tracks(const TraceStore& store, std::uint32_t process) {
     return out;
 }
 
+/// The rows of the iterations' thread; none: there is no such thread.
+std::optional<Rows> host_rows(const TraceStore& store, std::uint32_t track, Stretch stretch) {
+    if (track >= store.tracks().size()) return std::nullopt;
+    return rows_within(store.tracks()[track], stretch);
+}
+
 Breakdown within(const TraceStore& store, const Tracks& tracks, Stretch stretch,
-                 std::uint32_t track_index, const ProcessActivity& activity, ApiKinds& kind_of) {
+                 const std::optional<Rows>& host, const ProcessActivity& activity,
+                 ApiKinds& kind_of) {
     Breakdown out;
     const Interval whole{stretch.begin, stretch.end};
     out.wall_ms = ms(whole.length());
@@ -173,8 +192,7 @@ Breakdown within(const TraceStore& store, const Tracks& tracks, Stretch stretch,
                 ++out.launches;
         });
     }
-    if (track_index < store.tracks().size())
-        add_ranges(store, store.tracks()[track_index], stretch, out);
+    if (host) add_ranges(store, *host, stretch, out);
     return out;
 }
 
@@ -184,21 +202,22 @@ Breakdown break_down(const TraceStore& store, std::uint32_t process, std::int64_
                      std::int64_t end_ns, std::uint32_t track) {
     ApiKinds kind_of(store);
     const ProcessActivity activity = activity_of(store, process, begin_ns, end_ns);
-    return within(store, gpu_tracks(store, process), {begin_ns, end_ns}, track, activity, kind_of);
+    const Stretch stretch{begin_ns, end_ns};
+    return within(store, gpu_tracks(store, process), stretch, host_rows(store, track, stretch),
+                  activity, kind_of);
 }
 
 std::vector<Breakdown> break_down(const TraceStore& store, const Iterations& iterations) {
     std::vector<Breakdown> out;
     if (iterations.items.empty()) return out;
     ApiKinds kind_of(store);
-    const ProcessActivity activity =
-        activity_of(store, iterations.process, iterations.items.front().begin_ns,
-                    iterations.items.back().end_ns);
+    const Stretch whole{iterations.items.front().begin_ns, iterations.items.back().end_ns};
+    const ProcessActivity activity = activity_of(store, iterations.process, whole.begin, whole.end);
     out.reserve(iterations.items.size());
     const Tracks tracks = gpu_tracks(store, iterations.process);
+    const auto host = host_rows(store, iterations.track, whole);
     for (const Iteration& i : iterations.items)
-        out.push_back(
-            within(store, tracks, {i.begin_ns, i.end_ns}, iterations.track, activity, kind_of));
+        out.push_back(within(store, tracks, {i.begin_ns, i.end_ns}, host, activity, kind_of));
     return out;
 }
 

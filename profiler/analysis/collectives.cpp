@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 #include "base/text.h"
+#include "profiler/analysis/activity.h"
 
 namespace gs {
 namespace {
@@ -60,12 +62,20 @@ Meaning meaning_of(std::string_view name, std::string_view domain) {
     return out;
 }
 
-std::vector<Meaning> meanings_of(const TraceStore& store) {
-    std::vector<Meaning> out;
-    for (std::uint32_t n = 0; n < store.names().size(); ++n)
-        out.push_back(meaning_of(store.name(n), store.names().domain(n)));
-    return out;
-}
+/// What names mean, each looked at once.
+class CollectiveNames {
+  public:
+    explicit CollectiveNames(const NameBook& names) : names_(names) {}
+    const Meaning& operator[](std::uint32_t name) {
+        const auto [place, added] = known_.try_emplace(name);
+        if (added) place->second = meaning_of(names_.text(name), names_.domain(name));
+        return place->second;
+    }
+
+  private:
+    const NameBook& names_;
+    std::unordered_map<std::uint32_t, Meaning> known_;
+};
 
 std::uint64_t communicator_of(const TraceStore& store, const FoundSpan& range) {
     for (const TraceValue& v : store.values().of(range.track, range.span->begin_ns, range.row))
@@ -82,14 +92,14 @@ void take_range(const TraceStore& store, const FoundSpan& range, Collective& out
 }
 
 /// Whether a process had kernels of collectives: then their ranges tell nothing of the time.
-std::vector<bool> with_kernels(const TraceStore& store, const std::vector<Meaning>& meanings,
-                               std::uint32_t only) {
+std::vector<bool> with_kernels(const TraceStore& store, CollectiveNames& meanings,
+                               std::uint32_t only, TimeRange within) {
     std::vector<bool> out(store.processes().size());
     for (const TraceTrack& track : store.tracks()) {
         if (track.kind != TrackKind::gpu_stream || out[track.process]) continue;
         if (only != kAnyProcess && track.process != only) continue;
         for (const auto& row : track.rows)
-            for (const TraceSpan& span : row.view())
+            for (const TraceSpan& span : spans_within(row.view(), within.begin_ns, within.end_ns))
                 if (meanings[span.name].kernel && meanings[span.name].operation != nullptr)
                     out[track.process] = true;
     }
@@ -102,9 +112,10 @@ bool only_enqueues(std::string_view name, std::string_view domain) {
     return name.starts_with("nccl") || name.starts_with("c10d::") || domain == "NCCL";
 }
 
-std::vector<std::vector<Collective>> collectives(const TraceStore& store, std::uint32_t only) {
-    const std::vector<Meaning> meanings = meanings_of(store);
-    const std::vector<bool> on_gpu = with_kernels(store, meanings, only);
+std::vector<std::vector<Collective>> collectives(const TraceStore& store, std::uint32_t only,
+                                                 TimeRange within) {
+    CollectiveNames meanings(store.names());
+    const std::vector<bool> on_gpu = with_kernels(store, meanings, only, within);
     std::vector<std::vector<Collective>> out(store.processes().size());
     for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {
         const TraceTrack& track = store.tracks()[t];
@@ -113,7 +124,8 @@ std::vector<std::vector<Collective>> collectives(const TraceStore& store, std::u
         if (gpu != on_gpu[track.process] || (!gpu && !ranges)) continue;
         if (only != kAnyProcess && track.process != only) continue;
         for (std::size_t row = 0; row < track.rows.size(); ++row)
-            for (const TraceSpan& span : track.rows[row].view()) {
+            for (const TraceSpan& span :
+                 spans_within(track.rows[row].view(), within.begin_ns, within.end_ns)) {
                 const Meaning& m = meanings[span.name];
                 if (m.operation == nullptr || m.kernel != gpu) continue;
                 Collective c{.begin_ns = span.begin_ns,

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "profiler/analysis/time_range.h"
 #include "profiler/store/store.h"
 
 namespace gs {
@@ -31,8 +32,10 @@ struct Collective {
 bool only_enqueues(std::string_view name, std::string_view domain);
 
 /// By process, in order of their ends. Where a process has kernels of collectives, the calls that
-/// launched them are left out. `only`: of the other processes none. O(spans).
+/// launched them are left out. `only`: of the other processes none. `within`: those that overlap
+/// it. O(spans in it).
 std::vector<std::vector<Collective>> collectives(const TraceStore& store,
-                                                 std::uint32_t only = kAnyProcess);
+                                                 std::uint32_t only = kAnyProcess,
+                                                 TimeRange within = kAllTime);
 
 }  // namespace gs

@@ -85,8 +85,7 @@ void MultiCollector::run() {
         while_there_is_memory([&] {
             take_new();
             pass_on_questions();
-            interval =
-                read_all() ? options_.interval : std::min(interval * 2, options_.idle_interval);
+            interval = next_interval(interval, read_all());
             publish();
         });
         if (!stop_) std::this_thread::sleep_for(interval);
@@ -183,29 +182,39 @@ void MultiCollector::give_leases_back() {
 
 // ---- reading ----
 
-bool MultiCollector::read_all() {
-    bool busy = own_ && read_own(*own_);
+/// The largest share of a lane that had been written since the last look.
+double MultiCollector::read_all() {
+    double fullest = 0;
+    if (own_) {
+        read_own(*own_);
+        fullest = own_->reader.fullest();
+    }
     for (const auto& source : all_) {
         if (!source->connection) continue;
-        const std::uint64_t before = source->written;
         follow_life(*source);
-        read(*source);
-        busy |= source->written != before;
+        fullest = std::max(fullest, read(*source));
     }
-    return busy;
+    return fullest;
+}
+
+/// A lane is to be an eighth full when it is looked at again.
+std::chrono::milliseconds MultiCollector::next_interval(std::chrono::milliseconds last,
+                                                        double fullest) const {
+    constexpr double kAim = 0.125;
+    const double factor = fullest > 0 ? std::min(kAim / fullest, 2.0) : 2.0;
+    const auto next = static_cast<std::int64_t>(static_cast<double>(last.count()) * factor);
+    return std::clamp(std::chrono::milliseconds(next), options_.interval,
+                      std::max(options_.interval, options_.idle_interval));
 }
 
 // Nobody else may be there to publish this process's clocks.
-bool MultiCollector::read_own(OwnRing& own) {
+void MultiCollector::read_own(OwnRing& own) {
     if (now_ns() - own.clock_ns > kClockInterval) {
         publish_clock_snapshot();
         own.clock_ns = now_ns();
     }
-    const std::uint64_t before = own.written;
     own.reader.drain(*own.pending);
-    own.written = own.pending->written;
     hand_over(own.reader, own.pending);
-    return own.written != before;
 }
 
 void MultiCollector::hand_over(TraceReader& reader, std::shared_ptr<TraceBatch>& pending) {
@@ -219,14 +228,15 @@ void MultiCollector::note_gpus(Source& source) {
             changed_ = true;
 }
 
-void MultiCollector::read(Source& source) {
+double MultiCollector::read(Source& source) {
     hear(source);
     source.connection->drain(*source.pending);
     source.pending->ended = source.last_look;
-    source.written = source.pending->written;
     note_gpus(source);
+    const double fullest = source.connection->reader().fullest();
     hand_over(source.connection->reader(), source.pending);
     if (source.last_look && source.pending->read_ns == 0) source.connection.reset();
+    return fullest;
 }
 
 // The connection ends before the last record is written (destructors run after the endpoint has

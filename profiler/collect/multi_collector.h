@@ -30,8 +30,8 @@ struct MultiCollectorOptions : DiscoveryOptions {
     bool past = true;  ///< also what they recorded before, as far as their rings hold it
     std::optional<std::uint64_t> budget_ppm;        ///< set at the beginning
     bool release_cupti = false;                     ///< and this asked once
-    std::chrono::milliseconds interval{5};          ///< between two looks while records come
-    std::chrono::milliseconds idle_interval{20};    ///< it grows to this while none do
+    std::chrono::milliseconds interval{5};          ///< between two looks at the least
+    std::chrono::milliseconds idle_interval{20};    ///< it grows to this while rings stay empty
     std::optional<DeviceSamplerOptions> devices{};  ///< also sample their GPUs with NVML
 };
 
@@ -81,14 +81,12 @@ class MultiCollector {
         std::optional<Connection> connection{};  ///< none once everything has been read
         std::shared_ptr<TraceBatch> pending = std::make_shared<TraceBatch>();
         std::set<std::string> gpus{};  ///< uuids
-        std::uint64_t written = 0;
         std::int64_t silent_since_ns = 0;
         bool last_look = false;
     };
     struct OwnRing {
         TraceReader reader;
         std::shared_ptr<TraceBatch> pending = std::make_shared<TraceBatch>();
-        std::uint64_t written = 0;
         std::int64_t clock_ns = 0;  ///< when a clock snapshot was published last
     };
     struct Question {
@@ -107,9 +105,10 @@ class MultiCollector {
     void hear(Source& source);
     void note_gpus(Source& source);
     void pass_on_questions();
-    bool read_all();
-    bool read_own(OwnRing& own);
-    void read(Source& source);
+    double read_all();
+    std::chrono::milliseconds next_interval(std::chrono::milliseconds last, double fullest) const;
+    void read_own(OwnRing& own);
+    double read(Source& source);
     void hand_over(TraceReader& reader, std::shared_ptr<TraceBatch>& pending);
     void follow_life(Source& source);
     void give_leases_back();

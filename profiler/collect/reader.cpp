@@ -87,6 +87,7 @@ PayloadKind payload_kind_of(std::uint16_t flags) {
 }
 
 constexpr std::uint64_t kArenaPublished = offsetof(abi::RingHeader, arena_published);
+constexpr std::uint64_t kLanesUsed = offsetof(abi::RingHeader, lanes_used);
 constexpr std::uint64_t kCuptiComplete = offsetof(abi::RingHeader, cupti_complete_ns);
 
 }  // namespace
@@ -276,7 +277,7 @@ void TraceReader::take_span(const LaneProgress& lane, const abi::DeviceRecord& r
 
 // Threads first: GPU work names the thread that launched it.
 void TraceReader::read_lanes(abi::LaneKind kind, TraceBatch& out) {
-    for (std::uint32_t i = 0; i < layout_.lane_count; ++i) {
+    for (std::uint32_t i = 0; i < lanes_used_; ++i) {
         const std::uint64_t at = layout_.lanes_offset + std::uint64_t{i} * layout_.lane_bytes;
         LaneProgress& lane = lanes_[i];
         const auto head = memory_.load_acquire<std::uint64_t>(at + offsetof(abi::Lane, head));
@@ -321,6 +322,8 @@ std::span<const TraceReader::RawRecord> TraceReader::copy_lane(std::uint32_t ind
         lane.tail = head;
         return {};
     }
+    fullest_ =
+        std::max(fullest_, static_cast<double>(head - lane.tail) / static_cast<double>(capacity));
     const std::uint64_t first = std::max(lane.tail, head > capacity ? head - capacity : 0);
     // Lanes share nothing, so all of them together hold no more than there is space for.
     if (head - first > records_left_) {
@@ -392,11 +395,13 @@ void TraceReader::read_open(std::uint32_t index, TraceBatch& out) {
 }
 
 void TraceReader::drain(TraceBatch& out) {
+    fullest_ = 0;
     clocks_.read(memory_, layout_.clock_bytes);
     if (!clocks_.ticks().ready()) return;
     out.read_ns = now_ns();
     read_strings(out);
     loss_.untimed = 0;
+    lanes_used_ = std::min(memory_.load_acquire<std::uint32_t>(kLanesUsed), layout_.lane_count);
     records_left_ = layout_.rings_bytes / sizeof(abi::Record);
     // Before the lanes: what it counts is in them by now.
     const auto complete =
@@ -406,7 +411,7 @@ void TraceReader::drain(TraceBatch& out) {
     read_lanes(abi::LaneKind::activity, out);
     take_activities(out);
     out.open.clear();
-    for (std::uint32_t i = 0; i < layout_.lane_count; ++i) read_open(i, out);
+    for (std::uint32_t i = 0; i < lanes_used_; ++i) read_open(i, out);
     out.written = 0;
     for (const LaneProgress& lane : lanes_) out.written += lane.tail;
     abi::RingHeader now;

@@ -37,6 +37,9 @@ class TraceReader {
     /// the writer.
     void drain(TraceBatch& out);
 
+    /// The largest share of a lane that was new to the last drain(): at 1 records were lost.
+    double fullest() const { return fullest_; }
+
     /// Adds to the lapped records: what a consumer of the batches had to throw away.
     void count_lost(std::uint64_t records) { loss_.lapped += records; }
 
@@ -108,6 +111,8 @@ class TraceReader {
     std::uint32_t devices_told_ = 0;  ///< a bit per slot
     std::uint64_t records_left_ = 0;  ///< that this drain() may still copy
     std::uint32_t tracks_ = 0;
+    std::uint32_t lanes_used_ = 0;
+    double fullest_ = 0;
     LossCounts loss_;
 };
 

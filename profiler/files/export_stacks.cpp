@@ -8,42 +8,20 @@
 #include <map>
 #include <protozero/pbf_writer.hpp>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "profiler/analysis/stack_profile.h"
+#include "profiler/files/stack_sums.h"
 
 namespace gs {
 namespace {
 
 using protozero::pbf_writer;
 
-/// Samples that differ only in time.
-struct Place {
-    std::uint32_t process = 0, tid = 0, stack = 0;
-    std::vector<std::uint32_t> ranges;
-    bool operator<(const Place& o) const {
-        return std::tie(process, tid, stack, ranges) <
-               std::tie(o.process, o.tid, o.stack, o.ranges);
-    }
-};
-struct Sum {
-    std::int64_t samples = 0, cpu_ns = 0, blocked_ns = 0;
-};
-
-Result<std::map<Place, Sum>> sums_of(const TraceStore& store, const fs::path& path) {
+Result<StackSums> sums_of(const TraceStore& store, const fs::path& path) {
     if (store.samples().empty())
         return fail(ErrorKind::unsupported, path.string(), "the trace has no call stacks",
                     "record them with gausscope record --stacks");
-    std::map<Place, Sum> out;
-    for (const SampledThread& t : store.samples().threads())
-        for (const StackSample& s : t.samples.view()) {
-            Sum& sum =
-                out[{t.process, t.tid, s.stack, ranges_at(store, t.process, t.tid, s.time_ns)}];
-            ++sum.samples;
-            (s.blocked ? sum.blocked_ns : sum.cpu_ns) += s.weight_ns;
-        }
-    return out;
+    return stack_sums(store);
 }
 
 std::string process_name(const TraceStore& store, std::uint32_t process) {
@@ -51,7 +29,7 @@ std::string process_name(const TraceStore& store, std::uint32_t process) {
     return fmt::format("{} ({})", p.name, p.pid);
 }
 
-std::string folded_line(const TraceStore& store, const Place& place) {
+std::string folded_line(const TraceStore& store, const StackPlace& place) {
     std::string out;
     const auto add = [&](std::string_view word) {
         if (!out.empty()) out += ';';
@@ -73,18 +51,19 @@ std::string folded_line(const TraceStore& store, const Place& place) {
 /// A profile's strings, functions, modules and samples, as its samples come to need them.
 class PprofWriter {
   public:
-    explicit PprofWriter(const TraceStore& store) : store_(store) { text(""); }
+    PprofWriter(const TraceStore& store, TimeRange range) : store_(store), range_(range) {
+        text("");
+    }
 
-    std::string write(const std::map<Place, Sum>& sums) {
+    std::string write(const StackSums& sums) {
         type(1, "samples", "count");
         type(1, "cpu", "nanoseconds");
         type(1, "blocked", "nanoseconds");
         for (const auto& [place, sum] : sums) sample(place, sum);
-        const SampleBook& samples = store_.samples();
-        out_.add_int64(9, samples.begin_ns() + store_.sources().realtime_offset_ns());
-        out_.add_int64(10, samples.end_ns() - samples.begin_ns());
+        out_.add_int64(9, range_.begin_ns + store_.sources().realtime_offset_ns());
+        out_.add_int64(10, range_.end_ns - range_.begin_ns);
         type(11, "cpu", "nanoseconds");
-        out_.add_int64(12, samples.threads().front().samples.view().front().weight_ns);
+        out_.add_int64(12, store_.samples().threads().front().samples.view().front().weight_ns);
         out_.add_int64(14, text("cpu"));
         for (const std::string* each : order_) out_.add_string(6, *each);
         return bytes_;
@@ -141,13 +120,11 @@ class PprofWriter {
         line.add_int64(2, frame.line);
         return id;
     }
-    void sample(const Place& place, const Sum& sum) {
+    void sample(const StackPlace& place, const StackSum& sum) {
         std::vector<std::uint64_t> ids;
         for (const std::uint32_t f : frames_of(store_.samples(), place.stack))
             ids.push_back(location(f));
-        std::string range;
-        for (const std::uint32_t name : place.ranges)
-            range += (range.empty() ? "" : " / ") + std::string(store_.name(name));
+        const std::string range = ranges_text(store_, place);
         struct Label {
             std::int64_t key, value;
         };
@@ -167,6 +144,7 @@ class PprofWriter {
     }
 
     const TraceStore& store_;
+    TimeRange range_;
     std::string bytes_;
     pbf_writer out_{bytes_};
     std::map<std::string, std::int64_t, std::less<>> texts_;
@@ -195,6 +173,26 @@ std::string gzipped(const std::string& bytes) {
 
 }  // namespace
 
+StackSums stack_sums(const TraceStore& store, TimeRange range) {
+    StackSums out;
+    for (const SampledThread& t : store.samples().threads())
+        for (const StackSample& s : t.samples.view()) {
+            if (!range.holds(s.time_ns)) continue;
+            StackSum& sum =
+                out[{t.process, t.tid, s.stack, ranges_at(store, t.process, t.tid, s.time_ns)}];
+            ++sum.samples;
+            (s.blocked ? sum.blocked_ns : sum.cpu_ns) += s.weight_ns;
+        }
+    return out;
+}
+
+std::string ranges_text(const TraceStore& store, const StackPlace& place) {
+    std::string out;
+    for (const std::uint32_t name : place.ranges)
+        out += (out.empty() ? "" : " / ") + std::string(store.name(name));
+    return out;
+}
+
 Result<void> export_folded_stacks(const TraceStore& store, const fs::path& path) {
     const auto sums = sums_of(store, path);
     if (!sums) return tl::unexpected(sums.error());
@@ -206,10 +204,17 @@ Result<void> export_folded_stacks(const TraceStore& store, const fs::path& path)
     return write_text_file(path, out);
 }
 
+std::string pprof(const TraceStore& store, TimeRange range) {
+    const StackSums sums = stack_sums(store, range);
+    return sums.empty() ? std::string() : gzipped(PprofWriter(store, range).write(sums));
+}
+
 Result<void> export_pprof(const TraceStore& store, const fs::path& path) {
     const auto sums = sums_of(store, path);
     if (!sums) return tl::unexpected(sums.error());
-    return write_text_file(path, gzipped(PprofWriter(store).write(*sums)));
+    const SampleBook& samples = store.samples();
+    return write_text_file(
+        path, gzipped(PprofWriter(store, {samples.begin_ns(), samples.end_ns()}).write(*sums)));
 }
 
 }  // namespace gs

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/file.h"
+#include "profiler/analysis/time_range.h"
 #include "profiler/store/store.h"
 
 namespace gs {
@@ -11,6 +12,8 @@ namespace gs {
 /// functions, and the microseconds sampled in that alone. What waited ends in "blocked in ...".
 /// Errors: unwritable; unsupported, there are no samples.
 Result<void> export_folded_stacks(const TraceStore& store, const fs::path& path);
+/// The same as a file's content, of the samples in `range`; empty: there are none.
+std::string pprof(const TraceStore& store, TimeRange range);
 /// Samples, time on a CPU and time blocked, with labels of process, thread and range; gzipped.
 /// Errors: as above.
 Result<void> export_pprof(const TraceStore& store, const fs::path& path);

@@ -7,6 +7,7 @@
 #include "base/inflate.h"
 #include "profiler/files/free_memory.h"
 #include "profiler/files/import_chrome.h"
+#include "profiler/files/import_nsys.h"
 #include "profiler/files/import_perfetto.h"
 #include "profiler/files/import_xplane.h"
 
@@ -57,21 +58,18 @@ std::string_view without_marks(std::string_view bytes) {
 tl::unexpected<Error> not_a_trace(std::string_view bytes, const fs::path& path) {
     const std::string name = path.string();
     const auto ends = [&](const char* end) { return name.ends_with(end); };
-    const std::string stem = path.stem().string();
-    if (ends(".nsys-rep") || ends(".qdrep") || ends(".qdstrm") || ends(".sqlite") ||
-        bytes.starts_with("SQLite format 3"))
+    if (ends(".nsys-rep") || ends(".qdrep") || ends(".qdstrm"))
         return fail(ErrorKind::unsupported, name, "Nsight Systems reports cannot be read directly",
-                    fmt::format("export it as SQLite, then as Chrome JSON, and open that: "
-                                "nsys export --type sqlite {0}.nsys-rep && python3 nsys2json.py "
-                                "{0}.sqlite -o {0}.json (github.com/chenyu-jiang/nsys2json); or "
-                                "record again with gausscope record",
-                                stem.empty() ? "report" : stem));
+                    fmt::format("export it and open what that makes: nsys export --type sqlite {}",
+                                path.filename().string()));
     if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF"))
         return fail(ErrorKind::unsupported, name, "this text is UTF-16; traces must be UTF-8",
                     fmt::format("convert it: iconv -f UTF-16 -t UTF-8 {} > trace.json", name));
     return fail(ErrorKind::unsupported, name,
-                "neither a Perfetto trace nor Chrome JSON nor an XSpace",
-                "traces are .pftrace, .perfetto-trace, .json or .xplane.pb files, gzipped or not");
+                "neither a Perfetto trace nor Chrome JSON nor an XSpace nor an export of Nsight "
+                "Systems",
+                "traces are .pftrace, .perfetto-trace, .json, .xplane.pb or .sqlite files, gzipped "
+                "or not");
 }
 
 Result<std::string> read_bytes(const std::string& path, const ImportOptions& options, bool& whole) {
@@ -81,11 +79,12 @@ Result<std::string> read_bytes(const std::string& path, const ImportOptions& opt
     return unpack(*bytes, path, max_bytes, whole);
 }
 
-enum class Format { none, perfetto, chrome, xplane };
-constexpr const char* kFormatNames[] = {"", "Perfetto", "Chrome JSON", "XSpace"};
+enum class Format { none, perfetto, chrome, xplane, nsys };
+constexpr const char* kFormatNames[] = {"", "Perfetto", "Chrome JSON", "XSpace", "Nsight Systems"};
 
 /// `text`: without marks at the head.
 Format format_of(std::string_view bytes, std::string_view text) {
+    if (is_sqlite(bytes)) return Format::nsys;
     if (is_xplane(bytes)) return Format::xplane;
     if (is_perfetto(bytes)) return Format::perfetto;
     return text.starts_with('{') || text.starts_with('[') ? Format::chrome : Format::none;
@@ -108,6 +107,7 @@ Result<ImportSummary> read_trace_file(const fs::path& path, TraceStore& store,
         const std::string name = path.string();
         const auto read = format == Format::perfetto ? import_perfetto(*bytes, name, events)
                           : format == Format::xplane ? import_xplane(*bytes, name, events)
+                          : format == Format::nsys   ? import_nsys(*bytes, name, events)
                                                      : import_chrome(*bytes, text, name, events);
         if (events.stopped()) return fail(ErrorKind::unsupported, path.string(), "stopped");
         if (!read) return tl::unexpected(read.error());

@@ -1,8 +1,8 @@
-// Traces from files, ours and other people's, into a TraceStore: Perfetto (TrackEvent), Chrome JSON
-// and XSpace (JAX), gzipped or not; the content decides which. Called by `gausscope trace`. What a
-// file holds and the store cannot is counted and said. A damaged event costs that event only; of a
-// file that was cut, everything before the cut is read. A file without any whole event is an error
-// with its byte, and nothing of it reaches the store.
+// Traces from files, ours and other people's, into a TraceStore: Perfetto (TrackEvent), Chrome
+// JSON, XSpace (JAX) and SQLite (Nsight Systems), gzipped or not; the content decides which. Called
+// by `gausscope trace`. What a file holds and the store cannot is counted and said. A damaged event
+// costs that event only; of a file that was cut, everything before the cut is read. A file without
+// any whole event is an error with its byte, and nothing of it reaches the store.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct ImportOptions {
 };
 
 struct ImportSummary {
-    std::string format;  ///< "Perfetto", "Chrome JSON", "XSpace"
+    std::string format;  ///< "Perfetto", "Chrome JSON", "XSpace", "Nsight Systems"
     std::uint64_t spans = 0, instants = 0, points = 0, threads = 0, streams = 0;
     std::uint64_t processes = 0, calls = 0, work = 0;  ///< CUDA calls; kernels, copies and fills
     std::uint64_t samples = 0;                         ///< of call stacks

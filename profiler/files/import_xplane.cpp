@@ -179,7 +179,10 @@ class XplaneReader {
         constexpr std::string_view kGpu = "/device:GPU:";
         const bool host = plane.name.starts_with("/host:"), gpu = plane.name.starts_with(kGpu);
         if (!host && !gpu && !plane.lines.empty())
-            return out_.notes.skip("lines of neither a host nor a GPU", plane.lines.size());
+            return out_.notes.skip(plane.name.starts_with("/device:TPU")
+                                       ? "lines of TPUs, which are not read"
+                                       : "lines of neither a host nor a GPU",
+                                   plane.lines.size());
         std::uint32_t device = 0;
         if (gpu) read_number(plane.name.substr(kGpu.size()), device);
         for (const ProtoReader& line : plane.lines) {

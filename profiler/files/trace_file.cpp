@@ -31,7 +31,7 @@ bool is_trace_file(const fs::path& path) {
     std::string name = lower_case(path.filename().string());
     const bool zipped = name.ends_with(".gz");
     if (zipped) name.resize(name.size() - 3);
-    for (const char* end : {".pftrace", ".perfetto-trace", ".perfetto", ".xplane.pb"})
+    for (const char* end : {".pftrace", ".perfetto-trace", ".perfetto", ".xplane.pb", ".sqlite"})
         if (name.ends_with(end)) return true;
     std::error_code error;
     if (!name.ends_with(".json") || !fs::is_regular_file(path, error)) return false;

@@ -90,7 +90,8 @@ Insights find_insights(const TraceStore& store, const InsightOptions& options) {
     Insights out;
     std::vector<Outcome> outcomes;
     for (const Rule& rule : kRules) outcomes.push_back({.rule = &rule, .why = {}});
-    RankLoads loads;
+    RankLoads own_loads;
+    RankLoads& loads = options.loads != nullptr ? *options.loads : own_loads;
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) {
         if (options.process != kAnyProcess ? p != options.process : !has_spans(store, p)) continue;
         const Subject subject(store, p, options, loads);

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -23,6 +25,12 @@ struct Evidence {
     std::int64_t begin_ns = 0, end_ns = 0;
     std::string text;  ///< "cudaStreamSynchronize, 4.2 ms"
 };
+
+namespace insights {
+/// A rank as R23 sees it.
+struct RankLoad;
+using RankLoads = std::map<std::uint32_t, std::shared_ptr<const RankLoad>>;  // by process
+}  // namespace insights
 
 enum class Confidence { measured, inferred };
 
@@ -62,6 +70,9 @@ struct InsightOptions {
     /// For R22 without a baseline: medians [ms] of this job's iterations in earlier minutes or
     /// runs; empty function: there is no history.
     std::function<std::vector<double>(const TraceProcess&)> past;
+    /// The ranks' loads, for those who ask of one process after the other about the same time;
+    /// null: gathered for this question alone.
+    insights::RankLoads* loads = nullptr;
     std::size_t max_iterations = 512;  ///< the newest
     /// The least time that stages of one iteration need on this machine (stage_floors()), for R9 to
     /// R11 where no counters are; only right for our own renderer. Empty: not known.

@@ -45,7 +45,8 @@ std::string traffic_text(const Subject& s, const std::vector<Collective>& all) {
 
 /// Those of this process that are within its iterations and on the GPU, or on the host.
 std::vector<Collective> of_iterations(const Subject& s, bool gpu) {
-    std::vector<Collective> out = std::move(collectives(s.store, s.process)[s.process]);
+    std::vector<Collective> out =
+        std::move(collectives(s.store, s.process, {s.whole.begin, s.whole.end})[s.process]);
     std::erase_if(out, [&](const Collective& c) {
         return c.on_gpu != gpu || length_within(s.in_iterations, {c.begin_ns, c.end_ns}) == 0;
     });

@@ -66,10 +66,6 @@ struct Gap {
     const Work* next = nullptr;  ///< what ended it
 };
 
-/// A rank as R23 sees it; gathered once for all processes that ask.
-struct RankLoad;
-using RankLoads = std::map<std::uint32_t, std::shared_ptr<const RankLoad>>;  // by process
-
 struct Subject {
     Subject(const TraceStore& store, std::uint32_t process, const InsightOptions& options,
             RankLoads& loads);

@@ -1,6 +1,7 @@
 #include "profiler/sample/stack_sampler.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 
 #include "base/mailbox.h"
@@ -57,7 +58,7 @@ class StackSampler::Worker {
     StackSamplerOptions options_;
     std::shared_ptr<sample::SymbolFiles> files_;
     std::map<std::uint32_t, SampledProcess> processes_;
-    std::uint64_t last_source_ = 1ull << 31;  // rings count theirs from 1
+    static inline std::atomic<std::uint64_t> last_source_{1ull << 31};  // rings begin with 1
     std::vector<PerfRecord> records_;
     std::int64_t looked_ns_ = 0, handed_over_ns_ = 0;
     std::uint64_t samples_ = 0, not_taken_ = 0;

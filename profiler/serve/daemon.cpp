@@ -12,6 +12,8 @@
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/record/clock.h"
+#include "profiler/files/export_stacks.h"
+#include "profiler/serve/otlp_profiles.h"
 #include "profiler/store/node_gpus.h"
 
 namespace gs::serve {
@@ -49,7 +51,8 @@ constexpr const char* kHelp =
     "(Authorization: Bearer TOKEN)\nPOST /trace?ms=5000&at=/10s   beginning at the next multiple "
     "of 10 s, on every node at once\nPOST /trace?last=20000     save the past 20 s\nGET  /traces   "
     "            the recordings       (Authorization: Bearer TOKEN)\nGET  /traces/NAME          "
-    "one of them, for ui.perfetto.dev or gausscope view\n";
+    "one of them, for ui.perfetto.dev or gausscope view\nGET  /debug/pprof/profile?seconds=10   "
+    "call stacks of the past, with --stacks (Authorization: Bearer TOKEN)\n";
 
 }  // namespace
 
@@ -62,28 +65,37 @@ Daemon::Daemon(DaemonOptions options, FlightRecorder recorder, HistoryWriter* hi
       stalls_(options_.stalls),
       history_(history),
       otlp_(otlp) {
-    text_.store(std::make_shared<const std::string>(metrics_.tell({}).open_metrics()));
     ticked_ns_ = now_ns();
 }
 
 void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigures& figures) {
     ticked_ns_ = now_ns;
     serve_requests(store, now_ns);
-    if (now_ns < next_ns_) return;
+    if (!is_due(now_ns)) return;
     next_ns_ = now_ns + kIntervalNs;
     const std::vector<News> news = watch_.look(store, now_ns);
-    metrics_.update(store, news, now_ns);
     act_on(store, triggers_.look(store, news, now_ns));
     act_on(store, stalls_.look(store, news, now_ns));
-    metrics_.set_stalled(stalls_.stalled());
     if (history_ != nullptr)
         history_->take(store, news,
                        static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME) / 1'000'000'000));
     if (const auto written = recorder_.write_due(store, now_ns)) note_written({*written});
+    const std::lock_guard lock(mutex_);
+    metrics_.update(store, news, now_ns);
+    metrics_.set_stalled(stalls_.stalled());
     figures_ = figures;
-    Exposition told = metrics_.tell(figures);
-    text_.store(std::make_shared<const std::string>(told.open_metrics()));
-    if (otlp_ != nullptr) otlp_->offer(std::move(told));
+    text_.clear();
+    if (otlp_ != nullptr && otlp_->wants()) push(store, now_ns);
+}
+
+void Daemon::push(const TraceStore& store, std::int64_t now_ns) {
+    constexpr std::int64_t kLateNs = 1'000'000'000;  // samples wait to be unwound
+    const std::int64_t until_ns = now_ns - kLateNs;
+    std::string profiles;
+    if (profiled_ns_ != 0)
+        profiles = otlp_profiles(store, {profiled_ns_ + 1, until_ns}, otlp_->resource());
+    profiled_ns_ = until_ns;
+    otlp_->offer(metrics_.tell(figures_), std::move(profiles));
 }
 
 void Daemon::act_on(const TraceStore& store, const std::vector<Trigger>& triggers) {
@@ -112,35 +124,43 @@ void Daemon::log(const Trigger& trigger) {
 void Daemon::finish(const TraceStore& store) {
     note_written(recorder_.write_all(store));
     if (history_ != nullptr) history_->finish();
-    if (otlp_ != nullptr) otlp_->offer(metrics_.tell(figures_));
+    if (otlp_ != nullptr) push(store, now_ns());
 }
 
 void Daemon::note_written(const std::vector<Recording>& written) {
+    const std::lock_guard lock(mutex_);
     for (const Recording& recording : written) metrics_.count_recording(recording.kind);
     recordings_ += written.size();
 }
 
 void Daemon::serve_requests(const TraceStore& store, std::int64_t now_ns) {
-    const auto to_monotonic = static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME)) - now_ns;
-    while (auto asked = asked_.try_take()) {
-        const CaptureRequest& stretch = (*asked)->stretch;
-        auto recording = recorder_.ask_stretch((*asked)->path, stretch.begin_ns - to_monotonic,
-                                               stretch.end_ns - to_monotonic);
-        if (recording && std::ranges::all_of(store.processes(), is_node_gpus))
-            log_info("recording, although no process is attached yet");
-        if (const std::int64_t kept_from = store.timeline().kept_from_ns(); kept_from != 0)
-            (*asked)->kept_s = static_cast<double>(now_ns - kept_from) * 1e-9;
-        (*asked)->reply.set_value(std::move(recording));
-    }
+    while (const auto asked = asked_.try_take()) (**asked)(store, now_ns);
+}
+
+HttpAnswer Daemon::in_tick(Work work) {
+    auto asked = std::make_shared<Work>(std::move(work));
+    auto reply = asked->get_future();
+    if (!asked_.try_put(asked)) return error_answer(429, "too many requests are waiting");
+    // Every other request waits with this one: a tick takes tenths of a second, else it is stuck.
+    constexpr std::chrono::seconds kPatience{2};
+    if (reply.wait_for(kPatience) != std::future_status::ready)
+        return error_answer(503, "the daemon is busy; a recording may still be made");
+    return reply.get();
 }
 
 bool Daemon::allowed(const HttpRequest& request) const {
     return !options_.token.empty() && same_secret(options_.token, request.bearer_token);
 }
 
+std::string Daemon::metrics_text() {
+    const std::lock_guard lock(mutex_);
+    if (text_.empty()) text_ = metrics_.tell(figures_).open_metrics();
+    return text_;
+}
+
 HttpAnswer Daemon::answer(const HttpRequest& request) {
     const bool reads = request.method == "GET" || request.method == "HEAD";
-    if (request.path == "/metrics" && reads) return {200, kOpenMetricsType, *text_.load(), {}};
+    if (request.path == "/metrics" && reads) return {200, kOpenMetricsType, metrics_text(), {}};
     if (request.path == "/" && reads) return {200, "text/plain; charset=utf-8", kHelp, {}};
     if (request.path == "/healthz" && reads) {
         const bool works = now_ns() - ticked_ns_ < kSilenceNs;
@@ -150,12 +170,15 @@ HttpAnswer Daemon::answer(const HttpRequest& request) {
                 {}};
     }
     const bool capture_asked = request.path == "/trace",
+               profile_asked = request.path == "/debug/pprof/profile",
                recordings_asked = request.path.starts_with("/traces");
-    if (!capture_asked && !recordings_asked) return error_answer(404, "no such page; / lists them");
+    if (!capture_asked && !profile_asked && !recordings_asked)
+        return error_answer(404, "no such page; / lists them");
     if (capture_asked ? request.method != "POST" : !reads)
         return error_answer(405, capture_asked ? "use POST" : "use GET");
     if (!allowed(request)) return error_answer(401, "this needs Authorization: Bearer TOKEN");
     if (capture_asked) return capture(request);
+    if (profile_asked) return profile(request);
     constexpr std::string_view kFolder = "/traces/";
     return request.path.starts_with(kFolder) ? recording(request.path.substr(kFolder.size()))
                                              : recordings_list();
@@ -165,25 +188,45 @@ HttpAnswer Daemon::capture(const HttpRequest& request) {
     const auto stretch =
         parse_capture(request, static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME)));
     if (!stretch) return error_answer(400, stretch.error().text());
-    auto asked = std::make_shared<Asked>();
-    asked->stretch = *stretch;
-    asked->path = "asked for by " + request.target;
-    auto reply = asked->reply.get_future();
-    if (!asked_.try_put(asked)) return error_answer(429, "too many requests are waiting");
-    // Every other request waits with this one: a tick takes tenths of a second, else it is stuck.
-    constexpr std::chrono::seconds kPatience{2};
-    if (reply.wait_for(kPatience) != std::future_status::ready)
-        return error_answer(503, "the daemon is busy; the recording may still be made");
-    const Result<Recording> recording = reply.get();
+    return in_tick(Work([this, stretch = *stretch, path = "asked for by " + request.target](
+                            const TraceStore& store, std::int64_t now_ns) {
+        return record(store, now_ns, stretch, path);
+    }));
+}
+
+HttpAnswer Daemon::record(const TraceStore& store, std::int64_t now_ns,
+                          const CaptureRequest& stretch, const std::string& path) {
+    const auto to_monotonic = static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME)) - now_ns;
+    const auto recording =
+        recorder_.ask_stretch(path, stretch.begin_ns - to_monotonic, stretch.end_ns - to_monotonic);
     if (!recording) return error_answer(429, recording.error().text());
+    if (std::ranges::all_of(store.processes(), is_node_gpus))
+        log_info("recording, although no process is attached yet");
     const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
     Json answer{{"trace", recording->path.filename().string()},
-                {"begin_unix_s", seconds(stretch->begin_ns)},
-                {"end_unix_s", seconds(stretch->end_ns)}};
+                {"begin_unix_s", seconds(stretch.begin_ns)},
+                {"end_unix_s", seconds(stretch.end_ns)}};
     // Older records are dropped for newer ones; what a stretch that is still to come will find
     // depends on how much is recorded in it.
-    if (asked->kept_s) answer["memory_s"] = *asked->kept_s;
+    if (const std::int64_t kept_from = store.timeline().kept_from_ns(); kept_from != 0)
+        answer["memory_s"] = seconds(now_ns - kept_from);
     return json_answer(202, answer);
+}
+
+/// As Go's net/http/pprof has it, but at once and of the past.
+HttpAnswer Daemon::profile(const HttpRequest& request) {
+    HttpRequest past = request;
+    const std::string seconds = request.parameter("seconds");
+    past.parameters = {{"last", (seconds.empty() ? "10" : seconds) + "e3"}};
+    const auto stretch = parse_capture(past, static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME)));
+    if (!stretch) return error_answer(400, "give seconds=N, 600 at most");
+    const std::int64_t length_ns = stretch->end_ns - stretch->begin_ns;
+    return in_tick(Work([length_ns](const TraceStore& store, std::int64_t now_ns) {
+        std::string bytes = pprof(store, {now_ns - length_ns, now_ns});
+        if (bytes.empty())
+            return error_answer(404, "no call stacks of that time: start the daemon with --stacks");
+        return HttpAnswer{200, "application/octet-stream", std::move(bytes), {}};
+    }));
 }
 
 HttpAnswer Daemon::recordings_list() const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,12 +37,13 @@ class Daemon {
     Daemon(DaemonOptions options, FlightRecorder recorder, HistoryWriter* history = nullptr,
            OtlpPusher* otlp = nullptr);
 
-    /// Call it several times a second with the present figures; works once a second.
+    /// Call it several times a second; works once a second, which then needs the present figures.
+    bool is_due(std::int64_t now_ns) const { return now_ns >= next_ns_; }
     void tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigures& figures);
     /// Writes what waits: the daemon is ending.
     void finish(const TraceStore& store);
 
-    /// /metrics, /healthz, POST /trace, /traces, /traces/NAME.
+    /// /metrics, /healthz, POST /trace, /traces, /traces/NAME, /debug/pprof/profile.
     HttpAnswer answer(const HttpRequest& request);
 
     std::uint64_t recordings() const { return recordings_; }
@@ -49,18 +51,20 @@ class Daemon {
   private:
     static constexpr std::int64_t kIntervalNs = 1'000'000'000;
     static constexpr std::int64_t kSilenceNs = 60'000'000'000;  ///< without a tick: not healthy
-    struct Asked {
-        CaptureRequest stretch;
-        std::string path;              ///< of the request, for the reason
-        std::optional<double> kept_s;  ///< how far back memory reaches; none: to the beginning
-        std::promise<Result<Recording>> reply;
-    };
+    using Work = std::packaged_task<HttpAnswer(const TraceStore&, std::int64_t)>;
 
     void act_on(const TraceStore& store, const std::vector<Trigger>& triggers);
     void log(const Trigger& trigger);
     void serve_requests(const TraceStore& store, std::int64_t now_ns);
     void note_written(const std::vector<Recording>& written);
+    std::string metrics_text();
+    void push(const TraceStore& store, std::int64_t now_ns);
+    /// What the next tick makes of the store.
+    HttpAnswer in_tick(Work work);
     HttpAnswer capture(const HttpRequest& request);
+    HttpAnswer record(const TraceStore& store, std::int64_t now_ns, const CaptureRequest& stretch,
+                      const std::string& path);
+    HttpAnswer profile(const HttpRequest& request);
     HttpAnswer recordings_list() const;
     HttpAnswer recording(const std::string& name) const;
     bool allowed(const HttpRequest& request) const;
@@ -69,14 +73,16 @@ class Daemon {
     FlightRecorder recorder_;
     fs::path folder_;  // recorder_.options().folder, for answer()'s threads
     Watch watch_;
-    Metrics metrics_;
     Triggers triggers_;
     Stalls stalls_;
     HistoryWriter* history_;
     OtlpPusher* otlp_;
+    std::mutex mutex_;  // of what /metrics has
+    Metrics metrics_;
     DaemonFigures figures_;  // the newest
-    Queue<std::shared_ptr<Asked>> asked_{16};
-    std::atomic<std::shared_ptr<const std::string>> text_;
+    std::string text_;       // of both; empty: nobody has asked since they changed
+    Queue<std::shared_ptr<Work>> asked_{16};
+    std::int64_t profiled_ns_ = 0;  // until when call stacks were pushed
     std::atomic<std::int64_t> ticked_ns_{0};
     std::atomic<std::uint64_t> recordings_{0};
     std::int64_t next_ns_ = 0;

@@ -14,24 +14,6 @@ namespace {
 using Type = Exposition::Type;
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
-Labels labels_of(const TraceProcess& process) {
-    Labels out{{"process", process.name}};
-    const ProcessLabels& l = process.labels;
-    const auto add_text = [&](const char* key, const std::string& text) {
-        if (!text.empty()) out.emplace_back(key, text);
-    };
-    const auto add_number = [&](const char* key, int number) {
-        if (number >= 0) out.emplace_back(key, std::to_string(number));
-    };
-    add_number("rank", l.rank);
-    add_number("local_rank", l.local_rank);
-    add_text("job", l.job);
-    add_text("namespace", l.name_space);
-    add_text("pod", l.pod);
-    add_text("node", l.node.empty() ? l.host : l.node);
-    return out;
-}
-
 /// Its heart beats every second; of one without a heartbeat nothing is known but that it was read.
 std::int64_t last_life_ns(const TraceProcess& process) {
     return process.service ? process.service->heartbeat_ns : process.read_ns;
@@ -49,6 +31,24 @@ bool has_lost_cupti(const ServiceStatus& service) {
 }
 
 }  // namespace
+
+Labels labels_of(const TraceProcess& process) {
+    Labels out{{"process", process.name}};
+    const ProcessLabels& l = process.labels;
+    const auto add_text = [&](const char* key, const std::string& text) {
+        if (!text.empty()) out.emplace_back(key, text);
+    };
+    const auto add_number = [&](const char* key, int number) {
+        if (number >= 0) out.emplace_back(key, std::to_string(number));
+    };
+    add_number("rank", l.rank);
+    add_number("local_rank", l.local_rank);
+    add_text("job", l.job);
+    add_text("namespace", l.name_space);
+    add_text("pod", l.pod);
+    add_text("node", l.node.empty() ? l.host : l.node);
+    return out;
+}
 
 void Metrics::update(const TraceStore& store, std::span<const News> news, std::int64_t now_ns) {
     std::set<std::uint64_t> refused;

@@ -35,6 +35,9 @@ struct DaemonFigures {
     std::optional<OtlpPusher::Counts> otlp;  ///< none: nothing is pushed
 };
 
+/// Rank, job, node and so on, as far as they are known.
+Labels labels_of(const TraceProcess& process);
+
 class Metrics {
   public:
     void update(const TraceStore& store, std::span<const News> news, std::int64_t now_ns);

@@ -196,6 +196,13 @@ Result<std::string> endpoint_of(const std::string& url) {
     return part(CURLUPART_URL);
 }
 
+/// Beside the metrics; empty: these go to a path of the user's own.
+std::string profiles_url(std::string url) {
+    constexpr std::string_view kMetrics = "/v1/metrics";
+    if (!url.ends_with(kMetrics)) return {};
+    return url.replace(url.size() - kMetrics.size(), kMetrics.size(), "/v1development/profiles");
+}
+
 }  // namespace
 
 Result<Labels> otlp_pairs(const std::string& text) {
@@ -228,15 +235,19 @@ std::string otlp_message(const Exposition& told, const Labels& resource, std::ui
     {  // a message is whole when its writer has ended
         pbf_writer request(out);
         pbf_writer of_resource(request, tag::kResourceMetrics);
-        {
-            pbf_writer described(of_resource, tag::kResource);
-            add_attributes(described, tag::kResourceAttributes, resource);
-        }
+        of_resource.add_message(tag::kResource, otlp_resource(resource));
         pbf_writer scope(of_resource, tag::kScopeMetrics);
         pbf_writer(scope, tag::kScope).add_string(tag::kName, "gausscope");
         for (const Exposition::Family& family : told.families())
             if (!family.points.empty()) add_metrics(scope, family, {start_ns, now_ns});
     }
+    return out;
+}
+
+std::string otlp_resource(const Labels& attributes) {
+    std::string out;
+    pbf_writer writer(out);
+    add_attributes(writer, tag::kResourceAttributes, attributes);
     return out;
 }
 
@@ -257,12 +268,15 @@ Result<std::unique_ptr<OtlpPusher>> OtlpPusher::start(OtlpOptions options) {
 OtlpPusher::OtlpPusher(OtlpOptions options)
     : options_(std::move(options)),
       start_ns_(clock_ns(CLOCK_REALTIME)),
+      metrics_{options_.url, "metrics"},
+      profiles_{profiles_url(options_.url), "call stacks"},
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 OtlpPusher::~OtlpPusher() = default;
 
-void OtlpPusher::offer(Exposition told) {
-    newest_.put({std::move(told), clock_ns(CLOCK_REALTIME)});
+void OtlpPusher::offer(Exposition told, std::string profiles) {
+    wants_ = false;
+    newest_.put({std::move(told), std::move(profiles), clock_ns(CLOCK_REALTIME)});
 }
 
 void OtlpPusher::run(const std::stop_token& stop) {
@@ -273,25 +287,32 @@ void OtlpPusher::run(const std::stop_token& stop) {
         const auto offered = newest_.take();
         if (offered) send(*offered, stop);
         stopped.wait_for(lock, stop, offered ? options_.interval : 100ms, [] { return false; });
+        wants_ = wants_ || offered;
     }
     if (const auto offered = newest_.take()) send(*offered, {});
 }
 
 void OtlpPusher::send(const Offered& offered, const std::stop_token& stop) {
-    const std::string trouble =
-        post(otlp_message(offered.told, options_.resource, start_ns_, offered.time_ns), stop);
-    ++(trouble.empty() ? accepted_ : failed_);
-    if (trouble.empty() && !trouble_.empty())
-        log_info("{} accepts metrics again", shown(options_.url));
-    // Figures are cumulative: the next request makes up for this one.
-    if (!trouble.empty() && trouble_.empty() && !stop.stop_requested())
-        log_warning("metrics do not reach {}: {}; retrying every {} s", shown(options_.url),
-                    trouble, std::chrono::duration<double>(options_.interval).count());
-    trouble_ = trouble;
+    send(metrics_, otlp_message(offered.told, options_.resource, start_ns_, offered.time_ns), stop);
+    if (!offered.profiles.empty() && !profiles_.url.empty())
+        send(profiles_, offered.profiles, stop);
 }
 
-std::string OtlpPusher::post(const std::string& message, const std::stop_token& stop) const {
-    HttpCall call{.url = options_.url,
+void OtlpPusher::send(Path& path, const std::string& message, const std::stop_token& stop) {
+    const std::string trouble = post(path.url, message, stop);
+    ++(trouble.empty() ? accepted_ : failed_);
+    if (trouble.empty() && !path.trouble.empty())
+        log_info("{} accepts {} again", shown(path.url), path.what);
+    // Figures are cumulative: the next request makes up for this one. Call stacks are lost.
+    if (!trouble.empty() && path.trouble.empty() && !stop.stop_requested())
+        log_warning("{} do not reach {}: {}; retrying every {} s", path.what, shown(path.url),
+                    trouble, std::chrono::duration<double>(options_.interval).count());
+    path.trouble = trouble;
+}
+
+std::string OtlpPusher::post(const std::string& url, const std::string& message,
+                             const std::stop_token& stop) const {
+    HttpCall call{.url = url,
                   .method = "POST",
                   .headers = {{"Content-Type", "application/x-protobuf"}},
                   .body = message,

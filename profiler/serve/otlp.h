@@ -35,6 +35,9 @@ Result<Labels> otlp_pairs(const std::string& text);
 std::string otlp_message(const Exposition& told, const Labels& resource, std::uint64_t start_ns,
                          std::uint64_t now_ns);
 
+/// A Resource, which is what figures or profiles are of.
+std::string otlp_resource(const Labels& attributes);
+
 class OtlpPusher {
   public:
     struct Counts {
@@ -46,8 +49,11 @@ class OtlpPusher {
     OtlpPusher(const OtlpPusher&) = delete;
     OtlpPusher& operator=(const OtlpPusher&) = delete;
 
+    /// It is time for the next request.
+    bool wants() const { return wants_; }
     /// The newest figures; the next request sends the newest that were offered. Never waits.
-    void offer(Exposition told);
+    void offer(Exposition told, std::string profiles = {});
+    const Labels& resource() const { return options_.resource; }
     Counts counts() const { return {accepted_, failed_}; }
 
   private:
@@ -55,17 +61,26 @@ class OtlpPusher {
     void run(const std::stop_token& stop);
     struct Offered {
         Exposition told;
+        std::string profiles;       ///< otlp_profiles()
         std::uint64_t time_ns = 0;  ///< since 1970
     };
+    /// Where one kind of messages goes.
+    struct Path {
+        std::string url, what;
+        std::string trouble{};  ///< why the last request failed
+    };
     void send(const Offered& offered, const std::stop_token& stop);
+    void send(Path& path, const std::string& message, const std::stop_token& stop);
     /// Empty when it was taken, else why not.
-    std::string post(const std::string& message, const std::stop_token& stop) const;
+    std::string post(const std::string& url, const std::string& message,
+                     const std::stop_token& stop) const;
 
     OtlpOptions options_;
     std::uint64_t start_ns_;
     Latest<Offered> newest_;
+    std::atomic<bool> wants_{true};
     std::atomic<std::uint64_t> accepted_{0}, failed_{0};
-    std::string trouble_;  // why the last request failed
+    Path metrics_, profiles_;
     std::jthread thread_;
 };
 

@@ -32,11 +32,15 @@ std::vector<Trigger> Triggers::look(const TraceStore& store, std::span<const New
                                     std::int64_t now_ns) {
     std::vector<Trigger> out;
     std::map<std::uint64_t, Known> still_there;
+    // All at once, so that what they ask of each other is gathered once.
+    insights::RankLoads loads;
+    const bool asks_rules = options_.rules && now_ns >= next_rules_ns_;
+    if (asks_rules) next_rules_ns_ = now_ns + kRuleIntervalNs;
     for (const News& n : news) {
         Known& known = still_there.emplace(n.source, std::move(known_[n.source])).first->second;
         slow_steps(known, store, n, now_ns, out);
         crash(known, store, n, now_ns, out);
-        if (options_.rules) new_rules(known, store, n, now_ns, out);
+        if (asks_rules) new_rules(known, store, n, now_ns, loads, out);
     }
     known_ = std::move(still_there);
     return out;
@@ -95,10 +99,11 @@ void Triggers::crash(Known& known, const TraceStore& store, const News& news, st
 }
 
 void Triggers::new_rules(Known& known, const TraceStore& store, const News& news,
-                         std::int64_t now_ns, std::vector<Trigger>& out) const {
-    if (now_ns < known.next_rules_ns || known.iteration_ms.size() < kLeastIterations) return;
-    known.next_rules_ns = now_ns + kRuleIntervalNs;
+                         std::int64_t now_ns, insights::RankLoads& loads,
+                         std::vector<Trigger>& out) const {
+    if (known.iteration_ms.size() < kLeastIterations) return;
     InsightOptions options;
+    options.loads = &loads;
     options.process = news.process;
     options.end_ns = settled_until(store.processes()[news.process], now_ns);
     options.begin_ns = options.end_ns - 2 * kRuleIntervalNs;

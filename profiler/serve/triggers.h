@@ -55,17 +55,17 @@ class Triggers {
         std::set<std::string> rules;
         bool rules_asked = false;
         bool reported_dead = false;
-        std::int64_t next_rules_ns = 0;
     };
     void slow_steps(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,
                     std::vector<Trigger>& out) const;
     void crash(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,
                std::vector<Trigger>& out) const;
     void new_rules(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,
-                   std::vector<Trigger>& out) const;
+                   insights::RankLoads& loads, std::vector<Trigger>& out) const;
 
     TriggerOptions options_;
     std::map<std::uint64_t, Known> known_;  // by source
+    std::int64_t next_rules_ns_ = 0;
 };
 
 }  // namespace gs::serve

@@ -1,6 +1,7 @@
 #include "profiler/serve/watch.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "profiler/store/node_gpus.h"
@@ -19,12 +20,25 @@ std::int64_t settled_until(const TraceProcess& process, std::int64_t now_ns) {
                : until;
 }
 
+namespace {
+
+/// Processes with call stacks. Those that a watched program has started may have nothing else.
+std::set<std::uint32_t> sampled_in(const TraceStore& store) {
+    std::set<std::uint32_t> out;
+    for (const SampledThread& thread : store.samples().threads()) out.insert(thread.process);
+    return out;
+}
+
+}  // namespace
+
 std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
     std::vector<News> out;
     std::map<std::uint64_t, Seen> still_there;
+    const std::set<std::uint32_t> sampled = sampled_in(store);
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) {
         const TraceProcess& process = store.processes()[p];
-        if (is_node_gpus(process)) continue;
+        const bool records = process.service || process.written > 0 || !sampled.contains(p);
+        if (is_node_gpus(process) || !records) continue;
         if (process.ended && now_ns - process.read_ns > kAfterEndNs) continue;
         const std::int64_t until = settled_until(process, now_ns);
         News news;
@@ -39,7 +53,7 @@ std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
         news.parts = break_down(store, news.iterations);
         news.own = own_times(store, news.iterations);
         if (until > seen.stretch_until) {
-            news.stretch = break_down(store, p, seen.stretch_until, until, news.iterations.track);
+            news.stretch = break_down(store, p, seen.stretch_until, until);
             news.gpu_incomplete = misses_gpu_work(process, until);
             seen.stretch_until = until;
         }

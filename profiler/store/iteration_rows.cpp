@@ -25,7 +25,9 @@ std::optional<std::uint64_t> iteration_number(const NameBook& names, const Trace
                        (span.payload_kind == PayloadKind::signed_whole &&
                         static_cast<std::int64_t>(span.payload) >= 0);
     if (span.has_payload && whole) return span.payload;
-    return iteration_name(names.text(span.name)).number;
+    const std::string_view text = names.text(span.name);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    return std::ranges::any_of(text, is_digit) ? iteration_name(text).number : std::nullopt;
 }
 
 bool IterationRows::take(const TraceTrack& on, std::uint32_t track, std::size_t row, int rank,

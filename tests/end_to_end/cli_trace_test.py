@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """`gausscope trace` on files of other programs: what it says of them, and exit codes of conversions."""
+import contextlib
 import json
 import pathlib
+import sqlite3
 import sys
 import tempfile
 import unittest
@@ -49,6 +51,23 @@ class Trace(Case):
         cut = self.write('{"traceEvents": [' + json.dumps(span("whole", 0, 10)) + ', {"ph": "X", "na')
         self.expect(1, "trace", cut, "-o", out, says="cut off")
         self.assertTrue(self.expect(0, "trace", cut, "--json").json["cut"])
+
+    def test_an_export_of_nsight_systems(self):
+        path = self.folder / "run.sqlite"
+        thread = 300 << 24 | 301
+        with contextlib.closing(sqlite3.connect(path)) as export, export:
+            export.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
+            export.execute("CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, textId INTEGER, globalTid INTEGER)")
+            export.execute("CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, "
+                           "globalPid INTEGER, shortName INTEGER)")
+            export.executemany("INSERT INTO StringIds VALUES (?, ?)", [(1, "step"), (2, "gemm")])
+            export.executemany("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, 1, ?)", [(i * 1000, i * 1000 + 900, thread) for i in range(6)])
+            export.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 7, ?, 2)",
+                               [(i * 1000 + 100, i * 1000 + 500, 300 << 24) for i in range(6)])
+        told = self.expect(0, "trace", path, "--json").json
+        self.assertEqual([told["format"], told["spans"], told["missed"]], ["Nsight Systems", 6, 0])
+        self.assertIn("gemm", self.expect(0, "trace", path).out)
+        self.expect(0, "trace", path, "-o", self.folder / "run.pftrace")
 
     def test_what_is_no_trace(self):
         self.expect(2, "trace", self.write("", "run.nsys-rep"),

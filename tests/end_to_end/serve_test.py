@@ -2,6 +2,7 @@
 """`gausscope serve` as a node runs it: it finds a training process, Prometheus scrapes it, a trace is asked for, the
 trainer is killed. Standard Python only; the environment names the program: GAUSSCOPE."""
 import grp
+import gzip
 import http.server
 import json
 import os
@@ -68,9 +69,12 @@ class Collector(http.server.ThreadingHTTPServer):
         self.requests = []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
+    def bodies(self, path):
+        return [body for asked, _, body in self.requests if asked == path]
+
     def metrics(self):
         """{name: metric} of the newest request, and the resource's attributes."""
-        told = field(decode(self.requests[-1][2], "gausscope.otlp.Request", "otlp_subset.proto"), "resource_metrics")
+        told = field(decode(self.bodies("/v1/metrics")[-1], "gausscope.otlp.Request", "otlp_subset.proto"), "resource_metrics")
         metrics = every(field(told, "scope_metrics"), "metrics")
         return {unquote(field(m, "name")): m for m in metrics}, attributes(field(told, "resource"))
 
@@ -353,6 +357,48 @@ class Daemon(Node):
         self.assertLessEqual({name for name in pushed if not name.startswith("hw.")}, {name + ("_info" if kind == "info" else "") for name, kind in told})
         self.assertGreater(len(pushed), 15)
         self.assertEqual(headers["x-none"], "")
+
+    def test_call_stacks_are_pulled_and_pushed(self):
+        collector = Collector()
+        self.addCleanup(collector.server_close)
+        self.addCleanup(collector.shutdown)
+        address = self.serve("--no-rules", "--slow-step", "0", "--otlp", f"http://127.0.0.1:{collector.server_port}",
+                             "--otlp-interval", "1", "--stacks=199", stderr=subprocess.PIPE)
+        self.addCleanup(self.daemon.stderr.close)
+        self.train()
+        profile = address + "/debug/pprof/profile?seconds=5"
+        self.assertEqual(get(profile)[0], 401)
+        self.assertEqual(get(address + "/debug/pprof/profile?seconds=x", "sesame")[0], 400)
+        self.assertEqual(get(profile, "sesame", "POST")[0], 405)
+        wait_until("call stacks", lambda: get(profile, "sesame")[0] == 200 or collector.bodies("/v1development/profiles"))
+        wait_until("profiles", lambda: collector.bodies("/v1development/profiles"))
+        pprof = decode(gzip.decompress(get(profile, "sesame")[1]), "gausscope.profiles.Pprof", "profiles_subset.proto")
+        texts = [unquote(text) for text in every(pprof, "string_table")]
+        self.assertEqual([texts[int(field(t, "type_strindex"))] for t in every(pprof, "sample_type")], ["samples", "cpu", "blocked"])
+        self.assertGreater(sum(int(every(sample, "value")[1]) for sample in every(pprof, "sample")), 0)
+        self.assertEqual(field(pprof, "duration_nanos"), "5000000000")
+
+        request = decode(collector.bodies("/v1development/profiles")[-1], "gausscope.profiles.Request", "profiles_subset.proto")
+        tables = field(request, "dictionary")
+        texts = [unquote(text) for text in every(tables, "string_table")]
+        stacks, locations, functions = (every(tables, f"{name}_table") for name in ("stack", "location", "function"))
+        for table in ("mapping", "location", "function", "link", "attribute", "stack"):
+            self.assertEqual(every(tables, f"{table}_table")[0], [])  # what stands for none
+        self.assertEqual(texts[0], "")
+        (told,) = every(request, "resource_profiles")
+        resource = attributes(field(told, "resource"))
+        self.assertEqual({resource[key] for key in ("rank", "job", "service.name")}, {"5", "77", "gausscope"})
+        seen = set()
+        for of in every(field(told, "scope_profiles"), "profiles"):
+            kind = field(of, "sample_type")
+            self.assertEqual(texts[int(field(kind, "unit_strindex"))], "nanoseconds")
+            self.assertIn(texts[int(field(kind, "type_strindex"))], ("cpu", "off_cpu"))
+            for sample in every(of, "samples"):
+                self.assertGreater(int(field(sample, "values")), 0)
+                for place in every(stacks[int(field(sample, "stack_index"))], "location_indices"):
+                    line = field(locations[int(place)], "lines")
+                    seen.add(texts[int(field(functions[int(field(line, "function_index"))], "name_strindex", 0))])
+        self.assertTrue(any("gs::" in name for name in seen) or "" in seen, seen)  # without libdw they have no names
 
     def test_a_trigger_brings_one_trace_of_several_nodes(self):
         addresses = []

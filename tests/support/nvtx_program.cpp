@@ -435,19 +435,12 @@ void busy(const Arguments&) {
     meet();
 }
 
-/// An iteration every millisecond, some ranges in each, until the test says stop.
-void iterations(const Arguments&) {
+/// Works on a thread of its own until the test says stop.
+template <class Work>
+void until_stopped(const Work& work) {
     std::atomic<bool> stop{false};
     std::thread worker([&] {
-        while (!stop) {
-            nvtxRangePushA("iteration");
-            for (int i = 0; i < 200; ++i) {
-                nvtxRangePushA("stage");
-                nvtxRangePop();
-            }
-            nvtxRangePop();
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
+        while (!stop) work();
     });
     meet();
     stop = true;
@@ -455,23 +448,38 @@ void iterations(const Arguments&) {
     meet();
 }
 
-/// Nearly all the time is inside an iteration, so that whatever changes, changes there.
-void long_iterations(const Arguments&) {
-    std::atomic<bool> stop{false};
-    std::thread worker([&] {
-        while (!stop) {
-            nvtxRangePushA("iteration");
+void rest(int milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+/// iterations [RANGES PER_SECOND]: one a millisecond with 200 ranges, unless both are given.
+void iterations(const Arguments& a) {
+    const int ranges = a.size() < 3 ? 200 : std::stoi(a[1]);
+    const double step_ns = a.size() < 3 ? 0 : 1e9 / std::stod(a[2]);
+    auto due = std::chrono::steady_clock::now();
+    until_stopped([&] {
+        due += std::chrono::nanoseconds(static_cast<long>(step_ns));
+        nvtxRangePushA("iteration");
+        for (int i = 0; i < ranges; ++i) {
             nvtxRangePushA("stage");
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-            nvtxRangePop();
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            if (i + 1 == ranges) std::this_thread::sleep_until(due);
             nvtxRangePop();
         }
+        nvtxRangePop();
+        if (step_ns == 0) rest(1);
     });
-    meet();
-    stop = true;
-    worker.join();
-    meet();
+}
+
+/// Nearly all the time is inside an iteration, so that whatever changes, changes there.
+void long_iterations(const Arguments&) {
+    until_stopped([] {
+        nvtxRangePushA("iteration");
+        nvtxRangePushA("stage");
+        rest(5);
+        nvtxRangePop();
+        rest(1);
+        nvtxRangePop();
+    });
 }
 
 /// Iterates until a line comes, then stays in range ARGUMENT of an iteration until the next one,
@@ -482,11 +490,10 @@ void hangs(const Arguments& arguments) {
         for (char c = 0; lines < 3 && ::read(0, &c, 1) == 1;) lines += c == '\n' ? 1 : 0;
         lines = 3;
     });
-    const auto rest = [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); };
     while (lines < 3) {
         nvtxRangePushA("iteration");
         nvtxRangePushA(arguments.at(1).c_str());
-        do rest();
+        do rest(5);
         while (lines == 1);
         nvtxRangePop();
         nvtxRangePop();

@@ -193,14 +193,6 @@ TEST_F(Damaged, MarksAtTheHeadAreNoContent) {
     EXPECT_NE(refused(std::string("\xFF\xFE[\0", 4)).message.find("UTF-16"), std::string::npos);
 }
 
-TEST_F(Damaged, AReportOfNsightSystemsGetsAHint) {
-    for (const char* name : {"run.nsys-rep", "run.sqlite", "run.qdrep"}) {
-        const Error error = refused(std::string("SQLite format 3\0 and so on", 25), name);
-        EXPECT_NE(error.message.find("Nsight Systems"), std::string::npos);
-        EXPECT_NE(error.advice.find("nsys export --type sqlite run.nsys-rep"), std::string::npos);
-    }
-}
-
 /// Events of every phase and of every way to call a process.
 std::string everything() {
     std::string list = whole("outer", 0, 1000) + "," + whole("across", 900, 500);

@@ -179,6 +179,16 @@ TEST_F(Jax, LinesBeyondWhatAStoreCanHaveAreSkipped) {
     EXPECT_NE(note_with(summary, "too many threads"), "");
 }
 
+TEST_F(Jax, TpusAreNamedAsWhatIsNotRead) {
+    TraceStore store;
+    const ImportSummary summary =
+        read(jax_trace() +
+                 PlaneMaker("/device:TPU:0").line(1, "XLA Ops", 0, {{"fusion", 0, kMsPs}}).bytes(),
+             store, "tpu.xplane.pb");
+    EXPECT_NE(note_with(summary, "1 lines of TPUs, which are not read"), "");
+    EXPECT_EQ(summary.lost, 1u);
+}
+
 TEST_F(Jax, TimesBeforeTheRecordingAndSince1970AreOnOneClock) {
     constexpr std::int64_t kStart = 1'790'000'000'000'000'000;
     const auto line = [](std::int64_t begin_ns) {

@@ -82,6 +82,23 @@ TEST(Metrics, RangesOfAnyTrainingProgramAreToldByWhatTheyAreFor) {
     EXPECT_EQ(told("blend"), (std::set<std::string>{"blend", "other"}));  // of some other program
 }
 
+// Children of a watched program are sampled with it (`--stacks`), and may be many.
+TEST(Metrics, AProcessThatIsOnlySampledHasNoSeries) {
+    RecordedProcess process;
+    TraceStore store;
+    store.ingest(process.batch(1000));
+    TraceBatch child;
+    child.source = 1ull << 31;
+    child.pid = child.visible_pid = 4711;
+    child.read_ns = 1000 * kMs;
+    child.frames = {{"main", "", "child", 0, FrameKind::native}};
+    child.stacks = {{kNoStack, 0}};
+    child.samples = {{900 * kMs, 10 * kMs, 4711, 0, false}};
+    store.ingest(child);
+    ASSERT_EQ(store.processes().size(), 2u);
+    EXPECT_EQ(Watch().look(store, 1000 * kMs).size(), 1u);
+}
+
 TEST(Exposition, EscapesLabelsAndLeavesOutWhatIsNotKnown) {
     Exposition out;
     out.family("g", Exposition::Type::gauge, "G.");
