@@ -1,6 +1,7 @@
 #include "profiler/analysis/collectives.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "base/text.h"
@@ -60,12 +61,19 @@ Meaning meaning_of(std::string_view name, std::string_view domain) {
     return out;
 }
 
-std::vector<Meaning> meanings_of(const TraceStore& store) {
-    std::vector<Meaning> out;
-    for (std::uint32_t n = 0; n < store.names().size(); ++n)
-        out.push_back(meaning_of(store.name(n), store.names().domain(n)));
-    return out;
-}
+/// Each name is looked at once, and only if it comes.
+class Meanings {
+  public:
+    explicit Meanings(const NameBook& names) : names_(names), known_(names.size()) {}
+    const Meaning& operator[](std::uint32_t name) {
+        if (!known_[name]) known_[name] = meaning_of(names_.text(name), names_.domain(name));
+        return *known_[name];
+    }
+
+  private:
+    const NameBook& names_;
+    std::vector<std::optional<Meaning>> known_;
+};
 
 std::uint64_t communicator_of(const TraceStore& store, const FoundSpan& range) {
     for (const TraceValue& v : store.values().of(range.track, range.span->begin_ns, range.row))
@@ -82,8 +90,7 @@ void take_range(const TraceStore& store, const FoundSpan& range, Collective& out
 }
 
 /// Whether a process had kernels of collectives: then their ranges tell nothing of the time.
-std::vector<bool> with_kernels(const TraceStore& store, const std::vector<Meaning>& meanings,
-                               std::uint32_t only) {
+std::vector<bool> with_kernels(const TraceStore& store, Meanings& meanings, std::uint32_t only) {
     std::vector<bool> out(store.processes().size());
     for (const TraceTrack& track : store.tracks()) {
         if (track.kind != TrackKind::gpu_stream || out[track.process]) continue;
@@ -103,7 +110,7 @@ bool only_enqueues(std::string_view name, std::string_view domain) {
 }
 
 std::vector<std::vector<Collective>> collectives(const TraceStore& store, std::uint32_t only) {
-    const std::vector<Meaning> meanings = meanings_of(store);
+    Meanings meanings(store.names());
     const std::vector<bool> on_gpu = with_kernels(store, meanings, only);
     std::vector<std::vector<Collective>> out(store.processes().size());
     for (std::uint32_t t = 0; t < store.tracks().size(); ++t) {

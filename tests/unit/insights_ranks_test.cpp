@@ -1,5 +1,5 @@
 // R23, a rank that keeps the others waiting, where all take equally long: own times without
-// collectives, on the host, with PyTorch's DDP, which waits without a range, and where nothing says
+// collectives, on the host, with PyTorch's DDP, whose wait is in backward, and where nothing says
 // that ranks communicate.
 #include <gtest/gtest.h>
 
@@ -60,12 +60,13 @@ void mpi_turn(TraceMaker& m, double begin, double worked, double end, int) {
     m.range(100, "compute", begin, worked);
     m.range(100, "MPI_Allreduce", worked + 1, end);
 }
-/// The reducer's wait is in backward, behind the last module's range.
+/// The hook's range for the reducer's wait, behind the last module's range in backward.
 void ddp_turn(TraceMaker& m, double begin, double worked, double end, int) {
     const double half = (begin + worked) / 2;
     m.range(100, "Net.fc", begin + 1, half - 2, 1);
     m.range(100, "DistributedDataParallel", begin, half - 1);
     m.range(100, "Net.fc (backward)", half + 1, worked, 1);
+    m.range(100, "DistributedDataParallel.wait", worked + 2, end - 21, 1);
     m.range(100, "backward", half, end - 20);
     m.range(100, "Optimizer.step#SGD.step", end - 15, end);
 }
