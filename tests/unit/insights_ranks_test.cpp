@@ -3,6 +3,7 @@
 // that ranks communicate.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/record/machine_counters.h"
@@ -125,6 +126,47 @@ TEST(Ranks, WithoutCommunicationItCannotBeTold) {
     const Insights all = find_insights(run({.slow = 2}, lonely_turn));
     EXPECT_TRUE(named(all).empty());
     EXPECT_NE(why(all, "R23").find("communication"), std::string::npos) << why(all, "R23");
+}
+
+TEST(Ranks, StandBesideEachOther) {
+    // 1 ms of work, rank 1 3 ms; then 0.3 ms of an all_reduce of 4 MB, with the wait in it.
+    const auto figures = [](bool async) {
+        const Turn turn = [&](TraceMaker& m, double begin, double worked, double end, int) {
+            m.domain = "PyTorch";
+            m.range(100, "forward", begin, worked);
+            if (!async) m.range(100, "Work.wait", worked, end, 1);
+            m.range(100, "all_reduce", worked, async ? worked + 1 : end, 0, 4'000'000);
+            if (async) m.range(100, "Work.wait", worked + 1, end);
+        };
+        const TraceStore store =
+            run({.ranks = 3, .slow = 1, .work_us = 1000, .slow_us = 3000, .noise = 0}, turn);
+        const Insights all = find_insights(store);
+        EXPECT_EQ(insights_json(store, all)["ranks"].size(), 3u);
+        EXPECT_NE(insights_text(store, all).find("keeps the others waiting"), std::string::npos);
+        return all.ranks;
+    };
+    for (const bool async : {false, true}) {
+        const std::vector<RankFigures> ranks = figures(async);
+        ASSERT_EQ(ranks.size(), 3u);
+        for (const RankFigures& r : ranks) {
+            const bool slow = r.rank == 1;
+            EXPECT_EQ(r.slow, slow);
+            EXPECT_NEAR(static_cast<double>(r.iterations), kTurns, 1);
+            EXPECT_NEAR(r.iteration_ms, 3.305, 1e-3);
+            EXPECT_NEAR(*r.own_ms, slow ? 3.005 : 1.005, 1e-3);
+            EXPECT_NEAR(*r.exposed_ms, slow ? 0.3 : 2.3, 1e-3);
+            EXPECT_NEAR(*r.waiting_ms, slow ? 0 : 2, 1e-3);
+            EXPECT_NEAR(*r.megabytes, 4, 0.1);
+            // A call that only begins it says nothing of how long it took.
+            ASSERT_EQ(r.gb_per_s.has_value(), !async);
+            if (slow) {
+                EXPECT_NEAR(r.gb_per_s.value_or(4e6 / 300e3), 4e6 / 300e3, 0.1);
+            }
+        }
+    }
+    const Insights unknown = find_insights(run({.ranks = 2, .slow = 1}, lonely_turn));
+    ASSERT_EQ(unknown.ranks.size(), 2u);
+    EXPECT_FALSE(unknown.ranks[1].own_ms || unknown.ranks[1].slow);
 }
 
 TEST(OwnTime, OfCollectivesThatComputingHides) {
