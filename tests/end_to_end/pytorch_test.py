@@ -212,7 +212,8 @@ net = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Lin
 if kind == "ddp":
     net = torch.nn.parallel.DistributedDataParallel(net)
 elif kind == "fsdp":
-    torch.distributed.fsdp.fully_shard(net)
+    from torch.distributed.fsdp import fully_shard
+    fully_shard(net)
 optimizer, x = torch.optim.Adam(net.parameters()), torch.randn(8, 32)
 for _ in range(40):
     time.sleep(0.02 * rank)
