@@ -260,9 +260,21 @@ def _hook_backward(torch):
     torch.autograd.grad = _backward(torch.autograd.grad, _ranges.text("autograd.grad"))
 
 
-def _kinds(values):
-    """"GradScaler(AdamW)"."""
-    return "(".join(type(v).__name__ for v in values) + ")" * (len(values) - 1)
+_stepped = {}  # by class: [weak reference to an optimizer, its number], the last to step at the end
+
+
+def _optimizer_name(optimizer, around="{}"):
+    """"Optimizer.step#Adam.step". Of a class whose optimizers take turns (GAN) the later ones have numbers; one that only comes
+    after another one's last step has none."""
+    known = _stepped.setdefault(type(optimizer), [])
+    known[:] = [entry for entry in known if entry[0]() is not None]
+    place = next((i for i, entry in enumerate(known) if entry[0]() is optimizer), len(known))
+    for entry in known[place:] if place + 1 < len(known) else ():
+        if entry[1] is None:
+            before = sum(other[1] is not None for other in known)
+            entry[1] = f" {before + 1}" if before else ""
+    known.append(known.pop(place) if place < len(known) else [weakref.ref(optimizer), None])
+    return f"Optimizer.step#{around.format(type(optimizer).__name__)}.step{known[-1][1] or ''}"
 
 
 def _hook_optimizers(torch):
@@ -275,13 +287,13 @@ def _hook_optimizers(torch):
         original(self)
         kind = type(self)
         if not getattr(kind.step, "_gausscope", False):
-            kind.step = _wrapped(kind.step, _OPTIMIZER,
-                                 lambda args: f"Optimizer.step#{type(args[0]).__name__}.step")
+            kind.step = _wrapped(kind.step, _OPTIMIZER, lambda args: _optimizer_name(args[0]))
     setattr(base, patch, hook)
     # A scaler (AMP) leaves out steps whose gradients overflow: its own step is what comes once in each iteration.
     for scaler in {getattr(getattr(torch, "amp", None), "GradScaler", None), torch.cuda.amp.GradScaler} - {None}:
         if "step" in vars(scaler):
-            scaler.step = _wrapped(scaler.step, _OPTIMIZER, lambda args: f"Optimizer.step#{_kinds(args[:2])}.step")
+            scaler.step = _wrapped(scaler.step, _OPTIMIZER,
+                                   lambda args: _optimizer_name(args[1] if args[1:] else args[0], "GradScaler({})"))
 
 
 def _hook_data(torch):

@@ -196,6 +196,21 @@ except RuntimeError:
     model()
 """
 
+TAKING_TURNS = """
+import torch
+class Other(torch.optim.SGD):
+    def step(self):
+        pass
+turns = [torch.optim.SGD() for _ in range(3)]
+for _ in range(20):
+    for optimizer in turns:
+        optimizer.step()
+for _ in range(2):
+    optimizer = Other()
+    for _ in range(10):
+        optimizer.step()
+"""
+
 LAUNCHED = """
 import os, subprocess, sys, time
 if len(sys.argv) < 4:
@@ -380,6 +395,14 @@ class Imitation(Case):
         self.assertEqual({payload for _, name, payload in spans if name.endswith(".wait")}, {8000})
         self.assertEqual(told[-1], (0, "DistributedDataParallel"))  # what failed left nothing open
         self.assertIn(self.iterations(), (56, 57))
+
+    def test_optimizers_that_take_turns_have_numbers(self):
+        """Others are named alike: those of a new phase."""
+        (self.folder / "torch.py").write_text(IMITATION)
+        self.record(sys.executable, self.script(TAKING_TURNS))
+        (spans,) = self.spans().values()
+        count = collections.Counter(name.removeprefix("Optimizer.step#") for _, name, _ in spans)
+        self.assertEqual(count, {"SGD.step": 22, "SGD.step 2": 19, "SGD.step 3": 19, "Other.step": 20})
 
 
 class Training(Case):
