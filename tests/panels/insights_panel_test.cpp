@@ -105,7 +105,6 @@ TEST(InsightsPanel, ShowsRanksBesideEachOther) {
     for (float y = 30; y < 200 && shown.panel.process != 1; y += 9)
         shown.gui.click({60, y}, [&] { shown.draw(); });
     EXPECT_EQ(shown.panel.process, 1u);
-    save_picture(shown.gui, "insights_ranks");
 }
 
 TEST(InsightsPanel, FollowsATraceThatGrowsAndOneThatIsExchanged) {
