@@ -320,11 +320,12 @@ def _hook_collectives(torch):
             if getattr(module, name, None) is original:
                 setattr(module, name, ranged)
     c10d.Work.wait = _wrapped(c10d.Work.wait, _COMMUNICATION, lambda _: "Work.wait")
-    begin = c10d.init_process_group
+    begin = _wrapped(c10d.init_process_group, _COMMUNICATION, lambda _: "init_process_group")
 
     @functools.wraps(begin)
     def init_process_group(*args, **kwargs):
         begin(*args, **kwargs)
+        _ranges.tell_rank(c10d.get_rank(), c10d.get_world_size())
         _hook_functional_collectives()
     c10d.init_process_group = distributed.init_process_group = init_process_group
 

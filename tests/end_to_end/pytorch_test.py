@@ -177,11 +177,14 @@ module("cuda.amp", GradScaler=type("GradScaler", (GradScaler,), {}))
 module("utils")
 module("utils.data")
 module("utils.data.dataloader", _BaseDataLoaderIter=Iterator)
-module("distributed", is_available=lambda: False)
+groups = {"init_process_group": lambda: None, "get_rank": lambda: 3, "get_world_size": lambda: 8}
+module("distributed", is_available=lambda: True, **groups)
+module("distributed.distributed_c10d", Work=type("Work", (), {"wait": lambda self: None}), **groups)
 """
 
 IMITATED_TRAINING = """
 import torch, time
+torch.distributed.init_process_group()
 model, optimizer, scaler = torch.nn.parallel.DistributedDataParallel(), torch.optim.SGD(), torch.cuda.amp.GradScaler()
 for i in range(60):
     for micro in range(2):
@@ -387,7 +390,7 @@ class Imitation(Case):
         (spans,) = self.spans().values()
         told = [(depth, name) for depth, name, _ in spans]
         step = [(0, "DistributedDataParallel"), (0, "backward"), (1, "DistributedDataParallel (backward)"), (2, "AddBackward0")]
-        self.assertEqual(told[:9], [*step, *step, (1, "DistributedDataParallel.wait")])
+        self.assertEqual(told[:10], [(0, "init_process_group"), *step, *step, (1, "DistributedDataParallel.wait")])
         count = collections.Counter(told)
         self.assertEqual(count[0, "Optimizer.step#GradScaler(SGD).step"], 60)
         self.assertEqual(count[1, "Optimizer.step#SGD.step"], 48)
@@ -395,6 +398,8 @@ class Imitation(Case):
         self.assertEqual({payload for _, name, payload in spans if name.endswith(".wait")}, {8000})
         self.assertEqual(told[-1], (0, "DistributedDataParallel"))  # what failed left nothing open
         self.assertIn(self.iterations(), (56, 57))
+        (process,) = run("trace", self.trace, "--json").json["processes"]
+        self.assertLessEqual({"rank=3", "world_size=8"}, set(process["labels"]))
 
     def test_optimizers_that_take_turns_have_numbers(self):
         """Others are named alike: those of a new phase."""
@@ -480,6 +485,7 @@ class Training(Case):
         self.assertEqual(len(ranks), 2)
         for spans in ranks.values():
             told = {name: payload for _, name, payload in spans}
+            self.assertIn("init_process_group", told)
             self.assertEqual((told["all_reduce"], told["broadcast"], told["all_gather"], told["barrier"]),
                              (4000, 4000, 80, None))
             self.assertIn("Work.wait", told)

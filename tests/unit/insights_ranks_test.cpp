@@ -169,6 +169,19 @@ TEST(Ranks, StandBesideEachOther) {
     EXPECT_FALSE(unknown.ranks[1].own_ms || unknown.ranks[1].slow);
 }
 
+TEST(Ranks, AreWhatTheProcessItselfSays) {
+    TraceMaker maker;
+    maker.batch.labels.rank = 0;
+    maker.batch.names.push_back(
+        {.name = 1, .text = "3", .domain = "gausscope.rank", .category = 1});
+    maker.batch.names.push_back(
+        {.name = 2, .text = "8", .domain = "gausscope.rank", .category = 2});
+    TraceStore store;
+    maker.into(store);
+    EXPECT_EQ(store.processes()[0].labels.rank, 3);
+    EXPECT_EQ(store.processes()[0].labels.world_size, 8);
+}
+
 TEST(OwnTime, OfCollectivesThatComputingHides) {
     // 15 ms: 8 of another thread's all_reduce, of which the last 4 are waited for.
     const auto own = [](bool waits_visibly) {
