@@ -57,7 +57,9 @@ struct RankFigures {
     /// Absent: no communication is seen.
     std::optional<double> own_ms{}, exposed_ms{}, waiting_ms{};
     std::optional<double> megabytes{}, gb_per_s{};  ///< of collectives whose bytes are known
-    bool slow = false;                              ///< it keeps the others waiting, by R23
+    /// It keeps the others waiting, by R23. Absent: R23 cannot tell, as it may have waited for a
+    /// CPU instead, or a rank shows no communication.
+    std::optional<bool> slow{};
 };
 Table ranks_table(std::vector<RankFigures> ranks);
 

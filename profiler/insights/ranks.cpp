@@ -117,11 +117,16 @@ const RankLoad& usual_of(JobLoads loads) {
     return **middle;
 }
 
-bool is_slower(const RankLoad& rank, const RankLoad& usual) {
+Pace pace_of(const RankLoad& rank, const RankLoad& usual) {
+    if (rank.pace) return *rank.pace;
+    rank.pace = Pace::usual;
     const double least = (kStraggler - 1) * usual.own_ms;
     // The interval, which costs most, is only asked for where it may decide.
-    if (!(rank.own_ms - usual.own_ms > least)) return false;
-    return widened(shift_of(usual.own, rank.own), usual.held_ms, rank.held_ms).low > least;
+    if (!(rank.own_ms - usual.own_ms > least)) return Pace::usual;
+    const Shift shift = shift_of(usual.own, rank.own);
+    const bool sure = widened(shift, usual.held_ms, rank.held_ms).low > least;
+    if (shift.low > least) rank.pace = sure ? Pace::slow : Pace::unclear;
+    return *rank.pace;
 }
 
 std::vector<RankFigures> rank_figures(const TraceStore& store, const RankLoads& loads) {
@@ -134,8 +139,11 @@ std::vector<RankFigures> rank_figures(const TraceStore& store, const RankLoads& 
         const bool known = all_communicate(ranks);
         for (const RankLoad* const load : ranks) {
             out.push_back(figures_of(store, *load, first.exposed_ms));
-            out.back().slow = known && is_slower(*load, usual);
-            if (!known) out.back().waiting_ms.reset();
+            if (!known) {
+                out.back().waiting_ms.reset();
+            } else if (const Pace pace = pace_of(*load, usual); pace != Pace::unclear) {
+                out.back().slow = pace == Pace::slow;
+            }
         }
     }
     std::stable_sort(out.begin(), out.end(), [](const RankFigures& a, const RankFigures& b) {
@@ -156,7 +164,9 @@ Table ranks_table(std::vector<RankFigures> ranks) {
         {{"job", several ? "job" : "", nullptr, &Row::job},
          {"pid", "", nullptr, &Row::pid},
          {"rank", "rank", fixed<0>,
-          [](const Row& r) { return TableCell(r.rank, r.slow ? Tone::warning : Tone::normal); }},
+          [](const Row& r) {
+              return TableCell(r.rank, r.slow == true ? Tone::warning : Tone::normal);
+          }},
          {"iterations", "iterations", fixed<0>, &Row::iterations},
          {"iteration_ms", "iteration ms", fixed<3>, &Row::iteration_ms, 0, "median"},
          {"own_ms", "own ms", fixed<3>, &Row::own_ms, 0,
@@ -171,7 +181,9 @@ Table ranks_table(std::vector<RankFigures> ranks) {
           "of those, over the time that they take"},
          {"slow", "", nullptr, &Row::slow},
          {"", "slowest", nullptr, [](const Row& r) {
-              return r.slow ? TableCell("keeps the others waiting", Tone::warning) : TableCell();
+              return r.slow == true        ? TableCell("keeps the others waiting", Tone::warning)
+                     : r.slow || !r.own_ms ? TableCell()
+                                           : TableCell("cannot tell", Tone::dim);
           }}});
 }
 

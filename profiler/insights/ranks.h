@@ -3,12 +3,15 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "profiler/insights/subject.h"
 
 namespace gs::insights {
+
+enum class Pace { usual, unclear, slow };
 
 struct RankLoad {
     std::uint32_t process = 0;
@@ -21,6 +24,7 @@ struct RankLoad {
     double timed_bytes = 0;          ///< in `sized_ns`
     Iteration slowest;
     std::uint32_t track = kNoTrack;
+    mutable std::optional<Pace> pace;  ///< once it was asked for: it takes time
 };
 /// Those of a job that have iterations.
 using JobLoads = std::vector<const RankLoad*>;
@@ -33,8 +37,9 @@ std::map<std::string_view, JobLoads> jobs_of(const TraceStore& store, const Rank
 bool all_communicate(const JobLoads& loads);
 /// Of the ranks that are not slower than most, the one whose own time is the longest.
 const RankLoad& usual_of(JobLoads loads);
-/// Slower than the usual rank by more than chance, and than waiting for CPUs explains.
-bool is_slower(const RankLoad& rank, const RankLoad& usual);
+/// Whether a rank is slower than the usual one by more than chance, and than waiting for CPUs
+/// explains.
+Pace pace_of(const RankLoad& rank, const RankLoad& usual);
 
 /// Of jobs with two ranks or more, in order.
 std::vector<RankFigures> rank_figures(const TraceStore& store, const RankLoads& loads);

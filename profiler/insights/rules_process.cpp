@@ -138,7 +138,15 @@ Answer stragglers(const Subject& s) {
             "kernels): how long each waits for the others is not known");
     const RankLoad& usual = usual_of(loads);
     const RankLoad* const mine = s.loads[s.process].get();
-    if (!(mine->own_ms > 0) || !is_slower(*mine, usual)) return {};
+    if (!(mine->own_ms > 0) || pace_of(*mine, usual) != Pace::slow) {
+        const bool clear = std::none_of(loads.begin(), loads.end(), [&](const RankLoad* load) {
+            return pace_of(*load, usual) == Pace::unclear;
+        });
+        return clear ? Answer{}
+                     : cannot_tell(
+                           "a rank is slower than the others, but may have waited for a "
+                           "CPU as much: the machine was busy");
+    }
     const bool on_gpu = mine->kernel_ms > (1 + kSameKernels) * usual.kernel_ms;
     // All ranks wait for this one: an iteration of the job takes as much longer.
     Insight i = insight(s, fmt::format("Rank {} keeps the others waiting", s.traced().labels.rank),

@@ -100,7 +100,7 @@ TEST(InsightsPanel, ShowsRanksBesideEachOther) {
     rank(1).into(shown.store);
     shown.settle();
     ASSERT_EQ(shown.panel.shown()->ranks.size(), 2u);
-    EXPECT_TRUE(shown.panel.shown()->ranks[1].slow);
+    EXPECT_EQ(shown.panel.shown()->ranks[1].slow, true);
     // A click on a rank chooses its process.
     for (float y = 30; y < 200 && shown.panel.process != 1; y += 9)
         shown.gui.click({60, y}, [&] { shown.draw(); });

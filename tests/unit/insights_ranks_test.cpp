@@ -108,10 +108,15 @@ TEST(Ranks, WhatWaitingForACpuExplainsIsNoSlowRank) {
             if (m.batch.labels.rank == 2 && i % 10 == 5)
                 m.counter(machine_counter::kWaited, begin, percent);
         };
-        return named(find_insights(run({.slow = 2, .slow_us = 2000}, turn)));
+        return find_insights(run({.slow = 2, .slow_us = 2000}, turn));
     };
-    EXPECT_EQ(held(0), std::vector<int>{2});
-    EXPECT_TRUE(held(40).empty());
+    EXPECT_EQ(named(held(0)), std::vector<int>{2});
+    const Insights busy = held(40);
+    EXPECT_TRUE(named(busy).empty());
+    EXPECT_NE(why(busy, "R23").find("waited for a CPU"), std::string::npos) << why(busy, "R23");
+    ASSERT_EQ(busy.ranks.size(), 4u);
+    EXPECT_FALSE(busy.ranks[2].slow.has_value());
+    EXPECT_EQ(busy.ranks[1].slow, false);
 }
 
 TEST(Ranks, WithoutAGpuTheTimeIsLostOnTheHost) {
