@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`gausscope record --pytorch` on scripts that know nothing of it, with a real PyTorch (Debian: python3-torch; the groups that
-need one are skipped without) and a small imitation of one. Usage: pytorch_test.py (Path | Kinds | Imitation | Training). Standard Python only; GAUSSCOPE names the program."""
+"""`gausscope record --pytorch` on scripts that know nothing of it, with a real PyTorch (Debian: python3-torch; the group that
+needs one is skipped without) and a small imitation of one. Usage: pytorch_test.py (Path | Kinds | Imitation | Training).
+Standard Python only; GAUSSCOPE names the program."""
 import collections
 import json
 import os
