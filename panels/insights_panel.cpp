@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/format.h"
+#include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 #include "profiler/store/node_gpus.h"
 
@@ -250,6 +251,21 @@ void InsightsPanel::draw_card(const TraceStore& trace, const Insight& insight, s
     ImGui::PopID();
 }
 
+void InsightsPanel::draw_ranks() {
+    const std::vector<RankFigures>& ranks = result_->insights.ranks;
+    if (ranks.empty()) return;
+    constexpr std::size_t kShown = 8;  // rows before it scrolls
+    const float lines = static_cast<float>(std::min(ranks.size(), kShown) + 1);
+    draw_table(ranks_table(ranks),
+               {.id = "ranks",
+                .flags = ImGuiTableFlags_ScrollX | ImGuiTableFlags_ScrollY | ImGuiTableFlags_RowBg |
+                         ImGuiTableFlags_SizingFixedFit,
+                .size = {0, (lines + 1) * ImGui::GetTextLineHeightWithSpacing()},
+                .frozen = 1,
+                .click = [&](std::size_t row) { process = ranks[row].process; },
+                .chosen = [&](std::size_t row) { return process == ranks[row].process; }});
+}
+
 void InsightsPanel::draw_cards(const TraceStore& trace, Commands& commands) {
     const Insights& insights = result_->insights;
     for (std::size_t i = 0; i < insights.findings.size(); ++i)
@@ -304,6 +320,7 @@ void InsightsPanel::draw(const Snapshot& snapshot, Commands& commands) {
     refresh(snapshot, *trace);
     draw_controls(*trace);
     if (!result_) return;
+    draw_ranks();
     draw_cards(*trace, commands);
     draw_rest();
     draw_footer();

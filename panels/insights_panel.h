@@ -51,6 +51,7 @@ struct InsightsPanel {
     void ask(const Snapshot& snapshot, const TraceStore& trace, const Asked& asked);
     void take_answer();
     void draw_controls(const TraceStore& trace);
+    void draw_ranks();
     void draw_cards(const TraceStore& trace, Commands& commands);
     void draw_card(const TraceStore& trace, const Insight& insight, std::size_t index,
                    Commands& commands);

@@ -172,9 +172,9 @@ Json open_json(const TraceStore& store, const OpenRanges& open) {
 struct OperationTime {
     std::string_view operation;
     bool on_gpu = false;
-    std::uint64_t count = 0, bytes = 0;
-    double total_ms = 0, told_ms = 0;  ///< of all; of those with bytes
-    double gb_s() const { return told_ms > 0 ? static_cast<double>(bytes) * 1e-6 / told_ms : 0; }
+    std::uint64_t count = 0, bytes = 0, told_bytes = 0;
+    double total_ms = 0, told_ms = 0;  ///< of all; of those with bytes whose length is known
+    double gb_s() const { return static_cast<double>(told_bytes) * 1e-6 / told_ms; }
 };
 std::vector<OperationTime> collective_times(const TraceStore& store) {
     std::vector<OperationTime> out;
@@ -188,7 +188,9 @@ std::vector<OperationTime> collective_times(const TraceStore& store) {
             ++row->count;
             row->bytes += c.bytes;
             row->total_ms += ms;
-            row->told_ms += c.bytes != 0 && !c.enqueues ? ms : 0;
+            if (c.bytes == 0 || c.enqueues) continue;
+            row->told_bytes += c.bytes;
+            row->told_ms += ms;
         }
     std::stable_sort(out.begin(), out.end(), [](const OperationTime& a, const OperationTime& b) {
         return a.total_ms > b.total_ms;

@@ -70,17 +70,21 @@ class Ranges:
         self._categories = categories
         self._texts = {}
         self._thread = _Thread()
-        create = self._tables.function(_CREATE_DOMAIN, ctypes.c_void_p, ctypes.c_char_p)
-        self._domain = create(domain.encode())
+        self._create = self._tables.function(_CREATE_DOMAIN, ctypes.c_void_p, ctypes.c_char_p)
+        self._name = self._tables.function(_NAME_CATEGORY, None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_char_p)
+        self._domain = self._create(domain.encode())
         self._push = self._recorded = self._tables.function(_PUSH, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
         self._pop = self._tables.function(_POP, ctypes.c_int, ctypes.c_void_p)
         self._name_categories()
         os.register_at_fork(after_in_child=self._begin_again)
 
-    def _name_categories(self):
-        name = self._tables.function(_NAME_CATEGORY, None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_char_p)
-        for number, text in enumerate(self._categories, 1):
-            name(self._domain, number, text.encode())
+    def _name_categories(self, domain=None, categories=None):
+        for number, text in enumerate(categories or self._categories, 1):
+            self._name(domain or self._domain, number, str(text).encode())
+
+    def tell_rank(self, rank, world_size):
+        """Of this process, which need not be in the environment that it began with. A range was opened before."""
+        self._name_categories(self._create(b"gausscope.rank"), (rank, world_size))
 
     def _begin_again(self):
         """A forked child is recorded from its first range on, and does not know its parent's categories."""

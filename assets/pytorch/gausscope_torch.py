@@ -17,12 +17,13 @@ _COLLECTIVES = ("all_reduce", "all_reduce_coalesced", "broadcast", "reduce", "al
                 "_all_gather_base", "all_gather_coalesced", "gather", "scatter", "reduce_scatter", "reduce_scatter_tensor",
                 "_reduce_scatter_base", "all_to_all", "all_to_all_single", "barrier", "send", "recv", "isend", "irecv")
 _MOST_OUTPUTS = 4  # of a module that are looked at
-_NODE = object()   # on the stack of what is open: an autograd node's range
+_NODE = object()   # on the stack of what is open: an autograd node's range, or a wait
 
 _ranges = None     # gausscope_nvtx.Ranges, once torch is there
 _levels = 4        # of nested modules that get ranges
 _numbers = itertools.count(1)
 _compiling = lambda: False  # noqa: E731  (torch's own function, where it has one)
+_ddp = ()          # DistributedDataParallel, where torch has it
 
 
 class _Thread(threading.local):
@@ -31,6 +32,7 @@ class _Thread(threading.local):
         self.call = None     # innermost forward call that has a range
         self.linked = []     # autograd nodes of the running forward pass that have hooks: the last few
         self.backward = []   # what is open of the backward pass: calls, and _NODE
+        self.passes = 0      # backward passes that this thread asked for and waits for
 
 
 _thread = _Thread()
@@ -39,13 +41,14 @@ _thread = _Thread()
 # ---- names of modules ----
 
 class _Name:
-    __slots__ = ("module", "text", "forward", "backward")
+    __slots__ = ("module", "text", "forward", "backward", "waits")
 
     def __init__(self, module, text):
         key = id(module)
         self.module = weakref.ref(module, lambda _: _names.pop(key, None))
         self.text = text
         self.forward, self.backward = _ranges.text(text), _ranges.text(text + " (backward)")
+        self.waits = isinstance(getattr(module, "_orig_mod", module), _ddp)  # for other ranks; compiled or not
 
 
 _names = {}  # by id(module)
@@ -106,6 +109,8 @@ def _forward(original):
                 linked, _thread.linked = _thread.linked, []  # a graph lives no longer than without us
         if recorded:
             _link(out, this, _thread.linked if parent is not None else linked)
+            if this.name.waits:
+                _link_wait(getattr(self, "_orig_mod", self), out)
         return out
     return call
 
@@ -169,14 +174,56 @@ def _backward(original, name):
         if _compiling():
             return original(*args, **kwargs)
         outer, _thread.backward = _thread.backward, []  # a pass within a pass: checkpointing
+        _thread.passes += 1
         _ranges.push(name, _BACKWARD)
         try:
             return original(*args, **kwargs)
         finally:
             _close(_thread.backward)
             _ranges.pop()
+            _thread.passes -= 1
             _thread.backward = outer
     return run
+
+
+# ---- DistributedDataParallel's wait for the other ranks ----
+
+_reduced = weakref.WeakKeyDictionary()  # bytes of the gradients, by model
+
+
+def _reduced_bytes(model):
+    known = _reduced.get(model)
+    if known is None:
+        known = _reduced[model] = _bytes_of([p for p in model.parameters() if p.requires_grad])
+    return known
+
+
+def _link_wait(model, out):
+    """The reducer waits in one of the callbacks that the engine calls behind the last node, in the order in which they came.
+    This one comes first: from the pass's first node."""
+    if not model.require_backward_grad_sync:
+        return
+    import torch.nn.parallel.distributed as distributed
+    from torch.autograd import Variable
+    name, size, waits = _ranges.text("DistributedDataParallel.wait"), _reduced_bytes(model), []
+
+    def wait():
+        stack = _thread.backward
+        if _thread.passes and not (stack and stack[-1] is _NODE):  # on a GPU's thread of the engine nothing waits
+            _close(stack)
+            _ranges.push(name, _COMMUNICATION, size)
+            stack.append(_NODE)
+
+    def begin(_gradients):
+        if not waits:
+            waits.append(wait)
+            Variable._execution_engine.queue_callback(wait)
+    try:
+        for tensor in distributed._find_tensors(out):
+            if tensor.grad_fn is not None:
+                tensor.grad_fn.register_prehook(begin)
+    except Exception:  # of a kind that takes no hooks
+        pass
 
 
 # ---- the rest ----
@@ -203,12 +250,31 @@ def _wrapped(original, category, name_of, payload_of=lambda args, kwargs: None):
 
 
 def _hook_modules(torch):
+    global _ddp
+    _ddp = getattr(torch.nn.parallel, "DistributedDataParallel", _ddp)
     torch.nn.Module.__call__ = _forward(torch.nn.Module.__call__)
 
 
 def _hook_backward(torch):
     torch.autograd.backward = _backward(torch.autograd.backward, _ranges.text("backward"))
     torch.autograd.grad = _backward(torch.autograd.grad, _ranges.text("autograd.grad"))
+
+
+_stepped = {}  # by class: [weak reference to an optimizer, its number], the last to step at the end
+
+
+def _optimizer_name(optimizer, around="{}"):
+    """"Optimizer.step#Adam.step". Of a class whose optimizers take turns (GAN) the later ones have numbers; one that only comes
+    after another one's last step has none."""
+    known = _stepped.setdefault(type(optimizer), [])
+    known[:] = [entry for entry in known if entry[0]() is not None]
+    place = next((i for i, entry in enumerate(known) if entry[0]() is optimizer), len(known))
+    for entry in known[place:] if place + 1 < len(known) else ():
+        if entry[1] is None:
+            before = sum(other[1] is not None for other in known)
+            entry[1] = f" {before + 1}" if before else ""
+    known.append(known.pop(place) if place < len(known) else [weakref.ref(optimizer), None])
+    return f"Optimizer.step#{around.format(type(optimizer).__name__)}.step{known[-1][1] or ''}"
 
 
 def _hook_optimizers(torch):
@@ -221,9 +287,13 @@ def _hook_optimizers(torch):
         original(self)
         kind = type(self)
         if not getattr(kind.step, "_gausscope", False):
-            kind.step = _wrapped(kind.step, _OPTIMIZER,
-                                 lambda args: f"Optimizer.step#{type(args[0]).__name__}.step")
+            kind.step = _wrapped(kind.step, _OPTIMIZER, lambda args: _optimizer_name(args[0]))
     setattr(base, patch, hook)
+    # A scaler (AMP) leaves out steps whose gradients overflow: its own step is what comes once in each iteration.
+    for scaler in {getattr(getattr(torch, "amp", None), "GradScaler", None), torch.cuda.amp.GradScaler} - {None}:
+        if "step" in vars(scaler):
+            scaler.step = _wrapped(scaler.step, _OPTIMIZER,
+                                   lambda args: _optimizer_name(args[1] if args[1:] else args[0], "GradScaler({})"))
 
 
 def _hook_data(torch):
@@ -250,6 +320,24 @@ def _hook_collectives(torch):
             if getattr(module, name, None) is original:
                 setattr(module, name, ranged)
     c10d.Work.wait = _wrapped(c10d.Work.wait, _COMMUNICATION, lambda _: "Work.wait")
+    begin = _wrapped(c10d.init_process_group, _COMMUNICATION, lambda _: "init_process_group")
+
+    @functools.wraps(begin)
+    def init_process_group(*args, **kwargs):
+        begin(*args, **kwargs)
+        _ranges.tell_rank(c10d.get_rank(), c10d.get_world_size())
+        _hook_functional_collectives()
+    c10d.init_process_group = distributed.init_process_group = init_process_group
+
+
+def _hook_functional_collectives():
+    """Those of DTensor and tensor parallelism: they wait at the first use of their result."""
+    try:
+        import torch.distributed._functional_collectives as functional
+        if not hasattr(functional.wait_tensor, "_gausscope"):
+            functional.wait_tensor = _wrapped(functional.wait_tensor, _COMMUNICATION, lambda _: "wait_tensor")
+    except (ImportError, AttributeError):
+        pass
 
 
 def _install(torch):

@@ -198,6 +198,12 @@ Breakdown within(const TraceStore& store, const Tracks& tracks, Stretch stretch,
 
 }  // namespace
 
+double Breakdown::beside_ms() const {
+    double sum = 0;
+    for (const KindTime& k : range_kinds) sum += !k.is_named && holds_all(k.kind) ? k.ms : 0;
+    return sum;
+}
+
 Breakdown break_down(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns,
                      std::int64_t end_ns, std::uint32_t track) {
     ApiKinds kind_of(store);

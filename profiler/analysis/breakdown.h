@@ -43,6 +43,9 @@ struct Breakdown {
     double api_ms = 0;   ///< host threads inside any CUDA call, union
     std::uint32_t kernels = 0, launches = 0;
     bool has_gpu = false;
+
+    /// Of the iterations' thread, evaluations and checkpoints: what comes beside a step.
+    double beside_ms() const;
 };
 
 Breakdown break_down(const TraceStore& store, std::uint32_t process, std::int64_t begin_ns,

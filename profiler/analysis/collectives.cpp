@@ -33,7 +33,7 @@ constexpr Operation kOperations[] = {
 /// What a name means for this.
 struct Meaning {
     const Operation* operation = nullptr;  ///< null: no collective
-    bool kernel = false, enqueues = false;
+    bool kernel = false, enqueues = false, of_hook = false;
 };
 
 const Operation* operation_called(std::string_view word) {
@@ -49,6 +49,8 @@ const Operation* operation_called(std::string_view word) {
 Meaning meaning_of(std::string_view name, std::string_view domain) {
     Meaning out;
     out.enqueues = only_enqueues(name, domain);
+    out.of_hook = domain == "PyTorch";
+    if (name == "DistributedDataParallel.wait") name = "all_reduce";  // what it waits for
     for (const std::string_view start : {"ncclDevKernel_", "ncclKernel_"})
         if (name.starts_with(start)) {
             out.kernel = true;
@@ -106,6 +108,15 @@ std::vector<bool> with_kernels(const TraceStore& store, CollectiveNames& meaning
     return out;
 }
 
+/// The hook's range of a call that waits has that wait inside.
+bool waits_inside(const TraceStore& store, const TraceTrack& on, std::size_t row,
+                  const TraceSpan& span) {
+    if (row + 1 >= on.rows.size()) return false;
+    const auto inner = spans_within(on.rows[row + 1].view(), span.begin_ns, span.end_ns);
+    return std::any_of(inner.begin(), inner.end(),
+                       [&](const TraceSpan& s) { return store.name(s.name) == "Work.wait"; });
+}
+
 }  // namespace
 
 bool only_enqueues(std::string_view name, std::string_view domain) {
@@ -134,7 +145,8 @@ std::vector<std::vector<Collective>> collectives(const TraceStore& store, std::u
                              .track = t};
                 c.operation = m.operation->name;
                 c.on_gpu = gpu;
-                c.enqueues = !gpu && m.enqueues;
+                c.enqueues =
+                    !gpu && (m.enqueues || (m.of_hook && !waits_inside(store, track, row, span)));
                 c.together = m.operation->together && !c.enqueues;
                 FoundSpan range{&span, t, row};
                 if (gpu) {

@@ -24,19 +24,10 @@ class Meanings {
         return only_enqueues(names_.text(s.name), names_.domain(s.name));
     }
     bool waits(std::uint32_t name) { return (of(name) & kWaits) != 0; }
-    bool is_ddp(std::uint32_t name) { return (of(name) & kDdp) != 0; }
-    bool is_backward(std::uint32_t name) { return (of(name) & kBackward) != 0; }
     bool is_kernel(std::uint32_t name) { return (of(name) & kKernel) != 0; }
 
   private:
-    enum : std::uint8_t {
-        kKnown = 1,
-        kCommunicates = 2,
-        kWaits = 4,
-        kDdp = 8,
-        kBackward = 16,
-        kKernel = 32
-    };
+    enum : std::uint8_t { kKnown = 1, kCommunicates = 2, kWaits = 4, kKernel = 8 };
     std::uint8_t of(std::uint32_t name) {
         if (name >= known_.size()) known_.resize(name + std::size_t{64});
         if (known_[name] == 0) known_[name] = looked_up(name);
@@ -49,8 +40,6 @@ class Meanings {
         std::uint8_t out = kKnown;
         if (names_.range_kind(name, 0) == kCommunicationKind) out |= kCommunicates | kWaits;
         if (has("wait") || has("synchroni")) out |= kWaits;
-        if (has("distributeddataparallel")) out |= kDdp;
-        if (text == "backward") out |= kBackward;
         if (names_.gpu_kind(name) == kCommunicationKind) out |= kKernel;
         return out;
     }
@@ -68,21 +57,6 @@ Intervals ranges_of(const TraceTrack& track, Interval whole, const Wanted& wante
             if (wanted(span)) append(out, {span.begin_ns, span.end_ns});
     }
     return union_of(std::move(rows));
-}
-
-/// DDP's reducer waits at the end of backward(), behind the last range in it.
-Intervals tails_of_backward(const TraceTrack& track, Interval whole, Meanings& meanings) {
-    Intervals out;
-    bool ddp = false;
-    for (std::size_t r = 0; r < track.rows.size(); ++r)
-        for (const TraceSpan& span : spans_within(track.rows[r].view(), whole.begin, whole.end)) {
-            ddp = ddp || meanings.is_ddp(span.name);
-            if (!meanings.is_backward(span.name) || r + 1 >= track.rows.size()) continue;
-            const auto inner = spans_within(track.rows[r + 1].view(), span.begin_ns, span.end_ns);
-            if (!inner.empty() && inner.back().end_ns < span.end_ns)
-                append(out, {inner.back().end_ns, span.end_ns});
-        }
-    return ddp ? out : Intervals();
 }
 
 /// Of a GPU: collectives are exposed while nothing else runs.
@@ -119,11 +93,10 @@ Communication seen_on_host(const TraceStore& store, const Iterations& iterations
             away.push_back(std::move(found));
             continue;
         }
-        const Intervals tails = tails_of_backward(track, whole, meanings);
-        here = union_of(found, tails);
-        waits = union_of(tails, ranges_of(track, whole, [&](const TraceSpan& s) {
-                             return meanings.waits(s.name) && !meanings.enqueues(s);
-                         }));
+        here = std::move(found);
+        waits = ranges_of(track, whole, [&](const TraceSpan& s) {
+            return meanings.waits(s.name) && !meanings.enqueues(s);
+        });
     }
     const Intervals others = union_of(std::move(away));
     return {false, union_of(here, others), union_of(here, intersection_of(others, waits))};

@@ -30,8 +30,7 @@ struct Communication {
     Intervals all, exposed;
 };
 /// From ranges of kind "communication" (assets/range_kinds) that do not only enqueue, or kernels of
-/// NCCL and its like where there are any. PyTorch's DistributedDataParallel waits inside "backward"
-/// without a range: what comes after the last range in it counts. O(spans in the iterations).
+/// NCCL and its like where there are any. O(spans in the iterations).
 Communication communication_in(const TraceStore& store, const Iterations& iterations);
 /// From the same.
 OwnTimes own_times(const TraceStore& store, const Iterations& iterations);

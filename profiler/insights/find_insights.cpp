@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include "profiler/insights/ranks.h"
 #include "profiler/insights/rules.h"
 
 namespace gs {
@@ -101,6 +102,7 @@ Insights find_insights(const TraceStore& store, const InsightOptions& options) {
         }
         for (Outcome& outcome : outcomes) ask(subject, outcome, out);
     }
+    out.ranks = rank_figures(store, loads);
     // Unknown times are last; equal times keep the rules' order.
     std::stable_sort(
         out.findings.begin(), out.findings.end(), [](const Insight& a, const Insight& b) {

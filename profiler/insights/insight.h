@@ -10,9 +10,11 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/table.h"
 #include "profiler/analysis/cost_model.h"
 #include "profiler/store/store.h"
 
@@ -53,12 +55,29 @@ struct Unanswered {
     std::string why;  ///< "not permitted: ...", "no GPU", "no iterations found"
 };
 
+/// A rank of a job beside the others: medians of its iterations.
+struct RankFigures {
+    std::uint32_t process = 0, pid = 0;
+    int rank = -1;
+    std::string job;
+    std::size_t iterations = 0;
+    double iteration_ms = 0;
+    /// Absent: no communication is seen.
+    std::optional<double> own_ms{}, exposed_ms{}, waiting_ms{};
+    std::optional<double> megabytes{}, gb_per_s{};  ///< of collectives whose bytes are known
+    /// It keeps the others waiting, by R23. Absent: R23 cannot tell, as it may have waited for a
+    /// CPU instead, or a rank shows no communication.
+    std::optional<bool> slow{};
+};
+Table ranks_table(std::vector<RankFigures> ranks);
+
 struct Insights {
     std::vector<Insight> findings;  ///< by recoverable time, the largest first; unknown ones last
     std::vector<Unanswered> unanswered;
     std::vector<std::string>
         clear;  ///< rules that were asked and found nothing: "R4 pageable copies"
-    std::uint64_t iterations = 0;  ///< how many the figures are means of
+    std::vector<RankFigures> ranks;  ///< of jobs with two ranks or more, by job and rank
+    std::uint64_t iterations = 0;    ///< how many the figures are means of
     double iteration_ms = std::numeric_limits<double>::quiet_NaN();  ///< their median
 };
 

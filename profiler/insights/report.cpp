@@ -61,6 +61,7 @@ std::string insights_text(const TraceStore& store, const Insights& insights) {
                            insights.iteration_ms);
     else
         out += "  insights: no iterations were found\n";
+    if (!insights.ranks.empty()) out += '\n' + table_text(ranks_table(insights.ranks), "  ");
     for (const Insight& f : insights.findings) {
         const std::string gain = std::isfinite(f.recoverable_ms)
                                      ? fmt::format("up to {:.3f} ms ({:.1f} %) per iteration",
@@ -115,6 +116,7 @@ nlohmann::ordered_json insights_json(const TraceStore& store, const Insights& in
     return Json{{"iterations", insights.iterations},
                 {"iteration_ms", finite(insights.iteration_ms)},
                 {"findings", findings},
+                {"ranks", table_json(ranks_table(insights.ranks))},
                 {"clear", insights.clear},
                 {"unanswered", unanswered}};
 }

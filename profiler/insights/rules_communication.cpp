@@ -13,8 +13,8 @@ constexpr double kExposedShare = 0.05;  // of the iteration
 /// The collectives of one operation.
 struct Traffic {
     std::size_t count = 0;
-    double bytes = 0;
-    std::int64_t ns = 0, sized_ns = 0;  ///< of all; of those whose bytes are known
+    double bytes = 0, sized_bytes = 0;
+    std::int64_t ns = 0, sized_ns = 0;  ///< of all; of those whose bytes and length are known
 };
 
 /// "all_reduce 4.0 times, 25.0 MB, 41.2 GB/s": the operations, the longest first.
@@ -25,7 +25,9 @@ std::string traffic_text(const Subject& s, const std::vector<Collective>& all) {
         ++t.count;
         t.ns += c.end_ns - c.begin_ns;
         t.bytes += static_cast<double>(c.bytes);
-        if (c.bytes > 0) t.sized_ns += c.end_ns - c.begin_ns;
+        if (c.bytes == 0 || c.enqueues) continue;
+        t.sized_bytes += static_cast<double>(c.bytes);
+        t.sized_ns += c.end_ns - c.begin_ns;
     }
     std::vector<std::pair<std::string_view, Traffic>> sorted(by_operation.begin(),
                                                              by_operation.end());
@@ -36,9 +38,9 @@ std::string traffic_text(const Subject& s, const std::vector<Collective>& all) {
     for (const auto& [operation, t] : sorted) {
         out += fmt::format("{}{} {:.1f} times, {:.2f} ms", out.empty() ? "" : "; ", operation,
                            static_cast<double>(t.count) / s.count(), s.per_iteration(t.ns));
+        if (t.bytes > 0) out += fmt::format(", {:.2f} MB", t.bytes * 1e-6 / s.count());
         if (t.sized_ns > 0)
-            out += fmt::format(", {:.2f} MB, {:.1f} GB/s", t.bytes * 1e-6 / s.count(),
-                               t.bytes / static_cast<double>(t.sized_ns));
+            out += fmt::format(", {:.1f} GB/s", t.sized_bytes / static_cast<double>(t.sized_ns));
     }
     return out;
 }

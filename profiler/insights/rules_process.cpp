@@ -4,7 +4,7 @@
 
 #include "base/record/gpu_windows.h"
 #include "profiler/analysis/compare.h"
-#include "profiler/analysis/own_time.h"
+#include "profiler/insights/ranks.h"
 #include "profiler/insights/rules.h"
 #include "profiler/store/statistics.h"
 
@@ -13,7 +13,6 @@ namespace {
 
 // Start values: the table of docs/insights.md; those of our own are marked.
 constexpr double kDataShare = 0.05;    // R20, ours, as for other waits
-constexpr double kStraggler = 1.10;    // R23, times the usual rank, the lower median
 constexpr double kSameKernels = 0.05;  // R23, ours: kernel times that differ by less are equal
 constexpr double kSelfCost =
     0.01;  // R24: the profiling service's budget (references: less than 1 %)
@@ -126,87 +125,28 @@ Answer regression(const Subject& s) {
     return {{std::move(i)}, {}};
 }
 
-// ---- R23 ----
-
-struct RankLoad {
-    std::vector<double> own;           ///< of every iteration, without waiting for other ranks
-    double own_ms = 0, kernel_ms = 0;  ///< medians, kernels without collectives
-    double held_ms = 0;                ///< of it, at most so much was waiting for a CPU
-    bool communicates = false;
-    Iteration slowest;
-    std::uint32_t track = kNoTrack;
-};
-
-namespace {
-
-RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOptions& options) {
-    RankLoad out;
-    Iterations its = find_iterations(store, process, options.begin_ns);
-    std::erase_if(its.items, [&](const Iteration& i) {
-        return i.begin_ns < options.begin_ns || i.end_ns > options.end_ns;
-    });
-    if (its.items.size() > options.max_iterations)
-        its.items.erase(its.items.begin(),
-                        its.items.end() - static_cast<std::ptrdiff_t>(options.max_iterations));
-    if (its.items.size() < kLeastSamples) return out;
-    out.track = its.track;
-    const OwnTimes times = own_times(store, its);
-    out.communicates = times.communicates;
-    const std::vector<Breakdown> breakdowns = break_down(store, its);
-    std::vector<double> kernels;
-    for (std::size_t i = 0; i < its.items.size(); ++i) {
-        out.own.push_back(times.items[i].own_ms());
-        kernels.push_back(breakdowns[i].kernel_ms - (times.on_gpu ? times.items[i].exposed_ms : 0));
-        if (its.items[i].milliseconds() > out.slowest.milliseconds()) out.slowest = its.items[i];
-    }
-    out.own_ms = median_of(out.own);
-    out.kernel_ms = median_of(kernels);
-    const MachineUse machine =
-        machine_use(store, process, its.items.front().begin_ns, its.items.back().end_ns, its.track);
-    out.held_ms = machine.doubt() * median_of([&] {
-                      std::vector<double> walls;
-                      for (const OwnTime& t : times.items) walls.push_back(t.wall_ms);
-                      return walls;
-                  }());
-    return out;
-}
-
-/// Of the ranks that are not slower than most, the one whose own time is the longest.
-const RankLoad& usual_of(std::vector<const RankLoad*>& loads) {
-    const auto middle = loads.begin() + static_cast<std::ptrdiff_t>((loads.size() - 1) / 2);
-    std::nth_element(loads.begin(), middle, loads.end(),
-                     [](const RankLoad* a, const RankLoad* b) { return a->own_ms < b->own_ms; });
-    return **middle;
-}
-
-/// Slower than the usual rank by more than chance, and than waiting for CPUs explains.
-bool is_slower(const RankLoad& rank, const RankLoad& usual) {
-    const double least = (kStraggler - 1) * usual.own_ms;
-    // The interval, which costs most, is only asked for where it may decide.
-    if (!(rank.own_ms - usual.own_ms > least)) return false;
-    return widened(shift_of(usual.own, rank.own), usual.held_ms, rank.held_ms).low > least;
-}
-
-}  // namespace
+// ---- R23
 
 Answer stragglers(const Subject& s) {
-    std::vector<const RankLoad*> loads;
-    for (std::uint32_t p = 0; p < s.store.processes().size(); ++p) {
-        const ProcessLabels& labels = s.store.processes()[p].labels;
-        if (labels.rank < 0 || labels.job != s.traced().labels.job) continue;
-        std::shared_ptr<const RankLoad>& load = s.loads[p];
-        if (!load) load = std::make_shared<RankLoad>(load_of(s.store, p, s.options));
-        if (load->own_ms > 0) loads.push_back(load.get());
-    }
+    gather_job(s);
+    const JobLoads loads = jobs_of(s.store, s.loads)[s.traced().labels.job];
     if (s.traced().labels.rank < 0 || loads.size() < 2)
         return cannot_tell("needs traces of two ranks or more");
-    if (!std::all_of(loads.begin(), loads.end(), [](auto* l) { return l->communicates; }))
+    if (!all_communicate(loads))
         return cannot_tell(
             "not every rank shows its communication (ranges such as all_reduce, or NCCL's "
             "kernels): how long each waits for the others is not known");
     const RankLoad& usual = usual_of(loads);
     const RankLoad* const mine = s.loads[s.process].get();
-    if (!(mine->own_ms > 0) || !is_slower(*mine, usual)) return {};
+    if (!(mine->own_ms > 0) || pace_of(*mine, usual) != Pace::slow) {
+        const bool clear = std::none_of(loads.begin(), loads.end(), [&](const RankLoad* load) {
+            return pace_of(*load, usual) == Pace::unclear;
+        });
+        return clear ? Answer{}
+                     : cannot_tell(
+                           "a rank is slower than the others, but may have waited for a "
+                           "CPU as much: the machine was busy");
+    }
     const bool on_gpu = mine->kernel_ms > (1 + kSameKernels) * usual.kernel_ms;
     // All ranks wait for this one: an iteration of the job takes as much longer.
     Insight i = insight(s, fmt::format("Rank {} keeps the others waiting", s.traced().labels.rank),

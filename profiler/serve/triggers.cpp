@@ -54,8 +54,9 @@ void Triggers::slow_steps(Known& known, const TraceStore& store, const News& new
     if (its.name != known.loop) known.iteration_ms.clear();
     known.loop = its.name;
     known.since_median = kBetweenMedians;
-    for (const Iteration& i : its.items) {
-        const double ms = i.milliseconds();
+    for (std::size_t n = 0; n < its.items.size(); ++n) {
+        const Iteration& i = its.items[n];
+        const double ms = i.milliseconds() - news.parts[n].beside_ms();
         if (looked_for && known.iteration_ms.size() >= kLeastIterations) {
             if (known.since_median++ >= kBetweenMedians) {
                 std::vector<double> sorted(known.iteration_ms.begin(), known.iteration_ms.end());

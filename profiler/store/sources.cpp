@@ -1,6 +1,7 @@
 #include "profiler/store/sources.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace gs {
 namespace {
@@ -17,6 +18,15 @@ void take_names(TraceSource& source, const TraceBatch& batch, NameBook& names) {
         const std::uint32_t index = names.intern(name.text, name.domain);
         source.name_of_id[name.name] = index;
         if (name.color != 0) names.set_color(index, name.color);
+    }
+}
+
+/// Where `record --pytorch` says the rank, whatever the environment said: as names of categories.
+void take_rank(const TraceBatch& batch, ProcessLabels& labels) {
+    for (const NameInfo& name : batch.names) {
+        if (name.category == 0 || name.domain != "gausscope.rank") continue;
+        int& told = name.category == 1 ? labels.rank : labels.world_size;
+        std::from_chars(name.text.data(), name.text.data() + name.text.size(), told);
     }
 }
 
@@ -72,6 +82,7 @@ void take_pause(SlidingArray<PauseEvent>& pauses, const PauseEvent& pause) {
 void TraceProcess::take(const TraceBatch& batch, std::size_t keep) {
     if (batch.visible_pid != 0) visible_pid = batch.visible_pid;
     if (!batch.labels.empty()) labels = batch.labels;
+    take_rank(batch, labels);
     // Of two rings the one that knows of CUPTI speaks for the process.
     if (batch.service && (!service || batch.service->cupti != abi::CuptiState::not_asked ||
                           service->cupti == abi::CuptiState::not_asked)) {

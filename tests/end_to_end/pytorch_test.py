@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`gausscope record --pytorch` on scripts that know nothing of it, with a real PyTorch (Debian: python3-torch; the groups that
-need one are skipped without). Usage: pytorch_test.py (Path | Kinds | Training). Standard Python only; GAUSSCOPE names the program."""
+"""`gausscope record --pytorch` on scripts that know nothing of it, with a real PyTorch (Debian: python3-torch; the group that
+needs one is skipped without) and a small imitation of one. Usage: pytorch_test.py (Path | Kinds | Imitation | Training).
+Standard Python only; GAUSSCOPE names the program."""
 import collections
 import json
 import os
@@ -87,6 +88,196 @@ if __name__ == "__main__":
 """
 
 
+# What the hook touches of torch. The engine calls a pass's callbacks behind its last node; the reducer's waits.
+IMITATION = """
+import sys, time, types
+__version__ = "2.99"
+
+def module(name, **what):
+    made = sys.modules["torch." + name] = types.ModuleType("torch." + name)
+    vars(made).update(what)
+    outer, _, last = ("torch." + name).rpartition(".")
+    setattr(sys.modules[outer], last, made)
+
+class Node:
+    def __init__(self):
+        self.before, self.after = [], []
+        self.register_prehook, self.register_hook = self.before.append, self.after.append
+    def name(self):
+        return "AddBackward0"
+
+class Tensor:
+    requires_grad, grad_fn = True, None
+    def numel(self):
+        return 1000
+    def element_size(self):
+        return 4
+
+class Module:
+    def __call__(self, *args):
+        return self.forward(*args)
+    def named_modules(self):
+        return [("", self)]
+    def parameters(self):
+        return [Tensor(), Tensor()]
+
+class DistributedDataParallel(Module):
+    require_backward_grad_sync, fails = True, False
+    def forward(self):
+        out = Tensor()
+        out.grad_fn, out.model = Node(), self
+        return out
+
+class Engine:
+    def queue_callback(self, callback):
+        self.callbacks.append(callback)
+
+class Variable:
+    _execution_engine = Engine()
+
+def backward(tensor):
+    calls = Variable._execution_engine.callbacks = []
+    for hook in tensor.grad_fn.before:
+        hook(None)
+    def reduce():
+        time.sleep(0.002)
+        if tensor.model.fails:
+            raise RuntimeError("a rank is gone")
+    if tensor.model.require_backward_grad_sync:
+        calls.append(reduce)
+    for hook in tensor.grad_fn.after:
+        hook(None, None)
+    for call in calls:
+        call()
+
+class Optimizer:
+    def __init__(self):
+        self._patch_step_function()
+    def _patch_step_function(self):
+        pass
+class SGD(Optimizer):
+    def step(self):
+        time.sleep(0.0005)
+
+class GradScaler:
+    def step(self, optimizer, overflow):
+        return None if overflow else optimizer.step()
+
+class Iterator:
+    def __next__(self):
+        return 0
+
+module("nn", Module=Module)
+module("nn.parallel", DistributedDataParallel=DistributedDataParallel)
+module("nn.parallel.distributed", _find_tensors=lambda out: [out])
+module("autograd", backward=backward, grad=backward, Variable=Variable)
+module("optim", Optimizer=Optimizer, SGD=SGD)
+module("amp", GradScaler=GradScaler)
+module("cuda")
+module("cuda.amp", GradScaler=type("GradScaler", (GradScaler,), {}))
+module("utils")
+module("utils.data")
+module("utils.data.dataloader", _BaseDataLoaderIter=Iterator)
+groups = {"init_process_group": lambda: None, "get_rank": lambda: 3, "get_world_size": lambda: 8}
+module("distributed", is_available=lambda: True, **groups)
+module("distributed.distributed_c10d", Work=type("Work", (), {"wait": lambda self: None}), **groups)
+"""
+
+IMITATED_TRAINING = """
+import torch, time
+torch.distributed.init_process_group()
+model, optimizer, scaler = torch.nn.parallel.DistributedDataParallel(), torch.optim.SGD(), torch.cuda.amp.GradScaler()
+for i in range(60):
+    for micro in range(2):
+        model.require_backward_grad_sync = micro == 1
+        time.sleep(0.0005)
+        torch.autograd.backward(model())
+    scaler.step(optimizer, i % 5 == 3)
+model.fails = True
+try:
+    torch.autograd.backward(model())
+except RuntimeError:
+    model()
+"""
+
+TAKING_TURNS = """
+import torch
+class Other(torch.optim.SGD):
+    def step(self):
+        pass
+turns = [torch.optim.SGD() for _ in range(3)]
+for _ in range(20):
+    for optimizer in turns:
+        optimizer.step()
+for _ in range(2):
+    optimizer = Other()
+    for _ in range(10):
+        optimizer.step()
+"""
+
+LAUNCHED = """
+import os, subprocess, sys, time
+if len(sys.argv) < 4:
+    for rank in (0, 1):
+        environment = dict(os.environ, RANK=str(rank), WORLD_SIZE="2", OMP_NUM_THREADS="1", GAUSSCOPE_JOB="two")
+        started = [*globals().get("started", []), subprocess.Popen([sys.executable, *sys.argv, str(rank)], env=environment)]
+    sys.exit(max(p.wait() for p in started))
+import torch
+import torch.distributed as dist
+kind, rank = sys.argv[1], int(sys.argv[3])
+torch.set_num_threads(1)
+dist.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
+net = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 4))
+if kind == "ddp":
+    net = torch.nn.parallel.DistributedDataParallel(net)
+elif kind == "fsdp":
+    from torch.distributed.fsdp import fully_shard
+    fully_shard(net)
+optimizer, x = torch.optim.Adam(net.parameters()), torch.randn(8, 32)
+for _ in range(40):
+    time.sleep(0.02 * rank)
+    optimizer.zero_grad()
+    net(x).sum().backward()
+    if kind == "functional":
+        import torch.distributed._functional_collectives as functional
+        for p in net.parameters():
+            p.grad = functional.all_reduce(p.grad, "sum", dist.group.WORLD) + 0
+    optimizer.step()
+dist.destroy_process_group()
+"""
+
+LOOPS = """
+import sys, time, torch
+kind, steps = sys.argv[1], 60
+torch.set_num_threads(1)
+net = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4))
+model = torch.compile(net, backend="eager") if kind == "compile" else net
+optimizer = torch.optim.AdamW(net.parameters())
+micro = 4 if kind == "accumulation" else 1
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8 * micro * steps
+    def __getitem__(self, i):
+        time.sleep(0.0003)
+        return torch.full((16,), i * 0.01)
+scaler = torch.amp.GradScaler("cpu") if kind == "amp" else None
+if __name__ == "__main__":
+    workers = int(kind[-1]) if kind[-1].isdigit() else 0
+    for i, x in enumerate(torch.utils.data.DataLoader(Rows(), batch_size=8, num_workers=workers)):
+        loss = model(x).square().mean()
+        if scaler:
+            scaler.scale(loss * float("inf") if i % 10 == 7 else loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+            continue
+        loss.backward()
+        if (i + 1) % micro == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+
+
 def python_with_torch():
     """The first of these interpreters that has torch; None: there is none."""
     asks = "import importlib.util as u, sys; sys.exit(u.find_spec('torch') is None)"
@@ -112,6 +303,10 @@ class Case(unittest.TestCase):
                    env={"GAUSSCOPE_RUNTIME_DIR": str(self.folder / "run"), "PYTHONDONTWRITEBYTECODE": "1", **environment})
         self.assertEqual(done.code, 0, done.err)
         return done
+
+    def iterations(self):
+        """Without those that warm up: three."""
+        return run("trace", self.trace, "--insights", "--json").json["insights"]["iterations"]
 
     def spans(self):
         """Of every thread in order of their beginnings: {(pid, tid): [(depth, name, payload)]}."""
@@ -186,7 +381,59 @@ class Kinds(Case):
         self.assertNotIn("listed by kind", text)
 
 
+class Imitation(Case):
+    """Without torch: where the ranges are."""
+
+    def test_waits_and_steps_that_a_scaler_leaves_out(self):
+        (self.folder / "torch.py").write_text(IMITATION)
+        done = self.record(sys.executable, self.script(IMITATED_TRAINING))
+        self.assertNotIn("gausscope: no ranges", done.err)
+        (spans,) = self.spans().values()
+        told = [(depth, name) for depth, name, _ in spans]
+        step = [(0, "DistributedDataParallel"), (0, "backward"), (1, "DistributedDataParallel (backward)"), (2, "AddBackward0")]
+        self.assertEqual(told[:10], [(0, "init_process_group"), *step, *step, (1, "DistributedDataParallel.wait")])
+        count = collections.Counter(told)
+        self.assertEqual(count[0, "Optimizer.step#GradScaler(SGD).step"], 60)
+        self.assertEqual(count[1, "Optimizer.step#SGD.step"], 48)
+        self.assertEqual(count[1, "DistributedDataParallel.wait"], 61)
+        self.assertEqual({payload for _, name, payload in spans if name.endswith(".wait")}, {8000})
+        self.assertEqual(told[-1], (0, "DistributedDataParallel"))  # what failed left nothing open
+        self.assertIn(self.iterations(), (56, 57))
+        (process,) = run("trace", self.trace, "--json").json["processes"]
+        self.assertLessEqual({"rank=3", "world_size=8"}, set(process["labels"]))
+
+    def test_optimizers_that_take_turns_have_numbers(self):
+        """Others are named alike: those of a new phase."""
+        (self.folder / "torch.py").write_text(IMITATION)
+        self.record(sys.executable, self.script(TAKING_TURNS))
+        (spans,) = self.spans().values()
+        count = collections.Counter(name.removeprefix("Optimizer.step#") for _, name, _ in spans)
+        self.assertEqual(count, {"SGD.step": 22, "SGD.step 2": 19, "SGD.step 3": 19, "Other.step": 20})
+
+
 class Training(Case):
+    def test_iterations(self):
+        newer = self.version() >= (2, 3)
+        for kind in ("plain", "workers 1", "workers 2", "workers 4", "accumulation", *(("amp", "compile") if newer else ())):
+            with self.subTest(kind):
+                self.record(PYTHON, self.script(LOOPS), kind)
+                self.assertIn(self.iterations(), (56, 57, 58))
+
+    def test_a_slow_rank(self):
+        newer = self.version() >= (2, 6)
+        for kind in ("ddp", *(("fsdp", "functional") if newer else ())):
+            with self.subTest(kind):
+                self.record(PYTHON, self.script(LAUNCHED), kind, self.folder / kind)
+                told = run("trace", self.trace, "--insights", "--json").json["insights"]
+                for rank in told["ranks"]:
+                    self.assertIn(rank["iterations"], (39, 40, 41))
+                    self.assertGreater(rank["exposed_ms"] if rank["rank"] == 0 else rank["own_ms"], 15, told["ranks"])
+                self.assertEqual([rank["slow"] for rank in told["ranks"]], [False, True], told["ranks"])
+
+    def version(self):
+        told = subprocess.run([PYTHON, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True, check=True)
+        return tuple(map(int, told.stdout.split(".")[:2]))
+
     def test_a_script_as_it_is(self):
         script = self.script(TRAIN)
         plain = subprocess.run([PYTHON, script, "0"], capture_output=True, text=True, check=True)
@@ -239,6 +486,7 @@ class Training(Case):
         self.assertEqual(len(ranks), 2)
         for spans in ranks.values():
             told = {name: payload for _, name, payload in spans}
+            self.assertIn("init_process_group", told)
             self.assertEqual((told["all_reduce"], told["broadcast"], told["all_gather"], told["barrier"]),
                              (4000, 4000, 80, None))
             self.assertIn("Work.wait", told)

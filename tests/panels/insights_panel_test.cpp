@@ -84,6 +84,29 @@ TEST(InsightsPanel, ShowsWhatTheRulesFoundAndLeadsThere) {
     EXPECT_EQ(shown.given.back().second, std::vector<std::string>{"Timeline"});
 }
 
+TEST(InsightsPanel, ShowsRanksBesideEachOther) {
+    const auto rank = [](int number) {
+        TraceMaker maker(static_cast<std::uint32_t>(100 + number));
+        maker.batch.labels.rank = number;
+        for (int i = 0; i < 20; ++i) {
+            const double t = 10'000 * i;
+            maker.range(1, "forward", t, t + (number == 1 ? 8000 : 2000), 1);
+            maker.range(1, "all_reduce", t + (number == 1 ? 8000 : 2000), t + 9000, 1);
+            maker.range(1, "step", t, t + 9000, 0, i);
+        }
+        return maker;
+    };
+    Shown shown(rank(0));
+    rank(1).into(shown.store);
+    shown.settle();
+    ASSERT_EQ(shown.panel.shown()->ranks.size(), 2u);
+    EXPECT_EQ(shown.panel.shown()->ranks[1].slow, true);
+    // A click on a rank chooses its process.
+    for (float y = 30; y < 200 && shown.panel.process != 1; y += 9)
+        shown.gui.click({60, y}, [&] { shown.draw(); });
+    EXPECT_EQ(shown.panel.process, 1u);
+}
+
 TEST(InsightsPanel, FollowsATraceThatGrowsAndOneThatIsExchanged) {
     Shown shown(waiting_trainer());
     shown.settle();

@@ -1,8 +1,9 @@
 // R23, a rank that keeps the others waiting, where all take equally long: own times without
-// collectives, on the host, with PyTorch's DDP, which waits without a range, and where nothing says
+// collectives, on the host, with PyTorch's DDP, whose wait is in backward, and where nothing says
 // that ranks communicate.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/record/machine_counters.h"
@@ -60,12 +61,13 @@ void mpi_turn(TraceMaker& m, double begin, double worked, double end, int) {
     m.range(100, "compute", begin, worked);
     m.range(100, "MPI_Allreduce", worked + 1, end);
 }
-/// The reducer's wait is in backward, behind the last module's range.
+/// The hook's range for the reducer's wait, behind the last module's range in backward.
 void ddp_turn(TraceMaker& m, double begin, double worked, double end, int) {
     const double half = (begin + worked) / 2;
     m.range(100, "Net.fc", begin + 1, half - 2, 1);
     m.range(100, "DistributedDataParallel", begin, half - 1);
     m.range(100, "Net.fc (backward)", half + 1, worked, 1);
+    m.range(100, "DistributedDataParallel.wait", worked + 2, end - 21, 1);
     m.range(100, "backward", half, end - 20);
     m.range(100, "Optimizer.step#SGD.step", end - 15, end);
 }
@@ -106,10 +108,15 @@ TEST(Ranks, WhatWaitingForACpuExplainsIsNoSlowRank) {
             if (m.batch.labels.rank == 2 && i % 10 == 5)
                 m.counter(machine_counter::kWaited, begin, percent);
         };
-        return named(find_insights(run({.slow = 2, .slow_us = 2000}, turn)));
+        return find_insights(run({.slow = 2, .slow_us = 2000}, turn));
     };
-    EXPECT_EQ(held(0), std::vector<int>{2});
-    EXPECT_TRUE(held(40).empty());
+    EXPECT_EQ(named(held(0)), std::vector<int>{2});
+    const Insights busy = held(40);
+    EXPECT_TRUE(named(busy).empty());
+    EXPECT_NE(why(busy, "R23").find("waited for a CPU"), std::string::npos) << why(busy, "R23");
+    ASSERT_EQ(busy.ranks.size(), 4u);
+    EXPECT_FALSE(busy.ranks[2].slow.has_value());
+    EXPECT_EQ(busy.ranks[1].slow, false);
 }
 
 TEST(Ranks, WithoutAGpuTheTimeIsLostOnTheHost) {
@@ -124,6 +131,60 @@ TEST(Ranks, WithoutCommunicationItCannotBeTold) {
     const Insights all = find_insights(run({.slow = 2}, lonely_turn));
     EXPECT_TRUE(named(all).empty());
     EXPECT_NE(why(all, "R23").find("communication"), std::string::npos) << why(all, "R23");
+}
+
+TEST(Ranks, StandBesideEachOther) {
+    // 1 ms of work, rank 1 3 ms; then 0.3 ms of an all_reduce of 4 MB, with the wait in it.
+    const auto figures = [](bool async) {
+        const Turn turn = [&](TraceMaker& m, double begin, double worked, double end, int) {
+            m.domain = "PyTorch";
+            m.range(100, "forward", begin, worked);
+            if (!async) m.range(100, "Work.wait", worked, end, 1);
+            m.range(100, "all_reduce", worked, async ? worked + 1 : end, 0, 4'000'000);
+            if (async) m.range(100, "Work.wait", worked + 1, end);
+        };
+        const TraceStore store =
+            run({.ranks = 3, .slow = 1, .work_us = 1000, .slow_us = 3000, .noise = 0}, turn);
+        const Insights all = find_insights(store);
+        EXPECT_EQ(insights_json(store, all)["ranks"].size(), 3u);
+        EXPECT_NE(insights_text(store, all).find("keeps the others waiting"), std::string::npos);
+        return all.ranks;
+    };
+    for (const bool async : {false, true}) {
+        const std::vector<RankFigures> ranks = figures(async);
+        ASSERT_EQ(ranks.size(), 3u);
+        for (const RankFigures& r : ranks) {
+            const bool slow = r.rank == 1;
+            EXPECT_EQ(r.slow, slow);
+            EXPECT_NEAR(static_cast<double>(r.iterations), kTurns, 1);
+            EXPECT_NEAR(r.iteration_ms, 3.305, 1e-3);
+            EXPECT_NEAR(*r.own_ms, slow ? 3.005 : 1.005, 1e-3);
+            EXPECT_NEAR(*r.exposed_ms, slow ? 0.3 : 2.3, 1e-3);
+            EXPECT_NEAR(*r.waiting_ms, slow ? 0 : 2, 1e-3);
+            EXPECT_NEAR(*r.megabytes, 4, 0.1);
+            // A call that only begins it says nothing of how long it took.
+            ASSERT_EQ(r.gb_per_s.has_value(), !async);
+            if (slow) {
+                EXPECT_NEAR(r.gb_per_s.value_or(4e6 / 300e3), 4e6 / 300e3, 0.1);
+            }
+        }
+    }
+    const Insights unknown = find_insights(run({.ranks = 2, .slow = 1}, lonely_turn));
+    ASSERT_EQ(unknown.ranks.size(), 2u);
+    EXPECT_FALSE(unknown.ranks[1].own_ms || unknown.ranks[1].slow);
+}
+
+TEST(Ranks, AreWhatTheProcessItselfSays) {
+    TraceMaker maker;
+    maker.batch.labels.rank = 0;
+    maker.batch.names.push_back(
+        {.name = 1, .text = "3", .domain = "gausscope.rank", .category = 1});
+    maker.batch.names.push_back(
+        {.name = 2, .text = "8", .domain = "gausscope.rank", .category = 2});
+    TraceStore store;
+    maker.into(store);
+    EXPECT_EQ(store.processes()[0].labels.rank, 3);
+    EXPECT_EQ(store.processes()[0].labels.world_size, 8);
 }
 
 TEST(OwnTime, OfCollectivesThatComputingHides) {

@@ -91,6 +91,20 @@ TEST_F(ServeTest, BurstsOfALoaderAreNoSlowSteps) {
     EXPECT_EQ(watched.run(40'000, {15, 600, 15}).size(), 1u);
 }
 
+TEST_F(ServeTest, ACheckpointIsNoSlowStep) {
+    for (const char* const what : {"save checkpoint", "evaluate", "work"}) {
+        Watched watched;
+        EXPECT_TRUE(watched.run(9'000, {100}).empty());
+        EXPECT_TRUE(watched.run(20'000, std::vector<std::int64_t>(30, 100)).empty());
+        TraceBatch batch = watched.process.batch(30'000);
+        batch.names.push_back({.name = 9, .text = what});
+        watched.process.iterate(batch, 30'000, 520);
+        batch.spans.insert(batch.spans.end() - 1, {30'140 * kMs, 30'510 * kMs, 0, 0, 9, 1, false});
+        watched.store.ingest(batch);
+        EXPECT_EQ(watched.run(30'520, {100}).empty(), what != std::string_view("work")) << what;
+    }
+}
+
 TEST_F(ServeTest, AProcessThatVanishedArmedIsACrashOnceAndAnOrderlyEndIsNone) {
     for (const bool orderly : {false, true}) {
         TraceStore store;

@@ -27,7 +27,7 @@ class TraceMaker {
     std::uint32_t name(const std::string& text) {
         const auto [place, added] =
             names_.try_emplace(text, static_cast<std::uint32_t>(names_.size() + 1));
-        if (added) batch.names.push_back({.name = place->second, .text = text, .domain = {}});
+        if (added) batch.names.push_back({.name = place->second, .text = text, .domain = domain});
         return place->second;
     }
     /// The track of a host thread.
@@ -118,6 +118,7 @@ class TraceMaker {
     static std::int64_t ns(double us) {
         return static_cast<std::int64_t>(us * 1000 + 0.5) + 1'000'000'000;
     }
+    std::string domain;  ///< of new names
     TraceBatch batch;
 
   private:
