@@ -180,7 +180,8 @@ def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolli
             raise Error(f"{name} is not supported")
 
 
-def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], render_mode: str, lead: tuple, C: int, N: int):
+def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], render_mode: str, lead: tuple, B: int, C: int,
+               N: int) -> tuple[Optional[Tensor], bool]:
     """Colours or coefficients as [B, N, ...] or [B, C, N, ...], and whether they are by camera."""
     if "RGB" not in render_mode:
         return None, False
@@ -199,7 +200,7 @@ def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], render_mode: 
                         f"{degree}")
     elif colors.shape[-1] == 0:
         raise Error("colors has no channels")
-    return colors.reshape(-1, *colors.shape[len(lead):]), by_view
+    return colors.reshape(B, *colors.shape[len(lead):]), by_view
 
 
 def _by_entry(colors: Tensor, by_view: bool, C: int) -> Tensor:
@@ -254,7 +255,7 @@ def rasterization(
         quats, scales = flat("quats", quats, N, 4), flat("scales", scales, N, 3)
     means, opacities = flat("means", means, N, 3), flat("opacities", opacities, N)
     viewmats, Ks = flat("viewmats", viewmats, C, 4, 4), flat("Ks", Ks, C, 3, 3)
-    colors, by_view = _colors_of(colors, sh_degree, render_mode, lead, C, N)
+    colors, by_view = _colors_of(colors, sh_degree, render_mode, lead, B, C, N)
     alpha_max, least_compensation = _PROFILES[profile]
     width, height = operator.index(width), operator.index(height)
     sizes = dict(batches=B, cameras=C, gaussians=N)
@@ -324,6 +325,6 @@ def _draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], r
     picture, alphas = _apply(_Blend, *inputs, meta["depths"].detach().reshape(-1), meta["radii"].reshape(-1, 2),
                              meta.first, absolute, numbers)
     if render_mode.endswith("ED"):
-        expected = picture[..., -1:] / alphas.clamp(min=1e-10)
+        expected = picture[..., -1:] / alphas.clone().clamp(min=1e-10)  # alphas may be written into
         picture = torch.cat([picture[..., :-1], expected], -1) if len(parts) == 2 else expected
     return picture.reshape(*lead, *picture.shape[1:]), alphas.reshape(*lead, *alphas.shape[1:])
