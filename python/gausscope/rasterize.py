@@ -180,11 +180,9 @@ def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolli
             raise Error(f"{name} is not supported")
 
 
-def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], render_mode: str, lead: tuple, B: int, C: int,
-               N: int) -> tuple[Optional[Tensor], bool]:
+def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], lead: tuple, B: int, C: int,
+               N: int) -> tuple[Tensor, bool]:
     """Colours or coefficients as [B, N, ...] or [B, C, N, ...], and whether they are by camera."""
-    if "RGB" not in render_mode:
-        return None, False
     if not isinstance(colors, Tensor):
         raise Error(f"colors is {type(colors).__name__}, not a torch.Tensor")
     tail = (None,) if sh_degree is None else (None, 3)
@@ -201,11 +199,6 @@ def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], render_mode: 
     elif colors.shape[-1] == 0:
         raise Error("colors has no channels")
     return colors.reshape(B, *colors.shape[len(lead):]), by_view
-
-
-def _by_entry(colors: Tensor, by_view: bool, C: int) -> Tensor:
-    """[B, C, N, D] of [B, N, D] or [B, C, N, D]."""
-    return colors if by_view else colors[:, None].expand(-1, C, -1, -1)
 
 
 def rasterization(
@@ -237,6 +230,20 @@ def rasterization(
     """
     _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolling_shutter, others, with_ut=with_ut,
             with_eval3d=with_eval3d, distributed=distributed, sparse_grad=sparse_grad)
+    alpha_max, least_compensation = _PROFILES[profile]
+    meta, colors = entries(
+        means, quats, scales, covars, opacities, colors if "RGB" in render_mode else None, sh_degree, viewmats, Ks,
+        packed, dict(width=width, height=height, lens=_LENSES[camera_model], near_plane=near_plane,
+                     antialiased=rasterize_mode == "antialiased", far_plane=far_plane, radius_clip=radius_clip,
+                     eps2d=eps2d, least_compensation=least_compensation), "RGB" in render_mode)
+    picture, alphas = draw(meta, colors, backgrounds, render_mode, absgrad, alpha_max)
+    return picture, alphas, meta
+
+
+def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], covars: Optional[Tensor],
+            opacities: Tensor, colors: Optional[Tensor], sh_degree: Optional[int], viewmats: Tensor, Ks: Tensor,
+            packed: bool, numbers: dict, colored: bool = True) -> tuple[Meta, Optional[Tensor]]:
+    """Everything before blending: meta, and colours [nnz, D] or, not packed, [B, C, N, D]."""
     if not isinstance(means, Tensor) or means.dim() < 2 or not isinstance(viewmats, Tensor) or viewmats.dim() < 3:
         raise Error("means must be a tensor [..., N, 3] and viewmats a tensor [..., C, 4, 4]")
     lead, N, C = tuple(means.shape[:-2]), means.shape[-2], viewmats.shape[-3]
@@ -255,16 +262,14 @@ def rasterization(
         quats, scales = flat("quats", quats, N, 4), flat("scales", scales, N, 3)
     means, opacities = flat("means", means, N, 3), flat("opacities", opacities, N)
     viewmats, Ks = flat("viewmats", viewmats, C, 4, 4), flat("Ks", Ks, C, 3, 3)
-    colors, by_view = _colors_of(colors, sh_degree, render_mode, lead, B, C, N)
-    alpha_max, least_compensation = _PROFILES[profile]
-    width, height = operator.index(width), operator.index(height)
+    by_view = False
+    if colored:
+        colors, by_view = _colors_of(colors, sh_degree, lead, B, C, N)
+    width, height = operator.index(numbers["width"]), operator.index(numbers["height"])
     sizes = dict(batches=B, cameras=C, gaussians=N)
-    numbers = dict(sizes, width=width, height=height, lens=_LENSES[camera_model], near_plane=near_plane,
-                   antialiased=rasterize_mode == "antialiased", far_plane=far_plane, radius_clip=radius_clip,
-                   eps2d=eps2d, least_compensation=least_compensation)
     radii, means2d, depths, conics, compensated = _apply(
-        _Project, means, quats, scales, covars, opacities, viewmats, Ks, numbers)
-    if colors is not None and sh_degree is not None:
+        _Project, means, quats, scales, covars, opacities, viewmats, Ks, {**sizes, **numbers})
+    if colored and sh_degree is not None:
         centres = torch.linalg.inv(viewmats)[..., :3, 3].contiguous()
         colors = _apply(_Shade, means, centres, colors, radii, dict(
             sizes, bases=colors.shape[-2], degree=operator.index(sh_degree), by_view=by_view))
@@ -275,16 +280,12 @@ def rasterization(
                 tile_width=-(-width // 16), tile_height=-(-height // 16), n_batches=B, n_cameras=C)
     meta.lead = (*lead, C)
     if packed:
-        first, colors = _pack(meta, colors, by_view, B, C, N)
-    else:
-        first = torch.arange(B * C + 1) * N
-        if colors is not None:
-            colors = _by_entry(colors, by_view, C)
-        for key in ("radii", "means2d", "depths", "conics", "opacities"):
-            meta[key] = meta[key].reshape(*lead, *meta[key].shape[1:])
-    meta.first = first
-    picture, alphas = _draw(meta, colors, backgrounds, render_mode, absgrad, alpha_max)
-    return picture, alphas, meta
+        meta.first, colors = _pack(meta, colors, by_view, B, C, N)
+        return meta, colors
+    meta.first = torch.arange(B * C + 1) * N
+    for key in ("radii", "means2d", "depths", "conics", "opacities"):
+        meta[key] = meta[key].reshape(*lead, *meta[key].shape[1:])
+    return meta, colors if colors is None or by_view else colors[:, None].expand(-1, C, -1, -1)
 
 
 def _pack(meta: Meta, colors: Optional[Tensor], by_view: bool, B: int, C: int, N: int):
@@ -300,8 +301,9 @@ def _pack(meta: Meta, colors: Optional[Tensor], by_view: bool, B: int, C: int, N
     return torch.searchsorted(at, torch.arange(B * C + 1) * N), colors
 
 
-def _draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], render_mode: str, absgrad: bool,
-          alpha_max: float) -> tuple[Tensor, Tensor]:
+def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], render_mode: str, absgrad: bool,
+         alpha_max: float) -> tuple[Tensor, Tensor]:
+    """The pictures of entries()."""
     means2d, lead = meta["means2d"], meta.lead
     images = len(meta.first) - 1
     parts = [] if colors is None else [colors.reshape(-1, colors.shape[-1])]

@@ -105,7 +105,7 @@ def draw(means, sigma, opacities, colors, viewmat, K, width, height, mode, backg
     alpha = torch.where(raw < 1 / 255, torch.zeros_like(raw), raw.clamp(max=limit))
     with torch.no_grad():
         behind = (1 - alpha).cumprod(-1)
-        open_ = (behind > 1e-4).double()
+        open_ = (behind > 1e-4).to(raw.dtype)
         near_cut = ((raw * 255 - 1).abs() < 1e-4) | ((raw / limit - 1).abs() < 1e-4) | ((behind * 1e4 - 1).abs() < 1e-3)
         view.clear = ~near_cut.any(-1).reshape(height, width)
     alpha = alpha * open_
