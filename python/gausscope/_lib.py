@@ -23,8 +23,12 @@ def places() -> list[pathlib.Path]:
     return [here / NAME, *(up / NAME for up in above[2:3]), *(up / "build/lib" / NAME for up in above[1:2])]
 
 
-_CODES = {"float32": 0, "int32": 1, "int64": 2}
 _CPU = 1
+
+
+@functools.cache
+def _code(dtype) -> int:
+    return {"torch.float32": 0, "torch.int32": 1, "torch.int64": 2}[str(dtype)]
 
 
 class _Array(ctypes.Structure):
@@ -68,7 +72,7 @@ def run(function: str, arguments: type[ctypes.Structure], numbers: dict, **array
     text = ctypes.create_string_buffer(400)
     args = arguments(
         (ctypes.sizeof(arguments), _CPU, 0, 0, None, ctypes.addressof(text), len(text)), **numbers,
-        **{name: (t.data_ptr(), t.numel(), _CODES[str(t.dtype).removeprefix("torch.")], 0)
+        **{name: (t.data_ptr(), t.numel(), _code(t.dtype), 0)
            for name, t in arrays.items() if t is not None})
     code = getattr(library(), function)(ctypes.byref(args))
     if code:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ._lib import Error
-from .rasterize import draw, entries
+from .rasterize import draw, entries, uncompiled
 
 _NEAR = 0.2
 
@@ -67,6 +67,7 @@ class GaussianRasterizer(torch.nn.Module):
         view = self.raster_settings.viewmatrix
         return positions @ view[:3, 2] + view[3, 2] > _NEAR
 
+    @uncompiled
     def forward(self, means3D: Tensor, means2D: Tensor, opacities: Tensor, shs: Optional[Tensor] = None,  # noqa: N803
                 colors_precomp: Optional[Tensor] = None, scales: Optional[Tensor] = None,
                 rotations: Optional[Tensor] = None, cov3D_precomp: Optional[Tensor] = None,  # noqa: N803

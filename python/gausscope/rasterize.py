@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from typing import Any, Optional
 
 import torch
@@ -22,6 +23,24 @@ _ELSEWHERE = {
     "extra_signals_sh_degree": (None,), "renderer_config": (None,), "radial_coeffs": (None,),
     "tangential_coeffs": (None,), "thin_prism_coeffs": (None,), "ftheta_coeffs": (None,), "viewmats_rs": (None,),
 }
+
+
+def uncompiled(function):
+    """The function as torch.compile leaves it out of its graphs. PyTorch's compiler takes seconds to import, so that it is
+    asked only where it is there."""
+    disabled = []
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        dynamo = sys.modules.get("torch._dynamo")
+        if dynamo is None:
+            return function(*args, **kwargs)
+        if not disabled:
+            disabled.append(dynamo.disable(function))
+        return disabled[0](*args, **kwargs)
+
+    call._torchdynamo_disable = True
+    return call
 
 
 def _no_second_derivative() -> None:
@@ -201,6 +220,7 @@ def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], lead: tuple, 
     return colors.reshape(B, *colors.shape[len(lead):]), by_view
 
 
+@uncompiled
 def rasterization(
     means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], opacities: Tensor, colors: Optional[Tensor],
     viewmats: Tensor, Ks: Tensor, width: int, height: int, near_plane: float = 0.01, far_plane: float = 1e10,

@@ -1,5 +1,8 @@
 """How rasterization() takes its arguments: layouts, refusals, what is left in meta, and trainers' habits."""
+import os
+import signal
 import threading
+import time
 import unittest
 
 try:
@@ -235,6 +238,45 @@ class Threads(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+
+class Surroundings(unittest.TestCase):
+    def test_a_child_after_a_fork_draws_too(self):
+        args = scene(N=300, C=2, width=60, height=45)
+        want = gradients(args)[0]
+        child = os.fork()
+        if child == 0:
+            try:
+                same = all(map(torch.equal, gradients(args)[0], want))
+            except BaseException:
+                same = False
+            os._exit(0 if same else 1)
+        for _ in range(600):
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                break
+            time.sleep(0.05)
+        else:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        self.assertTrue(done, "the child hangs")
+        self.assertEqual(status, 0)
+
+    @unittest.skipUnless(hasattr(torch, "compile"), "PyTorch has no torch.compile")
+    def test_torch_compile_leaves_it_out(self):
+        def loss(means, args):
+            picture, alphas, _ = draw(2 * means, **args)
+            return (picture * picture).sum() + alphas.sum()
+
+        compiled = torch.compile(loss, backend="eager")
+        for N in (20, 33):
+            both = []
+            for function in (loss, compiled):
+                args = leaves(scene(N=N, sh_degree=2), torch.float32)
+                means = args.pop("means")
+                function(means, args).backward()
+                both.append(means.grad)
+            self.assertTrue(torch.equal(*both))
 
 
 if __name__ == "__main__":

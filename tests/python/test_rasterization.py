@@ -1,4 +1,5 @@
 """rasterization() against the reference: every mode it supports, forward and backward."""
+import importlib.util
 import itertools
 import unittest
 
@@ -8,6 +9,7 @@ except ImportError:
     raise unittest.SkipTest("PyTorch is not installed")
 
 import gausscope
+import oracle
 from scenes import Reference, scene
 
 MODES = ("RGB", "D", "ED", "RGB+D", "RGB+ED")
@@ -89,6 +91,33 @@ class Absgrad(unittest.TestCase):
                         pairs = ((absgrad[c], want), (grad[c], signed))
                     for got, wanted in pairs:
                         self.assertLess((got - wanted).abs().max().item(), 1e-4 * wanted.abs().max().item())
+
+
+@unittest.skipUnless(importlib.util.find_spec("gsplat"), "gsplat is not installed")
+class Gsplat(unittest.TestCase):
+    def test_its_own_projection_and_harmonics(self):
+        from gsplat.cuda import _torch_impl as theirs
+        for model, lead in itertools.product(("pinhole", "ortho", "fisheye"), ((), (2,))):
+            args = scene(seed=8, N=200, C=2, lead=lead, sh_degree=3, width=160, height=112)
+            meta = gausscope.rasterization(**args, packed=False, camera_model=model, profile="gsplat-1.5",
+                                           rasterize_mode="antialiased")[2]
+            wide = {k: v.double() if torch.is_tensor(v) else v for k, v in args.items()}
+            covars, _ = theirs._quat_scale_to_covar_preci(wide["quats"], wide["scales"], True, False)
+            radii, means2d, depths, conics, compensations = theirs._fully_fused_projection(
+                wide["means"], covars, wide["viewmats"], wide["Ks"], 160, 112, calc_compensations=True, camera_model=model)
+            drawn = (meta["radii"] > 0).all(-1)
+            self.assertGreater(drawn.sum(), 100)
+            self.assertTrue((radii[drawn] >= meta["radii"][drawn]).all())
+            for key, want in (("means2d", means2d), ("depths", depths), ("conics", conics),
+                              ("opacities", compensations * wide["opacities"][..., None, :])):
+                far = (meta[key].double() - want)[drawn].abs().max() / want[drawn].abs().max()
+                self.assertLess(far, 1e-6, f"{key} of {model}")
+            rays = torch.randn(50, 3).double()
+            coefficients = torch.randn(50, 16, 3).double()
+            unit = rays / rays.norm(dim=-1, keepdim=True)
+            want = theirs._spherical_harmonics(3, rays, coefficients)
+            got = torch.einsum("nk,nkd->nd", oracle.harmonics(3, unit), coefficients)
+            self.assertLess((got - want).abs().max(), 1e-6)
 
 
 if __name__ == "__main__":
