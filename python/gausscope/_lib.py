@@ -58,7 +58,7 @@ ProjectArgs = _arguments(
     " v_means2d v_depths v_conics v_compensated v_means v_quats v_scales v_covars v_opacities v_viewmats")
 ShadeArgs = _arguments(
     "ShadeArgs", {"int64": "batches cameras gaussians bases", "int32": "degree by_view"},
-    "means centres coefficients radii colors v_colors v_means v_centres v_coefficients")
+    "means viewmats coefficients radii colors v_colors v_means v_viewmats v_coefficients")
 BlendArgs = _arguments(
     "BlendArgs",
     {"int64": "images entries channels", "int32": "width height", "float": "alpha_max", "int": "gradients",

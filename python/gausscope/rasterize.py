@@ -88,13 +88,13 @@ class _Project(torch.autograd.Function):
 
 class _Shade(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, means, centres, coefficients, radii, numbers):
+    def forward(ctx, means, viewmats, coefficients, radii, numbers):
         ctx.set_materialize_grads(False)
         colors = torch.empty((*radii.shape[:-1], 3))
-        run("gausscope_shade", ShadeArgs, numbers, means=means, centres=centres, coefficients=coefficients, radii=radii,
+        run("gausscope_shade", ShadeArgs, numbers, means=means, viewmats=viewmats, coefficients=coefficients, radii=radii,
             colors=colors)
         ctx.numbers = numbers
-        ctx.save_for_backward(means, centres, coefficients, radii)
+        ctx.save_for_backward(means, viewmats, coefficients, radii)
         return colors
 
     @staticmethod
@@ -102,10 +102,10 @@ class _Shade(torch.autograd.Function):
         _no_second_derivative()
         if v_colors is None:
             return (None,) * 5
-        means, centres, coefficients, radii = ctx.saved_tensors
-        out = [_wanted(needed, like) for needed, like in zip(ctx.needs_input_grad, (means, centres, coefficients))]
-        run("gausscope_shade_vjp", ShadeArgs, ctx.numbers, means=means, centres=centres, coefficients=coefficients,
-            radii=radii, v_colors=_whole(v_colors), v_means=out[0], v_centres=out[1], v_coefficients=out[2])
+        means, viewmats, coefficients, radii = ctx.saved_tensors
+        out = [_wanted(needed, like) for needed, like in zip(ctx.needs_input_grad, (means, viewmats, coefficients))]
+        run("gausscope_shade_vjp", ShadeArgs, ctx.numbers, means=means, viewmats=viewmats, coefficients=coefficients,
+            radii=radii, v_colors=_whole(v_colors), v_means=out[0], v_viewmats=out[1], v_coefficients=out[2])
         return (*out, None, None)
 
 
@@ -290,8 +290,7 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     radii, means2d, depths, conics, compensated = _apply(
         _Project, means, quats, scales, covars, opacities, viewmats, Ks, {**sizes, **numbers})
     if colored and sh_degree is not None:
-        centres = torch.linalg.inv(viewmats)[..., :3, 3].contiguous()
-        colors = _apply(_Shade, means, centres, colors, radii, dict(
+        colors = _apply(_Shade, means, viewmats, colors, radii, dict(
             sizes, bases=colors.shape[-2], degree=operator.index(sh_degree), by_view=by_view))
         by_view = True
 

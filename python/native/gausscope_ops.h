@@ -78,12 +78,12 @@ typedef struct {
     int64_t batches, cameras, gaussians, bases;
     int32_t degree;  /* 0 to 3; bases >= (degree + 1)^2 */
     int32_t by_view; /* coefficients are [entry] instead of [row] */
-    /* In: means [row][3], centres [view][3] of the cameras, coefficients [..][basis][3], radii
+    /* In: means [row][3], viewmats [view][4][4], coefficients [..][basis][3], radii
      * [entry][2] int32. */
-    gausscope_array means, centres, coefficients, radii;
-    gausscope_array colors;                             /* out: [entry][3] */
-    gausscope_array v_colors;                           /* backward in */
-    gausscope_array v_means, v_centres, v_coefficients; /* backward out, optional */
+    gausscope_array means, viewmats, coefficients, radii;
+    gausscope_array colors;                              /* out: [entry][3] */
+    gausscope_array v_colors;                            /* backward in */
+    gausscope_array v_means, v_viewmats, v_coefficients; /* backward out, optional */
 } gausscope_shade_args;
 GAUSSCOPE_EXPORT int gausscope_shade(gausscope_shade_args* args);
 GAUSSCOPE_EXPORT int gausscope_shade_vjp(gausscope_shade_args* args);

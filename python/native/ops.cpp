@@ -80,7 +80,7 @@ tensor::ShadeInput shade_input(const gausscope_shade_args& a) {
     in.bases = static_cast<std::size_t>(a.bases);
     in.by_view = a.by_view != 0;
     in.means = array_of("means", a.means, {b, n, 3});
-    in.centres = array_of("centres", a.centres, {b, c, 3});
+    in.viewmats = array_of("viewmats", a.viewmats, {b, c, 4, 4});
     in.coefficients =
         array_of("coefficients", a.coefficients, {b, in.by_view ? c : 1, n, a.bases, 3});
     in.radii = array_of<std::int32_t>("radii", a.radii, {b, c, n, 2});
@@ -197,7 +197,7 @@ int gausscope_shade_vjp(gausscope_shade_args* args) {
         gs::tensor::shade_vjp(shade_input(*args),
                               array_of("v_colors", args->v_colors, {b, c, n, 3}),
                               {optional_array("v_means", args->v_means, {b, n, 3}),
-                               optional_array("v_centres", args->v_centres, {b, c, 3}),
+                               optional_array("v_viewmats", args->v_viewmats, {b, c, 4, 4}),
                                optional_array("v_coefficients", args->v_coefficients,
                                               {b, args->by_view != 0 ? c : 1, n, args->bases, 3})});
     });

@@ -66,7 +66,7 @@ struct ShadeInput {
     std::size_t bases = 0;      ///< at least (degree + 1)^2; further ones are not read
     bool by_view = false;       ///< coefficients are [view][Gaussian] instead of [row]
     const float* means;         ///< [row][3]
-    const float* centres;       ///< [view][3] of the cameras, in the world
+    const float* viewmats;      ///< [view][4][4]; the last row is not read
     const float* coefficients;  ///< [..][basis][3]
     const std::int32_t* radii;  ///< [entry][2]
 };
@@ -74,7 +74,7 @@ struct ShadeInput {
 void shade(const ShadeInput& in, float* colors);
 /// Null: not wanted.
 struct ShadeGradients {
-    float *means, *centres, *coefficients;
+    float *means, *viewmats, *coefficients;
 };
 void shade_vjp(const ShadeInput& in, const float* v_colors, const ShadeGradients& out);
 

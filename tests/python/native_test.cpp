@@ -75,9 +75,9 @@ struct Shading : Arrays {
     Shading() {
         begin(args);
         args.batches = args.cameras = 2, args.gaussians = 5, args.bases = 9, args.degree = 2;
-        args.means = floats(30), args.centres = floats(12), args.coefficients = floats(270);
+        args.means = floats(30), args.viewmats = floats(64), args.coefficients = floats(270);
         args.radii = whole(radii), args.colors = floats(60), args.v_colors = floats(60);
-        args.v_means = floats(30), args.v_centres = floats(12), args.v_coefficients = floats(270);
+        args.v_means = floats(30), args.v_viewmats = floats(64), args.v_coefficients = floats(270);
     }
     int call() { return gausscope_shade(&args) | gausscope_shade_vjp(&args); }
 };

@@ -85,7 +85,7 @@ def draw(means, sigma, opacities, colors, viewmat, K, width, height, mode, backg
         order = z.float().argsort(stable=True)
         order = order[shown[order]]
     if colors is not None and sh_degree is not None:
-        ray = means - torch.linalg.inv(viewmat)[:3, 3]
+        ray = means + torch.linalg.solve(R, t)
         basis = harmonics(sh_degree, ray / ray.norm(dim=-1, keepdim=True))
         colors = (torch.einsum("nk,nkd->nd", basis, colors[:, :basis.shape[-1]]) + 0.5).clamp(min=0)
     channels = [] if "RGB" not in mode else [colors]

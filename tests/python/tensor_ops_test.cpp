@@ -23,10 +23,10 @@ constexpr std::size_t kPixels = std::size_t{kWidth} * kHeight;
 /// A model and a camera as flat arrays.
 struct Flat {
     std::size_t n;
-    Floats means, quats, scales, opacities, coefficients, viewmat, K, centre;
+    Floats means, quats, scales, opacities, coefficients, viewmat, K;
 };
 Flat flat_of(const GaussianModel& model, const Camera& camera) {
-    Flat f{model.count, {}, {}, {}, {}, {}, Floats(16), Floats(9), {}};
+    Flat f{model.count, {}, {}, {}, {}, {}, Floats(16), Floats(9)};
     for (std::size_t i = 0; i < model.count; ++i) {
         for (int k = 0; k < 3; ++k) f.means.push_back(model.at(kMeans + k, i));
         for (int k = 0; k < 4; ++k) f.quats.push_back(model.at(kQuats + k, i));
@@ -43,8 +43,6 @@ Flat flat_of(const GaussianModel& model, const Camera& camera) {
     f.viewmat[15] = 1;
     f.K[0] = static_cast<float>(camera.fx), f.K[2] = static_cast<float>(camera.cx);
     f.K[4] = static_cast<float>(camera.fy), f.K[5] = static_cast<float>(camera.cy);
-    const Vec3d at = camera.position();
-    f.centre = {static_cast<float>(at.x), static_cast<float>(at.y), static_cast<float>(at.z)};
     return f;
 }
 
@@ -78,7 +76,7 @@ struct FlatRun {
         in.width = blend.width = kWidth, in.height = blend.height = kHeight;
         in.antialiased = antialiased;
         shade.degree = 3, shade.bases = 16, shade.means = f.means.data();
-        shade.centres = f.centre.data(), shade.coefficients = f.coefficients.data();
+        shade.viewmats = f.viewmat.data(), shade.coefficients = f.coefficients.data();
         shade.radii = blend.radii = radii.data();
         blend.first = first, blend.means2d = means2d.data(), blend.conics = conics.data();
         blend.opacities = opacities.data(), blend.depths = depths.data();

@@ -37,7 +37,7 @@ def train(rasterization, target, args, steps, **options):
     """Losses of `steps` steps of Adam towards the target pictures [C, H, W, 3], a camera a step."""
     params = parameters(args)
     rates = dict(means=3e-3, quats=1e-3, scales=5e-3, opacities=2e-2, colors=5e-3)
-    adam = torch.optim.Adam([dict(params=[params[name]], lr=rate) for name, rate in rates.items()], eps=1e-15)
+    adam = torch.optim.Adam([dict(params=[params[name]], lr=rate) for name, rate in rates.items()], eps=1e-8)
     views, Ks = args["viewmats"], args["Ks"]
     losses = []
     for step in range(steps):
@@ -55,8 +55,8 @@ def train(rasterization, target, args, steps, **options):
 
 class Training(unittest.TestCase):
     def test_200_steps_as_over_the_reference(self):
-        target = gausscope.rasterization(**scene(seed=1, C=3, sh_degree=3))[0]
-        args = scene(seed=1, C=3, sh_degree=3)
+        target = gausscope.rasterization(**scene(seed=2, C=3, sh_degree=3))[0]
+        args = scene(seed=2, C=3, sh_degree=3)
         g = torch.Generator().manual_seed(9)
         for name, by in (("means", 0.1), ("scales", 0.02), ("colors", 0.3)):
             args[name] = args[name] + by * torch.rand(args[name].shape, generator=g)
