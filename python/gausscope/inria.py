@@ -96,7 +96,7 @@ class GaussianRasterizer(torch.nn.Module):
         meta["means2d"] = meta["means2d"] + ((means2D - means2D.detach())[None, :, :2] * pixels)
         background = s.bg.reshape(1, 3)
         if s.antialiasing is not None:
-            colors = torch.cat([colors, 1 / meta["depths"].clamp(min=_NEAR)[None, ..., None]], -1)
+            colors = torch.cat([colors, 1 / meta["depths"].clamp(min=_NEAR)[..., None]], -1)
             background = torch.cat([background, torch.zeros(1, 1)], -1)
         picture, _ = draw(meta, colors, background, "RGB", False, 0.99)
         picture = picture[0].permute(2, 0, 1)

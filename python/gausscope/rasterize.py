@@ -9,7 +9,7 @@ from typing import Any, Optional
 import torch
 from torch import Tensor
 
-from ._lib import BlendArgs, Error, ProjectArgs, ShadeArgs, library, run
+from ._lib import BLEND, PROJECT, SHADE, Error, library, lists_in, run
 from .meta import Meta
 
 _LENSES = {"pinhole": 0, "ortho": 1, "fisheye": 2}
@@ -43,6 +43,9 @@ def uncompiled(function):
     return call
 
 
+_floats = functools.partial(torch.empty, dtype=torch.float32, device="cpu")
+
+
 def _no_second_derivative() -> None:
     if torch.is_grad_enabled():
         raise Error("gausscope's rasterization has no second derivative: call backward without create_graph=True")
@@ -59,14 +62,13 @@ def _wanted(needed: bool, like: Optional[Tensor]) -> Optional[Tensor]:
 
 class _Project(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, means, quats, scales, covars, opacities, viewmats, Ks, numbers):
+    def forward(ctx, means, quats, scales, covars, opacities, viewmats, Ks, shape, numbers):
         ctx.set_materialize_grads(False)
         inputs = dict(means=means, quats=quats, scales=scales, covars=covars, opacities=opacities, viewmats=viewmats,
                       Ks=Ks)
-        shape = (*viewmats.shape[:2], means.shape[1])
-        radii = torch.empty((*shape, 2), dtype=torch.int32)
-        means2d, depths, conics, compensated = (torch.empty((*shape, *tail)) for tail in ((2,), (), (3,), ()))
-        run("gausscope_project", ProjectArgs, numbers, **inputs, radii=radii, means2d=means2d, depths=depths,
+        radii = torch.empty((*shape, 2), dtype=torch.int32, device="cpu")
+        means2d, depths, conics, compensated = _floats(*shape, 2), _floats(shape), _floats(*shape, 3), _floats(shape)
+        run("gausscope_project", PROJECT, numbers, **inputs, radii=radii, means2d=means2d, depths=depths,
             conics=conics, compensated=compensated)
         ctx.numbers = numbers
         ctx.save_for_backward(*inputs.values(), radii)
@@ -79,19 +81,19 @@ class _Project(torch.autograd.Function):
         *inputs, radii = ctx.saved_tensors
         means, quats, scales, covars, opacities, viewmats, Ks = inputs
         out = [_wanted(needed, like) for needed, like in zip(ctx.needs_input_grad, inputs[:6])]
-        run("gausscope_project_vjp", ProjectArgs, ctx.numbers, means=means, quats=quats, scales=scales, covars=covars,
+        run("gausscope_project_vjp", PROJECT, ctx.numbers, means=means, quats=quats, scales=scales, covars=covars,
             opacities=opacities, viewmats=viewmats, Ks=Ks, radii=radii, v_means2d=_whole(v_means2d),
             v_depths=_whole(v_depths), v_conics=_whole(v_conics), v_compensated=_whole(v_compensated), v_means=out[0],
             v_quats=out[1], v_scales=out[2], v_covars=out[3], v_opacities=out[4], v_viewmats=out[5])
-        return (*out, None, None)
+        return (*out, None, None, None)
 
 
 class _Shade(torch.autograd.Function):
     @staticmethod
     def forward(ctx, means, viewmats, coefficients, radii, numbers):
         ctx.set_materialize_grads(False)
-        colors = torch.empty((*radii.shape[:-1], 3))
-        run("gausscope_shade", ShadeArgs, numbers, means=means, viewmats=viewmats, coefficients=coefficients, radii=radii,
+        colors = _floats(*radii.shape[:-1], 3)
+        run("gausscope_shade", SHADE, numbers, means=means, viewmats=viewmats, coefficients=coefficients, radii=radii,
             colors=colors)
         ctx.numbers = numbers
         ctx.save_for_backward(means, viewmats, coefficients, radii)
@@ -104,7 +106,7 @@ class _Shade(torch.autograd.Function):
             return (None,) * 5
         means, viewmats, coefficients, radii = ctx.saved_tensors
         out = [_wanted(needed, like) for needed, like in zip(ctx.needs_input_grad, (means, viewmats, coefficients))]
-        run("gausscope_shade_vjp", ShadeArgs, ctx.numbers, means=means, viewmats=viewmats, coefficients=coefficients,
+        run("gausscope_shade_vjp", SHADE, ctx.numbers, means=means, viewmats=viewmats, coefficients=coefficients,
             radii=radii, v_colors=_whole(v_colors), v_means=out[0], v_viewmats=out[1], v_coefficients=out[2])
         return (*out, None, None)
 
@@ -121,16 +123,17 @@ class _Lists:
 
 class _Blend(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, means2d, conics, opacities, colors, backgrounds, depths, radii, first, absolute, numbers):
+    def forward(ctx, means2d, conics, opacities, colors, backgrounds, depths, radii, first, absolute, lead,
+                numbers):
         ctx.set_materialize_grads(False)
         inputs = dict(first=first, radii=radii, means2d=means2d, conics=conics, opacities=opacities, depths=depths,
                       colors=colors, backgrounds=backgrounds)
-        shape = (numbers["images"], numbers["height"], numbers["width"])
-        picture, alphas = torch.empty((*shape, numbers["channels"])), torch.empty((*shape, 1))
-        args = run("gausscope_blend", BlendArgs, numbers, **inputs, picture=picture, alphas=alphas)
+        shape = (*lead, numbers["height"], numbers["width"])
+        picture, alphas = _floats(*shape, numbers["channels"]), _floats(*shape, 1)
+        memory = run("gausscope_blend", BLEND, numbers, **inputs, picture=picture, alphas=alphas)
         if not numbers["gradients"]:
             return picture, alphas
-        ctx.numbers, ctx.lists, ctx.absolute = numbers, _Lists(args.lists), absolute
+        ctx.numbers, ctx.lists, ctx.absolute = numbers, _Lists(lists_in(memory)), absolute
         ctx.save_for_backward(*inputs.values(), picture, alphas)
         # Callers write into their pictures; backward reads its own.
         return picture.clone(), alphas.clone()
@@ -140,14 +143,14 @@ class _Blend(torch.autograd.Function):
         _no_second_derivative()
         first, radii, means2d, conics, opacities, depths, colors, backgrounds, picture, alphas = ctx.saved_tensors
         out = [torch.empty_like(t) for t in (means2d, conics, opacities, colors)]
-        run("gausscope_blend_vjp", BlendArgs, {**ctx.numbers, "lists": ctx.lists.pointer}, first=first, radii=radii,
+        run("gausscope_blend_vjp", BLEND, {**ctx.numbers, "lists": ctx.lists.pointer}, first=first, radii=radii,
             means2d=means2d, conics=conics, opacities=opacities, depths=depths, colors=colors, backgrounds=backgrounds,
             picture=picture, alphas=alphas, v_picture=_whole(v_picture), v_alphas=_whole(v_alphas), v_means2d=out[0],
             v_conics=out[1], v_opacities=out[2], v_colors=out[3], absolute=ctx.absolute)
         v_backgrounds = None
         if ctx.needs_input_grad[4] and v_picture is not None:
-            v_backgrounds = ((1 - alphas) * v_picture).sum((1, 2))
-        return (*out, v_backgrounds, None, None, None, None, None)
+            v_backgrounds = ((1 - alphas) * v_picture).sum((-3, -2))
+        return (*out, v_backgrounds, *[None] * 6)
 
 
 def _apply(function: type[torch.autograd.Function], *arguments):
@@ -166,15 +169,16 @@ class _NoGraph:
 
 
 def _checked(name: str, tensor: Tensor, shape: tuple) -> Tensor:
-    """The tensor, contiguous. Of `shape` a name or None is any size."""
+    """The tensor, contiguous. None in `shape` is any size."""
     if not isinstance(tensor, Tensor):
         raise Error(f"{name} is {type(tensor).__name__}, not a torch.Tensor")
-    if tensor.device.type != "cpu":
+    if not tensor.is_cpu:
         raise Error(f"{name} is on {tensor.device}: rasterization() takes tensors on the CPU; CUDA tensors are not "
                     "supported")
     if tensor.dtype != torch.float32:
         raise Error(f"{name} is {tensor.dtype}: rasterization() computes in torch.float32; convert it with .float()")
-    if len(shape) != tensor.dim() or any(isinstance(a, int) and a != b for a, b in zip(shape, tensor.shape)):
+    if tensor.shape != shape and (
+            len(shape) != tensor.dim() or any(a is not None and a != b for a, b in zip(shape, tensor.shape))):
         wanted = ", ".join("any" if a is None else str(a) for a in shape)
         raise Error(f"{name} has shape {list(tensor.shape)}, not [{wanted}]")
     return tensor.contiguous()
@@ -199,9 +203,8 @@ def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolli
             raise Error(f"{name} is not supported")
 
 
-def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], lead: tuple, B: int, C: int,
-               N: int) -> tuple[Tensor, bool]:
-    """Colours or coefficients as [B, N, ...] or [B, C, N, ...], and whether they are by camera."""
+def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], lead: tuple, C: int, N: int) -> tuple[Tensor, bool]:
+    """Colours or coefficients, and whether they are by camera."""
     if not isinstance(colors, Tensor):
         raise Error(f"colors is {type(colors).__name__}, not a torch.Tensor")
     tail = (None,) if sh_degree is None else (None, 3)
@@ -217,7 +220,7 @@ def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], lead: tuple, 
                         f"{degree}")
     elif colors.shape[-1] == 0:
         raise Error("colors has no channels")
-    return colors.reshape(B, *colors.shape[len(lead):]), by_view
+    return colors, by_view
 
 
 @uncompiled
@@ -263,7 +266,7 @@ def rasterization(
 def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], covars: Optional[Tensor],
             opacities: Tensor, colors: Optional[Tensor], sh_degree: Optional[int], viewmats: Tensor, Ks: Tensor,
             packed: bool, numbers: dict, colored: bool = True) -> tuple[Meta, Optional[Tensor]]:
-    """Everything before blending: meta, and colours [nnz, D] or, not packed, [B, C, N, D]."""
+    """Everything before blending: meta, and colours [nnz, D] or, not packed, [..., C, N, D]."""
     if not isinstance(means, Tensor) or means.dim() < 2 or not isinstance(viewmats, Tensor) or viewmats.dim() < 3:
         raise Error("means must be a tensor [..., N, 3] and viewmats a tensor [..., C, 4, 4]")
     lead, N, C = tuple(means.shape[:-2]), means.shape[-2], viewmats.shape[-3]
@@ -271,24 +274,22 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     if B * C == 0:
         raise Error(f"{B} batches of {C} cameras: there must be at least one of each")
 
-    def flat(name: str, tensor: Tensor, *shape: int) -> Tensor:
-        return _checked(name, tensor, (*lead, *shape)).reshape(B, *shape)
-
+    rows, views = (*lead, N), (*lead, C)
     if covars is not None:
-        covars = flat("covars", covars, N, 3, 3)
+        covars = _checked("covars", covars, (*rows, 3, 3))
         covars = torch.stack([covars[..., i, j] for i in range(3) for j in range(i, 3)], -1)
         quats = scales = None
     else:
-        quats, scales = flat("quats", quats, N, 4), flat("scales", scales, N, 3)
-    means, opacities = flat("means", means, N, 3), flat("opacities", opacities, N)
-    viewmats, Ks = flat("viewmats", viewmats, C, 4, 4), flat("Ks", Ks, C, 3, 3)
+        quats, scales = _checked("quats", quats, (*rows, 4)), _checked("scales", scales, (*rows, 3))
+    means, opacities = _checked("means", means, (*rows, 3)), _checked("opacities", opacities, rows)
+    viewmats, Ks = _checked("viewmats", viewmats, (*views, 4, 4)), _checked("Ks", Ks, (*views, 3, 3))
     by_view = False
     if colored:
-        colors, by_view = _colors_of(colors, sh_degree, lead, B, C, N)
+        colors, by_view = _colors_of(colors, sh_degree, lead, C, N)
     width, height = operator.index(numbers["width"]), operator.index(numbers["height"])
     sizes = dict(batches=B, cameras=C, gaussians=N)
     radii, means2d, depths, conics, compensated = _apply(
-        _Project, means, quats, scales, covars, opacities, viewmats, Ks, {**sizes, **numbers})
+        _Project, means, quats, scales, covars, opacities, viewmats, Ks, (*views, N), {**sizes, **numbers})
     if colored and sh_degree is not None:
         colors = _apply(_Shade, means, viewmats, colors, radii, dict(
             sizes, bases=colors.shape[-2], degree=operator.index(sh_degree), by_view=by_view))
@@ -297,14 +298,12 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     meta = Meta(batch_ids=None, camera_ids=None, gaussian_ids=None, radii=radii, means2d=means2d, depths=depths,
                 conics=conics, opacities=compensated, width=width, height=height, tile_size=16,
                 tile_width=-(-width // 16), tile_height=-(-height // 16), n_batches=B, n_cameras=C)
-    meta.lead = (*lead, C)
+    meta.lead = views
     if packed:
         meta.first, colors = _pack(meta, colors, by_view, B, C, N)
         return meta, colors
-    meta.first = torch.arange(B * C + 1) * N
-    for key in ("radii", "means2d", "depths", "conics", "opacities"):
-        meta[key] = meta[key].reshape(*lead, *meta[key].shape[1:])
-    return meta, colors if colors is None or by_view else colors[:, None].expand(-1, C, -1, -1)
+    meta.first = torch.arange(0, B * C * N + 1, N) if N else torch.zeros(B * C + 1, dtype=torch.int64)
+    return meta, colors if colors is None or by_view else colors.unsqueeze(-3).expand(*views, N, -1)
 
 
 def _pack(meta: Meta, colors: Optional[Tensor], by_view: bool, B: int, C: int, N: int):
@@ -314,9 +313,10 @@ def _pack(meta: Meta, colors: Optional[Tensor], by_view: bool, B: int, C: int, N
     batch = view.div(C, rounding_mode="floor")
     meta.update(batch_ids=batch, camera_ids=view.remainder(C), gaussian_ids=gaussian)
     for key in ("radii", "means2d", "depths", "conics", "opacities"):
-        meta[key] = meta[key].flatten(0, 2).index_select(0, at)
+        value = meta[key]
+        meta[key] = value.reshape(B * C * N, *value.shape[len(meta.lead) + 1:]).index_select(0, at)
     if colors is not None:
-        colors = colors.flatten(0, -2).index_select(0, at if by_view else batch * N + gaussian)
+        colors = colors.reshape(-1, colors.shape[-1]).index_select(0, at if by_view else batch * N + gaussian)
     return torch.searchsorted(at, torch.arange(B * C + 1) * N), colors
 
 
@@ -324,28 +324,25 @@ def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], re
          alpha_max: float) -> tuple[Tensor, Tensor]:
     """The pictures of entries()."""
     means2d, lead = meta["means2d"], meta.lead
-    images = len(meta.first) - 1
-    parts = [] if colors is None else [colors.reshape(-1, colors.shape[-1])]
+    parts = [] if colors is None else [colors]
     if backgrounds is not None and parts:
-        backgrounds = _checked("backgrounds", backgrounds, (*lead, parts[0].shape[-1])).reshape(images, -1)
+        backgrounds = _checked("backgrounds", backgrounds, (*lead, colors.shape[-1]))
     if render_mode != "RGB":
-        parts.append(meta["depths"].reshape(-1, 1))
+        parts.append(meta["depths"].unsqueeze(-1))
         if backgrounds is not None:
-            zero = torch.zeros(images, 1)
+            zero = torch.zeros(*lead, 1, dtype=torch.float32, device="cpu")
             backgrounds = torch.cat([backgrounds, zero], -1) if len(parts) == 2 else zero
-    values = parts[0] if len(parts) == 1 else torch.cat(parts, -1)
+    values = (parts[0] if len(parts) == 1 else torch.cat(parts, -1)).contiguous()
     absolute = None
     if absgrad:
         absolute = torch.zeros_like(means2d, memory_format=torch.contiguous_format)
         means2d.absgrad = absolute
-    inputs = (means2d.reshape(-1, 2), meta["conics"].reshape(-1, 3), meta["opacities"].reshape(-1),
-              values.contiguous(), backgrounds)
-    numbers = dict(images=images, entries=len(inputs[0]), channels=values.shape[-1], width=meta["width"],
-                   height=meta["height"], alpha_max=alpha_max,
+    inputs = (means2d.contiguous(), meta["conics"], meta["opacities"], values, backgrounds)
+    numbers = dict(images=len(meta.first) - 1, entries=meta["depths"].numel(), channels=values.shape[-1],
+                   width=meta["width"], height=meta["height"], alpha_max=alpha_max,
                    gradients=torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs))
-    picture, alphas = _apply(_Blend, *inputs, meta["depths"].detach().reshape(-1), meta["radii"].reshape(-1, 2),
-                             meta.first, absolute, numbers)
+    picture, alphas = _apply(_Blend, *inputs, meta["depths"].detach(), meta["radii"], meta.first, absolute, lead, numbers)
     if render_mode.endswith("ED"):
         expected = picture[..., -1:] / alphas.clone().clamp(min=1e-10)  # alphas may be written into
         picture = torch.cat([picture[..., :-1], expected], -1) if len(parts) == 2 else expected
-    return picture.reshape(*lead, *picture.shape[1:]), alphas.reshape(*lead, *alphas.shape[1:])
+    return picture, alphas

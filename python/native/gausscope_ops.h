@@ -95,8 +95,8 @@ typedef struct {
     gausscope_call call;
     int64_t images, entries, channels;
     int32_t width, height; /* px */
+    int32_t gradients;     /* forward: make `lists` */
     float alpha_max;
-    int32_t gradients;      /* forward: make `lists` */
     gausscope_lists* lists; /* out of forward, into backward */
     /* In: first [images + 1] int64, entries of image i are first[i] .. first[i + 1] - 1; radii
      * [entry][2] int32 (optional: not drawn where 0), means2d [entry][2], conics [entry][3],
