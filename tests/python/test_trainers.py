@@ -45,7 +45,7 @@ def train(rasterization, target, args, steps, **options):
         picture = rasterization(**activated(params), viewmats=views[camera:camera + 1], Ks=Ks[camera:camera + 1],
                                 width=args["width"], height=args["height"], sh_degree=min(3, step // 60), **options)[0]
         error = picture - target[camera:camera + 1]
-        loss = 0.8 * error.abs().mean() + 0.2 * (error * error).mean()
+        loss = (error * error).mean()  # smooth: signs of errors that train to 0 would hang on rounding
         adam.zero_grad()
         loss.backward()
         adam.step()
@@ -55,8 +55,8 @@ def train(rasterization, target, args, steps, **options):
 
 class Training(unittest.TestCase):
     def test_200_steps_as_over_the_reference(self):
-        target = gausscope.rasterization(**scene(seed=2, C=3, sh_degree=3))[0]
-        args = scene(seed=2, C=3, sh_degree=3)
+        target = gausscope.rasterization(**scene(seed=4, C=3, sh_degree=3))[0]
+        args = scene(seed=4, C=3, sh_degree=3)
         g = torch.Generator().manual_seed(9)
         for name, by in (("means", 0.1), ("scales", 0.02), ("colors", 0.3)):
             args[name] = args[name] + by * torch.rand(args[name].shape, generator=g)
@@ -64,7 +64,7 @@ class Training(unittest.TestCase):
         want = train(reference, target, args, 200)
         for packed in (False, True):
             got = train(gausscope.rasterization, target, args, 200, packed=packed)
-            self.assertLess(max(abs(a - b) for a, b in zip(got, want)), 1e-4)
+            self.assertLess(max(abs(a - b) for a, b in zip(got, want)), 1e-6)
         self.assertLess(want[-1], 0.5 * want[0])
 
 
