@@ -1,5 +1,7 @@
 """How rasterization() takes its arguments: layouts, refusals, what is left in meta, and trainers' habits."""
 import os
+import pathlib
+import re
 import signal
 import threading
 import time
@@ -241,6 +243,23 @@ class Threads(unittest.TestCase):
 
 
 class Surroundings(unittest.TestCase):
+    def test_what_the_page_shows_runs(self):
+        page = pathlib.Path(__file__).parents[2] / "docs/python.md"
+        examples = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+        self.assertGreaterEqual(len(examples), 2)
+        for example in examples:
+            exec(compile(example, str(page), "exec"), {})
+
+    def test_other_defaults_of_pytorch(self):
+        want = gradients(scene(sh_degree=1))[0]
+        torch.set_default_dtype(torch.float64)
+        try:
+            args = {k: v.float() if torch.is_tensor(v) else v for k, v in scene(N=5).items()}
+            self.assertEqual(draw(**args, render_mode="RGB+ED")[0].dtype, torch.float32)
+        finally:
+            torch.set_default_dtype(torch.float32)
+        self.assertTrue(all(map(torch.equal, want, gradients(scene(sh_degree=1))[0])))
+
     def test_a_child_after_a_fork_draws_too(self):
         args = scene(N=300, C=2, width=60, height=45)
         want = gradients(args)[0]
