@@ -1,4 +1,5 @@
-"""GaussianRasterizer as the trainers that grew from the 3D Gaussian Splatting paper import it, on rasterization():
+"""What the trainers that grew from the 3D Gaussian Splatting paper import from their extensions: GaussianRasterizer on
+rasterization(), and in PyTorch distCUDA2, fused_ssim and SparseGaussianAdam.
 
     from gausscope.inria import GaussianRasterizationSettings, GaussianRasterizer
 
@@ -103,3 +104,53 @@ class GaussianRasterizer(torch.nn.Module):
         if s.antialiasing is None:
             return picture.contiguous(), _radii(meta)
         return picture[:3].contiguous(), _radii(meta), picture[3:].contiguous()
+
+
+@torch.no_grad()
+def distCUDA2(points: Tensor) -> Tensor:  # noqa: N802
+    """[N]: the mean squared distance of points [N, 3] to their three nearest neighbours, as simple_knn has it. Every pair
+    is looked at."""
+    k = min(4, len(points))
+    nearest = [torch.cdist(part, points).topk(k, largest=False).values for part in points.split(1024)]
+    return torch.cat(nearest)[:, 1:].square().mean(-1) if nearest else points.new_zeros(0)
+
+
+def fused_ssim(img1: Tensor, img2: Tensor, padding: str = "same", train: bool = True) -> Tensor:
+    """The mean structural similarity of pictures [B, C, H, W]: Gaussian windows of 11 pixels, sigma 1.5."""
+    at = torch.arange(11, dtype=img1.dtype, device=img1.device) - 5
+    window = torch.exp(-at * at / 4.5)
+    window = window / window.sum()
+    channels, edge = img1.shape[1], 5 if padding == "same" else 0
+    along, down = window.expand(channels, 1, 1, 11), window[:, None].expand(channels, 1, 11, 1)
+
+    def blurred(image: Tensor) -> Tensor:
+        half = torch.nn.functional.conv2d(image, along, padding=(0, edge), groups=channels)
+        return torch.nn.functional.conv2d(half, down, padding=(edge, 0), groups=channels)
+
+    a, b = blurred(img1), blurred(img2)
+    aa, bb, ab = blurred(img1 * img1) - a * a, blurred(img2 * img2) - b * b, blurred(img1 * img2) - a * b
+    return ((2 * a * b + 1e-4) * (2 * ab + 9e-4) / ((a * a + b * b + 1e-4) * (aa + bb + 9e-4))).mean()
+
+
+class SparseGaussianAdam(torch.optim.Adam):
+    """Adam that leaves Gaussians alone which were not visible; as the paper's later versions have it, without correction of
+    the bias."""
+
+    def __init__(self, params, lr: float, eps: float):
+        super().__init__(params=params, lr=lr, eps=eps)
+
+    @torch.no_grad()
+    def step(self, visibility: Tensor, N: int) -> None:  # noqa: N803
+        """visibility [N] bool; one tensor [N, ...] a group."""
+        for group in self.param_groups:
+            (param,) = group["params"]
+            if param.grad is None:
+                continue
+            state = self.state[param]
+            if not state:
+                state.update(step=torch.tensor(0.0), exp_avg=torch.zeros_like(param), exp_avg_sq=torch.zeros_like(param))
+            grad = param.grad[visibility]
+            mean = 0.9 * state["exp_avg"][visibility] + 0.1 * grad
+            square = 0.999 * state["exp_avg_sq"][visibility] + 0.001 * grad * grad
+            state["exp_avg"][visibility], state["exp_avg_sq"][visibility] = mean, square
+            param[visibility] -= group["lr"] * mean / (square.sqrt() + group["eps"])

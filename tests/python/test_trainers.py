@@ -170,6 +170,26 @@ class Inria(unittest.TestCase):
             with self.assertRaises(gausscope.Error):
                 rasterizer(**common, **wrong)
 
+    def test_what_else_those_trainers_import(self):
+        points = torch.tensor([[0.0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3], [10, 0, 0]])
+        near = inria.distCUDA2(points)
+        self.assertAlmostEqual(near[0].item(), (1 + 4 + 9) / 3, places=4)
+        self.assertAlmostEqual(near[4].item(), (81 + 100 + 104) / 3, places=3)
+        a, b = torch.rand(2, 3, 32, 40), torch.rand(2, 3, 32, 40, requires_grad=True)
+        self.assertAlmostEqual(inria.fused_ssim(a, a).item(), 1, places=5)
+        similar = inria.fused_ssim(a, b, padding="valid")
+        self.assertLess(similar.item(), 0.2)
+        similar.backward()
+        self.assertGreater(b.grad.abs().max(), 0)
+        param = torch.nn.Parameter(torch.ones(4, 2))
+        adam = inria.SparseGaussianAdam([dict(params=[param], name="xyz")], lr=0.1, eps=1e-15)
+        (param * torch.tensor([1.0, -2.0])).sum().backward()
+        seen = torch.tensor([True, False, True, False])
+        adam.step(seen, 4)
+        step = 0.1 * 0.1 / math.sqrt(0.001)
+        want = torch.ones(4, 2) - seen[:, None] * torch.tensor([step, -step])
+        self.assertTrue(torch.allclose(param, want, atol=1e-6))
+
 
 if __name__ == "__main__":
     unittest.main()
