@@ -23,6 +23,8 @@ __all__ = [*_HOMES]
 
 
 def __getattr__(name: str):
+    if name in ("inria", "strategy"):
+        return importlib.import_module(f"gausscope.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'gausscope' has no attribute '{name}'")
     value = getattr(importlib.import_module(f"gausscope.{_HOMES[name]}"), name)

@@ -5,6 +5,7 @@ import ctypes
 import functools
 import os
 import pathlib
+import struct
 
 NAME = "libgausscope_ops.so"
 
@@ -44,6 +45,68 @@ def places() -> list[pathlib.Path]:
     return [here / "lib" / NAME, *(up / NAME for up in above[2:3]), *(up / "build/lib" / NAME for up in above[1:2])]
 
 
+_CPU = 1
+
+
+@functools.cache
+def _code(dtype) -> int:
+    return {"torch.float32": 0, "torch.int32": 1, "torch.int64": 2}[str(dtype)]
+
+
+class Arguments:
+    """A struct of gausscope_ops.h: the call (size, device, stream, error text), numbers by their letter of the struct
+    module, arrays (data, count, dtype). Packed by hand, which takes a third of the time of ctypes' structures."""
+
+    def __init__(self, numbers: dict[str, str], arrays: str):
+        self.numbers = [name for names in numbers.values() for name in names.split()]
+        self.arrays = arrays.split()
+        letters = "".join(letter * len(names.split()) for letter, names in numbers.items())
+        self.layout = struct.Struct(f"@IiiiPPq{letters}" + "Pqii" * len(self.arrays))
+        self.memory = ctypes.c_char * self.layout.size
+        self.lists = struct.calcsize(f"@IiiiPPq{letters}") - struct.calcsize("P")
+
+
+PROJECT = Arguments(
+    {"q": "batches cameras gaussians", "i": "width height lens antialiased",
+     "f": "near_plane far_plane radius_clip eps2d least_compensation reserved"},
+    "means quats scales covars opacities viewmats Ks radii means2d depths conics compensated"
+    " v_means2d v_depths v_conics v_compensated v_means v_quats v_scales v_covars v_opacities v_viewmats")
+SHADE = Arguments(
+    {"q": "batches cameras gaussians bases", "i": "degree by_view"},
+    "means viewmats coefficients radii colors v_colors v_means v_viewmats v_coefficients")
+BLEND = Arguments(
+    {"q": "images entries channels", "i": "width height gradients", "f": "alpha_max", "P": "lists"},
+    "first radii means2d conics opacities depths colors backgrounds picture alphas v_picture v_alphas"
+    " v_means2d v_conics v_opacities v_colors absolute")
+_ABSENT = (0, 0, 0, 0)
+
+
+def run(function: str, arguments: Arguments, numbers: dict, **arrays):
+    """Calls a function of the library: `arrays` are contiguous CPU tensors, or None. Raises Error with what it says.
+    Returns the struct's memory as the function left it."""
+    text = ctypes.create_string_buffer(400)
+    values = [arguments.layout.size, _CPU, 0, 0, 0, ctypes.addressof(text), 400]
+    values += [numbers.get(name) or 0 for name in arguments.numbers]
+    for name in arguments.arrays:
+        tensor = arrays.get(name)
+        values += _ABSENT if tensor is None else (tensor.data_ptr(), tensor.numel(), _code(tensor.dtype), 0)
+    memory = arguments.memory()
+    try:
+        arguments.layout.pack_into(memory, 0, *values)
+    except (struct.error, OverflowError) as error:
+        raise TypeError(f"an argument is no number of its kind: {error}") from None
+    code = getattr(library(), function)(memory)
+    if code:
+        words = text.value.decode(errors="replace") or f"{function} failed with code {code}"
+        raise MemoryError(words) if code == 3 else Error(words)
+    return memory
+
+
+def lists_in(memory) -> int | None:
+    """The pointer that gausscope_blend left in its struct."""
+    return ctypes.c_void_p.from_buffer(memory, BLEND.lists).value
+
+
 @functools.cache
 def library() -> ctypes.CDLL:
     """The library; calls into it release the GIL."""
@@ -52,6 +115,7 @@ def library() -> ctypes.CDLL:
         if path.is_file():
             loaded = ctypes.CDLL(str(path))
             loaded.gausscope_version.restype = ctypes.c_char_p
+            loaded.gausscope_lists_free.argtypes = [ctypes.c_void_p]
             return loaded
     raise ImportError(f"{NAME} is not at {', nor at '.join(map(str, tried))} (GAUSSCOPE_LIBRARY names it elsewhere)")
 

@@ -1,0 +1,72 @@
+"""What rasterization() says beside its pictures."""
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+TILE_KEYS = ("tiles_per_gauss", "isect_ids", "flatten_ids", "isect_offsets")
+
+
+class Meta(dict):
+    """A dict whose lists of tiles are made when somebody asks for them: no trainer's step does."""
+
+    lead: tuple  # batch dimensions and cameras
+    first: Tensor  # where each image's entries begin
+
+    def __missing__(self, key):
+        if key not in TILE_KEYS:
+            raise KeyError(key)
+        self._list_tiles()
+        return dict.__getitem__(self, key)
+
+    def __contains__(self, key) -> bool:
+        return key in TILE_KEYS or dict.__contains__(self, key)
+
+    def get(self, key, default=None):
+        return self[key] if key in self else default
+
+    def __iter__(self):
+        self._list_tiles()
+        return dict.__iter__(self)
+
+    def __len__(self) -> int:
+        self._list_tiles()
+        return dict.__len__(self)
+
+    def keys(self):
+        self._list_tiles()
+        return dict.keys(self)
+
+    def values(self):
+        self._list_tiles()
+        return dict.values(self)
+
+    def items(self):
+        self._list_tiles()
+        return dict.items(self)
+
+    @torch.no_grad()
+    def _list_tiles(self) -> None:
+        """Every tile of 16 x 16 pixels that the box of a Gaussian's radii touches, by image, tile and depth."""
+        if dict.__contains__(self, "isect_ids"):
+            return
+        columns, rows = self["tile_width"], self["tile_height"]
+        means, radii = self["means2d"].detach().reshape(-1, 2) / 16, self["radii"].reshape(-1, 2) / 16
+        most = torch.tensor([columns, rows])
+        low = torch.minimum((means - radii).floor().clamp(min=0), most).long()
+        high = torch.minimum((means + radii).ceil().clamp(min=0), most).long()
+        sizes = (high - low).clamp(min=0) * (radii > 0).all(-1, keepdim=True)
+        counts = sizes.prod(-1)
+        entry = torch.repeat_interleave(torch.arange(len(counts)), counts)
+        place = torch.arange(len(entry)) - (counts.cumsum(0) - counts)[entry]
+        width = sizes[entry, 0]
+        tile = (low[entry, 1] + place.div(width, rounding_mode="floor")) * columns + low[entry, 0] + place % width
+        image = torch.searchsorted(self.first, torch.arange(len(counts)), right=True)[entry] - 1
+        bits = self["depths"].detach().reshape(-1).contiguous().view(torch.int32).long() & 0xFFFFFFFF
+        tile_bits = (columns * rows).bit_length()
+        ids, order = torch.sort((image << (32 + tile_bits)) | (tile << 32) | bits[entry], stable=True)
+        keys = torch.arange((len(self.first) - 1) * columns * rows)
+        at = (keys.div(columns * rows, rounding_mode="floor") << tile_bits) | keys % (columns * rows)
+        offsets = torch.searchsorted(ids >> 32, at)
+        self.update(tiles_per_gauss=counts.reshape(self["depths"].shape).int(), isect_ids=ids,
+                    flatten_ids=entry[order].int(), isect_offsets=offsets.reshape(*self.lead, rows, columns).int())

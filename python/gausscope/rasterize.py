@@ -1,0 +1,348 @@
+"""Gaussians to pictures, differentiable: rasterization() with gsplat's arguments, shapes and conventions."""
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+from typing import Any, Optional
+
+import torch
+from torch import Tensor
+
+from ._lib import BLEND, PROJECT, SHADE, Error, library, lists_in, run
+from .meta import Meta
+
+_LENSES = {"pinhole": 0, "ortho": 1, "fisheye": 2}
+_MODES = ("RGB", "D", "ED", "RGB+D", "RGB+ED")
+# profile: (largest alpha, least factor of an antialiased opacity)
+_PROFILES = {"gsplat": (0.99, 0.005), "gsplat-1.5": (0.999, 0.0)}
+# What gsplat also takes, and the values that ask for nothing.
+_ELSEWHERE = {
+    "ut_params": (None,), "return_normals": (None, False), "global_z_order": (None, True), "rays": (None,),
+    "lidar_coeffs": (None,), "external_distortion_coeffs": (None,), "extra_signals": (None,),
+    "extra_signals_sh_degree": (None,), "renderer_config": (None,), "radial_coeffs": (None,),
+    "tangential_coeffs": (None,), "thin_prism_coeffs": (None,), "ftheta_coeffs": (None,), "viewmats_rs": (None,),
+}
+
+
+def uncompiled(function):
+    """The function as torch.compile leaves it out of its graphs. PyTorch's compiler takes seconds to import, so that it is
+    asked only where it is there."""
+    disabled = []
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        dynamo = sys.modules.get("torch._dynamo")
+        if dynamo is None:
+            return function(*args, **kwargs)
+        if not disabled:
+            disabled.append(dynamo.disable(function))
+        return disabled[0](*args, **kwargs)
+
+    call._torchdynamo_disable = True
+    return call
+
+
+_floats = functools.partial(torch.empty, dtype=torch.float32, device="cpu")
+
+
+def _no_second_derivative() -> None:
+    if torch.is_grad_enabled():
+        raise Error("gausscope's rasterization has no second derivative: call backward without create_graph=True")
+
+
+def _whole(grad: Optional[Tensor]) -> Optional[Tensor]:
+    """A gradient as the library reads it; those that autograd makes may have any strides."""
+    return None if grad is None else grad.contiguous()
+
+
+def _wanted(needed: bool, like: Optional[Tensor]) -> Optional[Tensor]:
+    return torch.empty_like(like) if needed and like is not None else None
+
+
+class _Project(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, means, quats, scales, covars, opacities, viewmats, Ks, shape, numbers):
+        ctx.set_materialize_grads(False)
+        inputs = dict(means=means, quats=quats, scales=scales, covars=covars, opacities=opacities, viewmats=viewmats,
+                      Ks=Ks)
+        radii = torch.empty((*shape, 2), dtype=torch.int32, device="cpu")
+        means2d, depths, conics, compensated = _floats(*shape, 2), _floats(shape), _floats(*shape, 3), _floats(shape)
+        run("gausscope_project", PROJECT, numbers, **inputs, radii=radii, means2d=means2d, depths=depths,
+            conics=conics, compensated=compensated)
+        ctx.numbers = numbers
+        ctx.save_for_backward(*inputs.values(), radii)
+        ctx.mark_non_differentiable(radii)
+        return radii, means2d, depths, conics, compensated
+
+    @staticmethod
+    def backward(ctx, _, v_means2d, v_depths, v_conics, v_compensated):
+        _no_second_derivative()
+        *inputs, radii = ctx.saved_tensors
+        means, quats, scales, covars, opacities, viewmats, Ks = inputs
+        out = [_wanted(needed, like) for needed, like in zip(ctx.needs_input_grad, inputs[:6])]
+        run("gausscope_project_vjp", PROJECT, ctx.numbers, means=means, quats=quats, scales=scales, covars=covars,
+            opacities=opacities, viewmats=viewmats, Ks=Ks, radii=radii, v_means2d=_whole(v_means2d),
+            v_depths=_whole(v_depths), v_conics=_whole(v_conics), v_compensated=_whole(v_compensated), v_means=out[0],
+            v_quats=out[1], v_scales=out[2], v_covars=out[3], v_opacities=out[4], v_viewmats=out[5])
+        return (*out, None, None, None)
+
+
+class _Shade(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, means, viewmats, coefficients, radii, numbers):
+        ctx.set_materialize_grads(False)
+        colors = _floats(*radii.shape[:-1], 3)
+        run("gausscope_shade", SHADE, numbers, means=means, viewmats=viewmats, coefficients=coefficients, radii=radii,
+            colors=colors)
+        ctx.numbers = numbers
+        ctx.save_for_backward(means, viewmats, coefficients, radii)
+        return colors
+
+    @staticmethod
+    def backward(ctx, v_colors):
+        _no_second_derivative()
+        if v_colors is None:
+            return (None,) * 5
+        means, viewmats, coefficients, radii = ctx.saved_tensors
+        out = [_wanted(needed, like) for needed, like in zip(ctx.needs_input_grad, (means, viewmats, coefficients))]
+        run("gausscope_shade_vjp", SHADE, ctx.numbers, means=means, viewmats=viewmats, coefficients=coefficients,
+            radii=radii, v_colors=_whole(v_colors), v_means=out[0], v_viewmats=out[1], v_coefficients=out[2])
+        return (*out, None, None)
+
+
+class _Lists:
+    """Owns what the library keeps between blending and its backward."""
+
+    def __init__(self, pointer: Optional[int]):
+        self.pointer = pointer
+
+    def __del__(self, free=library().gausscope_lists_free):
+        free(self.pointer)
+
+
+class _Blend(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, means2d, conics, opacities, colors, backgrounds, depths, radii, first, absolute, lead,
+                numbers):
+        ctx.set_materialize_grads(False)
+        inputs = dict(first=first, radii=radii, means2d=means2d, conics=conics, opacities=opacities, depths=depths,
+                      colors=colors, backgrounds=backgrounds)
+        shape = (*lead, numbers["height"], numbers["width"])
+        picture, alphas = _floats(*shape, numbers["channels"]), _floats(*shape, 1)
+        memory = run("gausscope_blend", BLEND, numbers, **inputs, picture=picture, alphas=alphas)
+        if not numbers["gradients"]:
+            return picture, alphas
+        ctx.numbers, ctx.lists, ctx.absolute = numbers, _Lists(lists_in(memory)), absolute
+        ctx.save_for_backward(*inputs.values(), picture, alphas)
+        # Callers write into their pictures; backward reads its own.
+        return picture.clone(), alphas.clone()
+
+    @staticmethod
+    def backward(ctx, v_picture, v_alphas):
+        _no_second_derivative()
+        first, radii, means2d, conics, opacities, depths, colors, backgrounds, picture, alphas = ctx.saved_tensors
+        out = [torch.empty_like(t) for t in (means2d, conics, opacities, colors)]
+        run("gausscope_blend_vjp", BLEND, {**ctx.numbers, "lists": ctx.lists.pointer}, first=first, radii=radii,
+            means2d=means2d, conics=conics, opacities=opacities, depths=depths, colors=colors, backgrounds=backgrounds,
+            picture=picture, alphas=alphas, v_picture=_whole(v_picture), v_alphas=_whole(v_alphas), v_means2d=out[0],
+            v_conics=out[1], v_opacities=out[2], v_colors=out[3], absolute=ctx.absolute)
+        v_backgrounds = None
+        if ctx.needs_input_grad[4] and v_picture is not None:
+            v_backgrounds = ((1 - alphas) * v_picture).sum((-3, -2))
+        return (*out, v_backgrounds, *[None] * 6)
+
+
+def _apply(function: type[torch.autograd.Function], *arguments):
+    """Through autograd where a gradient is wanted, else straight to the library."""
+    if torch.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in arguments):
+        return function.apply(*arguments)
+    return function.forward(_NoGraph(), *arguments)
+
+
+class _NoGraph:
+    """In place of autograd's context where there is no backward."""
+
+    def set_materialize_grads(self, value): pass
+    def save_for_backward(self, *tensors): pass
+    def mark_non_differentiable(self, *tensors): pass
+
+
+def _checked(name: str, tensor: Tensor, shape: tuple) -> Tensor:
+    """The tensor, contiguous. None in `shape` is any size."""
+    if not isinstance(tensor, Tensor):
+        raise Error(f"{name} is {type(tensor).__name__}, not a torch.Tensor")
+    if not tensor.is_cpu:
+        raise Error(f"{name} is on {tensor.device}: rasterization() takes tensors on the CPU; CUDA tensors are not "
+                    "supported")
+    if tensor.dtype != torch.float32:
+        raise Error(f"{name} is {tensor.dtype}: rasterization() computes in torch.float32; convert it with .float()")
+    if tensor.shape != shape and (
+            len(shape) != tensor.dim() or any(a is not None and a != b for a, b in zip(shape, tensor.shape))):
+        wanted = ", ".join("any" if a is None else str(a) for a in shape)
+        raise Error(f"{name} has shape {list(tensor.shape)}, not [{wanted}]")
+    return tensor.contiguous()
+
+
+def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolling_shutter, others, **off) -> None:
+    """Raises for what is not supported, by its name."""
+    for name, value, known in (("render_mode", render_mode, _MODES), ("camera_model", camera_model, _LENSES),
+                               ("rasterize_mode", rasterize_mode, ("classic", "antialiased")),
+                               ("profile", profile, _PROFILES), ("tile_size", tile_size, (None, 16))):
+        if value not in known:
+            raise Error(f"{name}={value!r} is not supported; choose one of {', '.join(map(repr, known))}")
+    for name, value in off.items():
+        if value:
+            raise Error(f"{name}=True is not supported")
+    if getattr(rolling_shutter, "value", rolling_shutter) not in (None, 4):
+        raise Error(f"rolling_shutter={rolling_shutter!r} is not supported; it is global")
+    for name, value in others.items():
+        if name not in _ELSEWHERE:
+            raise TypeError(f"rasterization() got an unexpected keyword argument '{name}'")
+        if not any(value is nothing for nothing in _ELSEWHERE[name]):
+            raise Error(f"{name} is not supported")
+
+
+def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], lead: tuple, C: int, N: int) -> tuple[Tensor, bool]:
+    """Colours or coefficients, and whether they are by camera."""
+    if not isinstance(colors, Tensor):
+        raise Error(f"colors is {type(colors).__name__}, not a torch.Tensor")
+    tail = (None,) if sh_degree is None else (None, 3)
+    by_view = colors.dim() == len(lead) + 2 + len(tail)
+    shape = (*lead, C, N, *tail) if by_view else (*lead, N, *tail)
+    colors = _checked("colors", colors, shape)
+    if sh_degree is not None:
+        degree = operator.index(sh_degree)
+        if not 0 <= degree <= 3:
+            raise Error(f"sh_degree={degree} is not supported; it must be from 0 to 3")
+        if colors.shape[-2] < (degree + 1) ** 2:
+            raise Error(f"colors has {colors.shape[-2]} SH coefficients, fewer than the {(degree + 1) ** 2} of degree "
+                        f"{degree}")
+    elif colors.shape[-1] == 0:
+        raise Error("colors has no channels")
+    return colors, by_view
+
+
+@uncompiled
+def rasterization(
+    means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], opacities: Tensor, colors: Optional[Tensor],
+    viewmats: Tensor, Ks: Tensor, width: int, height: int, near_plane: float = 0.01, far_plane: float = 1e10,
+    radius_clip: float = 0.0, eps2d: float = 0.3, sh_degree: Optional[int] = None, packed: bool = True,
+    tile_size: Optional[int] = 16, backgrounds: Optional[Tensor] = None, render_mode: str = "RGB",
+    sparse_grad: bool = False, absgrad: bool = False, rasterize_mode: str = "classic", channel_chunk: int = 32,
+    distributed: bool = False, camera_model: str = "pinhole", segmented: bool = False, covars: Optional[Tensor] = None,
+    with_ut: bool = False, with_eval3d: bool = False, *, rolling_shutter: Any = None, profile: str = "gsplat",
+    **others: Any,
+) -> tuple[Tensor, Tensor, Meta]:
+    """Draws Gaussians; every result has gradients. `...` are batch dimensions, the same of all tensors; N Gaussians, C
+    cameras; float32 on the CPU.
+
+    means [..., N, 3], quats [..., N, 4] (w first, any length), scales [..., N, 3] (standard deviations, linear),
+    opacities [..., N] (linear); covars [..., N, 3, 3] in place of quats and scales (its upper triangle is read).
+    colors [..., N, D] or [..., C, N, D]; with sh_degree coefficients [..., N, K, 3] or [..., C, N, K, 3].
+    viewmats [..., C, 4, 4] camera from world, OpenCV axes; Ks [..., C, 3, 3] in pixels, without a gradient.
+    backgrounds [..., C, D]. eps2d in px^2 and radius_clip in px.
+    render_mode RGB, D (sum of weight times camera z), ED (the same by alpha), RGB+D, RGB+ED: depth comes last.
+    profile "gsplat" is gsplat's main branch (alpha at most 0.99), "gsplat-1.5" its releases 1.5 (0.999).
+
+    Returns colors [..., C, height, width, X], alphas [..., C, height, width, 1] and meta with gsplat's keys. With absgrad
+    `meta["means2d"].absgrad` is there at once and is filled by backward.
+
+    What is not supported raises gausscope.Error, a ValueError, RuntimeError and AssertionError. tile_size, channel_chunk
+    and segmented change nothing here.
+    """
+    _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolling_shutter, others, with_ut=with_ut,
+            with_eval3d=with_eval3d, distributed=distributed, sparse_grad=sparse_grad)
+    alpha_max, least_compensation = _PROFILES[profile]
+    meta, colors = entries(
+        means, quats, scales, covars, opacities, colors if "RGB" in render_mode else None, sh_degree, viewmats, Ks,
+        packed, dict(width=width, height=height, lens=_LENSES[camera_model], near_plane=near_plane,
+                     antialiased=rasterize_mode == "antialiased", far_plane=far_plane, radius_clip=radius_clip,
+                     eps2d=eps2d, least_compensation=least_compensation), "RGB" in render_mode)
+    picture, alphas = draw(meta, colors, backgrounds, render_mode, absgrad, alpha_max)
+    return picture, alphas, meta
+
+
+def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], covars: Optional[Tensor],
+            opacities: Tensor, colors: Optional[Tensor], sh_degree: Optional[int], viewmats: Tensor, Ks: Tensor,
+            packed: bool, numbers: dict, colored: bool = True) -> tuple[Meta, Optional[Tensor]]:
+    """Everything before blending: meta, and colours [nnz, D] or, not packed, [..., C, N, D]."""
+    if not isinstance(means, Tensor) or means.dim() < 2 or not isinstance(viewmats, Tensor) or viewmats.dim() < 3:
+        raise Error("means must be a tensor [..., N, 3] and viewmats a tensor [..., C, 4, 4]")
+    lead, N, C = tuple(means.shape[:-2]), means.shape[-2], viewmats.shape[-3]
+    B = functools.reduce(operator.mul, lead, 1)
+    if B * C == 0:
+        raise Error(f"{B} batches of {C} cameras: there must be at least one of each")
+
+    rows, views = (*lead, N), (*lead, C)
+    if covars is not None:
+        covars = _checked("covars", covars, (*rows, 3, 3))
+        covars = torch.stack([covars[..., i, j] for i in range(3) for j in range(i, 3)], -1)
+        quats = scales = None
+    else:
+        quats, scales = _checked("quats", quats, (*rows, 4)), _checked("scales", scales, (*rows, 3))
+    means, opacities = _checked("means", means, (*rows, 3)), _checked("opacities", opacities, rows)
+    viewmats, Ks = _checked("viewmats", viewmats, (*views, 4, 4)), _checked("Ks", Ks, (*views, 3, 3))
+    by_view = False
+    if colored:
+        colors, by_view = _colors_of(colors, sh_degree, lead, C, N)
+    width, height = operator.index(numbers["width"]), operator.index(numbers["height"])
+    sizes = dict(batches=B, cameras=C, gaussians=N)
+    radii, means2d, depths, conics, compensated = _apply(
+        _Project, means, quats, scales, covars, opacities, viewmats, Ks, (*views, N), {**sizes, **numbers})
+    if colored and sh_degree is not None:
+        colors = _apply(_Shade, means, viewmats, colors, radii, dict(
+            sizes, bases=colors.shape[-2], degree=operator.index(sh_degree), by_view=by_view))
+        by_view = True
+
+    meta = Meta(batch_ids=None, camera_ids=None, gaussian_ids=None, radii=radii, means2d=means2d, depths=depths,
+                conics=conics, opacities=compensated, width=width, height=height, tile_size=16,
+                tile_width=-(-width // 16), tile_height=-(-height // 16), n_batches=B, n_cameras=C)
+    meta.lead = views
+    if packed:
+        meta.first, colors = _pack(meta, colors, by_view, B, C, N)
+        return meta, colors
+    meta.first = torch.arange(0, B * C * N + 1, N) if N else torch.zeros(B * C + 1, dtype=torch.int64)
+    return meta, colors if colors is None or by_view else colors.unsqueeze(-3).expand(*views, N, -1)
+
+
+def _pack(meta: Meta, colors: Optional[Tensor], by_view: bool, B: int, C: int, N: int):
+    """Leaves only what is drawn in meta; returns where each image begins, and colors [nnz, D]."""
+    at = (meta["radii"] > 0).all(-1).reshape(-1).nonzero().squeeze(1)
+    view, gaussian = at.div(max(N, 1), rounding_mode="floor"), at.remainder(max(N, 1))
+    batch = view.div(C, rounding_mode="floor")
+    meta.update(batch_ids=batch, camera_ids=view.remainder(C), gaussian_ids=gaussian)
+    for key in ("radii", "means2d", "depths", "conics", "opacities"):
+        value = meta[key]
+        meta[key] = value.reshape(B * C * N, *value.shape[len(meta.lead) + 1:]).index_select(0, at)
+    if colors is not None:
+        colors = colors.reshape(-1, colors.shape[-1]).index_select(0, at if by_view else batch * N + gaussian)
+    return torch.searchsorted(at, torch.arange(B * C + 1) * N), colors
+
+
+def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], render_mode: str, absgrad: bool,
+         alpha_max: float) -> tuple[Tensor, Tensor]:
+    """The pictures of entries()."""
+    means2d, lead = meta["means2d"], meta.lead
+    parts = [] if colors is None else [colors]
+    if backgrounds is not None and parts:
+        backgrounds = _checked("backgrounds", backgrounds, (*lead, colors.shape[-1]))
+    if render_mode != "RGB":
+        parts.append(meta["depths"].unsqueeze(-1))
+        if backgrounds is not None:
+            zero = torch.zeros(*lead, 1, dtype=torch.float32, device="cpu")
+            backgrounds = torch.cat([backgrounds, zero], -1) if len(parts) == 2 else zero
+    values = (parts[0] if len(parts) == 1 else torch.cat(parts, -1)).contiguous()
+    absolute = None
+    if absgrad:
+        absolute = torch.zeros_like(means2d, memory_format=torch.contiguous_format)
+        means2d.absgrad = absolute
+    inputs = (means2d.contiguous(), meta["conics"], meta["opacities"], values, backgrounds)
+    numbers = dict(images=len(meta.first) - 1, entries=meta["depths"].numel(), channels=values.shape[-1],
+                   width=meta["width"], height=meta["height"], alpha_max=alpha_max,
+                   gradients=torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs))
+    picture, alphas = _apply(_Blend, *inputs, meta["depths"].detach(), meta["radii"], meta.first, absolute, lead, numbers)
+    if render_mode.endswith("ED"):
+        expected = picture[..., -1:] / alphas.clone().clamp(min=1e-10)  # alphas may be written into
+        picture = torch.cat([picture[..., :-1], expected], -1) if len(parts) == 2 else expected
+    return picture, alphas

@@ -1,0 +1,253 @@
+// Splats of flat arrays into pictures: each image's splats go through the stages of the CPU
+// backend (cover, sort, emit), then the kernels of tensor_tile.cpp.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "base/parallel.h"
+#include "renderer/raster/cpu/tensor_tile.h"
+#include "renderer/raster/tensor_ops.h"
+
+namespace gs::tensor {
+namespace {
+
+using cpu::ChannelParams, cpu::CpuState, cpu::ProjectedBlock, cpu::Splat;
+
+constexpr float kLeastAlpha32 = 1.0f / 255;
+
+struct ImageLists {
+    CpuState state;
+    Buffer<std::uint32_t> entry_from_slot;
+};
+class Lists final : public BlendLists {
+  public:
+    std::vector<ImageLists> images;
+};
+
+/// Floats that are ordered by their bits as unsigned numbers: what the stages sort by.
+float ordered(float depth) {
+    const auto bits = std::bit_cast<std::uint32_t>(depth);
+    return std::bit_cast<float>((bits >> 31) != 0 ? ~bits : bits | 0x80000000u);
+}
+
+/// What cover_block reads of one entry; false: it draws nothing.
+bool set_lane(const BlendInput& in, std::size_t e, std::size_t lane, ProjectedBlock& b) {
+    constexpr double kHalfLog2e = 0.5 * cpu::kLog2E;
+    constexpr float kFar = 1e7f;  // px
+    const float x = in.means2d[2 * e], y = in.means2d[2 * e + 1];
+    const double xx = in.conics[3 * e], xy = in.conics[3 * e + 1], yy = in.conics[3 * e + 2],
+                 opacity = in.opacities[e];
+    if (in.radii != nullptr && !(in.radii[2 * e] > 0 && in.radii[2 * e + 1] > 0)) return false;
+    if (!(std::abs(x) < kFar && std::abs(y) < kFar && xx > 1e-30 && yy > 1e-30 && xx < 1e30 &&
+          yy < 1e30 && opacity >= kLeastAlpha32 && std::abs(xy) < 1e30))
+        return false;
+    // Rounding of the conic may have opened the ellipse of a long needle.
+    const double det = std::max(xx * yy - xy * xy, 0x1p-24 * xx * yy),
+                 log_opacity = std::log(std::min(opacity, 1e30)),
+                 limit = 2 * (log_opacity - std::log(static_cast<double>(kLeastAlpha32)));
+    const double s = std::sqrt(kHalfLog2e * xx);
+    b.x[lane] = x, b.y[lane] = y;
+    b.conic_xx[lane] = in.conics[3 * e];
+    b.conic_xy[lane] = in.conics[3 * e + 1];
+    b.conic_yy[lane] = in.conics[3 * e + 2];
+    b.s[lane] = static_cast<float>(s);
+    b.r[lane] = static_cast<float>(kHalfLog2e * xy / s);
+    b.w[lane] = static_cast<float>(std::sqrt(kHalfLog2e * det / xx));
+    b.slope_x[lane] = static_cast<float>(-xy / xx);
+    b.slope_y[lane] = static_cast<float>(-xy / yy);
+    b.log2_opacity[lane] = static_cast<float>(cpu::kLog2E * log_opacity);
+    b.limit[lane] = static_cast<float>(limit);
+    b.extent_x[lane] = b.box_x[lane] =
+        static_cast<float>(std::min(std::sqrt(limit * yy / det), 1e9));
+    b.extent_y[lane] = b.box_y[lane] =
+        static_cast<float>(std::min(std::sqrt(limit * xx / det), 1e9));
+    return true;
+}
+Splat splat_of(const ProjectedBlock& b, std::size_t lane, float depth) {
+    return {b.x[lane], b.y[lane], b.s[lane], b.r[lane],      b.w[lane],       b.log2_opacity[lane],
+            0,         0,         0,         ordered(depth), b.slope_x[lane], b.slope_y[lane]};
+}
+
+/// One chunk of kSlotsPerChunk entries of an image, from `first` on; as project_chunk.
+void cover_chunk(const BlendInput& in, const cpu::ProjectParams& params, std::size_t first,
+                 std::size_t end, std::size_t chunk, ImageLists& lists) {
+    CpuState& state = lists.state;
+    std::vector<cpu::TileSpan>& spans = state.spans[chunk];
+    std::uint32_t slot = static_cast<std::uint32_t>(chunk * cpu::kSlotsPerChunk);
+    std::uint64_t emission = 0;
+    for (std::size_t begin = first; begin < end; begin += kBlock) {
+        ProjectedBlock block{};
+        for (std::size_t lane = 0; lane < std::min(kBlock, end - begin); ++lane)
+            block.mask |= static_cast<std::uint32_t>(set_lane(in, begin + lane, lane, block))
+                          << lane;
+        cpu::Coverage coverage[kBlock];
+        cpu::cover_block(params, block, spans, coverage);
+        for (std::uint32_t lanes = block.mask; lanes != 0; lanes &= lanes - 1, ++slot) {
+            const std::size_t lane = static_cast<std::size_t>(std::countr_zero(lanes));
+            state.splats[slot] = splat_of(block, lane, in.depths[begin + lane]);
+            lists.entry_from_slot[slot] = static_cast<std::uint32_t>(begin + lane);
+            coverage[lane].emission = static_cast<std::uint32_t>(emission);
+            emission += coverage[lane].isects;
+            state.coverage[slot] = coverage[lane];
+        }
+    }
+    state.chunk_emission[chunk] = static_cast<std::uint32_t>(std::min(emission, cpu::kMostIsects));
+    state.chunk_slots[chunk] = slot - static_cast<std::uint32_t>(chunk * cpu::kSlotsPerChunk);
+}
+
+cpu::ProjectParams cover_params(const BlendInput& in) {
+    cpu::ProjectParams params{};
+    params.width = static_cast<float>(in.width);
+    params.height = static_cast<float>(in.height);
+    params.rules = rules_of(Compatibility::tight);
+    params.rules.alpha_max = in.alpha_max;
+    return params;
+}
+
+void list_image(const BlendInput& in, std::size_t image, bool gradients, ImageLists& lists) {
+    CpuState& state = lists.state;
+    const auto begin = static_cast<std::size_t>(in.first[image]),
+               end = static_cast<std::size_t>(in.first[image + 1]);
+    const std::size_t blocks = (end - begin + kBlock - 1) / kBlock;
+    state.candidate_blocks.resize_discard(blocks);  // chunks() counts them
+    const std::size_t chunks = state.chunks();
+    state.tiles_x = (in.width + kTileSize - 1) / kTileSize;
+    state.tiles_y = (in.height + kTileSize - 1) / kTileSize;
+    state.chunk_slots.resize_discard(chunks);
+    state.chunk_emission.resize_discard(chunks);
+    state.splats.resize_discard(chunks * cpu::kSlotsPerChunk);
+    state.coverage.resize_discard(chunks * cpu::kSlotsPerChunk);
+    lists.entry_from_slot.resize_discard(chunks * cpu::kSlotsPerChunk);
+    state.spans.resize(chunks);
+    const cpu::ProjectParams params = cover_params(in);
+    parallel_for(chunks, 1, [&](std::size_t chunk) {
+        const std::size_t from = begin + chunk * cpu::kSlotsPerChunk;
+        cover_chunk(in, params, from, std::min(end, from + cpu::kSlotsPerChunk), chunk, lists);
+    });
+    const std::uint64_t isects =
+        std::accumulate(state.chunk_emission.begin(), state.chunk_emission.end(), std::uint64_t{0});
+    if (isects > cpu::kMostIsects)
+        throw std::length_error("the picture has more than 4 G (Gaussian, tile) pairs");
+    std::exclusive_scan(state.chunk_emission.begin(), state.chunk_emission.end(),
+                        state.chunk_emission.begin(), 0u);
+    cpu::sort_by_depth(state);
+    cpu::emit_isects(state, gradients);
+    state.list_end.resize_discard(state.tile_order.size());
+    if (gradients) state.touched.resize_discard(state.slot_from_isect.size());
+    state.spans.clear();  // what only lists are made with
+    for (auto* done : {&state.part_tile_counts, &state.depth_keys, &state.slot_from_rank})
+        *done = {};
+}
+
+ChannelParams channel_params(const BlendInput& in, std::size_t image, const ImageLists& lists,
+                             const float* colors, const float* alphas) {
+    const CpuState& state = lists.state;
+    const std::size_t pixels =
+        static_cast<std::size_t>(in.width) * static_cast<std::size_t>(in.height);
+    ChannelParams p{};
+    p.lists.splats = state.splats.data();
+    p.lists.slot_from_isect = state.slot_from_isect.data();
+    p.lists.emission_from_isect = state.emission_from_isect.data();
+    p.lists.tile_begin = state.tile_begin.data();
+    p.lists.tiles_x = state.tiles_x;
+    p.lists.width = in.width;
+    p.lists.height = in.height;
+    p.lists.rules = cover_params(in).rules;
+    p.lists.log2_alpha_min = std::log2(kLeastAlpha32);
+    p.lists.transmittance_min = p.lists.rules.transmittance_min;
+    // Written by the forward pass alone.
+    p.lists.list_end = const_cast<std::uint32_t*>(state.list_end.data());
+    p.lists.touched = const_cast<std::uint16_t*>(state.touched.data());
+    p.entry_from_slot = lists.entry_from_slot.data();
+    p.channels = in.channels;
+    p.colors = in.colors;
+    p.background = in.backgrounds == nullptr ? nullptr : in.backgrounds + image * in.channels;
+    p.picture = const_cast<float*>(colors) + image * pixels * in.channels;
+    p.alpha = const_cast<float*>(alphas) + image * pixels;
+    return p;
+}
+
+/// A splat's sums over its isects, to its entry's gradients.
+void put_splat(const BlendInput& in, std::size_t e, const std::vector<double>& sum,
+               const BlendGradients& out) {
+    using namespace cpu;
+    const double xx = in.conics[3 * e], xy = in.conics[3 * e + 1], yy = in.conics[3 * e + 2];
+    const auto put = [](float* to, std::initializer_list<double> values) {
+        for (const double value : values) *to++ = static_cast<float>(value);
+    };
+    // ln alpha = ln opacity - 0.5 (xx dx^2 + yy dy^2) - xy dx dy, d = pixel - mean.
+    put(out.means2d + 2 * e, {xx * sum[kVx] + xy * sum[kVy], xy * sum[kVx] + yy * sum[kVy]});
+    put(out.conics + 3 * e, {-0.5 * sum[kVxx], -sum[kVxy], -0.5 * sum[kVyy]});
+    put(out.opacities + e, {sum[kV] / static_cast<double>(in.opacities[e])});
+    constexpr double kLn2 = 0.693147180559945309;
+    if (out.absolute != nullptr)
+        put(out.absolute + 2 * e, {kLn2 * sum[kPullX], kLn2 * sum[kPullY]});
+    for (std::size_t k = 0; k < in.channels; ++k)
+        out.colors[e * in.channels + k] = static_cast<float>(sum[kChannels + k]);
+}
+void gather_chunk(const BlendInput& in, const ImageLists& lists, const Buffer<float>& sums,
+                  std::size_t chunk, const BlendGradients& out) {
+    const CpuState& state = lists.state;
+    const std::size_t stride = cpu::kChannels + in.channels;
+    std::vector<double> sum(stride);
+    for (std::uint32_t i = 0; i < state.chunk_slots[chunk]; ++i) {
+        const std::size_t slot = chunk * cpu::kSlotsPerChunk + i;
+        const std::size_t first = state.chunk_emission[chunk] + state.coverage[slot].emission;
+        std::fill(sum.begin(), sum.end(), 0.0);
+        for (std::size_t e = first; e < first + state.coverage[slot].isects; ++e)
+            for (std::size_t k = 0; k < stride; ++k) sum[k] += sums[e * stride + k];
+        put_splat(in, lists.entry_from_slot[slot], sum, out);
+    }
+}
+void clear(const BlendInput& in, const BlendGradients& out) {
+    const auto entries = static_cast<std::size_t>(in.first.back());
+    std::fill_n(out.means2d, 2 * entries, 0.0f);
+    std::fill_n(out.conics, 3 * entries, 0.0f);
+    std::fill_n(out.opacities, entries, 0.0f);
+    std::fill_n(out.colors, in.channels * entries, 0.0f);
+    if (out.absolute != nullptr) std::fill_n(out.absolute, 2 * entries, 0.0f);
+}
+
+}  // namespace
+
+std::unique_ptr<const BlendLists> blend(const BlendInput& in, float* colors, float* alphas,
+                                        bool gradients) {
+    auto all = std::make_unique<Lists>();
+    all->images.resize(gradients ? in.images() : 1);
+    for (std::size_t image = 0; image < in.images(); ++image) {
+        ImageLists& lists = all->images[gradients ? image : 0];
+        list_image(in, image, gradients, lists);
+        const ChannelParams p = channel_params(in, image, lists, colors, alphas);
+        const Buffer<std::uint32_t>& order = lists.state.tile_order;
+        parallel_for(order.size(), 1, [&](std::size_t i) { cpu::blend_channels(p, order[i]); });
+    }
+    return gradients ? std::move(all) : nullptr;
+}
+
+void blend_vjp(const BlendInput& in, const BlendLists& base, const BlendSeeds& seeds,
+               const BlendGradients& out) {
+    const auto& all = static_cast<const Lists&>(base);
+    const std::size_t pixels =
+        static_cast<std::size_t>(in.width) * static_cast<std::size_t>(in.height);
+    clear(in, out);
+    Buffer<float> sums;
+    for (std::size_t image = 0; image < in.images(); ++image) {
+        const ImageLists& lists = all.images[image];
+        sums.resize_discard(lists.state.slot_from_isect.size() * (cpu::kChannels + in.channels));
+        cpu::ChannelBackwardParams p{};
+        p.forward = channel_params(in, image, lists, seeds.colors, seeds.alphas);
+        if (seeds.v_colors != nullptr) p.v_picture = seeds.v_colors + image * pixels * in.channels;
+        if (seeds.v_alphas != nullptr) p.v_alpha = seeds.v_alphas + image * pixels;
+        p.sums = sums.data();
+        const Buffer<std::uint32_t>& order = lists.state.tile_order;
+        parallel_for(order.size(), 1,
+                     [&](std::size_t i) { cpu::blend_channels_backward(p, order[i]); });
+        parallel_for(lists.state.chunks(), 1,
+                     [&](std::size_t chunk) { gather_chunk(in, lists, sums, chunk, out); });
+    }
+}
+
+}  // namespace gs::tensor

@@ -1,0 +1,302 @@
+"""How rasterization() takes its arguments: layouts, refusals, what is left in meta, and trainers' habits."""
+import os
+import pathlib
+import re
+import signal
+import threading
+import time
+import unittest
+
+try:
+    import torch
+except ImportError:
+    raise unittest.SkipTest("PyTorch is not installed")
+
+import gausscope
+from scenes import INPUTS, leaves, scene
+
+draw = gausscope.rasterization
+
+
+def gradients(args, packed=True, **options):
+    """Of a loss that autograd gives expanded gradients to."""
+    args = leaves(args, torch.float32)
+    picture, alphas, _ = draw(**args, packed=packed, **options)
+    (picture.sum() + alphas.mean()).backward()
+    return [args[name].grad for name in INPUTS if torch.is_tensor(args.get(name))], picture
+
+
+class Layouts(unittest.TestCase):
+    def test_the_same_bits_twice_and_from_any_strides(self):
+        args = scene(C=2, background=True)
+        first, picture = gradients(args)
+        loose = dict(args)
+        for name in INPUTS:
+            if torch.is_tensor(args.get(name)):
+                wide = torch.zeros(*args[name].shape, 2)
+                wide[..., 0] = args[name]
+                loose[name] = wide[..., 0]
+        for other in (args, loose):
+            again, same = gradients(other)
+            self.assertTrue(torch.equal(picture, same))
+            for a, b in zip(first, again):
+                self.assertTrue(torch.equal(a, b))
+
+    def test_expanded_colours(self):
+        args = scene()
+        args["colors"] = torch.tensor([0.2, 0.5, 0.9]).expand(32, 3)
+        picture, _, _ = draw(**args)
+        args["colors"] = args["colors"].contiguous()
+        self.assertTrue(torch.equal(picture, draw(**args)[0]))
+
+    def test_pictures_may_be_written_into(self):
+        for mode in ("RGB", "RGB+ED"):
+            args = leaves(scene(), torch.float32)
+            picture, alphas, _ = draw(**args, render_mode=mode)
+            keep = torch.rand(picture.shape[:-1]) > 0.5
+            loss = lambda p: (p * p)[keep].sum()  # noqa: E731
+            loss(picture).backward()
+            want = args["means"].grad.clone()
+            args = leaves(scene(), torch.float32)
+            picture, alphas, _ = draw(**args, render_mode=mode)
+            picture[~keep] = 0
+            alphas *= 0
+            loss(picture).backward()
+            self.assertTrue(torch.allclose(args["means"].grad, want, rtol=1e-5, atol=1e-6))
+
+    def test_without_gradients(self):
+        args = scene(sh_degree=3)
+        with torch.no_grad():
+            picture = draw(**leaves(args, torch.float32))[0]
+        self.assertFalse(picture.requires_grad)
+        self.assertTrue(torch.equal(picture, draw(**args)[0]))
+        with torch.inference_mode():
+            self.assertTrue(torch.equal(picture, draw(**args)[0]))
+
+    def test_one_input_alone(self):
+        for name in ("colors", "opacities", "viewmats", "means", "backgrounds"):
+            args = scene(background=True)
+            args[name].requires_grad_()
+            picture, _, meta = draw(**args)
+            picture.sum().backward()
+            self.assertGreater(args[name].grad.abs().max(), 0)
+            self.assertEqual(meta["means2d"].requires_grad, name in ("viewmats", "means", "opacities"))
+
+
+class Nothing(unittest.TestCase):
+    def test_no_gaussians_or_none_in_view(self):
+        for N, packed, mode in ((0, True, "RGB"), (0, False, "RGB+ED"), (12, True, "RGB+D"), (12, False, "RGB")):
+            args = scene(N=N, C=2, background=True)
+            args["means"] -= torch.tensor([0, 0, 100.0])
+            args = leaves(args, torch.float32)
+            picture, alphas, meta = draw(**args, packed=packed, render_mode=mode, absgrad=True)
+            self.assertTrue(torch.equal(picture[..., :3], args["backgrounds"][:, None, None].expand(2, 20, 30, 3)))
+            self.assertFalse(alphas.any())
+            meta["means2d"].retain_grad()
+            (picture.sum() + alphas.sum()).backward()
+            self.assertFalse(meta["means2d"].grad.any())
+            self.assertFalse(args["means"].grad.any())
+            self.assertEqual(len(meta["isect_ids"]), 0)
+
+    def test_poison_draws_nothing(self):
+        clean = scene()
+        keep = torch.ones(32, dtype=torch.bool)
+        for row, (name, value) in enumerate((("means", torch.nan), ("scales", torch.inf), ("quats", torch.nan),
+                                             ("opacities", torch.nan), ("means", 3e38), ("quats", 0.0))):
+            clean[name][row] = value
+            keep[row] = False
+        args = leaves(clean, torch.float32)
+        picture, alphas, meta = draw(**args)
+        rest = {k: v[keep] if torch.is_tensor(v) and len(v) == 32 else v for k, v in clean.items()}
+        self.assertTrue(torch.equal(picture, draw(**rest)[0]))
+        (picture.sum() + alphas.sum()).backward()
+        for name in ("means", "scales", "quats", "opacities"):
+            self.assertFalse(args[name].grad[~keep].any())
+            self.assertTrue(args[name].grad.isfinite().all())
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, words, kind=gausscope.Error, **changes):
+        args = scene(C=2, background=True)
+        args.update(changes)
+        with self.assertRaisesRegex(kind, words):
+            draw(**args)
+
+    def test_by_name(self):
+        for name in ("with_ut", "with_eval3d", "distributed", "sparse_grad"):
+            self.refused(name, **{name: True})
+        for name in ("rays", "radial_coeffs", "ftheta_coeffs", "viewmats_rs", "lidar_coeffs", "extra_signals"):
+            self.refused(name, **{name: torch.zeros(2, 6)})
+        self.refused("return_normals", return_normals=True)
+        self.refused("render_mode", render_mode="RGB-d")
+        self.refused("camera_model.*ftheta", camera_model="ftheta")
+        self.refused("rasterize_mode", rasterize_mode="sharp")
+        self.refused("profile", profile="inria")
+        self.refused("tile_size", tile_size=8)
+        self.refused("rolling_shutter", rolling_shutter=1)
+        self.refused("sh_degree=4", sh_degree=4, colors=torch.zeros(32, 25, 3))
+        self.refused("nonsense", TypeError, nonsense=1)
+        draw(**scene(), rolling_shutter=4, radial_coeffs=None, global_z_order=True, tile_size=None, segmented=True)
+
+    def test_shapes_kinds_and_devices(self):
+        self.refused(r"quats has shape \[31, 4\], not \[32, 4\]", quats=torch.zeros(31, 4))
+        self.refused("opacities has shape", opacities=torch.zeros(32, 1))
+        self.refused("viewmats", viewmats=torch.eye(4))
+        self.refused("Ks has shape", Ks=torch.eye(3)[None])
+        self.refused("backgrounds has shape", backgrounds=torch.zeros(2, 4))
+        self.refused("colors has shape", colors=torch.zeros(3, 32, 3))
+        self.refused("colors is NoneType", colors=None)
+        self.refused("no channels", colors=torch.zeros(32, 0), backgrounds=None)
+        self.refused("fewer than the 16", colors=torch.zeros(32, 9, 3), sh_degree=3)
+        self.refused("scales is NoneType", scales=None)
+        self.refused("covars has shape", covars=torch.zeros(32, 6))
+        self.refused("at least one", viewmats=torch.zeros(0, 4, 4), Ks=torch.zeros(0, 3, 3), backgrounds=None)
+        for dtype in (torch.float64, torch.float16, torch.int32):
+            self.refused(rf"means is {dtype}.*float32.*\.float\(\)", means=torch.zeros(32, 3, dtype=dtype))
+        self.refused("means is on meta", means=torch.zeros(32, 3, device="meta"))
+        self.refused("0 x 20", width=0)
+        self.refused("eps2d", eps2d=-1.0)
+        self.refused("near_plane", near_plane=float("nan"))
+        self.refused("", TypeError, width=30.5)
+
+    def test_errors_are_what_callers_catch(self):
+        for kind in (ValueError, RuntimeError, AssertionError):
+            self.refused("with_ut", kind, with_ut=True)
+
+    def test_backward_twice_and_of_itself(self):
+        args = leaves(scene(), torch.float32)
+        picture, _, _ = draw(**args)
+        picture.sum().backward(retain_graph=True)
+        first = args["means"].grad.clone()
+        picture.sum().backward()
+        self.assertTrue(torch.equal(args["means"].grad, 2 * first))
+        with self.assertRaises(RuntimeError):
+            picture.sum().backward()
+        picture, _, _ = draw(**args)
+        with self.assertRaisesRegex(gausscope.Error, "second derivative"):
+            torch.autograd.grad(picture.sum(), args["means"], create_graph=True)
+
+
+class MetaKeys(unittest.TestCase):
+    def test_shapes_by_packing_and_batch(self):
+        for lead in ((), (2,), (1, 2)):
+            views = lead + (3,)
+            dense = draw(**scene(C=3, lead=lead), packed=False)[2]
+            for key, tail in (("radii", (2,)), ("means2d", (2,)), ("depths", ()), ("conics", (3,)), ("opacities", ()),
+                              ("tiles_per_gauss", ())):
+                self.assertEqual(dense[key].shape, (*views, 32, *tail), key)
+            self.assertEqual(dense["isect_offsets"].shape, (*views, 2, 2))
+            packed = draw(**scene(C=3, lead=lead), packed=True)[2]
+            seen = (dense["radii"] > 0).all(-1).reshape(-1, 3, 32).nonzero()
+            for i, key in enumerate(("batch_ids", "camera_ids", "gaussian_ids")):
+                self.assertIsNone(dense[key])
+                self.assertTrue(torch.equal(packed[key], seen[:, i]), key)
+            at = tuple(seen.T)
+            for key in ("radii", "means2d", "depths", "conics", "opacities", "tiles_per_gauss"):
+                flat = dense[key].reshape(-1, 3, 32, *dense[key].shape[len(views) + 1:])
+                self.assertTrue(torch.equal(packed[key], flat[at]), key)
+            self.assertEqual(packed["n_cameras"], 3)
+            self.assertEqual(packed["n_batches"], max(1, torch.Size(lead).numel()))
+            self.assertFalse(dense["radii"][(dense["radii"] == 0).any(-1)].any())
+
+    def test_tiles_are_made_when_asked_for(self):
+        for packed in (False, True):
+            meta = draw(**scene(C=2, width=70, height=50), packed=packed)[2]
+            self.assertFalse(dict.__contains__(meta, "isect_ids"))
+            self.assertIn("isect_ids", meta)
+            self.assertIn("flatten_ids", dict(meta))
+            self.assertIsNone(meta.get("nothing"))
+            with self.assertRaises(KeyError):
+                meta["nothing"]
+            means, radii = meta["means2d"].reshape(-1, 2), meta["radii"].reshape(-1, 2)
+            images = torch.arange(2).repeat_interleave(32) if not packed else meta["camera_ids"]
+            want = []
+            for i, (m, r) in enumerate(zip(means.tolist(), radii.tolist())):
+                for tile in range(5 * 4):
+                    x, y = tile % 5 * 16, tile // 5 * 16
+                    if min(r) > 0 and x < m[0] + r[0] and x + 16 > m[0] - r[0] and y < m[1] + r[1] and y + 16 > m[1] - r[1]:
+                        want.append((int(images[i]), tile, meta["depths"].reshape(-1)[i].item(), i))
+            want.sort()
+            self.assertEqual([w[3] for w in want], meta["flatten_ids"].tolist())
+            self.assertEqual([(w[0] << 5) | w[1] for w in want], (meta["isect_ids"] >> 32).tolist())
+            starts = [sum(w[:2] < (c, t) for w in want) for c in range(2) for t in range(20)]
+            self.assertEqual(starts, meta["isect_offsets"].reshape(-1).tolist())
+
+
+class Threads(unittest.TestCase):
+    def test_eight_at_once(self):
+        want, picture = gradients(scene(seed=4, N=200, C=2, width=60, height=40))
+        wrong = []
+
+        def work():
+            for _ in range(5):
+                got, same = gradients(scene(seed=4, N=200, C=2, width=60, height=40))
+                if not torch.equal(same, picture) or not all(map(torch.equal, got, want)):
+                    wrong.append(1)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+
+class Surroundings(unittest.TestCase):
+    def test_what_the_page_shows_runs(self):
+        page = pathlib.Path(__file__).parents[2] / "docs/python.md"
+        examples = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+        self.assertGreaterEqual(len(examples), 2)
+        for example in examples:
+            exec(compile(example, str(page), "exec"), {})
+
+    def test_other_defaults_of_pytorch(self):
+        want = gradients(scene(sh_degree=1))[0]
+        torch.set_default_dtype(torch.float64)
+        try:
+            args = {k: v.float() if torch.is_tensor(v) else v for k, v in scene(N=5).items()}
+            self.assertEqual(draw(**args, render_mode="RGB+ED")[0].dtype, torch.float32)
+        finally:
+            torch.set_default_dtype(torch.float32)
+        self.assertTrue(all(map(torch.equal, want, gradients(scene(sh_degree=1))[0])))
+
+    def test_a_child_after_a_fork_draws_too(self):
+        args = scene(N=300, C=2, width=60, height=45)
+        want = gradients(args)[0]
+        child = os.fork()
+        if child == 0:
+            try:
+                same = all(map(torch.equal, gradients(args)[0], want))
+            except BaseException:
+                same = False
+            os._exit(0 if same else 1)
+        for _ in range(600):
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                break
+            time.sleep(0.05)
+        else:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        self.assertTrue(done, "the child hangs")
+        self.assertEqual(status, 0)
+
+    @unittest.skipUnless(hasattr(torch, "compile"), "PyTorch has no torch.compile")
+    def test_torch_compile_leaves_it_out(self):
+        def loss(means, args):
+            picture, alphas, _ = draw(2 * means, **args)
+            return (picture * picture).sum() + alphas.sum()
+
+        compiled = torch.compile(loss, backend="eager")
+        for N in (20, 33):
+            both = []
+            for function in (loss, compiled):
+                args = leaves(scene(N=N, sh_degree=2), torch.float32)
+                means = args.pop("means")
+                function(means, args).backward()
+                both.append(means.grad)
+            self.assertTrue(torch.equal(*both))
+
+
+if __name__ == "__main__":
+    unittest.main()
