@@ -199,8 +199,12 @@ double MultiCollector::read_all() {
 
 /// A lane is to be an eighth full when it is looked at again.
 std::chrono::milliseconds MultiCollector::next_interval(std::chrono::milliseconds last,
-                                                        double fullest) const {
+                                                        double fullest) {
     constexpr double kAim = 0.125;
+    constexpr auto kBurstsReturn = std::chrono::seconds(3);
+    const auto now = std::chrono::steady_clock::now();
+    if (fullest >= 2 * kAim) burst_until_ = now + kBurstsReturn;
+    if (now < burst_until_) return options_.interval;  // the next burst begins without a sign
     const double factor = fullest > 0 ? std::min(kAim / fullest, 2.0) : 2.0;
     const auto next = static_cast<std::int64_t>(static_cast<double>(last.count()) * factor);
     return std::clamp(std::chrono::milliseconds(next), options_.interval,

@@ -106,7 +106,8 @@ class MultiCollector {
     void note_gpus(Source& source);
     void pass_on_questions();
     double read_all();
-    std::chrono::milliseconds next_interval(std::chrono::milliseconds last, double fullest) const;
+    std::chrono::milliseconds next_interval(std::chrono::milliseconds last, double fullest);
+    std::chrono::steady_clock::time_point burst_until_{};
     void read_own(OwnRing& own);
     double read(Source& source);
     void hand_over(TraceReader& reader, std::shared_ptr<TraceBatch>& pending);

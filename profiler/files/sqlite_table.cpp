@@ -13,6 +13,8 @@ constexpr std::size_t kHeader = 100, kVersions = 18, kPageSize = 16, kPages = 28
 constexpr int kLongestValue = 1 << 24;  // bytes; rows with longer ones are damage
 constexpr int kSteps = 100'000;         // of SQLite's machine, between two calls of `continues`
 constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kSmallestRow = 4;  // bytes: pointer, length, key, header
+constexpr std::size_t kTextPerByte = 8;  // of the file, and of one reading of a table
 
 std::uint32_t number_at(const std::string& bytes, std::size_t at, std::size_t length) {
     std::uint32_t out = 0;
@@ -23,7 +25,7 @@ std::uint32_t number_at(const std::string& bytes, std::size_t at, std::size_t le
 
 /// A file that was cut is as long as it is, and none has a log beside it: SQLite would read nothing
 /// of either. True: it was cut.
-bool mend_header(std::string& bytes) {
+bool fix_header(std::string& bytes) {
     if (bytes.size() < kHeader) return false;
     bytes[kVersions] = bytes[kVersions + 1] = 1;
     const std::uint32_t told = number_at(bytes, kPageSize, 2);
@@ -36,6 +38,8 @@ bool mend_header(std::string& bytes) {
         bytes[kPages + i] = static_cast<char>(pages >> 8 * (3 - i) & 0xFF);
     return true;
 }
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
 std::string identifier(std::string_view name) {
     std::string out = "\"";
@@ -51,7 +55,8 @@ void SqliteTable::Finalize::operator()(sqlite3_stmt* statement) const {
 }
 
 SqliteBytes::SqliteBytes(std::string& bytes, std::function<bool()> continues)
-    : continues_(std::move(continues)), cut_(mend_header(bytes)) {
+    : continues_(std::move(continues)), cut_(fix_header(bytes)) {
+    size_ = bytes.size();
     sqlite3* handle = nullptr;
     const int opened = sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE, nullptr);
     database_.reset(handle);
@@ -63,6 +68,7 @@ SqliteBytes::SqliteBytes(std::string& bytes, std::function<bool()> continues)
     sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+    sqlite3_drop_modules(handle, nullptr);  // virtual tables
     sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kLongestValue);
     // Tables of which not even the first page is left are no reason to read none.
     const char* const how =
@@ -74,7 +80,9 @@ SqliteBytes::SqliteBytes(std::string& bytes, std::function<bool()> continues)
     SqliteTable found(*this,
                       "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND "
                       "name NOT LIKE 'sqlite%' ORDER BY name");
-    while (found.next()) tables_.emplace_back(found.text(0));
+    while (found.next())
+        if (const auto name = found.text(0); std::none_of(name.begin(), name.end(), is_control))
+            tables_.emplace_back(name);
     readable_ = !found.damaged();
 }
 
@@ -89,7 +97,11 @@ std::vector<std::string> SqliteBytes::columns(const std::string& table) const {
     return out;
 }
 
-std::string SqliteBytes::error() const { return sqlite3_errmsg(database_.get()); }
+std::string SqliteBytes::error() const {
+    std::string out = sqlite3_errmsg(database_.get());  // may name what the file names
+    std::replace_if(out.begin(), out.end(), is_control, ' ');
+    return out;
+}
 
 SqliteTable::SqliteTable(const SqliteBytes& file, const std::string& table,
                          std::initializer_list<const char*> columns, const std::string& where) {
@@ -113,6 +125,8 @@ void SqliteTable::prepare(const SqliteBytes& file, const std::string& query) {
     damaged_ =
         sqlite3_prepare_v2(file.handle(), query.c_str(), -1, &statement, nullptr) != SQLITE_OK;
     statement_.reset(statement);
+    rows_left_ = file.size() / kSmallestRow + 1;
+    text_left_ = kTextPerByte * file.size();
 }
 
 void SqliteTable::bind(std::int64_t value) {
@@ -123,8 +137,10 @@ void SqliteTable::bind(std::int64_t value) {
 bool SqliteTable::next() {
     if (!statement_ || damaged_) return false;
     const int code = sqlite3_step(statement_.get());
-    damaged_ = code != SQLITE_ROW && code != SQLITE_DONE;
-    return code == SQLITE_ROW;
+    damaged_ = code != SQLITE_DONE && (code != SQLITE_ROW || rows_left_ == 0);
+    if (damaged_ || code == SQLITE_DONE) return false;
+    --rows_left_;
+    return true;
 }
 
 std::optional<std::int64_t> SqliteTable::whole(int column) const {
@@ -149,7 +165,10 @@ std::string_view SqliteTable::text(int column) const {
     const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
     if (text == nullptr) return {};
     const auto bytes = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
-    return {text, std::min(bytes, kLongestText)};
+    const std::size_t length = std::min(bytes, kLongestText);
+    if (length > text_left_) return {};
+    text_left_ -= length;
+    return {text, length};
 }
 
 }  // namespace gs

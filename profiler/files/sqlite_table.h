@@ -30,6 +30,7 @@ class SqliteBytes {
     std::vector<std::string> columns(const std::string& table) const;
     bool is_cut() const { return cut_; }  ///< pages are missing at the end
     std::string error() const;
+    std::size_t size() const { return size_; }  ///< bytes
     sqlite3* handle() const { return database_.get(); }
 
   private:
@@ -39,6 +40,7 @@ class SqliteBytes {
     std::unique_ptr<sqlite3, Close> database_;
     std::function<bool()> continues_;
     std::vector<std::string> tables_;
+    std::size_t size_ = 0;
     bool cut_ = false, readable_ = false;
 };
 
@@ -73,6 +75,10 @@ class SqliteTable {
     };
     void prepare(const SqliteBytes& file, const std::string& query);
     std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+    /// Pages may point at each other so that a small file has rows and texts without end: more than
+    /// its bytes can hold are damage.
+    std::uint64_t rows_left_ = 0;
+    mutable std::uint64_t text_left_ = 0;
     bool damaged_ = false;
 };
 

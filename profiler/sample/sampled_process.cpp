@@ -165,7 +165,9 @@ void SampledProcess::name_threads(std::int64_t now) {
 }
 
 TraceBatch SampledProcess::hand_over(std::int64_t now, bool ended) {
-    if (batch_.samples.empty() && !ended) return {};
+    // That it ended is news of a process that was ever sampled; others are none of this trace's.
+    if (batch_.samples.empty() && !(ended && handed_over_)) return {};
+    handed_over_ = true;
     if (!ended) name_threads(now);
     batch_.source = source_;
     batch_.pid = batch_.visible_pid = pid_;

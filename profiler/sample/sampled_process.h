@@ -63,6 +63,7 @@ class SampledProcess {
     std::unordered_map<std::uint32_t, Frames> waiting_;  // the stacks of those that have not moved
     std::unordered_map<std::uint32_t, std::string> thread_names_;
     std::int64_t named_ns_ = 0;
+    bool handed_over_ = false;  // samples, once
     TraceBatch batch_;
     StackBuilder stacks_;  // of the batch
 };

@@ -128,8 +128,7 @@ void StackSampler::Worker::look_at_blocked(std::int64_t now) {
 
 void StackSampler::Worker::queue(SampledProcess& of, bool ended) {
     TraceBatch batch = of.hand_over(now_ns(), ended);
-    // A process that was never sampled is none of this trace's.
-    if (batch.read_ns == 0 || (ended && batch.samples.empty() && batch.frames.empty())) return;
+    if (batch.read_ns == 0) return;
     const std::size_t samples = batch.samples.size();
     if (!batches_.try_put(std::make_shared<const TraceBatch>(std::move(batch))))
         not_taken_ += samples;

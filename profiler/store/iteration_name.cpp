@@ -23,7 +23,7 @@ constexpr Known kKnown[] = {{"iteration", kBestIterationRank},
                             {"iter", 2},
                             {"step", 2}};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_numeral(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
@@ -39,7 +39,7 @@ IterationName iteration_name(std::string_view text) {
     if (known == std::end(kKnown)) return {};
     IterationName out{known->rank, std::nullopt};
     const auto digit =
-        std::find_if(text.begin() + static_cast<std::ptrdiff_t>(stop), text.end(), is_digit);
+        std::find_if(text.begin() + static_cast<std::ptrdiff_t>(stop), text.end(), is_numeral);
     std::uint64_t number = 0;
     const char* const from = text.data() + (digit - text.begin());
     if (digit != text.end() &&

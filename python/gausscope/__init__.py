@@ -1,5 +1,6 @@
-"""gausscope in Python: Gaussian splatting kernels for PyTorch trainers, splat files, captures, and the program. Importing it imports neither PyTorch nor NumPy;
-what needs them does so when it is first used."""
+"""gausscope in Python: Gaussian splatting kernels for PyTorch trainers, splat files, captures, and the program.
+
+Importing it imports neither PyTorch nor NumPy; what needs them does so when it is first used."""
 from __future__ import annotations
 
 import importlib
@@ -33,4 +34,4 @@ def __getattr__(name: str):
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, "inria", "strategy"})

@@ -86,7 +86,7 @@ def run(function: str, arguments: Arguments, numbers: dict, **arrays):
     Returns the struct's memory as the function left it."""
     text = ctypes.create_string_buffer(400)
     values = [arguments.layout.size, _CPU, 0, 0, 0, ctypes.addressof(text), 400]
-    values += [numbers.get(name) or 0 for name in arguments.numbers]
+    values += [numbers.get(name, 0) for name in arguments.numbers]
     for name in arguments.arrays:
         tensor = arrays.get(name)
         values += _ABSENT if tensor is None else (tensor.data_ptr(), tensor.numel(), _code(tensor.dtype), 0)
@@ -94,11 +94,12 @@ def run(function: str, arguments: Arguments, numbers: dict, **arrays):
     try:
         arguments.layout.pack_into(memory, 0, *values)
     except (struct.error, OverflowError) as error:
-        raise TypeError(f"an argument is no number of its kind: {error}") from None
+        wrong = [name for name in arguments.numbers if not isinstance(numbers.get(name, 0), (int, float))]
+        raise TypeError(f"{', '.join(wrong) or 'an argument'} must be a number in range: {error}") from None
     code = getattr(library(), function)(memory)
     if code:
         words = text.value.decode(errors="replace") or f"{function} failed with code {code}"
-        raise MemoryError(words) if code == 3 else Error(words)
+        raise {3: MemoryError, 4: RuntimeError}.get(code, Error)(words)
     return memory
 
 

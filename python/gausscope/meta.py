@@ -52,20 +52,20 @@ class Meta(dict):
             return
         columns, rows = self["tile_width"], self["tile_height"]
         means, radii = self["means2d"].detach().reshape(-1, 2) / 16, self["radii"].reshape(-1, 2) / 16
-        most = torch.tensor([columns, rows])
+        most = torch.tensor([columns, rows], device="cpu")
         low = torch.minimum((means - radii).floor().clamp(min=0), most).long()
         high = torch.minimum((means + radii).ceil().clamp(min=0), most).long()
         sizes = (high - low).clamp(min=0) * (radii > 0).all(-1, keepdim=True)
         counts = sizes.prod(-1)
-        entry = torch.repeat_interleave(torch.arange(len(counts)), counts)
-        place = torch.arange(len(entry)) - (counts.cumsum(0) - counts)[entry]
+        entry = torch.repeat_interleave(torch.arange(len(counts), device="cpu"), counts)
+        place = torch.arange(len(entry), device="cpu") - (counts.cumsum(0) - counts)[entry]
         width = sizes[entry, 0]
         tile = (low[entry, 1] + place.div(width, rounding_mode="floor")) * columns + low[entry, 0] + place % width
-        image = torch.searchsorted(self.first, torch.arange(len(counts)), right=True)[entry] - 1
+        image = torch.searchsorted(self.first, torch.arange(len(counts), device="cpu"), right=True)[entry] - 1
         bits = self["depths"].detach().reshape(-1).contiguous().view(torch.int32).long() & 0xFFFFFFFF
         tile_bits = (columns * rows).bit_length()
         ids, order = torch.sort((image << (32 + tile_bits)) | (tile << 32) | bits[entry], stable=True)
-        keys = torch.arange((len(self.first) - 1) * columns * rows)
+        keys = torch.arange((len(self.first) - 1) * columns * rows, device="cpu")
         at = (keys.div(columns * rows, rounding_mode="floor") << tile_bits) | keys % (columns * rows)
         offsets = torch.searchsorted(ids >> 32, at)
         self.update(tiles_per_gauss=counts.reshape(self["depths"].shape).int(), isect_ids=ids,

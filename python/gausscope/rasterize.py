@@ -53,7 +53,7 @@ def _no_second_derivative() -> None:
 
 def _whole(grad: Optional[Tensor]) -> Optional[Tensor]:
     """A gradient as the library reads it; those that autograd makes may have any strides."""
-    return None if grad is None else grad.contiguous()
+    return None if grad is None else grad.contiguous().resolve_neg()
 
 
 def _wanted(needed: bool, like: Optional[Tensor]) -> Optional[Tensor]:
@@ -172,6 +172,8 @@ def _checked(name: str, tensor: Tensor, shape: tuple) -> Tensor:
     """The tensor, contiguous. None in `shape` is any size."""
     if not isinstance(tensor, Tensor):
         raise Error(f"{name} is {type(tensor).__name__}, not a torch.Tensor")
+    if tensor.layout != torch.strided:
+        raise Error(f"{name} is {tensor.layout}: rasterization() takes dense tensors; convert it with .to_dense()")
     if not tensor.is_cpu:
         raise Error(f"{name} is on {tensor.device}: rasterization() takes tensors on the CPU; CUDA tensors are not "
                     "supported")
@@ -181,7 +183,7 @@ def _checked(name: str, tensor: Tensor, shape: tuple) -> Tensor:
             len(shape) != tensor.dim() or any(a is not None and a != b for a, b in zip(shape, tensor.shape))):
         wanted = ", ".join("any" if a is None else str(a) for a in shape)
         raise Error(f"{name} has shape {list(tensor.shape)}, not [{wanted}]")
-    return tensor.contiguous()
+    return tensor.contiguous().resolve_neg()
 
 
 def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolling_shutter, others, **off) -> None:
@@ -189,7 +191,7 @@ def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolli
     for name, value, known in (("render_mode", render_mode, _MODES), ("camera_model", camera_model, _LENSES),
                                ("rasterize_mode", rasterize_mode, ("classic", "antialiased")),
                                ("profile", profile, _PROFILES), ("tile_size", tile_size, (None, 16))):
-        if value not in known:
+        if not any(value is known_one or value == known_one for known_one in known):
             raise Error(f"{name}={value!r} is not supported; choose one of {', '.join(map(repr, known))}")
     for name, value in off.items():
         if value:
@@ -283,6 +285,8 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
         quats, scales = _checked("quats", quats, (*rows, 4)), _checked("scales", scales, (*rows, 3))
     means, opacities = _checked("means", means, (*rows, 3)), _checked("opacities", opacities, rows)
     viewmats, Ks = _checked("viewmats", viewmats, (*views, 4, 4)), _checked("Ks", Ks, (*views, 3, 3))
+    if Ks.requires_grad:
+        raise Error("Ks requires a gradient, and rasterization() has none for intrinsics: pass Ks.detach()")
     by_view = False
     if colored:
         colors, by_view = _colors_of(colors, sh_degree, lead, C, N)
@@ -302,7 +306,8 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     if packed:
         meta.first, colors = _pack(meta, colors, by_view, B, C, N)
         return meta, colors
-    meta.first = torch.arange(0, B * C * N + 1, N) if N else torch.zeros(B * C + 1, dtype=torch.int64)
+    meta.first = (torch.arange(0, B * C * N + 1, N, device="cpu") if N
+                  else torch.zeros(B * C + 1, dtype=torch.int64, device="cpu"))
     return meta, colors if colors is None or by_view else colors.unsqueeze(-3).expand(*views, N, -1)
 
 
@@ -317,7 +322,7 @@ def _pack(meta: Meta, colors: Optional[Tensor], by_view: bool, B: int, C: int, N
         meta[key] = value.reshape(B * C * N, *value.shape[len(meta.lead) + 1:]).index_select(0, at)
     if colors is not None:
         colors = colors.reshape(-1, colors.shape[-1]).index_select(0, at if by_view else batch * N + gaussian)
-    return torch.searchsorted(at, torch.arange(B * C + 1) * N), colors
+    return torch.searchsorted(at, torch.arange(B * C + 1, device="cpu") * N), colors
 
 
 def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], render_mode: str, absgrad: bool,

@@ -1,6 +1,5 @@
 """How rasterization() takes its arguments: layouts, refusals, what is left in meta, and trainers' habits."""
 import os
-import pathlib
 import re
 import signal
 import threading
@@ -72,6 +71,21 @@ class Layouts(unittest.TestCase):
         self.assertTrue(torch.equal(picture, draw(**args)[0]))
         with torch.inference_mode():
             self.assertTrue(torch.equal(picture, draw(**args)[0]))
+
+    @unittest.skipUnless(hasattr(torch, "_neg_view"), "this PyTorch has no lazy negation")
+    def test_lazy_negation_is_resolved(self):
+        args = scene()
+        self.assertTrue(torch.equal(draw(**{**args, "means": torch._neg_view(-args["means"])})[0], draw(**args)[0]))
+
+    @unittest.skipIf(torch.__version__ < "2", "torch.device() is no context in PyTorch 1")
+    def test_whatever_the_default_device_is(self):
+        args = scene()
+        expected = draw(**args, packed=False)
+        with torch.device("meta"):
+            for packed in (True, False):
+                picture, _, meta = draw(**args, packed=packed)
+                self.assertTrue(torch.equal(picture, expected[0]))
+                self.assertEqual(meta["isect_ids"].device.type, "cpu")
 
     def test_one_input_alone(self):
         for name in ("colors", "opacities", "viewmats", "means", "backgrounds"):
@@ -159,6 +173,16 @@ class Refusals(unittest.TestCase):
         self.refused("near_plane", near_plane=float("nan"))
         self.refused("", TypeError, width=30.5)
 
+    def test_none_is_no_number_and_intrinsics_have_no_gradient(self):
+        args = scene()
+        for name in ("far_plane", "eps2d", "near_plane"):
+            with self.assertRaises(TypeError):
+                draw(**args, **{name: None})
+        with self.assertRaisesRegex(gausscope.Error, "Ks"):
+            draw(**{**args, "Ks": args["Ks"].clone().requires_grad_()})
+        with self.assertRaisesRegex(gausscope.Error, "dense"):
+            draw(**{**args, "means": args["means"].to_sparse()})
+
     def test_errors_are_what_callers_catch(self):
         for kind in (ValueError, RuntimeError, AssertionError):
             self.refused("with_ut", kind, with_ut=True)
@@ -243,13 +267,6 @@ class Threads(unittest.TestCase):
 
 
 class Surroundings(unittest.TestCase):
-    def test_what_the_page_shows_runs(self):
-        page = pathlib.Path(__file__).parents[2] / "docs/python.md"
-        examples = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-        self.assertGreaterEqual(len(examples), 2)
-        for example in examples:
-            exec(compile(example, str(page), "exec"), {})
-
     def test_other_defaults_of_pytorch(self):
         want = gradients(scene(sh_degree=1))[0]
         torch.set_default_dtype(torch.float64)

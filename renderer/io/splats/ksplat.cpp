@@ -109,7 +109,8 @@ Result<void> read_tables(const InputFile& file, int level, Section& section) {
     const auto malformed = [&](const char* what) {
         return fail_at_byte(file.path(), section.at, what, "the file is damaged");
     };
-    if (section.count > 0 && (section.buckets == 0 || section.bucket_bytes < 12))
+    if ((section.count > 0 && section.buckets == 0) ||
+        (section.buckets > 0 && section.bucket_bytes < 12))
         return malformed("a section has no buckets");
     section.bucket_ends.resize(section.partial_buckets);
     GS_TRY_VOID(file.read_at(section.at, std::as_writable_bytes(std::span(section.bucket_ends))));
