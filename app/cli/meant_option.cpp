@@ -139,7 +139,7 @@ std::string meant_option(std::string_view word, const std::vector<std::string>& 
                                           : foreign.ours;
     const auto nearest = std::ranges::min_element(
         options, {}, [&](const std::string& option) { return edit_distance(name, option); });
-    if (nearest == options.end() || edit_distance(name, *nearest) * 3 > name.size()) return {};
+    if (nearest == options.end() || edit_distance(name, *nearest) * 3 > name.size() + 1) return {};
     return fmt::format("did you mean --{}?", *nearest);
 }
 

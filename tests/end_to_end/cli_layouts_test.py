@@ -79,7 +79,7 @@ class Inria(Case):
         self.assertEqual([image["name"] for image in again["test"]["images"]], [image["name"] for image in ours["images"]])
         before = sorted(self.made.rglob("*"))
         self.expect(0, "info", self.made)
-        self.expect(0, "bench", self.made, "--repeats", 1, "--no-ceilings")
+        self.expect(0, "bench", self.made, "--repeats", 3, "--no-ceilings")
         self.assertEqual(sorted(self.made.rglob("*")), before, "nothing is written into it")
 
     def test_the_newest_iteration_is_used_and_moved_photos_are_asked_for(self):
