@@ -1,11 +1,11 @@
 #include "trainer/foreign_run.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <string_view>
 
 #include "base/text.h"
+#include "renderer/io/files/text_reader.h"
 
 namespace gs {
 namespace {
@@ -27,9 +27,7 @@ constexpr Layout kLayouts[] = {
 
 std::optional<std::uint64_t> whole(std::string_view text) {
     std::uint64_t value = 0;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
-    return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(value)
-                                                                           : std::nullopt;
+    return parse_number(text, value) ? std::optional(value) : std::nullopt;
 }
 
 std::vector<ForeignStep> steps_of(const fs::path& folder, const Layout& layout) {

@@ -26,6 +26,7 @@
 #include "app/cli/trace_report.h"
 #include "base/json_text.h"
 #include "base/record/clock.h"
+#include "base/text.h"
 #include "base/try.h"
 #include "profiler/collect/client.h"
 #include "profiler/files/import_ranks.h"
@@ -191,7 +192,6 @@ std::string trouble_in(const serve::HttpReply& reply) {
     std::string text = text_in(reply, "error");
     if (text.empty()) text = reply.text;
     text.resize(std::min<std::size_t>(text.size(), 200));
-    const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
     std::ranges::replace_if(text, is_control, '?');
     return fmt::format("answers {}: {}", reply.status, text);
 }

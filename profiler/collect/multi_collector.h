@@ -107,7 +107,6 @@ class MultiCollector {
     void pass_on_questions();
     double read_all();
     std::chrono::milliseconds next_interval(std::chrono::milliseconds last, double fullest);
-    std::chrono::steady_clock::time_point burst_until_{};
     void read_own(OwnRing& own);
     double read(Source& source);
     void hand_over(TraceReader& reader, std::shared_ptr<TraceBatch>& pending);
@@ -121,6 +120,7 @@ class MultiCollector {
     std::unique_ptr<DeviceSampler> devices_;
     std::vector<std::unique_ptr<Source>> all_;  // the thread's
     bool changed_ = false;
+    std::chrono::steady_clock::time_point burst_until_{};  // rings are read at the least interval
     BatchQueue batches_{256};
     Queue<Question> questions_{64};
     Latest<std::vector<SourceState>> newest_;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/text.h"
+
 namespace gs {
 namespace {
 
@@ -28,8 +30,8 @@ std::uint32_t number_at(const std::string& bytes, std::size_t at, std::size_t le
 bool fix_header(std::string& bytes) {
     if (bytes.size() < kHeader) return false;
     bytes[kVersions] = bytes[kVersions + 1] = 1;
-    const std::uint32_t told = number_at(bytes, kPageSize, 2);
-    const std::uint32_t page = told == 1 ? 65536 : std::max(told, 512u);
+    const std::uint32_t stored = number_at(bytes, kPageSize, 2);
+    const std::uint32_t page = stored == 1 ? 65536 : std::max(stored, 512u);
     const auto pages = static_cast<std::uint32_t>((bytes.size() + page - 1) / page);
     const bool half = bytes.size() % page != 0;
     bytes.resize(std::size_t{pages} * page);
@@ -38,8 +40,6 @@ bool fix_header(std::string& bytes) {
         bytes[kPages + i] = static_cast<char>(pages >> 8 * (3 - i) & 0xFF);
     return true;
 }
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
 std::string identifier(std::string_view name) {
     std::string out = "\"";

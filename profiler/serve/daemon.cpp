@@ -217,7 +217,7 @@ HttpAnswer Daemon::record(const TraceStore& store, std::int64_t now_ns,
 HttpAnswer Daemon::profile(const HttpRequest& request) {
     HttpRequest past = request;
     const std::string seconds = request.parameter("seconds");
-    past.parameters = {{"last", (seconds.empty() ? "10" : seconds) + "e3"}};
+    past.parameters = {{"last", (seconds.empty() ? "10" : seconds) + "e3"}};  // milliseconds
     const auto stretch = parse_capture(past, static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME)));
     if (!stretch) return error_answer(400, "give seconds=N, 600 at most");
     const std::int64_t length_ns = stretch->end_ns - stretch->begin_ns;

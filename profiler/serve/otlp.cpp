@@ -220,7 +220,6 @@ Result<Labels> otlp_pairs(const std::string& text) {
         int length = 0;
         const Held<char> decoded(::curl_easy_unescape(nullptr, encoded.c_str(), 0, &length));
         const std::string value(decoded.get(), static_cast<std::size_t>(length));
-        const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
         if (std::any_of(key.begin(), key.end(), is_control) ||
             std::any_of(value.begin(), value.end(), is_control))
             return fail(ErrorKind::usage, key, "holds a control character");
@@ -229,7 +228,7 @@ Result<Labels> otlp_pairs(const std::string& text) {
     return out;
 }
 
-std::string otlp_message(const Exposition& told, const Labels& resource, std::uint64_t start_ns,
+std::string otlp_message(const Exposition& figures, const Labels& resource, std::uint64_t start_ns,
                          std::uint64_t now_ns) {
     std::string out;
     {  // a message is whole when its writer has ended
@@ -238,7 +237,7 @@ std::string otlp_message(const Exposition& told, const Labels& resource, std::ui
         of_resource.add_message(tag::kResource, otlp_resource(resource));
         pbf_writer scope(of_resource, tag::kScopeMetrics);
         pbf_writer(scope, tag::kScope).add_string(tag::kName, "gausscope");
-        for (const Exposition::Family& family : told.families())
+        for (const Exposition::Family& family : figures.families())
             if (!family.points.empty()) add_metrics(scope, family, {start_ns, now_ns});
     }
     return out;
@@ -274,9 +273,9 @@ OtlpPusher::OtlpPusher(OtlpOptions options)
 
 OtlpPusher::~OtlpPusher() = default;
 
-void OtlpPusher::offer(Exposition told, std::string profiles) {
+void OtlpPusher::offer(Exposition figures, std::string profiles) {
     wants_ = false;
-    newest_.put({std::move(told), std::move(profiles), clock_ns(CLOCK_REALTIME)});
+    newest_.put({std::move(figures), std::move(profiles), clock_ns(CLOCK_REALTIME)});
 }
 
 void OtlpPusher::run(const std::stop_token& stop) {
@@ -293,7 +292,8 @@ void OtlpPusher::run(const std::stop_token& stop) {
 }
 
 void OtlpPusher::send(const Offered& offered, const std::stop_token& stop) {
-    send(metrics_, otlp_message(offered.told, options_.resource, start_ns_, offered.time_ns), stop);
+    send(metrics_, otlp_message(offered.figures, options_.resource, start_ns_, offered.time_ns),
+         stop);
     if (!offered.profiles.empty() && !profiles_.url.empty())
         send(profiles_, offered.profiles, stop);
 }

@@ -32,7 +32,7 @@ Result<Labels> otlp_pairs(const std::string& text);
 
 /// An ExportMetricsServiceRequest. Counters and histograms are cumulative since `start_ns`; times
 /// are nanoseconds since 1970.
-std::string otlp_message(const Exposition& told, const Labels& resource, std::uint64_t start_ns,
+std::string otlp_message(const Exposition& figures, const Labels& resource, std::uint64_t start_ns,
                          std::uint64_t now_ns);
 
 /// A Resource, which is what figures or profiles are of.
@@ -52,7 +52,7 @@ class OtlpPusher {
     /// It is time for the next request.
     bool wants() const { return wants_; }
     /// The newest figures; the next request sends the newest that were offered. Never waits.
-    void offer(Exposition told, std::string profiles = {});
+    void offer(Exposition figures, std::string profiles = {});
     const Labels& resource() const { return options_.resource; }
     Counts counts() const { return {accepted_, failed_}; }
 
@@ -60,7 +60,7 @@ class OtlpPusher {
     explicit OtlpPusher(OtlpOptions options);
     void run(const std::stop_token& stop);
     struct Offered {
-        Exposition told;
+        Exposition figures;
         std::string profiles;       ///< otlp_profiles()
         std::uint64_t time_ns = 0;  ///< since 1970
     };

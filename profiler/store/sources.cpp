@@ -25,8 +25,8 @@ void take_names(TraceSource& source, const TraceBatch& batch, NameBook& names) {
 void take_rank(const TraceBatch& batch, ProcessLabels& labels) {
     for (const NameInfo& name : batch.names) {
         if (name.category == 0 || name.domain != "gausscope.rank") continue;
-        int& told = name.category == 1 ? labels.rank : labels.world_size;
-        std::from_chars(name.text.data(), name.text.data() + name.text.size(), told);
+        int& stated = name.category == 1 ? labels.rank : labels.world_size;
+        std::from_chars(name.text.data(), name.text.data() + name.text.size(), stated);
     }
 }
 

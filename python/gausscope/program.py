@@ -98,6 +98,12 @@ class _Progress:
         # The bar has its own times in front of what is worth knowing.
         self.bar.set_postfix_str(re.sub(r"^[\d:]+(, [\d:]+ left)?\s*", "", rest))
 
+    def follow(self, process):
+        """Until the process has ended."""
+        for line in process.stderr:
+            self.line(line.decode("utf-8", "replace").rstrip("\n"))
+        process.wait()
+
     def close(self):
         if self.bar is not None:
             self.bar.close()
@@ -126,14 +132,10 @@ def call(command, *arguments, progress=True, **options):
         reader = threading.Thread(target=lambda: out.append(process.stdout.read()), daemon=True)
         reader.start()
         try:
-            for raw in process.stderr:
-                shown.line(raw.decode("utf-8", "replace").rstrip("\n"))
-            process.wait()
+            shown.follow(process)
         except BaseException:
             process.send_signal(signal.SIGINT)
-            for raw in process.stderr:  # it is saving
-                shown.line(raw.decode("utf-8", "replace").rstrip("\n"))
-            process.wait()
+            shown.follow(process)  # it is saving
             raise
         finally:
             shown.close()

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GAUSSCOPE_FILES_EXPORT __attribute__((visibility("default")))
+#include "python/native/gausscope_ops.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -25,28 +26,28 @@ typedef struct gausscope_splats gausscope_splats;
 typedef struct gausscope_capture gausscope_capture;
 
 /** Any splat format; `lod`: level of a streamed set, 0 the finest. Null where it fails. */
-GAUSSCOPE_FILES_EXPORT gausscope_splats* gausscope_read_splats(const char* path, int32_t lod,
-                                                               gausscope_failure* failure);
+GAUSSCOPE_EXPORT gausscope_splats* gausscope_read_splats(const char* path, int32_t lod,
+                                                         gausscope_failure* failure);
 /** `count` Gaussians of `sh_degree` (0 to 3), all zero but for identity rotations. Null where
  * memory is short. */
-GAUSSCOPE_FILES_EXPORT gausscope_splats* gausscope_make_splats(uint64_t count, int32_t sh_degree,
-                                                               int32_t antialiased,
-                                                               const double origin[3],
-                                                               gausscope_failure* failure);
-GAUSSCOPE_FILES_EXPORT void gausscope_release_splats(gausscope_splats* splats);
+GAUSSCOPE_EXPORT gausscope_splats* gausscope_make_splats(uint64_t count, int32_t sh_degree,
+                                                         int32_t antialiased,
+                                                         const double origin[3],
+                                                         gausscope_failure* failure);
+GAUSSCOPE_EXPORT void gausscope_release_splats(gausscope_splats* splats);
 /** JSON: count, sh_degree, antialiased, origin, format, notes. Valid as long as the handle. */
-GAUSSCOPE_FILES_EXPORT const char* gausscope_describe_splats(const gausscope_splats* splats);
+GAUSSCOPE_EXPORT const char* gausscope_describe_splats(const gausscope_splats* splats);
 /** Planes of renderer/scene/gaussian_model.h as rows: rows[i * planes + p] is plane first + p of
  * Gaussian i. 0: done. */
-GAUSSCOPE_FILES_EXPORT int32_t gausscope_get_rows(const gausscope_splats* splats, int32_t first,
-                                                  int32_t planes, float* rows);
-GAUSSCOPE_FILES_EXPORT int32_t gausscope_set_rows(gausscope_splats* splats, int32_t first,
-                                                  int32_t planes, const float* rows);
+GAUSSCOPE_EXPORT int32_t gausscope_get_rows(const gausscope_splats* splats, int32_t first,
+                                            int32_t planes, float* rows);
+GAUSSCOPE_EXPORT int32_t gausscope_set_rows(gausscope_splats* splats, int32_t first, int32_t planes,
+                                            const float* rows);
 /** The name's end chooses the format. Returns what it could not hold as JSON, an array of
  * sentences, which stays valid until the next write of this handle; null where it fails. */
-GAUSSCOPE_FILES_EXPORT const char* gausscope_write_splats(gausscope_splats* splats,
-                                                          const char* path, int32_t spz_version,
-                                                          gausscope_failure* failure);
+GAUSSCOPE_EXPORT const char* gausscope_write_splats(gausscope_splats* splats, const char* path,
+                                                    int32_t spz_version,
+                                                    gausscope_failure* failure);
 
 /** As the command line's options of the same names. */
 typedef struct gausscope_capture_options {
@@ -62,24 +63,25 @@ typedef struct gausscope_capture_options {
     const char* test_views; /**< names separated by newlines, or null */
 } gausscope_capture_options;
 
-GAUSSCOPE_FILES_EXPORT gausscope_capture* gausscope_open_capture(
-    const char* path, const gausscope_capture_options* options, gausscope_failure* failure);
-GAUSSCOPE_FILES_EXPORT void gausscope_release_capture(gausscope_capture* capture);
+GAUSSCOPE_EXPORT gausscope_capture* gausscope_open_capture(const char* path,
+                                                           const gausscope_capture_options* options,
+                                                           gausscope_failure* failure);
+GAUSSCOPE_EXPORT void gausscope_release_capture(gausscope_capture* capture);
 /** JSON: what it is, and `views` with name, test, size, lens and pose. Valid as long as the handle.
  */
-GAUSSCOPE_FILES_EXPORT const char* gausscope_describe_capture(const gausscope_capture* capture);
+GAUSSCOPE_EXPORT const char* gausscope_describe_capture(const gausscope_capture* capture);
 /** positions [points][3], colours [points][3]. */
-GAUSSCOPE_FILES_EXPORT int32_t gausscope_get_points(const gausscope_capture* capture,
-                                                    float* positions, uint8_t* colors);
+GAUSSCOPE_EXPORT int32_t gausscope_get_points(const gausscope_capture* capture, float* positions,
+                                              uint8_t* colors);
 /** photo [height][width][3] of view `view`; mask [height][width], 0: ignore this pixel; either may
  * be null. */
-GAUSSCOPE_FILES_EXPORT int32_t gausscope_get_photo(const gausscope_capture* capture, uint64_t view,
-                                                   uint8_t* photo, uint8_t* mask,
-                                                   gausscope_failure* failure);
+GAUSSCOPE_EXPORT int32_t gausscope_get_photo(const gausscope_capture* capture, uint64_t view,
+                                             uint8_t* photo, uint8_t* mask,
+                                             gausscope_failure* failure);
 
 /** Opens a range of this thread, and closes the one opened last. Cheap where nobody listens. */
-GAUSSCOPE_FILES_EXPORT void gausscope_push_range(const char* name);
-GAUSSCOPE_FILES_EXPORT void gausscope_pop_range(void);
+GAUSSCOPE_EXPORT void gausscope_push_range(const char* name);
+GAUSSCOPE_EXPORT void gausscope_pop_range(void);
 
 #ifdef __cplusplus
 }

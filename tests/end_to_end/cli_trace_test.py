@@ -64,8 +64,8 @@ class Trace(Case):
             export.executemany("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, 1, ?)", [(i * 1000, i * 1000 + 900, thread) for i in range(6)])
             export.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 7, ?, 2)",
                                [(i * 1000 + 100, i * 1000 + 500, 300 << 24) for i in range(6)])
-        told = self.expect(0, "trace", path, "--json").json
-        self.assertEqual([told["format"], told["spans"], told["missed"]], ["Nsight Systems", 6, 0])
+        shown = self.expect(0, "trace", path, "--json").json
+        self.assertEqual([shown["format"], shown["spans"], shown["missed"]], ["Nsight Systems", 6, 0])
         self.assertIn("gemm", self.expect(0, "trace", path).out)
         self.expect(0, "trace", path, "-o", self.folder / "run.pftrace")
 

@@ -389,15 +389,15 @@ class Imitation(Case):
         done = self.record(sys.executable, self.script(IMITATED_TRAINING))
         self.assertNotIn("gausscope: no ranges", done.err)
         (spans,) = self.spans().values()
-        told = [(depth, name) for depth, name, _ in spans]
+        opened = [(depth, name) for depth, name, _ in spans]
         step = [(0, "DistributedDataParallel"), (0, "backward"), (1, "DistributedDataParallel (backward)"), (2, "AddBackward0")]
-        self.assertEqual(told[:10], [(0, "init_process_group"), *step, *step, (1, "DistributedDataParallel.wait")])
-        count = collections.Counter(told)
+        self.assertEqual(opened[:10], [(0, "init_process_group"), *step, *step, (1, "DistributedDataParallel.wait")])
+        count = collections.Counter(opened)
         self.assertEqual(count[0, "Optimizer.step#GradScaler(SGD).step"], 60)
         self.assertEqual(count[1, "Optimizer.step#SGD.step"], 48)
         self.assertEqual(count[1, "DistributedDataParallel.wait"], 61)
         self.assertEqual({payload for _, name, payload in spans if name.endswith(".wait")}, {8000})
-        self.assertEqual(told[-1], (0, "DistributedDataParallel"))  # what failed left nothing open
+        self.assertEqual(opened[-1], (0, "DistributedDataParallel"))  # what failed left nothing open
         self.assertIn(self.iterations(), (56, 57))
         (process,) = run("trace", self.trace, "--json").json["processes"]
         self.assertLessEqual({"rank=3", "world_size=8"}, set(process["labels"]))

@@ -153,6 +153,18 @@ class Inria(unittest.TestCase):
             seen = rasterizer.markVisible(args["means"])
             self.assertTrue(seen[out[1] > 0].all())
 
+    def test_whatever_the_default_type_is(self):
+        args = scene(seed=3, sh_degree=3)
+        settings = self.settings(args, antialiasing=True)
+        call = dict(means3D=args["means"], means2D=torch.zeros(32, 3), opacities=args["opacities"][:, None],
+                    shs=args["colors"], scales=args["scales"], rotations=args["quats"])
+        expected = inria.GaussianRasterizer(settings)(**call)
+        torch.set_default_dtype(torch.float64)
+        try:
+            self.assertTrue(all(map(torch.equal, expected, inria.GaussianRasterizer(settings)(**call))))
+        finally:
+            torch.set_default_dtype(torch.float32)
+
     def test_other_forms_of_its_arguments(self):
         args = scene(seed=3, sh_degree=3)
         rasterizer = inria.GaussianRasterizer(self.settings(args))

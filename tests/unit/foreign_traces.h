@@ -12,6 +12,7 @@
 #include "profiler/files/export_text.h"
 #include "profiler/files/import.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/unit/io_mutator.h"
 
 namespace gs::test {
 
@@ -60,6 +61,19 @@ class ForeignTraces : public testing::Test {
         const auto out = import_trace(folder_ / name, store);
         EXPECT_FALSE(out);
         return out ? Error{} : out.error();
+    }
+    /// Reads the file 500 times, broken in other ways.
+    void hammer_reader(const std::string& whole) {
+        hammer(whole, 500, [&](const std::string& bytes) {
+            std::ofstream(folder_ / "m", std::ios::binary) << bytes;
+            TraceStore into;
+            const auto read = import_trace(folder_ / "m", into);
+            if (!read) {
+                EXPECT_FALSE(read.error().message.empty());
+            }
+            for (const auto& [name, begin, end] : lengths_of(into)) EXPECT_LE(begin, end);
+            return read.has_value();
+        });
     }
     /// What comes back from both trace formats.
     void expect_kept(const TraceStore& store) {

@@ -167,6 +167,20 @@ TEST(FuzzSplats, RealCompressedPly) { hammer_real("minimal/sh_compressed_64.comp
 TEST(FuzzSplats, RealGltf) { hammer_real("khr_gltf/khr_conformance_matrix.gltf", 500); }
 TEST(FuzzSplats, RealGltfFallback) { hammer_real("khr_gltf/khr_extensible_fallback.gltf", 1000); }
 
+TEST(FuzzSplats, KsplatBucketsAreNoSmallerThanACenter) {
+    std::string bytes(4096 + 1024 + 8, '\0');
+    bytes[1] = 1;          // version 0.1
+    bytes[4] = 1;          // section
+    bytes[20] = 1;         // compression level
+    bytes[4096 + 12] = 2;  // buckets
+    bytes[4096 + 20] = 4;  // bytes each: a center is 12
+    const TempFolder folder;
+    folder.write("m.ksplat", bytes);
+    const auto read = read_splats(folder / "m.ksplat");
+    ASSERT_FALSE(read);
+    EXPECT_NE(read.error().message.find("buckets"), std::string::npos) << read.error().text();
+}
+
 TEST(FuzzSplats, RealKsplatHeaders) {
     GS_NEED_DATA("splats/playbot/playbot_l5.level1.ksplat");
     // Mutations of what is not zero in the headers and tables alone.
