@@ -1,6 +1,7 @@
 // Projection of flat arrays, in double: one Gaussian at a time through every camera, so that sums
 // over cameras need no atomics. Sums over Gaussians go by parts whose size is fixed.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -144,7 +145,7 @@ struct RowSums {
     double covar[6] = {}, opacity = 0;
 };
 /// Of one view's matrix, three rows of four.
-using ViewSums = double[12];
+using ViewSums = std::array<double, 12>;
 
 Sym2<double> covariance_seed(const ProjectInput& in, const Through& t, const ProjectSeeds& seeds,
                              std::size_t e, double v_compensation) {
