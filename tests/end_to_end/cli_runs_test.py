@@ -242,10 +242,12 @@ class Runs(Case):
     def test_a_closed_terminal_saves(self):
         out = self.folder / "out"
         process = subprocess.Popen([GAUSSCOPE, "train", str(self.capture), "-o", str(out), "--steps", "100000"],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         wait_for(out / "run.json", process)
         process.send_signal(signal.SIGHUP)
-        self.assertEqual(process.wait(timeout=120), 1)
+        said = process.communicate(timeout=120)[1]
+        self.assertEqual(process.returncode, 1, said)
+        self.assertTrue((out / "metrics.json").exists(), said)
         if json.loads((out / "metrics.json").read_text())["steps"] > 0:
             self.assertTrue((out / "checkpoint.gsc").exists())
 
