@@ -136,6 +136,10 @@ void RunKeeper::move_in() {
     run_.options.taken->clear();
     lapse_.move_in(run_.options.folder);
     run_.begun = true;
+    // Stopped before its first step, a run leaves what it can be resumed from.
+    if (std::error_code missing;
+        !fs::equivalent(run_.options.resumed_from, run_.options.folder / "checkpoint.gsc", missing))
+        run_.saved_step = kNeverSaved;
     save_description();
     steps_.begin_hashes();
 }

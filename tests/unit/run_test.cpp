@@ -104,6 +104,17 @@ TEST_F(RunTest, NoStepNoFiles) {
     EXPECT_FALSE(fs::exists(folder_ / "out"));
 }
 
+TEST_F(RunTest, StoppedBeforeItsFirstStepItCanBeResumed) {
+    auto taken = RunFolder::take(folder_ / "out", {}, 0, false, {});
+    ASSERT_TRUE(taken) << taken.error().text();
+    options_.taken = std::make_shared<RunFolder>(std::move(*taken));
+    make()->finish();
+    EXPECT_EQ(names(folder_ / "out"), kFiles);
+    EXPECT_EQ(metrics()["steps"], 0);
+    EXPECT_EQ(metrics()["interrupted"], true);
+    EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 0u);
+}
+
 TEST_F(RunTest, WhateverFailsTheModelIsSavedAtOnce) {
     const struct {
         const char* what;
