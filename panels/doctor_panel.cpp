@@ -42,8 +42,8 @@ void plan_row(const char* name, const MemoryPlan& plan, bool training, const Doc
                     format_count(static_cast<double>(plan.gaussians)), report.width, report.height,
                     format_short(static_cast<double>(plan.isects))));
     ImGui::TableNextColumn();
-    const auto over = [&](const MemoryRoom& room) {
-        return room.free_bytes > 0 && needed > room.free_bytes;
+    const auto over = [&](const FreeMemory& free) {
+        return free.free_bytes > 0 && needed > free.free_bytes;
     };
     const bool wide = over(report.device) || (report.device.free_bytes == 0 && over(report.host));
     cell_right(format_bytes(static_cast<double>(needed)), wide ? theme().warning : theme().text);
@@ -60,13 +60,13 @@ void plan_row(const char* name, const MemoryPlan& plan, bool training, const Doc
                 : std::string()));
 }
 
-void room_row(const char* name, const MemoryRoom& room) {
-    if (room.free_bytes == 0) return;
+void free_memory_row(const char* name, const FreeMemory& free) {
+    if (free.free_bytes == 0) return;
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     dim_text(name);
     ImGui::TableNextColumn();
-    cell_right(format_bytes(static_cast<double>(room.free_bytes)), theme().dim);
+    cell_right(format_bytes(static_cast<double>(free.free_bytes)), theme().dim);
 }
 
 }  // namespace
@@ -186,12 +186,12 @@ void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) cons
     const std::string cap = fmt::format("to train at the cap of {}",
                                         format_short(static_cast<double>(report.at_cap.gaussians)));
     plan_row(cap.c_str(), report.at_cap, true, report);
-    room_row("free on the device", report.device);
-    room_row("free in the machine", report.host);
+    free_memory_row("free on the device", report.device);
+    free_memory_row("free in the machine", report.host);
     ImGui::EndTable();
     std::uint64_t fits = 0;
-    for (const MemoryRoom& room : {report.host, report.device})
-        if (room.fits > 0) fits = fits == 0 ? room.fits : std::min(fits, room.fits);
+    for (const FreeMemory& free : {report.host, report.device})
+        if (free.fits > 0) fits = fits == 0 ? free.fits : std::min(fits, free.fits);
     if (fits == 0) return wrapped(theme().dim, "Training up to the cap fits.");
     wrapped(theme().warning,
             fmt::format("Training up to the cap does not fit; about {} Gaussians do.",

@@ -30,8 +30,8 @@ struct CheckupSubject {
 };
 
 /// Gaussians that fit in training memory, which grows in proportion except for the pixels' part.
-MemoryRoom room_in(std::uint64_t free_bytes, const MemoryPlan& plan) {
-    MemoryRoom out{free_bytes, 0};
+FreeMemory free_memory(std::uint64_t free_bytes, const MemoryPlan& plan) {
+    FreeMemory out{free_bytes, 0};
     if (free_bytes == 0 || plan.gaussians == 0 || plan.to_train() <= free_bytes) return out;
     const double share = static_cast<double>(free_bytes) / static_cast<double>(plan.to_train());
     const std::uint64_t digits = 10'000;  // it is an estimate
@@ -51,8 +51,8 @@ void examine_model(const CheckupSubject& subject, SplatReport splats, DoctorRepo
     out.planned = true;
     out.now = splats.now;
     out.at_cap = splats.at_cap;
-    out.host = room_in(subject.questions.host_bytes, out.at_cap);
-    out.device = room_in(subject.questions.device_bytes, out.at_cap);
+    out.host = free_memory(subject.questions.host_bytes, out.at_cap);
+    out.device = free_memory(subject.questions.device_bytes, out.at_cap);
     const auto wanted = [&](const Finding& f) {
         return subject.trained || f.id.starts_with("memory");
     };

@@ -15,23 +15,23 @@ namespace {
 using cuda::FrameLimits;
 
 TEST(CudaForwardRoom, StepsAreFewAndStable) {
-    EXPECT_EQ(cuda::stepped(0), cuda::kLeastRoom);
+    EXPECT_EQ(cuda::stepped(0), cuda::kMinCapacity);
     std::uint32_t last = 0, steps = 0;
     for (std::uint32_t n = 4096; n < 65536; ++n) {
-        const std::uint32_t room = cuda::stepped(n);
-        EXPECT_GE(room, n);
-        EXPECT_LE(room, n + n / 8 + 1);
-        if (room != last) ++steps;
-        last = room;
+        const std::uint32_t capacity = cuda::stepped(n);
+        EXPECT_GE(capacity, n);
+        EXPECT_LE(capacity, n + n / 8 + 1);
+        if (capacity != last) ++steps;
+        last = capacity;
     }
     EXPECT_LE(steps, 4u * 8u + 1u);
-    EXPECT_EQ(cuda::stepped(~0ull / 8), cuda::kMostRoom);
-    std::uint32_t room = cuda::room_for(100000, 0);
-    EXPECT_GE(room, 125000u);
+    EXPECT_EQ(cuda::stepped(~0ull / 8), cuda::kMaxCapacity);
+    std::uint32_t capacity = cuda::capacity_for(100000, 0);
+    EXPECT_GE(capacity, 125000u);
     for (const std::uint32_t needed : {101000u, 99000u, 110000u, 95000u})
-        EXPECT_EQ(cuda::room_for(needed, room), room);
-    EXPECT_GT(cuda::room_for(room, room), room) << "about to overflow";
-    EXPECT_LT(cuda::room_for(1000, room), room) << "much too large";
+        EXPECT_EQ(cuda::capacity_for(needed, capacity), capacity);
+    EXPECT_GT(cuda::capacity_for(capacity, capacity), capacity) << "about to overflow";
+    EXPECT_LT(cuda::capacity_for(1000, capacity), capacity) << "much too large";
 }
 
 TEST(CudaForwardRoom, FramesThatDoNotFitDoNothingAndSayWhatTheyNeed) {
@@ -143,34 +143,34 @@ TEST(CudaForwardRoom, ASteadyViewAllocatesNothingAndWaitsOnce) {
 }
 
 TEST(CudaForwardRoom, SteadyNeedsGetATenthMoreAtMost) {
-    cuda::Room room;
-    EXPECT_FALSE(room.known());
-    room.learn(1'000'000);
-    EXPECT_GE(room.now(), 1'250'000u) << "what comes next is not known";
-    for (const std::uint32_t needed : {1'002'000u, 998'000u, 1'004'000u}) room.learn(needed);
-    const std::uint32_t close = room.now();
+    cuda::Capacity capacity;
+    EXPECT_FALSE(capacity.known());
+    capacity.learn(1'000'000);
+    EXPECT_GE(capacity.now(), 1'250'000u) << "what comes next is not known";
+    for (const std::uint32_t needed : {1'002'000u, 998'000u, 1'004'000u}) capacity.learn(needed);
+    const std::uint32_t close = capacity.now();
     EXPECT_GE(close, 1'004'000u * 65 / 64);
     EXPECT_LE(close, 1'004'000u * 11 / 10);
     for (const std::uint32_t needed : {1'000'000u, 1'006'000u, 996'000u}) {
-        room.learn(needed);
-        EXPECT_EQ(room.now(), close) << "the same capacity every time";
+        capacity.learn(needed);
+        EXPECT_EQ(capacity.now(), close) << "the same capacity every time";
     }
     for (std::uint32_t needed = 1'000'000; needed < 3'000'000; needed += needed / 64) {
-        EXPECT_GE(room.now(), needed) << "growing slowly never overflows";
-        room.learn(needed);
-        EXPECT_LE(room.now(), needed * 11 / 10);
+        EXPECT_GE(capacity.now(), needed) << "growing slowly never overflows";
+        capacity.learn(needed);
+        EXPECT_LE(capacity.now(), needed * 11 / 10);
     }
-    room.learn(500'000);
-    EXPECT_GE(room.now(), 625'000u) << "it moves again";
+    capacity.learn(500'000);
+    EXPECT_GE(capacity.now(), 625'000u) << "it moves again";
     for (const std::uint32_t n : {1u, 4096u, 5000u, 70'000u, 123'456'789u}) {
-        const std::uint32_t got = cuda::close_room(n, 0);
+        const std::uint32_t got = cuda::close_capacity(n, 0);
         EXPECT_GE(got, n + n / 64);
-        EXPECT_LE(got, std::max(n + n / 10, cuda::kLeastRoom));
+        EXPECT_LE(got, std::max(n + n / 10, cuda::kMinCapacity));
     }
-    room.learn(0);
-    room.learn(0);
-    room.learn(0);
-    EXPECT_EQ(room.now(), cuda::kLeastRoom);
+    capacity.learn(0);
+    capacity.learn(0);
+    capacity.learn(0);
+    EXPECT_EQ(capacity.now(), cuda::kMinCapacity);
 }
 
 /// Nothing runs before the host waits, so whatever the host overwrites too early shows.

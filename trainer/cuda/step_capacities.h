@@ -1,7 +1,7 @@
-// StepRooms: the capacity for the next step of a view: by what that view last needed (`Room`), else
-// as much as any view did, else a guess. In a small scene all views get the same capacity: blocks
-// without work cost next to nothing there, and steps of one shape can be replayed (StepGraphs).
-// Owned by StepEngine.
+// StepCapacities: the capacity for the next step of a view: by what that view last needed
+// (`Capacity`), else as much as any view did, else a guess. In a small scene all views get the same
+// capacity: blocks without work cost next to nothing there, and steps of one shape can be replayed
+// (StepGraphs). Owned by StepEngine.
 #pragma once
 
 #include <algorithm>
@@ -13,36 +13,36 @@
 
 namespace gs::cuda {
 
-class StepRooms {
+class StepCapacities {
   public:
-    struct Rooms {
+    struct Both {
         std::uint32_t visible = 0, isects = 0;
     };
     void start(std::size_t views, std::size_t gaussians) {
-        rooms_.assign(views, {});
+        capacities_.assign(views, {});
         largest_ = {};
         guess_ = {stepped(gaussians), stepped(std::uint64_t{4} * gaussians)};
     }
-    Rooms of(std::size_t view) const {
-        const ViewRooms& own = rooms_[view];
+    Both of(std::size_t view) const {
+        const ViewCapacities& own = capacities_[view];
         if (largest_.visible == 0) return guess_;
         if (!own.visible.known() || largest_.isects <= kSharedIsects) return largest_;
         return {own.visible.now(), own.isects.now()};
     }
     /// A step of `view` needed this.
     void learn(std::size_t view, const FrameCounts& counts) {
-        rooms_[view].visible.learn(counts.visible);
-        rooms_[view].isects.learn(counts.isects);
+        capacities_[view].visible.learn(counts.visible);
+        capacities_[view].isects.learn(counts.isects);
         find_largest();
     }
     /// There are `factor` times as many Gaussians now.
     void scale(double factor) {
-        for (ViewRooms& room : rooms_) {
-            room.visible.scale(factor);
-            room.isects.scale(factor);
+        for (ViewCapacities& capacity : capacities_) {
+            capacity.visible.scale(factor);
+            capacity.isects.scale(factor);
         }
         find_largest();
-        Room visible(guess_.visible), isects(guess_.isects);
+        Capacity visible(guess_.visible), isects(guess_.isects);
         visible.scale(factor);
         isects.scale(factor);
         guess_ = {visible.now(), isects.now()};
@@ -51,19 +51,19 @@ class StepRooms {
   private:
     /// Listing up to this many is limited by launches, not by their number.
     static constexpr std::uint32_t kSharedIsects = 1u << 20;
-    struct ViewRooms {
-        Room visible, isects;
+    struct ViewCapacities {
+        Capacity visible, isects;
     };
     void find_largest() {
         largest_ = {};
-        for (const ViewRooms& room : rooms_) {
-            largest_.visible = std::max(largest_.visible, room.visible.now());
-            largest_.isects = std::max(largest_.isects, room.isects.now());
+        for (const ViewCapacities& capacity : capacities_) {
+            largest_.visible = std::max(largest_.visible, capacity.visible.now());
+            largest_.isects = std::max(largest_.isects, capacity.isects.now());
         }
     }
 
-    std::vector<ViewRooms> rooms_;  ///< by view
-    Rooms largest_, guess_;
+    std::vector<ViewCapacities> capacities_;  ///< by view
+    Both largest_, guess_;
 };
 
 }  // namespace gs::cuda
