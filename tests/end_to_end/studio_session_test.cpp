@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "app/session/contact_sheet.h"
+#include "app/session/parts/contact_sheet.h"
 #include "studio_harness.h"
 #include "trainer/checkpoint.h"
 

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <set>
 
-#include "panels/cameras_panel.h"
-#include "panels/doctor_panel.h"
 #include "panels/files_panel.h"
-#include "panels/images_panel.h"
 #include "panels/notices.h"
-#include "panels/stages_panel.h"
-#include "panels/time_lapse_panel.h"
+#include "panels/scene/cameras_panel.h"
+#include "panels/scene/doctor_panel.h"
+#include "panels/scene/images_panel.h"
 #include "panels/timeline/timeline_panel.h"
-#include "panels/training_panel.h"
+#include "panels/trace/stages_panel.h"
+#include "panels/training/time_lapse_panel.h"
+#include "panels/training/training_panel.h"
 #include "panels/viewport/viewport.h"
 #include "panels/viewport/welcome.h"
 #include "panels/widgets/keys.h"

@@ -7,7 +7,7 @@
 
 #include "base/assets.h"
 #include "base/format.h"
-#include "panels/photo_rows.h"
+#include "panels/scene/photo_rows.h"
 #include "panels/viewport/frusta.h"
 #include "panels/viewport/overlays.h"
 #include "panels/widgets/fuzzy.h"

@@ -1,5 +1,5 @@
-// A PyTorch-like process whose kernels are known, told to a store in any order, and a model of what
-// the store must know then.
+// A PyTorch-like process whose kernels are known, given to a store in any order, and a model of
+// what the store must know then.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include "trainer/cuda/absolute_statistics.h"
 #include "trainer/cuda/adam_kernels.h"
 #include "trainer/cuda/nudge.h"
-#include "trainer/nudge.h"
+#include "trainer/density/nudge.h"
 
 namespace gs::cuda {
 
