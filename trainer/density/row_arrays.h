@@ -166,8 +166,7 @@ std::uint64_t row_bytes(const Run& run, std::string_view use = {}) {
 
 /// Sizes agree, and there is a row.
 bool consistent(const RunArrays& arrays);
-/// Storage for `count` rows of the arrays that `like` has, not initialised; clock and model are
-/// alike.
+/// Storage for `count` rows of the arrays that `like` has, not set; clock and model are alike.
 RunArrays rows_like(const RunArrays& like, std::size_t count, std::size_t capacity);
 /// A run of these Gaussians before its first step.
 RunArrays new_run(GaussianModel model, const TrainingSettings& settings = {});
