@@ -1,5 +1,5 @@
 // SettingKind: what the values of a training setting are. For the table of settings
-// (trainer/settings.h) and the panel that shows its rows.
+// (trainer/settings/settings.h) and the panel that shows its rows.
 #pragma once
 
 #include <cstdint>

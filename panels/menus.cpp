@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <vector>
 
-#include "panels/activity.h"
 #include "panels/state/drive_state.h"
 #include "panels/state/film_state.h"
 #include "panels/state/history_state.h"
 #include "panels/state/inspection.h"
 #include "panels/state/photo_looks.h"
+#include "panels/widgets/activity.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {

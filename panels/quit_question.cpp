@@ -2,7 +2,7 @@
 
 #include <imgui.h>
 
-#include "panels/activity.h"
+#include "panels/widgets/activity.h"
 #include "panels/widgets/keys.h"
 #include "panels/widgets/theme.h"
 #include "panels/widgets/widgets.h"

@@ -16,7 +16,7 @@
 #include "base/try.h"
 #include "renderer/scene/origin.h"
 #include "trainer/checkpoint.h"
-#include "trainer/schedule.h"
+#include "trainer/settings/schedule.h"
 #include "trainer/trainer_state.h"
 
 namespace gs {

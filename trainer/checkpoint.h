@@ -9,8 +9,8 @@
 #include "base/file.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
-#include "trainer/appearance.h"
-#include "trainer/settings.h"
+#include "trainer/density/appearance.h"
+#include "trainer/settings/settings.h"
 
 namespace gs {
 

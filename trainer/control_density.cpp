@@ -4,8 +4,8 @@
 #include "base/log.h"
 #include "base/record/scope.h"
 #include "renderer/scene/near_plane.h"
-#include "trainer/mip_filter.h"
-#include "trainer/strategy.h"
+#include "trainer/adam/mip_filter.h"
+#include "trainer/settings/strategy.h"
 #include "trainer/trainer_state.h"
 
 namespace gs {

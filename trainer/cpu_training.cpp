@@ -11,12 +11,12 @@
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
-#include "trainer/batch_gradients.h"
-#include "trainer/beam_step.h"
-#include "trainer/mip_filter.h"
-#include "trainer/nudge.h"
-#include "trainer/pose_refinement.h"
-#include "trainer/relocation.h"
+#include "trainer/adam/batch_gradients.h"
+#include "trainer/adam/mip_filter.h"
+#include "trainer/density/nudge.h"
+#include "trainer/density/relocation.h"
+#include "trainer/lidar/beam_step.h"
+#include "trainer/poses/pose_refinement.h"
 #include "trainer/training_backend.h"
 
 namespace gs {

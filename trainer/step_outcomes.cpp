@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/record/scope.h"
-#include "trainer/metrics.h"
+#include "trainer/loss/metrics.h"
 #include "trainer/trainer_state.h"
 
 namespace gs {

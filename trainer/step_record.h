@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "trainer/snapshot.h"
+#include "trainer/density/snapshot.h"
 #include "trainer/training_backend.h"
 
 namespace gs {

@@ -12,9 +12,9 @@
 #include "base/file.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/scene/capture.h"
-#include "trainer/metrics.h"
-#include "trainer/settings.h"
-#include "trainer/trainer_types.h"
+#include "trainer/loss/metrics.h"
+#include "trainer/settings/settings.h"
+#include "trainer/settings/trainer_types.h"
 #include "trainer/training_backend.h"
 
 namespace gs {
@@ -97,9 +97,9 @@ class Trainer {
                         bool fitted = false);
 
     /// Edits the run between two steps: `change` gets every pending optimizer step applied, and may
-    /// change values, remove, add and lock rows (trainer/run_edit.h). Other rows keep their values
-    /// and moments. Values that are not finite draw nothing; the next round removes their rows.
-    /// CHECKs that the arrays are consistent. Throws what `change` throws, std::bad_alloc and
+    /// change values, remove, add and lock rows (trainer/density/run_edit.h). Other rows keep their
+    /// values and moments. Values that are not finite draw nothing; the next round removes their
+    /// rows. CHECKs that the arrays are consistent. Throws what `change` throws, std::bad_alloc and
     /// DeviceError; the run then continues without the edit.
     void edit(const std::function<void(RunArrays&)>& change);
 

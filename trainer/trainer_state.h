@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/lidar_beams.h"
-#include "trainer/pose_refinement.h"
+#include "trainer/lidar/lidar_beams.h"
+#include "trainer/poses/pose_refinement.h"
 #include "trainer/sampler.h"
 #include "trainer/trainer.h"
 

@@ -11,20 +11,20 @@
 
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/capture.h"
-#include "trainer/appearance.h"
-#include "trainer/batch_part.h"
-#include "trainer/density.h"
-#include "trainer/lazy_adam.h"
-#include "trainer/lidar_beams.h"
-#include "trainer/lidar_loss.h"
-#include "trainer/loss.h"
-#include "trainer/metrics.h"
-#include "trainer/mip_filter.h"
-#include "trainer/nudge_rules.h"
-#include "trainer/settings.h"
-#include "trainer/snapshot.h"
+#include "trainer/adam/batch_part.h"
+#include "trainer/adam/lazy_adam.h"
+#include "trainer/adam/mip_filter.h"
+#include "trainer/density/appearance.h"
+#include "trainer/density/density.h"
+#include "trainer/density/nudge_rules.h"
+#include "trainer/density/snapshot.h"
+#include "trainer/lidar/lidar_beams.h"
+#include "trainer/lidar/lidar_loss.h"
+#include "trainer/loss/loss.h"
+#include "trainer/loss/metrics.h"
+#include "trainer/settings/settings.h"
+#include "trainer/settings/trainer_types.h"
 #include "trainer/step_hashes.h"
-#include "trainer/trainer_types.h"
 
 namespace gs {
 
@@ -76,10 +76,11 @@ class TrainingBackend {
     virtual StepOutcome step(const StepPlan& plan) = 0;
     virtual DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
                                             bool prune_large) = 0;
-    /// relocate() of trainer/relocation.h.
+    /// relocate() of trainer/density/relocation.h.
     virtual DensityReport relocate(const TrainingSettings& settings, double extent) = 0;
     virtual void reset_opacity() = 0;
-    /// size_filter() of trainer/mip_filter.h, of the rows as they now stand; settles every row.
+    /// size_filter() of trainer/adam/mip_filter.h, of the rows as they now stand; settles every
+    /// row.
     virtual void size_filter(std::span<const Camera> cameras, float near_plane,
                              FilterRows rows) = 0;
     /// RunArrays::filter.

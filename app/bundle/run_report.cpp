@@ -12,8 +12,8 @@
 #include "base/json_text.h"
 #include "base/try.h"
 #include "renderer/doctor/doctor.h"
-#include "trainer/run_pictures.h"
-#include "trainer/time_lapse.h"
+#include "trainer/run/run_pictures.h"
+#include "trainer/run/time_lapse.h"
 
 namespace gs {
 namespace {

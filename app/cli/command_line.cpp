@@ -7,9 +7,9 @@
 #include <array>
 
 #include "app/cli/common.h"
-#include "app/cli/lab.h"
 #include "app/cli/meant_option.h"
 #include "app/cli/options.h"
+#include "app/cli/train/lab.h"
 #include "base/exception_words.h"
 #include "base/record/scope.h"
 #include "renderer/device/device_error.h"

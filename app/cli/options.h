@@ -16,7 +16,7 @@
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/capture.h"
-#include "trainer/settings.h"
+#include "trainer/settings/settings.h"
 
 namespace CLI {
 class App;

@@ -6,7 +6,7 @@
 #include "app/backend/limits.h"
 #include "app/backend/stage_times.h"
 #include "app/cli/common.h"
-#include "app/cli/train_settings.h"
+#include "app/cli/train/train_settings.h"
 #include "app/commands/commands.h"
 #include "app/studio/preferences.h"
 #include "app/studio/saved_views.h"
@@ -16,7 +16,7 @@
 #include "renderer/device/cuda/device.h"
 #include "renderer/doctor/doctor.h"
 #include "trainer/checkpoint.h"
-#include "trainer/run_folder.h"
+#include "trainer/run/run_folder.h"
 
 namespace gs::cli {
 namespace {

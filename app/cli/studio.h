@@ -9,7 +9,7 @@
 
 #include "app/cli/options.h"
 #include "base/expected.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 namespace gs {
 struct StudioOptions;  // app/studio/options.h

@@ -7,7 +7,7 @@
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/place_finder.h"
+#include "app/session/parts/place_finder.h"
 #include "app/studio/studio.h"
 #include "base/format.h"
 #include "base/shortened.h"

@@ -4,7 +4,7 @@
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/scene_doctor.h"
+#include "app/session/parts/scene_doctor.h"
 
 namespace gs {
 namespace {

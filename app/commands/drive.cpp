@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "app/commands/settings.h"
-#include "app/session/drive_part.h"
 #include "app/session/engine.h"
+#include "app/session/parts/drive_part.h"
 #include "app/studio/studio.h"
 #include "panels/state/drive_state.h"
 

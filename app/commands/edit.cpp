@@ -4,10 +4,10 @@
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/exporter.h"
-#include "app/session/row_edits.h"
-#include "app/session/selector.h"
-#include "app/session/simplifier.h"
+#include "app/session/parts/exporter.h"
+#include "app/session/parts/row_edits.h"
+#include "app/session/parts/selector.h"
+#include "app/session/parts/simplifier.h"
 
 namespace gs {
 namespace {

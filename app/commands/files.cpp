@@ -4,8 +4,8 @@
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/exporter.h"
-#include "app/session/training.h"
+#include "app/session/parts/exporter.h"
+#include "app/session/parts/training.h"
 #include "app/studio/studio.h"
 #include "panels/viewport/compare.h"
 #include "profiler/files/export_perfetto.h"

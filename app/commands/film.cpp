@@ -1,7 +1,7 @@
 // Commands for the camera path and films along it.
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/film_render.h"
+#include "app/session/parts/film_render.h"
 #include "app/studio/studio.h"
 #include "base/choice.h"
 #include "renderer/io/paths/path_io.h"

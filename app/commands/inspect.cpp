@@ -9,7 +9,7 @@
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/inspector.h"
+#include "app/session/parts/inspector.h"
 #include "app/studio/studio.h"
 #include "panels/state/inspection.h"
 

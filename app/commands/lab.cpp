@@ -4,7 +4,7 @@
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/lab_part.h"
+#include "app/session/parts/lab_part.h"
 #include "app/studio/studio.h"
 
 namespace gs {

@@ -8,7 +8,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/frame_verifier.h"
+#include "app/session/parts/frame_verifier.h"
 #include "base/try.h"
 #include "panels/viewport/frusta.h"
 #include "renderer/scene/camera_names.h"

@@ -4,7 +4,7 @@
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/place_finder.h"
+#include "app/session/parts/place_finder.h"
 
 namespace gs {
 namespace {

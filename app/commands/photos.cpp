@@ -6,7 +6,7 @@
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/run_progress.h"
+#include "app/session/parts/run_progress.h"
 #include "app/studio/arguments.h"
 #include "app/studio/studio.h"
 #include "panels/state/photo_looks.h"

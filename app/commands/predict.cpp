@@ -3,7 +3,7 @@
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/predictor.h"
+#include "app/session/parts/predictor.h"
 #include "app/studio/studio.h"
 
 namespace gs {

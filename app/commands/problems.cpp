@@ -8,7 +8,7 @@
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/photo_problems.h"
+#include "app/session/parts/photo_problems.h"
 #include "panels/state/photo_problems.h"
 
 namespace gs {

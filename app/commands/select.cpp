@@ -5,8 +5,8 @@
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/selector.h"
-#include "app/session/values.h"
+#include "app/session/parts/selector.h"
+#include "app/session/parts/values.h"
 #include "base/text.h"
 #include "renderer/doctor/doctor.h"
 

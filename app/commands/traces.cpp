@@ -8,7 +8,7 @@
 #include "app/commands/settings.h"
 #include "app/studio/studio.h"
 #include "base/file.h"
-#include "panels/statistics_panel.h"
+#include "panels/trace/statistics_panel.h"
 #include "profiler/store/node_gpus.h"
 
 namespace gs {

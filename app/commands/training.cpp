@@ -1,14 +1,14 @@
 // Commands in the Training menu: start, pause, step, edit, evaluate, save.
 #include "app/commands/settings.h"
-#include "app/session/costs.h"
 #include "app/session/engine.h"
-#include "app/session/exporter.h"
-#include "app/session/row_edits.h"
-#include "app/session/run_recording.h"
-#include "app/session/run_settings.h"
+#include "app/session/parts/costs.h"
+#include "app/session/parts/exporter.h"
+#include "app/session/parts/row_edits.h"
+#include "app/session/parts/run_recording.h"
+#include "app/session/parts/run_settings.h"
 #include "app/studio/studio.h"
-#include "panels/time_lapse_panel.h"
-#include "trainer/lapse_video.h"
+#include "panels/training/time_lapse_panel.h"
+#include "trainer/run/lapse_video.h"
 
 namespace gs {
 namespace {

@@ -2,8 +2,8 @@
 // hashes of every step.
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
-#include "app/session/frame_verifier.h"
-#include "app/session/run_recording.h"
+#include "app/session/parts/frame_verifier.h"
+#include "app/session/parts/run_recording.h"
 
 namespace gs {
 namespace {

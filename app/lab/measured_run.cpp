@@ -10,7 +10,7 @@
 #include "app/lab/benchmark_log.h"
 #include "base/json_text.h"
 #include "base/try.h"
-#include "trainer/run_files.h"
+#include "trainer/run/run_files.h"
 
 namespace gs::lab {
 namespace {

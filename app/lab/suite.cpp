@@ -11,7 +11,7 @@
 #include "base/format.h"
 #include "base/hash.h"
 #include "base/try.h"
-#include "trainer/settings.h"
+#include "trainer/settings/settings.h"
 
 namespace gs::lab {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/expected.h"
 #include "base/file.h"
-#include "trainer/settings.h"
+#include "trainer/settings/settings.h"
 
 namespace gs::lab {
 

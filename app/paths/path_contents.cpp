@@ -4,8 +4,8 @@
 #include "profiler/files/trace_file.h"
 #include "renderer/io/lidar/lidar_log.h"
 #include "trainer/checkpoint.h"
-#include "trainer/foreign_run.h"
-#include "trainer/step_file.h"
+#include "trainer/run/foreign_run.h"
+#include "trainer/run/step_file.h"
 
 namespace gs {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/splats/splat_io.h"
-#include "trainer/run_folder.h"
+#include "trainer/run/run_folder.h"
 
 namespace gs {
 

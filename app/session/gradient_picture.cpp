@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trainer/loss.h"
+#include "trainer/loss/loss.h"
 #include "trainer/trainer.h"
 
 namespace gs {

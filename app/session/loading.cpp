@@ -15,9 +15,9 @@
 #include "renderer/scene/near_plane.h"
 #include "renderer/scene/origin.h"
 #include "trainer/checkpoint.h"
-#include "trainer/init.h"
-#include "trainer/step_file.h"
-#include "trainer/step_notes.h"
+#include "trainer/density/init.h"
+#include "trainer/replay/step_notes.h"
+#include "trainer/run/step_file.h"
 
 namespace gs {
 namespace {

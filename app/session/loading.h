@@ -15,7 +15,7 @@
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
 #include "renderer/scene/trained_through.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 namespace gs {
 
@@ -54,8 +54,8 @@ struct LoadedScene {
 };
 
 /// The scene's splats as a run that trains them further on its photos and has had no step, with the
-/// options' settings fitted (trainer/init.h). Errors: of Trainer::create(); usage: it has no photos
-/// of its own.
+/// options' settings fitted (trainer/density/init.h). Errors: of Trainer::create(); usage: it has
+/// no photos of its own.
 Result<LoadedScene> train_further(const LoadedScene& scene, const SessionOptions& options);
 /// Makes `scene` ready to be drawn with `model`. Errors: of the backend.
 Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel> model,

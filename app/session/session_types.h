@@ -16,8 +16,8 @@
 #include "base/expected.h"
 #include "panels/state/snapshot.h"
 #include "renderer/raster/rasterizer.h"
-#include "trainer/run.h"
-#include "trainer/settings.h"
+#include "trainer/run/run.h"
+#include "trainer/settings/settings.h"
 #include "trainer/training_backend.h"
 
 namespace gs {
@@ -69,7 +69,7 @@ struct PickedPoints {
     std::vector<Vec3d> points;  ///< world, in the order asked for
 };
 
-/// Small pictures of the photos that somebody looks at (app/session/contact_sheet.h).
+/// Small pictures of the photos that somebody looks at (app/session/parts/contact_sheet.h).
 struct SheetRequest {
     int width = 0;         ///< of each, pixels, but never larger than the photo
     bool renders = false;  ///< not the photo alone, but also what the model draws, and the error

@@ -16,7 +16,7 @@
 #include "renderer/maps/scalar_map.h"
 #include "renderer/maps/view_frame.h"
 #include "renderer/raster/no_sink.h"
-#include "trainer/loss.h"
+#include "trainer/loss/loss.h"
 
 namespace gs {
 namespace {
@@ -48,7 +48,7 @@ bool compares_scenes(const Shown& shown, const ViewSettings& settings) {
            (settings.compare != Compare::off || settings.mode == ViewMode::error);
 }
 
-/// SSIM of two pictures, as training measures it (trainer/loss.h).
+/// SSIM of two pictures, as training measures it (trainer/loss/loss.h).
 double ssim_between(const RenderResult& a, const RenderResult& b) {
     const Span span(Stage::pack);
     const auto clamped = [](const ImageF& color) {

@@ -3,8 +3,8 @@
 
 #include "app/bundle/bundle_file.h"
 #include "app/bundle/view_file.h"
-#include "app/session/bundle_saver.h"
 #include "app/session/engine.h"
+#include "app/session/parts/bundle_saver.h"
 #include "app/studio/film.h"
 #include "app/studio/measures.h"
 #include "app/studio/session_report.h"

@@ -9,7 +9,7 @@
 #include "base/format.h"
 #include "base/seconds.h"
 #include "panels/widgets/file_browser.h"
-#include "trainer/run_pictures.h"
+#include "trainer/run/run_pictures.h"
 
 namespace gs {
 namespace {

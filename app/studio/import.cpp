@@ -9,7 +9,7 @@
 #include "base/format.h"
 #include "base/try.h"
 #include "renderer/doctor/doctor.h"
-#include "trainer/run_folder.h"
+#include "trainer/run/run_folder.h"
 
 namespace gs {
 namespace {

@@ -15,7 +15,7 @@
 #include "app/session/session_types.h"
 #include "base/task.h"
 #include "panels/state/import_state.h"
-#include "trainer/settings.h"
+#include "trainer/settings/settings.h"
 
 namespace gs {
 

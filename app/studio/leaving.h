@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "app/session/training.h"
+#include "app/session/parts/training.h"
 #include "app/studio/studio_state.h"
 
 namespace gs {

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "panels/viewport/navigation.h"
-#include "trainer/time_lapse.h"
+#include "trainer/run/time_lapse.h"
 
 namespace gs {
 

@@ -1,7 +1,7 @@
 #include "app/studio/viewport_requests.h"
 
-#include "app/session/contact_sheet.h"
 #include "app/session/engine.h"
+#include "app/session/parts/contact_sheet.h"
 #include "app/studio/same_picture.h"
 #include "base/seconds.h"
 

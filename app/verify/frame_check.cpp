@@ -12,7 +12,7 @@
 #include "renderer/math/sh.h"
 #include "renderer/raster/frame_probe.h"
 #include "renderer/reference/loss.h"
-#include "trainer/loss.h"
+#include "trainer/loss/loss.h"
 
 namespace gs {
 namespace {

@@ -1,5 +1,5 @@
 // CostReport: the cost of a picture, for the Costs panel: the whole frame, a region of it, its most
-// expensive Gaussians, and the frame without these. Made by the engine (app/session/costs.h).
+// expensive Gaussians, and the frame without these. Made by the engine (app/session/parts/costs.h).
 #pragma once
 
 #include <cstdint>

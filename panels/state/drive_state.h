@@ -1,6 +1,6 @@
 // DriveState: a lidar's recording for the Drive panel and the viewport: its sweeps, the current one
 // as pictures and points, the sensor's path, and playback. Owned by the engine's part for it
-// (app/session/drive_part.h), changed by the drive.* commands.
+// (app/session/parts/drive_part.h), changed by the drive.* commands.
 #pragma once
 
 #include <cstdint>

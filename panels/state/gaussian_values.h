@@ -1,5 +1,5 @@
 // GaussianValues: the value that Gaussians are coloured by, for the Values panel: its histogram,
-// the range of its colours, and the number within. Made by the engine (app/session/values.h).
+// the range of its colours, and the number within. Made by the engine (app/session/parts/values.h).
 #pragma once
 
 #include <cstdint>

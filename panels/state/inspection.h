@@ -1,5 +1,5 @@
 // PixelInspection: facts about one pixel of the picture, and the frame's most expensive tiles. Made
-// by app/session/inspector.h, shown by the Pixel panel and over the viewport's picture.
+// by app/session/parts/inspector.h, shown by the Pixel panel and over the viewport's picture.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // LabState: the Lab panel's data: suites that can be run, runs recorded in a database, and
-// comparisons of runs. Made by the engine's part for it (app/session/lab_part.h) from the records
-// and results of `gausscope lab`.
+// comparisons of runs. Made by the engine's part for it (app/session/parts/lab_part.h) from the
+// records and results of `gausscope lab`.
 #pragma once
 
 #include <cstdint>

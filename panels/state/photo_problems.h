@@ -1,5 +1,5 @@
 // PhotoProblems: where the open scene differs from its photos, for the Problems panel and the mark
-// in the viewport. Found by app/session/photo_problems.h.
+// in the viewport. Found by app/session/parts/photo_problems.h.
 #pragma once
 
 #include <array>

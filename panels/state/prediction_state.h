@@ -1,6 +1,6 @@
 // PredictionState: predicted times of the current view on other GPUs, for the Stages panel ("Other
 // GPUs") and the map over the picture. *Predicted*, never measured (docs/model.md). Made by the
-// engine (app/session/predictor.h).
+// engine (app/session/parts/predictor.h).
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ struct Notice {
 
 /// Needed against available memory. `fits`: most Gaussians that could be trained, 0: all of the
 /// cap.
-struct MemoryRoom {
+struct FreeMemory {
     std::uint64_t free_bytes = 0;  ///< 0: unknown
     std::uint64_t fits = 0;
 };
@@ -43,7 +43,7 @@ struct DoctorReport {
     MemoryPlan now, at_cap;
     std::uint64_t photo_bytes = 0;
     int width = 0, height = 0;  ///< of the pictures the plan is for
-    MemoryRoom host, device;
+    FreeMemory host, device;
     double seconds = 0;    ///< duration of the examination
     bool can_fix = false;  ///< false: a training run, a streamed set
     std::vector<std::string>

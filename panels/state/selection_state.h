@@ -1,5 +1,5 @@
 // SelectionState: the selected, hidden and locked Gaussians of the open scene, for the Selection
-// panel and the viewport's gizmos. Published by the editor (app/session/editor.h).
+// panel and the viewport's gizmos. Published by the editor (app/session/parts/editor.h).
 #pragma once
 
 #include <cstdint>

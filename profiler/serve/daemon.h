@@ -1,6 +1,6 @@
 // Daemon: `gausscope serve` without its threads: looks at the store once a second, keeps the
 // metrics, writes flight recordings, and answers HTTP requests. tick() belongs to the store's
-// thread; answer() may be called from any. Made by app/cli/serve.cpp, which feeds the store.
+// thread; answer() may be called from any. Made by app/cli/trace/serve.cpp, which feeds the store.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // Flags: what is marked at each Gaussian of a scene, one byte a row: selected, hidden, locked. The
-// editor (app/session/editor.h) owns them; the functions of this folder select rows.
+// editor (app/session/parts/editor.h) owns them; the functions of this folder select rows.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // Adam for one parameter, with the steps it slept through in closed form. Host and device; the CUDA
 // kernels that read or step a model in training use it, tests hold it against the SIMD blocks of
-// the CPU (trainer/adam_block). Derivation: trainer/lazy_adam.h.
+// the CPU (trainer/adam_block). Derivation: trainer/adam/lazy_adam.h.
 #pragma once
 
 #include "renderer/math/scalar.h"

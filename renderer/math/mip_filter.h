@@ -1,5 +1,5 @@
 // The 3D filter of Mip-Splatting at one Gaussian: widened by f along every axis, and fainter by
-// what that adds to its volume. trainer/mip_filter.h says what f is and who draws through it.
+// what that adds to its volume. trainer/adam/mip_filter.h says what f is and who draws through it.
 // Source: Yu et al. 2024, equation 9.
 #pragma once
 

@@ -1,6 +1,6 @@
 // Exposure and white balance of a photo in closed form: what to multiply a drawn picture by so that
 // it is as bright as its photo, from both, and what of that is the photo's own. Used by the
-// trainer's appearance on both backends (trainer/appearance.h).
+// trainer's appearance on both backends (trainer/density/appearance.h).
 //
 // A scene whose colours depend on the direction can say the same as exposures that change with the
 // camera's place: which of them it is, photos do not tell. So exposures that photos taken beside

@@ -1,7 +1,7 @@
 // ProblemSearch: where a model is wrong by its photos, looked for one photo a call, so that it can
 // be done between steps of training and be cancelled: first every photo (errors by block, what each
 // Gaussian takes part in), then the photos of the worst regions again, for their crops. Called by
-// the studio (app/session/photo_problems.h) and `gausscope eval --worst`.
+// the studio (app/session/parts/photo_problems.h) and `gausscope eval --worst`.
 #pragma once
 
 #include <memory>

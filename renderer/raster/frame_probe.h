@@ -1,6 +1,6 @@
 // FrameProbe: what a frame consisted of between its stages, the same for every backend: projected
 // Gaussians and the tiles' lists. Filled on request by Rasterizer::probe() from what the last
-// forward() left; captured steps (trainer/step_replay.h) and the verification of frames
+// forward() left; captured steps (trainer/replay/step_replay.h) and the verification of frames
 // (app/verify) look at it.
 #pragma once
 

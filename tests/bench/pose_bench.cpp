@@ -4,9 +4,9 @@
 //   [SETTING=VALUE ...]]]]
 // RUN: given, given+ (corrected, too), wrong, wrong+. Of each: PSNR of the training photos, of the
 // held-out photos from where the capture has them, and from where the model has them
-// (trainer/pose_alignment.h); how wrong the poses of the training photos are before and after (root
-// mean squares after the best similarity), also beside what given+ found: the given poses of a real
-// capture are not the truth.
+// (trainer/run/pose_alignment.h); how wrong the poses of the training photos are before and after
+// (root mean squares after the best similarity), also beside what given+ found: the given poses of
+// a real capture are not the truth.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -19,8 +19,8 @@
 #include "renderer/raster/rasterizer.h"
 #include "tests/bench/trained.h"
 #include "tests/support/disturbed_poses.h"
-#include "trainer/init.h"
-#include "trainer/pose_alignment.h"
+#include "trainer/density/init.h"
+#include "trainer/run/pose_alignment.h"
 #include "trainer/trainer.h"
 
 namespace gs {

@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "panels/find_panel.h"
-#include "panels/flame_panel.h"
-#include "panels/statistics_panel.h"
 #include "panels/timeline/timeline_panel.h"
+#include "panels/trace/find_panel.h"
+#include "panels/trace/flame_panel.h"
+#include "panels/trace/statistics_panel.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_trainer.h"
 #include "tests/panels/headless.h"

@@ -2,7 +2,7 @@
 // command line which it shows says the same as what it opens.
 #include <CLI/CLI.hpp>
 
-#include "app/cli/train.h"
+#include "app/cli/train/train.h"
 #include "app/studio/options.h"
 #include "base/format.h"
 #include "studio_harness.h"

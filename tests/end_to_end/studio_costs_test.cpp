@@ -1,7 +1,10 @@
-// What pictures cost, and Gaussians coloured by a number, through commands and the engine.
+// What pictures cost, what is made of it, and Gaussians coloured by a number, through commands and
+// the engine.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "app/session/frame_time.h"
 #include "panels/state/cost_report.h"
 #include "panels/state/gaussian_values.h"
 #include "panels/state/prediction_state.h"
@@ -216,6 +219,26 @@ TEST(ValuesInTheStudio, the_range_filters_what_is_drawn) {
     EXPECT_EQ(h.look()->visible + above, all);
     ASSERT_TRUE(h.give("color.range auto"));
     EXPECT_TRUE(h.state.view.color_by.automatic);
+}
+
+TEST(FrameTime, PicturesShrinkWherePixelsCostAndOnlyThere) {
+    constexpr std::array kScales{1.0, 0.71, 0.5, 0.35, 0.25, 0.18};
+    constexpr double kPixels = 800 * 600, kPatience = 0.03;
+    const auto settled = [&](auto cost) {
+        FrameTime time;
+        double scale = 1;
+        for (int i = 0; i < 20; ++i) {
+            time.add(kPixels * scale * scale, cost(kPixels * scale * scale, i));
+            scale = time.scale_for(kPixels, kPatience, kScales);
+        }
+        return scale;
+    };
+    EXPECT_EQ(settled([](double pixels, int) { return 0.1 * pixels / kPixels; }), 0.5);
+    EXPECT_EQ(settled([](double, int) { return 0.01; }), 1.0) << "fast enough";
+    // Half a million Gaussians: sorting costs, pixels do not, and times waver.
+    EXPECT_EQ(settled([](double, int i) { return 0.22 + 0.02 * (i % 3); }), 1.0);
+    EXPECT_LE(settled([](double pixels, int) { return 0.05 + 0.4 * pixels / kPixels; }), 0.25);
+    EXPECT_EQ(FrameTime().scale_for(kPixels, kPatience, kScales), 1.0) << "nothing is known yet";
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The engine thread on the CUDA backend, emulated: the same commands, the same pictures as on the
 // CPU, frames that stay in device memory until the UI shows them. Small pictures: the emulator runs
 // every GPU thread on the CPU.
-#include "app/session/frame_verifier.h"
+#include "app/session/parts/frame_verifier.h"
 #include "renderer/device/device_picture.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 #include "studio_harness.h"

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "app/bundle/bundle_file.h"
-#include "app/session/bundle_saver.h"
-#include "app/session/frame_verifier.h"
-#include "app/session/scene_doctor.h"
-#include "app/session/selector.h"
-#include "app/session/simplifier.h"
+#include "app/session/parts/bundle_saver.h"
+#include "app/session/parts/frame_verifier.h"
+#include "app/session/parts/scene_doctor.h"
+#include "app/session/parts/selector.h"
+#include "app/session/parts/simplifier.h"
 #include "renderer/io/splats/splat_io.h"
 #include "studio_harness.h"
 #include "tests/support/random_scene.h"

@@ -1,7 +1,7 @@
 // Films of the studio: commands make the path, the engine draws it between training steps, into
 // pictures or a video; what cannot be done is said, and cancelled films leave nothing behind.
-#include "app/session/exporter.h"
-#include "app/session/film_render.h"
+#include "app/session/parts/exporter.h"
+#include "app/session/parts/film_render.h"
 #include "base/beside_program.h"
 #include "renderer/io/images/image_io.h"
 #include "studio_harness.h"

@@ -11,13 +11,13 @@
 
 #include "app/commands/commands.h"
 #include "app/sample/sample_capture.h"
-#include "app/session/costs.h"
 #include "app/session/engine.h"
-#include "app/session/exporter.h"
 #include "app/session/history.h"
-#include "app/session/place_finder.h"
-#include "app/session/run_settings.h"
-#include "app/session/scene_doctor.h"
+#include "app/session/parts/costs.h"
+#include "app/session/parts/exporter.h"
+#include "app/session/parts/place_finder.h"
+#include "app/session/parts/run_settings.h"
+#include "app/session/parts/scene_doctor.h"
 #include "base/file.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,6 +1,6 @@
 // The studio's one undo history: an edit of every kind, undone in the reverse order and redone, by
 // commands as scripts give them.
-#include "app/session/editor.h"
+#include "app/session/parts/editor.h"
 #include "renderer/io/splats/splat_io.h"
 #include "studio_harness.h"
 #include "tests/support/random_scene.h"

@@ -2,7 +2,7 @@
 // before a scene is left with something that no file has.
 #include <fstream>
 
-#include "app/session/training.h"
+#include "app/session/parts/training.h"
 #include "app/studio/leaving.h"
 #include "studio_harness.h"
 

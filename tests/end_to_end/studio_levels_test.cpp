@@ -3,8 +3,8 @@
 // where it is there.
 #include <cmath>
 
-#include "app/session/film_render.h"
 #include "app/session/levels.h"
+#include "app/session/parts/film_render.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/maps/colormap.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/session/photo_problems.h"
+#include "app/session/parts/photo_problems.h"
 #include "panels/state/photo_problems.h"
 #include "panels/state/selection_state.h"
 #include "studio_harness.h"

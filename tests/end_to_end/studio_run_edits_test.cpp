@@ -4,7 +4,7 @@
 #include <functional>
 #include <set>
 
-#include "app/session/run_settings.h"
+#include "app/session/parts/run_settings.h"
 #include "studio_harness.h"
 
 namespace gs {

@@ -1,11 +1,9 @@
 // The engine thread without a window: loading, training on command, pictures meanwhile, saving,
 // errors, shutdown.
 #include <algorithm>
-#include <array>
 #include <fstream>
 
-#include "app/session/contact_sheet.h"
-#include "app/session/frame_time.h"
+#include "app/session/parts/contact_sheet.h"
 #include "studio_harness.h"
 #include "trainer/checkpoint.h"
 
@@ -486,26 +484,6 @@ TEST(Session, a_failing_device_stops_training_but_keeps_the_model) {
     const std::string splats = (h.folder.path() / "rescued.ply").string();
     ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
     EXPECT_TRUE(fs::exists(splats));
-}
-
-TEST(FrameTime, PicturesShrinkWherePixelsCostAndOnlyThere) {
-    constexpr std::array kScales{1.0, 0.71, 0.5, 0.35, 0.25, 0.18};
-    constexpr double kPixels = 800 * 600, kPatience = 0.03;
-    const auto settled = [&](auto cost) {
-        FrameTime time;
-        double scale = 1;
-        for (int i = 0; i < 20; ++i) {
-            time.add(kPixels * scale * scale, cost(kPixels * scale * scale, i));
-            scale = time.scale_for(kPixels, kPatience, kScales);
-        }
-        return scale;
-    };
-    EXPECT_EQ(settled([](double pixels, int) { return 0.1 * pixels / kPixels; }), 0.5);
-    EXPECT_EQ(settled([](double, int) { return 0.01; }), 1.0) << "fast enough";
-    // Half a million Gaussians: sorting costs, pixels do not, and times waver.
-    EXPECT_EQ(settled([](double, int i) { return 0.22 + 0.02 * (i % 3); }), 1.0);
-    EXPECT_LE(settled([](double pixels, int) { return 0.05 + 0.4 * pixels / kPixels; }), 0.25);
-    EXPECT_EQ(FrameTime().scale_for(kPixels, kPatience, kScales), 1.0) << "nothing is known yet";
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include "tests/support/compare.h"
 #include "tests/support/data.h"
 #include "tests/support/npz.h"
-#include "trainer/lazy_adam.h"
-#include "trainer/loss.h"
+#include "trainer/adam/lazy_adam.h"
+#include "trainer/loss/loss.h"
 
 namespace gs {
 namespace {

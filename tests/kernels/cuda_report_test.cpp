@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "app/backend/backend.h"
+#include "app/cli/check/selftest_report.h"
 #include "app/cli/machine.h"
-#include "app/cli/selftest_report.h"
 #include "base/file.h"
 #include "tests/support/emulator/emulator.h"
 

@@ -2,12 +2,12 @@
 // steps captured on one backend run again on the other.
 #include <gtest/gtest.h>
 
-#include "app/cli/proof_scene.h"
+#include "app/cli/check/proof_scene.h"
 #include "app/verify/frame_check.h"
 #include "cuda_training_scene.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 #include "renderer/raster/frame_probe.h"
-#include "trainer/step_capture.h"
+#include "trainer/replay/step_capture.h"
 #include "trainer/step_hashes.h"
 
 namespace gs::test {

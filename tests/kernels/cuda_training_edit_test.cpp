@@ -8,7 +8,7 @@
 #include "renderer/device/device_error.h"
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/emulator/emulator.h"
-#include "trainer/run_edit.h"
+#include "trainer/density/run_edit.h"
 
 namespace gs {
 namespace {

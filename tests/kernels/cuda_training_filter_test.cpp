@@ -9,8 +9,8 @@
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/temporary_folder.h"
-#include "trainer/mip_filter.h"
-#include "trainer/run_edit.h"
+#include "trainer/adam/mip_filter.h"
+#include "trainer/density/run_edit.h"
 
 namespace gs {
 namespace {

@@ -9,9 +9,9 @@
 #include "base/rng.h"
 #include "renderer/math/adam.h"
 #include "tests/support/emulator/emulator.h"
-#include "trainer/adam_tables.h"
+#include "trainer/adam/adam_tables.h"
 #include "trainer/cuda/loss.h"
-#include "trainer/loss.h"
+#include "trainer/loss/loss.h"
 
 namespace gs {
 namespace {

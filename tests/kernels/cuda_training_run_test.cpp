@@ -312,7 +312,7 @@ RunArrays engine_run(const Capture& capture, const RunArrays& arrays, std::uint6
     cuda::FrameCounts needed{};
     needed.visible = static_cast<std::uint32_t>(arrays.model.count);
     needed.isects = isects;
-    for (std::size_t v = 0; v < capture.views.size(); ++v) engine.rooms().learn(v, needed);
+    for (std::size_t v = 0; v < capture.views.size(); ++v) engine.capacities().learn(v, needed);
     engine.graphs().enable(graphs);
     std::uint64_t told = 0;
     const auto take = [&] {

@@ -8,8 +8,8 @@
 #include "tests/kernels/raster_backend.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/raster_run.h"
-#include "trainer/loss.h"
-#include "trainer/loss_window.h"
+#include "trainer/loss/loss.h"
+#include "trainer/loss/loss_window.h"
 
 namespace gs::test {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "panels/costs_panel.h"
-#include "panels/values_panel.h"
+#include "panels/scene/values_panel.h"
+#include "panels/trace/costs_panel.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
 

@@ -1,6 +1,6 @@
 // The Drive panel: its clicks are commands, its map knows where sweeps lie, and drives without
 // poses, returns, a model or a second sweep are drawn, too; the sweep over the viewport's picture.
-#include "panels/drive_panel.h"
+#include "panels/scene/drive_panel.h"
 
 #include <gtest/gtest.h>
 

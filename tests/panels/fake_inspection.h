@@ -1,9 +1,10 @@
-// An inspected pixel, made up: for the panel tests and the gallery.
+// An inspected pixel and findings, made up: for the panel tests and the gallery.
 #pragma once
 
 #include <memory>
 
 #include "panels/state/inspection.h"
+#include "panels/state/snapshot.h"
 
 namespace gs::test {
 
@@ -11,5 +12,8 @@ namespace gs::test {
 std::shared_ptr<const PixelInspection> fake_inspection();
 /// The same full of numbers that no run should give.
 std::shared_ptr<const PixelInspection> nonsense_inspection();
+/// The worst places of 48 photos, with crops, and every other kind of finding.
+std::shared_ptr<const PhotoProblems> fake_problems();
+DoctorReport fake_doctor();
 
 }  // namespace gs::test

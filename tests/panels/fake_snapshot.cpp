@@ -13,7 +13,6 @@
 #include "panels/state/history_state.h"
 #include "panels/state/measure_state.h"
 #include "panels/state/notes_state.h"
-#include "panels/state/photo_problems.h"
 #include "panels/state/verify_report.h"
 #include "renderer/maps/colormap.h"
 #include "tests/panels/fake_drive.h"
@@ -24,15 +23,6 @@ namespace gs::test {
 namespace {
 
 constexpr int kWidth = 960, kHeight = 640, kTile = 16;
-
-/// A repeatable number 0..1 for (a, b).
-double noise(std::uint32_t a, std::uint32_t b) {
-    std::uint32_t h = a * 0x9e3779b9U ^ (b + 0x7f4a7c15U) * 0x85ebca6bU;
-    h ^= h >> 15;
-    h *= 0x2c1b3c6dU;
-    h ^= h >> 13;
-    return static_cast<double>(h & 0xffffffU) / 0x1000000;
-}
 
 Image8 picture(double warmth) {
     Image8 image;
@@ -152,77 +142,6 @@ std::vector<std::shared_ptr<const SheetPicture>> sheet(const std::vector<CameraR
         out.push_back(row.view + 3 < rows.size() ? std::move(made) : nullptr);
     }
     return out;
-}
-
-std::shared_ptr<const Image8> crops(std::size_t seed) {
-    Image8 out{3 * 60, 50, 3, {}};
-    for (int y = 0; y < out.height; ++y)
-        for (int x = 0; x < out.width; ++x) {
-            const int part = x / 60;
-            const double r = std::hypot(x % 60 - 30.0, y - 25.0) / 22,
-                         v = part == 2                ? std::exp(-r * r)
-                             : (part == 0) == (r < 1) ? 0.25
-                                                      : 0.7;
-            const auto byte = static_cast<std::uint8_t>(255 * v);
-            out.bytes.insert(out.bytes.end(),
-                             {byte, static_cast<std::uint8_t>(part == 2 ? byte / 3 : byte),
-                              static_cast<std::uint8_t>(part == 2 ? 30 : 40 + 37 * seed % 180)});
-        }
-    return std::make_shared<const Image8>(std::move(out));
-}
-
-std::shared_ptr<const PhotoProblems> problems() {
-    FoundProblems found;
-    found.photos = 48, found.gaussians_seen = 371'204;
-    found.mean_error = 0.0231, found.error_sum = 48 * 960 * 640 * found.mean_error;
-    found.region_limit = 0.061, found.few_photos = 2, found.apart_cell = 0.09;
-    for (std::size_t i = 0; i < 14; ++i) {
-        const int x = static_cast<int>(40 + 61 * i), y = static_cast<int>(20 + 37 * i);
-        const double pixels = 20'000 - 1'300 * static_cast<double>(i);
-        found.regions.push_back({(5 * i + 3) % 48,
-                                 {x, y, x + 160, y + 120},
-                                 pixels,
-                                 0.2 * pixels,
-                                 0.2,
-                                 11.2 + 0.4 * static_cast<double>(i),
-                                 0.97,
-                                 0,
-                                 i < 12 ? crops(i) : nullptr});
-        if (i < 2) found.holes.push_back(found.regions.back());
-        if (i < 2) found.holes.back().bare = 4'200 - 900.0 * static_cast<double>(i);
-        BlamedGaussian g;
-        g.row = 7919 * (i + 1) % 398'214;
-        g.error = 812.4 / static_cast<double>(i + 1), g.weight = 5 * g.error;
-        g.excess = (static_cast<double>(i % 3) - 1) * g.error;
-        g.photos = static_cast<unsigned>(41 - i), g.view = (3 * i + 1) % 48;
-        g.opacity = 0.93F, g.size = 0.041F;
-        found.gaussians.push_back(g);
-    }
-    for (std::uint32_t i = 0; i < 3; ++i) {
-        Floater f;
-        f.rows = {17 + i, 40 + i, 99};
-        f.row = 17 + i, f.weight = 941.0 / (i + 1), f.error = 120.5 / (i + 1);
-        f.photos = 1 + i % 2, f.view = 9 * i, f.nearness = 0.08 * (i + 1);
-        f.near = i != 1, f.apart = i > 0;
-        found.floaters.push_back(std::move(f));
-    }
-    PointInPhotos point{{0.412, -0.233, 1.08}, {}, 48, 29, 6};
-    for (std::size_t i = 0; i < 13; ++i)
-        point.photos.push_back({(7 * i + 2) % 48,
-                                480.5 + 11.0 * static_cast<double>(i),
-                                300.25,
-                                4.1,
-                                0.21 / static_cast<double>(i + 1),
-                                {},
-                                crops(20 + i)});
-    PhotoProblems out;
-    out.serial = 3, out.crops = 1;
-    out.found = std::make_shared<const FoundProblems>(std::move(found));
-    out.point = std::make_shared<const PointInPhotos>(std::move(point));
-    out.step = out.point_step = 12'000;
-    out.seconds = 14.2;
-    out.mark = {8, {330, 210, 490, 330}, "region 2: 11.60 dB"};
-    return std::make_shared<const PhotoProblems>(std::move(out));
 }
 
 GaussianValues gaussian_values() {
@@ -359,58 +278,6 @@ std::vector<SettingRow> settings() {
     return rows;
 }
 
-DoctorReport doctor() {
-    DoctorReport r;
-    r.serial = 1;
-    r.findings = {{"not-finite-positions",
-                   Severity::error,
-                   "3 Gaussians have a position that is NaN or infinite",
-                   3,
-                   {"#17", "#18", "#4711"},
-                   "they draw nothing, and some other programs fail on them",
-                   "a fix removes them",
-                   true,
-                   true},
-                  {"looking-away",
-                   Severity::warning,
-                   "2 views look away from every point",
-                   2,
-                   {"images/frame_00010.jpg", "images/frame_00024.jpg"},
-                   "their poses are probably wrong, and wrong poses make floaters and blur",
-                   "check the axes of the poses, or leave these photos away",
-                   false},
-                  {"photos-left-out",
-                   Severity::warning,
-                   "1 view is left out",
-                   1,
-                   {"images/frame_00101.jpg: truncated JPEG at byte 40960"},
-                   "what only they show is missing",
-                   "add the missing photos, or pose them again",
-                   false},
-                  {"invisible",
-                   Severity::note,
-                   "1,204 Gaussians are too transparent to be drawn (opacity below 1/255)",
-                   1204,
-                   {"#2", "#3"},
-                   "memory and time for nothing",
-                   "a fix removes them; the picture stays the same",
-                   true,
-                   true}};
-    r.planned = true;
-    r.now = {398'214, 2'000'000, 93'985'000, 194'000'000, 105'000'000, 220'000'000};
-    r.at_cap = {5'000'000, 25'000'000, 1'180'000'000, 2'440'000'000, 1'310'000'000, 2'640'000'000};
-    r.photo_bytes = 82'300'000;
-    r.width = 960;
-    r.height = 640;
-    r.host = {4'000'000'000, 3'190'000};
-    r.seconds = 0.31;
-    r.can_fix = true;
-    r.fixes = {"duplicates"};
-    r.unsaved = true;
-    r.changes = {"12 Gaussians removed as copies"};
-    return r;
-}
-
 ViewFrame frame_of(ViewMode mode, const Camera& camera) {
     ViewFrame f;
     f.serial = 871;
@@ -439,68 +306,6 @@ ViewFrame frame_of(ViewMode mode, const Camera& camera) {
     return f;
 }
 
-/// Builds nested spans of one frame on a track. With a GPU stream, a span only launches work there.
-struct Writer {
-    TraceBatch& batch;
-    std::uint32_t track;
-    std::int64_t now;
-    bool gpu = false;
-    std::int64_t gpu_now = 0;
-    std::uint64_t launches = 0;
-
-    static constexpr std::uint32_t kStream = 3;
-    static constexpr double kFaster = 8;  // the GPU than the CPU of the fake numbers
-
-    void span(Stage stage, double ms, std::uint8_t depth) {
-        const auto name = static_cast<std::uint32_t>(stage) + 1;
-        const auto length = static_cast<std::int64_t>(gpu ? 20'000 + 4'000 * ms : ms * 1e6);
-        batch.spans.push_back({now, now + length, 0, track, name, depth, false});
-        if (gpu) {
-            gpu_now = std::max(gpu_now, now + 8'000);
-            const std::int64_t end = gpu_now + static_cast<std::int64_t>(ms * 1e6 / kFaster);
-            batch.gpu_work.push_back(stage_work({gpu_now, end, 0, kStream, name, 0, false},
-                                                {now, track, depth}, ++launches));
-            gpu_now = end + 2'000;
-        }
-        now += length;
-    }
-    void frame(Stage stage, std::int64_t begin, std::uint64_t number) {
-        batch.spans.push_back(
-            {begin, now, number, track, static_cast<std::uint32_t>(stage) + 1, 0, true});
-        now = std::max(now, gpu_now - 3'000'000);  // the host runs ahead only so far
-    }
-};
-
-void one_iteration(Writer& w, int number) {
-    const auto n = [&](std::uint32_t k) {
-        return 0.85 + 0.3 * noise(static_cast<std::uint32_t>(number), k);
-    };
-    const std::int64_t begin = w.now;
-    w.span(Stage::cull, 0.4 * n(1), 1);
-    w.span(Stage::project, 2.6 * n(2), 1);
-    w.span(Stage::emit, 1.1 * n(3), 1);
-    w.span(Stage::sort, 2.2 * n(4), 1);
-    w.span(Stage::ranges, 0.2 * n(5), 1);
-    w.span(Stage::blend, 8.1 * n(6), 1);
-    w.span(Stage::loss, 2.4 * n(7), 1);
-    w.span(Stage::blend_backward, 14.8 * n(8), 1);
-    w.span(Stage::project_backward, 3.9 * n(9), 1);
-    w.span(Stage::adam, 2.0 * n(10), 1);
-    if (number % 40 == 0) w.span(Stage::density, 9.5, 1);
-    w.now += 60'000;
-    w.frame(Stage::iteration, begin, static_cast<std::uint64_t>(number));
-}
-
-void one_view_frame(Writer& w, int number) {
-    const std::int64_t begin = w.now;
-    w.span(Stage::cull, 0.3, 1);
-    w.span(Stage::project, 1.9, 1);
-    w.span(Stage::sort, 1.6, 1);
-    w.span(Stage::blend, 6.4, 1);
-    w.span(Stage::pack, 0.9, 1);
-    w.frame(Stage::view_frame, begin, static_cast<std::uint64_t>(number));
-}
-
 /// Every stage, one figure too far off; seen from elsewhere than the viewport's picture.
 VerifyReport verified() {
     VerifyReport out;
@@ -527,85 +332,52 @@ VerifyReport verified() {
     return out;
 }
 
+/// What was selected, changed and measured in the scene.
+void put_edits(Snapshot& s) {
+    SelectionState selection;
+    selection.selected = 1'284;
+    selection.hidden = 312;
+    selection.locked = 20;
+    selection.bounded = true;
+    selection.lo = {-0.62F, -0.41F, -0.2F};
+    selection.hi = {0.31F, 0.18F, 0.55F};
+    selection.unsaved = true;
+    s.selection = std::make_shared<SelectionState>(selection);
+    HistoryState history{
+        {{EditOf::camera_path, "box: 1,402 Gaussians selected", 0}}, 4, 96'000, 512u << 20};
+    for (const char* label : {"hidden 312 Gaussians", "brush: 1,284 Gaussians selected",
+                              "deleted 96 Gaussians", "moved 1,284 Gaussians"})
+        history.rows.push_back({EditOf::gaussians, label, 0});
+    s.history = std::make_shared<HistoryState>(history);
+    MarkedGaussian marked{17, {0.2F, -0.1F, 0.3F}, {}, 0.83F};
+    marked.axes = {Vec3f{0.3F, 0, 0}, Vec3f{0, 0.1F, 0}, Vec3f{0, 0, 0.05F}};
+    s.marked = std::make_shared<MarkedGaussian>(marked);
+    MeasureState measured;
+    // Behind the camera: no line of it is in the picture.
+    measured.points = {{7.1, -5.6, 14.2}, {8.8, -5.5, 14.1}, {8.6, -5.5, 13.8}, {8.6, -6.7, 13.8}};
+    measured.metres_per_unit = 0.75;
+    measured.up = Vec3d{0, -1, 0};
+    s.measured = std::make_shared<const MeasureState>(std::move(measured));
+}
+
+void put_training(TrainingStatus& t) {
+    t.state = RunState::training;
+    t.step = 12400;
+    t.total_steps = 30000;
+    t.loss = 0.0412;
+    t.train_psnr = 30.11;
+    t.test_psnr = 28.93;
+    t.test_step = 12000;
+    t.test_ssim = 0.912;
+    t.step_ms = 36.4;
+    t.strategy = "grows along a curve to 420000";
+    t.eta_seconds = 641;
+    t.gaussians = 398214;
+    t.viewer_share = 0.183;
+    t.last_checkpoint = "/data/runs/courtyard/checkpoint.gsc";
+}
+
 }  // namespace
-
-void fill_store(TraceStore& store, int iterations, std::int64_t end_ns, bool gpu) {
-    TraceBatch batch;
-    batch.pid = 1;
-    batch.process_name = "gausscope";
-    batch.tracks = {
-        {0, 1, 10, "ui", false}, {1, 1, 11, "engine", false}, {2, 1, 12, "loader 1", true}};
-    if (gpu)
-        batch.tracks.push_back(
-            {Writer::kStream, 1, 0, "CUDA stream training", false, TrackKind::gpu_stream});
-    for (std::size_t i = 0; i < kStageCount; ++i)
-        batch.names.push_back({static_cast<std::uint32_t>(i) + 1, kStageNames[i]});
-    const std::int64_t begin =
-        end_ns - static_cast<std::int64_t>(iterations) * (gpu ? 6'500'000 : 45'000'000);
-    Writer engine{batch, 1, begin, gpu}, ui{batch, 0, begin};
-    for (int i = 0; i < iterations; ++i) {
-        one_iteration(engine, 12400 - iterations + i);
-        if (i % 4 == 0) one_view_frame(engine, i / 4);
-        while (ui.now < engine.now) {
-            const std::int64_t from = ui.now;
-            ui.span(Stage::ui_panels, 2.1, 1);
-            ui.span(Stage::ui_present, 0.8, 1);
-            ui.frame(Stage::ui, from, static_cast<std::uint64_t>(i));
-            ui.now = from + 16'600'000;
-        }
-    }
-    Writer loader{batch, 2, begin};
-    for (int i = 0; i < 400; ++i) loader.span(Stage::decode_photo, 0.05, 0);
-    batch.open = {{engine.now, 12400, 1, static_cast<std::uint32_t>(Stage::iteration) + 1, 0}};
-    batch.read_ns = engine.now + 9'000'000;
-    batch.written = batch.spans.size();
-    store.ingest(batch);
-}
-
-StageCost cost_of(Stage stage, double measured_ms, double floor_ms, double bytes, double operations,
-                  CostLimit limit, bool counted) {
-    StageCost cost;
-    cost.measured_ms = measured_ms;
-    cost.floor.stage = stage;
-    cost.floor.floor_ms = floor_ms;
-    cost.floor.limit = limit;
-    cost.floor.work.bytes = bytes;
-    cost.floor.work.operations = operations;
-    cost.floor.work.counted = counted;
-    return cost;
-}
-
-void put_on_gpu(Snapshot& s) {
-    s.backend = "CUDA (NVIDIA H200, sm_90)";
-    s.device = "NVIDIA H200";
-    s.present_path = "interop";
-    s.device_memory = DeviceMemory{151'000'000'000, 139'400'000'000, 8'123'000'000};
-    s.training.step_ms = 4.7;
-    SceneInfo info = *s.scene;
-    info.memory = {
-        {"parameters", 93'985'000, true}, {"Adam moments", 187'970'000, true},
-        {"photos", 1'482'300'000, true},  {"arrays of a frame", 611'200'000, true, 488'900'000},
-        {"pictures", 22'100'000, true},   {"photos", 82'300'000}};
-    s.scene = std::make_shared<SceneInfo>(std::move(info));
-    StageCosts costs;
-    costs.machine = "NVIDIA H200";
-    costs.sample = "iteration";
-    costs.measured = true;
-    costs.bytes_per_second = 4.1e12;
-    costs.operations_per_second = 5.6e13;
-    costs.stages = {
-        cost_of(Stage::cull, 0.05, 0.021, 3.2e6, 2.4e6, CostLimit::launch, true),
-        cost_of(Stage::project, 0.325, 0.21, 8.6e8, 1.1e9, CostLimit::memory, true),
-        cost_of(Stage::emit, 0.137, 0.05, 2.1e8, 9.0e7, CostLimit::memory, false),
-        cost_of(Stage::sort, 0.275, 0.19, 7.9e8, 0, CostLimit::memory, true),
-        cost_of(Stage::ranges, 0.025, 0.004, 1.6e7, 0, CostLimit::memory, true),
-        cost_of(Stage::blend, 1.01, 0.55, 1.9e8, 3.1e10, CostLimit::arithmetic, true),
-        cost_of(Stage::loss, 0.3, 0.1, 2.0e8, 5.6e9, CostLimit::arithmetic, false),
-        cost_of(Stage::blend_backward, 1.85, 1.2, 4.4e8, 6.7e10, CostLimit::arithmetic, true),
-        cost_of(Stage::project_backward, 0.49, 0.32, 1.3e9, 2.2e9, CostLimit::memory, true),
-        cost_of(Stage::adam, NAN, NAN, 0, 0, CostLimit::none, false)};
-    s.costs = std::make_shared<StageCosts>(std::move(costs));
-}
 
 std::vector<CommandInfo> fake_table() {
     const CommandTable table = all_commands();
@@ -653,7 +425,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
           2000,
           "sort on engine"}},
         "/data/runs/courtyard/notes.json"});
-    s.problems = problems();
+    s.problems = fake_problems();
     s.looks = fake_looks();
     s.lab = fake_lab();
     s.drive = std::make_shared<const DriveState>(fake_drive());
@@ -661,32 +433,9 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.values = std::make_shared<GaussianValues>(gaussian_values());
     s.cost_report = std::make_shared<CostReport>(cost_report());
     s.settings = std::make_shared<std::vector<SettingRow>>(settings());
-    s.doctor = std::make_shared<DoctorReport>(doctor());
+    s.doctor = std::make_shared<DoctorReport>(fake_doctor());
     s.inspection = fake_inspection();
-    SelectionState selection;
-    selection.selected = 1'284;
-    selection.hidden = 312;
-    selection.locked = 20;
-    selection.bounded = true;
-    selection.lo = {-0.62F, -0.41F, -0.2F};
-    selection.hi = {0.31F, 0.18F, 0.55F};
-    selection.unsaved = true;
-    s.selection = std::make_shared<SelectionState>(selection);
-    HistoryState history{
-        {{EditOf::camera_path, "box: 1,402 Gaussians selected", 0}}, 4, 96'000, 512u << 20};
-    for (const char* label : {"hidden 312 Gaussians", "brush: 1,284 Gaussians selected",
-                              "deleted 96 Gaussians", "moved 1,284 Gaussians"})
-        history.rows.push_back({EditOf::gaussians, label, 0});
-    s.history = std::make_shared<HistoryState>(history);
-    MarkedGaussian marked{17, {0.2F, -0.1F, 0.3F}, {}, 0.83F};
-    marked.axes = {Vec3f{0.3F, 0, 0}, Vec3f{0, 0.1F, 0}, Vec3f{0, 0, 0.05F}};
-    s.marked = std::make_shared<MarkedGaussian>(marked);
-    MeasureState measured;
-    // Behind the camera: no line of it is in the picture.
-    measured.points = {{7.1, -5.6, 14.2}, {8.8, -5.5, 14.1}, {8.6, -5.5, 13.8}, {8.6, -6.7, 13.8}};
-    measured.metres_per_unit = 0.75;
-    measured.up = Vec3d{0, -1, 0};
-    s.measured = std::make_shared<const MeasureState>(std::move(measured));
+    put_edits(s);
     s.verified = std::make_shared<VerifyReport>(verified());
     s.activities = {{"export", "writing /data/exports/courtyard.sog", 0.42, 3.1}};
     s.notices = {{1,
@@ -696,20 +445,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
                  {2, true, "/data/junk.ply: has no vertices", {}}};
     s.camera = look_at({3.4, -2.6, 5.6}, {0, 0, 0}, {0, -1, 0}, kWidth, kHeight, 0.8);
     s.frame = std::make_shared<ViewFrame>(frame_of(mode, s.camera));
-    s.training.state = RunState::training;
-    s.training.step = 12400;
-    s.training.total_steps = 30000;
-    s.training.loss = 0.0412;
-    s.training.train_psnr = 30.11;
-    s.training.test_psnr = 28.93;
-    s.training.test_step = 12000;
-    s.training.test_ssim = 0.912;
-    s.training.step_ms = 36.4;
-    s.training.strategy = "grows along a curve to 420000";
-    s.training.eta_seconds = 641;
-    s.training.gaussians = 398214;
-    s.training.viewer_share = 0.183;
-    s.training.last_checkpoint = "/data/runs/courtyard/checkpoint.gsc";
+    put_training(s.training);
     s.view.mode = mode;
     s.trace = &store;
     s.recent = {"/data/captures/courtyard", "/data/runs/fox-2026-11-21-1", "/data/captures/fox",

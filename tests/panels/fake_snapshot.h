@@ -16,6 +16,8 @@ namespace gs::test {
 inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 
+/// A repeatable number 0..1 for (a, b).
+double noise(std::uint32_t a, std::uint32_t b);
 /// A snapshot with everything in it. `store` must outlive it.
 Snapshot fake_snapshot(const TraceStore& store, ViewMode mode = ViewMode::isects);
 /// `iterations` training iterations with view frames and UI frames between them; ends at `end_ns`

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "panels/insights_panel.h"
+#include "panels/trace/insights_panel.h"
 #include "profiler/store/store.h"
 #include "tests/panels/headless.h"
 #include "tests/unit/trace_maker.h"

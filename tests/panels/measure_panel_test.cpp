@@ -1,5 +1,5 @@
 // The Measure panel: what it gives when it is clicked, with and without anything measured.
-#include "panels/measure_panel.h"
+#include "panels/scene/measure_panel.h"
 
 #include <gtest/gtest.h>
 

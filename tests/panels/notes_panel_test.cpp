@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "panels/notes_panel.h"
+#include "panels/scene/notes_panel.h"
 #include "panels/viewport/note_pins.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "panels/stages_panel.h"
+#include "panels/trace/stages_panel.h"
 #include "panels/viewport/predicted_tiles.h"
 #include "tests/panels/fake_prediction.h"
 #include "tests/panels/fake_snapshot.h"

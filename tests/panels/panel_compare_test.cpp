@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "base/file.h"
-#include "panels/compare_panel.h"
 #include "panels/files_panel.h"
+#include "panels/trace/compare_panel.h"
 #include "panels/viewport/compare.h"
 #include "panels/viewport/viewport.h"
 #include "panels/workspace.h"

@@ -14,7 +14,7 @@
 
 #include "app/window/window.h"
 #include "base/log.h"
-#include "panels/compare_panel.h"
+#include "panels/trace/compare_panel.h"
 #include "panels/widgets/theme.h"
 #include "panels/workspace.h"
 #include "renderer/io/images/image_io.h"

@@ -8,9 +8,9 @@
 #include <limits>
 #include <set>
 
-#include "panels/memory_panel.h"
-#include "panels/stages_panel.h"
 #include "panels/timeline/timeline_panel.h"
+#include "panels/trace/memory_panel.h"
+#include "panels/trace/stages_panel.h"
 #include "panels/viewport/overlays.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"

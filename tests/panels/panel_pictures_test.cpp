@@ -12,13 +12,13 @@
 #include <fstream>
 #include <optional>
 
-#include "panels/compare_panel.h"
-#include "panels/lab_panel.h"
 #include "panels/log_panel.h"
-#include "panels/pixel_panel.h"
-#include "panels/stages_panel.h"
+#include "panels/scene/pixel_panel.h"
 #include "panels/state/photo_looks.h"
-#include "panels/training_panel.h"
+#include "panels/trace/compare_panel.h"
+#include "panels/trace/stages_panel.h"
+#include "panels/training/lab_panel.h"
+#include "panels/training/training_panel.h"
 #include "panels/workspace.h"
 #include "renderer/io/images/image_io.h"
 #include "tests/panels/fake_drive.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <map>
 
-#include "panels/pixel_panel.h"
+#include "panels/scene/pixel_panel.h"
 #include "panels/viewport/inspected_pixel.h"
 #include "panels/viewport/viewport.h"
 #include "tests/panels/fake_inspection.h"

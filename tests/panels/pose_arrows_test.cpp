@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "panels/cameras_panel.h"
+#include "panels/scene/cameras_panel.h"
 #include "panels/state/photo_looks.h"
 #include "panels/state/pose_change.h"
 #include "tests/panels/headless.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "panels/problems_panel.h"
+#include "panels/scene/problems_panel.h"
 #include "tests/panels/fake_pictures.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"

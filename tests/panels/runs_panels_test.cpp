@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "panels/exposure_panel.h"
-#include "panels/lab_panel.h"
+#include "panels/scene/exposure_panel.h"
+#include "panels/training/lab_panel.h"
 #include "tests/panels/fake_runs.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"

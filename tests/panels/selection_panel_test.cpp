@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "panels/selection_panel.h"
+#include "panels/scene/selection_panel.h"
 #include "panels/viewport/viewport.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"

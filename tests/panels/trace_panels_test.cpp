@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <set>
 
-#include "panels/compare_panel.h"
-#include "panels/find_panel.h"
-#include "panels/flame_panel.h"
-#include "panels/stages_panel.h"
-#include "panels/statistics_panel.h"
 #include "panels/timeline/timeline_panel.h"
+#include "panels/trace/compare_panel.h"
+#include "panels/trace/find_panel.h"
+#include "panels/trace/flame_panel.h"
+#include "panels/trace/stages_panel.h"
+#include "panels/trace/statistics_panel.h"
 #include "tests/panels/trace_fixture.h"
 #include "tests/unit/trace_maker.h"
 

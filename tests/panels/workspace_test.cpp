@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <imgui_internal.h>
 
-#include "panels/images_panel.h"
+#include "panels/scene/images_panel.h"
 #include "panels/state/inspection.h"
 #include "panels/state/selection_state.h"
 #include "panels/viewport/viewport.h"

@@ -1,6 +1,6 @@
 // The result folders of other trainers: their newest Gaussians, and the photos they were trained
 // from.
-#include "trainer/foreign_run.h"
+#include "trainer/run/foreign_run.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/lab/lab_file.h"
-#include "app/session/lab_reading.h"
+#include "app/session/parts/lab_reading.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs {

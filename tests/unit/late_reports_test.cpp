@@ -4,11 +4,11 @@
 
 #include <cmath>
 
+#include "app/session/parts/run_plots.h"
 #include "app/session/photo_looks.h"
-#include "app/session/run_plots.h"
 #include "small_run.h"
 #include "tests/support/temporary_folder.h"
-#include "trainer/run_files.h"
+#include "trainer/run/run_files.h"
 #include "trainer/trainer.h"
 
 namespace gs {

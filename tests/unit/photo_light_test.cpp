@@ -11,7 +11,7 @@
 
 #include "base/rng.h"
 #include "renderer/scene/capture.h"
-#include "trainer/appearance.h"
+#include "trainer/density/appearance.h"
 
 namespace gs {
 namespace {

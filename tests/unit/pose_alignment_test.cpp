@@ -1,6 +1,6 @@
 // Held-out photos from where the model has them; corrections that follow their neighbours; and how
 // wrong poses are beside others.
-#include "trainer/pose_alignment.h"
+#include "trainer/run/pose_alignment.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "tests/support/disturbed_poses.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/raster_run.h"
-#include "trainer/pose_refinement.h"
+#include "trainer/poses/pose_refinement.h"
 #include "trainer/trainer.h"
 
 namespace gs::test {

@@ -1,6 +1,6 @@
 // Corrections of poses: what one does to a camera, the gauge, steps, and whole runs: the same bits
 // resumed, and disturbed poses that come back.
-#include "trainer/pose_refinement.h"
+#include "trainer/poses/pose_refinement.h"
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@
 #include "tests/support/random_scene.h"
 #include "tests/support/raster_run.h"
 #include "tests/support/temporary_folder.h"
-#include "trainer/pose_file.h"
-#include "trainer/step_capture.h"
+#include "trainer/replay/step_capture.h"
+#include "trainer/run/pose_file.h"
 #include "trainer/step_record.h"
 #include "trainer/trainer.h"
 

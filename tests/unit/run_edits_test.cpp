@@ -3,7 +3,7 @@
 #include "renderer/io/splats/splat_io.h"
 #include "run_fixture.h"
 #include "trainer/checkpoint.h"
-#include "trainer/run_edit.h"
+#include "trainer/density/run_edit.h"
 
 namespace gs {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "small_run.h"
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 namespace gs::testing {
 

@@ -1,5 +1,5 @@
 // RunFolder: who may write into a run's folder, and what run.json says when it cannot be trusted.
-#include "trainer/run_folder.h"
+#include "trainer/run/run_folder.h"
 
 #include "app/paths/path_contents.h"
 

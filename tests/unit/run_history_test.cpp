@@ -2,7 +2,7 @@
 #include "renderer/io/splats/splat_io.h"
 #include "run_fixture.h"
 #include "trainer/checkpoint.h"
-#include "trainer/run_alarms.h"
+#include "trainer/run/run_alarms.h"
 
 namespace gs {
 namespace {

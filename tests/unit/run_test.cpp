@@ -1,5 +1,5 @@
 // Run: what a run leaves behind when it ends, is stopped, or fails; when it measures and saves.
-#include "trainer/run.h"
+#include "trainer/run/run.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include "base/rng.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
-#include "trainer/settings.h"
+#include "trainer/settings/settings.h"
 
 namespace gs::testing {
 

@@ -1,6 +1,6 @@
 // TimeLapse: which steps are drawn, where the pictures are stored, and what resuming or going back
 // does to existing ones. And Run with one: pictures while it trains, thumbnails at checkpoints.
-#include "trainer/time_lapse.h"
+#include "trainer/run/time_lapse.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include "renderer/io/images/image_io.h"
 #include "run_fixture.h"
 #include "tests/support/temporary_folder.h"
-#include "trainer/lapse_video.h"
-#include "trainer/run_pictures.h"
+#include "trainer/run/lapse_video.h"
+#include "trainer/run/run_pictures.h"
 
 namespace gs::testing {
 namespace {

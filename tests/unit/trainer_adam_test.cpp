@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "trainer/lazy_adam.h"
+#include "trainer/adam/lazy_adam.h"
 
 namespace gs {
 namespace {

@@ -10,7 +10,7 @@
 #include "renderer/scene/crop.h"
 #include "small_run.h"
 #include "trainer/checkpoint.h"
-#include "trainer/run_edit.h"
+#include "trainer/density/run_edit.h"
 #include "trainer/trainer.h"
 
 namespace gs {

@@ -11,9 +11,9 @@
 #include "tests/support/data.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint.h"
-#include "trainer/init.h"
-#include "trainer/pose_file.h"
-#include "trainer/run_folder.h"
+#include "trainer/density/init.h"
+#include "trainer/run/pose_file.h"
+#include "trainer/run/run_folder.h"
 #include "trainer/trainer.h"
 
 namespace gs {

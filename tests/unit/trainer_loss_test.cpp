@@ -12,8 +12,8 @@
 #include "tests/support/compare.h"
 #include "tests/support/data.h"
 #include "tests/support/npz.h"
-#include "trainer/loss.h"
-#include "trainer/metrics.h"
+#include "trainer/loss/loss.h"
+#include "trainer/loss/metrics.h"
 
 namespace gs {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "base/rng.h"
 #include "renderer/scene/covariance.h"
-#include "trainer/init.h"
-#include "trainer/morton.h"
-#include "trainer/row_arrays.h"
+#include "trainer/density/init.h"
+#include "trainer/density/morton.h"
+#include "trainer/density/row_arrays.h"
 #include "trainer/sampler.h"
-#include "trainer/schedule.h"
+#include "trainer/settings/schedule.h"
 
 namespace gs {
 namespace {

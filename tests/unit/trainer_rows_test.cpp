@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/rng.h"
-#include "trainer/run_edit.h"
+#include "trainer/density/run_edit.h"
 
 namespace gs {
 namespace {

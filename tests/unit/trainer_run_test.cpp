@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "small_run.h"
 #include "trainer/checkpoint.h"
-#include "trainer/init.h"
+#include "trainer/density/init.h"
 #include "trainer/trainer.h"
 
 namespace gs {

@@ -10,8 +10,8 @@
 #include "small_run.h"
 #include "tests/unit/io_files.h"
 #include "tests/unit/io_mutator.h"
-#include "trainer/run.h"
-#include "trainer/step_file.h"
+#include "trainer/run/run.h"
+#include "trainer/run/step_file.h"
 #include "trainer/step_hashes.h"
 #include "trainer/trainer.h"
 

@@ -1,5 +1,5 @@
 // The numbers that Gaussians are coloured by, against values worked out by hand.
-#include "app/session/value_kinds.h"
+#include "app/session/parts/value_kinds.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include "renderer/math/adam.h"
 #include "renderer/raster/cuda/model_reader.cuh"
 #include "trainer/cuda/step_records.h"
-#include "trainer/row_identity.h"
+#include "trainer/density/row_identity.h"
 
 namespace gs::cuda {
 

@@ -1,5 +1,5 @@
-// Exposure and colour of photos on the device: the bodies of trainer/appearance.h as kernels,
-// between blending and the loss and behind it. Used by the training step.
+// Exposure and colour of photos on the device: the bodies of trainer/density/appearance.h as
+// kernels, between blending and the loss and behind it. Used by the training step.
 #pragma once
 
 #include "renderer/device/cuda/runtime.h"

@@ -1,7 +1,7 @@
 // DeviceBatch: what the views of one step's batch add up to, in device memory, and the kernels that
 // add and step. Each view's projection backward adds its Gaussians' gradients; the last view is
 // followed by one Adam step of the mean, of every row that any of them showed. The CPU's twin is
-// trainer/batch_gradients.h. Owned by StepEngine.
+// trainer/adam/batch_gradients.h. Owned by StepEngine.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/raster/cuda/frame.h"
 #include "renderer/raster/cuda/model_view.h"
-#include "trainer/batch_part.h"
+#include "trainer/adam/batch_part.h"
 #include "trainer/cuda/step_records.h"
 
 namespace gs::cuda {

@@ -2,8 +2,8 @@
 
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
-#include "trainer/morton_code.h"
-#include "trainer/row_identity.h"
+#include "trainer/density/morton_code.h"
+#include "trainer/density/row_identity.h"
 
 namespace gs::cuda {
 namespace {

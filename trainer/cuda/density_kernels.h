@@ -5,8 +5,8 @@
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/raster/cuda/frame.h"
 #include "trainer/cuda/step_records.h"
-#include "trainer/density_rules.h"
-#include "trainer/relocation_rules.h"
+#include "trainer/density/density_rules.h"
+#include "trainer/density/relocation_rules.h"
 
 namespace gs::cuda {
 
@@ -80,7 +80,7 @@ void launch_store_moments(const Stream& stream, const ModelView& model, std::uin
 void launch_place_children(const Stream& stream, const ModelView& model, const NewRows& rows,
                            std::uint32_t count, float shrink, bool revised);
 /// Opacity, size and place of each row that `shares` (RoundRows::share) says shares a place with
-/// others: share_place() of trainer/relocation_rules.h. `tags`: the rows' own.
+/// others: share_place() of trainer/density/relocation_rules.h. `tags`: the rows' own.
 void launch_share_places(const Stream& stream, const ModelView& model, const std::uint8_t* shares,
                          const std::uint32_t* tags, std::uint32_t count, const SharingRules& rules);
 /// Opacity logits above `most` become it, but for locked rows.

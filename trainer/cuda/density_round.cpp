@@ -7,7 +7,7 @@
 
 #include "trainer/cuda/density_kernels.h"
 #include "trainer/cuda/fill.h"
-#include "trainer/relocation.h"
+#include "trainer/density/relocation.h"
 
 namespace gs::cuda {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "trainer/metrics.h"
+#include "trainer/loss/metrics.h"
 
 namespace gs::cuda {
 namespace {

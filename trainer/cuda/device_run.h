@@ -88,7 +88,7 @@ class DeviceRun {
     bool grow(std::size_t capacity, std::string& why);
     void clear_statistics();
     void clear_moments(int plane);
-    /// size_filter() of trainer/mip_filter.h. On the host; waits.
+    /// size_filter() of trainer/adam/mip_filter.h. On the host; waits.
     void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows which);
     std::vector<MemoryUse> memory() const;
 

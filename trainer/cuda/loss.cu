@@ -1,7 +1,7 @@
-// A thread block for one channel of 32 x 32 pixels. Windows are as in trainer/loss.cpp: separable,
-// eleven taps, zero outside. Every sum along a column or a row is made in runs: a thread reads the
-// values of a run once and adds each to all outputs that it is a tap of, in registers, so that a
-// value is read (run + 10) / run times and not eleven. In turn, with a barrier between:
+// A thread block for one channel of 32 x 32 pixels. Windows are as in trainer/loss/loss.cpp:
+// separable, eleven taps, zero outside. Every sum along a column or a row is made in runs: a thread
+// reads the values of a run once and adds each to all outputs that it is a tap of, in registers, so
+// that a value is read (run + 10) / run times and not eleven. In turn, with a barrier between:
 //   down columns of pixels, straight from device memory   -> four maps of sums, 42 x 52
 //   along their rows, and the derivatives of SSIM         -> three maps, 42 x 42
 //   along rows of those                                   -> three maps, 42 x 32

@@ -1,5 +1,5 @@
-// Loss on the device: the value and gradient of trainer/loss.h, from pictures and photos in device
-// memory. Used by the training step.
+// Loss on the device: the value and gradient of trainer/loss/loss.h, from pictures and photos in
+// device memory. Used by the training step.
 #pragma once
 
 #include "renderer/device/cuda/runtime.h"

@@ -3,7 +3,7 @@
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/model_reader.cuh"
-#include "trainer/row_identity.h"
+#include "trainer/density/row_identity.h"
 
 namespace gs::cuda {
 namespace {

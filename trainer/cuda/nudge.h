@@ -1,4 +1,4 @@
-// The kernel of trainer/nudge_rules.h. Enqueued by StepEngine behind the optimizer's step.
+// The kernel of trainer/density/nudge_rules.h. Enqueued by StepEngine behind the optimizer's step.
 #pragma once
 
 #include "renderer/device/cuda/runtime.h"

@@ -3,17 +3,18 @@
 #include "trainer/cuda/absolute_statistics.h"
 #include "trainer/cuda/adam_kernels.h"
 #include "trainer/cuda/nudge.h"
-#include "trainer/nudge.h"
+#include "trainer/density/nudge.h"
 
 namespace gs::cuda {
 
 namespace {
 
-FrameLimits limits_of(const StepPlan& plan, const StepRooms::Rooms& room, std::size_t gaussians) {
+FrameLimits limits_of(const StepPlan& plan, const StepCapacities::Both& capacity,
+                      std::size_t gaussians) {
     FrameLimits limits = FramePipeline::limits_of(plan.camera, plan.options);
     limits.gaussians = static_cast<std::uint32_t>(gaussians);
-    limits.visible = room.visible;
-    limits.isects = room.isects;
+    limits.visible = capacity.visible;
+    limits.isects = capacity.isects;
     limits.gradients = true;
     limits.counters = plan.options.counters;
     return limits;
@@ -78,7 +79,7 @@ void StepEngine::start(const Capture& capture, RunArrays arrays) {
     }
     photos_.upload(capture, stream_);
     feed_.start(table_rows_);
-    rooms_.start(capture.views.size(), run_.count());
+    capacities_.start(capture.views.size(), run_.count());
     bounds_valid_ = waited_ = false;
     flights_.clear();
     known_.clear();
@@ -144,7 +145,7 @@ void StepEngine::replace(const RunArrays& arrays) {
 void StepEngine::rows_changed(double factor) {
     bounds_valid_ = false;
     graphs_.clear();
-    rooms_.scale(factor);
+    capacities_.scale(factor);
 }
 
 /// Clock and tables alone.
@@ -169,7 +170,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
         settle();
         clock_.highest = plan.rates;
     }
-    const FrameLimits limits = limits_of(plan, rooms_.of(plan.view_index), run_.count());
+    const FrameLimits limits = limits_of(plan, capacities_.of(plan.view_index), run_.count());
     const std::size_t pixels =
         static_cast<std::size_t>(limits.width) * static_cast<std::size_t>(limits.height);
     picture_.resize_discard(3 * pixels, stream_);
@@ -318,23 +319,23 @@ void StepEngine::collect() {
         const Flight& flight = flights_.front();
         const Reading& reading = readings_[flight.slot];
         if (reading.result.halted != 0) return carry_out_again();
-        rooms_.learn(flight.plan.view_index, reading.counts);
+        capacities_.learn(flight.plan.view_index, reading.counts);
         known_.push_back(flight.outcome(reading));
         flights_.pop_front();
     }
 }
 
-/// The host's side of the run as it was before a step that changed nothing, and more room for its
-/// view.
+/// The host's side of the run as it was before a step that changed nothing, and more capacity for
+/// its view.
 void StepEngine::go_back(const Flight& failed) {
     const FrameCounts& needed = readings_[failed.slot].counts;
-    rooms_.learn(failed.plan.view_index, needed);
-    if (std::max(needed.visible, needed.isects) > kMostRoom)
+    capacities_.learn(failed.plan.view_index, needed);
+    if (std::max(needed.visible, needed.isects) > kMaxCapacity)
         throw DeviceError(
             fmt::format(
                 "view {} needs more than {} pairs of Gaussian and tile, more than this device is "
                 "given; the last good step is kept",
-                failed.plan.view->name, kMostRoom),
+                failed.plan.view->name, kMaxCapacity),
             true);
     clock_ = failed.before;
     bounds_valid_ = failed.bounds_were_valid;
@@ -360,7 +361,7 @@ void StepEngine::carry_out_again() {
             flights_.pop_back();
             const Reading& reading = readings_[done.slot];
             if (reading.result.halted == 0) {
-                rooms_.learn(done.plan.view_index, reading.counts);
+                capacities_.learn(done.plan.view_index, reading.counts);
                 known_.push_back(done.outcome(reading));
                 break;
             }

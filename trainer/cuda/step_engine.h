@@ -15,9 +15,9 @@
 #include "trainer/cuda/device_photos.h"
 #include "trainer/cuda/device_run.h"
 #include "trainer/cuda/loss.h"
+#include "trainer/cuda/step_capacities.h"
 #include "trainer/cuda/step_feed.h"
 #include "trainer/cuda/step_graphs.h"
-#include "trainer/cuda/step_rooms.h"
 #include "trainer/training_backend.h"
 
 namespace gs::cuda {
@@ -58,7 +58,7 @@ class StepEngine {
     const AdamClock& clock() const { return clock_; }
     /// The model with the optimizer's state, to be drawn from. After drain().
     ModelView model() const { return run_.view(bounds_valid_); }
-    StepRooms& rooms() { return rooms_; }
+    StepCapacities& capacities() { return capacities_; }
     StepGraphs& graphs() { return graphs_; }
     /// Times a step was carried out again.
     std::uint64_t repeated() const { return repeated_; }
@@ -105,7 +105,7 @@ class StepEngine {
     DeviceRun run_;
     DevicePhotos photos_;
     StepFeed feed_;
-    StepRooms rooms_;
+    StepCapacities capacities_;
     AdamClock clock_;
     AdamTables tables_;
     StepGraphs graphs_;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "renderer/device/cuda/runtime.h"
-#include "trainer/adam_tables.h"
+#include "trainer/adam/adam_tables.h"
 #include "trainer/cuda/step_records.h"
 
 namespace gs::cuda {

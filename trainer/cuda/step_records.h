@@ -8,7 +8,7 @@
 
 #include "renderer/raster/cuda/frame.h"
 #include "renderer/raster/cuda/model_view.h"
-#include "trainer/nudge_rules.h"
+#include "trainer/density/nudge_rules.h"
 
 namespace gs::cuda {
 

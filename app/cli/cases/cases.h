@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/selftest_checks.h"
+#include "app/cli/check/selftest_checks.h"
 
 namespace gs::cli {
 

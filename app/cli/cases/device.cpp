@@ -6,7 +6,7 @@
 
 #include "app/cli/cases/cases.h"
 #include "app/cli/cases/scenes.h"
-#include "app/cli/proof_scene.h"
+#include "app/cli/check/proof_scene.h"
 #include "renderer/raster/cuda/lists_check.h"
 
 namespace gs::cli {

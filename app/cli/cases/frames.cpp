@@ -8,7 +8,7 @@
 
 #include "app/cli/cases/cases.h"
 #include "app/cli/cases/scenes.h"
-#include "app/cli/verify.h"
+#include "app/cli/check/verify.h"
 #include "app/verify/gradient_store.h"
 
 namespace gs::cli {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "app/cli/proof_scene.h"
+#include "app/cli/check/proof_scene.h"
 #include "base/rng.h"
 
 namespace gs::cli {

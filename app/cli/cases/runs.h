@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "renderer/scene/capture.h"
-#include "trainer/snapshot.h"
+#include "trainer/density/snapshot.h"
 #include "trainer/training_backend.h"
 
 namespace gs::cli {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numbers>
 
-#include "app/cli/proof_scene.h"
+#include "app/cli/check/proof_scene.h"
 #include "app/verify/frame_check.h"
 #include "base/rng.h"
 

@@ -11,9 +11,9 @@
 #include "app/cli/cases/cases.h"
 #include "app/cli/cases/runs.h"
 #include "app/cli/cases/scenes.h"
-#include "app/cli/proof_scene.h"
+#include "app/cli/check/proof_scene.h"
 #include "base/rng.h"
-#include "trainer/nudge.h"
+#include "trainer/density/nudge.h"
 
 namespace gs::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "app/cli/cases/cases.h"
 #include "app/cli/cases/runs.h"
 #include "app/cli/cases/scenes.h"
-#include "app/cli/proof_scene.h"
+#include "app/cli/check/proof_scene.h"
 #include "base/rng.h"
 #include "renderer/device/device_picture.h"
 #include "renderer/io/images/image_io.h"

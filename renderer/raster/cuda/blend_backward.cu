@@ -44,7 +44,7 @@ GS_DEVICE int place_of(int row, int half) { return 16 * half + ((4 * row + 8 * h
 
 /// What a warp keeps in shared memory.
 template <bool kDepth, bool kAbsolute>
-struct alignas(16) WarpRoom {
+struct alignas(16) WarpScratch {
     static constexpr int kColors = kDepth ? 4 : 3, kFields = kAbsolute ? 12 : 6 + kColors;
     std::uint32_t list[kWarp];          ///< entries: a splat's offset in the batch, bytes
     float gradients[kColors * kWarp];   ///< of its pixels: red, green, blue, depth
@@ -63,17 +63,17 @@ struct Slope {
 /// half lane / 16 of the sub-tile, four pixels.
 template <bool kDepth, bool kAbsolute>
 struct Summer {
-    using Room = WarpRoom<kDepth, kAbsolute>;
+    using Scratch = WarpScratch<kDepth, kAbsolute>;
     const float2* pairs;  ///< of its first pixel
     const float4* gradients;
     float* sums;      ///< of the batch's first splat
     float left, top;  ///< centre of its first pixel, px
 
-    GS_DEVICE Summer(Room& room, const SubTile& sub_tile) {
+    GS_DEVICE Summer(Scratch& scratch, const SubTile& sub_tile) {
         const int lane = lane_id(), row = lane >> 2 & 3, half = lane >> 4;
-        pairs = room.pairs + kept((lane & 3) * kSplatPairs + place_of(row, half));
-        gradients = reinterpret_cast<const float4*>(room.gradients) + kept(2 * row + half);
-        sums = room.sums + kept(field());
+        pairs = scratch.pairs + kept((lane & 3) * kSplatPairs + place_of(row, half));
+        gradients = reinterpret_cast<const float4*>(scratch.gradients) + kept(2 * row + half);
+        sums = scratch.sums + kept(field());
         left = sub_tile.left + static_cast<float>(4 * half);
         top = sub_tile.top + static_cast<float>(row);
     }
@@ -83,7 +83,7 @@ struct Summer {
         const int lane = lane_id();
         return 3 * (2 * (lane >> 4) + (lane >> 2 & 1)) + (lane >> 3 & 1);
     }
-    GS_DEVICE static bool has_first() { return field() < Room::kFields; }
+    GS_DEVICE static bool has_first() { return field() < Scratch::kFields; }
     GS_DEVICE static bool has_second() {
         return (lane_id() & 8) == 0 && field() < (kAbsolute ? 10 : 7);
     }
@@ -170,7 +170,7 @@ GS_DEVICE void sum_turn(const Summer<kDepth, kAbsolute>& summer, const float4* b
     if constexpr (kAbsolute) slope = {center.z, center.w, splat[1].x};
     const float2 sum = summer.sum(center.x, center.y, slope);
     __syncwarp();
-    float* to = summer.sums + entry / kEntry * WarpRoom<kDepth, kAbsolute>::kFields;
+    float* to = summer.sums + entry / kEntry * WarpScratch<kDepth, kAbsolute>::kFields;
     if (wanted && summer.has_first()) to[0] = sum.x;
     if (wanted && summer.has_second()) to[2] = sum.y;
 }
@@ -205,15 +205,16 @@ struct Carrier {
 
 /// A third of a splat's row in this tile: the sums of its sub-tiles, in their order; nothing where
 /// no sub-tile has any. `masks`: the group's.
-template <bool kDepth, bool kAbsolute, class Rooms>
-GS_DEVICE void store_tile(const BlendBackwardParams& p, const Rooms& rooms,
+template <bool kDepth, bool kAbsolute, class Scratches>
+GS_DEVICE void store_tile(const BlendBackwardParams& p, const Scratches& scratches,
                           const std::uint32_t* masks, int i, int part, std::uint32_t row) {
     float total[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     bool any = false;
     GS_UNROLL
     for (int warp = 0; warp < kSubTiles; ++warp) {
         const bool live = (masks[warp] >> i & 1u) != 0;
-        const float* from = rooms[warp].sums + i * WarpRoom<kDepth, kAbsolute>::kFields + 3 * part;
+        const float* from =
+            scratches[warp].sums + i * WarpScratch<kDepth, kAbsolute>::kFields + 3 * part;
         any |= live;
         GS_UNROLL
         for (int k = 0; k < 3; ++k) total[k] += live ? from[k] : 0.0f;
@@ -227,11 +228,11 @@ GS_DEVICE void store_tile(const BlendBackwardParams& p, const Rooms& rooms,
 
 template <bool kDepth, bool kTimed, bool kAbsolute>
 GS_DEVICE void replay_item(const BlendBackwardParams& p) {
-    using Room = WarpRoom<kDepth, kAbsolute>;
+    using Scratch = WarpScratch<kDepth, kAbsolute>;
     GS_SHARED(std::uint32_t, words, kItemGroups * kSubTiles);
     GS_SHARED(std::uint32_t, group_any, kItemGroups);
     GS_SHARED(float4, batch, kWarp * 3);
-    GS_SHARED(Room, rooms, kSubTiles);
+    GS_SHARED(Scratch, scratches, kSubTiles);
     if (p.frame.counts->overflow != 0 || blockIdx.x >= p.frame.counts->items) return;
     [[maybe_unused]] const long long begin = kTimed ? clock64() : 0;
     const WorkItem item = p.frame.items[p.frame.item_order[blockIdx.x]];
@@ -245,13 +246,13 @@ GS_DEVICE void replay_item(const BlendBackwardParams& p) {
     PixelGradient g{};
     ReplayState state{};
     if (pixel.inside) state = start_pixel<kDepth>(p, c, item, pixel.offset, pixel.in_tile, g);
-    Room& room = rooms[kept(warp)];
-    const Summer<kDepth, kAbsolute> summer(room, sub_tile_of(c, item.tile, warp));
-    room.gradients[lane] = g.red;
-    room.gradients[kWarp + lane] = g.green;
-    room.gradients[2 * kWarp + lane] = g.blue;
-    if constexpr (kDepth) room.gradients[3 * kWarp + lane] = g.depth;
-    float2* pairs = room.pairs + kept(place_of(lane >> 3, lane >> 2 & 1) + (lane & 3));
+    Scratch& scratch = scratches[kept(warp)];
+    const Summer<kDepth, kAbsolute> summer(scratch, sub_tile_of(c, item.tile, warp));
+    scratch.gradients[lane] = g.red;
+    scratch.gradients[kWarp + lane] = g.green;
+    scratch.gradients[2 * kWarp + lane] = g.blue;
+    if constexpr (kDepth) scratch.gradients[3 * kWarp + lane] = g.depth;
+    float2* pairs = scratch.pairs + kept(place_of(lane >> 3, lane >> 2 & 1) + (lane & 3));
     for (int i = 0; i < kTurn; ++i)
         pairs[i * kSplatPairs] = make_float2(0.0f, 0.0f);  // the last turn may be short
 
@@ -268,11 +269,11 @@ GS_DEVICE void replay_item(const BlendBackwardParams& p) {
         if (carries) batch[thread] = carrier.seen(pixel.x, c.wrap);
         const std::uint32_t* masks = &words[group * kSubTiles];
         const unsigned mask = masks[warp];
-        if ((mask & (below + 1u)) != 0) room.list[__popc(mask & below)] = own_entry;
+        if ((mask & (below + 1u)) != 0) scratch.list[__popc(mask & below)] = own_entry;
         __syncthreads();
         if (carries) carrier.fetch(p, item, group + 1);
         const float4* splats = &batch[0];
-        const std::uint32_t* list = room.list;
+        const std::uint32_t* list = scratch.list;
         int left = __popc(mask);
         for (; left >= kTurn; left -= kTurn, list += kTurn) {
             replay_some<kDepth, kTurn>(splats, list, pairs, pixel, state, g, rules);
@@ -287,7 +288,8 @@ GS_DEVICE void replay_item(const BlendBackwardParams& p) {
             sum_turn(summer, splats, list, left);
         }
         __syncthreads();
-        if (carries) store_tile<kDepth, kAbsolute>(p, rooms, masks, carrier.i, carrier.part, row);
+        if (carries)
+            store_tile<kDepth, kAbsolute>(p, scratches, masks, carrier.i, carrier.part, row);
     }
     if constexpr (kTimed) {
         __syncthreads();

@@ -72,7 +72,7 @@ struct CudaState final : ForwardState {
     PinnedBuffer<FrameConstants> constants{1, "constants of a frame"};
     PinnedBuffer<FrameCounts> counts{1, "counts of a frame"};
     std::unique_ptr<PinnedBuffer<std::byte>> landing;  ///< where pictures arrive on the host
-    Room visible_room, isect_room;                     ///< what the next frame will be given
+    Capacity visible_capacity, isect_capacity;         ///< what the next frame will be given
     RecordedWork<FrameShape> graphs;                   ///< of pictures for the screen
     std::uint64_t shown = 0;                           ///< such pictures so far
     DeviceBuffer<float> pixel_gradients{"gradients of a picture"};
@@ -94,9 +94,9 @@ FrameLimits limits_of(const CudaState& state, const Camera& camera, const Render
     limits.counters = options.counters;
     // The first frame may see everything; how often each will be listed is a guess.
     limits.visible =
-        state.visible_room.known() ? state.visible_room.now() : stepped(state.model.count);
-    limits.isects = state.isect_room.known() ? state.isect_room.now()
-                                             : stepped(std::uint64_t{state.model.count} * 4);
+        state.visible_capacity.known() ? state.visible_capacity.now() : stepped(state.model.count);
+    limits.isects = state.isect_capacity.known() ? state.isect_capacity.now()
+                                                 : stepped(std::uint64_t{state.model.count} * 4);
     return limits;
 }
 
@@ -230,10 +230,10 @@ void fill_counters(const FrameCounts& counts, std::size_t gaussians, RenderCount
 /// The capacity for a frame that needs at least `needed`; a frame that can never fit is an error.
 std::uint32_t grown(std::uint32_t needed, std::uint32_t current, const char* what) {
     if (needed <= current) return current;
-    if (needed > kMostRoom)
+    if (needed > kMaxCapacity)
         throw FrameTooLarge(fmt::format(
-            "a frame of more than {} {} is more than this device is given", kMostRoom, what));
-    return room_for(needed, current);
+            "a frame of more than {} {} is more than this device is given", kMaxCapacity, what));
+    return capacity_for(needed, current);
 }
 
 class CudaRasterizer final : public Rasterizer {
@@ -309,11 +309,11 @@ void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& sourc
         const FrameCounts& counts = state.counts[0];
         if (counts.overflow == 0) break;
         limits.visible = grown(counts.visible, limits.visible, "visible Gaussians");
-        if (counts.isects > kMostRoom) refuse_pairs(camera, counts.isects, kMostRoom);
+        if (counts.isects > kMaxCapacity) refuse_pairs(camera, counts.isects, kMaxCapacity);
         limits.isects = grown(counts.isects, limits.isects, "(Gaussian, tile) pairs");
     }
-    state.visible_room.learn(state.counts[0].visible);
-    state.isect_room.learn(state.counts[0].isects);
+    state.visible_capacity.learn(state.counts[0].visible);
+    state.isect_capacity.learn(state.counts[0].isects);
     fill_counters(state.counts[0], source.count(), result.counters);
 }
 

@@ -33,7 +33,7 @@ void bring(std::vector<T>& to, const T* from, std::size_t count, const Stream& s
     if (count > 0) copy_to_host(to.data(), from, count * sizeof(T), stream);
 }
 
-FrameLimits room_of(const GaussianModel& model, const Camera& camera, std::uint32_t isects) {
+FrameLimits limits_for(const GaussianModel& model, const Camera& camera, std::uint32_t isects) {
     FrameLimits limits = FramePipeline::limits_of(camera, {});
     limits.gaussians = limits.visible = stepped(model.count);
     limits.isects = isects;
@@ -41,10 +41,10 @@ FrameLimits room_of(const GaussianModel& model, const Camera& camera, std::uint3
 }
 
 /// The next capacity for lists of `isects` pairs. Throws above what a frame can have.
-std::uint32_t more_room(std::uint32_t isects) {
-    if (isects > kMostRoom)
+std::uint32_t larger_capacity(std::uint32_t isects) {
+    if (isects > kMaxCapacity)
         throw DeviceError(
-            fmt::format("lists of {} (Gaussian, tile) pairs, {} at most fit", isects, kMostRoom),
+            fmt::format("lists of {} (Gaussian, tile) pairs, {} at most fit", isects, kMaxCapacity),
             true);
     return stepped(isects);
 }
@@ -57,8 +57,8 @@ Listed list(const GaussianModel& model, const Camera& camera, const Stream& stre
     Listed out;
     out.tiles_x = constants.tiles_x;
     out.wrap = constants.wrap;
-    for (std::uint32_t room = kLeastRoom;; room = more_room(out.counts.isects)) {
-        const FrameLimits limits = room_of(model, camera, room);
+    for (std::uint32_t capacity = kMinCapacity;; capacity = larger_capacity(out.counts.isects)) {
+        const FrameLimits limits = limits_for(model, camera, capacity);
         pipeline.prepare(limits);
         const FrameArrays& a = pipeline.arrays();
         copy_to_device(a.constants, &constants, sizeof constants, stream);

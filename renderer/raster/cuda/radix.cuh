@@ -31,7 +31,7 @@ struct RadixParams {
 };
 
 /// A block's word of a digit: its own sum, or the sum up to itself, above two bits that say of
-/// what. Sums are at most kMostRoom.
+/// what. Sums are at most kMaxCapacity.
 inline constexpr std::uint32_t kOwnDigits = 1, kDigitsSoFar = 2;
 
 GS_DEVICE void say_digits(std::uint32_t* word, std::uint32_t sum, std::uint32_t of_what) {

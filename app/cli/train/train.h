@@ -1,0 +1,38 @@
+// The arguments of `gausscope train`, and how the studio uses them with --view. Separate from
+// train.cpp so that a test can compare them with the studio's import dialog.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/studio.h"
+
+namespace gs::cli {
+
+struct TrainArguments {
+    std::string capture, output;
+    CaptureArguments loading;
+    std::uint64_t photo_memory_mib = 0;  ///< 0: all photos stay in memory
+    std::vector<std::pair<std::string, double>>
+        settings;  ///< named by the table in trainer/settings/settings.h, as given
+    std::optional<std::uint64_t> eval_every;  ///< none: at the end only, in the studio every 1,000
+    RunOptions run;                           ///< what an option sets directly
+    std::string resume;                       ///< a run's folder, a checkpoint, or "auto"
+    std::string from;                         ///< splats to train further; empty: none
+    bool overwrite = false;
+    std::string lapse, lapse_views;
+    std::string layout;  ///< "inria": the folder gets that trainer's files as well; empty: not
+    std::optional<double> until_psnr;  ///< dB over the held-out photos that ends the run
+    std::string trace, history;
+    std::string profile_steps;  ///< "A:B", empty: none
+    bool view = false;
+    WindowArguments window;
+};
+
+void add_train_options(CLI::App& app, TrainArguments& a);
+/// `train --view`. Errors (usage): nothing to train on; steps or pace that are none.
+Result<ViewArguments> to_view(const TrainArguments& a);
+
+}  // namespace gs::cli

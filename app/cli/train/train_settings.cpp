@@ -1,0 +1,134 @@
+#include "app/cli/train/train_settings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/common.h"
+#include "app/cli/report.h"
+#include "base/assets.h"
+#include "base/json_text.h"
+#include "base/log.h"
+#include "base/try.h"
+#include "trainer/checkpoint.h"
+#include "trainer/run/run_folder.h"
+
+namespace gs::cli {
+namespace {
+
+constexpr std::uint64_t kMaxConfigBytes = 1 << 20;
+
+Result<NamedValues> from_json(const std::string& path, const std::string& text) {
+    GS_TRY(Json object, parse_json<Json>(text, path, true));
+    if (object.is_object() && object.contains("settings")) object = Json(object["settings"]);
+    if (!object.is_object())
+        return fail(ErrorKind::malformed, path, "the settings are not a JSON object");
+    NamedValues out;
+    for (const auto& [name, value] : object.items()) {
+        if (!value.is_number() && !value.is_boolean() && !value.is_string())
+            return fail(
+                ErrorKind::malformed, path,
+                fmt::format("the setting \"{}\" is neither a number, true or false, nor a word",
+                            name));
+        auto setting =
+            read_setting(name, value.is_string() ? value.get<std::string>() : value.dump());
+        if (!setting) {
+            setting.error().path = path;
+            return tl::unexpected(setting.error());
+        }
+        out.push_back(std::move(*setting));
+    }
+    return out;
+}
+
+Result<NamedValues> from_lines(const std::string& path, const std::string& text) {
+    NamedValues out;
+    std::uint64_t number = 0;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        std::string line = text.substr(begin, end - begin);
+        begin = end + 1;
+        ++number;
+        line = line.substr(0, line.find('#'));
+        line.erase(std::remove_if(line.begin(), line.end(),
+                                  [](unsigned char c) { return std::isspace(c); }),
+                   line.end());
+        if (line.empty()) continue;
+        const std::size_t equals = line.find('=');
+        if (equals == std::string::npos || equals == 0)
+            return fail_at_line(path, number, "this line is not \"name = value\"",
+                                "a # begins a comment");
+        auto setting = read_setting(line.substr(0, equals), line.substr(equals + 1));
+        if (!setting)
+            return fail_at_line(path, number, setting.error().message, setting.error().advice);
+        out.push_back(std::move(*setting));
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<NamedValues> read_config(const std::string& path) {
+    const std::string preset = fmt::format("presets/{}.cfg", path);
+    const auto presets = assets_in("presets");
+    const bool is_preset = std::find(presets.begin(), presets.end(), preset) != presets.end();
+    auto text = read_text_file(path, kMaxConfigBytes);
+    if (!text && text.error().kind == ErrorKind::not_found && is_preset) text = asset(preset).text;
+    if (!text) return tl::unexpected(text.error());
+    // The mark some editors begin with.
+    if (text->starts_with("\xef\xbb\xbf")) text->erase(0, 3);
+    const std::size_t first = text->find_first_not_of(" \t\r\n");
+    return first != std::string::npos && (*text)[first] == '{' ? from_json(path, *text)
+                                                               : from_lines(path, *text);
+}
+
+Result<NamedValues> given_settings(const NamedValues& flags, const std::string& background,
+                                   const CommonArguments& common) {
+    NamedValues out;
+    if (!common.config.empty()) {
+        auto config = read_config(common.config);
+        if (!config) return config;
+        out = std::move(*config);
+    }
+    out.insert(out.end(), flags.begin(), flags.end());
+    if (!background.empty()) {
+        const auto color = parse_color(background);
+        if (!color) return tl::unexpected(color.error());
+        out.emplace_back("background_r", color->x);
+        out.emplace_back("background_g", color->y);
+        out.emplace_back("background_b", color->z);
+    }
+    if (common.seed) out.emplace_back("seed", static_cast<double>(*common.seed));
+    return out;
+}
+
+Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& given) {
+    GS_TRY(TrainingSettings out, make_settings(given));
+    if (run.empty()) return out;
+    const auto contents = run_in(run);
+    const auto head = read_checkpoint_head(contents ? contents->checkpoint : run);
+    if (!head) return out;
+    out = head->settings;
+    for (const auto& [name, value] : given) GS_TRY_VOID(set_setting(out, name, value));
+    return out;
+}
+
+Result<CommonArguments> on_what_sees_lidar(const TrainingSettings& settings,
+                                           const CommonArguments& common) {
+    CommonArguments out = common;
+    if (settings.lidar_weight <= 0 || common.backend == "cpu") return out;
+    if (common.backend == "cuda" || common.device)
+        return fail(ErrorKind::usage, "", "--lidar-weight needs rays, which only the CPU evaluates",
+                    "use --backend cpu, or --lidar-weight 0");
+    out.backend = "cpu";
+    GS_TRY(const Backend usual, backend_of(common));
+    if (usual.cuda)
+        log_warning(
+            "computing on the CPU, not on {}: --lidar-weight needs rays, which only the CPU "
+            "evaluates",
+            usual.name);
+    return out;
+}
+
+}  // namespace gs::cli

@@ -1,0 +1,30 @@
+// Reads training settings from defaults, a run, a config file and flags; later ones win. Called by
+// train and view.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/options.h"
+#include "base/expected.h"
+#include "trainer/settings/settings.h"
+
+namespace gs::cli {
+
+/// JSON (an object of numbers and booleans, or one with such an object under "settings", as
+/// metrics.json has) or lines of `name = value` with # comments. Where there is no such file,
+/// "quick" is assets/presets/quick.cfg. Errors name the line.
+Result<NamedValues> read_config(const std::string& path);
+/// All given settings: config file, flags, --background, --seed, in this order.
+Result<NamedValues> given_settings(const NamedValues& flags, const std::string& background,
+                                   const CommonArguments& common);
+/// The settings with which the run or checkpoint at this path resumes; of no run: as given.
+Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& given);
+/// Only the CPU evaluates rays: a run that learns from a lidar uses the CPU by default. Errors
+/// (usage): another backend is named.
+Result<CommonArguments> on_what_sees_lidar(const TrainingSettings& settings,
+                                           const CommonArguments& common);
+
+}  // namespace gs::cli

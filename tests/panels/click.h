@@ -1,0 +1,60 @@
+// Clicks on panels that are drawn without a window, and the commands that come of them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/panels/fake_snapshot.h"
+#include "tests/panels/headless.h"
+
+namespace gs::test {
+
+class Click : public testing::Test {
+  protected:
+    Click() : table(fake_table()), commands(table) {
+        fill_store(store, 30, 5'000'000'000'000);
+        snapshot = fake_snapshot(store, ViewMode::color);
+        snapshot.view.frusta = false;
+        snapshot.frame_texture = 1;
+    }
+    /// Draws one panel in a window of its own at the display's corner.
+    template <class Panel>
+    auto alone(Panel& panel) {
+        return [this, &panel] { draw_alone(panel, snapshot, commands); };
+    }
+    /// Clicks everywhere on a grid of the given pixels, once each; returns what was given, checked
+    /// against the list.
+    /// `away`: a click there closes what popped up; {}: the last point of the grid.
+    Given click_all_over(const std::function<void()>& draw, float width, float height, float step,
+                         ImVec2 away = {}) {
+        if (away.x == 0) away = {width - 1, height - 1};
+        Given all;
+        for (float y = step / 2; y < height; y += step)
+            for (float x = step / 2; x < width; x += step) {
+                ui.click({x, y}, draw);
+                ui.click(away, draw);
+                for (auto& given : commands.take()) all.push_back(std::move(given));
+            }
+        for (const auto& [name, arguments] : all) {
+            EXPECT_TRUE(std::any_of(table.begin(), table.end(),
+                                    [&, &n = name](const CommandInfo& c) { return c.name == n; }))
+                << name;
+        }
+        return all;
+    }
+    static bool has(const Given& given, const std::string& name) {
+        return std::any_of(given.begin(), given.end(),
+                           [&](const auto& g) { return g.first == name; });
+    }
+
+    Headless ui{500, 700};
+    TraceStore store;
+    std::vector<CommandInfo> table;
+    Commands commands;
+    Snapshot snapshot;
+};
+
+}  // namespace gs::test

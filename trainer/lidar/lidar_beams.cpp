@@ -1,0 +1,91 @@
+#include "trainer/lidar/lidar_beams.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/log.h"
+#include "base/rng.h"
+
+namespace gs {
+namespace {
+
+constexpr std::uint64_t kBeamStream = 0xBEA3000000000000ull;  // apart from other users of the seed
+constexpr std::size_t kMostKept = std::size_t{512} << 20;  // bytes of sweeps; more are read again
+constexpr std::uint32_t kGroup = 4;  // columns that are taken together, one of them held out
+
+bool inside(const ClipBox& box, Vec3d p) {
+    return p.x >= static_cast<double>(box.lo.x) && p.x <= static_cast<double>(box.hi.x) &&
+           p.y >= static_cast<double>(box.lo.y) && p.y <= static_cast<double>(box.hi.y) &&
+           p.z >= static_cast<double>(box.lo.z) && p.z <= static_cast<double>(box.hi.z);
+}
+
+}  // namespace
+
+LidarBeams::LidarBeams(const std::string& path, Vec3d origin)
+    : there_(!path.empty() && is_lidar_log(path)), path_(path), origin_(origin) {}
+
+std::shared_ptr<const LidarBeams::Sweep> LidarBeams::sweep(std::size_t index) {
+    if (useless_[index] != 0 || kept_[index]) return kept_[index];
+    auto read = log_->read(index);
+    if (!read) {
+        useless_[index] = 1;
+        log_warning("sweep {} is not used for training: {}", log_->sweeps[index].name,
+                    read.error().text());
+        return nullptr;
+    }
+    auto out = std::make_shared<Sweep>();
+    out->time = read->time;
+    std::copy_if(read->beams.begin(), read->beams.end(), std::back_inserter(out->beams),
+                 [](const LidarBeam& beam) { return beam.hit() && !held_out(beam); });
+    out->beams.shrink_to_fit();
+    const std::size_t bytes = out->beams.size() * sizeof(LidarBeam);
+    if (bytes_ + bytes <= kMostKept) {
+        bytes_ += bytes;
+        kept_[index] = out;
+    }
+    return out;
+}
+
+bool LidarBeams::open() {
+    if (!there_ || log_) return there_;
+    auto log = open_lidar_log(path_, origin_);
+    if (!log || log->sweeps.empty()) {
+        there_ = false;
+        log_warning("the lidar is not used for training: {}",
+                    log ? "it has no sweeps" : log.error().text());
+        return false;
+    }
+    log_ = std::move(*log);
+    kept_.resize(log_->sweeps.size());
+    useless_.resize(log_->sweeps.size());
+    return true;
+}
+
+std::shared_ptr<const BeamPlan> LidarBeams::plan(const TrainingSettings& settings,
+                                                 std::uint64_t step) {
+    CHECK(log_, "beams of a lidar that was not opened");
+    const auto seed = static_cast<std::uint64_t>(settings.seed), stream = kBeamStream + step;
+    const auto from = sweep(random_bits(seed, stream, 0) % log_->sweeps.size());
+    if (!from || from->beams.empty()) return nullptr;
+    const auto share =
+        static_cast<float>(settings.lidar_beams / static_cast<double>(from->beams.size()));
+    const std::optional<ClipBox> crop = crop_of(settings);
+    auto out = std::make_shared<BeamPlan>();
+    for (const LidarBeam& beam : from->beams) {
+        if (random_uniform(seed, stream, 1 + beam.column / kGroup) >= share) continue;
+        const Pose pose = log_->world_from_sensor.at(from->time + static_cast<double>(beam.time));
+        const CameraRay ray = world_ray(beam, pose);
+        const double range = static_cast<double>(beam.range);
+        if (crop && !inside(*crop, ray.origin + range * ray.direction)) continue;
+        out->rays.push_back(ray);
+        out->ranges.push_back(beam.range);
+    }
+    if (out->rays.empty()) return nullptr;
+    const Pose middle = log_->world_from_sensor.at(from->time);
+    out->sensor_from_world = inverse_of(middle);
+    out->place = middle.translation;
+    out->weight = settings.lidar_weight;
+    return out;
+}
+
+}  // namespace gs

@@ -1,0 +1,141 @@
+#include "trainer/poses/pose_information.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+namespace gs {
+namespace {
+
+using Motion = math::Row<6>;
+using Jacobian = std::array<Motion, 2>;  ///< of x and y
+
+constexpr std::size_t kMostPoints = 4000, kMostPlaces = 40000;  // looked at
+constexpr int kAround = 3;                                      // px to each side of a point
+
+/// How a photo changes to the right and down there: mean over colours of the products, 0..1.
+struct Structure {
+    double xx = 0, xy = 0, yy = 0;
+
+    double sum() const { return xx + yy; }
+};
+
+/// Central differences at a pixel that is not on the rim.
+void add_pixel(const Image8& photo, int x, int y, Structure& sum) {
+    const auto at = [&](int px, int py, std::size_t c) {
+        const auto place = static_cast<std::size_t>(py) * static_cast<std::size_t>(photo.width) +
+                           static_cast<std::size_t>(px);
+        return static_cast<double>(photo.bytes[3 * place + c]);
+    };
+    constexpr double kUnit = 1.0 / (2 * 255);
+    for (std::size_t c = 0; c < 3; ++c) {
+        const double dx = kUnit * (at(x + 1, y, c) - at(x - 1, y, c)),
+                     dy = kUnit * (at(x, y + 1, c) - at(x, y - 1, c));
+        sum.xx += dx * dx / 3;
+        sum.xy += dx * dy / 3;
+        sum.yy += dy * dy / 3;
+    }
+}
+bool has_neighbours(const Image8& photo, int x, int y) {
+    return x > 0 && y > 0 && x + 1 < photo.width && y + 1 < photo.height;
+}
+
+Structure structure_around(const Image8& photo, Vec2<double> place) {
+    const int x = static_cast<int>(place.x), y = static_cast<int>(place.y);
+    Structure sum;
+    int n = 0;
+    for (int j = y - kAround; j <= y + kAround; ++j)
+        for (int i = x - kAround; i <= x + kAround; ++i)
+            if (has_neighbours(photo, i, j)) add_pixel(photo, i, j, sum), ++n;
+    const double share = n > 0 ? 1.0 / n : 0;
+    return {share * sum.xx, share * sum.xy, share * sum.yy};
+}
+
+/// Mean over the whole photo of Structure::sum(), from rows and columns that are equally far apart.
+double change_all_over(const Image8& photo) {
+    const double places = static_cast<double>(photo.width) * photo.height;
+    const int step = std::max(1, static_cast<int>(std::sqrt(places / kMostPlaces)));
+    Structure sum;
+    double n = 0;
+    for (int y = 1; y + 1 < photo.height; y += step)
+        for (int x = 1; x + 1 < photo.width; x += step) add_pixel(photo, x, y, sum), ++n;
+    return n > 0 ? sum.sum() / n : 0;
+}
+
+Vec3d in_camera(const Camera& camera, Vec3d point) {
+    return camera.rotation * point + camera.translation;
+}
+
+/// Where the camera sees a point, px; none: it does not.
+std::optional<Vec2<double>> pixel_of(const Camera& camera, Vec3d point) {
+    if (!(in_camera(camera, point).z > 0)) return {};
+    const Vec2<double> at = camera.pixel_of(in_camera(camera, point));
+    if (!(at.x >= 0 && at.x < camera.width && at.y >= 0 && at.y < camera.height)) return {};
+    return at;
+}
+
+/// Of a point's pixel by the camera's motion: by differences, through any lens.
+Jacobian jacobian_of(const Camera& camera, Vec3d point) {
+    const Vec3d arm = point - camera.position();
+    const double far = std::sqrt(dot(arm, arm)), h = 1e-4;
+    Jacobian out{};
+    for (std::size_t i = 0; i < 6; ++i) {
+        const std::size_t a = i % 3;
+        const Vec3d axis{a == 0 ? 1.0 : 0.0, a == 1 ? 1.0 : 0.0, a == 2 ? 1.0 : 0.0};
+        // The camera turns or moves one way, what it sees the other.
+        const Vec3d way = i < 3 ? -cross(axis, arm) : -far * axis;
+        const double unit = i < 3 ? 1 : far;
+        const Vec2<double> ahead = camera.pixel_of(in_camera(camera, point + h * way)),
+                           behind = camera.pixel_of(in_camera(camera, point + (-h) * way));
+        out[0][i] = (ahead.x - behind.x) / (2 * h * unit);
+        out[1][i] = (ahead.y - behind.y) / (2 * h * unit);
+    }
+    return out;
+}
+
+void add(const Jacobian& j, const Structure& s, math::Square<6>& sum) {
+    for (std::size_t a = 0; a < 6; ++a)
+        for (std::size_t b = 0; b < 6; ++b)
+            sum[a][b] += s.xx * j[0][a] * j[0][b] + s.yy * j[1][a] * j[1][b] +
+                         s.xy * (j[0][a] * j[1][b] + j[1][a] * j[0][b]);
+}
+void scale(math::Square<6>& a, double by) {
+    for (Motion& row : a)
+        for (double& x : row) x *= by;
+}
+
+}  // namespace
+
+PoseInformation pose_information(const Capture& capture, const View& view) {
+    PoseInformation out;
+    const LentPhoto lent = lend_photo(view);
+    const Image8& photo = lent.photo();
+    if (photo.width != view.camera.width || photo.height != view.camera.height) return out;
+    const std::size_t stride = std::max<std::size_t>(1, capture.points.size() / kMostPoints);
+    double there = 0, seen = 0;
+    for (std::size_t i = 0; i < capture.points.size(); i += stride) {
+        const Vec3f p = capture.points[i].position;
+        const Vec3d point{static_cast<double>(p.x), static_cast<double>(p.y),
+                          static_cast<double>(p.z)};
+        const auto at = pixel_of(view.camera, point);
+        if (!at) continue;
+        const Jacobian j = jacobian_of(view.camera, point);
+        const Structure s = structure_around(photo, *at);
+        add(j, s, out.change);
+        add(j, {1, 0, 1}, out.way);
+        there += s.sum();
+        ++seen;
+    }
+    double finite = 0;
+    for (const Motion& row : out.change)
+        for (const double x : row) finite += x;
+    if (!(there > 0) || !std::isfinite(finite)) return {};
+    scale(out.change, change_all_over(photo) / there);
+    scale(out.way, 1 / seen);
+    out.width = view.camera.width;
+    out.any = true;
+    return out;
+}
+
+}  // namespace gs

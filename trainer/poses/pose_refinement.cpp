@@ -1,0 +1,200 @@
+#include "trainer/poses/pose_refinement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "renderer/math/symmetric.h"
+
+namespace gs {
+namespace {
+
+/// A photo's pixels do not differ by chance alone, each for itself: all of them say as much as this
+/// many independent ones would.
+constexpr double kPixelsWorth = 100;
+/// Added to the diagonal of what a photo says, x itself: turns and moves that nearly undo each
+/// other show less than points and photo promise, and ran away.
+constexpr double kDamping = 0.1;
+/// A residual below this is not believed.
+constexpr double kLeastResidual = 0.005;
+/// How far one step may move what is seen, x picture width, root mean square.
+constexpr double kLongestStep = 0.02;
+
+Quatd times(Quatd a, Quatd b) {
+    return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+            a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+            a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+            a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
+}
+Quatd unit(Quatd q) {
+    const double n = 1 / std::sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+    return {n * q.w, n * q.x, n * q.y, n * q.z};
+}
+/// Turning by the length of v, radians, about it.
+Quatd turn_by(Vec3d v) {
+    const double angle = std::sqrt(dot(v, v)), half = 0.5 * angle;
+    const double s = angle < 1e-12 ? 0.5 : std::sin(half) / angle;
+    return {std::cos(half), s * v.x, s * v.y, s * v.z};
+}
+Vec3d vector_of(Quatd turn) {
+    if (turn.w < 0) turn = {-turn.w, -turn.x, -turn.y, -turn.z};
+    const Vec3d v{turn.x, turn.y, turn.z};
+    const double sine = std::sqrt(dot(v, v));
+    return (sine < 1e-12 ? 2.0 : 2 * std::atan2(sine, turn.w) / sine) * v;
+}
+
+using Six = math::Row<6>;
+using Square = math::Square<6>;
+
+/// The x of a x = b, `a` symmetric and positive: through the inverse root.
+Six solved(const Square& a, const Six& b) {
+    const Square root = math::inverse_root(a, 0);
+    return math::times(root, math::times_transposed(root, b));
+}
+/// x^T a x
+double form(const Square& a, const Six& x) {
+    const Six ax = math::times(a, x);
+    return std::inner_product(x.begin(), x.end(), ax.begin(), 0.0);
+}
+
+/// p_camera = R (T^-1 (p - (e + m)) ) with R, e as before: turned by T about the centre `eye`.
+void move_pose(Mat3d& rotation, Vec3d& translation, Vec3d eye, const Mat3d& turn, Vec3d move) {
+    const Vec3d own = -(transpose(rotation) * translation);  // one row's, with a rolling shutter
+    rotation = rotation * transpose(turn);
+    translation = -(rotation * (eye + turn * (own - eye) + move));
+}
+
+}  // namespace
+
+SceneMotion sum_of(std::span<const BlockMotion> blocks) {
+    double sum[6] = {};
+    for (const BlockMotion& block : blocks)
+        for (std::size_t i = 0; i < 6; ++i) sum[i] += static_cast<double>(block[i]);
+    return {{sum[0], sum[1], sum[2]}, {sum[3], sum[4], sum[5]}};
+}
+
+double residual_of(const LossTerms& terms) { return 0.5 * terms.mse / std::max(terms.l1, 1e-9); }
+
+double PoseCorrection::angle() const {
+    const Vec3d v = vector_of(turn);
+    return std::sqrt(dot(v, v));
+}
+
+Camera corrected(const Camera& camera, const PoseCorrection& correction) {
+    Camera out = camera;
+    const Mat3d turn = rotation_from_quat(correction.turn);
+    const Vec3d eye = camera.position();
+    move_pose(out.rotation, out.translation, eye, turn, correction.move);
+    if (camera.rolling())
+        for (Pose* pose : {&out.first, &out.last})
+            move_pose(pose->rotation, pose->translation, eye, turn, correction.move);
+    return out;
+}
+
+PosePrior pose_prior(double sigma, double extent) {
+    return {sigma * std::numbers::pi / 180, std::max(0.01 * sigma * extent, 1e-12)};
+}
+
+PoseRefinement::PoseRefinement(const Capture& capture, std::span<const std::size_t> views)
+    : rows_(capture.views.size()),
+      views_(views.begin(), views.end()),
+      information_(capture.views.size()) {
+    for (const std::size_t v : views_)
+        information_[v] = pose_information(capture, capture.views[v]);
+}
+
+Camera PoseRefinement::camera(const Capture& capture, std::size_t view) const {
+    const Camera& given = capture.views[view].camera;
+    if (rows_.empty() || rows_[view].steps == 0) return given;
+    return corrected(given, rows_[view].correction);
+}
+
+bool PoseRefinement::step(std::size_t view, const SceneMotion& gradient, double residual,
+                          const PosePrior& prior, double forgets) {
+    // The camera's motion is the scene's, backwards.
+    const Six g = {-gradient.turn.x, -gradient.turn.y, -gradient.turn.z,
+                   -gradient.move.x, -gradient.move.y, -gradient.move.z};
+    const double sum = std::accumulate(g.begin(), g.end(), residual);
+    if (!std::isfinite(sum)) return false;
+    const PoseInformation& photo = information_[view];
+    if (!photo.any) return true;
+    Row& row = rows_[view];
+    PoseCorrection& c = row.correction;
+    ++row.steps;
+    // - log likelihood of Laplace's distribution: this many pixels x mean |difference| / b.
+    const double b = std::max(residual, kLeastResidual), slope = kPixelsWorth / b;
+    row.known = (1 - forgets) * row.known + slope / b;
+    const Vec3d v = vector_of(c.turn);
+    const Six now = {v.x, v.y, v.z, c.move.x, c.move.y, c.move.z};
+    Square precision = photo.change;
+    Six pull;
+    for (std::size_t i = 0; i < 6; ++i) {
+        const double sigma = i < 3 ? prior.turn : prior.move, own = 1 / (sigma * sigma);
+        for (double& x : precision[i]) x *= row.known;
+        precision[i][i] += kDamping * precision[i][i] + own;
+        pull[i] = -slope * g[i] - forgets * own * now[i];
+    }
+    Six by = solved(precision, pull);
+    const double way = std::sqrt(std::max(0.0, form(photo.way, by))),
+                 most = kLongestStep * photo.width;
+    if (way > most)
+        for (double& x : by) x *= most / way;
+    c.turn = unit(times(turn_by({by[0], by[1], by[2]}), c.turn));
+    c.move += Vec3d{by[3], by[4], by[5]};
+    return true;
+}
+
+void PoseRefinement::smooth(double share) {
+    if (views_.size() < 2) return;
+    const std::vector<Row> old = rows_;
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+        const PoseCorrection& before = old[views_[i > 0 ? i - 1 : 1]].correction;
+        const PoseCorrection& behind =
+            old[views_[i + 1 < views_.size() ? i + 1 : i - 1]].correction;
+        PoseCorrection& c = rows_[views_[i]].correction;
+        c.turn = slerp(c.turn, slerp(before.turn, behind.turn, 0.5), share);
+        c.move += share * (0.5 * (before.move + behind.move) - c.move);
+    }
+}
+
+void PoseRefinement::hold_gauge(const Capture& capture) {
+    const std::vector<std::size_t>& views = views_;
+    if (views.empty()) return;
+    const double share = 1 / static_cast<double>(views.size());
+    Vec3d centre{}, turn{}, move{};
+    for (const std::size_t v : views) {
+        centre += share * capture.views[v].camera.position();
+        turn += share * vector_of(rows_[v].correction.turn);
+        move += share * rows_[v].correction.move;
+    }
+    // What is left of the moves after a common move and turn, along the way from the middle.
+    const auto arm = [&](std::size_t v) { return capture.views[v].camera.position() - centre; };
+    double along = 0, arms = 0;
+    for (const std::size_t v : views) {
+        along += dot(rows_[v].correction.move - move, arm(v));
+        arms += dot(arm(v), arm(v));
+    }
+    const double growth = arms > 0 ? along / arms : 0;
+    const Quatd back = turn_by(-turn);
+    for (const std::size_t v : views) {
+        PoseCorrection& c = rows_[v].correction;
+        c.turn = unit(times(back, c.turn));
+        c.move += -(move + cross(turn, arm(v)) + growth * arm(v));
+    }
+}
+
+bool PoseRefinement::restore(std::vector<Row> rows) {
+    const auto sound = [](const Row& row) {
+        const Quatd& q = row.correction.turn;
+        double sum = row.correction.move.x + row.correction.move.y + row.correction.move.z;
+        sum += row.known;
+        return std::isfinite(sum) && row.known >= 0 &&
+               std::abs(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z - 1) < 1e-6;
+    };
+    if (rows.size() != rows_.size() || !std::all_of(rows.begin(), rows.end(), sound)) return false;
+    rows_ = std::move(rows);
+    return true;
+}
+
+}  // namespace gs

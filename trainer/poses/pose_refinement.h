@@ -1,0 +1,108 @@
+// PoseRefinement: small corrections of the cameras' poses, learned together with the Gaussians.
+// Each training photo has a rigid motion of its camera, stepped by the gradient of its own steps.
+// Owned by the trainer, on its thread. A camera with a rolling shutter moves as a whole.
+//
+// A correction is what is most likely, given all that the photo's steps have said and that poses
+// are known to be about right: a normal distribution of six numbers whose prior has mean zero and
+// the width `PosePrior`. A step says where the loss is lowest if it is as curved as the photo
+// promises (Gauss and Newton: the residual is taken for Laplace's, so one of width b counts
+// 1 / b^2 times how much pixels change, pose_information.h), and how surely. What is known already
+// weighs against it, and is forgotten slowly, as the scene moves on. So directions of which a photo
+// says little stay where the prior has them, and noise is averaged in the others. (Adam takes equal
+// steps in all directions, and wandered in the first.)
+//
+// Poses and scene can move together without any photo changing (the gauge). So once every photo has
+// had its turn, what all corrections have in common is taken out of them: a move, a turn and a
+// growth of the whole rig. The scene follows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "renderer/raster/rasterizer.h"
+#include "renderer/scene/capture.h"
+#include "trainer/loss/loss.h"
+#include "trainer/poses/pose_information.h"
+
+namespace gs {
+
+/// A camera's motion: turned about its own position (world axes), then moved.
+struct PoseCorrection {
+    Quatd turn{1, 0, 0, 0};  ///< of length 1
+    Vec3d move{};            ///< world units
+
+    /// How far it turns, radians.
+    double angle() const;
+};
+/// The camera after a motion; all its poses move alike.
+Camera corrected(const Camera& camera, const PoseCorrection& correction);
+
+/// BlockGradients::motion of a block, and of all of them: added in the blocks' order, whatever
+/// order they came in.
+using BlockMotion = std::array<float, 6>;
+SceneMotion sum_of(std::span<const BlockMotion> blocks);
+
+/// Of one step, on its way to its photo's pose.
+struct PoseGradient {
+    std::uint64_t step = 0;  ///< steps done with it
+    std::size_t view = 0;
+    SceneMotion motion;
+    double residual = 0;  ///< typical |picture - photo| where they differ: residual_of(), 0..1
+};
+/// Half of mean square over mean: of Laplace's distribution its width, and where few pixels differ,
+/// theirs and not the mean with all that are alike.
+double residual_of(const LossTerms& terms);
+/// What a run has learned of one photo's camera; as a checkpoint stores it.
+struct PoseRow {
+    PoseCorrection correction;
+    double known = 0;  ///< what steps have said and is not forgotten, in the photo's information
+    std::uint64_t steps = 0;
+};
+/// All of it.
+struct PoseState {
+    std::vector<PoseRow> rows;            ///< by view
+    std::vector<PoseGradient> gradients;  ///< not taken yet, oldest first
+};
+
+/// How wrong given poses are thought to be: standard deviations about and along each axis.
+struct PosePrior {
+    double turn = 0;  ///< radians
+    double move = 0;  ///< world units
+};
+/// From the setting pose_sigma: `sigma` degrees, and `sigma` percent of the scene's extent.
+PosePrior pose_prior(double sigma, double extent);
+
+class PoseRefinement {
+  public:
+    using Row = PoseRow;
+    PoseRefinement() = default;
+    /// Corrections of these views, all of them none.
+    PoseRefinement(const Capture& capture, std::span<const std::size_t> views);
+
+    bool empty() const { return rows_.empty(); }
+    /// A view's camera as far as is known; test views' are as given.
+    Camera camera(const Capture& capture, std::size_t view) const;
+    /// Takes in what one step said: the gradient of a loss on this view (SceneMotion of its
+    /// backward) with residual_of() it. `forgets`: the share of what is known
+    /// that counts no longer, 0 to 1. False: it was not finite, and nothing changed.
+    bool step(std::size_t view, const SceneMotion& gradient, double residual,
+              const PosePrior& prior, double forgets);
+    /// Brings each correction nearer to the mean of those before and behind it, in the order of the
+    /// views: all the way with `share` 1.
+    void smooth(double share);
+    /// Takes out what all corrections have in common.
+    void hold_gauge(const Capture& capture);
+
+    const std::vector<Row>& rows() const { return rows_; }
+    /// Of a checkpoint of this capture. False: these cannot be.
+    bool restore(std::vector<Row> rows);
+
+  private:
+    std::vector<Row> rows_;  ///< by view
+    std::vector<std::size_t> views_;
+    std::vector<PoseInformation> information_;  ///< by view; of others than views_ none
+};
+
+}  // namespace gs
