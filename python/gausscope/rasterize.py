@@ -234,7 +234,6 @@ _are_transforms_active = getattr(torch._C, "_are_functorch_transforms_active", l
 
 def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolling_shutter, others, **off) -> None:
     """Raises for what is not supported, by its name."""
-    _refuse_transforms()
     if (render_mode in _MODES and camera_model in tuple(_LENSES) and rasterize_mode in ("classic", "antialiased")
             and profile in tuple(_PROFILES) and tile_size in (None, 16) and rolling_shutter in (None, 4)
             and not others and not any(off.values())):
@@ -320,6 +319,7 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
             opacities: Tensor, colors: Optional[Tensor], sh_degree: Optional[int], viewmats: Tensor, Ks: Tensor,
             packed: bool, numbers: dict, colored: bool = True) -> tuple[Meta, Optional[Tensor]]:
     """Everything before blending: meta, and colours [nnz, D] or, not packed, [..., C, N, D]."""
+    _refuse_transforms()
     if not isinstance(means, Tensor) or means.dim() < 2 or not isinstance(viewmats, Tensor) or viewmats.dim() < 3:
         raise Error("means must be a tensor [..., N, 3] and viewmats a tensor [..., C, 4, 4]")
     lead, N, C = tuple(means.shape[:-2]), means.shape[-2], viewmats.shape[-3]
