@@ -209,7 +209,7 @@ class Lpips:
         drawn = splats.parent / "drawn"
         call("render", splats, capture=capture, test_only=True, output=drawn, format="npy", maps="color", **options)
         values = []
-        for file, view in zip(sorted(drawn.glob("*.npy")), sorted(views, key=lambda view: view.name), strict=True):
+        for file, view in zip(sorted(drawn.glob("*.npy")), sorted(views, key=lambda view: view.name)):
             picture = np.clip(np.load(file), 0, 1)
             picture = np.floor(picture * 255 + 0.5) / 255 if rules == "inria" else picture
             values.append(self(picture if picture.shape[-1] == 3 else picture.transpose(1, 2, 0), view.photo() / 255))
@@ -226,17 +226,18 @@ def run(job: pathlib.Path, command: str, profile: str, scene: Scene, seed: int, 
         steps=a.steps, seed=seed, factor=scene.factor, images="images" if scene.factor == 1 else f"images_{scene.factor}",
         loading=loading))
     done = job / "result.json"
-    if done.is_file():
-        known = json.loads(done.read_text())
-        if known["command"] == shlex.join(words) and known["as"] == a.rules and (lpips is None or "lpips" in known):
-            return known
-    shutil.rmtree(job, ignore_errors=True)  # half a run has no time
-    (job / "out").mkdir(parents=True)
-    print(f"{scene.name}, seed {seed}: {shlex.join(words)}", file=sys.stderr, flush=True)
-    out = timed(words, job / "log.txt")
-    splats = splats_of(job / "out")
-    out["seconds"] = splats.stat().st_mtime - out.pop("begin")
-    out.update(score(splats, scene, capture, a.rules, profile, lpips), splats=str(splats), profile=profile,
+    out = json.loads(done.read_text()) if done.is_file() else {}
+    if out.get("command") != shlex.join(words):
+        shutil.rmtree(job, ignore_errors=True)  # half a run has no time
+        (job / "out").mkdir(parents=True)
+        print(f"{scene.name}, seed {seed}: {shlex.join(words)}", file=sys.stderr, flush=True)
+        out = timed(words, job / "log.txt")
+        out["splats"] = str(splats_of(job / "out"))
+        out["seconds"] = os.path.getmtime(out["splats"]) - out.pop("begin")
+    elif out["as"] == a.rules and (lpips is None or "lpips" in out):
+        return out
+    splats = pathlib.Path(out["splats"])
+    out.update(score(splats, scene, capture, a.rules, profile, lpips), profile=profile,
                sha256=hashlib.sha256(splats.read_bytes()).hexdigest(), command=shlex.join(words), folder=str(job),
                scene=scene.name, set=scene.set, seed=seed, machine=platform.node(), **{"as": a.rules})
     done.write_text(json.dumps(out, indent=1))

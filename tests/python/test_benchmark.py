@@ -116,6 +116,23 @@ class Benchmark(unittest.TestCase):
             self.assertEqual(a["psnr"], b["psnr"])
         self.assertEqual(self.run_it("--check", self.results / "results.json")[:2], (0, f"{self.results}/results.json: holds\n"))
 
+    def test_other_rules_and_lpips_score_again_without_training(self):
+        results = self.folder / "scored"
+        line = [self.data / "truck", "-o", results, "--steps", 3, "--seeds", "4"]
+        self.assertEqual(self.run_it(*line)[0], 0)
+        first = json.loads((results / "results.json").read_text())["runs"][0]
+        options = ["--as", "nerfstudio"]
+        if importlib.util.find_spec("torch"):
+            import torch
+            torch.save(PerceptualDifference().weights("vgg"), self.folder / "weights.pt")
+            options += ["--lpips", self.folder / "weights.pt"]
+        code, _, err = self.run_it(*line, *options)
+        self.assertEqual((code, err), (0, ""))
+        again = json.loads((results / "results.json").read_text())["runs"][0]
+        self.assertEqual((again["seconds"], again["sha256"]), (first["seconds"], first["sha256"]))
+        self.assertNotEqual(again["ssim"], first["ssim"])
+        self.assertEqual("lpips" in again, len(options) > 2)
+
     def test_what_breaks_the_rules_is_found(self):
         changed = json.loads(json.dumps(self.json))
         changed["runs"][0]["psnr"] += 1
