@@ -12,7 +12,7 @@ namespace gs {
 /// here, or there is no such thing.
 struct Ceilings {
     static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-    std::string machine;  ///< "NVIDIA H200", "CPU (AVX3, 2 threads)"
+    std::string machine;  ///< "NVIDIA H200", "CPU (AVX-512, 2 threads)"
     bool cuda = false;
     double copy_bytes = kUnknown;   ///< read plus written by a large copy
     double triad_bytes = kUnknown;  ///< CPU: read plus written by a = b + s c

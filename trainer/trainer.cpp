@@ -135,8 +135,12 @@ Result<void> Trainer::State::begin() {
     const auto degree = static_cast<int>(std::clamp(settings.sh_degree, 0.0, 3.0));
     const FirstLook look{static_cast<float>(settings.init_opacity),
                          static_cast<float>(settings.init_scale), settings.init_surfaces};
+    const auto most = static_cast<std::size_t>(std::max(1.0, settings.max_gaussians));
     GS_TRY(GaussianModel model, first ? gaussians_from_model(*first, *capture, degree)
-                                      : gaussians_from_points(*capture, degree, 0, look));
+                                      : gaussians_from_points(*capture, degree, most, look));
+    if (!first && capture->points.size() > most)
+        log_info("{} of the capture's {} points become Gaussians (max_gaussians)", model.count,
+                 capture->points.size());
     GS_TRY_VOID(may_learn_from_lidar());
     learns_from_lidar();  // warns now if there is no lidar
     model.antialiased = draws_antialiased(settings);

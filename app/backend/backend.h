@@ -14,7 +14,7 @@
 namespace gs {
 
 struct Backend {
-    std::string name;  ///< "CPU (AVX3_SPR, 2 threads)", "CUDA (NVIDIA H200, sm_90)"
+    std::string name;  ///< "CPU (AVX-512, 2 threads)", "CUDA (NVIDIA H200, sm_90)"
     bool cuda = false;
     std::function<Result<std::unique_ptr<Rasterizer>>()> make_rasterizer;
     std::function<Result<std::unique_ptr<TrainingBackend>>()> make_training;

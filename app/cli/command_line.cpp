@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "app/cli/common.h"
 #include "app/cli/meant_option.h"
@@ -13,6 +14,7 @@
 #include "base/exception_words.h"
 #include "base/record/scope.h"
 #include "renderer/device/device_error.h"
+#include "renderer/raster/rasterizer.h"
 
 namespace gs::cli {
 namespace {
@@ -21,6 +23,7 @@ using Words = std::vector<std::string>;
 
 constexpr std::array kCommonWithValue{"--backend", "--device", "--seed", "--config", "--threads"};
 constexpr const char* kVersion = "gausscope " GAUSSCOPE_VERSION;
+constexpr const char* kInstructionSet = "GAUSSCOPE_INSTRUCTION_SET";  // environment
 constexpr const char* kAbout =
     "gausscope trains, shows and explains 3D Gaussian Splatting.\n`gausscope PATH` opens the "
     "studio on a capture or splat file.";
@@ -186,6 +189,12 @@ int run_command_line(int argc, const char* const* argv) {
         return complain(*root, error);
     }
     apply(common);
+    if (const char* set = std::getenv(kInstructionSet);
+        set != nullptr && !choose_cpu_instruction_set(set)) {
+        fmt::print(stderr, "error: {}={}: this processor and build have {}\n", kInstructionSet, set,
+                   fmt::join(cpu_instruction_sets(), ", "));
+        return kUsage;
+    }
     name_this_thread("main");
     try {
         const Result<int> code = run(common);

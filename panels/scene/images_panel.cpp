@@ -15,7 +15,7 @@
 namespace gs {
 namespace {
 
-constexpr float kWide = 42, kMiddle = 32;  // em
+constexpr float kWideTable = 42, kMiddle = 32;  // em
 
 void sparkline(const std::vector<CurvePoint>& points, ImU32 color) {
     const ImVec2 at = ImGui::GetCursorScreenPos(),
@@ -97,7 +97,7 @@ void ImagesPanel::draw(const Snapshot& snapshot, Commands& commands) {
     TableView view{.id = "##images", .indent = 0.3F};
     // In a narrow panel names and curves keep their space.
     const float width = ImGui::GetContentRegionAvail().x / em();
-    if (width < kWide) view.dropped = {"used", "loss"};
+    if (width < kWideTable) view.dropped = {"used", "loss"};
     if (width < kMiddle) view.dropped.insert(view.dropped.end(), {"split", "SSIM"});
     view.flags |=
         ImGuiTableFlags_Sortable | ImGuiTableFlags_Resizable | ImGuiTableFlags_BordersInnerV;

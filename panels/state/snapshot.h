@@ -277,7 +277,7 @@ struct SessionView {
     std::shared_ptr<const DriveState> drive;            ///< a lidar's sweeps; null: there are none
     TrainingStatus training;
     std::vector<Activity> activities;  ///< longest running first
-    std::string backend;               ///< "CPU (AVX3_SPR, 2 threads)"
+    std::string backend;               ///< "CPU (AVX-512, 2 threads)"
 
     /// Gaussians of the open model now; density control changes them.
     std::uint64_t gaussians() const {

@@ -1,4 +1,4 @@
-#include "panels/viewport/cost_region.h"
+#include "panels/viewport/overlay_parts.h"
 
 #include "panels/state/cost_report.h"
 #include "panels/state/inspection.h"

@@ -1,4 +1,4 @@
-#include "panels/viewport/drive_overlay.h"
+#include "panels/viewport/overlay_parts.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 
 #include "base/format.h"
 #include "panels/state/drive_state.h"
-#include "panels/viewport/frusta.h"
 #include "panels/viewport/overlays.h"
 #include "panels/viewport/projection.h"
 #include "panels/widgets/theme.h"

@@ -1,8 +1,7 @@
-#include "panels/viewport/film_path.h"
+#include "panels/viewport/overlay_parts.h"
 
 #include <cmath>
 
-#include "panels/viewport/frusta.h"
 #include "panels/widgets/theme.h"
 
 namespace gs {

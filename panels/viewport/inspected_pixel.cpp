@@ -1,4 +1,4 @@
-#include "panels/viewport/inspected_pixel.h"
+#include "panels/viewport/overlay_parts.h"
 
 #include <algorithm>
 #include <cmath>

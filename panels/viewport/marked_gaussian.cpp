@@ -1,4 +1,4 @@
-#include "panels/viewport/marked_gaussian.h"
+#include "panels/viewport/overlay_parts.h"
 
 #include <fmt/format.h>
 

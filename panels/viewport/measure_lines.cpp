@@ -1,4 +1,4 @@
-#include "panels/viewport/measure_lines.h"
+#include "panels/viewport/overlay_parts.h"
 
 namespace gs {
 

@@ -1,9 +1,8 @@
-#include "panels/viewport/note_pins.h"
+#include "panels/viewport/overlay_parts.h"
 
 #include <algorithm>
 #include <string>
 
-#include "panels/viewport/frusta.h"
 #include "panels/widgets/theme.h"
 #include "panels/widgets/widgets.h"
 

@@ -1,4 +1,4 @@
-#include "panels/viewport/shutter_overlay.h"
+#include "panels/viewport/overlay_parts.h"
 
 #include <fmt/format.h>
 

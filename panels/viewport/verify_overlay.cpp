@@ -1,4 +1,4 @@
-#include "panels/viewport/verify_overlay.h"
+#include "panels/viewport/overlay_parts.h"
 
 #include <cstdint>
 

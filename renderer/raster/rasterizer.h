@@ -260,7 +260,7 @@ class ForwardState {
 class Rasterizer {
   public:
     virtual ~Rasterizer() = default;
-    virtual std::string name() const = 0;  ///< "CPU (AVX3_SPR, 2 threads)"
+    virtual std::string name() const = 0;  ///< "CPU (AVX-512, 2 threads)"
     virtual std::unique_ptr<ForwardState> make_state() const = 0;
     /// `model` as this backend reads it fastest: as it is on the CPU, a copy in device memory
     /// elsewhere. The model must outlive the source and stay unchanged. `bounds` as
@@ -297,7 +297,7 @@ class Rasterizer {
 };
 
 std::unique_ptr<Rasterizer> make_cpu_rasterizer();
-/// The instruction set that run-time dispatch chose, for example "AVX3_SPR".
+/// The instruction set that run-time dispatch chose: "AVX-512", "AVX2", "SSE2" ...
 std::string cpu_instruction_set();
 /// All that this machine can run, best first.
 std::vector<std::string> cpu_instruction_sets();

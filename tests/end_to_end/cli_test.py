@@ -305,6 +305,20 @@ class Render(Case):
         assert made.code == 0, made.err
         cls.scene = cls.shared / "scene" / "point_cloud.ply"
 
+    def test_any_instruction_set_can_be_chosen(self):
+        name = "GAUSSCOPE_INSTRUCTION_SET"
+        error = self.expect(2, "info", self.scene, env={name: "AVX9000"}, says=f"{name}=AVX9000: this processor").err
+        sets = error.strip().rsplit(" have ", 1)[1].split(", ")
+        colors = []
+        for chosen in sets:
+            seen = self.expect(0, "inspect", self.scene, "--capture", self.capture, "--camera", 0, "--pixel", "40,30", "--json", "--backend", "cpu",
+                               env={name: chosen}).json
+            self.assertIn(f"CPU ({chosen}, ", seen["backend"]["name"])
+            colors.append(seen["backend"]["color"])
+        for color in colors[1:]:
+            for a, b in zip(color, colors[0]):
+                self.assertAlmostEqual(a, b, 5)
+
     def test_npy_has_every_map(self):
         cameras = self.folder / "cameras.json"
         cameras.write_text(json.dumps([

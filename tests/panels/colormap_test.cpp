@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "renderer/maps/colormap.h"
-#include "tests/panels/headless.h"
+#include "tests/panels/fake_snapshot.h"
 
 namespace gs {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "panels/viewport/drive_overlay.h"
+#include "panels/viewport/overlay_parts.h"
 #include "tests/panels/fake_drive.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"

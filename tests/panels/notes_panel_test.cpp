@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "panels/scene/notes_panel.h"
-#include "panels/viewport/note_pins.h"
+#include "panels/viewport/overlay_parts.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
 

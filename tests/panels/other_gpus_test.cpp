@@ -8,7 +8,7 @@
 #include <string>
 
 #include "panels/trace/stages_panel.h"
-#include "panels/viewport/predicted_tiles.h"
+#include "panels/viewport/overlay_parts.h"
 #include "tests/panels/fake_prediction.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"

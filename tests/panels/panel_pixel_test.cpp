@@ -8,7 +8,7 @@
 #include <map>
 
 #include "panels/scene/pixel_panel.h"
-#include "panels/viewport/inspected_pixel.h"
+#include "panels/viewport/overlay_parts.h"
 #include "panels/viewport/viewport.h"
 #include "tests/panels/fake_inspection.h"
 #include "tests/panels/fake_snapshot.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "panels/viewport/measure_lines.h"
+#include "panels/viewport/overlay_parts.h"
 #include "renderer/scene/camera.h"
 
 namespace gs {

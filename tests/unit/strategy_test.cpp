@@ -89,7 +89,7 @@ TEST(Strategy, CurveBeginsAndEndsWhereItShould) {
     EXPECT_EQ(growth_curve(1000, 5000, 0, 40), 1000u);
     EXPECT_EQ(growth_curve(1000, 5000, 40, 40), 5000u);
     EXPECT_EQ(growth_curve(1000, 5000, 20, 40), 4000u);
-    EXPECT_EQ(growth_curve(1000, 500, 20, 40), 1000u) << "nothing is taken away";
+    EXPECT_EQ(growth_curve(1000, 500, 20, 40), 500u) << "nothing is added";
     std::size_t last = 0, gain = 1000;
     for (std::size_t round = 1; round <= 40; ++round) {
         const std::size_t now = growth_curve(1000, 5000, round, 40);
@@ -354,6 +354,18 @@ TEST_P(StrategyRun, SameBitsResumedAndOnOtherThreads) {
     seeded.seed = 7;
     EXPECT_NE(trained(seeded).values[0], one.values[0]);
     EXPECT_EQ(one.count, static_cast<std::size_t>(settings.max_gaussians));
+}
+
+TEST(StrategyRun, NoneHasMoreThanItsLimitAtAnyStep) {
+    for (const StrategyKind kind : {StrategyKind::adc, StrategyKind::mcmc, StrategyKind::budget}) {
+        TrainingSettings settings = settings_of(kind);
+        settings.max_gaussians = 120;  // of 300 points
+        const auto trainer =
+            std::move(*Trainer::create(testing::small_capture(), settings, make_cpu_training()));
+        EXPECT_EQ(trainer->gaussian_count(), 120u);
+        while (!trainer->finished()) ASSERT_LE(trainer->step().gaussians, 120u);
+        EXPECT_GT(trainer->gaussian_count(), 60u);
+    }
 }
 
 TEST(StrategyRun, BudgetFollowsItsCurve) {

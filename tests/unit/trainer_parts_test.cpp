@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "base/rng.h"
@@ -159,6 +160,22 @@ TEST(Morton, NeighboursStayTogether) {
     EXPECT_TRUE(morton_order({}).empty());
 }
 
+constexpr auto kAll = std::numeric_limits<std::size_t>::max();
+
+TEST(Init, OfTooManyPointsEvenlySpacedOnesAreKept) {
+    Capture capture;
+    for (int i = 0; i < 1000; ++i)
+        capture.points.push_back({{static_cast<float>(i * 37 % 1000), 0, 0}, {1, 2, 3}});
+    const auto model = gaussians_from_points(capture, 0, 100);
+    ASSERT_TRUE(model);
+    ASSERT_EQ(model->count, 100u);
+    std::vector<float> places(model->plane(kMeans), model->plane(kMeans) + 100);
+    std::sort(places.begin(), places.end());
+    for (std::size_t i = 1; i < 100; ++i) EXPECT_NEAR(places[i] - places[i - 1], 10, 1);
+    for (std::size_t i = 0; i < 100; ++i)
+        EXPECT_NEAR(model->at(kLogScales, i), std::log(14.0f), 0.5) << "by what was kept";
+}
+
 TEST(Init, ScalesAreNeighbourDistances) {
     Capture capture;
     // A unit grid: three nearest neighbours at distance 1 for every corner-most and inner point
@@ -171,7 +188,7 @@ TEST(Init, ScalesAreNeighbourDistances) {
         capture.points.push_back(p);
     }
     capture.points.push_back({{std::nanf(""), 0, 0}, {0, 0, 0}});
-    const auto model = gaussians_from_points(capture, 3, 0);
+    const auto model = gaussians_from_points(capture, 3, kAll);
     ASSERT_TRUE(model);
     EXPECT_EQ(model->count, 27u);
     EXPECT_EQ(model->capacity / kBlock % 2, 1u);
@@ -196,8 +213,8 @@ TEST(Init, WhatWasMeasuredOnSurfacesLiesInThem) {
     }
     for (int i = 0; i < 30; ++i)
         capture.points.push_back({{-9, 0.2f * static_cast<float>(i), -9}, {9, 9, 9}});
-    const auto balls = gaussians_from_points(capture, 0, 0),
-               discs = gaussians_from_points(capture, 0, 0, {0.1f, 1, true});
+    const auto balls = gaussians_from_points(capture, 0, kAll),
+               discs = gaussians_from_points(capture, 0, kAll, {0.1f, 1, true});
     ASSERT_TRUE(balls && discs);
     double furthest = 0;
     for (std::size_t i = 0; i < discs->count; ++i) {
@@ -222,13 +239,13 @@ TEST(Init, DuplicatesGetASize) {
     Capture capture;
     for (int i = 0; i < 40; ++i)
         capture.points.push_back({{static_cast<float>(i / 8), 0, 0}, {1, 2, 3}});
-    const auto model = gaussians_from_points(capture, 0, 0);
+    const auto model = gaussians_from_points(capture, 0, kAll);
     ASSERT_TRUE(model);
     for (std::size_t i = 0; i < model->count; ++i)
         EXPECT_TRUE(std::isfinite(model->at(kLogScales, i)));
     Capture one_place;
     for (int i = 0; i < 9; ++i) one_place.points.push_back({{5, 5, 5}, {1, 2, 3}});
-    const auto lump = gaussians_from_points(one_place, 0, 0);
+    const auto lump = gaussians_from_points(one_place, 0, kAll);
     ASSERT_TRUE(lump);
     EXPECT_TRUE(std::isfinite(lump->at(kLogScales, 0)));
 }

@@ -101,6 +101,22 @@ float smallest_squared(std::vector<float> squared, float extent) {
     return std::max(std::min(1e-7f, 1e-2f * *middle), 1e-6f * *middle);
 }
 
+/// Of more than `most` points, those at even steps along Morton order: as dense everywhere, in
+/// proportion, as all were.
+void keep_evenly(std::vector<Vec3f>& points, std::vector<std::size_t>& rows, std::size_t most) {
+    if (points.size() <= most) return;
+    const std::vector<std::uint32_t> order = morton_order(points);
+    std::vector<Vec3f> kept_points(most);
+    std::vector<std::size_t> kept_rows(most);
+    for (std::size_t i = 0; i < most; ++i) {
+        const std::size_t from = order[i * order.size() / most];
+        kept_points[i] = points[from];
+        kept_rows[i] = rows[from];
+    }
+    points = std::move(kept_points);
+    rows = std::move(kept_rows);
+}
+
 float points_radius(const Capture& capture) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     Vec3f lo{kInfinity, kInfinity, kInfinity}, hi{-kInfinity, -kInfinity, -kInfinity};
@@ -136,8 +152,8 @@ float scene_extent_of(const Capture& capture) {
     return radius > 0 ? radius : 1.0f;
 }
 
-Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degree,
-                                            std::size_t capacity, const FirstLook& look) {
+Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degree, std::size_t most,
+                                            const FirstLook& look) {
     std::vector<Vec3f> points;
     std::vector<std::size_t> rows;
     for (std::size_t i = 0; i < capture.points.size(); ++i) {
@@ -146,6 +162,7 @@ Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degre
         points.push_back(p);
         rows.push_back(i);
     }
+    keep_evenly(points, rows, most);
     if (rows.empty())
         return fail(ErrorKind::malformed, capture.path,
                     "the capture has no usable 3D points to start from",
@@ -153,7 +170,7 @@ Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degre
     const PointTree<float> tree(points);
     const std::vector<float> squared = neighbour_distances(tree, points);
     const float smallest = smallest_squared(squared, scene_extent_of(capture));
-    GaussianModel model(rows.size(), sh_degree, padded_capacity(std::max(capacity, rows.size())));
+    GaussianModel model(rows.size(), sh_degree, padded_capacity(rows.size()));
     const std::vector<std::uint32_t> order = morton_order(points);
     const float opacity = look.surfaces ? std::max(look.opacity, kSurfaceOpacity) : look.opacity,
                 logit = std::log(opacity / (1.0f - opacity)),

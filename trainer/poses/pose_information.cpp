@@ -5,6 +5,8 @@
 #include <cmath>
 #include <optional>
 
+#include "renderer/scene/camera_lens.h"
+
 namespace gs {
 namespace {
 
@@ -68,15 +70,16 @@ Vec3d in_camera(const Camera& camera, Vec3d point) {
 }
 
 /// Where the camera sees a point, px; none: it does not.
-std::optional<Vec2<double>> pixel_of(const Camera& camera, Vec3d point) {
+std::optional<Vec2<double>> pixel_of(const Camera& camera, const CameraPixels& pixels,
+                                     Vec3d point) {
     if (!(in_camera(camera, point).z > 0)) return {};
-    const Vec2<double> at = camera.pixel_of(in_camera(camera, point));
+    const Vec2<double> at = pixels.pixel_of(in_camera(camera, point));
     if (!(at.x >= 0 && at.x < camera.width && at.y >= 0 && at.y < camera.height)) return {};
     return at;
 }
 
 /// Of a point's pixel by the camera's motion: by differences, through any lens.
-Jacobian jacobian_of(const Camera& camera, Vec3d point) {
+Jacobian jacobian_of(const Camera& camera, const CameraPixels& pixels, Vec3d point) {
     const Vec3d arm = point - camera.position();
     const double far = std::sqrt(dot(arm, arm)), h = 1e-4;
     Jacobian out{};
@@ -86,8 +89,8 @@ Jacobian jacobian_of(const Camera& camera, Vec3d point) {
         // The camera turns or moves one way, what it sees the other.
         const Vec3d way = i < 3 ? -cross(axis, arm) : -far * axis;
         const double unit = i < 3 ? 1 : far;
-        const Vec2<double> ahead = camera.pixel_of(in_camera(camera, point + h * way)),
-                           behind = camera.pixel_of(in_camera(camera, point + (-h) * way));
+        const Vec2<double> ahead = pixels.pixel_of(in_camera(camera, point + h * way)),
+                           behind = pixels.pixel_of(in_camera(camera, point + (-h) * way));
         out[0][i] = (ahead.x - behind.x) / (2 * h * unit);
         out[1][i] = (ahead.y - behind.y) / (2 * h * unit);
     }
@@ -113,14 +116,15 @@ PoseInformation pose_information(const Capture& capture, const View& view) {
     const Image8& photo = lent.photo();
     if (photo.width != view.camera.width || photo.height != view.camera.height) return out;
     const std::size_t stride = std::max<std::size_t>(1, capture.points.size() / kMostPoints);
+    const CameraPixels pixels(view.camera);
     double there = 0, seen = 0;
     for (std::size_t i = 0; i < capture.points.size(); i += stride) {
         const Vec3f p = capture.points[i].position;
         const Vec3d point{static_cast<double>(p.x), static_cast<double>(p.y),
                           static_cast<double>(p.z)};
-        const auto at = pixel_of(view.camera, point);
+        const auto at = pixel_of(view.camera, pixels, point);
         if (!at) continue;
-        const Jacobian j = jacobian_of(view.camera, point);
+        const Jacobian j = jacobian_of(view.camera, pixels, point);
         const Structure s = structure_around(photo, *at);
         add(j, s, out.change);
         add(j, {1, 0, 1}, out.way);

@@ -32,7 +32,7 @@ struct CapturedStep {
     StepOutputs outputs;
 };
 
-/// "CPU (AVX3_SPR, 2 threads)" without the threads, on which no bit depends.
+/// "CPU (AVX-512, 2 threads)" without the threads, on which no bit depends.
 std::string kind_of_backend(const std::string& name);
 
 /// `record` whole. Errors: it is not (StepRecord::problem); the rasterizer does not report its

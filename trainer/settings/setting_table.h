@@ -35,7 +35,7 @@
     NUMBER(prune_extent, 0.1, "Density control", "x scene extent: larger Gaussians are removed after the first opacity reset", "x scene extent", kAuthors, 0, 100, kLog | kLive) \
     NUMBER(prune_screen_px, 0, "Density control", "Gaussians of a larger radius in pixels are removed after the first opacity reset; 0 = off", "px", kPaper, 0, 1e5, kLog | kLive) \
     COUNT(opacity_reset_every, 3000, "Density control", "steps between opacity resets; 0 = never", "steps", kAuthors, 0, 1e7, kLog | kLive) \
-    COUNT(max_gaussians, 5e6, "Density control", "growth stops at this many Gaussians", "Gaussians", kOwn, 1, 2e9, kLog | kLive) \
+    COUNT(max_gaussians, 5e6, "Density control", "most Gaussians at the start and after growth", "Gaussians", kOwn, 1, 2e9, kLog | kLive) \
     CHOICE(strategy, StrategyKind, adc, "Density control", "how Gaussians are added and removed", kOwn, kStrategies) \
     TOGGLE(revised_opacity, false, "Density control", "cloned and split Gaussians get the opacity that keeps the picture's brightness", kRevised, kLive) \
     NUMBER(relocate_spread, 0, "Density control", "mcmc: spread of moved and added Gaussians around the shared position, in standard deviations; 0 = none, as published", "", kOwn, 0, 10, kLive) \

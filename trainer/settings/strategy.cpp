@@ -104,8 +104,7 @@ const Strategy& strategy_of(const TrainingSettings& settings) {
 
 std::size_t growth_curve(std::size_t first, std::size_t budget, std::size_t round,
                          std::size_t rounds) {
-    if (budget <= first || rounds == 0) return std::max(first, budget);
-    if (round >= rounds) return budget;
+    if (budget <= first || round >= rounds) return budget;
     const double x = static_cast<double>(round) / static_cast<double>(rounds);
     const double grown = static_cast<double>(budget - first) * x * (2 - x);
     return first + static_cast<std::size_t>(std::floor(grown));

@@ -47,7 +47,7 @@ const Strategy& strategy_of(const TrainingSettings& settings);
 
 /// Gaussians that there are to be after round `round` (0: at the start) of `rounds`, between
 /// `first` and `budget`: a x^2 + 2 (budget - first) / rounds x + first, which ends level (Mallick
-/// et al. 2024, "Taming 3DGS", section 4.1).
+/// et al. 2024, "Taming 3DGS", section 4.1). To a start above the budget nothing is added.
 std::size_t growth_curve(std::size_t first, std::size_t budget, std::size_t round,
                          std::size_t rounds);
 

@@ -62,7 +62,6 @@ using service::Connection;
 using service::Op;
 using service::Producer;
 
-constexpr auto kLook = std::chrono::milliseconds(10);
 constexpr const char* kHow =
     "start it with `gausscope record -- COMMAND`, or with NVTX_INJECTION64_PATH and "
     "CUDA_INJECTION64_PATH set to "

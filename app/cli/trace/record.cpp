@@ -61,7 +61,6 @@ void add_options(CLI::App& app, RecordArguments& a) {
                  "leave CUPTI to the program; record no kernels or CUDA calls");
 }
 
-constexpr auto kLook = std::chrono::milliseconds(10);
 constexpr std::array kForwarded{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 // ---- the command's environment ----

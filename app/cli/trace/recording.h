@@ -17,6 +17,9 @@
 
 namespace gs::cli {
 
+/// How often a recorded process is looked at.
+inline constexpr auto kLook = std::chrono::milliseconds(10);
+
 struct RecordingOptions {
     service::MultiCollectorOptions collector;
     int memory_mib = 1024;  ///< for trace data; when full, the oldest is dropped

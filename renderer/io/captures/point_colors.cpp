@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/parallel.h"
+#include "renderer/scene/camera_lens.h"
 
 namespace gs {
 namespace {
@@ -53,14 +54,15 @@ void set_color(SparsePoint& point, Pixel color) {
 void look_at_photo(const View& view, const std::vector<SparsePoint>& points,
                    std::vector<SeenPixels>& seen) {
     const Camera& camera = view.camera;
+    const CameraPixels pixels(camera);
     const LentPhoto lent = lend_photo(view);
     const Image8 &photo = lent.photo(), &mask = lent.mask();
     if (photo.bytes.empty()) return;
     parallel_for(points.size(), 256, [&](std::size_t i) {
         const Vec3f at = points[i].position;
         const Vec3d p = camera.rotation * Vec3d{at.x, at.y, at.z} + camera.translation;
-        if (!(camera.depth_of(p) > 0)) return;
-        const Vec2<double> px = camera.pixel_of(p);
+        if (!(pixels.depth_of(p) > 0)) return;
+        const Vec2<double> px = pixels.pixel_of(p);
         if (!(px.x >= 0 && px.x < camera.width && px.y >= 0 && px.y < camera.height)) return;
         const std::size_t pixel =
             static_cast<std::size_t>(px.y) * static_cast<std::size_t>(camera.width) +

@@ -416,10 +416,7 @@ bool CpuRasterizer::probe(const ForwardState& base, FrameProbe& out) const {
 
 std::unique_ptr<Rasterizer> make_cpu_rasterizer() {
     const std::string set = cpu_instruction_set();
-    tell_vector_bits(set.starts_with("AVX3")   ? 512
-                     : set.starts_with("AVX2") ? 256
-                     : set == "SCALAR"         ? 32
-                                               : 128);
+    tell_vector_bits(set.== "AVX-512" ? 512 : set == "AVX2" ? 256 : set == "SCALAR" ? 32 : 128);
     return std::make_unique<cpu::CpuRasterizer>();
 }
 

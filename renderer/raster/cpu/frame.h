@@ -18,6 +18,9 @@
 
 namespace gs::cpu {
 
+/// The HWY_TARGET that run-time dispatch chose.
+std::int64_t instruction_set();
+
 inline constexpr std::size_t kBlocksPerChunk = 64;  ///< one projection task
 inline constexpr std::size_t kSlotsPerChunk =
     kBlocksPerChunk * kBlock;  ///< slots are numbered chunk * this + local

@@ -41,7 +41,7 @@ HWY_FLATTEN void ShadeBlock(const ProjectParams& params, BlockView geometry, Blo
     out.mask &= bits_of(dot(color, color) < Pack(1e30f));
 }
 
-const char* InstructionSet() { return hwy::TargetName(HWY_TARGET); }
+std::int64_t InstructionSet() { return HWY_TARGET; }
 
 }  // namespace gs::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -190,10 +190,6 @@ std::uint64_t project_all(ParameterSource& source, const ProjectParams& params, 
 }
 
 HWY_EXPORT(InstructionSet);
-const char* instruction_set() { return HWY_DYNAMIC_DISPATCH(InstructionSet)(); }
+std::int64_t instruction_set() { return HWY_DYNAMIC_DISPATCH(InstructionSet)(); }
 }  // namespace gs::cpu
-
-namespace gs {
-std::string cpu_instruction_set() { return cpu::instruction_set(); }
-}  // namespace gs
 #endif
